@@ -1,0 +1,117 @@
+"""PyTorch's names for what the engine does: `autograd.grad` and `autograd.backward`."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from minigrad.engine import GraphTask
+from minigrad.errors import NoGradient
+from minigrad.modes import enable_grad, no_grad, set_grad_enabled
+from minigrad.tensor import Tensor, root_of, run_backward, run_task, seed
+
+__all__ = ["backward", "enable_grad", "grad", "no_grad", "set_grad_enabled"]
+
+Tensors = Tensor | Sequence[Tensor]
+
+
+def _sequence(value: Any, length: int) -> list[Any]:
+    if value is None:
+        return [None] * length
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def backward(
+    tensors: Tensors,
+    grad_tensors: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Tensors | None = None,
+) -> None:
+    """Add up in each leaf's `.grad` the gradient of the sum of the tensors.
+
+    grad_tensors    one gradient for each tensor, shaped like it; not needed for scalars
+
+    See `Tensor.backward`.
+    """
+    outputs = [tensors] if isinstance(tensors, Tensor) else list(tensors)
+    gradients = _sequence(grad_tensors, len(outputs))
+    if len(gradients) != len(outputs):
+        raise RuntimeError(f"got {len(outputs)} tensors and {len(gradients)} gradients")
+    run_backward(outputs, gradients, retain_graph, create_graph, inputs)
+
+
+def grad(
+    outputs: Tensors,
+    inputs: Tensors,
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> tuple[Tensor | None, ...]:
+    """The gradients of the outputs with respect to the inputs, as new tensors.
+
+    outputs            tensors that were computed from the inputs
+    inputs             tensors that require a gradient, leaves or not
+    grad_outputs       one gradient for each output, shaped like it; not needed for scalars
+    retain_graph       keep the saved values (by default, if create_graph is set)
+    create_graph       the gradients can be differentiated in turn
+    allow_unused       give None for an input that the outputs do not depend on
+    materialize_grads  give zeros for such an input
+    returns            one gradient for each input; no `.grad` is touched
+
+    Raises NoGradient for an input that the outputs do not depend on, unless allowed.
+
+    >>> import minigrad
+    >>> x = minigrad.tensor(3.0, requires_grad=True)
+    >>> first, = grad(x ** 3, x, create_graph=True)
+    >>> second, = grad(first, x)
+    >>> first.item(), second.item()
+    (27.0, 18.0)
+    """
+    if is_grads_batched:
+        raise NotImplementedError("is_grads_batched is not supported: call grad once for each gradient.")
+    zs = [outputs] if isinstance(outputs, Tensor) else list(outputs)
+    xs = [inputs] if isinstance(inputs, Tensor) else list(inputs)
+    if materialize_grads:
+        if allow_unused is False:
+            raise ValueError(
+                "Expected allow_unused to be True or not passed when materialize_grads=True, but got: False."
+            )
+        allow_unused = True
+    if retain_graph is None:
+        retain_graph = create_graph
+    for x in xs:
+        if not isinstance(x, Tensor):
+            raise TypeError(f"inputs must be Tensors, but got {type(x).__name__}.")
+        if x.node is None:
+            raise NoGradient(
+                "One of the differentiated Tensors does not require grad: its computation was not "
+                "recorded. To mend it, make it with requires_grad=True before it is used."
+            )
+    gradients = _sequence(grad_outputs, len(zs))
+    if len(gradients) != len(zs):
+        raise RuntimeError(f"got {len(zs)} outputs and {len(gradients)} grad_outputs")
+    task = GraphTask(
+        [root_of(z) for z in zs],
+        [seed(z, g, create_graph) for z, g in zip(zs, gradients, strict=True)],
+        retain_graph=retain_graph,
+        create_graph=create_graph,
+        inputs=[x.node for x in xs if x.node is not None],
+        accumulate=False,
+    )
+    run_task(task)
+    found: list[Tensor | None] = []
+    for x in xs:
+        g = task.captured.get(x.node)  # type: ignore[arg-type]
+        if g is None and materialize_grads:
+            g = np.zeros(x.array.shape, x.array.dtype)
+        if g is None and not allow_unused:
+            raise NoGradient(
+                "One of the differentiated Tensors appears to not have been used in the graph. "
+                "Set allow_unused=True if this is the desired behavior."
+            )
+        found.append(g if g is None or isinstance(g, Tensor) else Tensor(np.array(g)))
+    return tuple(found)

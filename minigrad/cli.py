@@ -1,0 +1,148 @@
+"""The command line: minigrad lab | demo | release.
+
+Each command is a short function here that says what it did; the work is done elsewhere.
+Typer and Rich are imported with this module and with no other, so that `import minigrad`
+needs NumPy alone.
+"""
+
+import importlib.util
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+from rich.console import Console
+
+from .version import __version__
+
+app = typer.Typer(
+    help="A small autograd engine to read, to step through, and to learn from.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+def main() -> None:
+    """The entry point of the `minigrad` command."""
+    app()
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"minigrad {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command()
+def lab(
+    folder: Annotated[
+        Path, typer.Argument(help="Where your copy of the lessons is, or shall be.")
+    ] = Path("minigrad-lessons"),
+    browser: Annotated[
+        bool, typer.Option("--browser/--no-browser", help="Open a browser window.")
+    ] = True,
+    port: Annotated[
+        int | None, typer.Option(min=1, max=65535, help="The port to serve on; fails if taken.")
+    ] = None,
+) -> None:
+    """Open the lessons in JupyterLab, in a copy of your own.
+
+    Files that you have changed are never overwritten; the others are renewed when minigrad is.
+    """
+    from .lessons import NoLessons, copy_lessons, first_lesson
+
+    if importlib.util.find_spec("jupyterlab") is None:
+        _stop(
+            "JupyterLab is not installed here. To mend it, run\n"
+            f'    {sys.executable} -m pip install "minigrad-jupyter[lab]"'
+        )
+    try:
+        copied = copy_lessons(folder)
+    except NoLessons as error:
+        _stop(f"{error} To mend it, install it again, or run this command in a clone.")
+    except OSError as error:
+        _stop(
+            f"The lessons cannot be written to {folder}: {error.strerror or error}. "
+            "To mend it, give another folder:  minigrad lab FOLDER"
+        )
+    console = Console(stderr=True)
+    console.print(f"Your lessons are in {folder.resolve()}", highlight=False, soft_wrap=True)
+    if copied.kept:
+        console.print(f"Kept as you changed them: {', '.join(copied.kept)}", highlight=False)
+    sys.exit(_serve(folder.resolve(), first_lesson(folder), browser, port))
+
+
+def _serve(folder: Path, lesson: str | None, browser: bool, port: int | None) -> int:
+    """Run JupyterLab in this process, so that Ctrl-C and signals reach it directly."""
+    from jupyterlab.labapp import LabApp
+
+    argv = [f"--ServerApp.root_dir={folder}", "--LabApp.news_url=None"]
+    if lesson is not None:
+        argv.append(f"--LabApp.default_url=/lab/tree/{lesson}")
+    if not browser:
+        argv.append("--no-browser")
+    if port is not None:
+        argv += [f"--port={port}", "--ServerApp.port_retries=0"]
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        argv.append("--allow-root")  # in a container there is often nobody else
+    os.chdir(folder)
+    return LabApp.launch_instance(argv) or 0
+
+
+@app.command()
+def release(
+    author: Annotated[Path, typer.Argument(help="The author's notebook, solutions included.")],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="The folder for the student's notebook.")
+    ],
+    run: Annotated[
+        bool,
+        typer.Option(
+            "--run/--no-run", help="Also check that the solution passes and the stub fails."
+        ),
+    ] = True,
+) -> None:
+    """Write the student's notebook from an author's notebook.
+
+    Solutions become stubs, outputs and hidden tests are removed. Nothing is written if a line of
+    a solution would be left, if the solution fails its own checks, or if the untouched starter
+    passes them.
+    """
+    from .grading.gate import NbvalDidNotRun, gate
+    from .grading.release import ReleaseError
+    from .grading.release import release as write_release
+
+    try:
+        if run:
+            gate(author)
+        student = write_release(author, out)
+    except ReleaseError as error:
+        _stop(str(error))
+    except NbvalDidNotRun as error:
+        _stop(f"The notebook could not be run. {error}")
+    except OSError as error:
+        _stop(f"The student's notebook cannot be written to {out}: {error.strerror or error}.")
+    checked = "  (the solution passes, the starter fails)" if run else ""
+    typer.echo(f"wrote {student}{checked}")
+
+
+def _stop(message: str) -> NoReturn:
+    """End with status 1 and a message that says how to go on."""
+    typer.echo(message, err=True)
+    raise typer.Exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,125 @@
+"""Types of number: their names, the default, and what two of them make together.
+
+The names are PyTorch's; the objects are NumPy's, so that `x.dtype == np.float32` holds.
+Promotion follows PyTorch, which looks first at the category (bool < int < float <
+complex), and lets a tensor with axes decide over one without, and any tensor over a plain
+number. So float32 tensor * 2.5 stays float32, and int64 tensor * float32 tensor is float32,
+where NumPy would make both float64.
+
+Source: PyTorch, "Tensor Attributes: torch.dtype", and the ATen file TypeProperties.cpp.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+Dtype = np.dtype[Any]
+
+float16 = half = np.dtype(np.float16)
+float32 = float_ = np.dtype(np.float32)
+float64 = double = np.dtype(np.float64)
+complex64 = cfloat = np.dtype(np.complex64)
+complex128 = cdouble = np.dtype(np.complex128)
+uint8 = np.dtype(np.uint8)
+int8 = np.dtype(np.int8)
+int16 = short = np.dtype(np.int16)
+int32 = int_ = np.dtype(np.int32)
+int64 = long = np.dtype(np.int64)
+bool_ = np.dtype(np.bool_)
+
+_CATEGORY = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
+_default = float32
+
+
+def get_default_dtype() -> Dtype:
+    """The type that Python floats become."""
+    return _default
+
+
+def set_default_dtype(dtype: Any) -> None:
+    """Let Python floats become `dtype`: float16, float32 or float64.
+
+    Raises TypeError for any other type.
+    """
+    global _default
+    d = as_dtype(dtype)
+    if d.kind != "f":
+        raise TypeError(f"only floating-point types are supported as the default type, but got {d}.")
+    _default = d
+
+
+def as_dtype(dtype: Any) -> Dtype:
+    """The dtype that a name, a NumPy type or a Python type stands for.
+
+    Python's float, int and bool are PyTorch's: the default float type, int64 and bool.
+
+    >>> as_dtype("float64"), as_dtype(int)
+    (dtype('float64'), dtype('int64'))
+    """
+    if dtype is float:
+        return _default
+    if dtype is int:
+        return int64
+    return np.dtype(dtype)
+
+
+def category(dtype: Dtype) -> int:
+    """0 bool, 1 integer, 2 floating point, 3 complex."""
+    try:
+        return _CATEGORY[dtype.kind]
+    except KeyError:
+        raise TypeError(f"tensors hold numbers or truth values, not {dtype}.") from None
+
+
+def is_floating(dtype: Dtype) -> bool:
+    """Can a tensor of this type have a gradient?"""
+    return dtype.kind in "fc"
+
+
+def of_number(value: Any) -> Dtype:
+    """The type that a plain number stands for beside tensors."""
+    if isinstance(value, (bool, np.bool_)):
+        return bool_
+    if isinstance(value, (int, np.integer)):
+        return int64
+    if isinstance(value, (float, np.floating)):
+        return _default
+    return complex64 if _default != float64 else complex128
+
+
+def promote_types(a: Any, b: Any) -> Dtype:
+    """The smallest type that holds both, in PyTorch's sense: any float is above any integer.
+
+    >>> promote_types(int64, float32)
+    dtype('float32')
+    """
+    a, b = as_dtype(a), as_dtype(b)
+    if a == b:
+        return a
+    low, high = sorted((a, b), key=category)
+    if category(high) == 2 and category(low) < 2:
+        return high
+    if category(high) == 3 and category(low) < 2:
+        return high
+    return np.promote_types(a, b)
+
+
+def result_type(with_axes: Iterable[Dtype], without: Iterable[Dtype], numbers: Iterable[Dtype]) -> Dtype:
+    """The common type of tensors with axes, tensors without, and plain numbers.
+
+    A lower group has a say only if its category is higher than that of the groups above.
+    """
+    result: Dtype | None = None
+    for group in (with_axes, without, numbers):
+        joined: Dtype | None = None
+        for d in group:
+            joined = d if joined is None else promote_types(joined, d)
+        if joined is None:
+            continue
+        if result is None:
+            result = joined
+        elif category(joined) > category(result):
+            result = promote_types(result, joined) if category(result) >= 2 else joined
+    assert result is not None
+    return result

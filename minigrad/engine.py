@@ -1,0 +1,211 @@
+"""The engine: one backward pass over the tape.
+
+A node may pass its gradient on only when every contribution to it has arrived. There are
+two ways to know that it has, and both are here:
+
+    count     count beforehand how many contributions each node will receive, and run a
+              node when it expects no more (Kahn's topological sort, 1962): `steps()`,
+              which the inspector follows, and which can leave out ("prune") the nodes that
+              lead to no input somebody asked about
+    by age    always run the latest node among those that hold a gradient. A node is older
+              than all that was computed from it, so nothing can arrive after its turn:
+              `run()`, which is what a plain `backward()` uses, since it need not count
+
+Both visit the same nodes in the same order. Because they loop instead of recursing, a
+tape may be a million nodes long.
+
+    waiting   node -> how many contributions it still expects
+    pending   node -> the sum of those that have arrived
+    ready     the nodes that expect no more, latest first; leaves come last
+
+Gradients are arrays. Under `create_graph` they are Tensors, and what the rules compute
+with them is recorded like anything else.
+
+Read node.py first. Left out: devices, and a pass over one graph by several threads.
+"""
+
+from collections.abc import Iterator, Sequence
+from heapq import heappop, heappush
+from typing import Any, NamedTuple
+
+from minigrad.hooks import Hooked
+from minigrad.node import AccumulateGrad, Freed, Node
+
+AnyNode = Node | AccumulateGrad
+
+
+class Step(NamedTuple):
+    """What happened in one step: a node took the gradient g and passed on `grads`.
+
+    grads is aligned with node.edges: one gradient for each input that needs one.
+    """
+
+    node: AnyNode
+    g: Any
+    grads: Sequence[Any]
+
+
+class GraphTask:
+    """One backward pass from some roots.
+
+    roots           the nodes (`grad_fn`) of the outputs, or the AccumulateGrad of a leaf
+    gradients       one gradient for each root
+    retain_graph    keep the saved values, so that another pass can follow
+    create_graph    compute with Tensors, so that the gradients have gradients
+    inputs          the nodes whose gradients are asked for; None: every leaf's `.grad`
+    accumulate      with inputs: add to the leaves' `.grad` rather than capture
+
+    After a pass with inputs, `captured` maps each of these nodes to its gradient.
+    """
+
+    def __init__(
+        self,
+        roots: Sequence[AnyNode],
+        gradients: Sequence[Any],
+        *,
+        retain_graph: bool = False,
+        create_graph: bool = False,
+        inputs: Sequence[AnyNode] | None = None,
+        accumulate: bool = True,
+    ) -> None:
+        self.roots, self.gradients = roots, gradients
+        self.retain_graph, self.create_graph = retain_graph, create_graph
+        self.inputs = None if inputs is None else frozenset(inputs)
+        self.accumulate = accumulate
+        self.pending: dict[AnyNode, Any] = {}
+        self.waiting: dict[AnyNode, int] = {}
+        self.needed: set[AnyNode] | None = None
+        self.captured: dict[AnyNode, Any] = {}
+        self._heap: list[tuple[int, AnyNode]] = []
+        self.applications = 0  # how many times a rule was applied, for the comparison of engines
+
+    @property
+    def ready(self) -> list[AnyNode]:
+        """The nodes that expect no more contributions, in the order in which they will run."""
+        return [node for _, node in sorted(self._heap, key=lambda entry: entry[0])]
+
+    def run(self) -> None:
+        """The whole pass, by age: take the latest node that holds a gradient, until none is left."""
+        pending, heap = self.pending, self._heap
+        freed = None if self.retain_graph else Freed()
+        create_graph = self.create_graph
+        for node, g in zip(self.roots, self.gradients, strict=True):
+            if node in pending:
+                pending[node] = pending[node] + g
+            else:
+                pending[node] = g
+                heappush(heap, (node.rank, node))
+        try:
+            while heap:
+                node = heappop(heap)[1]
+                while True:
+                    case = node.case
+                    g = pending.pop(node)
+                    grads = case.run_tensors(g, node) if create_graph else case.run(g, node)
+                    if freed is not None and case.frees:
+                        node.saved = freed
+                    following = None
+                    for parent, d in zip(node.edges, grads):  # noqa: B905 (checked by the rules)
+                        if d is None:
+                            continue
+                        arrived = pending.get(parent)
+                        if arrived is not None:
+                            pending[parent] = arrived + d
+                        else:
+                            pending[parent] = d
+                            # On a chain the next node never enters the heap at all.
+                            if following is None:
+                                following = parent
+                            else:
+                                heappush(heap, (parent.rank, parent))
+                    if following is None:
+                        break
+                    if heap and heap[0][0] < following.rank:
+                        heappush(heap, (following.rank, following))
+                        break
+                    node = following
+        finally:
+            pending.clear()
+            heap.clear()
+
+    def steps(self) -> Iterator[Step]:
+        """The same pass one node at a time, with the counts, and pruned to `inputs`.
+
+        Between two steps, `ready`, `waiting` and `pending` show where the pass stands. A
+        pass that is not finished frees what it has used and forgets the rest.
+        """
+        self._count()
+        freed = None if self.retain_graph else Freed()
+        pending, waiting, heap = self.pending, self.waiting, self._heap
+        try:
+            for node, g in zip(self.roots, self.gradients, strict=True):
+                pending[node] = pending[node] + g if node in pending else g
+            for node in dict.fromkeys(self.roots):
+                if not waiting[node] and self._leads_to_an_input(node):
+                    heappush(heap, (node.rank, node))
+            while heap:
+                node = heappop(heap)[1]
+                g = pending.pop(node, None)
+                grads = self._apply(node, g, freed)
+                for parent, d in zip(node.edges, grads, strict=True):
+                    if not self._leads_to_an_input(parent):
+                        continue
+                    if d is not None:
+                        pending[parent] = pending[parent] + d if parent in pending else d
+                    waiting[parent] -= 1
+                    if not waiting[parent]:
+                        heappush(heap, (parent.rank, parent))
+                yield Step(node, g, grads)
+        finally:
+            pending.clear()
+            waiting.clear()
+            heap.clear()
+
+    def _count(self) -> None:
+        """How many contributions will each node receive, and which nodes lead to an input?"""
+        waiting = self.waiting
+        order: list[AnyNode] = []
+        stack = list(dict.fromkeys(self.roots))
+        for node in stack:
+            waiting[node] = 0
+        while stack:
+            node = stack.pop()
+            order.append(node)
+            for parent in node.edges:
+                if parent not in waiting:
+                    waiting[parent] = 0
+                    stack.append(parent)
+                waiting[parent] += 1
+        if self.inputs is None:
+            return
+        # From the oldest on: a node is needed if it was asked about, or feeds on one that is.
+        self.needed = needed = set(self.inputs)
+        for node in sorted(order, key=lambda n: n.rank, reverse=True):
+            if any(parent in needed for parent in node.edges):
+                needed.add(node)
+
+    def _leads_to_an_input(self, node: AnyNode) -> bool:
+        return self.needed is None or node in self.needed
+
+    def _apply(self, node: AnyNode, g: Any, freed: Freed | None) -> Sequence[Any]:
+        """Run one node's rules: the body of a step."""
+        if g is None:  # nothing but absent gradients has arrived: pass the absence on
+            return (None,) * len(node.edges)
+        case, tensors = node.case, self.create_graph
+        hooked = isinstance(case, Hooked)
+        if hooked:
+            g = case.arrive(g, tensors)
+            case, hooks = case.case, case
+        if self.inputs is not None and node in self.inputs:
+            self.captured[node] = g
+            if isinstance(node, AccumulateGrad) and not self.accumulate:
+                return ()
+            if node.edges and not any(self._leads_to_an_input(parent) for parent in node.edges):
+                return (None,) * len(node.edges)
+        grads: Sequence[Any] = (case.run_tensors if tensors else case.run)(g, node)
+        self.applications += len(grads)
+        if hooked:
+            grads = hooks.depart(grads, g, node, tensors)
+        if freed is not None and case.frees:
+            node.saved = freed  # type: ignore[union-attr]
+        return grads

@@ -1,0 +1,119 @@
+"""How a tensor looks when it is printed: as in PyTorch.
+
+Four digits after the point, all entries in one width; large tensors show their corners.
+"""
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+
+from minigrad import dtypes
+
+PRECISION = 4
+THRESHOLD = 1000  # above this many entries, only the edges are shown
+EDGE = 3
+WIDTH = 80
+
+
+def describe(x: Any) -> str:
+    """The text of a tensor: its values, its type if it is not the usual one, its grad_fn."""
+    array = np.asarray(x.array)
+    notes = []
+    if array.size == 0 and array.ndim != 1:
+        notes.append(f"size={tuple(array.shape)}")
+    if array.dtype not in (dtypes.get_default_dtype(), dtypes.int64, dtypes.bool_) or (
+        array.size == 0 and array.dtype == dtypes.int64
+    ):
+        notes.append(f"dtype=minigrad.{array.dtype}")
+    if x.grad_fn is not None:
+        notes.append(f"grad_fn=<{x.grad_fn.name()}>")
+    elif x.requires_grad:
+        notes.append("requires_grad=True")
+    text = "tensor(" + values(array, indent=len("tensor("))
+    for note in notes:
+        last = text.rpartition("\n")[2]
+        joint = ", " if len(last) + len(note) + 3 <= WIDTH else ",\n" + " " * len("tensor(")
+        text += joint + note
+    return text + ")"
+
+
+def values(array: Any, indent: int = 0) -> str:
+    """The entries in brackets, one row a line."""
+    if array.size == 0:
+        return "[]" if array.ndim else ""
+    write = _writer(array)
+    return _nested(array, write, indent, array.size > THRESHOLD)
+
+
+def _nested(array: Any, write: Any, indent: int, shorten: bool) -> str:
+    if array.ndim == 0:
+        return str(write(array.item()))
+    shown: list[Any] = list(range(len(array)))
+    if shorten and len(array) > 2 * EDGE:
+        shown[EDGE:-EDGE] = [None]
+    if array.ndim == 1:
+        words = ["..." if i is None else write(array[i].item()) for i in shown]
+        return "[" + _wrapped(words, indent + 1) + "]"
+    rows = [" ..." if i is None else _nested(array[i], write, indent + 1, shorten) for i in shown]
+    gap = ",\n" + "\n" * (array.ndim - 2) + " " * (indent + 1)
+    return "[" + gap.join(rows) + "]"
+
+
+def _wrapped(words: list[str], indent: int) -> str:
+    """Words with commas, broken into lines of a page's width."""
+    width = max(len(w) for w in words) + 2
+    per_line = max(1, (WIDTH - indent) // width)
+    lines = [", ".join(words[i : i + per_line]) for i in range(0, len(words), per_line)]
+    return (",\n" + " " * indent).join(lines)
+
+
+def _writer(array: Any) -> Any:
+    """A function that writes one entry, in a width that suits them all."""
+    shown = _corners(array) if array.size > THRESHOLD else array
+    if array.dtype.kind not in "fc":
+        width = max(len(str(v)) for v in shown.ravel().tolist())
+        return lambda v: str(v).rjust(width)
+    if array.dtype.kind == "c":
+        re, im = _float_writer(shown.real), _float_writer(np.abs(shown.imag))
+        return lambda v: f"{re(v.real)}{'-' if math.copysign(1, v.imag) < 0 else '+'}{im(abs(v.imag)).strip()}j"
+    return _float_writer(shown)
+
+
+def _corners(array: Any) -> Any:
+    for axis in range(array.ndim):
+        if array.shape[axis] > 2 * EDGE:
+            array = array.take([*range(EDGE), *range(-EDGE, 0)], axis)
+    return array
+
+
+def _float_writer(array: Any) -> Any:
+    finite = np.abs(array[np.isfinite(array) & (array != 0)]).astype(np.float64)
+    if finite.size == 0:
+        style = "{:.0f}."
+    else:
+        large, small = finite.max(), finite.min()
+        if np.all(finite == np.ceil(finite)):
+            scientific = large / small > 1000 or large > 1e8
+            style = "{:." + str(PRECISION) + "e}" if scientific else "{:.0f}."
+        else:
+            scientific = large / small > 1000 or large > 1e8 or small < 1e-4
+            style = "{:." + str(PRECISION) + ("e}" if scientific else "f}")
+
+    def text(v: float) -> str:
+        return style.format(v) if math.isfinite(v) else str(v)
+
+    width = max(len(text(v)) for v in array.ravel().tolist())
+    return lambda v: text(v).rjust(width)
+
+
+def warn_about_grad_of_non_leaf() -> None:
+    """PyTorch's warning, for a learner who looks for `.grad` where none is kept."""
+    warnings.warn(
+        "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad "
+        "attribute won't be populated during autograd.backward(). If you indeed want the .grad field "
+        "to be populated for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor.",
+        UserWarning,
+        stacklevel=3,
+    )

@@ -1,0 +1,94 @@
+"""Is it right? nbval runs a notebook against the outputs that its author stored.
+
+    run_nbval   run one notebook: did every cell give the stored output?
+    grade       a submission: its answers, in the author's notebook, run by nbval
+    gate        may this exercise be released? The solution must pass and the stub must not
+
+A notebook runs in a fresh, empty folder, with a time limit for each cell. The student's
+code runs in a kernel of the same user: this is for learning and for building the
+exercises, and is no protection against somebody who wants to cheat.
+"""
+
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import nbformat
+
+from .assemble import assemble
+from .release import Notebook, ReleaseError, read_notebook, release
+
+
+class GateError(ReleaseError):
+    """The solution does not pass its own checks, or the untouched starter does."""
+
+
+class NbvalDidNotRun(RuntimeError):
+    """pytest or nbval could not do their work: this says nothing about the notebook."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """passed   did every cell give the output that the author stored?
+    report   what pytest printed
+    notes    what was unusual about the submission, in words
+    """
+
+    passed: bool
+    report: str
+    notes: tuple[str, ...] = ()
+
+
+def run_nbval(notebook: Notebook, *, seconds_per_cell: float = 60) -> Verdict:
+    """Run a notebook under nbval in this interpreter's environment.
+
+    Raises NbvalDidNotRun if pytest ends with anything but passed or failed.
+    """
+    with tempfile.TemporaryDirectory(prefix="minigrad-") as folder:
+        place = Path(folder)
+        (place / "pytest.ini").write_text("[pytest]\n")  # no settings of the surrounding project
+        nbformat.write(notebook, place / "submission.ipynb")
+        command = [
+            *(sys.executable, "-m", "pytest", "-c", "pytest.ini", "-p", "no:cacheprovider"),
+            *("--nbval", "--nbval-current-env", f"--nbval-cell-timeout={seconds_per_cell:g}"),
+            *("--color=no", "-q", "submission.ipynb"),
+        ]
+        done = subprocess.run(
+            command, cwd=place, stdin=subprocess.DEVNULL, capture_output=True, text=True
+        )
+    if done.returncode not in (0, 1):  # 1: tests ran, and some failed
+        raise NbvalDidNotRun(
+            f"pytest ended with status {done.returncode}.\n{done.stdout}{done.stderr}"
+        )
+    return Verdict(done.returncode == 0, done.stdout)
+
+
+def grade(author: str | Path, submission: str | Path) -> Verdict:
+    """Run a submission's answers in the author's notebook. A missing answer does not pass."""
+    assembled = assemble(author, submission)
+    verdict = run_nbval(assembled.notebook)
+    passed = verdict.passed and not assembled.missing
+    return Verdict(passed, verdict.report, assembled.notes)
+
+
+def gate(author: str | Path) -> None:
+    """Run the author's solution and the untouched starter: the one must pass, the other fail.
+
+    Raises GateError, with what nbval reported, if it is otherwise.
+    """
+    author = Path(author)
+    solution = run_nbval(read_notebook(author))
+    if not solution.passed:
+        raise GateError(
+            f"{author.name}: the solution does not pass its own checks. To mend it, correct it, "
+            f"run the notebook from top to bottom and save it.\n{solution.report}"
+        )
+    with tempfile.TemporaryDirectory(prefix="minigrad-") as folder:
+        starter = grade(author, release(author, folder))
+    if starter.passed:
+        raise GateError(
+            f"{author.name}: the untouched starter passes, so the checks tell nothing. To mend it, "
+            "add a check cell whose output depends on the answer."
+        )

@@ -1,0 +1,232 @@
+"""Is recording on? And is anybody watching?
+
+Operations on tensors are written down on the tape unless the learner says otherwise:
+
+    with no_grad(): ...            nothing is recorded in this block
+    with enable_grad(): ...        recorded again, inside such a block
+    set_grad_enabled(False)        from here on; also usable as a block
+    observing(observer)            every operation and every backward step is reported
+
+All of these are the business of one thread: another thread keeps its own setting. They
+may be nested, they are undone when an exception passes through, and they serve as
+decorators of functions and of generators, where the setting holds while the function's
+own code runs and not while it waits at a `yield`.
+
+`unusual` counts the threads' settings that differ from the default. As long as it is 0,
+which is nearly always, an operation need not look at its thread's settings at all.
+"""
+
+import functools
+import inspect
+import threading
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Any, Protocol, TypeVar
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Observer(Protocol):
+    """What an onlooker may be told; the tape recorder is one."""
+
+    def forward(
+        self, op: Any, operands: tuple[Any, ...], result: Any, params: dict[str, Any], inplace: bool
+    ) -> None: ...
+    def backward(self, task: Any) -> None: ...
+    def step(self, task: Any, step: Any) -> None: ...
+    def finished(self, task: Any, error: BaseException | None) -> None: ...
+
+
+class _State(threading.local):
+    """One thread's settings, with their defaults."""
+
+    recording = True
+    tracing = False
+    observer: Observer | None = None
+
+
+state = _State()
+unusual = 0
+_lock = threading.Lock()
+
+
+def _set(name: str, value: Any) -> Any:
+    """Change one setting of this thread, keep the count of unusual ones, return the old."""
+    global unusual
+    old = getattr(state, name)
+    default = getattr(_State, name)
+    change = (value is not default) - (old is not default)
+    setattr(state, name, value)
+    if change:
+        with _lock:
+            unusual += change
+    return old
+
+
+def is_grad_enabled() -> bool:
+    """Does this thread record operations?
+
+    >>> with no_grad():
+    ...     is_grad_enabled()
+    False
+    """
+    return state.recording
+
+
+class set_grad_enabled:
+    """Switch recording on or off: at once, and as a block until its end.
+
+    >>> with set_grad_enabled(False):
+    ...     is_grad_enabled()
+    False
+    >>> is_grad_enabled()
+    True
+    """
+
+    def __init__(self, mode: bool) -> None:
+        self.mode = bool(mode)
+        self._before = _set("recording", self.mode)
+
+    def __call__(self, function: F) -> F:
+        _set("recording", self._before)  # a decorator switches when the function runs, not now
+        return _decorated(lambda: set_grad_enabled(self.mode), function)
+
+    def __enter__(self) -> None:
+        _set("recording", self.mode)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        _set("recording", self._before)
+
+
+class _Mode:
+    """A block, or a decorated function, within which recording is `mode`."""
+
+    mode: bool
+
+    def __new__(cls, function: Any = None) -> Any:
+        mode = super().__new__(cls)
+        return mode if function is None else mode(function)  # @no_grad without parentheses
+
+    def __init__(self, function: Any = None) -> None:
+        self._before: list[bool] = []  # a stack: one object may be entered again inside itself
+
+    def __enter__(self) -> None:
+        self._before.append(_set("recording", self.mode))
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        _set("recording", self._before.pop())
+
+    def __call__(self, function: F) -> F:
+        return _decorated(type(self), function)
+
+
+class no_grad(_Mode):
+    """Within this block nothing is recorded: results do not require a gradient.
+
+    >>> import minigrad
+    >>> x = minigrad.tensor([1.0], requires_grad=True)
+    >>> with minigrad.no_grad():
+    ...     y = x * 2
+    >>> y.requires_grad
+    False
+    """
+
+    mode = False
+
+
+class enable_grad(_Mode):
+    """Within this block operations are recorded, also inside a `no_grad` block."""
+
+    mode = True
+
+
+class inference_mode(_Mode):
+    """As `no_grad`. (PyTorch also forbids later use of the results; minigrad does not.)"""
+
+    mode = False
+
+    def __new__(cls, mode: Any = True) -> Any:
+        return super().__new__(cls, None if isinstance(mode, bool) else mode)
+
+    def __init__(self, mode: Any = True) -> None:
+        super().__init__()
+        if mode is False:
+            self.mode = True
+
+
+def _decorated(enter: Callable[[], Any], function: F) -> F:
+    """The function with its own code run inside `enter()`."""
+    if inspect.isclass(function):
+        raise TypeError("a mode decorates functions and generators, not classes: decorate the method instead.")
+    if inspect.isgeneratorfunction(function):
+
+        @functools.wraps(function)
+        def stepwise(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
+            return (yield from _each_step_inside(enter, function(*args, **kwargs)))
+
+        return stepwise  # type: ignore[return-value]
+
+    @functools.wraps(function)
+    def inside(*args: Any, **kwargs: Any) -> Any:
+        with enter():
+            return function(*args, **kwargs)
+
+    return inside  # type: ignore[return-value]
+
+
+def _each_step_inside(
+    enter: Callable[[], Any], generator: Generator[Any, Any, Any]
+) -> Generator[Any, Any, Any]:
+    """Run a generator with the mode on between two yields, and off while it is paused."""
+    advance: Callable[[], Any] = functools.partial(next, generator)
+    try:
+        while True:
+            try:
+                with enter():
+                    value = advance()
+            except StopIteration as end:
+                return end.value
+            try:
+                sent = yield value
+                advance = functools.partial(generator.send, sent)
+            except GeneratorExit:
+                raise
+            except BaseException as error:
+                advance = functools.partial(generator.throw, error)
+    finally:
+        with enter():
+            generator.close()
+
+
+@contextmanager
+def observing(observer: Observer) -> Iterator[None]:
+    """Report every operation and every backward step of this thread to `observer`."""
+    before = _set("observer", observer)
+    try:
+        yield
+    finally:
+        _set("observer", before)
+
+
+@contextmanager
+def unobserved() -> Iterator[None]:
+    """Within this block nothing is reported: for the onlookers' own computations."""
+    before = _set("observer", None)
+    try:
+        yield
+    finally:
+        _set("observer", before)
+
+
+def trace_lines(on: bool = True) -> None:
+    """Let every node remember the line of code that made it.
+
+    An error of the backward pass can then name the forward line as well. It costs about
+    half a microsecond an operation; the Jupyter extension switches it on.
+    """
+    _set("tracing", bool(on))

@@ -1,0 +1,221 @@
+"""What an operation is: a forward function, and a rule for each of its inputs.
+
+    @elementwise(np.multiply)
+    def mul(x, y, *, out=None):
+        "z = x * y        dz/dx = y        dz/dy = x"
+        return np.multiply(x, y, out=out)
+
+    mul.vjp(x=lambda g, y: g * y,
+            y=lambda g, x: g * x)
+
+Five conventions are all there is to know:
+
+1.  Positional parameters are arrays; keyword parameters are settings. `out=` is where the
+    result goes (an op that returns a view has none).
+2.  A rule is named after its input. Its first parameter is `g`, the gradient of the loss
+    with respect to the result, shaped like the result.
+3.  The other parameters of a rule say what it reads, by name: an input (`y`), the result
+    (`z`), a setting (`axis`), or an input's shape (`x_shape`). That is the list of the
+    values that are saved. If x needs no gradient, its rule is not run, and `y` is not
+    kept on its account. A misspelled name is an error at import.
+4.  A rule may ignore broadcasting: the node sums each gradient to the shape of its input.
+5.  The decorator says what kind of function this is, and forward mode follows from it:
+
+        elementwise    put the tangent where g was, and add over the inputs
+        linear         apply the op to each tangent in turn, and add
+        constant       the derivative is zero wherever there is one
+        general        the tangent's formula is given by `.jvp(...)`, with the same naming
+
+An op is called like a function. Called on arrays it computes. Called on something that
+knows how to interpret operations (a Tensor, or a Slot of a program being recorded), it
+leaves the interpretation to that.
+"""
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+REGISTRY: "dict[str, Op]" = {}  # every op, by name, in the order of the tables
+BY_NUMPY: "dict[Any, Op]" = {}  # np.multiply -> mul: what the two NumPy protocols look up
+
+
+class Rule:
+    """The formula for one input's gradient, and the names of what it reads."""
+
+    __slots__ = ("formula", "reads")
+
+    def __init__(self, formula: Callable[..., Any], reads: tuple[str, ...]) -> None:
+        self.formula, self.reads = formula, reads
+
+
+class Op:
+    """One row of the table of operations.
+
+    name        "mul"                       node_name   "MulBackward"
+    forward     the decorated function      formula     the first line of its docstring
+    operands    ("x", "y")                  settings    {"axis": None}
+    rules       input name -> Rule          tangent     the formula of .jvp(...), if one is given
+    kind        elementwise | linear | constant | general
+    result      the type of number in which it computes: the "same" as the operands' common
+                type; "float" for functions that take integers to real numbers; "sum" where
+                small integers become int64; "strict" where the operands' types must agree;
+                "bool" and "int" compute in the common type and give truth values, indices
+    view        may the result share memory with the first operand?
+    variadic    does the op take any number of arrays (cat, stack)?
+    """
+
+    def __init__(
+        self,
+        forward: Callable[..., Any],
+        kind: str,
+        numpy: Any,
+        result: str,
+        view: bool,
+        inplace: bool,
+        masks: tuple[str, ...],
+    ) -> None:
+        parameters = inspect.signature(forward).parameters.values()
+        self.name = forward.__name__
+        self.node_name = "".join(w[:1].upper() + w[1:] for w in self.name.split("_")) + "Backward"
+        self.forward = forward
+        self.kind, self.result, self.view, self.masks = kind, result, view, masks
+        self.numpy = numpy
+        self.operands = tuple(p.name for p in parameters if p.kind == p.POSITIONAL_OR_KEYWORD)
+        self.variadic = any(p.kind == p.VAR_POSITIONAL for p in parameters)
+        self.settings = {
+            p.name: p.default for p in parameters if p.kind == p.KEYWORD_ONLY and p.name != "out"
+        }
+        self.takes_out = any(p.name == "out" for p in parameters)
+        self.inplace = inplace and self.takes_out
+        self.rules: dict[str, Rule] = {}
+        self.tangent: Rule | None = None
+        self.cases: dict[Any, Any] = {}  # filled by node.py: one entry per set of inputs
+        self.apply: Callable[..., Any] = self.__call__  # made faster by apply.py
+        self.__doc__ = forward.__doc__
+        self.__name__, self.__module__ = forward.__name__, forward.__module__
+        self.__wrapped__ = forward
+        if self.name in REGISTRY:
+            raise TypeError(f"two ops are named {self.name}")
+        REGISTRY[self.name] = self
+        if numpy is not None:
+            BY_NUMPY[numpy] = self
+
+    @property
+    def formula(self) -> str:
+        """The op's line in the table of derivatives."""
+        return inspect.cleandoc(self.forward.__doc__ or self.name).partition("\n")[0]
+
+    def __repr__(self) -> str:
+        return f"<op {self.name}: {self.formula}>"
+
+    def vjp(self, **formulas: Callable[..., Any]) -> "Op":
+        """Give the reverse-mode rule of each input, by the input's name."""
+        known = ("xs",) if self.variadic else self.operands
+        for name, formula in formulas.items():
+            if name not in known:
+                raise TypeError(f"{self.name} has no input {name!r}; its inputs are {known}.")
+            self.rules[name] = self._rule(formula, first="g")
+        return self
+
+    def jvp(self, formula: Callable[..., Any]) -> "Op":
+        """Give the forward-mode formula of a `general` op.
+
+        It names what it reads as a rule does, and `x_dot` for the tangent of the input x
+        (None where that input has no tangent).
+        """
+        self.tangent = self._rule(formula, first=None)
+        return self
+
+    def _rule(self, formula: Callable[..., Any], first: str | None) -> Rule:
+        """Check the names that a formula reads, so that a slip shows at import."""
+        names = tuple(inspect.signature(formula).parameters)
+        if first is not None:
+            if names[:1] != (first,):
+                raise TypeError(f"{self.name}: a rule's first parameter is {first}, not {names[:1]}.")
+            names = names[1:]
+        inputs = ("xs",) if self.variadic else self.operands
+        allowed = {*inputs, "z", *self.settings, *(f"{x}_shape" for x in inputs)}
+        if self.variadic:
+            allowed |= {"xs_shapes", "k"}
+        if first is None:
+            allowed |= {f"{x}_dot" for x in inputs}
+        for name in names:
+            if name not in allowed:
+                raise TypeError(f"{self.name}: a rule reads {name!r}, but there is only {sorted(allowed)}.")
+        return Rule(formula, names)
+
+    @property
+    def differentiable(self) -> bool:
+        return bool(self.rules)
+
+    def __call__(self, *args: Any, **settings: Any) -> Any:
+        """Apply the op. The first argument that knows how to interpret ops does so."""
+        for a in args:
+            interpret = getattr(a, "__apply_op__", None)
+            if interpret is not None and (z := interpret(self, args, settings)) is not NotImplemented:
+                return z
+        return self.forward(*args, **settings)
+
+
+def _declare(kind: str) -> Callable[..., Any]:
+    def decorator(
+        numpy: Any = None,
+        *,
+        result: str = "same",
+        view: bool = False,
+        inplace: bool | None = None,
+        masks: tuple[str, ...] = (),
+    ) -> Callable[[Callable[..., Any]], Op]:
+        """Declare an op; see the head of this module.
+
+        numpy     the NumPy function that stands for this op, so that np.exp(x) works
+        result    in which type of number the op computes; see `Op`
+        view      True if the result may share memory with the first operand
+        inplace   may the result be written over the first operand (x.mul_(y))?
+        masks     operands that are truth values, and have no say in the type of the result
+        """
+
+        def declare(forward: Callable[..., Any]) -> Op:
+            writes = kind == "elementwise" if inplace is None else inplace
+            return Op(forward, kind, numpy, result, view, writes, masks)
+
+        return declare
+
+    return decorator
+
+
+elementwise = _declare("elementwise")
+linear = _declare("linear")
+constant = _declare("constant")
+general = _declare("general")
+
+
+def push_forward(op: Op, values: dict[str, Any], tangents: dict[str, Any]) -> Any:
+    """The tangent of op's result: forward mode, from the op's kind and its rules.
+
+    values      every name that a rule may read: inputs, settings, shapes, and z
+    tangents    input name -> its tangent, for the inputs that have one
+    returns     the tangent of z, shaped like z; None if it is zero for certain
+    """
+    if op.tangent is not None:
+        given = {f"{name}_dot": tangents.get(name) for name in op.operands}
+        return op.tangent.formula(*(given.get(r, values.get(r)) for r in op.tangent.reads))
+    terms = []
+    for name, x_dot in tangents.items():
+        if op.kind == "elementwise":
+            rule = op.rules.get(name)
+            if rule is None:
+                continue
+            terms.append(rule.formula(x_dot, *(values[r] for r in rule.reads)))
+        elif op.kind == "linear":
+            operands = (x_dot if other == name else values[other] for other in op.operands)
+            terms.append(op(*operands, **{s: values[s] for s in op.settings}))
+    if not terms:
+        return None
+    z_dot = terms[0]
+    for term in terms[1:]:
+        z_dot = z_dot + term
+    z_shape = np.shape(values["z"]) if not hasattr(values["z"], "shape") else values["z"].shape
+    return z_dot if z_dot.shape == z_shape else np.broadcast_to(z_dot, z_shape)

@@ -1,0 +1,301 @@
+"""Table of derivatives, chapter 1: functions of one entry at a time.
+
+Each row is a function and, below it, the rule of each input: the gradient `g` that
+arrives, times the derivative. A rule saves exactly what it names; where there is a
+choice it names the cheaper (`z` of tanh is there anyway, `x` would be kept alive).
+
+Formulas: any table of derivatives. Where calculus is silent (|x| at 0, a tie of two
+maxima) the row says what was chosen; it is what PyTorch chose.
+"""
+
+import numpy as np
+
+from minigrad.op import constant, elementwise, general
+
+# ------------------------------------------------------------------------- arithmetic
+
+
+@elementwise(np.add)
+def add(x, y, *, out=None):
+    """z = x + y        dz/dx = 1        dz/dy = 1"""
+    return np.add(x, y, out=out)
+
+
+add.vjp(x=lambda g: g,
+        y=lambda g: g)
+
+
+@elementwise(np.subtract)
+def sub(x, y, *, out=None):
+    """z = x - y        dz/dx = 1        dz/dy = -1"""
+    return np.subtract(x, y, out=out)
+
+
+sub.vjp(x=lambda g: g,
+        y=lambda g: -g)
+
+
+@elementwise(np.multiply)
+def mul(x, y, *, out=None):
+    """z = x * y        dz/dx = y        dz/dy = x"""
+    return np.multiply(x, y, out=out)
+
+
+mul.vjp(x=lambda g, y: g * y,
+        y=lambda g, x: g * x)
+
+
+@elementwise(np.true_divide, result="float")
+def div(x, y, *, out=None):
+    """z = x / y        dz/dx = 1 / y        dz/dy = -x / y**2"""
+    return np.true_divide(x, y, out=out)
+
+
+div.vjp(x=lambda g, y: g / y,
+        y=lambda g, x, y: -g * (x / y / y))
+
+
+@elementwise(np.negative)
+def neg(x, *, out=None):
+    """z = -x        dz/dx = -1"""
+    return np.negative(x, out=out)
+
+
+neg.vjp(x=lambda g: -g)
+
+
+@elementwise(np.positive)
+def positive(x, *, out=None):
+    """z = x        dz/dx = 1"""
+    return np.positive(x, out=out)
+
+
+positive.vjp(x=lambda g: g)
+
+
+@elementwise(np.abs)
+def abs(x, *, out=None):
+    """z = abs(x)        dz/dx = sign(x)
+
+    At 0, where the slope is undefined, it is taken as 0.
+    """
+    return np.abs(x, out=out)
+
+
+abs.vjp(x=lambda g, x: g * np.sign(x))
+
+
+@elementwise(np.maximum)
+def maximum(x, y, *, out=None):
+    """z = maximum(x, y)        dz/dx = (x > y) + (x == y) / 2        dz/dy = (x < y) + (x == y) / 2
+
+    In a tie each input takes half.
+    """
+    return np.maximum(x, y, out=out)
+
+
+maximum.vjp(x=lambda g, x, y: g * (x > y) + g * (x == y) / 2,
+            y=lambda g, x, y: g * (x < y) + g * (x == y) / 2)
+
+
+# ------------------------------------------------------- powers, exponentials, logarithms
+
+
+@elementwise(np.power)
+def pow(x, y, *, out=None):
+    """z = x ** y        dz/dx = y * x**(y - 1)        dz/dy = z * log(x)
+
+    A power of 0 is constant, so its derivative is 0 even at x = 0. At x = 0 and y > 0
+    the derivative by y is 0, the limit from the right.
+    """
+    if np.ndim(y) == 0 and out is None:  # x ** 2 as a number is far quicker than as an array
+        return np.asarray(x) ** (y.item() if hasattr(y, "item") else y)
+    return np.power(x, y, out=out)
+
+
+def _pow_dx(g, x, y):
+    if np.ndim(y) == 0 and not hasattr(y, "__apply_op__"):
+        n = y.item() if hasattr(y, "item") else y
+        return g * 0 if n == 0 else g * (x ** (n - 1) * n)
+    zero = y == 0
+    return g * np.where(zero, y * 0, y) * x ** (np.where(zero, y * 0, y - 1))
+
+
+def _pow_dy(g, x, y, z):
+    at_zero = (x == 0) & (y >= 0)
+    return g * z * np.log(np.where(at_zero, x * 0 + 1, x))
+
+
+pow.vjp(x=_pow_dx, y=_pow_dy)
+
+
+@elementwise(np.square)
+def square(x, *, out=None):
+    """z = x ** 2        dz/dx = 2 * x"""
+    return np.square(x, out=out)
+
+
+square.vjp(x=lambda g, x: g * (2 * x))
+
+
+@elementwise(np.sqrt, result="float")
+def sqrt(x, *, out=None):
+    """z = sqrt(x)        dz/dx = 1 / (2 * z)"""
+    return np.sqrt(x, out=out)
+
+
+sqrt.vjp(x=lambda g, z: g / (2 * z))
+
+
+@elementwise(np.exp, result="float")
+def exp(x, *, out=None):
+    """z = exp(x)        dz/dx = z"""
+    return np.exp(x, out=out)
+
+
+exp.vjp(x=lambda g, z: g * z)
+
+
+@elementwise(np.log, result="float")
+def log(x, *, out=None):
+    """z = log(x)        dz/dx = 1 / x"""
+    return np.log(x, out=out)
+
+
+log.vjp(x=lambda g, x: g / x)
+
+
+# ------------------------------------------------------------------------ trigonometry
+
+
+@elementwise(np.sin, result="float")
+def sin(x, *, out=None):
+    """z = sin(x)        dz/dx = cos(x)"""
+    return np.sin(x, out=out)
+
+
+sin.vjp(x=lambda g, x: g * np.cos(x))
+
+
+@elementwise(np.cos, result="float")
+def cos(x, *, out=None):
+    """z = cos(x)        dz/dx = -sin(x)"""
+    return np.cos(x, out=out)
+
+
+cos.vjp(x=lambda g, x: -g * np.sin(x))
+
+
+# ------------------------------------------------------------- squashing and rectifying
+
+
+@elementwise(np.tanh, result="float")
+def tanh(x, *, out=None):
+    """z = tanh(x)        dz/dx = 1 - z**2"""
+    return np.tanh(x, out=out)
+
+
+tanh.vjp(x=lambda g, z: g * (1 - z * z))
+
+
+@elementwise(result="float")
+def sigmoid(x, *, out=None):
+    """z = 1 / (1 + exp(-x))        dz/dx = z * (1 - z)
+
+    Computed as (1 + tanh(x / 2)) / 2, which cannot overflow.
+    """
+    z = np.multiply(x, x.dtype.type(0.5), out=out)
+    z = np.tanh(z, out=out)
+    z = np.multiply(z, x.dtype.type(0.5), out=out)
+    return np.add(z, x.dtype.type(0.5), out=out)
+
+
+sigmoid.vjp(x=lambda g, z: g * (z * (1 - z)))
+
+
+@elementwise()
+def relu(x, *, out=None):
+    """z = maximum(x, 0)        dz/dx = z > 0
+
+    At 0, where the slope is undefined, it is taken as 0.
+    """
+    return np.maximum(x, 0, out=out)
+
+
+relu.vjp(x=lambda g, z: g * (z > 0))
+
+
+# ----------------------------------------------- steps and comparisons: flat, or no number
+
+
+@constant(np.sign, inplace=True)
+def sign(x, *, out=None):
+    """z = sign(x)        dz/dx = 0"""
+    return np.sign(x, out=out)
+
+
+@constant(np.equal, result="bool")
+def eq(x, y, *, out=None):
+    """z = x == y"""
+    return np.equal(x, y, out=out)
+
+
+@constant(np.not_equal, result="bool")
+def ne(x, y, *, out=None):
+    """z = x != y"""
+    return np.not_equal(x, y, out=out)
+
+
+@constant(np.less, result="bool")
+def lt(x, y, *, out=None):
+    """z = x < y"""
+    return np.less(x, y, out=out)
+
+
+@constant(np.less_equal, result="bool")
+def le(x, y, *, out=None):
+    """z = x <= y"""
+    return np.less_equal(x, y, out=out)
+
+
+@constant(np.greater, result="bool")
+def gt(x, y, *, out=None):
+    """z = x > y"""
+    return np.greater(x, y, out=out)
+
+
+@constant(np.greater_equal, result="bool")
+def ge(x, y, *, out=None):
+    """z = x >= y"""
+    return np.greater_equal(x, y, out=out)
+
+
+@constant(np.logical_and, result="bool")
+def logical_and(x, y, *, out=None):
+    """z = x and y, as truth values"""
+    return np.logical_and(x, y, out=out)
+
+
+@constant(np.logical_or, result="bool")
+def logical_or(x, y, *, out=None):
+    """z = x or y, as truth values"""
+    return np.logical_or(x, y, out=out)
+
+
+@constant(np.logical_not, result="bool")
+def logical_not(x, *, out=None):
+    """z = not x, as a truth value"""
+    return np.logical_not(x, out=out)
+
+
+# --------------------------------------------------------- from one type to another
+
+
+@general()
+def to(x, *, dtype, out=None):
+    """z = x as another type of number        dL/dx = g, as the type of x"""
+    return np.array(x, dtype=dtype)
+
+
+to.vjp(x=lambda g: g)
+to.jvp(lambda x_dot, dtype: to(x_dot, dtype=dtype))

@@ -1,0 +1,71 @@
+"""Axis arithmetic: undoing a broadcast, putting back reduced axes.
+
+Broadcasting copies an entry along an axis; so the gradient of that entry is the sum of
+the gradients of its copies. `sum_to` is that sum. It uses only methods that arrays,
+Tensors and recorded programs have in common.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+Shape = tuple[int, ...]
+
+
+def sum_to(g: Any, shape: Shape) -> Any:
+    """Sum `g` over the axes along which `shape` was broadcast to g's shape.
+
+    >>> import numpy as np
+    >>> sum_to(np.ones((4, 2, 3)), (2, 1))
+    array([[12.],
+           [12.]])
+    """
+    if g.shape == shape:
+        return g
+    extra = g.ndim - len(shape)
+    axes = tuple(range(extra)) + tuple(
+        i + extra for i, size in enumerate(shape) if size == 1 and g.shape[i + extra] != 1
+    )
+    return g.sum(axis=axes).reshape(shape)
+
+
+def normalize(axis: int | Sequence[int] | None, ndim: int) -> tuple[int, ...]:
+    """The axes as a tuple of numbers in 0..ndim-1; None and () stand for all of them.
+
+    Raises IndexError, in PyTorch's words, for an axis that does not exist, and
+    RuntimeError for one that is named twice.
+
+    >>> normalize(-1, 3), normalize(None, 2)
+    ((2,), (0, 1))
+    """
+    if axis is None:
+        return tuple(range(ndim))
+    axes = tuple(axis) if isinstance(axis, Sequence) else (axis,)
+    if not axes:
+        return tuple(range(ndim))
+    seen = tuple(normalize_one(a, ndim) for a in axes)
+    for a in seen:
+        if seen.count(a) > 1:
+            raise RuntimeError(f"dim {a} appears multiple times in the list of dims {list(axes)}.")
+    return seen
+
+
+def normalize_one(axis: int, ndim: int) -> int:
+    """One axis as a number in 0..ndim-1. A zero-dimensional tensor takes 0 and -1."""
+    low, high = -max(ndim, 1), max(ndim, 1) - 1
+    try:
+        a = int(axis.__index__())
+    except (AttributeError, TypeError):
+        raise TypeError(f"a dim must be an int, but got {type(axis).__name__}.") from None
+    if not low <= a <= high:
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{low}, {high}], but got {a})"
+        )
+    return a % max(ndim, 1)
+
+
+def restore_axes(g: Any, x_shape: Shape, axis: int | Shape | None, keepdims: bool) -> Any:
+    """Give back to `g`, as axes of size 1, the axes of x that a reduction has removed."""
+    if keepdims or not x_shape:
+        return g
+    axes = normalize(axis, len(x_shape))
+    return g.reshape(tuple(1 if i in axes else n for i, n in enumerate(x_shape)))

@@ -1,0 +1,128 @@
+"""Names: what the learner calls a tensor, and how a value is put into words.
+
+A tensor does not know its name: the learner's variables do. So names are looked up in
+the namespace around the recording, the frame of the `with` statement or the notebook's
+own. A tensor in a list is `w[0]`, in a dictionary `p['w']`; names that begin with an
+underscore belong to IPython or are meant to be private, and are passed over.
+
+Everything that is shown to the learner comes through here once more: `clean` takes out
+what could spoil a picture, and numbers are written with four digits, because the fifth
+may differ from machine to machine.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator, Mapping
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from minigrad.tensor import Tensor
+
+LONGEST = 40  # characters of a name that are shown
+MANY = 64  # a longer list of tensors is not searched
+
+
+def namespace_of(frame: FrameType) -> dict[str, Any]:
+    """The variables that code in this frame sees; local ones come first."""
+    names = dict(frame.f_locals)
+    if frame.f_globals is not frame.f_locals:
+        names.update((n, v) for n, v in frame.f_globals.items() if n not in names)
+    return names
+
+
+def tensors_in(namespace: Mapping[str, Any]) -> Iterator[tuple[str, Tensor]]:
+    """Every tensor that has a name, variables before the entries of lists."""
+    nested = []
+    for name, value in list(namespace.items()):
+        if name.startswith("_"):
+            continue
+        if isinstance(value, Tensor):
+            yield name, value
+        elif type(value) in (list, tuple, dict) and 0 < len(value) <= MANY:
+            nested.append((name, value))
+        elif callable(getattr(value, "named_parameters", None)) and not isinstance(value, type):
+            nested.append((name, value))
+    for name, value in nested:
+        if isinstance(value, dict):
+            entries = [(f"{name}[{key!r}]", v) for key, v in value.items()]
+        elif isinstance(value, (list, tuple)):
+            entries = [(f"{name}[{i}]", v) for i, v in enumerate(value)]
+        else:
+            entries = [(f"{name}.{path}", v) for path, v in value.named_parameters()]
+        for path, v in entries:
+            if isinstance(v, Tensor):
+                yield path, v
+
+
+def clean(text: object) -> str:
+    """The text without characters that a picture cannot or should not hold.
+
+    Control characters and lone surrogates make an SVG unreadable; bidirectional marks
+    can make a name read as another.
+
+    >>> clean("a\\x00b\\u202ec")
+    'abc'
+    """
+    kept = [c for c in str(text) if c in "\t\n" or unicodedata.category(c) not in _UNSHOWN]
+    return "".join(kept).replace("\t", " ").replace("\n", " ")
+
+
+_UNSHOWN = frozenset(("Cc", "Cf", "Cs", "Co", "Cn"))
+
+
+def short(text: object, longest: int = LONGEST) -> str:
+    """The clean text, cut where it is too long.
+
+    >>> short("abcdef", 4)
+    'abc…'
+    """
+    text = clean(text)
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def number(value: Any) -> str:
+    """A number with four significant digits; no minus before zero.
+
+    >>> number(-0.0), number(1 / 3), number(True), number(12)
+    ('0', '0.3333', 'True', '12')
+    """
+    if isinstance(value, (bool, np.bool_)):
+        return str(bool(value))
+    if isinstance(value, (int, np.integer)):
+        return str(int(value))
+    if isinstance(value, complex):
+        return f"{value:.4g}"
+    return f"{float(value) + 0.0:.4g}"
+
+
+def shape_text(shape: Any) -> str:
+    """A shape as Python writes it."""
+    return str(tuple(int(n) for n in shape))
+
+
+def in_words(snapshot: Mapping[str, Any] | None) -> str:
+    """A snapshot in half a line: all of it when small, else its range and mean.
+
+    >>> in_words({"shape": [2], "size": 2, "first": [1.0, 2.0]})
+    '[1, 2]'
+    """
+    if snapshot is None:
+        return "not recorded"
+    first, size = snapshot["first"], snapshot["size"]
+    if not snapshot["shape"] and size:
+        return number(first[0])
+    if not size:
+        return "empty"
+    if size > 1 and snapshot.get("min") is not None and snapshot["min"] == snapshot["max"]:
+        return f"all {number(snapshot['min'])}"
+    if len(snapshot["shape"]) == 1 and size <= 6:
+        return "[" + ", ".join(number(v) for v in first) + "]"
+    if snapshot.get("min") is None:
+        return "[" + ", ".join(number(v) for v in first[:6]) + ", …]"
+    return (
+        f"from {number(snapshot['min'])} to {number(snapshot['max'])},"
+        f" mean {number(snapshot['mean'])}"
+    )

@@ -1,0 +1,223 @@
+"""A gradient derived by hand, beside the tape's.
+
+    compare(z, x1=g1, x2=g2)    one row for each: exact, close, different, or wrong shape
+
+The tape is asked by `autograd.grad` with retain_graph=True, so comparing changes nothing:
+no `.grad` is touched, no saved value is freed, and nothing is recorded. If the graph has
+been freed by an earlier `backward()`, what that call left in `.grad` is taken instead, and
+the row says so.
+
+Read difference.py for what "close" means.
+"""
+
+import difflib
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..autograd import grad
+from ..creation import ones_like
+from ..errors import BackwardTwice, NoGradient
+from ..modes import unobserved
+from ..tensor import Tensor
+from .difference import Verdict, difference, magnitude, number, position
+from .report import Report
+
+FREED = "from .grad: an earlier backward() has freed the graph"
+
+
+@dataclass(frozen=True)
+class CompareRow:
+    """One gradient that was derived by hand.
+
+    name       the tensor's name
+    shape      the tensor's shape, which its gradient has too
+    verdict    exact, close, different, wrong shape, not an array
+    absolute   the greatest absolute difference; None if the two cannot be subtracted
+    relative   the greatest relative difference; inf where the tape's value is 0
+    index      where the greatest absolute difference sits
+    yours      the value there, derived by hand
+    tape       the value there, from the tape
+    note       what else is to be known, in words
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    verdict: Verdict
+    absolute: float | None
+    relative: float | None
+    index: tuple[int, ...] | None
+    yours: float | None
+    tape: float | None
+    note: str = ""
+
+    @property
+    def ok(self) -> bool:
+        return self.verdict in ("exact", "close")
+
+    def cells(self) -> tuple[str, ...]:
+        different = self.verdict == "different"
+        return (
+            self.name,
+            str(self.shape),
+            self.verdict,
+            magnitude(self.absolute, self.verdict),
+            magnitude(self.relative, self.verdict),
+            position(self.index) if different else "",
+            number(self.yours) if different else "",
+            number(self.tape) if different else "",
+        )
+
+
+class Comparison(Report[CompareRow]):
+    """The rows of a comparison; true if every one of them is exact or close."""
+
+    header = ("gradient", "shape", "verdict", "abs. diff.", "rel. diff.", "at", "yours", "tape")
+
+    def __init__(self, rows: Sequence[CompareRow]) -> None:
+        agree, n = sum(row.ok for row in rows), len(rows)
+        headline = "1 gradient agrees" if agree == n == 1 else f"{agree} of {n} gradients agree"
+        super().__init__(f"compare: {headline} with the tape", rows)
+
+
+def compare(
+    z: Tensor,
+    derived: Mapping[Any, Any] | None = None,
+    /,
+    *,
+    gradient: Any = None,
+    rtol: float | None = None,
+    atol: float | None = None,
+    **by_name: Any,
+) -> Comparison:
+    """Compare gradients of z that were derived by hand with those of the tape.
+
+    z          the tensor whose gradients are asked for
+    by_name    x1=array: the gradient with respect to the tensor that is called x1 where
+               compare is called; arrays, Tensors and nested lists will do
+    derived    the same as a mapping, {x1: array} or {"x1": array}; for names such as
+               "gradient" that are taken here
+    gradient   dL/dz, as for backward(); ones if left out
+    rtol, atol what counts as close; by default it depends on the type of the numbers
+    returns    a Comparison with .ok and .rows; a wrong shape is a row, not an error
+
+    Intermediate tensors may be named as well as leaves.
+
+    Raises NameError if there is no tensor of that name, and NoGradient if it does not
+    require a gradient or z does not depend on it.
+
+    >>> import minigrad
+    >>> x = minigrad.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    >>> z = x * x
+    >>> compare(z, x=[2.0, 4.0, 9.0])
+    compare: 0 of 1 gradients agree with the tape
+        gradient  shape  verdict    abs. diff.  rel. diff.  at   yours  tape
+        x         (3,)   different  3           0.5         [2]  9      6
+    """
+    frame = sys._getframe(1)
+    namespace = {**frame.f_globals, **frame.f_locals}
+    derived = {**(derived or {}), **by_name}
+    return compare_in(namespace, z, derived, gradient=gradient, rtol=rtol, atol=atol)
+
+
+def compare_in(
+    namespace: Mapping[str, Any],
+    z: Tensor,
+    derived: Mapping[Any, Any],
+    *,
+    gradient: Any = None,
+    rtol: float | None = None,
+    atol: float | None = None,
+) -> Comparison:
+    """As `compare`, with the names looked up in a namespace that is given."""
+    if not derived:
+        raise TypeError(
+            "compare needs at least one gradient, for example  compare(z, x=my_gradient)."
+        )
+    named = [(*_tensor(key, namespace), value) for key, value in derived.items()]
+    for name, tensor, _ in named:
+        _must_require_grad(name, tensor)
+    theirs = _from_the_tape(z, [tensor for _, tensor, _ in named], gradient)
+    rows = []
+    for (name, tensor, mine), (right, note) in zip(named, theirs, strict=True):
+        if right is None:
+            raise NoGradient(_unused(name))
+        d = difference(mine, right, rtol, atol)
+        rows.append(
+            CompareRow(
+                name=name,
+                shape=tuple(tensor.shape),
+                verdict=d.verdict,
+                absolute=d.absolute,
+                relative=d.relative,
+                index=d.index,
+                yours=d.mine,
+                tape=d.theirs,
+                note="; ".join(f"{name}: {said}" for said in (d.reason, note) if said),
+            )
+        )
+    return Comparison(rows)
+
+
+def _from_the_tape(
+    z: Tensor, tensors: list[Tensor], gradient: Any
+) -> list[tuple[Tensor | None, str]]:
+    """The right gradient of each tensor, and where it comes from if not from the graph."""
+    if not isinstance(z, Tensor):
+        raise TypeError(f"compare: z is of type {type(z).__name__}; it must be a minigrad Tensor.")
+    if not z.requires_grad:
+        raise NoGradient(
+            "compare: z does not require a gradient, so there is no tape to compare with. "
+            "To mend it, make an input with requires_grad=True and compute z again, outside no_grad."
+        )
+    g = ones_like(z) if gradient is None else gradient
+    try:
+        with unobserved():
+            grads = grad(z, tensors, grad_outputs=g, retain_graph=True, allow_unused=True)
+        return [(right, "") for right in grads]
+    except BackwardTwice as freed:
+        left = [t.grad if t.is_leaf or t.retains_grad else None for t in tensors]
+        if any(right is None for right in left):
+            raise BackwardTwice(
+                "compare: an earlier backward() has freed the graph of z, and left no .grad to compare "
+                "with. To mend it, compute z again, or write  z.backward(retain_graph=True)  before "
+                "comparing."
+            ) from freed
+        return [(right, FREED) for right in left]
+
+
+def _tensor(key: Any, namespace: Mapping[str, Any]) -> tuple[str, Tensor]:
+    """The name and the tensor that a key of the mapping means."""
+    if isinstance(key, Tensor):
+        names = [name for name, value in namespace.items() if value is key]
+        public = [name for name in names if not name.startswith("_")]
+        return (public[0] if public else "(no name)"), key
+    if not isinstance(key, str):
+        raise TypeError(f"compare: {key!r} is neither a Tensor nor the name of one.")
+    found = namespace.get(key)
+    if isinstance(found, Tensor):
+        return key, found
+    if key in namespace:
+        raise TypeError(
+            f"compare: {key} is of type {type(found).__name__}; it must be a minigrad Tensor."
+        )
+    tensors = [name for name, value in namespace.items() if isinstance(value, Tensor)]
+    near = difflib.get_close_matches(key, tensors, n=1)
+    remedy = f" Did you mean {near[0]}?" if near else ""
+    raise NameError(f"compare: there is no tensor called {key} here.{remedy}")
+
+
+def _must_require_grad(name: str, tensor: Tensor) -> None:
+    if not tensor.requires_grad:
+        raise NoGradient(
+            f"compare: {name} does not require a gradient, so the tape has none to compare with. "
+            f"To mend it, make {name} with requires_grad=True and compute z again."
+        )
+
+
+def _unused(name: str) -> str:
+    return (
+        f"compare: z does not depend on {name}, so its gradient is None (not zeros). "
+        f"If {name} was assigned anew after z had been computed, compute z again."
+    )

@@ -1,0 +1,146 @@
+"""How two arrays differ, said once for everything that compares.
+
+    difference(mine, theirs)   exact, close, different, wrong shape, or not an array
+
+NaN equals NaN here, and an infinity equals itself, because the question is whether two
+computations agree. What "close" means depends on the coarser of the two types:
+
+    float64    |mine - theirs| <= 1e-7 + 1e-7 * |theirs|
+    float32    |mine - theirs| <= 1e-5 + 1.3e-6 * |theirs|
+    float16    |mine - theirs| <= 1e-5 + 1e-3 * |theirs|
+
+Source of the tolerances: torch.testing.assert_close.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Verdict = Literal["exact", "close", "different", "wrong shape", "not an array"]
+
+_TOLERANCES = {2: (1e-3, 1e-5), 4: (1.3e-6, 1e-5), 8: (1e-7, 1e-7)}  # bytes -> rtol, atol
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How `mine` differs from `theirs`.
+
+    verdict    exact, close, different, wrong shape, not an array
+    absolute   the greatest |mine - theirs|; None when the two cannot be subtracted
+    relative   the greatest |mine - theirs| / |theirs|; inf where theirs is 0
+    index      where the greatest absolute difference sits, the first if there are several
+    mine       the value there
+    theirs     the value there
+    reason     for a wrong shape or no array: what is the matter, in words
+    """
+
+    verdict: Verdict
+    absolute: float | None = None
+    relative: float | None = None
+    index: tuple[int, ...] | None = None
+    mine: float | None = None
+    theirs: float | None = None
+    reason: str = ""
+
+    @property
+    def ok(self) -> bool:
+        return self.verdict in ("exact", "close")
+
+
+def difference(
+    mine: Any, theirs: Any, rtol: float | None = None, atol: float | None = None
+) -> Difference:
+    """Compare what a learner computed with what is right; never fails because of `mine`.
+
+    >>> difference([1.0, 2.0], [1.0, 2.5]).index
+    (1,)
+    >>> difference([1.0, 2.0], [[1.0, 2.0]]).reason
+    'shape (2,) instead of (1, 2)'
+    """
+    theirs = as_array(theirs)
+    try:
+        mine = as_array(mine)
+    except TypeError as error:
+        return Difference("not an array", reason=str(error))
+    if mine.shape != theirs.shape:
+        return Difference("wrong shape", reason=f"shape {mine.shape} instead of {theirs.shape}")
+    narrow, wide = _tolerances(mine, theirs)
+    return _difference(
+        mine.astype(np.float64),
+        theirs.astype(np.float64),
+        narrow if rtol is None else rtol,
+        wide if atol is None else atol,
+    )
+
+
+def _difference(
+    mine: NDArray[np.float64], theirs: NDArray[np.float64], rtol: float, atol: float
+) -> Difference:
+    if mine.size == 0:
+        return Difference("exact", 0.0, 0.0)
+    same = (mine == theirs) | (np.isnan(mine) & np.isnan(theirs))
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        absolute = np.where(same, 0.0, np.abs(mine - theirs))
+        relative = np.where(same, 0.0, absolute / np.abs(theirs))
+    # a difference with NaN is worse than any number, and it is found first
+    worst = np.unravel_index(np.argmax(np.where(np.isnan(absolute), np.inf, absolute)), mine.shape)
+    within = same | (absolute <= atol + rtol * np.where(np.isfinite(theirs), np.abs(theirs), 0.0))
+    verdict: Verdict = "exact" if same.all() else "close" if within.all() else "different"
+    return Difference(
+        verdict,
+        absolute=float(absolute[worst]),
+        relative=float(np.max(relative)),  # NaN if there is one
+        index=tuple(int(i) for i in worst),
+        mine=float(mine[worst]),
+        theirs=float(theirs[worst]),
+    )
+
+
+def as_array(value: Any) -> NDArray[Any]:
+    """A Tensor, an array or nested lists of numbers as an array of real numbers.
+
+    Raises TypeError, saying what it is instead.
+    """
+    if hasattr(value, "detach"):
+        value = value.detach().numpy()
+    if value is None:
+        raise TypeError("None instead of an array")
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        raise TypeError("lists of unequal lengths instead of an array") from None
+    except Exception as error:  # an object with an __array__ of its own may raise anything
+        raise TypeError(f"{type(value).__name__} cannot be read as an array: {error}") from None
+    if array.dtype.kind not in "fiub":
+        kind = type(value).__name__ if array.ndim == 0 else f"an array of {array.dtype}"
+        raise TypeError(f"{kind} instead of real numbers")
+    return array
+
+
+def number(value: float | None, digits: int = 6) -> str:
+    """A number as the tables show it, alike on every machine."""
+    if value is None:
+        return ""
+    return f"{value + 0.0:.{digits}g}"  # + 0.0: there is no use in telling -0 from 0
+
+
+def magnitude(value: float | None, verdict: Verdict) -> str:
+    """The size of a difference. Of mere rounding only the power of ten is shown: the digits
+    differ from one machine to the next, and a stored notebook should not."""
+    if verdict == "close" and value and math.isfinite(value):
+        return f"< {10.0 ** (math.floor(math.log10(value)) + 1):.0e}"
+    return number(value, 3)
+
+
+def position(index: tuple[int, ...] | None) -> str:
+    """An index as it is written in Python: [0, 2]; nothing for a scalar."""
+    return f"[{', '.join(map(str, index))}]" if index else ""
+
+
+def _tolerances(*arrays: NDArray[Any]) -> tuple[float, float]:
+    """rtol and atol of the coarsest floating-point type among the arrays."""
+    sizes = [a.dtype.itemsize for a in arrays if a.dtype.kind == "f"]
+    return _TOLERANCES[min([*sizes, 8])]

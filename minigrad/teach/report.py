@@ -1,0 +1,91 @@
+"""A small report: a headline and a table, as text and as HTML.
+
+Both forms come from the same cells. The text is stable, so that a notebook's stored
+output can be checked; the HTML escapes everything, because names and messages come from
+a learner's code, and it sets no colors of its own, so that it reads on light and on dark.
+
+    Row       what a line of a report offers
+    Report    the headline, the rows, and their two forms
+"""
+
+from collections.abc import Sequence
+from html import escape
+from typing import Any, Generic, Protocol, TypeVar
+
+_CELL = "text-align: left; padding: 0.15em 0.9em 0.15em 0; white-space: pre-wrap"
+
+
+class Row(Protocol):
+    """One line of a report: is it well, and its cells as text."""
+
+    @property
+    def ok(self) -> bool: ...
+    @property
+    def note(self) -> str: ...
+    def cells(self) -> tuple[str, ...]: ...
+
+
+R = TypeVar("R", bound=Row)
+
+
+class Report(Generic[R]):
+    """What compare and the checks return.
+
+    ok      is every row well?
+    rows    the rows, as plain data
+
+    `print`, `repr` and the notebook show the headline, the table, and the rows' notes.
+    """
+
+    header: tuple[str, ...]
+
+    def __init__(self, headline: str, rows: Sequence[R]) -> None:
+        self.headline = headline
+        self.rows = tuple(rows)
+
+    @property
+    def ok(self) -> bool:
+        return all(row.ok for row in self.rows)
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+    def __repr__(self) -> str:
+        return "\n".join(
+            [self.headline, *self._table(), *(f"    {note}" for note in self._notes())]
+        )
+
+    def _table(self) -> list[str]:
+        rows = [
+            tuple(_plain(cell) for cell in row)
+            for row in (self.header, *(row.cells() for row in self.rows))
+        ]
+        widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
+        return [
+            "    " + "  ".join(f"{c:<{w}}" for c, w in zip(row, widths, strict=True)).rstrip()
+            for row in rows
+        ]
+
+    def _notes(self) -> list[str]:
+        return [_plain(row.note) for row in self.rows if row.note]
+
+    def _repr_html_(self) -> str:
+        def line(cells: Sequence[str], tag: str) -> str:
+            inside = (f'<{tag} style="{_CELL}">{escape(_plain(c))}</{tag}>' for c in cells)
+            return f"<tr>{''.join(inside)}</tr>"
+
+        body = "".join(line(row.cells(), "td") for row in self.rows)
+        notes = "".join(f"<div>{escape(note)}</div>" for note in self._notes())
+        return (
+            f'<div class="minigrad-report"><strong>{escape(self.headline)}</strong>'
+            f'<table style="border-collapse: collapse; margin: 0.3em 0">'
+            f"<thead>{line(self.header, 'th')}</thead><tbody>{body}</tbody></table>{notes}</div>"
+        )
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
+
+
+def _plain(text: str) -> str:
+    """Without line breaks, control characters, and marks that reverse the reading order."""
+    return "".join(c if c.isprintable() else " " for c in text)

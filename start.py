@@ -1,0 +1,101 @@
+"""Sets minigrad up in this folder, and starts it. Needs Python 3.11 or newer and nothing else.
+
+    python3 start.py            set up, then open the lessons in JupyterLab
+    python3 start.py test       set up, then run every check: format, lint, types, tests, notebooks
+
+Everything is installed into .venv beside this file; delete that folder to start afresh. What
+follows is handed on: `python3 start.py lab --no-browser --port 8899`, `python3 start.py test -k nbval`.
+"""
+
+import hashlib
+import os
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.abspath(__file__))
+VENV = os.path.join(ROOT, ".venv")
+SCRIPTS = os.path.join(VENV, "Scripts" if os.name == "nt" else "bin")
+PYTHON = os.path.join(SCRIPTS, "python.exe" if os.name == "nt" else "python")
+
+# Each line is run from the root of the clone; the last one gets the arguments of the command line.
+CHECKS = [
+    ["ruff", "format", "--check"],
+    ["ruff", "check"],
+    ["mypy"],
+    ["pytest"],
+]
+
+
+def main(arguments):
+    # Written for any Python 3, so that an old one is told what is missing.
+    if sys.version_info < (3, 11):
+        sys.exit(
+            "minigrad needs Python 3.11 or newer, and this is {}.{}. Run this file with a newer one, "
+            "for example  python3.12 start.py".format(*sys.version_info[:2])
+        )
+    task, rest = (arguments[0], arguments[1:]) if arguments else ("lab", [])
+    if task == "lab":
+        set_up("lab")
+        sys.exit(run(["minigrad", "lab", *rest]))
+    if task == "test":
+        set_up("dev")
+        for check in CHECKS:
+            more = rest if check is CHECKS[-1] else []
+            print("+ " + " ".join([*check, *more]), flush=True)
+            status = run([*check, *more])
+            if status:
+                sys.exit(status)
+        return
+    print(__doc__)
+    sys.exit(0 if task in ("-h", "--help") else 2)
+
+
+def set_up(extra):
+    """Installs this clone with one extra into .venv, unless it is there already."""
+    with open(os.path.join(ROOT, "pyproject.toml"), "rb") as settings:
+        wanted = hashlib.sha256(settings.read()).hexdigest()
+    stamp = os.path.join(VENV, "minigrad-{}.stamp".format(extra))
+    if os.path.exists(stamp) and os.path.exists(PYTHON):
+        with open(stamp) as done:
+            if done.read() == wanted:
+                return
+    if not os.path.exists(PYTHON):
+        print("+ python3 -m venv .venv", flush=True)
+        if subprocess.call([sys.executable, "-m", "venv", VENV]):
+            sys.exit(
+                "The virtual environment could not be made. On Debian and Ubuntu its module is a package "
+                "of its own:  sudo apt-get install python3-venv"
+            )
+    print(
+        "+ pip install -e .[{}]    (the first time takes a minute or two)".format(extra), flush=True
+    )
+    install = [
+        PYTHON,
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--editable",
+        "{}[{}]".format(ROOT, extra),
+    ]
+    if subprocess.call(install):
+        sys.exit(
+            "The installation did not finish; pip says why above. Run the same command again to go on."
+        )
+    with open(stamp, "w") as done:
+        done.write(wanted)
+
+
+def run(command):
+    """Runs a program of .venv in the root of the clone; returns its exit status."""
+    program = os.path.join(SCRIPTS, command[0] + (".exe" if os.name == "nt" else ""))
+    path = SCRIPTS + os.pathsep + os.environ.get("PATH", "")
+    try:
+        return subprocess.call([program, *command[1:]], cwd=ROOT, env=dict(os.environ, PATH=path))
+    except KeyboardInterrupt:
+        return 130
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

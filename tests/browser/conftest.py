@@ -1,0 +1,335 @@
+"""Browser tests: JupyterLab 4 and Notebook 7 in headless Chromium, everything on this machine.
+
+Chromium is found by MINIGRAD_CHROMIUM, then on PATH (`apt-get install chromium`). Playwright only
+drives it; it is never asked to download a browser of its own. Without Chromium these tests are
+skipped, unless MINIGRAD_REQUIRE_BROWSER is set, as it is in CI.
+
+    lab_server   session: a JupyterLab server in a fresh folder, no token, loopback only
+    browser      session: headless Chromium
+    lab          function: lab(cells) opens a notebook with these cells, runs them all, and returns
+                 a NotebookPage; lab(path) does so with a copy of a notebook that exists
+
+A test looks like this:
+
+    def test_click(lab):
+        page = lab(["%load_ext minigrad", "%%autograd tape\\n..."])
+        assert page.error_outputs() == []
+        page.page.locator(".mg-inspector").first.click()
+        page.wait_python("tape.selected", "3")
+        assert page.outside == []          # no request has left the machine
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+nbformat = pytest.importorskip("nbformat")
+sync_api = pytest.importorskip("playwright.sync_api")
+
+START_S = 60  # server start
+CELL_S = 60  # kernel start plus all cells
+STEP_MS = 15_000  # one click, one wait for an element
+
+CHROMIUM_ARGS = [
+    "--no-sandbox",  # root in a container
+    "--disable-dev-shm-usage",  # small /dev/shm
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",  # no start-up look-ups of outside hosts
+    "--disable-component-update",
+    "--disable-sync",
+    "--force-color-profile=srgb",  # stable screenshots
+    "--font-render-hinting=none",
+]
+
+
+def _chromium() -> str | None:
+    named = os.environ.get("MINIGRAD_CHROMIUM")
+    for path in (
+        named,
+        shutil.which("chromium"),
+        shutil.which("chromium-browser"),
+        "/usr/bin/chromium",
+    ):
+        if path and Path(path).exists():
+            return path
+    return None
+
+
+def _free_port() -> int:
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def _settings(folder: Path, theme: str = "light") -> None:
+    """Lab user settings: no news question, no update check, every cell in the DOM, a fixed theme."""
+    wanted = {
+        "@jupyterlab/apputils-extension/notification": {
+            "checkForUpdates": False,
+            "fetchNews": "false",
+        },
+        "@jupyterlab/apputils-extension/themes": {
+            "adaptive-theme": False,
+            "theme": "JupyterLab Dark" if theme == "dark" else "JupyterLab Light",
+        },
+        # Lab 4 keeps off-screen cells out of the DOM, and a widget there is never rendered
+        "@jupyterlab/notebook-extension/tracker": {"windowingMode": "none"},
+        # a kernel left dirty must not open a dialog at the end
+        "@jupyterlab/docmanager-extension/plugin": {"autosave": False},
+    }
+    for plugin, values in wanted.items():
+        name, _, leaf = plugin.rpartition("/")
+        path = folder / name / f"{leaf}.jupyterlab-settings"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(values))
+
+
+class LabServer:
+    def __init__(self, root: Path, settings: Path, url: str, proc: subprocess.Popen, log: Path):
+        self.root, self.settings, self.url, self.proc, self.log = root, settings, url, proc, log
+
+    def get(self, path: str):
+        with urllib.request.urlopen(self.url + path, timeout=5) as r:
+            return json.load(r)
+
+    def stop_kernels(self) -> None:
+        for session in self.get("api/sessions"):
+            req = urllib.request.Request(
+                self.url + f"api/sessions/{session['id']}", method="DELETE"
+            )
+            urllib.request.urlopen(req, timeout=20).close()
+
+
+@pytest.fixture(scope="session")
+def lab_server(tmp_path_factory):
+    base = tmp_path_factory.mktemp("jupyter")
+    root, settings, log = base / "notebooks", base / "settings", base / "server.log"
+    root.mkdir()
+    _settings(settings)
+    env = dict(os.environ)
+    # nothing of the user's own Jupyter or IPython set-up takes part
+    for name in ("CONFIG", "DATA", "RUNTIME"):
+        env[f"JUPYTER_{name}_DIR"] = str(base / name.lower())
+    env.update(
+        IPYTHONDIR=str(base / "ipython"),
+        JUPYTERLAB_SETTINGS_DIR=str(settings),
+        JUPYTERLAB_WORKSPACES_DIR=str(base / "workspaces"),
+        JUPYTER_PLATFORM_DIRS="1",
+        PYTHONUNBUFFERED="1",
+    )
+    port = _free_port()
+    argv = [
+        sys.executable,
+        "-m",
+        "jupyterlab",
+        "--no-browser",
+        "--allow-root",
+        "--ip=127.0.0.1",
+        f"--port={port}",
+        "--ServerApp.port_retries=0",  # a taken port is an error, not another port
+        f"--ServerApp.root_dir={root}",
+        "--IdentityProvider.token=",
+        "--PasswordIdentityProvider.hashed_password=",
+        "--ServerApp.disable_check_xsrf=True",  # for the plain DELETE in stop_kernels
+        "--ServerApp.terminals_enabled=False",
+        "--LabApp.extension_manager=readonly",  # no look-up of the extension listing
+        "--LabApp.news_url=",
+        "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
+        "--LabApp.expose_app_in_browser=True",  # window.jupyterapp, to run commands by name
+        "--JupyterNotebookApp.expose_app_in_browser=True",
+    ]
+    with log.open("wb") as out:
+        # a session of its own: the server and its kernels end together, by this one id
+        proc = subprocess.Popen(
+            argv,
+            cwd=root,
+            env=env,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+    server = LabServer(root, settings, f"http://127.0.0.1:{port}/", proc, log)
+    try:
+        deadline = time.monotonic() + START_S
+        while True:
+            if proc.poll() is not None:
+                pytest.fail(f"the server ended with {proc.returncode}:\n{log.read_text()[-3000:]}")
+            try:
+                server.get("api/status")
+                break
+            except (urllib.error.URLError, OSError, ValueError):
+                if time.monotonic() > deadline:
+                    pytest.fail(f"no answer in {START_S} s:\n{log.read_text()[-3000:]}")
+                time.sleep(0.2)
+        yield server
+    finally:
+        if proc.poll() is None:
+            proc.terminate()  # the server ends its kernels itself
+            try:
+                proc.wait(timeout=15)
+            except subprocess.TimeoutExpired:
+                pass
+        try:
+            os.killpg(proc.pid, signal.SIGKILL)  # whatever of that session is left
+        except ProcessLookupError:
+            pass
+        proc.wait(timeout=5)
+
+
+@pytest.fixture(scope="session")
+def browser():
+    path = _chromium()
+    if path is None:
+        if os.environ.get("MINIGRAD_REQUIRE_BROWSER"):
+            pytest.fail("no Chromium: apt-get install -y chromium")
+        pytest.skip("no Chromium on this machine")
+    with sync_api.sync_playwright() as p:
+        chromium = p.chromium.launch(executable_path=path, headless=True, args=CHROMIUM_ARGS)
+        yield chromium
+        chromium.close()
+
+
+class NotebookPage:
+    """A notebook open in the browser, with what went wrong on the way."""
+
+    def __init__(self, page, server: LabServer, app: str):
+        self.page, self.server, self.app = page, server, app
+        self.outside: list[str] = []  # requests that would have left the machine
+        self.errors: list[str] = []  # uncaught exceptions in the page, with their stacks
+        self.console: list[str] = []  # console.error; anywidget reports a failing render() there
+        page.on("pageerror", lambda e: self.errors.append(f"{e}\n{getattr(e, 'stack', '') or ''}"))
+        page.on("console", lambda m: self.console.append(m.text) if m.type == "error" else None)
+        page.context.route(re.compile(r"^https?://(?!127\.0\.0\.1[:/])"), self._refuse)
+
+    def _refuse(self, route):
+        self.outside.append(route.request.url)
+        route.abort()
+
+    def widget_errors(self) -> list[str]:
+        """What the widget's own code did wrong. anywidget imports it from a blob: URL; Notebook 7 and Lab raise
+        a few errors of their own (Notebook 7.6.5: "... (reading 'schema')"), which are not the project's."""
+        return [e for e in self.errors if "blob:" in e] + [
+            c for c in self.console if "anywidget" in c.lower()
+        ]
+
+    def open(self, name: str) -> None:
+        tail = f"lab/tree/{name}?reset" if self.app == "lab" else f"notebooks/{name}"
+        self.page.goto(
+            self.server.url + tail, wait_until="domcontentloaded", timeout=START_S * 1000
+        )
+        self.page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=START_S * 1000)
+        self.page.wait_for_function("() => window.jupyterapp !== undefined", timeout=STEP_MS)
+
+    def run_all(self) -> None:
+        """Runs every cell through the command registry: no menu text, no shortcut."""
+        self.page.evaluate(
+            """async () => {
+                 const app = window.jupyterapp;
+                 await app.restored;
+                 const panel = app.shell.currentWidget;
+                 await panel.sessionContext.ready;
+                 await app.commands.execute('notebook:run-all-cells');
+               }"""
+        )
+        # a prompt reads '[*]:' while its cell runs and '[3]:' when it has run
+        self.page.wait_for_function(
+            """() => {
+                 const p = [...document.querySelectorAll('.jp-CodeCell .jp-InputArea-prompt')];
+                 return p.length > 0 && p.every(e => /^\\[\\d+\\]:?$/.test(e.textContent.trim()));
+               }""",
+            timeout=CELL_S * 1000,
+        )
+
+    def error_outputs(self) -> list[str]:
+        return self.page.locator(
+            ".jp-OutputArea-output[data-mime-type='application/vnd.jupyter.error']"
+        ).all_inner_texts()
+
+    def python(self, expression: str) -> str:
+        """The text of an expression, asked of the notebook's own kernel."""
+        return self.page.evaluate(
+            """async (code) => {
+                 const kernel = window.jupyterapp.shell.currentWidget.sessionContext.session.kernel;
+                 const future = kernel.requestExecute({code: '', silent: true, store_history: false,
+                                                       user_expressions: {v: code}});
+                 const reply = await future.done;
+                 const v = reply.content.user_expressions.v;
+                 return v.status === 'ok' ? v.data['text/plain'] : v.ename + ': ' + v.evalue;
+               }""",
+            expression,
+        )
+
+    def wait_python(self, expression: str, wanted: str, seconds: float = 10) -> None:
+        """Waits for the kernel to see what the browser sent; a comm message takes a moment."""
+        deadline, got = time.monotonic() + seconds, None
+        while time.monotonic() < deadline:
+            got = self.python(expression)
+            if got == wanted:
+                return
+            self.page.wait_for_timeout(50)
+        raise AssertionError(f"{expression} is {got}, not {wanted}")
+
+
+KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}
+
+
+def _notebook(cells):
+    """A notebook of these code cells; or, given a path, the one that is there, outputs cleared."""
+    if isinstance(cells, Path):
+        nb = nbformat.read(cells, as_version=4)
+        for cell in nb.cells:
+            if cell.cell_type == "code":
+                cell.outputs, cell.execution_count = [], None
+        return nb
+    return nbformat.v4.new_notebook(
+        cells=[nbformat.v4.new_code_cell(c) for c in cells], metadata={"kernelspec": KERNEL}
+    )
+
+
+@pytest.fixture
+def lab(lab_server, browser, request, tmp_path):
+    opened = []
+
+    def factory(cells, app: str = "lab", theme: str = "light") -> NotebookPage:
+        _settings(lab_server.settings, theme)
+        nb = _notebook(cells)
+        name = re.sub(r"\W+", "_", request.node.name)[:60] + ".ipynb"
+        nbformat.write(nb, lab_server.root / name)
+        context = browser.new_context(
+            viewport={"width": 1280, "height": 900},
+            color_scheme=theme,
+            service_workers="block",
+            reduced_motion="reduce",
+        )
+        page = NotebookPage(context.new_page(), lab_server, app)
+        page.page.set_default_timeout(STEP_MS)
+        opened.append((context, page))
+        page.open(name)
+        page.run_all()
+        return page
+
+    yield factory
+    for i, (context, page) in enumerate(opened):
+        try:
+            page.page.screenshot(
+                path=str(tmp_path / f"end{i}.png")
+            )  # kept by pytest when the test fails
+        finally:
+            context.close()
+    lab_server.stop_kernels()

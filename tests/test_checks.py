@@ -1,0 +1,116 @@
+"""Exercises that say at once what is right and what is not."""
+
+import numpy as np
+import pytest
+
+import minigrad
+from minigrad.teach import Exercise
+
+SQUARE = Exercise("square_backward", lambda x: x * x, shapes=[[()], [(2, 2)]])
+
+
+def test_a_right_answer_gives_a_row_of_praise_for_each_case():
+    def square_backward(x, g):
+        return 2 * x * g
+
+    assert repr(SQUARE.check()) == (
+        "square_backward: all 2 public checks are right\n"
+        "    case  inputs    gradient  verdict\n"
+        "    1     x ()      dx        right\n"
+        "    2     x (2, 2)  dx        right"
+    )
+
+
+def test_a_wrong_value_is_shown_with_its_place_and_both_numbers():
+    def answer(x, g):
+        wrong = 2 * x * g
+        if x.ndim:
+            wrong[1, 0] = 7.0
+        return wrong
+
+    first, second = SQUARE.check(answer).rows
+
+    [case] = [c for c in SQUARE.cases() if c.number == 2]
+    assert first.ok
+    assert second.message == f"dx[1, 0] is 7 and should be {case.expected[0][1, 0]:.6g}"
+
+
+def test_an_exception_is_a_row_with_the_line_that_raised_it():
+    def answer(x, g):
+        return g / undefined  # noqa: F821
+
+    row = SQUARE.check(answer).rows[0]
+
+    assert row.verdict == "error"
+    assert row.message.startswith(
+        "NameError: name 'undefined' is not defined    in the line  return g / undefined"
+    )
+
+
+def test_a_missing_function_is_a_row():
+    result = SQUARE.check()
+
+    assert [row.verdict for row in result.rows] == ["missing"]
+    assert "there is no function square_backward yet" in result.rows[0].message
+
+
+def test_what_is_no_function_is_a_row():
+    square_backward = np.ones(3)
+
+    assert "is of type ndarray" in SQUARE.check().rows[0].message
+    assert square_backward is not None
+
+
+def test_a_changed_input_is_a_row_and_does_not_reach_the_next_case():
+    def answer(x, g):
+        x *= 2
+        return x * g
+
+    result = SQUARE.check(answer)
+
+    assert [row.verdict for row in result.rows] == ["changed input", "right"] * 2
+
+
+@pytest.mark.parametrize(
+    "returned, message",
+    [
+        (None, "nothing was returned; end with  return dx"),
+        ((1, 2), "2 values returned instead of 1; end with  return dx"),
+        ("no", "dx is str instead of real numbers"),
+        ([[1, 2], [3]], "2 values returned instead of 1; end with  return dx"),
+    ],
+)
+def test_a_wrong_type_is_a_row(returned, message):
+    assert SQUARE.check(lambda x, g: returned).rows[0].message == message
+
+
+def test_a_tensor_is_as_good_as_an_array():
+    assert SQUARE.check(lambda x, g: minigrad.tensor(2 * x * g)).ok
+
+
+def test_cases_are_the_same_on_every_run_and_for_every_number_of_cases():
+    longer = Exercise("square_backward", lambda x: x * x, shapes=[[()], [(2, 2)], [(3,)]])
+
+    for a, b in zip(SQUARE.cases(), longer.cases(), strict=False):
+        np.testing.assert_array_equal(a.inputs["x"], b.inputs["x"])
+        np.testing.assert_array_equal(a.g, b.g)
+
+
+def test_another_seed_draws_other_cases():
+    [public, _], [other, _] = SQUARE.cases(), SQUARE.cases(seed="other")
+
+    assert public.inputs["x"] != other.inputs["x"]
+
+
+def test_checks_work_where_recording_is_off():
+    with minigrad.no_grad():
+        assert SQUARE.check(lambda x, g: 2 * x * g).ok
+
+
+def test_messages_of_a_student_s_code_are_escaped_in_html():
+    def answer(x, g):
+        raise ValueError("<img src=x onerror=alert(1)>\u202e")
+
+    html = SQUARE.check(answer)._repr_html_()
+
+    assert "<img" not in html and "\u202e" not in html

@@ -1,0 +1,166 @@
+"""The commands, as a learner types them."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_notebook
+from typer.testing import CliRunner
+
+from minigrad import lessons
+from minigrad.cli import app
+from minigrad.version import __version__
+
+
+def minigrad(*arguments):
+    return CliRunner().invoke(app, [str(a) for a in arguments])
+
+
+@pytest.fixture
+def author(tmp_path):
+    """A notebook with a solution, not yet run."""
+    metadata = {"nbgrader": {"grade_id": "a", "solution": True, "grade": False, "locked": False}}
+    source = "### BEGIN SOLUTION\nanswer = 6 * 7 + 0\n### END SOLUTION"
+    path = tmp_path / "author.ipynb"
+    nbformat.write(new_notebook(cells=[new_code_cell(source, metadata=metadata)]), path)
+    return path
+
+
+def test_version_is_the_one_of_the_package():
+    assert minigrad("--version").stdout == f"minigrad {__version__}\n"
+
+
+def test_release_writes_the_student_s_notebook(author, tmp_path):
+    result = minigrad("release", author, "-o", tmp_path / "students", "--no-run")
+
+    assert result.exit_code == 0, result.output
+    student = nbformat.read(tmp_path / "students" / "author.ipynb", as_version=4)
+    assert student.cells[0].source == "# YOUR CODE HERE\nraise NotImplementedError()"
+
+
+def test_release_runs_the_gate_and_writes_nothing_when_it_stays_shut(author, tmp_path):
+    notebook = nbformat.read(author, as_version=4)
+    notebook.cells[0].outputs = [nbformat.v4.new_output("stream", text="never printed\n")]
+    nbformat.write(notebook, author)
+
+    result = minigrad("release", author, "-o", tmp_path / "students")
+
+    assert result.exit_code == 1
+    assert "the solution does not pass its own checks" in result.output
+    assert not (tmp_path / "students").exists()
+
+
+def test_release_explains_a_missing_file(tmp_path):
+    result = minigrad("release", tmp_path / "none.ipynb", "-o", tmp_path)
+
+    assert (result.exit_code, result.exception.__class__) == (1, SystemExit)
+    assert "none.ipynb cannot be read: No such file or directory" in result.output
+
+
+def test_a_copy_of_the_lessons_holds_no_solution(tmp_path):
+    copied = lessons.copy_lessons(tmp_path)
+
+    texts = {name: (tmp_path / name).read_text() for name in copied.written}
+    assert any(name.startswith("exercises/reverse_mode/") for name in texts)
+    assert not any("BEGIN SOLUTION" in text for text in texts.values())
+
+
+def test_changed_lessons_are_kept_and_untouched_ones_renewed(tmp_path, monkeypatch):
+    shipped = {"notebooks/a.ipynb": b"first a", "notebooks/b.ipynb": b"first b"}
+    monkeypatch.setattr(lessons, "_lessons", lambda: shipped)
+    lessons.copy_lessons(tmp_path)
+    (tmp_path / "notebooks/a.ipynb").write_bytes(b"a with my notes")
+    shipped.update({"notebooks/a.ipynb": b"second a", "notebooks/b.ipynb": b"second b"})
+
+    copied = lessons.copy_lessons(tmp_path)
+
+    assert (copied.written, copied.kept) == (("notebooks/b.ipynb",), ("notebooks/a.ipynb",))
+    assert (tmp_path / "notebooks/a.ipynb").read_bytes() == b"a with my notes"
+    assert (tmp_path / "notebooks/b.ipynb").read_bytes() == b"second b"
+
+
+def test_lab_says_how_to_get_jupyterlab(monkeypatch, tmp_path):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+
+    result = minigrad("lab", tmp_path / "lessons")
+
+    assert result.exit_code == 1
+    assert '-m pip install "minigrad-jupyter[lab]"' in result.output
+
+
+def test_lab_says_which_folder_cannot_be_written(tmp_path):
+    pytest.importorskip("jupyterlab")
+    (tmp_path / "taken").write_text("a file, not a folder")
+
+    result = minigrad("lab", tmp_path / "taken")
+
+    assert result.exit_code == 1
+    assert "cannot be written" in result.output and "minigrad lab FOLDER" in result.output
+
+
+def test_lab_serves_the_lessons(tmp_path):
+    pytest.importorskip("jupyterlab")
+    port = free_port()
+    command = [
+        sys.executable,
+        "-m",
+        "minigrad.cli",
+        "lab",
+        "--no-browser",
+        f"--port={port}",
+        "mine",
+    ]
+    with (tmp_path / "log").open("wb") as log:
+        server = subprocess.Popen(
+            command,
+            cwd=tmp_path,
+            env=own_jupyter(tmp_path),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+        )
+    try:
+        listing = answer_of(
+            server, f"http://127.0.0.1:{port}/api/contents/exercises/reverse_mode?token=secret"
+        )
+    finally:
+        server.terminate()
+        server.wait(timeout=30)
+
+    assert {"01_shared_input.ipynb", "02_broadcast_add.ipynb"} <= {
+        f["name"] for f in listing["content"]
+    }
+    assert (tmp_path / "mine" / "exercises" / "reverse_mode" / "01_shared_input.ipynb").exists()
+
+
+def own_jupyter(folder):
+    """An environment in which nothing of the user's own Jupyter takes part."""
+    places = {f"JUPYTER_{k}_DIR": str(folder / k.lower()) for k in ("CONFIG", "DATA", "RUNTIME")}
+    return {**os.environ, **places, "JUPYTER_TOKEN": "secret", "JUPYTER_PLATFORM_DIRS": "1"}
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def answer_of(server, url, seconds=60):
+    """The JSON that the server gives, as soon as it gives any."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline and server.poll() is None:
+        try:
+            with urllib.request.urlopen(url, timeout=5) as reply:
+                return json.load(reply)
+        except urllib.error.HTTPError:
+            raise  # it answers, and says no
+        except OSError:
+            time.sleep(0.2)
+    raise AssertionError(f"no answer from {url}; the server's status is {server.poll()}")

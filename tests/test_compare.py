@@ -1,0 +1,191 @@
+"""Gradients derived by hand, beside the tape's."""
+
+import numpy as np
+import pytest
+
+from minigrad import ones_like, tensor
+from minigrad.errors import BackwardTwice, NoGradient
+from minigrad.teach import compare, compare_in
+
+
+@pytest.fixture
+def example():
+    """The lesson's example on (2, 3, 4) inputs: x1, x2, y1, y2, z."""
+    rng = np.random.default_rng(0)
+    x1, x2, x3, x4 = (tensor(rng.normal(size=(2, 3, 4))) for _ in range(4))
+    x1.requires_grad_()
+    x2.requires_grad_()
+    y1 = x1 + x2
+    y2 = x3 + x4
+    z = y1 * y2
+    z += x2
+    return x1, x2, y1, y2, z
+
+
+def test_right_gradients_are_exact(example):
+    x1, x2, y1, y2, z = example
+
+    result = compare(z, x1=y2, x2=y2 + 1)
+
+    assert result.ok and bool(result)
+    assert [(row.name, row.shape, row.verdict) for row in result.rows] == [
+        ("x1", (2, 3, 4), "exact"),
+        ("x2", (2, 3, 4), "exact"),
+    ]
+
+
+def test_a_forgotten_contribution_is_different_and_shown_where():
+    x = tensor([1.0, 2.0, 3.0], requires_grad=True)
+    z = x * x + x
+
+    [row] = compare(z, x=[3.0, 5.0, 6.0]).rows
+
+    assert (row.verdict, row.ok) == ("different", False)
+    assert (row.absolute, row.index, row.yours, row.tape) == (1.0, (2,), 6.0, 7.0)
+    assert row.relative == pytest.approx(1 / 7)
+
+
+def test_rounding_is_close_and_the_tolerance_can_be_set():
+    x = tensor([1.0, 2.0], requires_grad=True)
+    z = x * 3
+
+    assert compare(z, x=[3.000001, 3.0]).rows[0].verdict == "close"
+    assert compare(z, x=[3.000001, 3.0], rtol=1e-9, atol=0).rows[0].verdict == "different"
+    assert compare(z, x=[3.1, 3.0], atol=0.2).rows[0].verdict == "close"
+
+
+def test_a_wrong_shape_is_a_row():
+    x = tensor(np.ones((2, 3)), requires_grad=True)
+    z = x * 2
+
+    result = compare(z, x=np.full(3, 2.0))
+
+    assert [row.verdict for row in result.rows] == ["wrong shape"]
+    assert "x: shape (3,) instead of (2, 3)" in repr(result)
+
+
+@pytest.mark.parametrize("mine", [None, "two", [[1.0], [1.0, 2.0]], {"a": 1}, 2j], ids=repr)
+def test_what_is_no_array_is_a_row(mine):
+    x = tensor([1.0, 2.0], requires_grad=True)
+    z = x * 2
+
+    assert compare(z, x=mine).rows[0].verdict == "not an array"
+
+
+def test_nan_agrees_with_nan_and_with_nothing_else():
+    x = tensor([-1.0, 0.0, 4.0], requires_grad=True)
+    with np.errstate(all="ignore"):
+        z = x.sqrt()
+        right = compare(z, x=[np.nan, np.inf, 0.25])
+        wrong = compare(z, x=[np.nan, np.inf, np.nan])
+
+    assert right.rows[0].verdict == "exact"
+    assert (wrong.rows[0].verdict, wrong.rows[0].index) == ("different", (2,))
+
+
+def test_comparing_changes_nothing(example):
+    x1, x2, y1, y2, z = example
+    y1.retain_grad()
+
+    first = repr(compare(z, x1=y2, y1=y2))
+    assert x1.grad is None and y1.grad is None
+
+    assert repr(compare(z, x1=y2, y1=y2)) == first
+    z.backward(ones_like(z))
+    np.testing.assert_array_equal(x1.grad.numpy(), y2.numpy())
+
+
+def test_intermediates_can_be_compared(example):
+    x1, x2, y1, y2, z = example
+
+    assert compare(z, y1=y2).ok
+
+
+def test_a_mapping_takes_tensors_and_any_name():
+    x, gradient = tensor(2.0, requires_grad=True), tensor(3.0, requires_grad=True)
+    z = x * gradient
+
+    result = compare(z, {x: 3.0, "gradient": 2.0})
+
+    assert [(row.name, row.verdict) for row in result.rows] == [
+        ("x", "exact"),
+        ("gradient", "exact"),
+    ]
+
+
+def test_the_gradient_of_z_may_be_given():
+    x = tensor([1.0, 2.0], requires_grad=True)
+    z = x * 5
+
+    assert compare(z, x=[5.0, 50.0], gradient=tensor([1.0, 10.0])).ok
+
+
+def test_a_freed_graph_is_answered_from_grad_and_the_row_says_so(example):
+    x1, x2, y1, y2, z = example
+    z.backward(ones_like(z))
+
+    result = compare(z, x1=y2)
+
+    assert result.ok
+    assert result.rows[0].note == "x1: from .grad: an earlier backward() has freed the graph"
+    with pytest.raises(BackwardTwice, match="left no .grad"):
+        compare(z, y1=y2)
+
+
+def test_a_name_that_does_not_exist_is_answered_with_the_nearest():
+    weights = tensor(2.0, requires_grad=True)
+    z = weights * 3
+
+    with pytest.raises(NameError, match="no tensor called wieghts here. Did you mean weights?"):
+        compare(z, wieghts=3.0)
+
+
+def test_tensors_without_a_gradient_are_refused():
+    x, constant, unused = (
+        tensor(2.0, requires_grad=True),
+        tensor(3.0),
+        tensor(1.0, requires_grad=True),
+    )
+    z = x * constant
+
+    with pytest.raises(NoGradient, match="constant does not require a gradient"):
+        compare(z, constant=2.0)
+    with pytest.raises(NoGradient, match="z does not depend on unused"):
+        compare(z, unused=0.0)
+    with pytest.raises(NoGradient, match="z does not require a gradient"):
+        compare(constant * 2, x=1.0)
+    assert unused.grad is None
+
+
+def test_something_else_than_a_tensor_is_refused():
+    x, number = tensor(2.0, requires_grad=True), 3.0
+    z = x * number
+
+    with pytest.raises(TypeError, match="number is of type float"):
+        compare(z, number=2.0)
+    with pytest.raises(TypeError, match="at least one gradient"):
+        compare(z)
+
+
+def test_the_text_form_is_stable():
+    x = tensor([1.0, 2.0, 3.0], requires_grad=True)
+    w = tensor([1.0, 1.0, 2.0], requires_grad=True)
+    z = x * w
+
+    assert repr(compare(z, x=[1, 1, 2], w=[1.0, 2.0, -3.0])) == (
+        "compare: 1 of 2 gradients agree with the tape\n"
+        "    gradient  shape  verdict    abs. diff.  rel. diff.  at   yours  tape\n"
+        "    x         (3,)   exact      0           0\n"
+        "    w         (3,)   different  6           2           [2]  -3     3"
+    )
+
+
+def test_the_bundle_holds_text_and_escaped_html():
+    x = tensor([1.0], requires_grad=True)
+    namespace = {"<b>x</b>": x}
+    z = x * 2
+
+    bundle = compare_in(namespace, z, {"<b>x</b>": [2.0]})._repr_mimebundle_()
+
+    assert set(bundle) == {"text/plain", "text/html"}
+    assert "&lt;b&gt;x&lt;/b&gt;" in bundle["text/html"] and "<b>x" not in bundle["text/html"]

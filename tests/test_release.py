@@ -1,0 +1,255 @@
+"""The student's notebook: what is taken out, what stays, and what is refused."""
+
+import json
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from minigrad.grading.assemble import assemble
+from minigrad.grading.gate import GateError, gate, grade
+from minigrad.grading.release import (
+    CellMetadataError,
+    MarkerError,
+    ReleaseError,
+    SolutionLeft,
+    UnreadableNotebook,
+    release,
+)
+
+ANSWER = """\
+def double(x):
+    "Twice x."
+    ### BEGIN SOLUTION
+    result = x + x  # the long way
+    return result * 1
+    ### END SOLUTION"""
+
+STUB = """\
+def double(x):
+    "Twice x."
+    # YOUR CODE HERE
+    raise NotImplementedError()"""
+
+
+def nbgrader(grade_id, **settings):
+    return {
+        "nbgrader": {
+            "grade_id": grade_id,
+            "solution": False,
+            "grade": False,
+            "locked": False,
+            "schema_version": 3,
+            **settings,
+        }
+    }
+
+
+def answer_cell(source=ANSWER, grade_id="double", **settings):
+    return new_code_cell(
+        source, id=f"cell-{grade_id}", metadata=nbgrader(grade_id, solution=True, **settings)
+    )
+
+
+def check_cell(source="double(4)", output="8", **settings):
+    result = nbformat.v4.new_output("execute_result", {"text/plain": output}, execution_count=2)
+    metadata = nbgrader("check", grade=True, locked=True, points=2, **settings)
+    return new_code_cell(
+        source, id="cell-check", metadata=metadata, outputs=[result], execution_count=2
+    )
+
+
+@pytest.fixture
+def released(tmp_path):
+    """Release a notebook of these cells; give the student's."""
+
+    def run(*cells, **settings):
+        author = write(tmp_path / "author.ipynb", *cells)
+        return nbformat.read(release(author, tmp_path / "students", **settings), as_version=4)
+
+    return run
+
+
+def write(path, *cells):
+    nbformat.write(new_notebook(cells=list(cells)), path)
+    return path
+
+
+def test_a_solution_becomes_a_stub_with_its_indentation(released):
+    assert released(answer_cell()).cells[0].source == STUB
+
+
+def test_several_regions_of_one_cell_become_several_stubs(released):
+    source = "### BEGIN SOLUTION\na = 10 * 10\n### END SOLUTION\nb = 1\nif b:\n\t### BEGIN SOLUTION\n\tc = 2\n\t### END SOLUTION"
+
+    student = released(answer_cell(source), code_stub="...")
+
+    assert student.cells[0].source == "...\nb = 1\nif b:\n\t..."
+
+
+def test_an_answer_cell_without_markers_becomes_the_stub_as_a_whole(released):
+    text = new_markdown_cell(
+        "Because.", id="why", metadata=nbgrader("why", solution=True, grade=True)
+    )
+
+    student = released(answer_cell("double = lambda x: 2 * x"), text)
+
+    assert student.cells[0].source == "# YOUR CODE HERE\nraise NotImplementedError()"
+    assert student.cells[1].source == "YOUR ANSWER HERE"
+
+
+def test_outputs_and_counts_are_cleared_and_hidden_tests_removed(released):
+    source = (
+        "double(4)\n### BEGIN HIDDEN TESTS\nassert double(1e300) == 2e300\n### END HIDDEN TESTS"
+    )
+
+    cell = released(answer_cell(), check_cell(source)).cells[1]
+
+    assert (cell.source, cell.outputs, cell.execution_count) == ("double(4)", [], None)
+
+
+def test_metadata_is_kept_ids_are_copied_and_checks_are_locked(released):
+    answer, check = released(answer_cell(), check_cell()).cells
+
+    assert answer.metadata.nbgrader == nbgrader("double", solution=True)["nbgrader"]
+    assert check.metadata.nbgrader.points == 2
+    assert answer.metadata.minigrad.cell == answer.id == "cell-double"
+    assert check.metadata.editable is False
+    assert "editable" not in answer.metadata and answer.metadata.deletable is False
+
+
+def test_releasing_twice_gives_the_same_file(tmp_path):
+    author = write(tmp_path / "author.ipynb", answer_cell(), check_cell())
+
+    first, second = (release(author, tmp_path / d).read_bytes() for d in "ab")
+
+    assert first == second
+
+
+@pytest.mark.parametrize(
+    "source, message",
+    [
+        ("### BEGIN SOLUTION\nx", "begins in line 1 has no ### END SOLUTION"),
+        ("x\n### END SOLUTION", "line 2: ### END SOLUTION without ### BEGIN SOLUTION"),
+        (
+            "### BEGIN SOLUTION\n### BEGIN SOLUTION\n### END SOLUTION",
+            "line 2: ### BEGIN SOLUTION inside the region that began in line 1",
+        ),
+    ],
+)
+def test_markers_that_do_not_match_are_refused(released, source, message):
+    with pytest.raises(MarkerError, match=message):
+        released(answer_cell(source))
+
+
+def test_a_repeated_grade_id_is_refused(released):
+    again = answer_cell("### BEGIN SOLUTION\n### END SOLUTION")
+    again.id = "another"
+
+    with pytest.raises(CellMetadataError, match="two cells have the grade_id 'double'"):
+        released(answer_cell(), again)
+
+
+def test_a_repeated_cell_id_is_refused(tmp_path):
+    author = write(tmp_path / "author.ipynb", answer_cell(), check_cell())
+    author.write_text(author.read_text().replace("cell-check", "cell-double"))
+
+    with pytest.raises(CellMetadataError, match="two cells have the cell id 'cell-double'"):
+        release(author, tmp_path / "students")
+
+
+def test_a_region_in_an_undeclared_cell_is_refused(released):
+    with pytest.raises(CellMetadataError, match='set "solution": true'):
+        released(new_code_cell(ANSWER))
+    with pytest.raises(CellMetadataError, match='set "grade": true'):
+        released(new_code_cell("### BEGIN HIDDEN TESTS\n### END HIDDEN TESTS"))
+
+
+@pytest.mark.parametrize(
+    "leak",
+    [
+        new_markdown_cell("Hint: think of `result = x+x # the long way`.", id="hint"),
+        new_code_cell("result = x + x  # the long way", id="given"),
+        new_markdown_cell("Hm.", id="note", metadata={"draft": "return result * 1"}),
+    ],
+    ids=lambda cell: cell.id,
+)
+def test_a_line_of_the_solution_elsewhere_is_refused(released, leak):
+    with pytest.raises(
+        SolutionLeft, match=rf"solution of cell 1:[\s\S]*in cell 2 \(id {leak.id}\)"
+    ):
+        released(answer_cell(), leak)
+
+
+def test_lines_that_tell_nothing_may_stand_elsewhere(released):
+    source = "### BEGIN SOLUTION\nimport numpy as np\nx = 1\nreturn_value = 5\n### END SOLUTION\nreturn dx, dy"
+
+    student = released(answer_cell(source), new_code_cell("import numpy as np\nx = 1"))
+
+    assert student.cells[1].source == "import numpy as np\nx = 1"
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("{", "not JSON"),
+        ("[]", "no list of cells"),
+        (json.dumps({"nbformat": 4, "nbformat_minor": 4, "cells": []}), "format 4.4"),
+    ],
+)
+def test_what_is_no_notebook_is_refused_with_a_reason(tmp_path, text, message):
+    author = tmp_path / "author.ipynb"
+    author.write_text(text)
+
+    with pytest.raises(UnreadableNotebook, match=message):
+        release(author, tmp_path / "students")
+    assert not (tmp_path / "students").exists()
+
+
+def test_the_author_s_notebook_is_never_overwritten(tmp_path):
+    author = write(tmp_path / "author.ipynb", answer_cell())
+
+    with pytest.raises(ReleaseError, match="overwrite"):
+        release(author, tmp_path)
+
+
+def test_only_the_answers_of_a_submission_are_used(tmp_path):
+    author = write(tmp_path / "author.ipynb", answer_cell(), check_cell())
+    forged = new_code_cell("'no check'", id="cell-check")
+    renewed = new_code_cell(
+        "def double(x): return 2 * x", id="new", metadata={"minigrad": {"cell": "cell-double"}}
+    )
+    submission = write(tmp_path / "student.ipynb", forged, renewed)
+
+    assembled = assemble(author, submission)
+
+    assert [cell.source for cell in assembled.notebook.cells] == [renewed.source, "double(4)"]
+    assert assembled.missing == ()
+
+
+def test_a_missing_answer_is_named_and_does_not_pass(tmp_path):
+    author = write(tmp_path / "author.ipynb", answer_cell())
+    submission = write(tmp_path / "student.ipynb")
+
+    verdict = grade(author, submission)
+
+    assert not verdict.passed
+    assert verdict.notes == ("the answer cell-double is missing",)
+
+
+def test_the_gate_opens_for_checks_that_tell_right_from_wrong(tmp_path):
+    gate(write(tmp_path / "author.ipynb", answer_cell(), check_cell()))
+
+
+def test_the_gate_stays_shut_for_a_solution_that_fails(tmp_path):
+    author = write(tmp_path / "author.ipynb", answer_cell(), check_cell(output="9"))
+
+    with pytest.raises(GateError, match="the solution does not pass"):
+        gate(author)
+
+
+def test_the_gate_stays_shut_for_checks_that_always_pass(tmp_path):
+    author = write(tmp_path / "author.ipynb", answer_cell(), check_cell("8"))
+
+    with pytest.raises(GateError, match="the untouched starter passes"):
+        gate(author)
