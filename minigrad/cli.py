@@ -14,7 +14,7 @@ from typing import Annotated, NoReturn
 import typer
 from rich.console import Console
 
-from .version import __version__
+from minigrad.version import __version__
 
 app = typer.Typer(
     help="A small autograd engine to read, to step through, and to learn from.",
@@ -61,7 +61,7 @@ def lab(
 
     Files that you have changed are never overwritten; the others are renewed when minigrad is.
     """
-    from .lessons import NoLessons, copy_lessons, first_lesson
+    from minigrad.lessons import NoLessons, copy_lessons, first_lesson
 
     if importlib.util.find_spec("jupyterlab") is None:
         _stop(
@@ -120,9 +120,9 @@ def release(
     a solution would be left, if the solution fails its own checks, or if the untouched starter
     passes them.
     """
-    from .grading.gate import NbvalDidNotRun, gate
-    from .grading.release import ReleaseError
-    from .grading.release import release as write_release
+    from minigrad.grading.gate import NbvalDidNotRun, gate
+    from minigrad.grading.release import ReleaseError
+    from minigrad.grading.release import release as write_release
 
     try:
         if run:

@@ -113,3 +113,102 @@ class ShapeError(RuntimeError):
 
 class DtypeError(RuntimeError):
     """A type of number that this operation cannot take or give."""
+
+
+# ---------------------------------------------------------------- shapes that do not fit
+
+
+def shape_error(name: str, shapes: list[tuple[int, ...]], settings: dict[str, Any], error: Exception) -> Exception:
+    """What NumPy's complaint about shapes means, in PyTorch's words and with a remedy."""
+    if name == "matmul":
+        return _matmul_error(*shapes)
+    if name == "reshape":
+        size = 1
+        for n in shapes[0]:
+            size *= n
+        return ShapeError(
+            f"shape '{list(settings['shape'])}' is invalid for input of size {size}: the tensor is "
+            f"{shapes[0]}, and a view has exactly as many entries."
+        )
+    if name in ("cat", "stack"):
+        return _cat_error(name, shapes, settings.get("axis", 0))
+    if len(shapes) > 1:
+        return _broadcast_error(name, shapes) or ShapeError(f"{name}: {error}")
+    return ShapeError(f"{name} of a tensor of shape {shapes[0]}: {error}")
+
+
+def _broadcast_error(name: str, shapes: list[tuple[int, ...]]) -> Exception | None:
+    ndim = max(map(len, shapes))
+    for i in range(1, ndim + 1):
+        sizes = [s[-i] if len(s) >= i else 1 for s in shapes]
+        large = {n for n in sizes if n != 1}
+        if len(large) > 1:
+            a, b = (n for n in dict.fromkeys(sizes) if n != 1)
+            shown = " and ".join(str(s) for s in shapes)
+            return ShapeError(
+                f"The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton "
+                f"dimension {ndim - i}: {name} of shapes {shown}. Shapes are compared from the right; "
+                "two sizes fit if they are equal or one of them is 1.",
+                mend=_unsqueezed(shapes),
+            )
+    return None
+
+
+def _unsqueezed(shapes: list[tuple[int, ...]]) -> str | None:
+    """A new last axis that would make the shapes fit, if there is one."""
+    if len(shapes) != 2:
+        return None
+    for which, (s, other) in {"b": (shapes[1], shapes[0]), "a": (shapes[0], shapes[1])}.items():
+        padded = (*s, 1)
+        if len(padded) <= len(other) and all(
+            m == n or m == 1 for m, n in zip(padded[::-1], other[::-1], strict=False)
+        ):
+            return f"{which}.unsqueeze(-1), of shape {padded}"
+    return None
+
+
+def _matmul_error(x: tuple[int, ...], y: tuple[int, ...]) -> Exception:
+    if not x or not y:
+        return ShapeError(
+            "both arguments to matmul need to be at least 1D, but they are "
+            f"{len(x)}D and {len(y)}D.", mend="x * y"
+        )
+    times = " and ".join("x".join(map(str, s)) for s in (x, y))
+    inner = y[-2] if len(y) > 1 else y[0]
+    if x[-1] == inner:
+        return ShapeError(
+            f"x @ y: x is {x} and y is {y}: the axes before the last two must be equal, or 1, so that "
+            "they can be broadcast."
+        )
+    mend = None
+    if len(y) > 1 and x[-1] == y[-1]:
+        mend = "y.T" if len(y) == 2 else "y.mT"
+    elif len(x) > 1 and x[-2] == inner:
+        mend = "x.T" if len(x) == 2 else "x.mT"
+    return ShapeError(
+        f"mat1 and mat2 shapes cannot be multiplied ({times}): in x @ y the last axis of x ({x[-1]}) "
+        f"must match the {'second-to-last' if len(y) > 1 else 'only'} axis of y ({inner}).",
+        mend=mend,
+    )
+
+
+def _cat_error(name: str, shapes: list[tuple[int, ...]], axis: int) -> Exception:
+    first = shapes[0]
+    for k, s in enumerate(shapes):
+        if len(s) != len(first):
+            return ShapeError(
+                f"Tensors must have same number of dimensions: got {len(first)} and {len(s)} "
+                f"({name} of {first} and {s})"
+            )
+        for i, (m, n) in enumerate(zip(first, s, strict=True)):
+            if m != n and (i != axis or name == "stack"):
+                if name == "stack":
+                    return ShapeError(
+                        f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 "
+                        f"and {list(s)} at entry {k}"
+                    )
+                return ShapeError(
+                    f"Sizes of tensors must match except in dimension {axis}. Expected size {m} but got "
+                    f"size {n} for tensor number {k} in the list."
+                )
+    return ShapeError(f"{name} of tensors of shapes {shapes}")

@@ -86,7 +86,7 @@ def _read(root: Path, pattern: str) -> dict[str, bytes]:
 
 def _released(clone: Path) -> dict[str, bytes]:
     """The exercises of a clone as students get them; the tree itself holds the author's."""
-    from .grading.release import release
+    from minigrad.grading.release import release
 
     with tempfile.TemporaryDirectory(prefix="minigrad-") as place:
         for author in clone.glob("exercises/*/*.ipynb"):

@@ -345,7 +345,7 @@ def unknown_function(name: str, kwargs: dict[str, Any]) -> str:
 
 
 NUMPY_FUNCTIONS: dict[Any, Any] = {
-    np.sum: lambda a, axis=None, keepdims=False: a.sum(axis=axis, keepdims=keepdims),
+    np.sum: lambda a, axis=None, keepdims=False, dtype=None: a.sum(axis=axis, keepdims=keepdims, dtype=dtype),
     np.mean: lambda a, axis=None, keepdims=False: a.mean(axis=axis, keepdims=keepdims),
     np.max: lambda a, axis=None, keepdims=False: a.amax(axis=axis, keepdims=keepdims),
     np.min: lambda a, axis=None, keepdims=False: a.amin(axis=axis, keepdims=keepdims),

@@ -27,6 +27,7 @@ from minigrad.errors import (
     NoGradient,
     ShapeError,
     learner_line,
+    shape_error,
     table,
 )
 from minigrad.hooks import RemovableHandle, hooks_of
@@ -450,7 +451,10 @@ def apply(op: Op, args: Sequence[Any], settings: dict[str, Any]) -> Any:
     """
     operands, arrays = prepare(op, args)
     state = modes.state
-    z_array = op.forward(*arrays, **settings)
+    try:
+        z_array = op.forward(*arrays, **settings)
+    except ValueError as error:
+        raise shape_error(op.name, [a.shape for a in arrays], settings, error) from None
     if op.view and shows(z_array, arrays[0]):
         z = view_of(operands[0], z_array, Hop(op, settings))
     else:
@@ -604,7 +608,12 @@ def write(op: Op, x: Tensor, others: Sequence[Any], settings: dict[str, Any]) ->
             f"{op.name}_ writes over a tensor of {array.dtype}. To mend it, write  x = x.{op.name}(...)"
             "  (a new tensor), or convert x first."
         )
-    shape = np.broadcast_shapes(*(a.shape for a in arrays)) if len(arrays) > 1 else array.shape
+    shape = array.shape
+    if op.kind == "elementwise" and len(arrays) > 1:
+        try:
+            shape = np.broadcast_shapes(*(a.shape for a in arrays))
+        except ValueError as error:
+            raise shape_error(op.name, [a.shape for a in arrays], settings, error) from None
     if shape != array.shape:
         raise ShapeError(
             f"output with shape {list(array.shape)} doesn't match the broadcast shape {list(shape)}: "

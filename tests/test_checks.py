@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import minigrad
-from minigrad.teach import Exercise
+from minigrad.teach import ChecksFailed, Exercise
 
 SQUARE = Exercise("square_backward", lambda x: x * x, shapes=[[()], [(2, 2)]])
 
@@ -86,6 +86,15 @@ def test_a_wrong_type_is_a_row(returned, message):
 
 def test_a_tensor_is_as_good_as_an_array():
     assert SQUARE.check(lambda x, g: minigrad.tensor(2 * x * g)).ok
+
+
+def test_a_check_cell_fails_with_the_table_and_without_a_traceback():
+    assert SQUARE.check(lambda x, g: 2 * x * g).or_raise().ok
+
+    with pytest.raises(ChecksFailed, match="1 of 2 public checks is right") as failed:
+        SQUARE.check(lambda x, g: 2 * x * g if x.ndim else x).or_raise()
+
+    assert failed.value._render_traceback_() == repr(failed.value.result).splitlines()
 
 
 def test_cases_are_the_same_on_every_run_and_for_every_number_of_cases():

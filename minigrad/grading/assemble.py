@@ -14,7 +14,7 @@ import copy
 from dataclasses import dataclass
 from pathlib import Path
 
-from .release import Notebook, is_answer, read_notebook
+from minigrad.grading.release import Notebook, is_answer, read_notebook
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ from pathlib import Path
 
 import nbformat
 
-from .assemble import assemble
-from .release import Notebook, ReleaseError, read_notebook, release
+from minigrad.grading.assemble import assemble
+from minigrad.grading.release import Notebook, ReleaseError, read_notebook, release
 
 
 class GateError(ReleaseError):

@@ -228,10 +228,13 @@ relu.vjp(x=lambda g, z: g * (z > 0))
 # ----------------------------------------------- steps and comparisons: flat, or no number
 
 
-@constant(np.sign, inplace=True)
+@elementwise(np.sign)
 def sign(x, *, out=None):
     """z = sign(x)        dz/dx = 0"""
     return np.sign(x, out=out)
+
+
+sign.vjp(x=lambda g: np.zeros_like(g))
 
 
 @constant(np.equal, result="bool")
@@ -292,7 +295,7 @@ def logical_not(x, *, out=None):
 
 
 @general()
-def to(x, *, dtype, out=None):
+def to(x, *, dtype):
     """z = x as another type of number        dL/dx = g, as the type of x"""
     return np.array(x, dtype=dtype)
 

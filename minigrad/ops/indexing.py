@@ -60,13 +60,15 @@ def _where_dot(c, x_dot, y_dot):
     return np.where(c, x_dot, y_dot)
 
 
-@linear(inplace=True)
+@general(inplace=True)
 def index_put(x, y, *, index, accumulate=False, out=None):
     """z = x; z[index] = y        dL/dx = g, but 0 at index        dL/dy = g[index]
 
     With accumulate, z[index] += y, and dL/dx = g.
     """
-    z = x.copy() if out is None else out
+    z = np.empty_like(x) if out is None else out
+    if z is not x:
+        z[...] = x
     if accumulate:
         np.add.at(z, index, y)
     else:
@@ -76,3 +78,11 @@ def index_put(x, y, *, index, accumulate=False, out=None):
 
 index_put.vjp(x=lambda g, index, accumulate: g if accumulate else index_put(g, 0, index=index),
               y=lambda g, index: getitem(g, index=index))
+
+
+def _index_put_dot(x_dot, y_dot, x, index, accumulate):
+    x_dot = np.zeros_like(x) if x_dot is None else x_dot
+    return index_put(x_dot, 0 if y_dot is None else y_dot, index=index, accumulate=accumulate)
+
+
+index_put.jvp(_index_put_dot)

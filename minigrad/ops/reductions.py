@@ -61,13 +61,13 @@ def amin(x, *, axis=None, keepdims=False, out=None):
 
 def _shared_by_ties(g, x, z, x_shape, axis, keepdims):
     chosen = x == restore_axes(z, x_shape, axis, keepdims)
-    ties = np.sum(chosen, axis=axis, keepdims=True)
+    ties = np.sum(chosen, axis=axis, keepdims=True, dtype=g.dtype)
     return (restore_axes(g, x_shape, axis, keepdims) * chosen) / ties
 
 
 def _average_over_ties(x_dot, x, z, x_shape, axis, keepdims):
     chosen = x == restore_axes(z, x_shape, axis, keepdims)
-    ties = np.sum(chosen, axis=axis, keepdims=keepdims)
+    ties = np.sum(chosen, axis=axis, keepdims=keepdims, dtype=x_dot.dtype)
     return np.sum(x_dot * chosen, axis=axis, keepdims=keepdims) / ties
 
 

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import sys
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import count
@@ -40,7 +40,7 @@ from minigrad import modes
 from minigrad.engine import GraphTask, Step
 from minigrad.errors import Place, learner_line
 from minigrad.node import AccumulateGrad, Node
-from minigrad.tape.names import namespace_of, tensors_in
+from minigrad.tape.names import namespace_of, number, tensors_in
 from minigrad.tensor import Tensor
 
 FIRST = 64  # elements of an array that a snapshot keeps
@@ -126,9 +126,13 @@ class Entry:
 
 @dataclass(slots=True)
 class Sent:
-    """A gradient handed on: to an entry, as contribution `arrived` of `expected`."""
+    """A gradient handed on: to an entry, as contribution `arrived` of `expected`.
+
+    edge counts the edges of the sending node, as its `node.edges` does.
+    """
 
     to: int
+    edge: int
     value: Snapshot | None
     arrived: int
     expected: int
@@ -176,6 +180,7 @@ class Recorder:
         self._latest: dict[int, tuple[int, int]] = {}  # tensor -> (entry, output) that made it
         self._entry_of: weakref.WeakKeyDictionary[AnyNode, int] = weakref.WeakKeyDictionary()
         self._waiting: dict[AnyNode, int] = {}
+        self._grads: dict[int, Snapshot | None] = {}  # of leaves, before the running pass
         self._inside = 0
 
     # ---- forward -----------------------------------------------------------------
@@ -186,8 +191,7 @@ class Recorder:
         """An operation was applied; with `inplace`, its result is its first operand."""
         results = result if isinstance(result, tuple) else (result,)
         inputs = [
-            self._input(operand, before=result if inplace and k == 0 else None)
-            for k, operand in enumerate(operands)
+            self._input(operand, overwritten=inplace and operand is result) for operand in operands
         ]
         entry = Entry(
             "op",
@@ -212,17 +216,18 @@ class Recorder:
             self._entry_of[node] = number
             self._link(entry, node)
 
-    def _input(self, operand: Any, before: Tensor | None) -> Input:
+    def _input(self, operand: Any, overwritten: bool) -> Input:
         if not isinstance(operand, Tensor):
             return Input(None, constant=_constant(operand))
+        if self._known(operand) is None and _is_number(operand):
+            return Input(None, constant=_constant(operand.array))
         key = self._number(operand)
         if key not in self.names and key in self._latest:
             self.look_up_names()  # by now the learner has given it one, or never will
         if key not in self._latest:
-            self._add_leaf(operand, key, overwritten=before is not None)
+            self._add_leaf(operand, key, overwritten)
         entry, output = self._latest[key]
-        version = operand._version - (before is not None)
-        return Input(entry, output, version)
+        return Input(entry, output, operand._version - overwritten)
 
     def _add_leaf(self, tensor: Tensor, key: int, overwritten: bool) -> None:
         """A tensor that was there before; its old value is lost if it was overwritten."""
@@ -267,7 +272,7 @@ class Recorder:
     def backward(self, task: GraphTask) -> None:
         """A backward pass begins."""
         self.look_up_names()
-        self._adopt(task.roots)
+        self._grads = self._adopt(task.roots)
         seeds = [
             (self._entry_of[node], _maybe(g))
             for node, g in zip(task.roots, task.gradients, strict=True)
@@ -294,15 +299,15 @@ class Recorder:
                 self._waiting[parent] += 1
             now.expected = {self._entry_of[n]: c for n, c in self._waiting.items()}
         if isinstance(node, AccumulateGrad):
-            now.grads[entry] = (now.grads.get(entry, (None, None))[0], _maybe(node.grad))
+            now.grads[entry] = (self._grads.get(entry), _maybe(node.grad))
         done = BackwardStep(entry, _maybe(step.g), [], [], node.freed)
-        for parent, g in zip(node.edges, step.grads, strict=False):
+        for edge, (parent, g) in enumerate(zip(node.edges, step.grads, strict=False)):
             if parent not in self._waiting or not task._leads_to_an_input(parent):
                 continue
             self._waiting[parent] -= 1
             to = self._entry_of[parent]
             expected = now.expected[to]
-            done.sent.append(Sent(to, _maybe(g), expected - self._waiting[parent], expected))
+            done.sent.append(Sent(to, edge, _maybe(g), expected - self._waiting[parent], expected))
             if not self._waiting[parent]:
                 done.became_ready.append(to)
         now.steps.append(done)
@@ -324,38 +329,33 @@ class Recorder:
         left = [e for e in ready if e not in ran and self.entries[e].kind != "leaf"]
         return max(left, default=None)
 
-    def _adopt(self, roots: Any) -> None:
-        """Entries for the part of the graph that was made before the recording."""
-        unknown: list[AnyNode] = []
-        seen: set[AnyNode] = set()
-        stack: list[AnyNode] = list(roots)
-        leaves: dict[AnyNode, Any] = {}
+    def _adopt(self, roots: Sequence[AnyNode]) -> dict[int, Snapshot | None]:
+        """Entries for the part of the graph that was made before the recording.
+
+        Returns what the leaves of the graph have in `.grad` by now.
+        """
+        nodes: dict[AnyNode, None] = {}
+        stack = list(roots)
         while stack:
             node = stack.pop()
-            if node in seen:
-                continue
-            seen.add(node)
-            if isinstance(node, AccumulateGrad):
-                leaves[node] = node.grad
-            if node not in self._entry_of or (
-                self.entries[self._entry_of[node]].kind == "before"
-                and not self.entries[self._entry_of[node]].inputs
-            ):
-                unknown.append(node)
-            stack.extend(node.edges)
-        for node in sorted(unknown, key=lambda n: n.order):
+            if node not in nodes:
+                nodes[node] = None
+                stack.extend(node.edges)
+        # From the oldest on, so that the inputs of a node have their entries before it.
+        for node in sorted(nodes, key=lambda n: (isinstance(n, Node), -n.rank)):
             if node not in self._entry_of:
                 self._adopt_one(node)
-        for node in unknown:
             entry = self.entries[self._entry_of[node]]
-            if entry.kind == "before":
+            if entry.kind == "before" and not entry.inputs:
                 entry.inputs = [
-                    Input(None, constant="…") if p is None else
-                    Input(self._entry_of[p], gradient=True)
-                    for p, _ in node.next_functions
+                    Input(None, constant="…")
+                    if parent is None
+                    else Input(self._entry_of[parent], gradient=True)
+                    for parent, _ in node.next_functions
                 ]
-        if self._inside == 0:
-            self._grads_before = {self._entry_of[n]: _maybe(g) for n, g in leaves.items()}
+        return {
+            self._entry_of[n]: _maybe(n.grad) for n in nodes if isinstance(n, AccumulateGrad)
+        }
 
     def _adopt_one(self, node: AnyNode) -> None:
         number = len(self.entries)
@@ -526,11 +526,11 @@ class Tape:
 
         return draw.text(self.document)
 
-    def svg(self, values: bool = False) -> str:
-        """The picture. With `values`, small numbers are written into the boxes."""
+    def svg(self) -> str:
+        """The picture."""
         from minigrad.tape import draw
 
-        return draw.svg(self.document, values=values)
+        return draw.svg(self.document)
 
     def png(self) -> bytes:
         """The picture as a bitmap, drawn by matplotlib."""
@@ -599,12 +599,15 @@ def _maybe(g: Any) -> Snapshot | None:
     return None if g is None else snapshot(getattr(g, "array", g))
 
 
+def _is_number(operand: Tensor) -> bool:
+    """Was this operand a plain number? The core wraps it in a tensor that nobody else has."""
+    return operand.node is None and not isinstance(operand.array, np.ndarray)
+
+
 def _constant(value: Any) -> str:
     """How a number or an array is written inside an expression."""
     if isinstance(value, np.ndarray) and value.ndim:
         return f"array{tuple(value.shape)}"
-    from minigrad.tape.names import number
-
     try:
         return number(value)
     except (TypeError, ValueError):

@@ -10,9 +10,11 @@ right answers come from the engine, so no answer is written down anywhere.
         return 2 * x * g
 
     exercise.check()                    # a row for each case and gradient
+    exercise.check().or_raise()         # the same, and the cell fails unless all are right
 
 Whatever the student's code does, the answer is a table: an exception, a missing function, a
-wrong type or shape, or an input that was changed is a row with a message.
+wrong type or shape, or an input that was changed is a row with a message. Check cells end
+with `or_raise`, so that pytest and nbval take silence, or a table of mistakes, for a failure.
 
 These checks run beside the student's code and are there to learn from. They are public,
 and passing them is no grade.
@@ -30,11 +32,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..autograd import grad
-from ..creation import tensor
-from ..modes import enable_grad, unobserved
-from .difference import as_array, difference, number, position
-from .report import Report
+from minigrad.autograd import grad
+from minigrad.creation import tensor
+from minigrad.modes import enable_grad, unobserved
+from minigrad.teach.difference import as_array, difference, number, position
+from minigrad.teach.report import Report
 
 Array = NDArray[np.float64]
 Kind = Literal[
@@ -99,12 +101,34 @@ class CheckResult(Report[CheckRow]):
     header = ("case", "inputs", "gradient", "verdict", "")
 
     def __init__(self, name: str, rows: Sequence[CheckRow]) -> None:
+        self.name = name
         right, n = sum(row.ok for row in rows), len(rows)
         verb = "is" if right == 1 else "are"
         count = (
             f"all {n} public checks are" if right == n else f"{right} of {n} public checks {verb}"
         )
         super().__init__(f"{name}: {count} right", rows)
+
+    def or_raise(self) -> "CheckResult":
+        """The result itself if all is right; otherwise raises ChecksFailed, which shows it."""
+        if not self.ok:
+            raise ChecksFailed(self)
+        return self
+
+
+class ChecksFailed(AssertionError):
+    """A check cell whose answer is not right yet. Its message is the table.
+
+    result   the CheckResult
+    """
+
+    def __init__(self, result: CheckResult) -> None:
+        super().__init__(repr(result))
+        self.result = result
+
+    def _render_traceback_(self) -> list[str]:
+        """What IPython prints: the table alone, since no line of minigrad is at fault."""
+        return str(self).splitlines()
 
 
 @dataclass(frozen=True)
@@ -143,7 +167,7 @@ class Exercise:
                 z = self.forward(*tensors)
                 g = _draw(f"{seed}/{self.name}/{n}/g", tuple(z.shape))
                 grads = grad(z, tensors, grad_outputs=tensor(g))
-            yield Case(n, inputs, g, tuple(np.array(d.detach().numpy()) for d in grads))
+            yield Case(n, inputs, g, tuple(np.array(as_array(d)) for d in grads))
 
     def _rows(self, namespace: Mapping[str, Any]) -> Iterator[CheckRow]:
         answer = namespace.get(self.name)

@@ -12,17 +12,19 @@ Read difference.py for what "close" means.
 
 import difflib
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from ..autograd import grad
-from ..creation import ones_like
-from ..errors import BackwardTwice, NoGradient
-from ..modes import unobserved
-from ..tensor import Tensor
-from .difference import Verdict, difference, magnitude, number, position
-from .report import Report
+from minigrad.autograd import grad
+from minigrad.creation import ones_like
+from minigrad.errors import BackwardTwice, NoGradient
+from minigrad.hooks import Hooked
+from minigrad.modes import unobserved
+from minigrad.teach.difference import Verdict, difference, magnitude, number, position
+from minigrad.teach.report import Report
+from minigrad.tensor import Tensor
 
 FREED = "from .grad: an earlier backward() has freed the graph"
 
@@ -173,7 +175,7 @@ def _from_the_tape(
         )
     g = ones_like(z) if gradient is None else gradient
     try:
-        with unobserved():
+        with unobserved(), _nothing_kept(z):
             grads = grad(z, tensors, grad_outputs=g, retain_graph=True, allow_unused=True)
         return [(right, "") for right in grads]
     except BackwardTwice as freed:
@@ -185,6 +187,28 @@ def _from_the_tape(
                 "comparing."
             ) from freed
         return [(right, FREED) for right in left]
+
+
+@contextmanager
+def _nothing_kept(z: Tensor) -> Iterator[None]:
+    """Within this block a pass from z puts nothing into `.grad` on account of retain_grad."""
+    roots = [] if z.node is None else [z.node]
+    seen, stack, keeping = set(roots), roots, []
+    while stack:
+        node = stack.pop()
+        if isinstance(node.case, Hooked) and node.case.keep is not None:
+            keeping.append((node.case, node.case.keep))
+        for parent in node.edges:
+            if parent not in seen:
+                seen.add(parent)
+                stack.append(parent)
+    for case, _ in keeping:
+        case.keep = None
+    try:
+        yield
+    finally:
+        for case, keep in keeping:
+            case.keep = keep
 
 
 def _tensor(key: Any, namespace: Mapping[str, Any]) -> tuple[str, Tensor]:

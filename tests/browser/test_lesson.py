@@ -1,0 +1,62 @@
+"""What a learner sees: the lesson and an exercise, opened in JupyterLab."""
+
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from minigrad.grading.release import is_answer, release
+
+pytestmark = pytest.mark.browser
+
+ROOT = Path(__file__).parent.parent.parent
+LESSON = ROOT / "notebooks" / "01_a_value_and_its_tape.ipynb"
+EXERCISE = ROOT / "exercises" / "reverse_mode" / "01_shared_input.ipynb"
+
+
+def test_the_lesson_runs_and_shows_its_tape(lab):
+    notebook = lab(LESSON)
+
+    assert notebook.error_outputs() == []
+    picture = notebook.page.locator(
+        ".jp-RenderedSVG svg, .jp-RenderedSVG img, .jp-RenderedHTMLCommon svg"
+    ).first
+    picture.scroll_into_view_if_needed()
+    picture.wait_for()
+    box = picture.bounding_box()
+    assert box["width"] > 100 and box["height"] > 100
+    assert notebook.outside == []
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_solved_exercise_shows_a_table_of_what_is_right(lab, theme):
+    notebook = lab(EXERCISE, theme=theme)
+
+    assert notebook.error_outputs() == []
+    report = notebook.page.locator(".minigrad-report")
+    report.wait_for()
+    assert "all 6 public checks are right" in report.inner_text()
+    assert report.locator("tbody tr").count() == 6
+
+
+def test_a_starter_says_what_to_do_and_shows_no_traceback(lab, tmp_path):
+    starter = release(EXERCISE, tmp_path)
+
+    [shown] = lab(starter).error_outputs()
+
+    assert "0 of 1 public checks are right" in shown
+    assert "not written" in shown
+    assert "Traceback" not in shown and "site-packages" not in shown
+
+
+def test_a_wrong_answer_shows_where_and_by_how_much(lab, tmp_path):
+    path = release(EXERCISE, tmp_path)
+    notebook = nbformat.read(path, as_version=4)
+    for cell in notebook.cells:
+        if is_answer(cell):
+            cell.source = "def shared_input_backward(x, y, g):\n    return g * (x + y), g * x"
+    nbformat.write(notebook, path)
+
+    [shown] = lab(path).error_outputs()
+
+    assert "dx[0] is" in shown and "and should be" in shown

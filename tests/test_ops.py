@@ -1,0 +1,257 @@
+"""Properties that hold for every op of the table, at every line of samples.py.
+
+The ops are judged from outside: by NumPy, by differences, and by the two modes of
+differentiation against each other.
+"""
+
+import inspect
+import re
+
+import numpy as np
+import pytest
+
+import minigrad
+from minigrad import ops
+from minigrad.methods import ArrayMethods
+from minigrad.op import REGISTRY, push_forward
+from minigrad.tensor import Tensor, apply, values_of
+from tests.numeric import assert_close, central_difference, direction_like, dot, numeric_vjp
+from tests.samples import SAMPLES
+
+every_sample = pytest.mark.parametrize("sample", SAMPLES, ids=str)
+smooth = pytest.mark.parametrize("sample", [s for s in SAMPLES if s.op.rules], ids=str)
+in_place = pytest.mark.parametrize("sample", [s for s in SAMPLES if s.op.inplace], ids=str)
+
+
+def leaves(sample):
+    """The inputs as tensors; those of floating point require a gradient."""
+    return [Tensor(a.copy(), requires_grad=a.dtype.kind == "f") for a in sample.args]
+
+
+def run(sample, tensors):
+    return apply(sample.op, tensors, sample.settings)
+
+
+def inputs_with_rules(sample):
+    """The positions of the inputs that the op can be differentiated by."""
+    names = ("xs",) * len(sample.args) if sample.op.variadic else sample.op.operands
+    return [k for k, n in enumerate(names) if n in sample.op.rules and sample.args[k].dtype.kind == "f"]
+
+
+def with_input(sample, k):
+    """The op as a plain function of its k-th input alone."""
+
+    def f(x):
+        args = [x if i == k else a for i, a in enumerate(sample.args)]
+        return sample.op.forward(*args, **sample.settings)
+
+    return f
+
+
+def test_every_op_has_samples():
+    assert set(REGISTRY) == {s.op.name for s in SAMPLES}
+
+
+@every_sample
+def test_the_result_on_tensors_is_the_result_on_arrays(sample):
+    z = run(sample, leaves(sample))
+
+    expected = sample.op.forward(*sample.args, **sample.settings)
+    assert_close(z.detach(), expected, rtol=0, atol=0)
+    assert z.dtype == np.asarray(expected).dtype
+
+
+@pytest.mark.parametrize("sample", [s for s in SAMPLES if s.op.numpy], ids=str)
+def test_the_numpy_function_of_the_row_computes_the_same(sample):
+    if sample.op in (ops.cat, ops.stack):
+        expected = sample.op.numpy(sample.args, **sample.settings)
+    else:
+        expected = sample.op.numpy(*sample.args, **sample.settings)
+
+    assert_close(run(sample, leaves(sample)).detach(), expected, rtol=1e-14)
+
+
+@smooth
+def test_each_rule_agrees_with_central_differences(sample):
+    for k in inputs_with_rules(sample):
+        tensors = leaves(sample)
+        z = run(sample, tensors)
+        g = direction_like(z.array)
+
+        z.backward(Tensor(g))
+
+        # 1e-6: the error of a central difference with step 1e-6 in double precision
+        assert_close(tensors[k].grad, numeric_vjp(with_input(sample, k), sample.args[k], g), rtol=1e-6, atol=1e-8)
+
+
+@smooth
+def test_the_gradient_has_the_shape_and_type_of_its_input(sample):
+    for dtype in (np.float32, np.float64):
+        tensors = [Tensor(a.astype(dtype) if a.dtype.kind == "f" else a) for a in sample.args]
+        for k in inputs_with_rules(sample):
+            tensors[k].requires_grad_()
+        z = run(sample, tensors)
+        z.backward(minigrad.ones_like(z))
+
+        for k in inputs_with_rules(sample):
+            assert tensors[k].grad.shape == tensors[k].shape
+            assert tensors[k].grad.dtype == dtype
+
+
+@smooth
+def test_only_the_wanted_gradient_is_computed(sample):
+    for k in inputs_with_rules(sample):
+        alone = [Tensor(a, requires_grad=i == k) for i, a in enumerate(sample.args)]
+        together = leaves(sample)
+        for tensors in (alone, together):
+            z = run(sample, tensors)
+            z.backward(Tensor(direction_like(z.array)))
+
+        assert_close(alone[k].grad, together[k].grad, rtol=1e-12)
+        assert all(x.grad is None for i, x in enumerate(alone) if i != k)
+
+
+def jvp(sample, directions):
+    """The tangent of the result, by forward mode on plain arrays."""
+    z = sample.op.forward(*sample.args, **sample.settings)
+    values = values_of(sample.op, [Tensor(a) for a in sample.args], sample.settings)
+    values |= dict(zip(sample.op.operands, sample.args, strict=False)) | {"z": z}
+    return push_forward(sample.op, values, dict(zip(sample.op.operands, directions, strict=False)))
+
+
+@pytest.mark.parametrize("sample", [s for s in SAMPLES if s.op.rules and not s.op.variadic], ids=str)
+def test_forward_and_reverse_mode_agree(sample):
+    """<u, J v> = <J^T u, v>: exact up to rounding, hence the tight tolerance."""
+    tensors = leaves(sample)
+    z = run(sample, tensors)
+    u = direction_like(z.array)
+    z.backward(Tensor(u))
+    for k in inputs_with_rules(sample):
+        v = direction_like(sample.args[k], seed=k + 1)
+        directions = {sample.op.operands[k]: v}
+        values = values_of(sample.op, [Tensor(a) for a in sample.args], sample.settings)
+        values |= dict(zip(sample.op.operands, sample.args, strict=True)) | {"z": z.array}
+
+        z_dot = push_forward(sample.op, values, directions)
+
+        assert np.shape(z_dot) == z.shape
+        assert_close(dot(u, z_dot), dot(tensors[k].grad, v), rtol=1e-10, atol=1e-12)
+
+
+@smooth
+def test_second_derivatives_agree_with_differences_of_first_ones(sample):
+    for k in inputs_with_rules(sample):
+        tensors = leaves(sample)
+        u = direction_like(sample.op.forward(*sample.args, **sample.settings))
+        v = direction_like(sample.args[k], seed=5)
+
+        def first(x, k=k, u=u):
+            inputs = [Tensor(x if i == k else a) for i, a in enumerate(sample.args)]
+            inputs[k].requires_grad_()
+            return minigrad.autograd.grad(run(sample, inputs), inputs[k], Tensor(u))[0].numpy()
+
+        (g,) = minigrad.autograd.grad(run(sample, tensors), tensors[k], Tensor(u), create_graph=True)
+        second = np.zeros(sample.args[k].shape)
+        if g.requires_grad:
+            (h,) = minigrad.autograd.grad(
+                g, tensors[k], Tensor(v), allow_unused=True, materialize_grads=True
+            )
+            second = h.numpy()
+
+        assert_close(second, central_difference(first, sample.args[k], v), rtol=1e-5, atol=1e-7)
+
+
+@in_place
+def test_in_place_is_the_same_as_out_of_place(sample):
+    shape = np.broadcast_shapes(*(a.shape for a in sample.args)) if sample.op.kind == "elementwise" else None
+    if shape is not None and sample.args[0].shape != shape:
+        pytest.skip("in place, the first operand cannot grow")
+    outside, inside = leaves(sample), leaves(sample)
+    z = run(sample, outside)
+    x = inside[0].clone()
+    before = x.array
+    x._write(sample.op, *inside[1:], **sample.settings)
+    g = Tensor(direction_like(z.array))
+    z.backward(g) if z.requires_grad else None
+    x.backward(g)
+
+    assert x.array is before or x.ndim == 0  # a number without axes has no memory until written to
+    assert x._version == 1
+    assert_close(x.detach(), z.detach(), rtol=0, atol=0)
+    for a, b in zip(outside, inside, strict=True):
+        expected = np.zeros(a.shape) if a.grad is None else a.grad
+        assert_close(expected, np.zeros(b.shape) if b.grad is None else b.grad, rtol=1e-14)
+
+
+@pytest.mark.parametrize("sample", [s for s in SAMPLES if s.op.takes_out], ids=str)
+def test_out_is_the_same_as_a_fresh_result(sample):
+    expected = sample.op.forward(*sample.args, **sample.settings)
+    out = np.full(np.shape(expected), 7, np.asarray(expected).dtype)
+
+    result = sample.op.forward(*sample.args, **sample.settings, out=out)
+
+    assert result is None or result is out or np.ndim(result) == 0
+    assert_close(out, expected, rtol=1e-14)
+
+
+@smooth
+def test_only_what_the_rules_name_is_saved(sample):
+    tensors = leaves(sample)
+    z = run(sample, tensors)
+
+    named = {
+        name
+        for k in inputs_with_rules(sample)
+        for name in sample.op.rules["xs" if sample.op.variadic else sample.op.operands[k]].reads
+    }
+    kept = {name for name, (value, version) in z.grad_fn.saved_values().items() if version is not None}
+    assert kept == named & {*sample.op.operands, "z"}
+
+
+@smooth
+def test_the_node_has_the_name_of_the_row(sample):
+    z = run(sample, leaves(sample))
+
+    assert z.grad_fn.name() == sample.node_name == sample.op.node_name
+
+
+FORMULA = re.compile(r"dz/d(\w)\s*=\s*([^=].*?)(?=\s{2,}|$)")
+
+
+@pytest.mark.parametrize(
+    "sample", [s for s in SAMPLES if s.op.kind == "elementwise" and FORMULA.search(s.op.formula)], ids=str
+)
+def test_the_formula_of_the_docstring_is_the_rule(sample):
+    scope = {name: getattr(np, name) for name in ("exp", "log", "sin", "cos", "sqrt", "sign", "where")}
+    values = dict(zip(sample.op.operands, sample.args, strict=True))
+    values["z"] = sample.op.forward(*sample.args, **sample.settings)
+    for name, formula in FORMULA.findall(sample.op.formula):
+        rule = sample.op.rules[name]
+
+        derivative = rule.formula(np.ones_like(values["z"]), *(values[r] for r in rule.reads))
+
+        written = eval(formula.strip(), scope | values)  # noqa: S307 (our own docstring)
+        assert_close(derivative, np.broadcast_to(written, values["z"].shape), rtol=1e-12)
+
+
+def test_every_formula_of_the_elementwise_table_is_checked():
+    for op in REGISTRY.values():
+        if op.kind == "elementwise":
+            written = {name for name, _ in FORMULA.findall(op.formula)}
+            assert written == set(op.rules), f"{op.name}: {op.formula}"
+
+
+# ---------------------------------------------------------------------- methods and rows
+
+
+def applied_ops():
+    """The ops that the source of ArrayMethods applies, by name."""
+    source = inspect.getsource(inspect.getmodule(ArrayMethods))
+    return set(re.findall(r"ops\.(\w+)", source))
+
+
+NO_METHOD = {"positive", "scatter_add", "zeros_like", "cat", "stack", "clone"} - {"clone"}
+
+
+def test_every_op_is_reached_from_the_methods():
+    assert set(REGISTRY) - applied_ops() <= NO_METHOD
