@@ -8,12 +8,52 @@
 tensor([2., 4., 6.])
 """
 
-from minigrad import autograd, dtypes, errors, ops
+from typing import Any
+
+from minigrad import autograd, dtypes, engine, errors, ops
 from minigrad.creation import (
     arange, as_tensor, from_numpy, full, full_like, ones, ones_like, tensor, zeros, zeros_like,
 )
-from minigrad.dtypes import float32, float64, get_default_dtype, int64, set_default_dtype
+from minigrad.dtypes import (
+    complex64, complex128, double, float16, float32, float64, get_default_dtype, half, int8, int16,
+    int32, int64, long, promote_types, set_default_dtype, short, uint8,
+)
+from minigrad.dtypes import bool_ as bool
+from minigrad.dtypes import float_ as float
+from minigrad.dtypes import int_ as int
+from minigrad.functions import (
+    abs, absolute, add, all, amax, amin, any, argmax, argmin, cat, clone, concat, concatenate,
+    cos, div, divide, eq, exp, flatten, ge, greater, greater_equal, gt, le, less, less_equal,
+    log, logical_and, logical_not, logical_or, lt, matmul, max, maximum, mean, min, minimum,
+    mul, multiply, ne, neg, negative, not_equal, permute, positive, pow, ravel, relu, reshape,
+    sigmoid, sign, sin, sqrt, square, squeeze, stack, sub, subtract, sum, swapaxes, t, tanh,
+    transpose, true_divide, unsqueeze, where,
+)
 from minigrad.modes import (
     enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled, trace_lines,
 )
 from minigrad.tensor import Size, Tensor
+from minigrad.version import __version__
+
+_LATE = {
+    "Tape": ("minigrad.tape", "Tape"),
+    "chain": ("minigrad.tape", "chain"),
+    "compare": ("minigrad.teach.compare", "compare"),
+    "load_ipython_extension": ("minigrad.jupyter", "load_ipython_extension"),
+    "record": ("minigrad.tape", "record"),
+    "unload_ipython_extension": ("minigrad.jupyter", "unload_ipython_extension"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    """What needs more than NumPy is imported when it is first asked for."""
+    if name not in _LATE:
+        raise AttributeError(f"module 'minigrad' has no attribute {name!r}")
+    import importlib
+
+    module, attribute = _LATE[name]
+    return getattr(importlib.import_module(module), attribute)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_LATE])

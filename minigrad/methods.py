@@ -11,7 +11,7 @@ mean `x.exp()` and `x.sum(axis=0)`.
 
 import difflib
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -84,6 +84,7 @@ class ArrayMethods:
     def pow_(self, exponent: Operand) -> Self: return self._write(ops.pow, exponent)
     def matmul(self, other: Operand) -> Self: return ops.matmul.apply(self, other)
     def maximum(self, other: Operand) -> Self: return ops.maximum.apply(self, other)
+    def minimum(self, other: Operand) -> Self: return ops.minimum.apply(self, other)
 
     # ------------------------------------------------------------------ functions of an entry
 
@@ -154,6 +155,18 @@ class ArrayMethods:
 
     def amin(self, dim: Dim = None, keepdim: bool = False, *, axis: Dim = None, keepdims: bool = False) -> Self:
         return ops.amin.apply(self, axis=axes_of(dim, axis, self.ndim), keepdims=keepdim or keepdims)
+
+    def max(self, dim: Any = None, keepdim: bool = False, *, axis: Any = None, keepdims: bool = False) -> Any:
+        """The greatest entry; with dim (values, indices) along it; with a tensor, as maximum."""
+        if isinstance(dim, ArrayMethods):
+            return self.maximum(dim)
+        return extreme(self, ops.max, ops.amax, np.argmax, dim, axis, keepdim or keepdims)
+
+    def min(self, dim: Any = None, keepdim: bool = False, *, axis: Any = None, keepdims: bool = False) -> Any:
+        """The least entry; with dim (values, indices) along it; with a tensor, as minimum."""
+        if isinstance(dim, ArrayMethods):
+            return self.minimum(dim)
+        return extreme(self, ops.min, ops.amin, np.argmin, dim, axis, keepdim or keepdims)
 
     def argmax(self, dim: int | None = None, keepdim: bool = False, *, axis: int | None = None) -> Self:
         return ops.argmax.apply(self, axis=one_axis(dim, axis, self.ndim), keepdims=keepdim)
@@ -248,10 +261,34 @@ class ArrayMethods:
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         """np.sum(x, axis=0): the method that stands for this function, or a helpful error."""
+        if function in NUMPY_QUESTIONS:
+            return function(*values_only(args), **values_only(kwargs))
         stand_in = NUMPY_FUNCTIONS.get(function)
         if stand_in is None:
             raise TypeError(unknown_function(function.__name__, {}))
         return stand_in(*args, **kwargs)
+
+
+class Extremes(NamedTuple):
+    """What x.max(dim) and x.min(dim) return."""
+
+    values: Any
+    indices: Any
+
+
+def extreme(x: Any, along: Op, over: Op, place: Any, dim: Any, axis: Any, keepdims: bool) -> Any:
+    """x.max() and x.min(): of all entries, or along one axis with the place of each."""
+    if dim is None and axis is None:
+        return over.apply(x, axis=None, keepdims=keepdims)
+    if not x.ndim:
+        normalize_one(axis if dim is None else dim, 0)
+        return Extremes(x.clone(), ops.zeros_like(x).long())
+    a = normalize_one(axis if dim is None else dim, x.ndim)
+    if not x.shape[a]:
+        raise IndexError(f"{over.name}: Expected reduction dim {a} to have non-zero size.")
+    at = np.expand_dims(place(x.array, axis=a), a)
+    indices = type(x)(at if keepdims else at.squeeze(a))
+    return Extremes(along.apply(x, at=at, axis=a, keepdims=keepdims), indices)
 
 
 def scaled(other: Operand, alpha: Any) -> Operand:
@@ -343,6 +380,24 @@ def unknown_function(name: str, kwargs: dict[str, Any]) -> str:
     hint = f" Did you mean np.{' or np.'.join(near)}?" if near else f" Known are: {', '.join(known)}."
     return f"np.{name} is not an operation of tensors.{hint} For its value alone, use x.detach().numpy()."
 
+
+def values_only(arguments: Any) -> Any:
+    """The arguments with arrays in place of tensors."""
+    if isinstance(arguments, ArrayMethods):
+        return np.asarray(arguments.array)
+    if isinstance(arguments, (list, tuple)):
+        return type(arguments)([values_only(a) for a in arguments])
+    if isinstance(arguments, dict):
+        return {name: values_only(a) for name, a in arguments.items()}
+    return arguments
+
+
+# Questions about values, whose answers nobody differentiates: asked of the arrays.
+NUMPY_QUESTIONS = {
+    np.allclose, np.array2string, np.array_equal, np.array_equiv, np.array_repr, np.array_str,
+    np.bincount, np.can_cast, np.histogram, np.isclose, np.isin, np.may_share_memory, np.nonzero,
+    np.result_type, np.save, np.savetxt, np.savez, np.shares_memory, np.unique,
+}  # fmt: skip
 
 NUMPY_FUNCTIONS: dict[Any, Any] = {
     np.sum: lambda a, axis=None, keepdims=False, dtype=None: a.sum(axis=axis, keepdims=keepdims, dtype=dtype),

@@ -51,6 +51,7 @@ def positive(*shape: int, seed: int = 1) -> Any:
 for op, name in [
     (ops.add, "AddBackward"), (ops.sub, "SubBackward"), (ops.mul, "MulBackward"),
     (ops.div, "DivBackward"), (ops.maximum, "MaximumBackward"),
+    (ops.minimum, "MinimumBackward"),
 ]:  # fmt: skip
     sample(op, name, normal(2, 3), normal(2, 3, seed=1))
     sample(op, name, normal(2, 1, 3), normal(4, 1, seed=1))
@@ -96,6 +97,10 @@ for op, name in [
     sample(op, name, normal(2, 3, 4), axis=(1,))
     sample(op, name, normal(2, 3, 4), axis=(0, 2), keepdims=True)
     sample(op, name, normal())
+for op, name in [(ops.max, "MaxBackward"), (ops.min, "MinBackward")]:
+    sample(op, name, normal(2, 3), at=np.array([[1], [1]]), axis=1)
+    sample(op, name, normal(2, 3), at=np.array([[1, 0, 1]]), axis=0, keepdims=True)
+sample(ops.put_along, "PutAlongBackward", normal(2), at=np.array([[1], [0]]), axis=1, shape=(2, 3))
 for op, name in [(ops.argmax, "ArgmaxBackward"), (ops.argmin, "ArgminBackward")]:
     sample(op, name, normal(2, 3))
     sample(op, name, normal(2, 3), axis=1)

@@ -250,7 +250,8 @@ def applied_ops():
     return set(re.findall(r"ops\.(\w+)", source))
 
 
-NO_METHOD = {"positive", "scatter_add", "zeros_like", "cat", "stack", "clone"} - {"clone"}
+# functions of several tensors, and ops that are only another op's rule
+NO_METHOD = {"positive", "cat", "stack", "scatter_add", "put_along"}
 
 
 def test_every_op_is_reached_from_the_methods():

@@ -98,6 +98,19 @@ maximum.vjp(x=lambda g, x, y: g * (x > y) + g * (x == y) / 2,
             y=lambda g, x, y: g * (x < y) + g * (x == y) / 2)
 
 
+@elementwise(np.minimum)
+def minimum(x, y, *, out=None):
+    """z = minimum(x, y)        dz/dx = (x < y) + (x == y) / 2        dz/dy = (x > y) + (x == y) / 2
+
+    In a tie each input takes half.
+    """
+    return np.minimum(x, y, out=out)
+
+
+minimum.vjp(x=lambda g, x, y: g * (x < y) + g * (x == y) / 2,
+            y=lambda g, x, y: g * (x > y) + g * (x == y) / 2)
+
+
 # ------------------------------------------------------- powers, exponentials, logarithms
 
 

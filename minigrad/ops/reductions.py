@@ -75,6 +75,36 @@ for _op in (amax, amin):
     _op.vjp(x=_shared_by_ties).jvp(_average_over_ties)
 
 
+@linear()
+def max(x, *, at, axis, keepdims=False):
+    """z = x at the place `at` along axis, its greatest        dL/dx = g there, else 0
+
+    The place is looked for beforehand (argmax), and the first one is taken in a tie.
+    """
+    z = np.take_along_axis(x, at, axis)
+    return z if keepdims else np.squeeze(z, axis)
+
+
+@linear()
+def min(x, *, at, axis, keepdims=False):
+    """z = x at the place `at` along axis, its least        dL/dx = g there, else 0"""
+    return max.forward(x, at=at, axis=axis, keepdims=keepdims)
+
+
+@linear()
+def put_along(x, *, at, axis, shape, keepdims=False):
+    """z = zeros(shape), with x at the place `at` along axis        dL/dx = g there"""
+    z = np.zeros(shape, x.dtype)
+    np.put_along_axis(z, at, x if keepdims else np.expand_dims(x, axis), axis)
+    return z
+
+
+for _op in (max, min):
+    _op.vjp(x=lambda g, x_shape, at, axis, keepdims:
+                put_along(g, at=at, axis=axis, shape=x_shape, keepdims=keepdims))
+put_along.vjp(x=lambda g, at, axis, keepdims: max(g, at=at, axis=axis, keepdims=keepdims))
+
+
 @constant(np.argmax, result="int")
 def argmax(x, *, axis=None, keepdims=False):
     """z = where along axis x is greatest, the first one in a tie"""

@@ -253,7 +253,15 @@ class _Layered:
                 idle += 1
                 if crossings < fewest:
                     best, fewest, idle = [row[:] for row in rows], crossings, 0
-        return best, max(fewest, 0)
+        return self._as_written(best), max(fewest, 0)
+
+    def _as_written(self, rows: list[list[int]]) -> list[list[int]]:
+        """The picture or its mirror image: the one that has more boxes in the order given."""
+        last = self.first_dummy
+        pairs = [(u, v) for row in rows for u, v in pairwise(w for w in row if w < last)]
+        if 2 * sum(u > v for u, v in pairs) <= len(pairs):
+            return rows
+        return [row[::-1] for row in rows]
 
     def _depth_first(self, neighbors: list[list[int]], mirrored: bool) -> list[list[int]]:
         """Rows in the order in which a depth-first walk meets the vertices."""
@@ -500,7 +508,7 @@ class _Layered:
         for ports, edges_at, step in ((start, leaving, 1), (end, entering, -2)):
             for v, edges in edges_at.items():
                 edges.sort(key=lambda e, step=step: (center[self.paths[e][step]], e))  # type: ignore[misc]
-                pitch = min(self.width[v] * 0.7 / len(edges), 56.0)
+                pitch = min(self.width[v] * 0.7 / len(edges), 84.0)
                 for k, e in enumerate(edges):
                     ports[e] = round(center[v] + (k - (len(edges) - 1) / 2) * pitch, 1)
         routes = []

@@ -257,9 +257,17 @@ class NotebookPage:
         )
 
     def error_outputs(self) -> list[str]:
-        return self.page.locator(
-            ".jp-OutputArea-output[data-mime-type='application/vnd.jupyter.error']"
-        ).all_inner_texts()
+        """The errors of the notebook's cells, without colors. They are asked of the document: on
+        the page an error cannot be told from what a cell wrote to stderr."""
+        texts = self.page.evaluate(
+            """() => {
+                 const notebook = window.jupyterapp.shell.currentWidget.content.model.toJSON();
+                 return notebook.cells.flatMap(c => c.outputs || [])
+                                      .filter(o => o.output_type === 'error')
+                                      .map(o => o.traceback.join('\\n'));
+               }"""
+        )
+        return [re.sub(r"\x1b\[[0-9;]*m", "", text) for text in texts]
 
     def python(self, expression: str) -> str:
         """The text of an expression, asked of the notebook's own kernel."""

@@ -1,0 +1,133 @@
+"""The same operations as functions: minigrad.exp(x) is x.exp().
+
+Each line names a method of tensors; `input` stands for the tensor itself, as in PyTorch.
+What takes several tensors on an equal footing (cat, stack, where) stands at the end.
+"""
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from minigrad import ops
+from minigrad.methods import ArrayMethods as M
+from minigrad.shapes import normalize_one
+from minigrad.tensor import Tensor
+
+
+def function(method: Callable[..., Any]) -> Callable[..., Any]:
+    """The method as a function of `input`."""
+    name = method.__name__.strip("_")
+
+    @functools.wraps(method)
+    def called(input: Any, *args: Any, **kwargs: Any) -> Any:
+        if not hasattr(input, "__apply_op__"):
+            other = args[0] if args else kwargs.get("other")
+            if not isinstance(other, Tensor) or not isinstance(input, (int, float, bool)):
+                raise TypeError(
+                    f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}. "
+                    "To mend it, make one with minigrad.tensor(...)."
+                )
+            input = Tensor(input, dtype=other.dtype if isinstance(input, int) else None)
+        return method(input, *args, **kwargs)
+
+    called.__name__ = called.__qualname__ = name
+    return called
+
+
+abs = absolute = function(M.abs)
+add = function(M.add)
+all = function(M.all)
+amax = function(M.amax)
+amin = function(M.amin)
+any = function(M.any)
+argmax = function(M.argmax)
+argmin = function(M.argmin)
+clone = function(M.clone)
+cos = function(M.cos)
+div = divide = true_divide = function(M.div)
+eq = function(M.eq)
+exp = function(M.exp)
+flatten = function(M.flatten)
+ge = greater_equal = function(M.ge)
+gt = greater = function(M.gt)
+le = less_equal = function(M.le)
+log = function(M.log)
+logical_and = function(M.logical_and)
+logical_not = function(M.logical_not)
+logical_or = function(M.logical_or)
+lt = less = function(M.lt)
+matmul = function(M.matmul)
+max = function(M.max)
+maximum = function(M.maximum)
+mean = function(M.mean)
+min = function(M.min)
+minimum = function(M.minimum)
+mul = multiply = function(M.mul)
+ne = not_equal = function(M.ne)
+neg = negative = function(M.neg)
+permute = function(M.permute)
+positive = function(M.positive)
+pow = function(M.pow)
+ravel = function(M.ravel)
+relu = function(M.relu)
+reshape = function(M.reshape)
+sigmoid = function(M.sigmoid)
+sign = function(M.sign)
+sin = function(M.sin)
+sqrt = function(M.sqrt)
+square = function(M.square)
+squeeze = function(M.squeeze)
+sub = subtract = function(M.sub)
+sum = function(M.sum)
+t = function(M.t)
+tanh = function(M.tanh)
+transpose = swapaxes = function(M.transpose)
+unsqueeze = function(M.unsqueeze)
+
+
+def _sequence(name: str, tensors: Sequence[Tensor]) -> tuple[Any, ...]:
+    xs = tuple(tensors)
+    if not xs:
+        raise RuntimeError(f"{name} expects a non-empty list of Tensors")
+    return xs
+
+
+def cat(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None) -> Tensor:
+    """The tensors one after another along an axis that they already have.
+
+    >>> import minigrad
+    >>> cat([minigrad.ones(1, 2), minigrad.zeros(1, 2)])
+    tensor([[1., 1.],
+            [0., 0.]])
+    """
+    xs = _sequence("torch.cat()", tensors)
+    z: Tensor = ops.cat(*xs, axis=normalize_one(dim if axis is None else axis, xs[0].ndim))
+    return z
+
+
+concat = concatenate = cat
+
+
+def stack(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None) -> Tensor:
+    """The tensors, of one shape, side by side along a new axis.
+
+    >>> import minigrad
+    >>> stack([minigrad.ones(2), minigrad.zeros(2)], dim=1)
+    tensor([[1., 0.],
+            [1., 0.]])
+    """
+    xs = _sequence("stack", tensors)
+    z: Tensor = ops.stack(*xs, axis=normalize_one(dim if axis is None else axis, xs[0].ndim + 1))
+    return z
+
+
+def where(condition: Any, input: Any, other: Any) -> Tensor:
+    """input where the condition holds, other elsewhere; all three are broadcast.
+
+    >>> import minigrad
+    >>> x = minigrad.tensor([-1.0, 2.0])
+    >>> where(x > 0, x, 0.0)
+    tensor([0., 2.])
+    """
+    z: Tensor = ops.where(condition, input, other)
+    return z

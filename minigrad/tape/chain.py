@@ -1,0 +1,211 @@
+"""The chain: what a tensor's `grad_fn` leads to, as a tree.
+
+    z  AddBackward                    (2, 3, 4)
+    ├─ MulBackward                    saves x, y
+    │  └─ y1  AddBackward
+    │     ├─ x1  AccumulateGrad       (2, 3, 4)
+    │     └─ x2  AccumulateGrad       (2, 3, 4)
+    └─ x2  AccumulateGrad             shown above
+
+It is the learner's `z.grad_fn.next_functions`, followed to the end. A node that several
+others lead to is written out once and only named after that: otherwise the tree of a
+graph with a hundred shared nodes would be longer than the age of the universe in
+lines. The walk keeps a list of its own instead of recursing, and a branch that goes on
+straight (one node after the other) is not indented, so that a chain of a thousand steps
+does not run off the page.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from minigrad.node import AccumulateGrad, Node
+from minigrad.tape.draw import esc
+from minigrad.tape.names import namespace_of, shape_text, short, tensors_in
+from minigrad.tensor import Tensor
+
+MOST_LINES = 80  # a longer tree is shown without its middle
+AnyNode = Node | AccumulateGrad
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of the tree: the node, where it hangs, and what is said of it."""
+
+    branch: str
+    what: str
+    remark: str
+    leaf: bool
+    again: bool
+
+
+class Chain:
+    """The grad_fn chain of a tensor. Its text is the tree; `len` counts the nodes."""
+
+    def __init__(self, z: Tensor, namespace: Mapping[str, Any]) -> None:
+        root = z.node
+        self.root: AnyNode | None = root
+        self._names, self._shapes = _names(namespace, z)
+        self._nodes = 0 if root is None else _count(root)
+        self.lines: tuple[Line, ...] = ()
+        if root is None:
+            name = self._name_of_tensor(z, namespace)
+            remark = "no grad_fn: nothing here requires a gradient"
+            self.lines = (Line("", name, remark, False, False),)
+        else:
+            self.lines = tuple(self._tree(root))
+
+    def __len__(self) -> int:
+        return self._nodes
+
+    def _name_of_tensor(self, z: Tensor, namespace: Mapping[str, Any]) -> str:
+        return next((short(n) for n, t in tensors_in(namespace) if t is z), "this tensor")
+
+    def _tree(self, root: AnyNode) -> list[Line]:
+        """Lines in the order in which they are read; depth first, by a list of our own.
+
+        The indentation of a node that is its parent's only way on is its parent's.
+        """
+        lines: list[Line] = []
+        met: dict[AnyNode, int] = {}
+        stack: list[tuple[AnyNode, str, str]] = [(root, "", "")]
+        while stack:
+            node, branch, below = stack.pop()
+            if node in met:
+                lines.append(Line(branch, self._what(node, met[node]), "shown above", False, True))
+                continue
+            met[node] = len(met) + 1
+            leaf = isinstance(node, AccumulateGrad)
+            lines.append(Line(branch, self._what(node, met[node]), self._remark(node), leaf, False))
+            parents = [p for p, _ in node.next_functions if p is not None]
+            if len(parents) == 1:
+                stack.append((parents[0], below + "└─ ", below + "   "))
+                if below or lines[-1].branch:
+                    # Straight on: as deep as the node itself, marked by an arrow.
+                    straight = branch.replace("├─ ", "│  ").replace("└─ ", "   ")
+                    stack[-1] = (parents[0], straight + "↑ ", straight)
+            else:
+                for k in range(len(parents) - 1, -1, -1):
+                    last = k == len(parents) - 1
+                    stack.append(
+                        (parents[k], below + ("└─ " if last else "├─ "), below + ("   " if last else "│  "))
+                    )
+        return lines
+
+    def _what(self, node: AnyNode, number: int) -> str:
+        name = self._names.get(node)
+        if name is not None:
+            return f"{name}  {node.name()}"
+        return f"{node.name()} #{number}"
+
+    def _remark(self, node: AnyNode) -> str:
+        """Its shape, where known; its settings; what it keeps for backward."""
+        if isinstance(node, AccumulateGrad):
+            return f"{shape_text(np.shape(node._array))}  leaf"
+        parts = []
+        if node in self._shapes:
+            parts.append(self._shapes[node])
+        if node.freed:
+            parts.append("freed by a backward pass")
+        else:
+            saved = [
+                f"{name} {shape_text(value.shape)}" + (f" v{version}" if version else "")
+                for name, (value, version) in node.saved_values().items()
+                if name in node.case.tensors
+            ]
+            if saved:
+                parts.append("saves " + ", ".join(saved))
+        return "  ".join(parts)
+
+    def __repr__(self) -> str:
+        return "\n".join(self._text_lines())
+
+    def _text_lines(self) -> list[str]:
+        lines, left_out = self._shown()
+        width = max(len(line.branch) + len(line.what) for line in lines)
+        texts = [f"{(line.branch + line.what).ljust(width)}  {line.remark}".rstrip() for line in lines]
+        if left_out:
+            texts.insert(MOST_LINES // 2, f"... {left_out} more lines ...")
+        return texts
+
+    def _shown(self) -> tuple[list[Line], int]:
+        if len(self.lines) <= MOST_LINES:
+            return list(self.lines), 0
+        half = MOST_LINES // 2
+        return [*self.lines[:half], *self.lines[-half:]], len(self.lines) - 2 * half
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": self._html()}
+
+    def _html(self) -> str:
+        """The same text, with leaves and repetitions set apart by weight and slant."""
+        lines, left_out = self._shown()
+        width = max(len(line.branch) + len(line.what) for line in lines)
+        shown = []
+        for line in lines:
+            what = esc(line.what)
+            if line.leaf:
+                what = f"<strong>{what}</strong>"
+            elif line.again:
+                what = f"<em>{what}</em>"
+            gap = " " * (width - len(line.branch) - len(line.what) + 2)
+            shown.append(f"{esc(line.branch)}{what}{gap}{esc(line.remark)}".rstrip())
+        if left_out:
+            shown.insert(MOST_LINES // 2, f"... {left_out} more lines ...")
+        return '<pre style="line-height: 1.35">' + "\n".join(shown) + "</pre>"
+
+
+def chain(z: Tensor, *, namespace: Mapping[str, Any] | None = None) -> Chain:
+    """The grad_fn chain of z, down to the leaves that will get a gradient.
+
+    z            a tensor
+    namespace    where the names of tensors are looked up; without it, the caller's
+                 variables
+
+    Raises TypeError if z is no tensor.
+
+    >>> import minigrad
+    >>> x = minigrad.tensor([1.0, 2.0], requires_grad=True)
+    >>> z = (x * x).sum()
+    >>> chain(z)
+    z  SumBackward         ()
+    └─ MulBackward #2      saves x (2,), y (2,)
+       ├─ x  AccumulateGrad  (2,)  leaf
+       └─ x  AccumulateGrad  shown above
+    """
+    if not isinstance(z, Tensor):
+        raise TypeError(f"chain: a tensor has a grad_fn chain, but this is a {type(z).__name__}.")
+    if namespace is None:
+        namespace = namespace_of(sys._getframe(1))
+    return Chain(z, namespace)
+
+
+def _names(namespace: Mapping[str, Any], z: Tensor) -> tuple[dict[AnyNode, str], dict[AnyNode, str]]:
+    """Names and shapes of the nodes whose tensors the learner still has."""
+    names: dict[AnyNode, str] = {}
+    shapes: dict[AnyNode, str] = {}
+    for name, tensor in tensors_in(namespace):
+        node = tensor.node
+        if node is not None and node not in names:
+            names[node] = short(name)
+            shapes[node] = shape_text(tensor.shape)
+    if z.node is not None:
+        shapes.setdefault(z.node, shape_text(z.shape))
+    return names, shapes
+
+
+def _count(root: AnyNode) -> int:
+    """How many nodes the chain has."""
+    met = {root}
+    stack = [root]
+    while stack:
+        for parent in stack.pop().edges:
+            if parent not in met:
+                met.add(parent)
+                stack.append(parent)
+    return len(met)

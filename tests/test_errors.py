@@ -1,0 +1,182 @@
+"""The three errors of the tape that learners meet first, word for word, in a notebook cell.
+
+The cells run in an IPython shell of their own, as they would in a notebook.
+"""
+
+import textwrap
+
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+
+import minigrad
+from minigrad import errors
+from minigrad.errors import AutogradError, Place, ShapeError
+
+
+@pytest.fixture
+def shell():
+    """A shell with the extension's line tracing on, as in a notebook."""
+    shell = InteractiveShell.instance()
+    shell.reset()
+    minigrad.trace_lines(True)
+    yield shell
+    minigrad.trace_lines(False)
+    InteractiveShell.clear_instance()
+
+
+def run_cells(shell, *cells):
+    """Run the cells; the message of the error that the last of them raises."""
+    for cell in cells:
+        result = shell.run_cell(textwrap.dedent(cell).strip(), store_history=True)
+    return result.error_in_exec
+
+
+def test_saved_value_changed(shell, capsys):
+    error = run_cells(
+        shell,
+        "import minigrad",
+        """
+        x = minigrad.tensor([2.0], requires_grad=True)
+        y = minigrad.tensor([3.0])
+        z = x * y
+        y += 1
+        """,
+        "z.backward()",
+    )
+
+    assert isinstance(error, RuntimeError)
+    assert str(error) == (
+        "MulBackward needs y as it was when z was computed, but y has changed since (one of the "
+        "variables needed for gradient computation has been modified by an inplace operation: it is "
+        "at version 1; expected version 0 instead).\n"
+        "    saved      In [2], line 3    z = x * y    y at version 0\n"
+        "    changed    In [2], line 4    y += 1       y at version 1\n"
+        "    To mend it, make a new tensor instead of writing in place (y = y + 1, not y += 1), or "
+        "compute z from y.clone()."
+    )
+
+
+def test_backward_twice(shell, capsys):
+    error = run_cells(
+        shell,
+        "import minigrad",
+        """
+        x = minigrad.tensor([2.0], requires_grad=True)
+        z = x * x
+        z.backward()
+        """,
+        "z.backward()",
+    )
+
+    assert isinstance(error, RuntimeError)
+    assert str(error) == (
+        "Trying to backward through the graph a second time (or directly access saved tensors after "
+        "they have already been freed). The saved values of the graph are freed as a backward pass "
+        "uses them.\n"
+        "    first pass    In [2], line 3    z.backward()\n"
+        "    To mend it, pass retain_graph=True to the first pass, or compute the result again."
+    )
+
+
+def test_leaf_changed_in_place(shell, capsys):
+    error = run_cells(
+        shell,
+        "import minigrad",
+        """
+        w = minigrad.tensor([2.0], requires_grad=True)
+        w -= 0.1
+        """,
+    )
+
+    assert isinstance(error, RuntimeError)
+    assert str(error) == (
+        "a leaf Variable that requires grad is being used in an in-place operation. The leaf's value "
+        "would change, and its gradient would belong to neither the old value nor the new one.\n"
+        "    here    In [2], line 2    w -= 0.1\n"
+        "    To mend it, make a new tensor (y = x + 1, not x += 1), or, to update a parameter, write "
+        "inside  with minigrad.no_grad():"
+    )
+
+
+def test_without_tracing_the_error_says_how_to_see_more():
+    x = minigrad.tensor([2.0], requires_grad=True)
+    y = x.exp()
+    y += 1
+
+    with pytest.raises(AutogradError) as caught:
+        y.sum().backward()
+    message = str(caught.value)
+    assert "ExpBackward needs its result z" in message
+    assert "changed    test_errors.py, line" in message and "y += 1" in message
+    assert "minigrad.trace_lines()" in message
+
+
+def test_the_culprit_is_named_where_two_values_are_saved():
+    minigrad.trace_lines(True)
+    try:
+        x = minigrad.tensor([2.0], requires_grad=True) * 1
+        y = minigrad.tensor([3.0], requires_grad=True) * 1
+        x += 1
+        z = x * y
+        y += 1
+        with pytest.raises(AutogradError, match="needs y as it was .* version 1; expected version 0"):
+            z.backward()
+    finally:
+        minigrad.trace_lines(False)
+
+
+def test_a_place_knows_its_line():
+    place = errors.learner_line()
+
+    assert place.text == "place = errors.learner_line()"
+    assert place.label.startswith("test_errors.py, line ")
+    assert Place("<string>", 3).label == "<string>, line 3"
+
+
+@pytest.mark.parametrize(
+    ("program", "phrase", "mend"),
+    [
+        (lambda a: a(2, 3) + a(2), r"size of tensor a \(3\) must match the size of tensor b \(2\)", "b.unsqueeze"),
+        (lambda a: a(2, 3) @ a(2, 3), r"mat1 and mat2 shapes cannot be multiplied \(2x3 and 2x3\)", "y.T"),
+        (lambda a: a(3, 2) @ a(3, 4), r"cannot be multiplied \(3x2 and 3x4\)", "x.T"),
+        (lambda a: a(6).reshape(4), r"shape '\[4\]' is invalid for input of size 6", ""),
+        (lambda a: minigrad.cat([a(2, 3), a(2, 4)]), "Sizes of tensors must match except in dimension 0", ""),
+        (lambda a: minigrad.stack([a(2), a(3)]), "stack expects each tensor to be equal size", ""),
+        (lambda a: a(2).__iadd__(a(3, 2)), "doesn't match the broadcast shape", ""),
+    ],
+)
+def test_shapes_that_do_not_fit_are_explained(program, phrase, mend):
+    with pytest.raises(ShapeError, match=phrase) as caught:
+        program(minigrad.ones)
+
+    assert mend in str(caught.value)
+
+
+def test_dims_and_indices_out_of_range():
+    x = minigrad.ones(2, 3)
+
+    with pytest.raises(IndexError, match=r"Dimension out of range \(expected to be in range of \[-2, 1\], but got 2\)"):
+        x.sum(2)
+    with pytest.raises(IndexError, match="out of bounds"):
+        x[2]
+    with pytest.raises(IndexError, match="must be long, int, byte or bool"):
+        x[minigrad.tensor([0.5])]
+
+
+def test_types_that_do_not_fit():
+    with pytest.raises(RuntimeError, match="only Tensors of floating point dtype can require gradients"):
+        minigrad.tensor([1, 2], requires_grad=True)
+    with pytest.raises(RuntimeError, match="can't be cast to the desired output type"):
+        x = minigrad.tensor([1, 2])
+        x += 0.5
+    with pytest.raises(RuntimeError, match="expected the operands of matmul to have the same dtype"):
+        minigrad.ones(2, 2) @ minigrad.ones(2, 2, dtype=minigrad.float64)
+    with pytest.raises(TypeError, match="must be Tensor, not list"):
+        minigrad.exp([1.0])
+
+
+def test_an_unknown_numpy_function_names_the_nearest():
+    import numpy as np
+
+    with pytest.raises(TypeError, match="np.nanmean is not an operation of tensors. Did you mean .*np.mean"):
+        np.nanmean(minigrad.ones(2))
