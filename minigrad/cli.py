@@ -102,6 +102,33 @@ def _serve(folder: Path, lesson: str | None, browser: bool, port: int | None) ->
 
 
 @app.command()
+def demo(
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="The HTML page to write.")
+    ] = Path("minigrad-demo.html"),
+) -> None:
+    """Run the lesson's example here, step by step, and write its tape as an HTML page.
+
+    Shown are the chain of nodes behind z, each step of the backward pass with the nodes that are
+    ready and those that still wait, and gradients derived by hand beside the tape's.
+    """
+    from minigrad.demo import show
+
+    if out.suffix.lower() not in (".html", ".htm"):
+        _stop(f"The page must have a name that ends in .html, and {out} does not.")
+    console = Console()
+    tape = show(console)
+    try:
+        tape.save(out)
+    except OSError as error:
+        _stop(
+            f"The page cannot be written to {out}: {error.strerror or error}. "
+            "To mend it, give another place:  minigrad demo --out PAGE.html"
+        )
+    console.print(f"The picture of the tape is in {out.resolve()}", highlight=False, soft_wrap=True)
+
+
+@app.command()
 def release(
     author: Annotated[Path, typer.Argument(help="The author's notebook, solutions included.")],
     out: Annotated[

@@ -688,6 +688,8 @@ def bump(x: Tensor) -> None:
 def attach(node: Node, x: Tensor) -> None:
     """Make `node`, an in-place write to x, the latest entry of x's history."""
     node.rank = next_rank()
+    if x.retains_grad and x.node is not None:
+        hooks_of(x.node).keep = None  # what is kept is the gradient of the value that x has now
     x.counter.history += 1
     if isinstance(x, View):
         x.base.node = rewritten(x.base.node, x.way, node)

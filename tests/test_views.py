@@ -1,0 +1,199 @@
+"""Shared memory: who sees a write, what it does to the version, and to the history.
+
+In each program with a gradient, the expected numbers come from the same program written
+without writing in place.
+"""
+
+import numpy as np
+import pytest
+
+import minigrad
+from minigrad.errors import LeafChangedInPlace, SavedValueChanged
+
+
+@pytest.fixture
+def w():
+    return minigrad.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], dtype=minigrad.float64, requires_grad=True)
+
+
+def gradient(z, w):
+    z.sum().backward()
+    return w.grad.tolist()
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        lambda x: x[0], lambda x: x[:, 1:], lambda x: x[..., None], lambda x: x.T, lambda x: x.reshape(6),
+        lambda x: x.view(3, 2), lambda x: x.transpose(0, 1), lambda x: x.unsqueeze(0), lambda x: x[1, 2],
+        lambda x: x.T[1:][0], lambda x: x.flatten()[::2], lambda x: x.detach(), lambda x: x[None].squeeze(0),
+    ],
+)  # fmt: skip
+def test_a_write_to_a_view_shows_in_the_base_and_counts_for_both(view):
+    x = minigrad.arange(6.0).reshape(2, 3).clone()
+    v = view(x)
+    before = x._version
+    v.fill_(7.0)
+
+    assert np.count_nonzero(x.numpy() == 7.0) == v.numel()
+    assert x._version == v._version == before + 1
+
+
+def test_data_shares_memory_but_not_the_version(w):
+    w.data += 1
+    assert w[0, 0].item() == 2.0 and w._version == 0
+    d = w.detach()
+    d += 1
+    assert w[0, 0].item() == 3.0 and w._version == 1
+
+
+def test_a_copy_is_no_view():
+    x = minigrad.ones(2, 3)
+    for copy in (x.clone(), x[[0, 1]], x[x > 0], x.T.reshape(6), x * 1):
+        assert copy._base is None and not np.shares_memory(copy.numpy(), x.numpy())
+
+
+def test_the_base_of_a_view_of_a_view_is_the_first_tensor():
+    x = minigrad.ones(2, 3)
+    v = x.T[0]
+
+    assert v._base is x and v._is_view() and not x._is_view()
+
+
+def test_writing_through_a_view_rewrites_the_history_of_the_base(w):
+    x = w * 1
+    x[0] *= 3
+
+    assert x.grad_fn.name() == "CopySlices"
+    assert gradient(x * 2, w) == [[6, 6, 6], [2, 2, 2]]
+
+
+def test_one_view_sees_what_is_written_through_another(w):
+    x = w * 1
+    row, column = x[0], x[:, 1]
+    row *= 10
+
+    assert column.tolist() == [20.0, 5.0]
+    assert gradient(column * 2, w) == [[0, 20, 0], [0, 2, 0]]
+
+
+def test_a_write_to_the_base_shows_in_the_history_of_its_views(w):
+    x = w * 1
+    column = x[:, 1]
+    x *= 10
+
+    assert gradient(column, w) == [[0, 10, 0], [0, 10, 0]]
+
+
+def test_several_writes_to_overlapping_views(w):
+    x = w * 1
+    x[0] *= 3
+    x[:, 0] += w[:, 1]
+    x.T[2] *= x.T[1].clone()
+
+    a = w.detach().clone().requires_grad_()
+    top = a[0] * 3
+    first = minigrad.stack([top[0] + a[0, 1], a[1, 0] + a[1, 1]])
+    last = minigrad.stack([top[2] * top[1], a[1, 2] * a[1, 1]])
+    expected = (first.sum() + top[1] + a[1, 1] + last.sum())
+    expected.backward()
+    np.testing.assert_allclose(gradient(x, w), a.grad.tolist())
+
+
+def test_assignment_cuts_the_history_of_what_was_there(w):
+    x = w * 2
+    x[0] = 5.0
+    x[1, 1:] = w[0, :2]
+
+    assert x.tolist() == [[5, 5, 5], [8, 1, 2]]
+    assert gradient(x, w) == [[1, 1, 0], [2, 0, 0]]
+
+
+def test_assignment_by_mask_and_by_index_array(w):
+    x = w * 2
+    x[w > 4.5] = 0.0
+    x[[0, 1], [0, 0]] = w[:, 2] * 10
+
+    assert x.tolist() == [[30, 4, 6], [60, 0, 0]]
+    assert gradient(x, w) == [[0, 2, 12], [0, 0, 10]]
+
+
+def test_an_empty_buffer_is_filled_row_by_row(w):
+    out = minigrad.zeros(2, 3, dtype=minigrad.float64)
+    for i in range(2):
+        out[i] = w[i] * (i + 1)
+
+    assert out.requires_grad and out.grad_fn.name() == "CopySlices"
+    assert gradient(out, w) == [[1, 1, 1], [2, 2, 2]]
+
+
+def test_a_view_made_before_the_base_had_a_history_gets_one(w):
+    buffer = minigrad.zeros(2, 3, dtype=minigrad.float64)
+    row = buffer[1]
+    assert not row.requires_grad
+    buffer.copy_(w)
+
+    assert row.requires_grad
+    assert gradient(row, w) == [[0, 0, 0], [1, 1, 1]]
+
+
+def test_second_order_through_a_write_to_a_view(w):
+    def program(a):
+        x = a * 1
+        x[0] *= x[1].clone()
+        return (x**3).sum()
+
+    (g,) = minigrad.autograd.grad(program(w), w, create_graph=True)
+    (h,) = minigrad.autograd.grad((g * g).sum(), w)
+
+    a = w.detach().clone().requires_grad_()
+    expected = ((a[0] * a[1]) ** 3).sum() + (a[1] ** 3).sum()
+    (e,) = minigrad.autograd.grad(expected, a, create_graph=True)
+    (f,) = minigrad.autograd.grad((e * e).sum(), a)
+    np.testing.assert_allclose(g.detach(), e.detach(), rtol=1e-12)
+    np.testing.assert_allclose(h, f, rtol=1e-12)
+
+
+def test_what_a_rule_has_saved_may_not_change_through_a_view(w):
+    x = w * 1
+    z = (x * x).sum()
+    x[0, 0] = 0.0
+
+    with pytest.raises(SavedValueChanged, match="MulBackward needs .* is at version 1; expected version 0"):
+        z.backward()
+
+
+@pytest.mark.parametrize("view", [lambda x: x[0], lambda x: x.T, lambda x: x.reshape(-1)])
+def test_a_view_of_a_leaf_cannot_be_written_to(w, view):
+    with pytest.raises(LeafChangedInPlace, match="a view of a leaf Variable that requires grad"):
+        view(w).add_(1)
+    with minigrad.no_grad():
+        view(w).add_(1)
+    assert w[0, 0].item() == 2.0 and w.is_leaf
+
+
+def test_in_place_keeps_what_its_own_rule_needs(w):
+    y = w * 2
+    x = w * 1
+    before = x.tolist()
+    x.mul_(y)  # the rule for y needs x as it was
+
+    x.sum().backward()
+    np.testing.assert_allclose(w.grad, np.array(before) * 4)
+
+
+def test_in_place_functions_that_save_their_result(w):
+    x = (w * 0.1).exp_()
+    x.sum().backward()
+
+    np.testing.assert_allclose(w.grad, 0.1 * np.exp(0.1 * w.detach().numpy()))
+
+
+def test_the_version_counts_writes_also_under_no_grad(w):
+    x = w * 1
+    with minigrad.no_grad():
+        x.add_(1)
+        x[0] = 0
+    x.zero_()
+
+    assert x._version == 3
