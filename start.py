@@ -39,13 +39,13 @@ def main(arguments):
         sys.exit(run(["minigrad", "lab", *rest]))
     if task == "test":
         set_up("dev")
+        failed = []
         for check in CHECKS:
-            more = rest if check is CHECKS[-1] else []
-            print("+ " + " ".join([*check, *more]), flush=True)
-            status = run([*check, *more])
-            if status:
-                sys.exit(status)
-        return
+            command = check + (rest if check is CHECKS[-1] else [])
+            print("+ " + " ".join(command), flush=True)
+            if run(command):
+                failed.append(" ".join(check))
+        sys.exit("failed: " + ", ".join(failed) if failed else 0)
     print(__doc__)
     sys.exit(0 if task in ("-h", "--help") else 2)
 

@@ -32,7 +32,8 @@ from minigrad.functions import (
 from minigrad.modes import (
     enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled, trace_lines,
 )
-from minigrad.tensor import Size, Tensor
+from minigrad.tensor import Size, Tensor  # isort: split
+from minigrad import fast
 from minigrad.version import __version__
 
 _LATE = {

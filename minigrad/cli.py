@@ -81,6 +81,7 @@ def lab(
     console.print(f"Your lessons are in {folder.resolve()}", highlight=False, soft_wrap=True)
     if copied.kept:
         console.print(f"Kept as you changed them: {', '.join(copied.kept)}", highlight=False)
+    console.print("JupyterLab is starting. To stop it, press Ctrl-C here.")
     sys.exit(_serve(folder.resolve(), first_lesson(folder), browser, port))
 
 
@@ -88,7 +89,11 @@ def _serve(folder: Path, lesson: str | None, browser: bool, port: int | None) ->
     """Run JupyterLab in this process, so that Ctrl-C and signals reach it directly."""
     from jupyterlab.labapp import LabApp
 
-    argv = [f"--ServerApp.root_dir={folder}", "--LabApp.news_url=None"]
+    argv = [
+        f"--ServerApp.root_dir={folder}",
+        "--LabApp.news_url=None",  # no question about news in front of the first lesson
+        "--log-level=WARN",
+    ]
     if lesson is not None:
         argv.append(f"--LabApp.default_url=/lab/tree/{lesson}")
     if not browser:
@@ -103,9 +108,9 @@ def _serve(folder: Path, lesson: str | None, browser: bool, port: int | None) ->
 
 @app.command()
 def demo(
-    out: Annotated[
-        Path, typer.Option("--out", "-o", help="The HTML page to write.")
-    ] = Path("minigrad-demo.html"),
+    out: Annotated[Path, typer.Option("--out", "-o", help="The HTML page to write.")] = Path(
+        "minigrad-demo.html"
+    ),
 ) -> None:
     """Run the lesson's example here, step by step, and write its tape as an HTML page.
 

@@ -16,6 +16,7 @@ from rich.text import Text
 
 import minigrad
 from minigrad.tape import Tape
+from minigrad.teach.compare import Comparison, compare_in
 
 EXAMPLE = """\
 y1 = x1 + x2        # x1 and x2 require gradients
@@ -47,10 +48,10 @@ def show(console: Console) -> Tape:
     console.print(_chain(z, variables))
     console.print(_backward(tape, z))
     console.print(
-        "By hand: z = (x1 + x2) * y2 + x2, so dz/dx1 = y2, and dz/dx2 = y2 + 1, since x2 is used twice.",
+        "\nBy hand: z = (x1 + x2) * y2 + x2, so dz/dx1 = y2, and dz/dx2 = y2 + 1, since x2 is used twice.",
         highlight=False,
     )
-    console.print(_comparison(minigrad.compare(z, {variables["x1"]: y2, variables["x2"]: y2 + 1})))
+    console.print(_comparison(compare_in(variables, z, {"x1": y2, "x2": y2 + 1})))
     return tape
 
 
@@ -77,15 +78,17 @@ def _backward(tape: Tape, z: Any) -> Table:
             )
         )
     header = ("step", "runs", "sends a gradient to", "then ready", "still waiting for")
-    return _table("z.backward(ones_like(z)), step by step", header, rows)
+    return _table("z.backward(ones_like(z)), step by step", header, rows, ruled=True)
 
 
-def _comparison(found: Any) -> Table:
+def _comparison(found: Comparison) -> Table:
     return _table(found.headline, found.header, [row.cells() for row in found.rows])
 
 
-def _table(title: str, header: Iterable[str], rows: Iterable[Iterable[str]]) -> Table:
-    table = Table(title=title, title_justify="left", title_style="bold", show_lines=False)
+def _table(
+    title: str, header: Iterable[str], rows: Iterable[Iterable[str]], ruled: bool = False
+) -> Table:
+    table = Table(title=f"\n{title}", title_justify="left", title_style="bold", show_lines=ruled)
     for name in header:
         table.add_column(name, overflow="fold")
     for row in rows:

@@ -503,7 +503,7 @@ def must_fit(op: Op, operands: Sequence[Tensor], needs: Sequence[bool], z: Tenso
     if op.kind != "elementwise":
         return True
     shape = z.array.shape
-    return any(need and x.array.shape != shape for x, need in zip(operands, needs, strict=True))
+    return any(x.array.shape != shape for x in operands)
 
 
 def values_of(op: Op, operands: Sequence[Tensor], settings: dict[str, Any]) -> dict[str, Any]:

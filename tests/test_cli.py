@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -138,6 +139,42 @@ def test_lab_serves_the_lessons(tmp_path):
         f["name"] for f in listing["content"]
     }
     assert (tmp_path / "mine" / "exercises" / "reverse_mode" / "01_shared_input.ipynb").exists()
+
+
+def test_demo_shows_the_example_and_writes_a_page_that_needs_no_network(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "130")
+
+    result = minigrad("demo")
+
+    assert result.exit_code == 0, result.output
+    steps = [
+        line.split()
+        for line in result.output.splitlines()
+        if "Backward of" in line or "Grad of" in line
+    ]
+    ran = [(line[1], line[3]) for line in steps if line[1].isdigit()]
+    assert ran == [
+        ("1", "AddBackward"),
+        ("2", "MulBackward"),
+        ("3", "AddBackward"),
+        ("4", "AccumulateGrad"),
+        ("5", "AccumulateGrad"),
+    ]
+    assert "AccumulateGrad of x2  (2 of 2)" in result.output
+    assert "2 of 2 gradients agree with the tape" in result.output
+    page = (tmp_path / "minigrad-demo.html").read_text(encoding="utf-8")
+    assert "<svg" in page and "z += x2" in page
+    assert not re.search(r"""(src|href)=["']?(https?:)?//""", page)
+
+
+def test_demo_says_where_it_cannot_write(tmp_path):
+    missing = minigrad("demo", "-o", tmp_path / "none" / "page.html")
+    picture = minigrad("demo", "-o", tmp_path / "page.png")
+
+    assert missing.exit_code == picture.exit_code == 1
+    assert "cannot be written" in missing.output and "minigrad demo --out" in missing.output
+    assert "must have a name that ends in .html" in picture.output
 
 
 def own_jupyter(folder):

@@ -25,7 +25,7 @@ LAYERS = [
     {"formatting", "tensor", "creation", "functions", "fast"},
     {"autograd", "function", "func", "gradcheck", "nn", "optim", "tape", "static", "minigrad"},
     {"teach"},
-    {"jupyter", "grading", "lessons", "cli"},
+    {"jupyter", "grading", "lessons", "demo", "cli"},
 ]
 LEVEL = {name: k for k, names in enumerate(LAYERS) for name in names}
 THIRD_PARTIES = {"numpy"} | set(sys.stdlib_module_names)

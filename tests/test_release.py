@@ -80,9 +80,10 @@ def test_a_solution_becomes_a_stub_with_its_indentation(released):
 
 
 def test_several_regions_of_one_cell_become_several_stubs(released):
-    source = "### BEGIN SOLUTION\na = 10 * 10\n### END SOLUTION\nb = 1\nif b:\n\t### BEGIN SOLUTION\n\tc = 2\n\t### END SOLUTION"
+    first = "### BEGIN SOLUTION\na = 10 * 10\n### END SOLUTION"
+    second = "if b:\n\t### BEGIN SOLUTION\n\tc = 2\n\t### END SOLUTION"
 
-    student = released(answer_cell(source), code_stub="...")
+    student = released(answer_cell(f"{first}\nb = 1\n{second}"), code_stub="...")
 
     assert student.cells[0].source == "...\nb = 1\nif b:\n\t..."
 

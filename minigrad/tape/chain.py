@@ -1,23 +1,23 @@
 """The chain: what a tensor's `grad_fn` leads to, as a tree.
 
-    z  AddBackward                    (2, 3, 4)
-    ├─ MulBackward                    saves x, y
-    │  └─ y1  AddBackward
-    │     ├─ x1  AccumulateGrad       (2, 3, 4)
-    │     └─ x2  AccumulateGrad       (2, 3, 4)
-    └─ x2  AccumulateGrad             shown above
+    z  AddBackward            (2, 3, 4)
+    ├─ MulBackward #2         saves y (2, 3, 4)
+    │  ↓ y1  AddBackward      (2, 3, 4)
+    │  ├─ x1  AccumulateGrad  (2, 3, 4)  leaf
+    │  └─ x2  AccumulateGrad  (2, 3, 4)  leaf
+    └─ x2  AccumulateGrad     shown above
 
 It is the learner's `z.grad_fn.next_functions`, followed to the end. A node that several
 others lead to is written out once and only named after that: otherwise the tree of a
 graph with a hundred shared nodes would be longer than the age of the universe in
-lines. The walk keeps a list of its own instead of recursing, and a branch that goes on
-straight (one node after the other) is not indented, so that a chain of a thousand steps
-does not run off the page.
+lines. The walk keeps a list of its own instead of recursing. A branch that goes straight
+on (↓) is not indented, and one that is indented too deeply is continued at the margin.
 """
 
 from __future__ import annotations
 
 import sys
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -29,6 +29,7 @@ from minigrad.tape.draw import esc
 from minigrad.tape.names import namespace_of, shape_text, short, tensors_in
 from minigrad.tensor import Tensor
 
+DEEPEST = 16  # levels of indentation
 MOST_LINES = 80  # a longer tree is shown without its middle
 AnyNode = Node | AccumulateGrad
 
@@ -69,32 +70,36 @@ class Chain:
     def _tree(self, root: AnyNode) -> list[Line]:
         """Lines in the order in which they are read; depth first, by a list of our own.
 
-        The indentation of a node that is its parent's only way on is its parent's.
+        A node that is too deep is put off, and its branch starts again at the margin.
         """
         lines: list[Line] = []
-        met: dict[AnyNode, int] = {}
-        stack: list[tuple[AnyNode, str, str]] = [(root, "", "")]
-        while stack:
-            node, branch, below = stack.pop()
-            if node in met:
-                lines.append(Line(branch, self._what(node, met[node]), "shown above", False, True))
-                continue
-            met[node] = len(met) + 1
-            leaf = isinstance(node, AccumulateGrad)
-            lines.append(Line(branch, self._what(node, met[node]), self._remark(node), leaf, False))
-            parents = [p for p, _ in node.next_functions if p is not None]
-            if len(parents) == 1:
-                stack.append((parents[0], below + "└─ ", below + "   "))
-                if below or lines[-1].branch:
-                    # Straight on: as deep as the node itself, marked by an arrow.
-                    straight = branch.replace("├─ ", "│  ").replace("└─ ", "   ")
-                    stack[-1] = (parents[0], straight + "↑ ", straight)
-            else:
-                for k in range(len(parents) - 1, -1, -1):
-                    last = k == len(parents) - 1
-                    stack.append(
-                        (parents[k], below + ("└─ " if last else "├─ "), below + ("   " if last else "│  "))
-                    )
+        numbers: dict[AnyNode, int] = {root: 1}
+        written: set[AnyNode] = set()
+        put_off = deque([root])
+        while put_off:
+            stack: list[tuple[AnyNode, str, str]] = [(put_off.popleft(), "", "")]
+            while stack:
+                node, branch, below = stack.pop()
+                number = numbers.setdefault(node, len(numbers) + 1)
+                what = self._what(node, number)
+                if node in written:
+                    lines.append(Line(branch, what, "shown above", False, True))
+                    continue
+                if len(below) > 3 * DEEPEST and node.edges:
+                    if node not in put_off:
+                        put_off.append(node)
+                    lines.append(Line(branch, what, "continued below", False, True))
+                    continue
+                written.add(node)
+                leaf = isinstance(node, AccumulateGrad)
+                lines.append(Line(branch, what, self._remark(node), leaf, False))
+                if len(node.edges) == 1:
+                    stack.append((node.edges[0], below + "↓ ", below))
+                    continue
+                for k in range(len(node.edges) - 1, -1, -1):
+                    last = k == len(node.edges) - 1
+                    here, under = ("└─ ", "   ") if last else ("├─ ", "│  ")
+                    stack.append((node.edges[k], below + here, below + under))
         return lines
 
     def _what(self, node: AnyNode, number: int) -> str:
@@ -173,10 +178,10 @@ def chain(z: Tensor, *, namespace: Mapping[str, Any] | None = None) -> Chain:
     >>> x = minigrad.tensor([1.0, 2.0], requires_grad=True)
     >>> z = (x * x).sum()
     >>> chain(z)
-    z  SumBackward         ()
-    └─ MulBackward #2      saves x (2,), y (2,)
-       ├─ x  AccumulateGrad  (2,)  leaf
-       └─ x  AccumulateGrad  shown above
+    z  SumBackward          ()
+    ↓ MulBackward #2        saves x (2,), y (2,)
+    ├─ x  AccumulateGrad    (2,)  leaf
+    └─ x  AccumulateGrad    shown above
     """
     if not isinstance(z, Tensor):
         raise TypeError(f"chain: a tensor has a grad_fn chain, but this is a {type(z).__name__}.")

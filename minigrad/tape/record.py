@@ -297,7 +297,8 @@ class Recorder:
             self._waiting = dict(task.waiting)
             for parent in parents:
                 self._waiting[parent] += 1
-            now.expected = {self._entry_of[n]: c for n, c in self._waiting.items()}
+            in_order = sorted(self._waiting.items(), key=lambda item: item[0].rank)
+            now.expected = {self._entry_of[n]: c for n, c in in_order}
         if isinstance(node, AccumulateGrad):
             now.grads[entry] = (self._grads.get(entry), _maybe(node.grad))
         done = BackwardStep(entry, _maybe(step.g), [], [], node.freed)
@@ -412,11 +413,15 @@ class record:
     >>> x = minigrad.tensor([1.0, 2.0], requires_grad=True)
     >>> with minigrad.record() as tape:
     ...     z = (x * x).sum()
-    >>> tape
+    >>> print(tape.text())
     tape: 2 operations, 1 leaf
-    step  op   inputs        output  shape  version  grad_fn
-       1  mul  x, x          mul#1   (2,)         0  MulBackward
-       2  sum  mul#1         z       ()           0  SumBackward
+    <BLANKLINE>
+    leaf  shape  dtype    requires_grad
+    x     (2,)   float32  yes
+    <BLANKLINE>
+    step  line  op   inputs  output  shape  version  grad_fn
+       1     2  mul  x, x    mul#1   (2,)         0  MulBackward
+       2     2  sum  mul#1   z       ()           0  SumBackward
 
     name         the name of the tape, in its title
     namespace    where the names of tensors are looked up; without it, the variables
@@ -511,6 +516,17 @@ class Tape:
         ...     z = x * x
         >>> for step in tape.steps(z):
         ...     print(step)
+        step 1 of 2    MulBackward of z    x * x    line 2
+            receives  1    ()
+            sends     to AccumulateGrad of x: 3    1 of 2 arrived
+                      to AccumulateGrad of x: 3    2 of 2 arrived
+            ready     AccumulateGrad of x
+            waiting   nobody
+        step 2 of 2    AccumulateGrad of x
+            receives  6    ()
+            adds it to x.grad
+            ready     nobody
+            waiting   nobody
         """
         from minigrad.tape import walk
 

@@ -1,0 +1,199 @@
+"""A shorter way through `tensor.apply`, written anew for each op from its row.
+
+What `apply` does for every op (promote types, see who needs a gradient, collect what the
+rules name, build the node) costs more than a small array does. Yet for one op nearly all
+of it is known beforehand. So when an op is first used, a function is written for it that
+does only the rest. For `mul` it reads, a little shortened:
+
+    def apply(x, y):
+        try:
+            xd = x.array; xn = x.node
+            yd = y.array; yn = y.node
+        except AttributeError:
+            return unprepared(x, y)                  # a number, an array, a Slot ...
+        if modes.unusual or xd.dtype is not yd.dtype or xn is yn is None:
+            return general(mul, (x, y), {})          # the long way: tensor.apply
+        zd = xd * yd
+        z = new(Tensor); z.array = zd; z.counter = FRESH
+        n = z.node = new(Node); n.rank = next_rank()
+        if xn is not None and yn is not None:
+            n.edges = (xn, yn)
+            n.saved = (y, x)
+            n.version = y.counter.count + x.counter.count
+            n.case = case_x_y
+        elif ...
+        return z
+
+Nothing is stated here that is not in the row. Whatever is out of the ordinary (other
+types, views, recording switched off, somebody watching) takes the long way, and a test
+holds that both ways put the same node on the tape. `print(explain(mul))` shows the text.
+"""
+
+from collections.abc import Callable
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from minigrad import modes
+from minigrad.errors import shape_error
+from minigrad.node import FRESH, Case, Counter, Like, Node, case_of, new, next_rank
+from minigrad.op import REGISTRY, Op
+from minigrad.tensor import Tensor, apply
+
+# Python's operators are quicker than NumPy's functions: ten times on numbers without axes.
+OPERATORS = {
+    np.add: "xd + yd", np.subtract: "xd - yd", np.multiply: "xd * yd", np.true_divide: "xd / yd",
+    np.negative: "-xd", np.matmul: "xd @ yd",
+}  # fmt: skip
+
+
+def write(op: Op) -> tuple[str, dict[str, Any]]:
+    """The text of op's short way, and the names that it uses."""
+    names = op.operands
+    settings = "".join(f", {s}=_{s}" for s in op.settings)
+    signature = ", ".join(names) + (f", *{settings}" if settings else "")
+    passed = "".join(f", {s}={s}" for s in op.settings)
+    as_dict = "{" + ", ".join(f"{s!r}: {s}" for s in op.settings) + "}"
+    operands = "(" + ", ".join(names) + ",)"
+    long_way = f"return general(op, {operands}, {as_dict})"
+    types = [f"{names[0]}d.dtype is not {x}d.dtype" for x in names[1:]]
+    wanting = " is ".join(f"{x}n" for x in names) + " is None"
+    forward = OPERATORS.get(op.numpy) or f"forward({', '.join(f'{x}d' for x in names)}{passed})"
+
+    lines = [f"def apply({signature}):", "    try:"]
+    lines += [f"        {x}d = {x}.array; {x}n = {x}.node" for x in names]
+    lines += ["    except AttributeError:", f"        return unprepared({operands}, {as_dict})"]
+    lines += [f"    if {' or '.join(['modes.unusual', *types, wanting])}:", f"        {long_way}"]
+    lines += ["    try:", f"        zd = {forward}", "    except ValueError as error:"]
+    lines += [f"        raise explained({', '.join(f'{x}d' for x in names)}, error, {as_dict}) from None"]
+    lines += ["    z = new(Tensor); z.array = zd; z.counter = FRESH"]
+    lines += ["    n = z.node = new(Node); n.rank = next_rank()"]
+
+    scope: dict[str, Any] = {
+        "op": op, "modes": modes, "general": apply, "forward": op.forward, "new": new, "Tensor": Tensor,
+        "Node": Node, "FRESH": FRESH, "Counter": Counter, "Like": Like, "next_rank": next_rank,
+        "unprepared": _unprepared(op), "explained": _explained(op), "__name__": "minigrad.fast",
+        **{f"_{s}": default for s, default in op.settings.items()},
+    }  # fmt: skip
+    may_broadcast = op.kind == "elementwise" and len(names) > 1
+    choices = [(False, True) if may_broadcast else (len(names) > 1,)]
+    if may_broadcast:
+        lines += [f"    same = {' == '.join(f'{x}d.shape' for x in names)}"]
+    cases = [c for c in product((True, False), repeat=len(names)) if any(c)]
+    if len(names) > 1:
+        cases = [c for c in cases if all(n in op.rules for n, need in zip(names, c, strict=True) if need)]
+    for k, needs in enumerate(cases):
+        tests = [f"{x}n is not None" for x, need in zip(names, needs, strict=True) if need]
+        word = "if" if k == 0 else "elif"
+        indent = "    "
+        if len(names) > 1:
+            lines += [f"    {word} {' and '.join(tests)}:"]
+            indent = "        "
+        edges = ", ".join(f"{x}n" for x, need in zip(names, needs, strict=True) if need)
+        lines += [f"{indent}n.edges = ({edges},)"]
+        for fitted in choices[0]:
+            case = case_of(op, needs, fitted)
+            label = "case_" + "_".join(x for x, need in zip(names, needs, strict=True) if need)
+            label = f"{label}_fitted" if fitted else label
+            scope[label] = case
+            inner = indent
+            if may_broadcast:
+                lines += [f"{indent}{'else' if fitted else 'if same'}:"]
+                inner += "    "
+            lines += [f"{inner}{line}" for line in _saving(op, case)]
+            lines += [f"{inner}n.case = {label}"]
+    lines += ["    return z"]
+    return "\n".join(lines) + "\n", scope
+
+
+def _saving(op: Op, case: Case) -> list[str]:
+    """The lines that put into the node what the case reads."""
+    if not case.reads:
+        return []
+    lines, values, counts = [], [], []
+    for name in case.reads:
+        if name == "z":
+            lines += ["z.counter = c = Counter()"]
+            values += ["zd", "c"]
+        elif name in op.operands:
+            values += [name]
+            counts += [f"{name}.counter.count"]
+        elif name.endswith("_shape"):
+            values += [f"{name.removesuffix('_shape')}d.shape"]
+        elif name.endswith("_like"):
+            x = name.removesuffix("_like")
+            values += [f"Like({x}d.shape, {x}d.dtype)"]
+        else:
+            values += [name]
+    lines += [f"n.saved = ({', '.join(values)},)"]
+    if case.tensors:
+        lines += [f"n.version = {' + '.join(counts) or '0'}"]
+    return lines
+
+
+def _unprepared(op: Op) -> Callable[[tuple[Any, ...], dict[str, Any]], Any]:
+    """What to do when an operand is no tensor."""
+
+    def unprepared(operands: tuple[Any, ...], settings: dict[str, Any]) -> Any:
+        # The usual case, a tensor and a number, becomes two tensors of one type.
+        if len(operands) == 2:
+            x, y = operands
+            if isinstance(x, Tensor) and type(y) in (float, int) and x.array.dtype.kind == "f":
+                return op.apply(x, _constant(y, x), **settings)
+            if isinstance(y, Tensor) and type(x) in (float, int) and y.array.dtype.kind == "f":
+                return op.apply(_constant(x, y), y, **settings)
+        return op(*operands, **settings)
+
+    return unprepared
+
+
+def _constant(value: float, like: Tensor) -> Tensor:
+    z: Tensor = new(Tensor)
+    z.array, z.counter, z.node = like.array.dtype.type(value), FRESH, None
+    return z
+
+
+def _explained(op: Op) -> Callable[..., Exception]:
+    def explained(*arguments: Any) -> Exception:
+        *arrays, error, settings = arguments
+        return shape_error(op.name, [a.shape for a in arrays], settings, error)
+
+    return explained
+
+
+def has_short_way(op: Op) -> bool:
+    """Views, ops of many tensors, and ops without a derivative take the long way."""
+    return bool(op.rules) and not (op.view or op.variadic or op.masks) and len(op.operands) <= 3
+
+
+def explain(op: Op) -> str:
+    """The text that was written for an op: its short way, and the `run` of each of its cases.
+
+    >>> from minigrad import ops
+    >>> print(explain(ops.neg).partition("zd =")[2].splitlines()[0])
+     -xd
+    """
+    text = write(op)[0] if has_short_way(op) else f"# {op.name} takes the long way, tensor.apply\n"
+    for case in list(op.cases.values()):
+        wanted = " and ".join(dict.fromkeys(name for _, name in case.wanted))
+        fitted = ", gradients fitted to their inputs" if case.fitted else ""
+        text += f"\n# backward, where {wanted} need a gradient{fitted}\n{case.source}"
+    return text
+
+
+def shorten(op: Op) -> None:
+    """Let op.apply write the short way when it is first used, and take it from then on."""
+
+    def first(*operands: Any, **settings: Any) -> Any:
+        text, scope = write(op)
+        exec(compile(text, f"<minigrad {op.name}>", "exec"), scope)
+        op.apply = scope["apply"]
+        return op.apply(*operands, **settings)
+
+    op.apply = first
+
+
+for _op in REGISTRY.values():
+    if has_short_way(_op):
+        shorten(_op)
