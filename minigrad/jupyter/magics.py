@@ -13,7 +13,6 @@ learner expects.
 from __future__ import annotations
 
 import ast
-import linecache
 from typing import Any
 
 from IPython.core.error import UsageError
@@ -21,7 +20,6 @@ from IPython.core.magic import Magics, cell_magic, line_magic, magics_class
 from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
 from IPython.display import display
 
-from minigrad import modes
 from minigrad.tape.chain import Chain
 from minigrad.tape.record import Tape, record
 from minigrad.tensor import Tensor
@@ -47,6 +45,7 @@ class AutogradMagics(Magics):  # type: ignore[misc]
 
         If the cell raises, the tape up to the error is shown above the error.
         """
+        __tracebackhide__ = True  # a traceback is the learner's, and starts in the cell
         name = parse_argstring(self.autograd, line).name
         if not name.isidentifier():
             raise UsageError(f"%%autograd: a tape is bound to a variable name, and {name!r} is none.")
@@ -66,31 +65,22 @@ class AutogradMagics(Magics):  # type: ignore[misc]
     def _run(self, cell: str) -> None:
         """Run the cell's code in the learner's namespace, numbered as the learner sees it.
 
-        The magic's own line is line 1 of the cell. The code is compiled under the cell's
-        own name, so that a traceback shows "In [4], line 3" and the line's text.
+        The magic's own line is line 1 of the cell. The code is compiled under a name that
+        IPython knows, so that a traceback shows "Cell In[4], line 3" and the line's text.
         """
+        __tracebackhide__ = True
         shell = self.shell
         source = "\n" + shell.transform_cell(cell)
-        number = shell.execution_count
-        file = shell.compile.cache("%%autograd" + source, number, raw_code=source)
-        known = linecache.cache.get(file)
-        if known is not None:
-            lines = ("%%autograd" + source).splitlines(keepends=True)
-            linecache.cache[file] = (len(source), None, lines, file)
-        tree = shell.compile.ast_parse(source, filename=file)
-        tree = shell.transform_ast(tree)
+        file = shell.compile.cache(source, shell.execution_count, raw_code=source)
+        tree = shell.transform_ast(shell.compile.ast_parse(source, filename=file))
+        show = shell.ast_node_interactivity.startswith("last") and not _ends_silently(cell)
         for node in tree.body:
-            last = node is tree.body[-1]
-            self._run_one(node, file, shown=last and not _ends_silently(cell))
-
-    def _run_one(self, node: ast.stmt, file: str, shown: bool) -> None:
-        """One statement; the value of a last expression is displayed, as in any cell."""
-        shell = self.shell
-        kind = "single" if shown and isinstance(node, ast.Expr) else "exec"
-        tree = ast.Interactive([node]) if kind == "single" else ast.Module([node], [])
-        with shell.compile.extra_flags(getattr(ast, "PyCF_ALLOW_TOP_LEVEL_AWAIT", 0)):
-            code = shell.compile(tree, file, kind)
-        exec(code, shell.user_global_ns, shell.user_ns)
+            if show and node is tree.body[-1] and isinstance(node, ast.Expr):
+                # Compiled as "single", an expression's value goes to the shell's display.
+                code = shell.compile(ast.Interactive([node]), file, "single")
+            else:
+                code = shell.compile(ast.Module([node], []), file, "exec")
+            exec(code, shell.user_global_ns, shell.user_ns)
 
     @magic_arguments()
     @argument("name", nargs="?", help="the variable that holds the tape; the latest, if left out")
@@ -104,12 +94,17 @@ class AutogradMagics(Magics):  # type: ignore[misc]
             raise UsageError(f"%tape: {what}. Record one: write %%autograd over a cell.")
         return found
 
-    @magic_arguments()
-    @argument("tensor", nargs="+", help="a tensor, or an expression that gives one")
     @line_magic
     def chain(self, line: str) -> Chain:
-        """Show the grad_fn chain of a tensor, down to the leaves that get a gradient."""
-        expression = " ".join(parse_argstring(self.chain, line).tensor)
+        """Show the grad_fn chain of a tensor, down to the leaves that get a gradient.
+
+            %chain z
+
+        z    a tensor, or an expression that gives one
+        """
+        expression = line.strip()
+        if not expression:
+            raise UsageError("%chain: which tensor? For example: %chain z")
         z = self.shell.ev(expression)
         if not isinstance(z, Tensor):
             raise UsageError(f"%chain: {expression} is a {type(z).__name__}, not a tensor.")
@@ -125,22 +120,18 @@ class AutogradMagics(Magics):  # type: ignore[misc]
         x1=..., ...  for a leaf, by its name: an expression for its gradient. An
                      expression with spaces in it goes into parentheses or quotes
         """
-        from minigrad.teach.compare import compare
+        from minigrad.teach.compare import compare_in
 
         terms = _split(line)
         if len(terms) < 2:
             raise UsageError("%compare: write the tensor, then each gradient: %compare z x1=y2")
-        mapping: dict[Tensor, Any] = {}
-        z = self.shell.ev(terms[0])
+        derived: dict[str, Any] = {}
         for term in terms[1:]:
             name, equals, expression = term.partition("=")
             if not equals or not name.isidentifier() or not expression:
                 raise UsageError(f"%compare: {term!r} is not of the form name=expression.")
-            if not isinstance(self.shell.user_ns.get(name), Tensor):
-                raise UsageError(f"%compare: {name} is not a tensor.")
-            mapping[name] = self.shell.ev(expression)
-        with modes.unobserved():
-            return compare(z, mapping)
+            derived[name] = self.shell.ev(expression)
+        return compare_in(self.shell.user_ns, self.shell.ev(terms[0]), derived)
 
 
 def _ends_silently(cell: str) -> bool:
