@@ -13,6 +13,7 @@ learner expects.
 from __future__ import annotations
 
 import ast
+import sys
 from typing import Any
 
 from IPython.core.error import UsageError
@@ -49,11 +50,12 @@ class AutogradMagics(Magics):  # type: ignore[misc]
         name = parse_argstring(self.autograd, line).name
         if not name.isidentifier():
             raise UsageError(f"%%autograd: a tape is bound to a variable name, and {name!r} is none.")
+        tree, file = self._parse(cell)
         recording = record(name, namespace=self.shell.user_ns)
         error: BaseException | None = None
         tape = recording.__enter__()
         try:
-            self._run(cell)
+            self._run(tree, file, show=not _ends_silently(cell))
         except BaseException as e:
             error = e
             raise
@@ -62,18 +64,32 @@ class AutogradMagics(Magics):  # type: ignore[misc]
             self.shell.user_ns[name] = self.latest = tape
             display(tape)
 
-    def _run(self, cell: str) -> None:
-        """Run the cell's code in the learner's namespace, numbered as the learner sees it.
+    def _parse(self, cell: str) -> tuple[ast.Module, str]:
+        """The cell's code, numbered as the learner sees it, and the file name it goes by.
 
-        The magic's own line is line 1 of the cell. The code is compiled under a name that
-        IPython knows, so that a traceback shows "Cell In[4], line 3" and the line's text.
+        The magic's own line is line 1 of the cell. The name is one that IPython knows, so
+        that a traceback shows "Cell In[4], line 3" and the line's text.
         """
-        __tracebackhide__ = True
         shell = self.shell
         source = "\n" + shell.transform_cell(cell)
-        file = shell.compile.cache(source, shell.execution_count, raw_code=source)
-        tree = shell.transform_ast(shell.compile.ast_parse(source, filename=file))
-        show = shell.ast_node_interactivity.startswith("last") and not _ends_silently(cell)
+        file = shell.compile.cache(source, self._cell_number(), raw_code=source)
+        return shell.transform_ast(shell.compile.ast_parse(source, filename=file)), file
+
+    def _cell_number(self) -> int:
+        """The n of the In [n] that is running: the nearest caller that is a cell."""
+        numbers = getattr(self.shell.compile, "_filename_map", {})
+        frame = sys._getframe(1)
+        while frame is not None:
+            if frame.f_code.co_filename in numbers:
+                return int(numbers[frame.f_code.co_filename])
+            frame = frame.f_back  # type: ignore[assignment]
+        return int(self.shell.execution_count)
+
+    def _run(self, tree: ast.Module, file: str, show: bool) -> None:
+        """Run the cell's statements in the learner's namespace, the last value displayed."""
+        __tracebackhide__ = True
+        shell = self.shell
+        show = show and shell.ast_node_interactivity.startswith("last")
         for node in tree.body:
             if show and node is tree.body[-1] and isinstance(node, ast.Expr):
                 # Compiled as "single", an expression's value goes to the shell's display.

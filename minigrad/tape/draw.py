@@ -387,16 +387,18 @@ def _edge(
     down = [(x - APART, y) for x, y in points] if both else points
     if edge["inplace"]:
         for shift in (-2.2, 2.2):
-            items.append(_path([(x + shift, y) for x, y in down], FORWARD, 1.6, end=-8))
+            line = [(x + shift, y) for x, y in down]
+            items.append(_path(line, FORWARD, 1.6, end=-8, side=-both))
     else:
-        items.append(_path(down, FORWARD, 1.8, end=-8))
+        items.append(_path(down, FORWARD, 1.8, end=-8, side=-both))
     items.append(_head(down[-1], down=True, fill=FORWARD))
     title = f"{nodes[edge['from']]['name']} goes into {nodes[edge['to']]['name']}"
     if both:
         up = [(x + APART, y) for x, y in points]
         flow = ran.flow.get((edge["to"], edge["backward_edge"]))
-        items.append(_path(up, BACKWARD_INK if flow else BACKWARD, 1.8, "5 4", start=8))
-        items.append(_head(up[0], down=False, fill=BACKWARD_INK if flow else BACKWARD))
+        ink = BACKWARD_INK if flow else BACKWARD
+        items.append(_path(up, ink, 1.8, "5 4", start=8, side=1))
+        items.append(_head(up[0], down=False, fill=ink))
         x, y = up[0]
         if flow and flow[1] > 1:
             items.append(Words(x + 8, y + 13, f"{flow[0]} of {flow[1]}", 10.5, BACKWARD_INK, True))
@@ -404,8 +406,8 @@ def _edge(
             items.append(Words(x + 8, y + 27, edge["summed"], 10.5, BACKWARD_INK))
         title += ", its gradient comes back"
     if edge["inplace"]:
-        x, y = down[-1]
-        items.append(Words(x - 10, y - 9, "in place", 10.5, FAINT, anchor="end"))
+        x, y = down[0]
+        items.append(Words(x - 10, y + 15, "in place", 10.5, FAINT, anchor="end"))
     return Group(f"{prefix}-{edge['id']}", clean(title), tuple(items))
 
 
@@ -417,11 +419,19 @@ def _chip_port(edge: dict[str, Any], layout: dict[str, Any], dx: float, dy: floa
 
 
 def _path(
-    points: Sequence[Point], stroke: str, thick: float, dash: str = "", start: float = 0, end: float = 0
+    points: Sequence[Point],
+    stroke: str,
+    thick: float,
+    dash: str = "",
+    start: float = 0,
+    end: float = 0,
+    side: int = 0,
 ) -> Line:
     """A line through a route: it leans between two layers, and is straight within one.
 
     start, end   how much to leave out at its ends, for an arrow's head
+    side         -1, 1: it is the left, the right one of two that run in parallel. Where
+                 they lean they would meet, so one keeps above the other there
     """
     points = [(points[0][0], points[0][1] + start), *points[1:-1], (points[-1][0], points[-1][1] + end)]
     pieces: list[tuple[Point, ...]] = []
@@ -430,7 +440,7 @@ def _path(
         if k % 2 == 0 or x0 == x1:
             pieces.append(((x1, y1),))
         else:
-            middle = (y0 + y1) / 2
+            middle = (y0 + y1) / 2 + (-side if x1 > x0 else side) * APART
             pieces.append(((x0, middle), (x1, middle), (x1, y1)))
     return Line(points[0], tuple(pieces), stroke, thick, dash)
 

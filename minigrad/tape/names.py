@@ -37,7 +37,7 @@ def tensors_in(namespace: Mapping[str, Any]) -> Iterator[tuple[str, Tensor]]:
     """Every tensor that has a name, variables before the entries of lists."""
     nested = []
     for name, value in list(namespace.items()):
-        if name.startswith("_"):
+        if name.startswith("_") or name in ("In", "Out"):
             continue
         if isinstance(value, Tensor):
             yield name, value
