@@ -8,33 +8,127 @@
 tensor([2., 4., 6.])
 """
 
+import warnings
 from typing import Any
 
 from minigrad import autograd, dtypes, engine, errors, ops
 from minigrad.creation import (
-    arange, as_tensor, from_numpy, full, full_like, ones, ones_like, tensor, zeros, zeros_like,
-)
-from minigrad.dtypes import (
-    complex64, complex128, double, float16, float32, float64, get_default_dtype, half, int8, int16,
-    int32, int64, long, promote_types, set_default_dtype, short, uint8,
+    arange,
+    as_tensor,
+    from_numpy,
+    full,
+    full_like,
+    ones,
+    ones_like,
+    tensor,
+    zeros,
+    zeros_like,
 )
 from minigrad.dtypes import bool_ as bool
+from minigrad.dtypes import (
+    complex64,
+    complex128,
+    double,
+    float16,
+    float32,
+    float64,
+    get_default_dtype,
+    half,
+    int8,
+    int16,
+    int32,
+    int64,
+    long,
+    promote_types,
+    set_default_dtype,
+    short,
+    uint8,
+)
 from minigrad.dtypes import float_ as float
 from minigrad.dtypes import int_ as int
 from minigrad.functions import (
-    abs, absolute, add, all, amax, amin, any, argmax, argmin, cat, clone, concat, concatenate,
-    cos, div, divide, eq, exp, flatten, ge, greater, greater_equal, gt, le, less, less_equal,
-    log, logical_and, logical_not, logical_or, lt, matmul, max, maximum, mean, min, minimum,
-    mul, multiply, ne, neg, negative, not_equal, permute, positive, pow, ravel, relu, reshape,
-    sigmoid, sign, sin, sqrt, square, squeeze, stack, sub, subtract, sum, swapaxes, t, tanh,
-    transpose, true_divide, unsqueeze, where,
+    abs,
+    absolute,
+    add,
+    all,
+    amax,
+    amin,
+    any,
+    argmax,
+    argmin,
+    cat,
+    clone,
+    concat,
+    concatenate,
+    cos,
+    div,
+    divide,
+    eq,
+    exp,
+    flatten,
+    ge,
+    greater,
+    greater_equal,
+    gt,
+    le,
+    less,
+    less_equal,
+    log,
+    logical_and,
+    logical_not,
+    logical_or,
+    lt,
+    matmul,
+    max,
+    maximum,
+    mean,
+    min,
+    minimum,
+    mul,
+    multiply,
+    ne,
+    neg,
+    negative,
+    not_equal,
+    permute,
+    positive,
+    pow,
+    ravel,
+    relu,
+    reshape,
+    sigmoid,
+    sign,
+    sin,
+    sqrt,
+    square,
+    squeeze,
+    stack,
+    sub,
+    subtract,
+    sum,
+    swapaxes,
+    t,
+    tanh,
+    transpose,
+    true_divide,
+    unsqueeze,
+    where,
 )
 from minigrad.modes import (
-    enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled, trace_lines,
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    no_grad,
+    set_grad_enabled,
+    trace_lines,
 )
 from minigrad.tensor import Size, Tensor  # isort: split
+
 from minigrad import fast
 from minigrad.version import __version__
+
+# As in PyTorch, 1 / 0 is inf and log(0) is -inf without a word. NumPy used elsewhere still warns.
+warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"minigrad(\.|$)")
 
 _LATE = {
     "Tape": ("minigrad.tape", "Tape"),

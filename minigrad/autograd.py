@@ -5,10 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from minigrad.backward import root_of, run_backward, run_task, seed
 from minigrad.engine import GraphTask
 from minigrad.errors import NoGradient
 from minigrad.modes import enable_grad, no_grad, set_grad_enabled
-from minigrad.tensor import Tensor, root_of, run_backward, run_task, seed
+from minigrad.tensor import Tensor
 
 __all__ = ["backward", "enable_grad", "grad", "no_grad", "set_grad_enabled"]
 
@@ -72,7 +73,9 @@ def grad(
     (27.0, 18.0)
     """
     if is_grads_batched:
-        raise NotImplementedError("is_grads_batched is not supported: call grad once for each gradient.")
+        raise NotImplementedError(
+            "is_grads_batched is not supported: call grad once for each gradient."
+        )
     zs = [outputs] if isinstance(outputs, Tensor) else list(outputs)
     xs = [inputs] if isinstance(inputs, Tensor) else list(inputs)
     if materialize_grads:

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from minigrad import dtypes
-from minigrad.tensor import Tensor, as_array
+from minigrad.data import as_array
+from minigrad.tensor import Tensor
 
 
 def _finish(array: Any, requires_grad: bool) -> Tensor:
@@ -14,7 +15,9 @@ def _finish(array: Any, requires_grad: bool) -> Tensor:
     return z.requires_grad_() if requires_grad else z
 
 
-def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def tensor(
+    data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
     """A new leaf that holds a copy of the data.
 
     data             a number, (nested) lists of numbers, an array, or a tensor
@@ -29,7 +32,9 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
     """
     check_device(device)
     array = as_array(data, dtype)
-    if isinstance(data, (np.ndarray, Tensor)) and np.may_share_memory(array, np.asarray(getattr(data, "array", data))):
+    if isinstance(data, (np.ndarray, Tensor)) and np.may_share_memory(
+        array, np.asarray(getattr(data, "array", data))
+    ):
         array = array.copy()
     return _finish(array, requires_grad)
 
@@ -47,7 +52,9 @@ def shape_of(size: tuple[Any, ...]) -> tuple[int, ...]:
     return tuple(int(n) for n in size)
 
 
-def _filled(value: float, size: tuple[Any, ...], dtype: Any, device: Any, requires_grad: bool) -> Tensor:
+def _filled(
+    value: float, size: tuple[Any, ...], dtype: Any, device: Any, requires_grad: bool
+) -> Tensor:
     check_device(device)
     d = dtypes.get_default_dtype() if dtype is None else dtypes.as_dtype(dtype)
     return _finish(np.full(shape_of(size), value, d), requires_grad)
@@ -73,7 +80,12 @@ def ones(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool 
 
 
 def full(
-    size: Sequence[int], fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+    size: Sequence[int],
+    fill_value: Any,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
 ) -> Tensor:
     """A tensor with one value everywhere; its type is the value's, unless given.
 
@@ -100,13 +112,21 @@ def ones_like(input: Tensor, *, dtype: Any = None, requires_grad: bool = False) 
     return _like(input, 1, dtype, requires_grad)
 
 
-def full_like(input: Tensor, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+def full_like(
+    input: Tensor, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False
+) -> Tensor:
     """One value everywhere, with the shape and type of `input`."""
     return _like(input, fill_value, dtype, requires_grad)
 
 
 def arange(
-    start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+    start: Any,
+    end: Any = None,
+    step: Any = 1,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
 ) -> Tensor:
     """start, start + step, ... up to, but without, end.
 

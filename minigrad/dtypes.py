@@ -17,19 +17,23 @@ import numpy as np
 Dtype = np.dtype[Any]
 
 float16 = half = np.dtype(np.float16)
-float32 = float_ = np.dtype(np.float32)
+float32: Dtype = np.dtype(np.float32)
+float_ = float32
 float64 = double = np.dtype(np.float64)
-complex64 = cfloat = np.dtype(np.complex64)
-complex128 = cdouble = np.dtype(np.complex128)
+complex64: Dtype = np.dtype(np.complex64)
+cfloat = complex64
+complex128: Dtype = np.dtype(np.complex128)
+cdouble = complex128
 uint8 = np.dtype(np.uint8)
 int8 = np.dtype(np.int8)
 int16 = short = np.dtype(np.int16)
 int32 = int_ = np.dtype(np.int32)
-int64 = long = np.dtype(np.int64)
-bool_ = np.dtype(np.bool_)
+int64: Dtype = np.dtype(np.int64)
+long = int64
+bool_: Dtype = np.dtype(np.bool_)
 
 _CATEGORY = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
-_default = float32
+_default: Dtype = float32
 
 
 def get_default_dtype() -> Dtype:
@@ -45,7 +49,9 @@ def set_default_dtype(dtype: Any) -> None:
     global _default
     d = as_dtype(dtype)
     if d.kind != "f":
-        raise TypeError(f"only floating-point types are supported as the default type, but got {d}.")
+        raise TypeError(
+            f"only floating-point types are supported as the default type, but got {d}."
+        )
     _default = d
 
 
@@ -61,7 +67,8 @@ def as_dtype(dtype: Any) -> Dtype:
         return _default
     if dtype is int:
         return int64
-    return np.dtype(dtype)
+    d: Dtype = np.dtype(dtype)
+    return d
 
 
 def category(dtype: Dtype) -> int:
@@ -85,7 +92,7 @@ def of_number(value: Any) -> Dtype:
         return int64
     if isinstance(value, (float, np.floating)):
         return _default
-    return complex64 if _default != float64 else complex128
+    return complex128 if _default == float64 else complex64
 
 
 def promote_types(a: Any, b: Any) -> Dtype:
@@ -97,15 +104,22 @@ def promote_types(a: Any, b: Any) -> Dtype:
     a, b = as_dtype(a), as_dtype(b)
     if a == b:
         return a
+    low: Dtype
+    high: Dtype
+    low: Dtype
+    high: Dtype
     low, high = sorted((a, b), key=category)
     if category(high) == 2 and category(low) < 2:
         return high
     if category(high) == 3 and category(low) < 2:
         return high
-    return np.promote_types(a, b)
+    joined: Dtype = np.promote_types(a, b)
+    return joined
 
 
-def result_type(with_axes: Iterable[Dtype], without: Iterable[Dtype], numbers: Iterable[Dtype]) -> Dtype:
+def result_type(
+    with_axes: Iterable[Dtype], without: Iterable[Dtype], numbers: Iterable[Dtype]
+) -> Dtype:
     """The common type of tensors with axes, tensors without, and plain numbers.
 
     A lower group has a say only if its category is higher than that of the groups above.

@@ -99,13 +99,13 @@ class GraphTask:
             while heap:
                 node = heappop(heap)[1]
                 while True:
-                    case = node.case
+                    case: Any = node.case
                     g = pending.pop(node)
                     grads = case.run_tensors(g, node) if create_graph else case.run(g, node)
                     if freed is not None and case.frees:
                         node.saved = freed
                     following = None
-                    for parent, d in zip(node.edges, grads):  # noqa: B905 (checked by the rules)
+                    for parent, d in zip(node.edges, grads):
                         if d is None:
                             continue
                         arrived = pending.get(parent)
@@ -191,7 +191,8 @@ class GraphTask:
         """Run one node's rules: the body of a step."""
         if g is None:  # nothing but absent gradients has arrived: pass the absence on
             return (None,) * len(node.edges)
-        case, tensors = node.case, self.create_graph
+        case: Any = node.case
+        tensors = self.create_graph
         hooked = isinstance(case, Hooked)
         if hooked:
             g = case.arrive(g, tensors)
@@ -207,5 +208,5 @@ class GraphTask:
         if hooked:
             grads = hooks.depart(grads, g, node, tensors)
         if freed is not None and case.frees:
-            node.saved = freed  # type: ignore[union-attr]
+            node.saved = freed
         return grads

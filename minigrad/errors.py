@@ -12,6 +12,7 @@ written for one is caught by the other.
 import linecache
 import sys
 from pathlib import Path
+from types import FrameType
 from typing import Any, NamedTuple
 
 _OUR_FOLDER = str(Path(__file__).resolve().parent)
@@ -25,7 +26,7 @@ class Place(NamedTuple):
 
     @property
     def label(self) -> str:
-        """"In [4], line 2" for a notebook cell, "lesson.py, line 2" for a file."""
+        """ "In [4], line 2" for a notebook cell, "lesson.py, line 2" for a file."""
         return f"{_cell_name(self.file) or Path(self.file).name}, line {self.line}"
 
     @property
@@ -39,12 +40,12 @@ class Place(NamedTuple):
 
 def learner_line() -> Place | None:
     """The nearest caller outside minigrad (and outside NumPy, which may stand between)."""
-    frame = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         file = frame.f_code.co_filename
         if not _is_ours(file):
             return Place(file, frame.f_lineno)
-        frame = frame.f_back  # type: ignore[assignment]
+        frame = frame.f_back
     return None
 
 
@@ -65,7 +66,7 @@ def _is_ours(file: str) -> bool:
 
 
 def _cell_name(file: str) -> str | None:
-    """"In [4]" if the file name is one that IPython gave to a cell."""
+    """ "In [4]" if the file name is one that IPython gave to a cell."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     if shell is None:
@@ -79,7 +80,8 @@ def table(rows: list[tuple[Any, ...]]) -> str:
     rows = [tuple(str(cell) for cell in row) for row in rows]
     widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
     return "\n".join(
-        "    " + "    ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
+        "    "
+        + "    ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in rows
     )
 
@@ -118,7 +120,9 @@ class DtypeError(RuntimeError):
 # ---------------------------------------------------------------- shapes that do not fit
 
 
-def shape_error(name: str, shapes: list[tuple[int, ...]], settings: dict[str, Any], error: Exception) -> Exception:
+def shape_error(
+    name: str, shapes: list[tuple[int, ...]], settings: dict[str, Any], error: Exception
+) -> Exception:
     """What NumPy's complaint about shapes means, in PyTorch's words and with a remedy."""
     if name == "matmul":
         return _matmul_error(*shapes)
@@ -171,7 +175,8 @@ def _matmul_error(x: tuple[int, ...], y: tuple[int, ...]) -> Exception:
     if not x or not y:
         return ShapeError(
             "both arguments to matmul need to be at least 1D, but they are "
-            f"{len(x)}D and {len(y)}D.", mend="x * y"
+            f"{len(x)}D and {len(y)}D.",
+            mend="x * y",
         )
     times = " and ".join("x".join(map(str, s)) for s in (x, y))
     inner = y[-2] if len(y) > 1 else y[0]

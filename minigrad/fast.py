@@ -36,10 +36,11 @@ from typing import Any
 import numpy as np
 
 from minigrad import modes
+from minigrad.apply import apply
 from minigrad.errors import shape_error
 from minigrad.node import FRESH, Case, Counter, Like, Node, case_of, new, next_rank
 from minigrad.op import REGISTRY, Op
-from minigrad.tensor import Tensor, apply
+from minigrad.tensor import Tensor
 
 # Python's operators are quicker than NumPy's functions: ten times on numbers without axes.
 OPERATORS = {
@@ -66,7 +67,9 @@ def write(op: Op) -> tuple[str, dict[str, Any]]:
     lines += ["    except AttributeError:", f"        return unprepared({operands}, {as_dict})"]
     lines += [f"    if {' or '.join(['modes.unusual', *types, wanting])}:", f"        {long_way}"]
     lines += ["    try:", f"        zd = {forward}", "    except ValueError as error:"]
-    lines += [f"        raise explained({', '.join(f'{x}d' for x in names)}, error, {as_dict}) from None"]
+    lines += [
+        f"        raise explained({', '.join(f'{x}d' for x in names)}, error, {as_dict}) from None"
+    ]
     lines += ["    z = new(Tensor); z.array = zd; z.counter = FRESH"]
     lines += ["    n = z.node = new(Node); n.rank = next_rank()"]
 
@@ -82,7 +85,9 @@ def write(op: Op) -> tuple[str, dict[str, Any]]:
         lines += [f"    same = {' == '.join(f'{x}d.shape' for x in names)}"]
     cases = [c for c in product((True, False), repeat=len(names)) if any(c)]
     if len(names) > 1:
-        cases = [c for c in cases if all(n in op.rules for n, need in zip(names, c, strict=True) if need)]
+        cases = [
+            c for c in cases if all(n in op.rules for n, need in zip(names, c, strict=True) if need)
+        ]
     for k, needs in enumerate(cases):
         tests = [f"{x}n is not None" for x, need in zip(names, needs, strict=True) if need]
         word = "if" if k == 0 else "elif"

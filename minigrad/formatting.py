@@ -49,14 +49,17 @@ def values(array: Any, indent: int = 0) -> str:
 
 def _nested(array: Any, write: Any, indent: int, shorten: bool) -> str:
     if array.ndim == 0:
-        return str(write(array.item()))
+        text: str = write(array.item())
+        return text
     shown: list[Any] = list(range(len(array)))
     if shorten and len(array) > 2 * EDGE:
         shown[EDGE:-EDGE] = [None]
     if array.ndim == 1:
         words = ["..." if i is None else write(array[i].item()) for i in shown]
         return "[" + _wrapped(words, indent + 1) + "]"
-    rows = [" ..." if i is None else _nested(array[i], write, indent + 1, shorten) for i in shown]
+    rows: list[str] = [
+        " ..." if i is None else _nested(array[i], write, indent + 1, shorten) for i in shown
+    ]
     gap = ",\n" + "\n" * (array.ndim - 2) + " " * (indent + 1)
     return "[" + gap.join(rows) + "]"
 
@@ -77,7 +80,9 @@ def _writer(array: Any) -> Any:
         return lambda v: str(v).rjust(width)
     if array.dtype.kind == "c":
         re, im = _float_writer(shown.real), _float_writer(np.abs(shown.imag))
-        return lambda v: f"{re(v.real)}{'-' if math.copysign(1, v.imag) < 0 else '+'}{im(abs(v.imag)).strip()}j"
+        return lambda v: (
+            f"{re(v.real)}{'-' if math.copysign(1, v.imag) < 0 else '+'}{im(abs(v.imag)).strip()}j"
+        )
     return _float_writer(shown)
 
 

@@ -40,7 +40,10 @@ class RemovableHandle:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.remove()
 
@@ -117,7 +120,9 @@ def _replaced(given: Any, before: Any) -> Any:
     if given is None:
         return before
     if not hasattr(given, "array"):
-        raise TypeError(f"a hook must return a Tensor or None, but returned {type(given).__name__}.")
+        raise TypeError(
+            f"a hook must return a Tensor or None, but returned {type(given).__name__}."
+        )
     if given.array.shape != before.array.shape:
         raise RuntimeError(
             f"hook has changed the size of value: the gradient was {before.array.shape}, and the hook "

@@ -218,7 +218,7 @@ class ArrayMethods:
 
     def __setitem__(self, index: Any, value: Operand) -> None:
         index = plain_index(index)
-        if ops.is_basic(index):
+        if ops.is_basic(index):  # type: ignore[no-untyped-call]
             self[index]._write(ops.copy, value)
         else:
             self._write(ops.index_put, value, index=index)

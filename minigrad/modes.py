@@ -96,7 +96,10 @@ class set_grad_enabled:
         _set("recording", self.mode)
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         _set("recording", self._before)
 
@@ -117,7 +120,10 @@ class _Mode:
         self._before.append(_set("recording", self.mode))
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         _set("recording", self._before.pop())
 
@@ -162,7 +168,9 @@ class inference_mode(_Mode):
 def _decorated(enter: Callable[[], Any], function: F) -> F:
     """The function with its own code run inside `enter()`."""
     if inspect.isclass(function):
-        raise TypeError("a mode decorates functions and generators, not classes: decorate the method instead.")
+        raise TypeError(
+            "a mode decorates functions and generators, not classes: decorate the method instead."
+        )
     if inspect.isgeneratorfunction(function):
 
         @functools.wraps(function)

@@ -58,12 +58,16 @@ class Counter:
 class Makers:
     """How Tensors are made. tensor.py fills this in, so that nodes need not know Tensors.
 
+    Tensor      the class
     wrap        an array -> a Tensor that requires no gradient
+    view        (tensor, array, hop) -> the Tensor that shows a part of another's memory
     result_of   (node, array, counter) -> the node's result, as a Tensor with that history
     revive      an AccumulateGrad whose leaf nobody holds any more -> an equal leaf
     """
 
+    Tensor: type[Any]
     wrap: Callable[[Any], Any]
+    view: Callable[[Any, Any, Any], Any]
     result_of: Callable[["Node", Any, Counter], Any]
     revive: Callable[["AccumulateGrad"], Any]
 
@@ -180,7 +184,12 @@ def _what_changed(node: Node, name: str, before: int, counter: Counter) -> str:
         rows.append(("saved", node.place.label, node.place.text, f"{name} at version {before}"))
     if counter.place is not None:
         rows.append(
-            ("changed", counter.place.label, counter.place.text, f"{name} at version {counter.count}")
+            (
+                "changed",
+                counter.place.label,
+                counter.place.text,
+                f"{name} at version {counter.count}",
+            )
         )
     lines = [
         f"{node.name()} needs {what} as it was when z was computed, but {name} has changed since "
@@ -212,8 +221,10 @@ class Freed:
         return False
 
     def __iter__(self) -> Any:
-        rows = "" if self.place is None else "\n" + table(
-            [("first pass", self.place.label, self.place.text)]
+        rows = (
+            ""
+            if self.place is None
+            else "\n" + table([("first pass", self.place.label, self.place.text)])
         )
         raise BackwardTwice(
             "Trying to backward through the graph a second time (or directly access saved tensors "
@@ -233,11 +244,11 @@ class AccumulateGrad:
     that the two do not keep each other alive.
     """
 
-    __slots__ = ("__weakref__", "_array", "_counter", "_leaf", "case", "grad", "rank")
+    __slots__ = ("__weakref__", "_array", "_counter", "_leaf", "case", "grad", "rank", "saved")
 
     edges: tuple[()] = ()
     next_functions: tuple[()] = ()
-    saved: tuple[()] = ()
+    saved: Any
     place: Place | None = None
     freed = False
 
@@ -314,8 +325,12 @@ class Case:
         for name, needed in zip(names, needs, strict=True):
             if needed and name not in op.rules:
                 raise NotDifferentiable(op, name)
-        self.wanted = tuple((k, n) for k, (n, needed) in enumerate(zip(names, needs, strict=True)) if needed)
-        reads = list(dict.fromkeys(r for _, n in self.wanted for r in op.rules[n].reads if r != "k"))
+        self.wanted = tuple(
+            (k, n) for k, (n, needed) in enumerate(zip(names, needs, strict=True)) if needed
+        )
+        reads = list(
+            dict.fromkeys(r for _, n in self.wanted for r in op.rules[n].reads if r != "k")
+        )
         if fitted:
             fits = ["xs_like"] if op.variadic else [f"{n}_like" for _, n in self.wanted]
             reads += [f for f in fits if f not in reads]
@@ -325,13 +340,17 @@ class Case:
         self.frees = bool(self.tensors) or (op.variadic and "xs" in reads)
         self.source = self._write(raw=True)
         self.run: Callable[[Any, Node], Sequence[Any]] = self._compile(self.source)
-        self.run_tensors: Callable[[Any, Node], Sequence[Any]] = self._compile(self._write(raw=False))
+        self.run_tensors: Callable[[Any, Node], Sequence[Any]] = self._compile(
+            self._write(raw=False)
+        )
 
     def _write(self, raw: bool) -> str:
         """The source of `run` (on arrays) or of `run_tensors`."""
         body = []
         if self.slots:
-            body.append(f"{', '.join(self.slots)}{',' if len(self.slots) == 1 else ''} = node.saved")
+            body.append(
+                f"{', '.join(self.slots)}{',' if len(self.slots) == 1 else ''} = node.saved"
+            )
         counts = ["z_counter.count" if t == "z" else f"{t}.counter.count" for t in self.tensors]
         if self.op.variadic and "xs" in self.reads:
             counts.append("sum([x.counter.count for x in xs])")

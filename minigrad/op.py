@@ -133,7 +133,9 @@ class Op:
         names = tuple(inspect.signature(formula).parameters)
         if first is not None:
             if names[:1] != (first,):
-                raise TypeError(f"{self.name}: a rule's first parameter is {first}, not {names[:1]}.")
+                raise TypeError(
+                    f"{self.name}: a rule's first parameter is {first}, not {names[:1]}."
+                )
             names = names[1:]
         inputs = ("xs",) if self.variadic else self.operands
         allowed = {*inputs, "z", *self.settings, *(f"{x}_shape" for x in inputs)}
@@ -143,7 +145,9 @@ class Op:
             allowed |= {f"{x}_dot" for x in inputs}
         for name in names:
             if name not in allowed:
-                raise TypeError(f"{self.name}: a rule reads {name!r}, but there is only {sorted(allowed)}.")
+                raise TypeError(
+                    f"{self.name}: a rule reads {name!r}, but there is only {sorted(allowed)}."
+                )
         return Rule(formula, names)
 
     @property
@@ -154,7 +158,10 @@ class Op:
         """Apply the op. The first argument that knows how to interpret ops does so."""
         for a in args:
             interpret = getattr(a, "__apply_op__", None)
-            if interpret is not None and (z := interpret(self, args, settings)) is not NotImplemented:
+            if (
+                interpret is not None
+                and (z := interpret(self, args, settings)) is not NotImplemented
+            ):
                 return z
         return self.forward(*args, **settings)
 

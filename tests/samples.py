@@ -141,6 +141,6 @@ sample(ops.scatter_add, "ScatterAddBackward", normal(3, 2), index=(np.array([0, 
 sample(ops.scatter_add, "ScatterAddBackward", normal(2), index=(1, slice(0, 2)), shape=(3, 4))
 sample(ops.index_put, "IndexPutBackward", normal(3, 4), normal(2, 4, seed=1), index=(np.array([0, 2]),))
 sample(ops.index_put, "IndexPutBackward", normal(3, 4), normal(seed=1), index=(np.array([True, False, True]),))
-sample(ops.index_put, "IndexPutBackward", normal(3, 4), normal(3, 4, seed=1), index=(np.array([0, 2, 0]),), accumulate=True)
+sample(ops.index_put, "IndexPutBackward", normal(3, 4), normal(3, 4), index=(np.array([0, 2, 0]),), accumulate=True)
 sample(ops.where, "WhereBackward", np.array([[True], [False]]), normal(2, 3), normal(3, seed=1))
 sample(ops.where, "WhereBackward", np.array([True, False, True]), normal(), normal(3, seed=1))

@@ -82,7 +82,9 @@ def test_both_schedulers_visit_the_same_nodes_in_the_same_order(monkeypatch):
         tensors = [minigrad.tensor(r.normal(size=3), requires_grad=True) for _ in range(4)]
         for _ in range(60):
             i, j = r.integers(0, len(tensors), 2)
-            tensors.append(tensors[i] * tensors[j] if r.random() < 0.5 else tensors[i] + tensors[j].tanh())
+            tensors.append(
+                tensors[i] * tensors[j] if r.random() < 0.5 else tensors[i] + tensors[j].tanh()
+            )
         return sum(tensors[-5:], minigrad.tensor(0.0)).sum()
 
     def visited(run):
@@ -142,7 +144,9 @@ assert x.grad.item() == 1.0
 del z
 assert tensor() is None and node() is None
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
 
     assert done.returncode == 0, done.stderr
 

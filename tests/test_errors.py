@@ -119,7 +119,9 @@ def test_the_culprit_is_named_where_two_values_are_saved():
         x += 1
         z = x * y
         y += 1
-        with pytest.raises(AutogradError, match="needs y as it was .* version 1; expected version 0"):
+        with pytest.raises(
+            AutogradError, match="needs y as it was .* version 1; expected version 0"
+        ):
             z.backward()
     finally:
         minigrad.trace_lines(False)
@@ -136,11 +138,23 @@ def test_a_place_knows_its_line():
 @pytest.mark.parametrize(
     ("program", "phrase", "mend"),
     [
-        (lambda a: a(2, 3) + a(2), r"size of tensor a \(3\) must match the size of tensor b \(2\)", "b.unsqueeze"),
-        (lambda a: a(2, 3) @ a(2, 3), r"mat1 and mat2 shapes cannot be multiplied \(2x3 and 2x3\)", "y.T"),
+        (
+            lambda a: a(2, 3) + a(2),
+            r"size of tensor a \(3\) must match the size of tensor b \(2\)",
+            "b.unsqueeze",
+        ),
+        (
+            lambda a: a(2, 3) @ a(2, 3),
+            r"mat1 and mat2 shapes cannot be multiplied \(2x3 and 2x3\)",
+            "y.T",
+        ),
         (lambda a: a(3, 2) @ a(3, 4), r"cannot be multiplied \(3x2 and 3x4\)", "x.T"),
         (lambda a: a(6).reshape(4), r"shape '\[4\]' is invalid for input of size 6", ""),
-        (lambda a: minigrad.cat([a(2, 3), a(2, 4)]), "Sizes of tensors must match except in dimension 0", ""),
+        (
+            lambda a: minigrad.cat([a(2, 3), a(2, 4)]),
+            "Sizes of tensors must match except in dimension 0",
+            "",
+        ),
         (lambda a: minigrad.stack([a(2), a(3)]), "stack expects each tensor to be equal size", ""),
         (lambda a: a(2).__iadd__(a(3, 2)), "doesn't match the broadcast shape", ""),
     ],
@@ -155,7 +169,10 @@ def test_shapes_that_do_not_fit_are_explained(program, phrase, mend):
 def test_dims_and_indices_out_of_range():
     x = minigrad.ones(2, 3)
 
-    with pytest.raises(IndexError, match=r"Dimension out of range \(expected to be in range of \[-2, 1\], but got 2\)"):
+    with pytest.raises(
+        IndexError,
+        match=r"Dimension out of range \(expected to be in range of \[-2, 1\], but got 2\)",
+    ):
         x.sum(2)
     with pytest.raises(IndexError, match="out of bounds"):
         x[2]
@@ -164,12 +181,16 @@ def test_dims_and_indices_out_of_range():
 
 
 def test_types_that_do_not_fit():
-    with pytest.raises(RuntimeError, match="only Tensors of floating point dtype can require gradients"):
+    with pytest.raises(
+        RuntimeError, match="only Tensors of floating point dtype can require gradients"
+    ):
         minigrad.tensor([1, 2], requires_grad=True)
     with pytest.raises(RuntimeError, match="can't be cast to the desired output type"):
         x = minigrad.tensor([1, 2])
         x += 0.5
-    with pytest.raises(RuntimeError, match="expected the operands of matmul to have the same dtype"):
+    with pytest.raises(
+        RuntimeError, match="expected the operands of matmul to have the same dtype"
+    ):
         minigrad.ones(2, 2) @ minigrad.ones(2, 2, dtype=minigrad.float64)
     with pytest.raises(TypeError, match="must be Tensor, not list"):
         minigrad.exp([1.0])
@@ -178,5 +199,7 @@ def test_types_that_do_not_fit():
 def test_an_unknown_numpy_function_names_the_nearest():
     import numpy as np
 
-    with pytest.raises(TypeError, match="np.nanmean is not an operation of tensors. Did you mean .*np.mean"):
+    with pytest.raises(
+        TypeError, match="np.nanmean is not an operation of tensors. Did you mean .*np.mean"
+    ):
         np.nanmean(minigrad.ones(2))

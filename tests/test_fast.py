@@ -5,15 +5,19 @@ import pytest
 
 import minigrad
 from minigrad import fast, modes
+from minigrad.apply import apply
 from minigrad.op import REGISTRY
-from minigrad.tensor import Tensor, apply
+from minigrad.tensor import Tensor
 from tests.samples import SAMPLES
 
 
 def described(node):
     """What a node holds, in a form that can be compared."""
     saved = {
-        name: (np.asarray(getattr(value, "array", value)).tolist() if version is not None else value, version)
+        name: (
+            np.asarray(getattr(value, "array", value)).tolist() if version is not None else value,
+            version,
+        )
         for name, (value, version) in node.saved_values().items()
     }
     return node.case, node.edges, saved, getattr(node, "version", 0) if node.case.tensors else None

@@ -81,7 +81,11 @@ def test_hooks_of_nodes(x):
     y = x * 3
     seen = []
     y.grad_fn.register_prehook(lambda outgoing: (outgoing[0] * 2,))
-    y.grad_fn.register_hook(lambda grads, g: seen.append([None if d is None else d.tolist() for d in grads] + [g[0].tolist()]))
+    y.grad_fn.register_hook(
+        lambda grads, g: seen.append(
+            [None if d is None else d.tolist() for d in grads] + [g[0].tolist()]
+        )
+    )
     y.grad_fn.register_hook(lambda grads, g: (grads[0] + 1, None))
     y.sum().backward()
 

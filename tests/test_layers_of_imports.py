@@ -22,6 +22,7 @@ LAYERS = [
     {"methods"},
     {"node", "views", "hooks"},
     {"engine"},
+    {"data", "apply", "inplace", "backward"},
     {"formatting", "tensor", "creation", "functions", "fast"},
     {"autograd", "function", "func", "gradcheck", "nn", "optim", "tape", "static", "minigrad"},
     {"teach"},
@@ -75,10 +76,27 @@ def test_imports_point_downward(path):
         if module.split(".")[0] != "minigrad":
             continue
         other = part_of(module)
-        assert other == own or LEVEL[other] <= LEVEL[own], f"{relative}:{line} imports {module} from above"
+        assert other == own or LEVEL[other] <= LEVEL[own], (
+            f"{relative}:{line} imports {module} from above"
+        )
 
 
-@pytest.mark.parametrize("part", ["op", "ops", "methods", "node", "views", "hooks", "engine", "static"])
+@pytest.mark.parametrize(
+    "part",
+    [
+        "op",
+        "ops",
+        "methods",
+        "node",
+        "views",
+        "hooks",
+        "engine",
+        "apply",
+        "inplace",
+        "backward",
+        "static",
+    ],
+)
 def test_below_tensor_nobody_knows_tensor(part):
     for path in FILES:
         if path.relative_to(PACKAGE).with_suffix("").parts[0] == part:
@@ -92,7 +110,9 @@ def test_only_the_outer_layer_uses_third_parties():
             continue
         for line, module in imports_of(path, at_import_time_only=True):
             root = module.split(".")[0]
-            assert root in THIRD_PARTIES or root == "minigrad", f"{path.name}:{line} imports {module}"
+            assert root in THIRD_PARTIES or root == "minigrad", (
+                f"{path.name}:{line} imports {module}"
+            )
 
 
 def test_importing_minigrad_imports_numpy_and_no_other_third_party():
@@ -104,6 +124,8 @@ import minigrad
 new = {m.split(".")[0] for m in set(sys.modules) - before}
 print(sorted(new - set(sys.stdlib_module_names) - {"numpy", "minigrad"}))
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
 
     assert done.stdout.strip() == "[]"

@@ -67,7 +67,10 @@ def test_gradients_pass_through_a_change_of_type():
         (lambda: minigrad.ones(1, dtype=minigrad.float64), "tensor([1.], dtype=minigrad.float64)"),
         (lambda: minigrad.ones(1, requires_grad=True), "tensor([1.], requires_grad=True)"),
         (lambda: minigrad.ones(1, requires_grad=True) * 2, "tensor([2.], grad_fn=<MulBackward>)"),
-        (lambda: minigrad.ones(2, 2, 1), "tensor([[[1.],\n         [1.]],\n\n        [[1.],\n         [1.]]])"),
+        (
+            lambda: minigrad.ones(2, 2, 1),
+            "tensor([[[1.],\n         [1.]],\n\n        [[1.],\n         [1.]]])",
+        ),
     ],
 )
 def test_printing(tensor, text):
@@ -88,7 +91,9 @@ def test_python_protocols():
     assert 3.0 in x and 5.0 not in x and bool(x[0, 0]) and f"{x[0, 0]:.2f}" == "1.00"
     assert x.shape == (2, 2) and x.shape.numel() == 4 and x.size(-1) == 2 and x.ndim == x.dim() == 2
     assert len({x, x}) == 1
-    with pytest.raises(RuntimeError, match="Boolean value of Tensor with more than one value is ambiguous"):
+    with pytest.raises(
+        RuntimeError, match="Boolean value of Tensor with more than one value is ambiguous"
+    ):
         bool(x)
     with pytest.raises(TypeError, match="iteration over a 0-d tensor"):
         list(x[0, 0])
@@ -127,7 +132,9 @@ def test_a_gradient_can_be_assigned_if_it_fits():
 
 def test_requires_grad_of_results_cannot_be_switched_off():
     y = minigrad.ones(2, requires_grad=True) * 2
-    with pytest.raises(RuntimeError, match="you can only change requires_grad flags of leaf variables"):
+    with pytest.raises(
+        RuntimeError, match="you can only change requires_grad flags of leaf variables"
+    ):
         y.requires_grad = False
     assert not y.detach().requires_grad
 

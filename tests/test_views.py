@@ -13,7 +13,9 @@ from minigrad.errors import LeafChangedInPlace, SavedValueChanged
 
 @pytest.fixture
 def w():
-    return minigrad.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], dtype=minigrad.float64, requires_grad=True)
+    return minigrad.tensor(
+        [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], dtype=minigrad.float64, requires_grad=True
+    )
 
 
 def gradient(z, w):
@@ -95,7 +97,7 @@ def test_several_writes_to_overlapping_views(w):
     top = a[0] * 3
     first = minigrad.stack([top[0] + a[0, 1], a[1, 0] + a[1, 1]])
     last = minigrad.stack([top[2] * top[1], a[1, 2] * a[1, 1]])
-    expected = (first.sum() + top[1] + a[1, 1] + last.sum())
+    expected = first.sum() + top[1] + a[1, 1] + last.sum()
     expected.backward()
     np.testing.assert_allclose(gradient(x, w), a.grad.tolist())
 
@@ -159,7 +161,9 @@ def test_what_a_rule_has_saved_may_not_change_through_a_view(w):
     z = (x * x).sum()
     x[0, 0] = 0.0
 
-    with pytest.raises(SavedValueChanged, match="MulBackward needs .* is at version 1; expected version 0"):
+    with pytest.raises(
+        SavedValueChanged, match="MulBackward needs .* is at version 1; expected version 0"
+    ):
         z.backward()
 
 

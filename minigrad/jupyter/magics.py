@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import ast
 import sys
+from types import FrameType
 from typing import Any
 
 from IPython.core.error import UsageError
@@ -27,10 +28,15 @@ from minigrad.tensor import Tensor
 
 
 @magics_class
-class AutogradMagics(Magics):  # type: ignore[misc]
+class AutogradMagics(Magics):
     """The magics of `%load_ext minigrad`."""
 
     latest: Tape | None = None
+
+    @property
+    def session(self) -> Any:
+        """The shell that the learner types into."""
+        return self.shell
 
     @magic_arguments()
     @argument("name", nargs="?", default="tape", help="the variable that the tape is bound to")
@@ -49,9 +55,11 @@ class AutogradMagics(Magics):  # type: ignore[misc]
         __tracebackhide__ = True  # a traceback is the learner's, and starts in the cell
         name = parse_argstring(self.autograd, line).name
         if not name.isidentifier():
-            raise UsageError(f"%%autograd: a tape is bound to a variable name, and {name!r} is none.")
+            raise UsageError(
+                f"%%autograd: a tape is bound to a variable name, and {name!r} is none."
+            )
         tree, file = self._parse(cell)
-        recording = record(name, namespace=self.shell.user_ns)
+        recording = record(name, namespace=self.session.user_ns)
         error: BaseException | None = None
         tape = recording.__enter__()
         try:
@@ -61,7 +69,7 @@ class AutogradMagics(Magics):  # type: ignore[misc]
             raise
         finally:
             recording.__exit__(type(error) if error else None, error, None)
-            self.shell.user_ns[name] = self.latest = tape
+            self.session.user_ns[name] = self.latest = tape
             display(tape)
 
     def _parse(self, cell: str) -> tuple[ast.Module, str]:
@@ -70,25 +78,25 @@ class AutogradMagics(Magics):  # type: ignore[misc]
         The magic's own line is line 1 of the cell. The name is one that IPython knows, so
         that a traceback shows "Cell In[4], line 3" and the line's text.
         """
-        shell = self.shell
+        shell = self.session
         source = "\n" + shell.transform_cell(cell)
         file = shell.compile.cache(source, self._cell_number(), raw_code=source)
         return shell.transform_ast(shell.compile.ast_parse(source, filename=file)), file
 
     def _cell_number(self) -> int:
         """The n of the In [n] that is running: the nearest caller that is a cell."""
-        numbers = getattr(self.shell.compile, "_filename_map", {})
-        frame = sys._getframe(1)
+        numbers = getattr(self.session.compile, "_filename_map", {})
+        frame: FrameType | None = sys._getframe(1)
         while frame is not None:
             if frame.f_code.co_filename in numbers:
                 return int(numbers[frame.f_code.co_filename])
-            frame = frame.f_back  # type: ignore[assignment]
-        return int(self.shell.execution_count)
+            frame = frame.f_back
+        return int(self.session.execution_count)
 
     def _run(self, tree: ast.Module, file: str, show: bool) -> None:
         """Run the cell's statements in the learner's namespace, the last value displayed."""
         __tracebackhide__ = True
-        shell = self.shell
+        shell = self.session
         show = show and shell.ast_node_interactivity.startswith("last")
         for node in tree.body:
             if show and node is tree.body[-1] and isinstance(node, ast.Expr):
@@ -104,7 +112,7 @@ class AutogradMagics(Magics):  # type: ignore[misc]
     def tape(self, line: str) -> Tape:
         """Show a tape again, with all that has happened on it since."""
         name = parse_argstring(self.tape, line).name
-        found = self.latest if name is None else self.shell.user_ns.get(name)
+        found = self.latest if name is None else self.session.user_ns.get(name)
         if not isinstance(found, Tape):
             what = "there is no tape yet" if name is None else f"{name} is no tape"
             raise UsageError(f"%tape: {what}. Record one: write %%autograd over a cell.")
@@ -121,10 +129,10 @@ class AutogradMagics(Magics):  # type: ignore[misc]
         expression = line.strip()
         if not expression:
             raise UsageError("%chain: which tensor? For example: %chain z")
-        z = self.shell.ev(expression)
+        z = self.session.ev(expression)
         if not isinstance(z, Tensor):
             raise UsageError(f"%chain: {expression} is a {type(z).__name__}, not a tensor.")
-        return Chain(z, self.shell.user_ns)
+        return Chain(z, self.session.user_ns)
 
     @line_magic
     def compare(self, line: str) -> Any:
@@ -146,8 +154,8 @@ class AutogradMagics(Magics):  # type: ignore[misc]
             name, equals, expression = term.partition("=")
             if not equals or not name.isidentifier() or not expression:
                 raise UsageError(f"%compare: {term!r} is not of the form name=expression.")
-            derived[name] = self.shell.ev(expression)
-        return compare_in(self.shell.user_ns, self.shell.ev(terms[0]), derived)
+            derived[name] = self.session.ev(expression)
+        return compare_in(self.session.user_ns, self.session.ev(terms[0]), derived)
 
 
 def _ends_silently(cell: str) -> bool:

@@ -133,7 +133,9 @@ class Chain:
     def _text_lines(self) -> list[str]:
         lines, left_out = self._shown()
         width = max(len(line.branch) + len(line.what) for line in lines)
-        texts = [f"{(line.branch + line.what).ljust(width)}  {line.remark}".rstrip() for line in lines]
+        texts = [
+            f"{(line.branch + line.what).ljust(width)}  {line.remark}".rstrip() for line in lines
+        ]
         if left_out:
             texts.insert(MOST_LINES // 2, f"... {left_out} more lines ...")
         return texts
@@ -178,10 +180,10 @@ def chain(z: Tensor, *, namespace: Mapping[str, Any] | None = None) -> Chain:
     >>> x = minigrad.tensor([1.0, 2.0], requires_grad=True)
     >>> z = (x * x).sum()
     >>> chain(z)
-    z  SumBackward          ()
-    ↓ MulBackward #2        saves x (2,), y (2,)
-    ├─ x  AccumulateGrad    (2,)  leaf
-    └─ x  AccumulateGrad    shown above
+    z  SumBackward        ()
+    ↓ MulBackward #2      saves y (2,), x (2,)
+    ├─ x  AccumulateGrad  (2,)  leaf
+    └─ x  AccumulateGrad  shown above
     """
     if not isinstance(z, Tensor):
         raise TypeError(f"chain: a tensor has a grad_fn chain, but this is a {type(z).__name__}.")
@@ -190,7 +192,9 @@ def chain(z: Tensor, *, namespace: Mapping[str, Any] | None = None) -> Chain:
     return Chain(z, namespace)
 
 
-def _names(namespace: Mapping[str, Any], z: Tensor) -> tuple[dict[AnyNode, str], dict[AnyNode, str]]:
+def _names(
+    namespace: Mapping[str, Any], z: Tensor
+) -> tuple[dict[AnyNode, str], dict[AnyNode, str]]:
     """Names and shapes of the nodes whose tensors the learner still has."""
     names: dict[AnyNode, str] = {}
     shapes: dict[AnyNode, str] = {}

@@ -322,7 +322,16 @@ def _box(node: Node, sizes: Sizes, key: str, place: tuple[float, float, float, f
         old = node["version"] + 1 < node["versions"]
         items += [
             Rect(at, y + ROW_1 - 12, wide, 16, "#FFFFFF" if old else INK, INK, 1.0, "", 4),
-            Words(at + wide / 2, y + ROW_1, version, 11, INK if old else "#FFFFFF", True, False, "middle"),
+            Words(
+                at + wide / 2,
+                y + ROW_1,
+                version,
+                11,
+                INK if old else "#FFFFFF",
+                True,
+                False,
+                "middle",
+            ),
         ]
     items += [
         Words(x + w - PAD, y + ROW_1, sizes.shape(node), 11.5, FAINT, anchor="end"),
@@ -399,11 +408,14 @@ def _edge(
         ink = BACKWARD_INK if flow else BACKWARD
         items.append(_path(up, ink, 1.8, "5 4", start=8, side=1))
         items.append(_head(up[0], down=False, fill=ink))
-        x, y = up[0]
-        if flow and flow[1] > 1:
-            items.append(Words(x + 8, y + 13, f"{flow[0]} of {flow[1]}", 10.5, BACKWARD_INK, True))
-        if edge["summed"]:
-            items.append(Words(x + 8, y + 27, edge["summed"], 10.5, BACKWARD_INK))
+        words = [f"{flow[0]} of {flow[1]}"] if flow and flow[1] > 1 else []
+        words += [edge["summed"]] if edge["summed"] else []
+        # Beside the arrow's head, on the side to which the two lines do not lean.
+        (x, y), right = up[0], up[1][0] <= up[0][0]
+        at = x + 8 if right else down[0][0] - 5
+        anchor: Anchor = "start" if right else "end"
+        for k, said in enumerate(words):
+            items.append(Words(at, y + 13 + 14 * k, said, 10.5, BACKWARD_INK, True, False, anchor))
         title += ", its gradient comes back"
     if edge["inplace"]:
         x, y = down[0]
@@ -433,7 +445,11 @@ def _path(
     side         -1, 1: it is the left, the right one of two that run in parallel. Where
                  they lean they would meet, so one keeps above the other there
     """
-    points = [(points[0][0], points[0][1] + start), *points[1:-1], (points[-1][0], points[-1][1] + end)]
+    points = [
+        (points[0][0], points[0][1] + start),
+        *points[1:-1],
+        (points[-1][0], points[-1][1] + end),
+    ]
     pieces: list[tuple[Point, ...]] = []
     for k in range(1, len(points)):
         (x0, y0), (x1, y1) = points[k - 1], points[k]
@@ -631,7 +647,12 @@ def _plot(axes: Any, item: Item, order: int) -> None:
         style = f"round,pad=0,rounding_size={rounding}" if rounding else "square,pad=0"
         axes.add_patch(
             patches.FancyBboxPatch(
-                (item.x, item.y), item.width, item.height, boxstyle=style, facecolor=item.fill, **look
+                (item.x, item.y),
+                item.width,
+                item.height,
+                boxstyle=style,
+                facecolor=item.fill,
+                **look,
             )
         )
     elif isinstance(item, Line):
@@ -797,6 +818,11 @@ def value_rows(found: Document) -> list[tuple[str, ...]]:
     for node in found["nodes"]:
         if node["shape"] is not None:
             rows.append(
-                (_versioned(node), shape_text(node["shape"]), node["dtype"], in_words(node["value"]))
+                (
+                    _versioned(node),
+                    shape_text(node["shape"]),
+                    node["dtype"],
+                    in_words(node["value"]),
+                )
             )
     return rows

@@ -292,9 +292,7 @@ class _Layered:
         for i in layers:
             row = rows[i]
             if len(row) > 1:
-                mean = {
-                    v: sum([place[w] for w in near[v]]) / len(near[v]) for v in row if near[v]
-                }
+                mean = {v: sum([place[w] for w in near[v]]) / len(near[v]) for v in row if near[v]}
                 moving = list(mean)[::-1] if flip else list(mean)
                 moved = iter(sorted(moving, key=mean.__getitem__))  # a stable sort
                 row[:] = [next(moved) if near[v] else v for v in row]
@@ -482,9 +480,7 @@ class _Layered:
             width=round(right - left),
             height=max(y - LAYER_GAP, 0.0),
             boxes={box.id: places[v] for v, box in enumerate(self.boxes)},
-            chips=tuple(
-                Chip(self.boxes[u].id, places[n + c]) for c, u in enumerate(self.chip_of)
-            ),
+            chips=tuple(Chip(self.boxes[u].id, places[n + c]) for c, u in enumerate(self.chip_of)),
             routes=self._routes(rows, center, tops, heights, places),
             crossings=crossings,
         )

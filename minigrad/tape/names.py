@@ -12,6 +12,7 @@ may differ from machine to machine.
 
 from __future__ import annotations
 
+import inspect
 import unicodedata
 from collections.abc import Iterator, Mapping
 from types import FrameType
@@ -27,8 +28,13 @@ MANY = 64  # a longer list of tensors is not searched
 
 def namespace_of(frame: FrameType) -> dict[str, Any]:
     """The variables that code in this frame sees; local ones come first."""
-    names = dict(frame.f_locals)
-    if frame.f_globals is not frame.f_locals:
+    seen = frame.f_locals
+    names = dict(seen)
+    if seen is not frame.f_globals:
+        if frame.f_code.co_flags & inspect.CO_OPTIMIZED and type(seen) is dict:
+            # Before Python 3.13 the frame of a function keeps this copy of its variables,
+            # which would keep tensors alive that the function has deleted.
+            seen.clear()
         names.update((n, v) for n, v in frame.f_globals.items() if n not in names)
     return names
 

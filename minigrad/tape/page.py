@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from minigrad.tape import draw
 from minigrad.tape.draw import Document, esc
+from minigrad.tape.names import short
 
 STYLE = """
 :root { color-scheme: light dark; --ink: #1a1a1a; --faint: #5f6670; --ground: #fff; --line: #d4d8dd; }
@@ -36,7 +37,7 @@ pre { padding: 0.8rem 1rem; border: 1px solid var(--line); border-radius: 8px; o
 def html(found: Document) -> str:
     """The document as a self-contained page."""
     first, second = draw.headline(found)
-    name = esc(draw.short(found["name"]))
+    name = esc(short(found["name"]))
     parts = [
         "<!DOCTYPE html>",
         '<html lang="en"><head><meta charset="utf-8">',
@@ -65,11 +66,12 @@ def html(found: Document) -> str:
 
 def _code(found: Document) -> str:
     """The lines that ran, in the order of the source."""
-    lines = sorted(found["code"], key=lambda c: (c["where"], c["line"]))
-    several = len({c["where"] for c in lines}) > 1
-    shown = [
-        f"{c['where'] + ' ' if several else ''}{c['line']:>4}  {c['text']}" for c in lines if c["text"]
-    ]
+    lines = sorted(found["code"], key=lambda c: (c["source"], c["line"]))
+    shown: list[str] = []
+    for before, line in zip([None, *lines], lines, strict=False):
+        if before is not None and before["source"] != line["source"]:
+            shown.append("")
+        shown.append(f"{line['line']:>4}  {line['text']}")
     return "<pre>" + "\n".join(esc(line) for line in shown) + "</pre>"
 
 

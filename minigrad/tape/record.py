@@ -222,10 +222,10 @@ class Recorder:
         if self._known(operand) is None and _is_number(operand):
             return Input(None, constant=_constant(operand.array))
         key = self._number(operand)
-        if key not in self.names and key in self._latest:
-            self.look_up_names()  # by now the learner has given it one, or never will
         if key not in self._latest:
             self._add_leaf(operand, key, overwritten)
+        if key not in self.names:
+            self.look_up_names()  # by now the learner has given it one, or never will
         entry, output = self._latest[key]
         return Input(entry, output, operand._version - overwritten)
 
@@ -354,9 +354,7 @@ class Recorder:
                     else Input(self._entry_of[parent], gradient=True)
                     for parent, _ in node.next_functions
                 ]
-        return {
-            self._entry_of[n]: _maybe(n.grad) for n in nodes if isinstance(n, AccumulateGrad)
-        }
+        return {self._entry_of[n]: _maybe(n.grad) for n in nodes if isinstance(n, AccumulateGrad)}
 
     def _adopt_one(self, node: AnyNode) -> None:
         number = len(self.entries)
@@ -369,7 +367,9 @@ class Recorder:
             self._add_leaf(tensor, key, overwritten=False)
         else:
             self.entries.append(
-                Entry("before", node.op.name, node.op.formula, place=node.place, backward=node.name())
+                Entry(
+                    "before", node.op.name, node.op.formula, place=node.place, backward=node.name()
+                )
             )
         self._entry_of[node] = number
 

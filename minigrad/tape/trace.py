@@ -2,7 +2,8 @@
 
     schema     "minigrad.tape/1"; the number rises when a reader must change
     name, number
-    code       the learner's lines that ran: where ("In [4]"), line, text
+    code       the learner's lines that ran: where ("In [4]"), the number of that source
+               among those of the tape, line, text
     nodes      one for each entry of the recording: a leaf, or one application of an op
     edges      which node feeds which; `gradient` says whether backward goes that way
     layout     a place for each node, a route for each edge (layout.py)
@@ -24,7 +25,6 @@ The document holds whole names. Whoever draws cuts and escapes them.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from minigrad.errors import Place
@@ -96,6 +96,7 @@ class _Code:
     def __init__(self) -> None:
         self.lines: list[dict[str, Any]] = []
         self._known: dict[tuple[str, int], int] = {}
+        self._sources: dict[str, int] = {}
 
     def number(self, place: Place | None) -> int | None:
         if place is None:
@@ -104,7 +105,10 @@ class _Code:
         if key not in self._known:
             self._known[key] = len(self.lines)
             where = place.label.rsplit(", line ", 1)[0]
-            self.lines.append({"where": where, "line": place.line, "text": place.text})
+            source = self._sources.setdefault(place.file, len(self._sources))
+            self.lines.append(
+                {"where": where, "source": source, "line": place.line, "text": place.text}
+            )
         return self._known[key]
 
 
@@ -202,7 +206,7 @@ def _node(
 
 
 def _edges(entries: list[Entry]) -> list[dict[str, Any]]:
-    edges = []
+    edges: list[dict[str, Any]] = []
     for number, entry in enumerate(entries):
         passed = 0
         for operand, given in enumerate(entry.inputs):
@@ -353,11 +357,14 @@ def _layout(found: Document) -> dict[str, Any]:
 
 
 def where(found: Document, code: int | None) -> str:
-    """"line 3", with the file or the cell if the tape runs over several of them."""
+    """The number of a line; of one outside the tape's first source, with the source's name.
+
+    A cell is not named by its number, which is another one after each run.
+    """
     if code is None:
         return ""
     line = found["code"][code]
-    if len({c["where"] for c in found["code"]}) > 1:
-        name = line["where"]
-        return f"{name if name.startswith('In [') else Path(name).name}:{line['line']}"
-    return str(line["line"])
+    if line["source"] == 0:
+        return str(line["line"])
+    name = "another cell" if line["where"].startswith("In [") else line["where"]
+    return f"{line['line']} of {name}"

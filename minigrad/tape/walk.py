@@ -19,11 +19,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from minigrad import modes
+from minigrad.backward import root_of, seed
 from minigrad.engine import GraphTask
 from minigrad.tape.names import in_words, shape_text, short
 from minigrad.tape.record import Backward, BackwardStep, Recorder, Snapshot
 from minigrad.tape.trace import expression, node_names
-from minigrad.tensor import Tensor, root_of, seed
+from minigrad.tensor import Tensor
 
 if TYPE_CHECKING:
     from minigrad.tape.record import Tape

@@ -1,0 +1,172 @@
+"""Applying an op to tensors: compute, and put a node on the tape if a gradient is wanted.
+
+This is the heart of the forward pass, the same for every op:
+
+    prepare    what is no tensor becomes a constant; types are promoted
+    forward    the op's own function computes the result, on plain arrays
+    record     if some operand requires a gradient, a node takes note of what the op's
+               rules will read, and of where the operands came from
+
+fast.py writes a shorter version of this for each op, for the usual case.
+
+Read node.py first. Tensors are known here only through `make`; tensor.py comes after.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from minigrad import dtypes, modes
+from minigrad.errors import DtypeError, learner_line, shape_error
+from minigrad.node import Like, Node, NotDifferentiable, case_of, make, new, next_rank
+from minigrad.op import Op
+from minigrad.views import Hop, shows
+
+Tensor = Any  # of tensor.py, which stands above this module
+
+
+def apply(op: Op, args: Sequence[Any], settings: dict[str, Any]) -> Any:
+    """Run an op on tensors: compute the result, and put a node on the tape if one is wanted.
+
+    Arguments that are no tensors (numbers, arrays) are constants.
+    """
+    operands, arrays = prepare(op, args)
+    state = modes.state
+    try:
+        z_array = op.forward(*arrays, **settings)
+    except ValueError as error:
+        raise shape_error(op.name, [a.shape for a in arrays], settings, error) from None
+    if op.view and shows(z_array, arrays[0]):
+        z = make.view(operands[0], z_array, Hop(op, settings))
+    else:
+        z = make.wrap(z_array)
+    needs = tuple([x.node is not None for x in operands])
+    if True in needs and op.rules and state.recording and dtypes.is_floating(z_array.dtype):
+        if op.operands and any(
+            need and n not in op.rules for need, n in zip(needs, op.operands, strict=False)
+        ):
+            name = next(
+                n for need, n in zip(needs, op.operands, strict=False) if need and n not in op.rules
+            )
+            raise NotDifferentiable(op, name)
+        z.node = record(op, operands, needs, settings, z)
+    if state.observer is not None:
+        state.observer.forward(op, tuple(operands), z, settings, False)
+    return z
+
+
+def record(
+    op: Op, operands: Sequence[Tensor], needs: tuple[bool, ...], settings: dict[str, Any], z: Tensor
+) -> Node:
+    """The node of z = op(*operands), with what its rules will read."""
+    case = case_of(op, needs, must_fit(op, operands, needs, z))
+    node: Node = new(Node)
+    node.case = case
+    node.edges = tuple([x.node for x in operands if x.node is not None])
+    if case.reads:
+        if "z" in case.tensors:
+            z._shared_counter()
+        node.saved, node.version = case.save(
+            values_of(op, operands, settings), z.array, z.counter, z.counter.count
+        )
+    node.rank = next_rank()
+    if modes.state.tracing:
+        node.place = learner_line()
+        node.versions = {name: c.count for name, c in node.counters().items()} if case.reads else {}
+    return node
+
+
+def must_fit(op: Op, operands: Sequence[Tensor], needs: Sequence[bool], z: Tensor) -> bool:
+    """Can a rule's gradient differ from its input in shape (a broadcast) or in type?"""
+    dtype = z.array.dtype
+    for x, need in zip(operands, needs, strict=True):
+        if need and x.array.dtype != dtype:
+            return True
+    if len(operands) == 1 or op.variadic:
+        return False
+    if op.kind != "elementwise":
+        return True
+    shape = z.array.shape
+    return any(x.array.shape != shape for x in operands)
+
+
+def values_of(op: Op, operands: Sequence[Tensor], settings: dict[str, Any]) -> dict[str, Any]:
+    """Everything that a rule may name, but for the result."""
+    values = {**op.settings, **settings}
+    if op.variadic:
+        values["xs"] = tuple(operands)
+        values["xs_shapes"] = tuple([x.array.shape for x in operands])
+        values["xs_like"] = tuple([Like(x.array.shape, x.array.dtype) for x in operands])
+        return values
+    for name, x in zip(op.operands, operands, strict=True):
+        values[name] = x
+        values[f"{name}_shape"] = x.array.shape
+        values[f"{name}_like"] = Like(x.array.shape, x.array.dtype)
+    return values
+
+
+def prepare(op: Op, args: Sequence[Any]) -> tuple[list[Tensor], list[Any]]:
+    """The operands as Tensors, and as arrays of the type in which the op will compute."""
+    for a in args:
+        if type(a) is not make.Tensor and not isinstance(
+            a, (make.Tensor, int, float, complex, np.generic)
+        ):
+            args = [
+                x
+                if isinstance(x, (make.Tensor, int, float, complex, np.generic))
+                else make.Tensor(x)
+                for x in args
+            ]
+            break
+    tensors = [a for a in args if isinstance(a, make.Tensor)]
+    first = tensors[0].array.dtype
+    result = op.result
+    if len(tensors) == len(args) and (
+        result in ("same", "bool", "int") or dtypes.is_floating(first)
+    ):
+        for x in tensors:
+            if x.array.dtype != first:
+                break
+        else:
+            if op.view:
+                tensors[0].memory()
+            return tensors, [x.array for x in tensors]
+    dtype = common_dtype(op, args)
+    masks = op.masks
+    operands, arrays = [], []
+    for k, a in enumerate(args):
+        if isinstance(a, make.Tensor):
+            array = a.memory() if op.view else a.array
+            if array.dtype != dtype and not (masks and op.operands[k] in masks):
+                array = array.astype(dtype)
+        else:
+            array = dtype.type(a)
+            a = make.wrap(array)
+        operands.append(a)
+        arrays.append(array)
+    return operands, arrays
+
+
+def common_dtype(op: Op, args: Sequence[Any]) -> dtypes.Dtype:
+    """The type of number in which an op computes on these operands."""
+    typed = (
+        args
+        if not op.masks
+        else [a for a, n in zip(args, op.operands, strict=True) if n not in op.masks]
+    )
+    with_axes = [a.array.dtype for a in typed if isinstance(a, make.Tensor) and a.array.ndim]
+    without = [a.array.dtype for a in typed if isinstance(a, make.Tensor) and not a.array.ndim]
+    numbers = [dtypes.of_number(a) for a in typed if not isinstance(a, make.Tensor)]
+    dtype = dtypes.result_type(with_axes, without, numbers)
+    if op.result == "strict" and len({*with_axes, *without}) > 1:
+        names = " != ".join(str(a.array.dtype) for a in typed)
+        raise DtypeError(
+            f"expected the operands of {op.name} to have the same dtype, but got: {names}. "
+            f"To mend it, convert one, like  x.to({dtype})."
+        )
+    if op.result == "float" and not dtypes.is_floating(dtype):
+        return dtypes.get_default_dtype()
+    if op.result == "sum" and not dtypes.is_floating(dtype):
+        return dtypes.int64
+    return dtype

@@ -1,0 +1,140 @@
+"""From tensors to the engine and back: what `z.backward()` and `autograd.grad` have in common.
+
+    root_of      the node where a pass starts
+    seed         the gradient it starts with
+    run_task     the pass, at once, or step by step if somebody is watching
+
+Read engine.py first.
+"""
+
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from minigrad import dtypes, modes
+from minigrad.data import as_array
+from minigrad.engine import GraphTask
+from minigrad.errors import DtypeError, NoGradient, ShapeError
+from minigrad.hooks import hooks_of
+from minigrad.node import AccumulateGrad, Node, make
+from minigrad.ops.elementwise import to
+
+Tensor = Any  # of tensor.py, which stands above this module
+
+
+def run_backward(
+    outputs: Sequence[Tensor],
+    gradients: Sequence[Any],
+    retain_graph: bool | None,
+    create_graph: bool,
+    inputs: Tensor | Sequence[Tensor] | None,
+) -> None:
+    """`Tensor.backward` for several outputs at once, as in `autograd.backward`."""
+    if retain_graph is None:
+        retain_graph = create_graph
+    wanted = None
+    if inputs is not None:
+        wanted = [inputs] if isinstance(inputs, make.Tensor) else list(inputs)
+        if not wanted:
+            raise RuntimeError("`inputs` argument to `backward` cannot be empty.")
+        for x in wanted:
+            if x.node is None:
+                raise NoGradient("One of the differentiated Tensors does not require grad")
+    task = GraphTask(
+        [root_of(z) for z in outputs],
+        [seed(z, g, create_graph) for z, g in zip(outputs, gradients, strict=True)],
+        retain_graph=retain_graph,
+        create_graph=create_graph,
+        inputs=None if wanted is None else [x.node for x in wanted],
+    )
+    run_task(task)
+    for x in wanted or ():
+        if isinstance(x.node, Node) and x.node in task.captured:
+            g = task.captured[x.node]
+            add_to_grad(x, g if create_graph else make.wrap(np.array(g)))
+
+
+def keep_gradient(x: Tensor) -> None:
+    """Hang on x's node what puts the gradient into x.grad; x is not kept alive by it."""
+    ref = weakref.ref(x)
+
+    def keep(g: Tensor) -> None:
+        tensor = ref()
+        if tensor is not None:
+            g = g if g.node is not None else make.wrap(np.array(g.array))
+            tensor._kept_grad = g if tensor._kept_grad is None else tensor._kept_grad + g
+
+    assert x.node is not None
+    hooks_of(x.node).keep = keep
+
+
+def run_task(task: GraphTask) -> None:
+    """Run a pass: at once if nobody looks, else step by step, telling the observer."""
+    observer = modes.state.observer
+    with modes.set_grad_enabled(task.create_graph):
+        if observer is None and task.inputs is None:
+            task.run()
+            return
+        if observer is None:
+            for _ in task.steps():
+                pass
+            return
+        error: BaseException | None = None
+        observer.backward(task)
+        try:
+            for step in task.steps():
+                observer.step(task, step)
+        except BaseException as e:
+            error = e
+            raise
+        finally:
+            observer.finished(task, error)
+
+
+def add_to_grad(x: Tensor, g: Tensor) -> None:
+    """Add g to the `.grad` of a tensor that is no leaf."""
+    x._kept_grad = g if x._kept_grad is None else x._kept_grad + g
+
+
+def root_of(z: Any) -> Node | AccumulateGrad:
+    """The node from which a backward pass of z starts."""
+    if not isinstance(z, make.Tensor):
+        raise TypeError(f"backward starts from Tensors, but got {type(z).__name__}.")
+    if z.node is None:
+        raise NoGradient(
+            "element 0 of tensors does not require grad and does not have a grad_fn: nothing that "
+            "this tensor was computed from requires a gradient. To mend it, make the inputs with "
+            "requires_grad=True, and compute outside of no_grad()."
+        )
+    node: Node | AccumulateGrad = z.node
+    return node
+
+
+def seed(z: Tensor, gradient: Any, create_graph: bool) -> Any:
+    """The gradient that a pass starts with: as given, or 1 for a scalar."""
+    if gradient is None:
+        if z.array.size != 1:
+            raise NoGradient(
+                "grad can be implicitly created only for scalar outputs, and this one has the shape "
+                f"{z.array.shape}. To mend it, reduce it (z.sum().backward()), or say how much each "
+                "entry counts: z.backward(minigrad.ones_like(z))."
+            )
+        if not dtypes.is_floating(z.array.dtype):
+            raise DtypeError("grad can be computed only for real scalar outputs")
+        one = z.array.dtype.type(1) if not z.array.shape else np.ones(z.array.shape, z.array.dtype)
+        return make.wrap(one) if create_graph else one
+    g = (
+        gradient
+        if isinstance(gradient, make.Tensor)
+        else make.wrap(as_array(gradient, z.array.dtype))
+    )
+    if g.array.shape != z.array.shape:
+        raise ShapeError(
+            f"Mismatch in shape: grad_output[0] has a shape of {list(g.array.shape)} and output[0] has "
+            f"a shape of {list(z.array.shape)}. The gradient is shaped like the tensor it belongs to."
+        )
+    if g.array.dtype != z.array.dtype:
+        g = to(g, dtype=z.array.dtype)
+    return g if create_graph else g.array

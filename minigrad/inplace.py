@@ -1,0 +1,145 @@
+"""Writing in place: an op whose result is put over its first operand (`x += y`, `x.exp_()`).
+
+The tensor stays the same object. Its memory gets a new version, and it gets a new node if
+a gradient is wanted. What some rule needs of the value that is overwritten is copied
+first, and nothing else.
+
+Where a write would make a gradient meaningless it is refused: a leaf that requires a
+gradient may not be written to while recording, nor may a view of one.
+
+Read apply.py and views.py first.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from minigrad import modes
+from minigrad.apply import must_fit, prepare, values_of
+from minigrad.backward import keep_gradient
+from minigrad.errors import (
+    DtypeError,
+    LeafChangedInPlace,
+    ShapeError,
+    learner_line,
+    shape_error,
+    table,
+)
+from minigrad.hooks import hooks_of
+from minigrad.node import AccumulateGrad, Node, case_of, make, new, next_rank
+from minigrad.op import Op
+from minigrad.views import rewritten
+
+Tensor = Any  # of tensor.py, which stands above this module
+
+
+def write(op: Op, x: Tensor, others: Sequence[Any], settings: dict[str, Any]) -> None:
+    """Run an op with its result written over its first operand.
+
+    The tensor stays the same object; it gets a new version, and a new node if a gradient
+    is wanted. What a rule needs of the value that is overwritten is copied first.
+    """
+    recording = modes.state.recording
+    if recording:
+        refuse_leaf(x)
+    array = x.memory()
+    operands, arrays = prepare(op, (x, *others))
+    dtype = arrays[0].dtype
+    if not np.can_cast(dtype, array.dtype, "same_kind"):
+        raise DtypeError(
+            f"result type {dtype} can't be cast to the desired output type {array.dtype}: "
+            f"{op.name}_ writes over a tensor of {array.dtype}. To mend it, write  x = x.{op.name}(...)"
+            "  (a new tensor), or convert x first."
+        )
+    shape = array.shape
+    if op.kind == "elementwise" and len(arrays) > 1:
+        try:
+            shape = np.broadcast_shapes(*(a.shape for a in arrays))
+        except ValueError as error:
+            raise shape_error(op.name, [a.shape for a in arrays], settings, error) from None
+    if shape != array.shape:
+        raise ShapeError(
+            f"output with shape {list(array.shape)} doesn't match the broadcast shape {list(shape)}: "
+            f"{op.name}_ cannot make its tensor larger."
+        )
+    needs = tuple([a.node is not None for a in operands])
+    node = None
+    if recording and True in needs and op.rules:
+        node = record_write(op, operands, needs, settings)
+    op.forward(*arrays, **settings, out=array) if dtype == array.dtype else np.copyto(
+        array, op.forward(*arrays, **settings), casting="same_kind"
+    )
+    bump(x)
+    if node is not None:
+        attach(node, x)
+    if modes.state.observer is not None:
+        modes.state.observer.forward(op, tuple(operands), x, settings, True)
+
+
+def refuse_leaf(x: Tensor) -> None:
+    """Raise if x, or the base of which it is a view, is a leaf that requires a gradient."""
+    base = x._base
+    if base is not None and isinstance(base.node, AccumulateGrad):
+        what = (
+            "a view of a leaf Variable that requires grad is being used in an in-place operation."
+        )
+    elif isinstance(x.node, AccumulateGrad):
+        what = "a leaf Variable that requires grad is being used in an in-place operation."
+    else:
+        return
+    place = learner_line()
+    where = "" if place is None else "\n" + table([("here", place.label, place.text)])
+    raise LeafChangedInPlace(
+        f"{what} The leaf's value would change, and its gradient would belong to neither the old "
+        f"value nor the new one.{where}\n"
+        "    To mend it, make a new tensor (y = x + 1, not x += 1), or, to update a parameter, "
+        "write inside  with minigrad.no_grad():"
+    )
+
+
+def record_write(
+    op: Op, operands: list[Tensor], needs: tuple[bool, ...], settings: dict[str, Any]
+) -> Node:
+    """The node of an in-place op, made before the old value is gone."""
+    x = operands[0]
+    case = case_of(op, needs, must_fit(op, operands, needs, x))
+    node: Node = new(Node)
+    node.case = case
+    node.edges = tuple([a.node for a in operands if a.node is not None])
+    if case.reads:
+        values = values_of(op, operands, settings)
+        if "x" in case.tensors:
+            before = make.wrap(np.array(x.array))
+            before.node = x.node
+            values["x"] = before
+        counter = x._shared_counter()
+        node.saved, node.version = case.save(values, x.array, counter, counter.count + 1)
+    if modes.state.tracing:
+        node.place = learner_line()
+        node.versions = {name: c.count for name, c in node.counters().items()} if case.reads else {}
+        if "z" in case.tensors:
+            node.versions["z"] += 1
+    return node
+
+
+def bump(x: Tensor) -> None:
+    """x's memory has been written to: count it, and remember where."""
+    counter = x._shared_counter()
+    counter.count += 1
+    counter.place = learner_line()
+
+
+def attach(node: Node, x: Tensor) -> None:
+    """Make `node`, an in-place write to x, the latest entry of x's history."""
+    node.rank = next_rank()
+    if x.retains_grad and x.node is not None:
+        hooks_of(x.node).keep = None  # what is kept is the gradient of the value that x has now
+    x.counter.history += 1
+    base = x._base
+    if base is None:
+        x.node = node
+    else:
+        base.node = rewritten(base.node, x.way, node)
+    if x.retains_grad:
+        keep_gradient(x)

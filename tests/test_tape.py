@@ -1,0 +1,429 @@
+"""The tape: what was recorded, and each of its faces."""
+
+import json
+import subprocess
+import sys
+import weakref
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+import minigrad
+from minigrad.tape.names import clean
+from minigrad.tape.record import reset_counter
+
+
+def lesson(backward=True):
+    """The lesson's example, recorded."""
+    reset_counter()
+    x1 = minigrad.ones(2, 3, 4).requires_grad_()
+    x2 = minigrad.ones(2, 3, 4).requires_grad_()
+    x3, x4 = minigrad.ones(2, 3, 4), minigrad.ones(2, 3, 4)
+    with minigrad.record() as tape:
+        y1 = x1 + x2
+        y2 = x3 + x4
+        z = y1 * y2
+        z += x2
+        if backward:
+            z.backward(minigrad.ones_like(z))
+    return tape, (x1, x2, x3, x4), z
+
+
+def by_name(tape, name, version=0):
+    return next(n for n in tape.document["nodes"] if n["name"] == name and n["version"] == version)
+
+
+# ---------------------------------------------------------------------- what is recorded
+
+
+def test_operations_are_recorded_with_names_versions_and_lines():
+    tape, _, _ = lesson()
+
+    rows = [
+        (n["name"], n["version"], n["op"], n["expression"], n["backward"])
+        for n in tape.document["nodes"]
+        if n["kind"] == "op"
+    ]
+
+    assert rows == [
+        ("y1", 0, "add", "x1 + x2", "AddBackward"),
+        ("y2", 0, "add", "x3 + x4", None),
+        ("z", 0, "mul", "y1 * y2", "MulBackward"),
+        ("z", 1, "add", "z += x2", "AddBackward"),
+    ]
+    lines = [tape.document["code"][n["code"]]["text"] for n in tape.document["nodes"] if n["op"]]
+    assert lines == ["y1 = x1 + x2", "y2 = x3 + x4", "z = y1 * y2", "z += x2"]
+
+
+def test_gradients_flow_only_along_edges_that_need_one():
+    tape, _, _ = lesson()
+    name = {n["id"]: (n["name"], n["version"]) for n in tape.document["nodes"]}
+
+    flowing = [(name[e["from"]], name[e["to"]]) for e in tape.document["edges"] if e["gradient"]]
+
+    assert flowing == [
+        (("x1", 0), ("y1", 0)),
+        (("x2", 0), ("y1", 0)),
+        (("y1", 0), ("z", 0)),
+        (("z", 0), ("z", 1)),
+        (("x2", 0), ("z", 1)),
+    ]
+
+
+def test_a_value_is_a_copy_made_when_it_was_computed():
+    tape, _, _ = lesson()
+
+    assert by_name(tape, "z", 0)["value"]["first"][0] == 4.0
+    assert by_name(tape, "z", 1)["value"]["first"][0] == 5.0
+
+
+def test_saved_values_are_listed_with_the_tensor_they_are():
+    tape, _, _ = lesson()
+
+    saved = by_name(tape, "z", 0)["saved"]
+
+    assert saved == [{"name": "y", "node": by_name(tape, "y2")["id"], "version": 0}]
+
+
+def test_the_backward_pass_is_recorded_step_by_step():
+    tape, _, _ = lesson()
+    name = {n["id"]: n["name"] for n in tape.document["nodes"]}
+
+    steps = [s for s in tape.document["steps"] if s["event"] == "node"]
+
+    assert [name[s["node"]] for s in steps] == ["z", "z", "y1", "x1", "x2"]
+    arrivals = [
+        (s["arrived"], s["expected"])
+        for step in steps
+        for s in step["sent"]
+        if name[s["to"]] == "x2"
+    ]
+    assert arrivals == [(1, 2), (2, 2)]
+
+
+def test_numbers_are_part_of_the_expression_and_no_nodes():
+    x = minigrad.tensor([1.0, 2.0], requires_grad=True)
+    with minigrad.record() as tape:
+        y = 2 * x + 1  # noqa: F841
+
+    assert [n["expression"] for n in tape.document["nodes"] if n["op"]] == [
+        "2 * x",
+        "mul#1 + 1",
+    ]
+    assert sum(n["kind"] == "leaf" for n in tape.document["nodes"]) == 1
+
+
+def test_names_of_entries_of_lists_and_of_rebound_variables():
+    w = [minigrad.ones(2).requires_grad_(), minigrad.ones(2).requires_grad_()]
+    h = minigrad.ones(2)
+    with minigrad.record() as tape:
+        for i in range(2):
+            h = h * w[i]
+
+    assert [n["name"] for n in tape.document["nodes"]] == ["h", "w[0]", "h#2", "w[1]", "h#3"]
+
+
+def test_the_part_of_a_graph_that_was_made_before_is_on_the_tape_as_well():
+    x = minigrad.tensor([1.0, 2.0], requires_grad=True)
+    z = (x * x).sum()
+    with minigrad.record() as tape:
+        z.backward()
+
+    kinds = [(n["kind"], n["backward"]) for n in tape.document["nodes"]]
+
+    assert kinds == [
+        ("leaf", "AccumulateGrad"),
+        ("before", "MulBackward"),
+        ("before", "SumBackward"),
+    ]
+    assert tape.document["backward"][0]["steps"] == 3
+
+
+def test_the_tape_up_to_an_error_is_kept_and_the_error_goes_on():
+    x = minigrad.ones(2).requires_grad_()
+
+    with pytest.raises(RuntimeError), minigrad.record() as tape:
+        y = x * 2
+        y.backward()  # not a scalar
+
+    assert [n["name"] for n in tape.document["nodes"]] == ["x", "y"]
+    assert "the code stopped (line" in tape.text()
+    assert "grad can be implicitly created" in tape.text()
+
+
+def test_a_second_backward_through_a_freed_graph_is_marked_where_it_stopped():
+    x = minigrad.ones(2).requires_grad_()
+
+    with pytest.raises(minigrad.errors.BackwardTwice), minigrad.record() as tape:
+        z = (x * x).sum()
+        z.backward()
+        z.backward()
+
+    assert "backward 2 stopped: BackwardTwice" in tape.text()
+    assert "stopped here" in tape.svg()
+
+
+def test_gradients_before_and_after_each_pass_are_kept():
+    x = minigrad.tensor(3.0, requires_grad=True)
+    with minigrad.record() as tape:
+        for _ in range(2):
+            (x * x).backward()
+
+    grads = [p["grads"]["n0"] for p in tape.document["backward"]]
+
+    assert grads[0]["before"] is None
+    assert [g["after"]["first"] for g in grads] == [[6.0], [12.0]]
+    assert grads[1]["before"]["first"] == [6.0]
+
+
+def test_a_recording_keeps_no_tensor_alive():
+    x = minigrad.ones(2).requires_grad_()
+    with minigrad.record() as tape:
+        y = x * 2
+        z = y * y
+    alive, node = weakref.ref(y), weakref.ref(z.grad_fn)
+    tape.document
+    del y, z
+
+    assert alive() is None
+    assert node() is None
+
+
+def test_nothing_is_recorded_outside_the_block():
+    x = minigrad.ones(2)
+    with minigrad.record() as tape:
+        y = x * 2
+    y * 3
+
+    assert sum(n["kind"] == "op" for n in tape.document["nodes"]) == 1
+
+
+def test_broadcasting_is_said_on_the_edge():
+    x, b = minigrad.ones(4, 3).requires_grad_(), minigrad.ones(3).requires_grad_()
+    with minigrad.record() as tape:
+        x + b
+
+    assert [e["summed"] for e in tape.document["edges"]] == [None, "summed over axis 0"]
+
+
+def test_a_nan_does_not_spoil_the_document():
+    with minigrad.record() as tape:
+        minigrad.tensor([1.0, float("nan")]) * 2
+
+    assert tape.document["nodes"][0]["value"]["nan"] == 1
+    assert tape.text()
+
+
+# ---------------------------------------------------------------------- steps
+
+
+def test_steps_walk_the_engines_own_pass():
+    tape, (x1, x2, _, _), z = lesson(backward=False)
+
+    steps = list(tape.steps(z, minigrad.ones_like(z)))
+
+    assert [s.name for s in steps] == [
+        "AddBackward",
+        "MulBackward",
+        "AddBackward",
+        "AccumulateGrad",
+        "AccumulateGrad",
+    ]
+    assert steps[0].node is z.grad_fn
+    assert steps[0].waiting["AccumulateGrad of x2"] == 1
+    assert steps[2].ready == ("AccumulateGrad of x1", "AccumulateGrad of x2")
+    assert np.all(x1.grad.array == 2) and np.all(x2.grad.array == 3)
+
+
+def test_a_step_reads_as_a_block_of_text():
+    x = minigrad.tensor([1.0, 2.0], requires_grad=True)
+    with minigrad.record() as tape:
+        z = x * x
+
+    first = next(iter(tape.steps(z, [1.0, 10.0])))
+
+    assert repr(first).splitlines()[1:] == [
+        "    receives  [1, 10]    (2,)",
+        "    sends     to AccumulateGrad of x: [1, 20]    1 of 2 arrived",
+        "              to AccumulateGrad of x: [1, 20]    2 of 2 arrived",
+        "    ready     AccumulateGrad of x",
+        "    waiting   nobody",
+    ]
+
+
+def test_steps_without_a_tensor_go_through_the_recorded_pass_and_change_nothing():
+    tape, (x1, _, _, _), _ = lesson()
+
+    steps = list(tape.steps())
+
+    assert np.all(x1.grad.array == 2)
+    assert [s.number for s in steps] == [1, 2, 3, 4, 5]
+
+
+def test_the_recorded_steps_read_as_the_live_ones_did():
+    tape, _, z = lesson(backward=False)
+
+    live = [repr(s) for s in tape.steps(z, minigrad.ones_like(z))]
+
+    assert [repr(s) for s in tape.steps()] == live
+
+
+def test_steps_refuse_what_backward_refuses_and_at_once():
+    tape, (_, _, x3, _), z = lesson(backward=False)
+
+    with pytest.raises(minigrad.errors.NoGradient, match="scalar outputs"):
+        tape.steps(z)
+    with pytest.raises(minigrad.errors.NoGradient, match="does not require grad"):
+        tape.steps(x3)
+    with pytest.raises(ValueError, match="no backward pass was recorded"):
+        tape.steps()
+
+
+def test_a_walk_that_is_left_half_way_leaves_the_graph_usable():
+    tape, (x1, _, _, _), z = lesson(backward=False)
+
+    for _ in tape.steps(z, minigrad.ones_like(z)):
+        break
+    z.backward(minigrad.ones_like(z))
+
+    assert np.all(x1.grad.array == 2)
+
+
+# ---------------------------------------------------------------------- faces
+
+
+def test_the_document_is_json_and_says_its_version():
+    tape, _, _ = lesson()
+
+    again = json.loads(json.dumps(tape.document))
+
+    assert again == tape.document
+    assert again["schema"] == "minigrad.tape/1"
+
+
+def test_the_picture_is_well_formed_and_the_same_each_time():
+    first, second = lesson()[0].svg(), lesson()[0].svg()
+
+    assert first == second
+    ElementTree.fromstring(first)
+
+
+def test_the_picture_shows_both_graphs():
+    svg = lesson()[0].svg()
+
+    for text in ("AccumulateGrad", "MulBackward", "no grad_fn", "2 of 2", ".grad, 2 contributions"):
+        assert f">{text}<" in svg
+    assert 'id="mg-1-n0"' in svg
+
+
+def test_before_a_backward_pass_there_is_no_gradient_yet():
+    assert ">.grad none yet<" in lesson(backward=False)[0].svg()
+
+
+def test_the_picture_is_the_same_in_another_process_with_another_hash_seed(tmp_path):
+    code = (
+        "import minigrad\n"
+        "x = minigrad.ones(3).requires_grad_()\n"
+        "with minigrad.record() as tape:\n"
+        "    z = (x * x + x).sum()\n"
+        "    z.backward()\n"
+        "print(tape.svg(), tape.text())\n"
+    )
+    out = [
+        subprocess.run(
+            [sys.executable, "-c", code],
+            capture_output=True,
+            check=True,
+            env={"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(sys.path)},
+        ).stdout
+        for seed in ("1", "2")
+    ]
+
+    assert out[0] == out[1] != b""
+
+
+def test_hostile_names_stay_text():
+    name = '<img src=x onerror="alert(1)">\x00\u202e' + "n" * 60
+    x = minigrad.ones(2).requires_grad_()
+    with minigrad.record(name, namespace={name: x}) as tape:
+        x * 2
+
+    for face in (tape.svg(), tape.html()):
+        assert "<img" not in face
+        assert "\x00" not in face and "\u202e" not in face
+        assert "n" * 41 not in face.partition("<title")[0]
+    ElementTree.fromstring(tape.svg())
+
+
+def test_clean_removes_what_xml_forbids():
+    assert clean("a\x08\ud800\u2066b\tc") == "ab c"
+
+
+def test_the_text_table_of_the_lesson():
+    text = lesson()[0].text()
+
+    assert "4 operations, 4 leaves" in text
+    assert "add_  z v0, x2  z       (2, 3, 4)        1  AddBackward" in text
+    assert "   5  AccumulateGrad  x2    2              .grad" in text
+
+
+@pytest.mark.parametrize("ending", [".svg", ".png", ".html", ".txt", ".json"])
+def test_a_tape_can_be_saved(ending, tmp_path):
+    path = lesson()[0].save(tmp_path / f"tape{ending}")
+
+    assert path.stat().st_size > 300
+    if ending == ".png":
+        assert path.read_bytes().startswith(b"\x89PNG")
+
+
+def test_saving_under_an_unknown_ending_is_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"\.svg, \.png"):
+        lesson()[0].save(tmp_path / "tape.gif")
+
+
+def test_the_page_is_self_contained():
+    page = lesson()[0].html()
+
+    assert "default-src 'none'" in page
+    assert "<script" not in page and "src=" not in page and "@import" not in page
+    assert page.count("http") == page.count("http://www.w3.org/2000/svg") + page.count("http-equiv")
+
+
+def test_the_mime_bundle_has_a_picture_and_a_table():
+    bundle = lesson()[0]._repr_mimebundle_()
+
+    assert set(bundle) == {"text/plain", "image/svg+xml"}
+
+
+def test_a_long_tape_is_drawn_in_part_and_says_so():
+    x = minigrad.ones(2).requires_grad_()
+    h = x
+    with minigrad.record() as tape:
+        for _ in range(600):
+            h = h * x
+
+    assert "left out of the picture" in tape.svg()
+    assert "more rows" in tape.text()
+    assert len(tape.document["nodes"]) == 601
+
+
+def test_an_empty_tape_has_all_its_faces():
+    with minigrad.record() as tape:
+        pass
+
+    ElementTree.fromstring(tape.svg())
+    assert tape.text() == "tape: 0 operations, 0 leaves"
+    assert tape.html()
+
+
+def test_create_graph_shows_the_backward_passs_own_operations():
+    x = minigrad.tensor(3.0, requires_grad=True)
+    with minigrad.record() as tape:
+        z = x * x * x
+        (g,) = minigrad.autograd.grad(z, x, create_graph=True)
+        g.backward()
+
+    made = [n for n in tape.document["nodes"] if n["made_by"] == 1]
+    assert made
+    assert x.grad.item() == 18.0
