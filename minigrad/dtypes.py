@@ -101,19 +101,11 @@ def promote_types(a: Any, b: Any) -> Dtype:
     >>> promote_types(int64, float32)
     dtype('float32')
     """
-    a, b = as_dtype(a), as_dtype(b)
-    if a == b:
-        return a
-    low: Dtype
-    high: Dtype
-    low: Dtype
-    high: Dtype
-    low, high = sorted((a, b), key=category)
-    if category(high) == 2 and category(low) < 2:
+    first, second = as_dtype(a), as_dtype(b)
+    low, high = sorted((first, second), key=category)
+    if category(high) >= 2 and category(low) < 2:
         return high
-    if category(high) == 3 and category(low) < 2:
-        return high
-    joined: Dtype = np.promote_types(a, b)
+    joined: Dtype = np.promote_types(first, second)
     return joined
 
 

@@ -5,6 +5,7 @@ Four digits after the point, all entries in one width; large tensors show their 
 
 import math
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -47,19 +48,16 @@ def values(array: Any, indent: int = 0) -> str:
     return _nested(array, write, indent, array.size > THRESHOLD)
 
 
-def _nested(array: Any, write: Any, indent: int, shorten: bool) -> str:
+def _nested(array: Any, write: Callable[[Any], str], indent: int, shorten: bool) -> str:
     if array.ndim == 0:
-        text: str = write(array.item())
-        return text
+        return write(array.item())
     shown: list[Any] = list(range(len(array)))
     if shorten and len(array) > 2 * EDGE:
         shown[EDGE:-EDGE] = [None]
     if array.ndim == 1:
         words = ["..." if i is None else write(array[i].item()) for i in shown]
         return "[" + _wrapped(words, indent + 1) + "]"
-    rows: list[str] = [
-        " ..." if i is None else _nested(array[i], write, indent + 1, shorten) for i in shown
-    ]
+    rows = [" ..." if i is None else _nested(array[i], write, indent + 1, shorten) for i in shown]
     gap = ",\n" + "\n" * (array.ndim - 2) + " " * (indent + 1)
     return "[" + gap.join(rows) + "]"
 
