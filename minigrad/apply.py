@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 
 from minigrad import dtypes, modes
+from minigrad.duals import push
 from minigrad.errors import DtypeError, learner_line, shape_error
-from minigrad.node import Like, Node, NotDifferentiable, case_of, make, new, next_rank
+from minigrad.node import Node, NotDifferentiable, case_of, make, new, next_rank, values_of
 from minigrad.op import Op
 from minigrad.views import Hop, shows
 
@@ -51,6 +52,10 @@ def apply(op: Op, args: Sequence[Any], settings: dict[str, Any]) -> Any:
             )
             raise NotDifferentiable(op, name)
         z.node = record(op, operands, needs, settings, z)
+    if state.levels:
+        push(op, operands, settings, z)
+        if isinstance(z.node, Node):
+            z.node.tangents = z._tangents
     if state.observer is not None:
         state.observer.forward(op, tuple(operands), z, settings, False)
     return z
@@ -89,21 +94,6 @@ def must_fit(op: Op, operands: Sequence[Tensor], needs: Sequence[bool], z: Tenso
         return True
     shape = z.array.shape
     return any(x.array.shape != shape for x in operands)
-
-
-def values_of(op: Op, operands: Sequence[Tensor], settings: dict[str, Any]) -> dict[str, Any]:
-    """Everything that a rule may name, but for the result."""
-    values = {**op.settings, **settings}
-    if op.variadic:
-        values["xs"] = tuple(operands)
-        values["xs_shapes"] = tuple([x.array.shape for x in operands])
-        values["xs_like"] = tuple([Like(x.array.shape, x.array.dtype) for x in operands])
-        return values
-    for name, x in zip(op.operands, operands, strict=True):
-        values[name] = x
-        values[f"{name}_shape"] = x.array.shape
-        values[f"{name}_like"] = Like(x.array.shape, x.array.dtype)
-    return values
 
 
 def prepare(op: Op, args: Sequence[Any]) -> tuple[list[Tensor], list[Any]]:

@@ -42,18 +42,20 @@ def run_backward(
         for x in wanted:
             if x.node is None:
                 raise NoGradient("One of the differentiated Tensors does not require grad")
+    tensors = create_graph or bool(modes.state.levels)
     task = GraphTask(
         [root_of(z) for z in outputs],
-        [seed(z, g, create_graph) for z, g in zip(outputs, gradients, strict=True)],
+        [seed(z, g, tensors) for z, g in zip(outputs, gradients, strict=True)],
         retain_graph=retain_graph,
         create_graph=create_graph,
+        tensors=tensors,
         inputs=None if wanted is None else [x.node for x in wanted],
     )
     run_task(task)
     for x in wanted or ():
         if isinstance(x.node, Node) and x.node in task.captured:
             g = task.captured[x.node]
-            add_to_grad(x, g if create_graph else make.wrap(np.array(g)))
+            add_to_grad(x, g if tensors else make.wrap(np.array(g)))
 
 
 def keep_gradient(x: Tensor) -> None:
@@ -112,7 +114,7 @@ def root_of(z: Any) -> Node | AccumulateGrad:
     return node
 
 
-def seed(z: Tensor, gradient: Any, create_graph: bool) -> Any:
+def seed(z: Tensor, gradient: Any, tensors: bool) -> Any:
     """The gradient that a pass starts with: as given, or 1 for a scalar."""
     if gradient is None:
         if z.array.size != 1:
@@ -124,7 +126,7 @@ def seed(z: Tensor, gradient: Any, create_graph: bool) -> Any:
         if not dtypes.is_floating(z.array.dtype):
             raise DtypeError("grad can be computed only for real scalar outputs")
         one = z.array.dtype.type(1) if not z.array.shape else np.ones(z.array.shape, z.array.dtype)
-        return make.wrap(one) if create_graph else one
+        return make.wrap(one) if tensors else one
     g = (
         gradient
         if isinstance(gradient, make.Tensor)
@@ -137,4 +139,4 @@ def seed(z: Tensor, gradient: Any, create_graph: bool) -> Any:
         )
     if g.array.dtype != z.array.dtype:
         g = to(g, dtype=z.array.dtype)
-    return g if create_graph else g.array
+    return g if tensors else g.array

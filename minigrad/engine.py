@@ -51,7 +51,8 @@ class GraphTask:
     roots           the nodes (`grad_fn`) of the outputs, or the AccumulateGrad of a leaf
     gradients       one gradient for each root
     retain_graph    keep the saved values, so that another pass can follow
-    create_graph    compute with Tensors, so that the gradients have gradients
+    create_graph    compute with Tensors and record it, so that the gradients have gradients
+    tensors         compute with Tensors, as when they carry tangents of forward mode
     inputs          the nodes whose gradients are asked for; None: every leaf's `.grad`
     accumulate      with inputs: add to the leaves' `.grad` rather than capture
 
@@ -65,11 +66,13 @@ class GraphTask:
         *,
         retain_graph: bool = False,
         create_graph: bool = False,
+        tensors: bool = False,
         inputs: Sequence[AnyNode] | None = None,
         accumulate: bool = True,
     ) -> None:
         self.roots, self.gradients = roots, gradients
         self.retain_graph, self.create_graph = retain_graph, create_graph
+        self.tensors = tensors or create_graph
         self.inputs = None if inputs is None else frozenset(inputs)
         self.accumulate = accumulate
         self.pending: dict[AnyNode, Any] = {}
@@ -88,7 +91,7 @@ class GraphTask:
         """The whole pass, by age: take the latest node that holds a gradient, until none is left."""
         pending, heap = self.pending, self._heap
         freed = None if self.retain_graph else Freed()
-        create_graph = self.create_graph
+        tensors = self.tensors
         for node, g in zip(self.roots, self.gradients, strict=True):
             if node in pending:
                 pending[node] = pending[node] + g
@@ -101,7 +104,7 @@ class GraphTask:
                 while True:
                     case: Any = node.case
                     g = pending.pop(node)
-                    grads = case.run_tensors(g, node) if create_graph else case.run(g, node)
+                    grads = case.run_tensors(g, node) if tensors else case.run(g, node)
                     if freed is not None and case.frees:
                         node.saved = freed
                     following = None
@@ -192,7 +195,7 @@ class GraphTask:
         if g is None:  # nothing but absent gradients has arrived: pass the absence on
             return (None,) * len(node.edges)
         case: Any = node.case
-        tensors = self.create_graph
+        tensors = self.tensors
         hooked = isinstance(case, Hooked)
         if hooked:
             g = case.arrive(g, tensors)

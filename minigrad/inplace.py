@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 
 from minigrad import modes
-from minigrad.apply import must_fit, prepare, values_of
+from minigrad.apply import must_fit, prepare
 from minigrad.backward import keep_gradient
+from minigrad.duals import push_write
 from minigrad.errors import (
     DtypeError,
     LeafChangedInPlace,
@@ -27,7 +28,7 @@ from minigrad.errors import (
     table,
 )
 from minigrad.hooks import hooks_of
-from minigrad.node import AccumulateGrad, Node, case_of, make, new, next_rank
+from minigrad.node import AccumulateGrad, Node, case_of, make, new, next_rank, values_of
 from minigrad.op import Op
 from minigrad.views import rewritten
 
@@ -67,12 +68,16 @@ def write(op: Op, x: Tensor, others: Sequence[Any], settings: dict[str, Any]) ->
     node = None
     if recording and True in needs and op.rules:
         node = record_write(op, operands, needs, settings)
-    op.forward(*arrays, **settings, out=array) if dtype == array.dtype else np.copyto(
-        array, op.forward(*arrays, **settings), casting="same_kind"
-    )
+    before = [copy_of(x), *operands[1:]] if modes.state.levels else operands
+    if dtype == array.dtype:
+        op.forward(*arrays, **settings, out=array)
+    else:
+        np.copyto(array, op.forward(*arrays, **settings), casting="same_kind")
     bump(x)
     if node is not None:
         attach(node, x)
+    if modes.state.levels:
+        push_write(op, before, settings, x)
     if modes.state.observer is not None:
         modes.state.observer.forward(op, tuple(operands), x, settings, True)
 
@@ -110,9 +115,7 @@ def record_write(
     if case.reads:
         values = values_of(op, operands, settings)
         if "x" in case.tensors:
-            before = make.wrap(np.array(x.array))
-            before.node = x.node
-            values["x"] = before
+            values["x"] = copy_of(x)
         counter = x._shared_counter()
         node.saved, node.version = case.save(values, x.array, counter, counter.count + 1)
     if modes.state.tracing:
@@ -121,6 +124,15 @@ def record_write(
         if "z" in case.tensors:
             node.versions["z"] += 1
     return node
+
+
+def copy_of(x: Tensor) -> Tensor:
+    """x as it is before the write, with its history and tangents."""
+    before = make.wrap(np.array(x.array))
+    before.node = x.node
+    if x._tangents is not None:
+        before._tangents = x._tangents
+    return before
 
 
 def bump(x: Tensor) -> None:

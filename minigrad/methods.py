@@ -51,97 +51,261 @@ class ArrayMethods:
 
     # ------------------------------------------------------------------ arithmetic
 
-    def __add__(self, other: Operand) -> Self: return ops.add.apply(self, other)
-    def __radd__(self, other: Operand) -> Self: return ops.add.apply(other, self)
-    def __iadd__(self, other: Operand) -> Self: return self._write(ops.add, other)
-    def __sub__(self, other: Operand) -> Self: return ops.sub.apply(self, other)
-    def __rsub__(self, other: Operand) -> Self: return ops.sub.apply(other, self)
-    def __isub__(self, other: Operand) -> Self: return self._write(ops.sub, other)
-    def __mul__(self, other: Operand) -> Self: return ops.mul.apply(self, other)
-    def __rmul__(self, other: Operand) -> Self: return ops.mul.apply(other, self)
-    def __imul__(self, other: Operand) -> Self: return self._write(ops.mul, other)
-    def __truediv__(self, other: Operand) -> Self: return ops.div.apply(self, other)
-    def __rtruediv__(self, other: Operand) -> Self: return ops.div.apply(other, self)
-    def __itruediv__(self, other: Operand) -> Self: return self._write(ops.div, other)
-    def __pow__(self, other: Operand) -> Self: return ops.pow.apply(self, other)
-    def __rpow__(self, other: Operand) -> Self: return ops.pow.apply(other, self)
-    def __ipow__(self, other: Operand) -> Self: return self._write(ops.pow, other)
-    def __matmul__(self, other: Operand) -> Self: return ops.matmul.apply(self, other)
-    def __rmatmul__(self, other: Operand) -> Self: return ops.matmul.apply(other, self)
-    def __neg__(self) -> Self: return ops.neg.apply(self)
-    def __pos__(self) -> Self: return self
-    def __abs__(self) -> Self: return ops.abs.apply(self)
+    def __add__(self, other: Operand) -> Self:
+        return ops.add.apply(self, other)
 
-    def add(self, other: Operand, *, alpha: Any = 1) -> Self: return ops.add.apply(self, scaled(other, alpha))
-    def add_(self, other: Operand, *, alpha: Any = 1) -> Self: return self._write(ops.add, scaled(other, alpha))
-    def sub(self, other: Operand, *, alpha: Any = 1) -> Self: return ops.sub.apply(self, scaled(other, alpha))
-    def sub_(self, other: Operand, *, alpha: Any = 1) -> Self: return self._write(ops.sub, scaled(other, alpha))
-    def mul(self, other: Operand) -> Self: return ops.mul.apply(self, other)
-    def mul_(self, other: Operand) -> Self: return self._write(ops.mul, other)
-    def div(self, other: Operand) -> Self: return ops.div.apply(self, other)
-    def div_(self, other: Operand) -> Self: return self._write(ops.div, other)
-    def pow(self, exponent: Operand) -> Self: return ops.pow.apply(self, exponent)
-    def pow_(self, exponent: Operand) -> Self: return self._write(ops.pow, exponent)
-    def matmul(self, other: Operand) -> Self: return ops.matmul.apply(self, other)
-    def maximum(self, other: Operand) -> Self: return ops.maximum.apply(self, other)
-    def minimum(self, other: Operand) -> Self: return ops.minimum.apply(self, other)
+    def __radd__(self, other: Operand) -> Self:
+        return ops.add.apply(other, self)
+
+    def __iadd__(self, other: Operand) -> Self:
+        return self._write(ops.add, other)
+
+    def __sub__(self, other: Operand) -> Self:
+        return ops.sub.apply(self, other)
+
+    def __rsub__(self, other: Operand) -> Self:
+        return ops.sub.apply(other, self)
+
+    def __isub__(self, other: Operand) -> Self:
+        return self._write(ops.sub, other)
+
+    def __mul__(self, other: Operand) -> Self:
+        return ops.mul.apply(self, other)
+
+    def __rmul__(self, other: Operand) -> Self:
+        return ops.mul.apply(other, self)
+
+    def __imul__(self, other: Operand) -> Self:
+        return self._write(ops.mul, other)
+
+    def __truediv__(self, other: Operand) -> Self:
+        return ops.div.apply(self, other)
+
+    def __rtruediv__(self, other: Operand) -> Self:
+        return ops.div.apply(other, self)
+
+    def __itruediv__(self, other: Operand) -> Self:
+        return self._write(ops.div, other)
+
+    def __pow__(self, other: Operand) -> Self:
+        return ops.pow.apply(self, other)
+
+    def __rpow__(self, other: Operand) -> Self:
+        return ops.pow.apply(other, self)
+
+    def __ipow__(self, other: Operand) -> Self:
+        return self._write(ops.pow, other)
+
+    def __matmul__(self, other: Operand) -> Self:
+        return ops.matmul.apply(self, other)
+
+    def __rmatmul__(self, other: Operand) -> Self:
+        return ops.matmul.apply(other, self)
+
+    def __neg__(self) -> Self:
+        return ops.neg.apply(self)
+
+    def __pos__(self) -> Self:
+        return self
+
+    def __abs__(self) -> Self:
+        return ops.abs.apply(self)
+
+    def add(self, other: Operand, *, alpha: Any = 1) -> Self:
+        return ops.add.apply(self, scaled(other, alpha))
+
+    def add_(self, other: Operand, *, alpha: Any = 1) -> Self:
+        return self._write(ops.add, scaled(other, alpha))
+
+    def sub(self, other: Operand, *, alpha: Any = 1) -> Self:
+        return ops.sub.apply(self, scaled(other, alpha))
+
+    def sub_(self, other: Operand, *, alpha: Any = 1) -> Self:
+        return self._write(ops.sub, scaled(other, alpha))
+
+    def mul(self, other: Operand) -> Self:
+        return ops.mul.apply(self, other)
+
+    def mul_(self, other: Operand) -> Self:
+        return self._write(ops.mul, other)
+
+    def div(self, other: Operand) -> Self:
+        return ops.div.apply(self, other)
+
+    def div_(self, other: Operand) -> Self:
+        return self._write(ops.div, other)
+
+    def pow(self, exponent: Operand) -> Self:
+        return ops.pow.apply(self, exponent)
+
+    def pow_(self, exponent: Operand) -> Self:
+        return self._write(ops.pow, exponent)
+
+    def matmul(self, other: Operand) -> Self:
+        return ops.matmul.apply(self, other)
+
+    def maximum(self, other: Operand) -> Self:
+        return ops.maximum.apply(self, other)
+
+    def minimum(self, other: Operand) -> Self:
+        return ops.minimum.apply(self, other)
 
     # ------------------------------------------------------------------ functions of an entry
 
-    def neg(self) -> Self: return ops.neg.apply(self)
-    def neg_(self) -> Self: return self._write(ops.neg)
-    def positive(self) -> Self: return self
-    def abs(self) -> Self: return ops.abs.apply(self)
-    def abs_(self) -> Self: return self._write(ops.abs)
-    def sign(self) -> Self: return ops.sign.apply(self)
-    def sign_(self) -> Self: return self._write(ops.sign)
-    def square(self) -> Self: return ops.square.apply(self)
-    def square_(self) -> Self: return self._write(ops.square)
-    def sqrt(self) -> Self: return ops.sqrt.apply(self)
-    def sqrt_(self) -> Self: return self._write(ops.sqrt)
-    def exp(self) -> Self: return ops.exp.apply(self)
-    def exp_(self) -> Self: return self._write(ops.exp)
-    def log(self) -> Self: return ops.log.apply(self)
-    def log_(self) -> Self: return self._write(ops.log)
-    def sin(self) -> Self: return ops.sin.apply(self)
-    def sin_(self) -> Self: return self._write(ops.sin)
-    def cos(self) -> Self: return ops.cos.apply(self)
-    def cos_(self) -> Self: return self._write(ops.cos)
-    def tanh(self) -> Self: return ops.tanh.apply(self)
-    def tanh_(self) -> Self: return self._write(ops.tanh)
-    def sigmoid(self) -> Self: return ops.sigmoid.apply(self)
-    def sigmoid_(self) -> Self: return self._write(ops.sigmoid)
-    def relu(self) -> Self: return ops.relu.apply(self)
-    def relu_(self) -> Self: return self._write(ops.relu)
+    def neg(self) -> Self:
+        return ops.neg.apply(self)
+
+    def neg_(self) -> Self:
+        return self._write(ops.neg)
+
+    def positive(self) -> Self:
+        return self
+
+    def abs(self) -> Self:
+        return ops.abs.apply(self)
+
+    def abs_(self) -> Self:
+        return self._write(ops.abs)
+
+    def sign(self) -> Self:
+        return ops.sign.apply(self)
+
+    def sign_(self) -> Self:
+        return self._write(ops.sign)
+
+    def square(self) -> Self:
+        return ops.square.apply(self)
+
+    def square_(self) -> Self:
+        return self._write(ops.square)
+
+    def sqrt(self) -> Self:
+        return ops.sqrt.apply(self)
+
+    def sqrt_(self) -> Self:
+        return self._write(ops.sqrt)
+
+    def exp(self) -> Self:
+        return ops.exp.apply(self)
+
+    def exp_(self) -> Self:
+        return self._write(ops.exp)
+
+    def log(self) -> Self:
+        return ops.log.apply(self)
+
+    def log_(self) -> Self:
+        return self._write(ops.log)
+
+    def sin(self) -> Self:
+        return ops.sin.apply(self)
+
+    def sin_(self) -> Self:
+        return self._write(ops.sin)
+
+    def cos(self) -> Self:
+        return ops.cos.apply(self)
+
+    def cos_(self) -> Self:
+        return self._write(ops.cos)
+
+    def tanh(self) -> Self:
+        return ops.tanh.apply(self)
+
+    def tanh_(self) -> Self:
+        return self._write(ops.tanh)
+
+    def sigmoid(self) -> Self:
+        return ops.sigmoid.apply(self)
+
+    def sigmoid_(self) -> Self:
+        return self._write(ops.sigmoid)
+
+    def relu(self) -> Self:
+        return ops.relu.apply(self)
+
+    def relu_(self) -> Self:
+        return self._write(ops.relu)
 
     # ------------------------------------------------------------------ comparisons
 
-    def __eq__(self, other: Operand) -> Self: return ops.eq.apply(self, other)  # type: ignore[override]
-    def __ne__(self, other: Operand) -> Self: return ops.ne.apply(self, other)  # type: ignore[override]
-    def __lt__(self, other: Operand) -> Self: return ops.lt.apply(self, other)
-    def __le__(self, other: Operand) -> Self: return ops.le.apply(self, other)
-    def __gt__(self, other: Operand) -> Self: return ops.gt.apply(self, other)
-    def __ge__(self, other: Operand) -> Self: return ops.ge.apply(self, other)
-    def __invert__(self) -> Self: return ops.logical_not.apply(self)
-    def __and__(self, other: Operand) -> Self: return ops.logical_and.apply(self, other)
-    def __or__(self, other: Operand) -> Self: return ops.logical_or.apply(self, other)
-    def eq(self, other: Operand) -> Self: return ops.eq.apply(self, other)
-    def ne(self, other: Operand) -> Self: return ops.ne.apply(self, other)
-    def lt(self, other: Operand) -> Self: return ops.lt.apply(self, other)
-    def le(self, other: Operand) -> Self: return ops.le.apply(self, other)
-    def gt(self, other: Operand) -> Self: return ops.gt.apply(self, other)
-    def ge(self, other: Operand) -> Self: return ops.ge.apply(self, other)
-    def logical_and(self, other: Operand) -> Self: return ops.logical_and.apply(self, other)
-    def logical_or(self, other: Operand) -> Self: return ops.logical_or.apply(self, other)
-    def logical_not(self) -> Self: return ops.logical_not.apply(self)
+    def __eq__(self, other: Operand) -> Self:
+        return ops.eq.apply(self, other)  # type: ignore[override]
+
+    def __ne__(self, other: Operand) -> Self:
+        return ops.ne.apply(self, other)  # type: ignore[override]
+
+    def __lt__(self, other: Operand) -> Self:
+        return ops.lt.apply(self, other)
+
+    def __le__(self, other: Operand) -> Self:
+        return ops.le.apply(self, other)
+
+    def __gt__(self, other: Operand) -> Self:
+        return ops.gt.apply(self, other)
+
+    def __ge__(self, other: Operand) -> Self:
+        return ops.ge.apply(self, other)
+
+    def __invert__(self) -> Self:
+        return ops.logical_not.apply(self)
+
+    def __and__(self, other: Operand) -> Self:
+        return ops.logical_and.apply(self, other)
+
+    def __or__(self, other: Operand) -> Self:
+        return ops.logical_or.apply(self, other)
+
+    def eq(self, other: Operand) -> Self:
+        return ops.eq.apply(self, other)
+
+    def ne(self, other: Operand) -> Self:
+        return ops.ne.apply(self, other)
+
+    def lt(self, other: Operand) -> Self:
+        return ops.lt.apply(self, other)
+
+    def le(self, other: Operand) -> Self:
+        return ops.le.apply(self, other)
+
+    def gt(self, other: Operand) -> Self:
+        return ops.gt.apply(self, other)
+
+    def ge(self, other: Operand) -> Self:
+        return ops.ge.apply(self, other)
+
+    def logical_and(self, other: Operand) -> Self:
+        return ops.logical_and.apply(self, other)
+
+    def logical_or(self, other: Operand) -> Self:
+        return ops.logical_or.apply(self, other)
+
+    def logical_not(self) -> Self:
+        return ops.logical_not.apply(self)
 
     # ------------------------------------------------------------------ reductions
 
-    def sum(self, dim: Dim = None, keepdim: bool = False, *, dtype: Any = None, axis: Dim = None, keepdims: bool = False) -> Self:
+    def sum(
+        self,
+        dim: Dim = None,
+        keepdim: bool = False,
+        *,
+        dtype: Any = None,
+        axis: Dim = None,
+        keepdims: bool = False,
+    ) -> Self:
         x = self if dtype is None else self.to(dtype)
         return ops.sum.apply(x, axis=axes_of(dim, axis, self.ndim), keepdims=keepdim or keepdims)
 
-    def mean(self, dim: Dim = None, keepdim: bool = False, *, dtype: Any = None, axis: Dim = None, keepdims: bool = False) -> Self:
+    def mean(
+        self,
+        dim: Dim = None,
+        keepdim: bool = False,
+        *,
+        dtype: Any = None,
+        axis: Dim = None,
+        keepdims: bool = False,
+    ) -> Self:
         x = self if dtype is None else self.to(dtype)
         if x.dtype.kind not in "fc":
             raise RuntimeError(
@@ -150,71 +314,132 @@ class ArrayMethods:
             )
         return ops.mean.apply(x, axis=axes_of(dim, axis, self.ndim), keepdims=keepdim or keepdims)
 
-    def amax(self, dim: Dim = None, keepdim: bool = False, *, axis: Dim = None, keepdims: bool = False) -> Self:
-        return ops.amax.apply(self, axis=axes_of(dim, axis, self.ndim), keepdims=keepdim or keepdims)
+    def amax(
+        self, dim: Dim = None, keepdim: bool = False, *, axis: Dim = None, keepdims: bool = False
+    ) -> Self:
+        return ops.amax.apply(
+            self, axis=axes_of(dim, axis, self.ndim), keepdims=keepdim or keepdims
+        )
 
-    def amin(self, dim: Dim = None, keepdim: bool = False, *, axis: Dim = None, keepdims: bool = False) -> Self:
-        return ops.amin.apply(self, axis=axes_of(dim, axis, self.ndim), keepdims=keepdim or keepdims)
+    def amin(
+        self, dim: Dim = None, keepdim: bool = False, *, axis: Dim = None, keepdims: bool = False
+    ) -> Self:
+        return ops.amin.apply(
+            self, axis=axes_of(dim, axis, self.ndim), keepdims=keepdim or keepdims
+        )
 
-    def max(self, dim: Any = None, keepdim: bool = False, *, axis: Any = None, keepdims: bool = False) -> Any:
+    def max(
+        self, dim: Any = None, keepdim: bool = False, *, axis: Any = None, keepdims: bool = False
+    ) -> Any:
         """The greatest entry; with dim (values, indices) along it; with a tensor, as maximum."""
         if isinstance(dim, ArrayMethods):
             return self.maximum(dim)
         return extreme(self, ops.max, ops.amax, np.argmax, dim, axis, keepdim or keepdims)
 
-    def min(self, dim: Any = None, keepdim: bool = False, *, axis: Any = None, keepdims: bool = False) -> Any:
+    def min(
+        self, dim: Any = None, keepdim: bool = False, *, axis: Any = None, keepdims: bool = False
+    ) -> Any:
         """The least entry; with dim (values, indices) along it; with a tensor, as minimum."""
         if isinstance(dim, ArrayMethods):
             return self.minimum(dim)
         return extreme(self, ops.min, ops.amin, np.argmin, dim, axis, keepdim or keepdims)
 
-    def argmax(self, dim: int | None = None, keepdim: bool = False, *, axis: int | None = None) -> Self:
+    def argmax(
+        self, dim: int | None = None, keepdim: bool = False, *, axis: int | None = None
+    ) -> Self:
         return ops.argmax.apply(self, axis=one_axis(dim, axis, self.ndim), keepdims=keepdim)
 
-    def argmin(self, dim: int | None = None, keepdim: bool = False, *, axis: int | None = None) -> Self:
+    def argmin(
+        self, dim: int | None = None, keepdim: bool = False, *, axis: int | None = None
+    ) -> Self:
         return ops.argmin.apply(self, axis=one_axis(dim, axis, self.ndim), keepdims=keepdim)
 
-    def all(self, dim: Dim = None, keepdim: bool = False, *, axis: Dim = None, keepdims: bool = False) -> Self:
+    def all(
+        self, dim: Dim = None, keepdim: bool = False, *, axis: Dim = None, keepdims: bool = False
+    ) -> Self:
         return ops.all.apply(self, axis=axes_of(dim, axis, self.ndim), keepdims=keepdim or keepdims)
 
-    def any(self, dim: Dim = None, keepdim: bool = False, *, axis: Dim = None, keepdims: bool = False) -> Self:
+    def any(
+        self, dim: Dim = None, keepdim: bool = False, *, axis: Dim = None, keepdims: bool = False
+    ) -> Self:
         return ops.any.apply(self, axis=axes_of(dim, axis, self.ndim), keepdims=keepdim or keepdims)
 
     # ------------------------------------------------------------------ arrangement
 
     @property
-    def T(self) -> Self: return ops.permute.apply(self, axes=tuple(range(self.ndim))[::-1])
+    def T(self) -> Self:
+        return ops.permute.apply(self, axes=tuple(range(self.ndim))[::-1])
+
     @property
-    def mT(self) -> Self: return self.transpose(-2, -1)
+    def mT(self) -> Self:
+        return self.transpose(-2, -1)
+
     @property
-    def ndim(self) -> int: return int(self.array.ndim)
-    def dim(self) -> int: return int(self.array.ndim)
-    def numel(self) -> int: return int(self.array.size)
-    def size(self, dim: int | None = None) -> Any: return self.shape if dim is None else self.shape[normalize_one(dim, self.ndim)]
-    def reshape(self, *shape: Any) -> Self: return ops.reshape.apply(self, shape=sizes(shape))
-    def view(self, *shape: Any) -> Self: return ops.reshape.apply(self, shape=sizes(shape))
-    def flatten(self, start_dim: int = 0, end_dim: int = -1) -> Self: return self.reshape(flat_shape(self.shape, start_dim, end_dim))
-    def ravel(self) -> Self: return self.reshape(-1)
-    def permute(self, *dims: Any) -> Self: return ops.permute.apply(self, axes=permutation(sizes(dims), self.ndim))
-    def t(self) -> Self: return self.T
-    def expand(self, *size: Any) -> Self: return ops.expand.apply(self, shape=expanded(self.shape, sizes(size)))
-    def expand_as(self, other: Self) -> Self: return self.expand(other.shape)
-    def unsqueeze(self, dim: int) -> Self: return ops.unsqueeze.apply(self, axis=normalize_one(dim, self.ndim + 1))
-    def squeeze(self, dim: Dim = None) -> Self: return ops.squeeze.apply(self, axis=squeezable(self.shape, dim))
-    def clone(self) -> Self: return ops.clone.apply(self)
-    def contiguous(self) -> Self: return self if self.array.flags.c_contiguous else self.clone()
+    def ndim(self) -> int:
+        return int(self.array.ndim)
+
+    def dim(self) -> int:
+        return int(self.array.ndim)
+
+    def numel(self) -> int:
+        return int(self.array.size)
+
+    def size(self, dim: int | None = None) -> Any:
+        return self.shape if dim is None else self.shape[normalize_one(dim, self.ndim)]
+
+    def reshape(self, *shape: Any) -> Self:
+        return ops.reshape.apply(self, shape=sizes(shape))
+
+    def view(self, *shape: Any) -> Self:
+        return ops.reshape.apply(self, shape=sizes(shape))
+
+    def flatten(self, start_dim: int = 0, end_dim: int = -1) -> Self:
+        return self.reshape(flat_shape(self.shape, start_dim, end_dim))
+
+    def ravel(self) -> Self:
+        return self.reshape(-1)
+
+    def permute(self, *dims: Any) -> Self:
+        return ops.permute.apply(self, axes=permutation(sizes(dims), self.ndim))
+
+    def t(self) -> Self:
+        return self.T
+
+    def expand(self, *size: Any) -> Self:
+        return ops.expand.apply(self, shape=expanded(self.shape, sizes(size)))
+
+    def expand_as(self, other: Self) -> Self:
+        return self.expand(other.shape)
+
+    def unsqueeze(self, dim: int) -> Self:
+        return ops.unsqueeze.apply(self, axis=normalize_one(dim, self.ndim + 1))
+
+    def squeeze(self, dim: Dim = None) -> Self:
+        return ops.squeeze.apply(self, axis=squeezable(self.shape, dim))
+
+    def clone(self) -> Self:
+        return ops.clone.apply(self)
+
+    def contiguous(self) -> Self:
+        return self if self.array.flags.c_contiguous else self.clone()
 
     def transpose(self, dim0: int, dim1: int) -> Self:
-        return ops.transpose.apply(self, axis0=normalize_one(dim0, self.ndim), axis1=normalize_one(dim1, self.ndim))
+        return ops.transpose.apply(
+            self, axis0=normalize_one(dim0, self.ndim), axis1=normalize_one(dim1, self.ndim)
+        )
 
     @property
-    def shape(self) -> Any: return self.array.shape
+    def shape(self) -> Any:
+        return self.array.shape
+
     @property
-    def dtype(self) -> Any: return self.array.dtype
+    def dtype(self) -> Any:
+        return self.array.dtype
 
     # ------------------------------------------------------------------ indexing
 
-    def __getitem__(self, index: Any) -> Self: return ops.getitem.apply(self, index=plain_index(index))
+    def __getitem__(self, index: Any) -> Self:
+        return ops.getitem.apply(self, index=plain_index(index))
 
     def __setitem__(self, index: Any, value: Operand) -> None:
         index = plain_index(index)
@@ -223,10 +448,17 @@ class ArrayMethods:
         else:
             self._write(ops.index_put, value, index=index)
 
-    def copy_(self, src: Operand) -> Self: return self._write(ops.copy, src)
-    def fill_(self, value: Operand) -> Self: return self._write(ops.copy, value)
-    def zero_(self) -> Self: return self._write(ops.copy, 0)
-    def where(self, condition: Operand, other: Operand) -> Self: return ops.where.apply(condition, self, other)
+    def copy_(self, src: Operand) -> Self:
+        return self._write(ops.copy, src)
+
+    def fill_(self, value: Operand) -> Self:
+        return self._write(ops.copy, value)
+
+    def zero_(self) -> Self:
+        return self._write(ops.copy, 0)
+
+    def where(self, condition: Operand, other: Operand) -> Self:
+        return ops.where.apply(condition, self, other)
 
     # ------------------------------------------------------------------ types of number
 
@@ -240,13 +472,26 @@ class ArrayMethods:
             return self.clone() if copy else self
         return ops.to.apply(self, dtype=as_dtype(dtype))
 
-    def astype(self, dtype: Any) -> Self: return self.to(dtype)
-    def double(self) -> Self: return self.to(np.float64)
-    def float(self) -> Self: return self.to(np.float32)
-    def half(self) -> Self: return self.to(np.float16)
-    def long(self) -> Self: return self.to(np.int64)
-    def int(self) -> Self: return self.to(np.int32)
-    def bool(self) -> Self: return self.to(np.bool_)
+    def astype(self, dtype: Any) -> Self:
+        return self.to(dtype)
+
+    def double(self) -> Self:
+        return self.to(np.float64)
+
+    def float(self) -> Self:
+        return self.to(np.float32)
+
+    def half(self) -> Self:
+        return self.to(np.float16)
+
+    def long(self) -> Self:
+        return self.to(np.int64)
+
+    def int(self) -> Self:
+        return self.to(np.int32)
+
+    def bool(self) -> Self:
+        return self.to(np.bool_)
 
     # ------------------------------------------------------------------ NumPy's protocols
 
@@ -256,7 +501,11 @@ class ArrayMethods:
         if method == "reduce" and ufunc is np.add:
             return inputs[0].sum(axis=kwargs.get("axis", 0), keepdims=kwargs.get("keepdims", False))
         if op is None or method != "__call__" or kwargs:
-            raise TypeError(unknown_function(ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}", kwargs))
+            raise TypeError(
+                unknown_function(
+                    ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}", kwargs
+                )
+            )
         return op(*inputs)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
@@ -361,12 +610,20 @@ def plain_index(index: Any) -> Any:
             part = np.asarray([p.array if isinstance(p, ArrayMethods) else p for p in part])
             if not part.size:
                 part = part.astype(np.int64)
-        if isinstance(part, (np.integer, np.ndarray)) and part.ndim == 0 and part.dtype.kind in "iu":
+        if (
+            isinstance(part, (np.integer, np.ndarray))
+            and part.ndim == 0
+            and part.dtype.kind in "iu"
+        ):
             part = part.item()
         if isinstance(part, np.ndarray) and part.dtype.kind == "f":
-            raise IndexError("tensors used as indices must be long, int, byte or bool tensors, not floats.")
+            raise IndexError(
+                "tensors used as indices must be long, int, byte or bool tensors, not floats."
+            )
         if isinstance(part, float):
-            raise TypeError("only integers, slices (`:`), ellipsis (`...`), None and long or bool tensors are valid indices (got float)")
+            raise TypeError(
+                "only integers, slices (`:`), ellipsis (`...`), None and long or bool tensors are valid indices (got float)"
+            )
         plain.append(part)
     return tuple(plain)
 
@@ -375,9 +632,13 @@ def unknown_function(name: str, kwargs: dict[str, Any]) -> str:
     """The error for a NumPy function that has no op, with the nearest that does."""
     known = sorted({f.__name__ for f in (*BY_NUMPY, *NUMPY_FUNCTIONS)})
     if name in known:
-        return f"np.{name} of a tensor does not take {', '.join(kwargs)}. Use the tensor's own method."
+        return (
+            f"np.{name} of a tensor does not take {', '.join(kwargs)}. Use the tensor's own method."
+        )
     near = difflib.get_close_matches(name, known, 3)
-    hint = f" Did you mean np.{' or np.'.join(near)}?" if near else f" Known are: {', '.join(known)}."
+    hint = (
+        f" Did you mean np.{' or np.'.join(near)}?" if near else f" Known are: {', '.join(known)}."
+    )
     return f"np.{name} is not an operation of tensors.{hint} For its value alone, use x.detach().numpy()."
 
 
@@ -400,7 +661,9 @@ NUMPY_QUESTIONS = {
 }  # fmt: skip
 
 NUMPY_FUNCTIONS: dict[Any, Any] = {
-    np.sum: lambda a, axis=None, keepdims=False, dtype=None: a.sum(axis=axis, keepdims=keepdims, dtype=dtype),
+    np.sum: lambda a, axis=None, keepdims=False, dtype=None: a.sum(
+        axis=axis, keepdims=keepdims, dtype=dtype
+    ),
     np.mean: lambda a, axis=None, keepdims=False: a.mean(axis=axis, keepdims=keepdims),
     np.max: lambda a, axis=None, keepdims=False: a.amax(axis=axis, keepdims=keepdims),
     np.min: lambda a, axis=None, keepdims=False: a.amin(axis=axis, keepdims=keepdims),

@@ -44,6 +44,7 @@ class _State(threading.local):
     recording = True
     tracing = False
     observer: Observer | None = None
+    levels: tuple[int, ...] = ()  # the open levels of forward mode, outermost first
 
 
 state = _State()
@@ -62,6 +63,11 @@ def _set(name: str, value: Any) -> Any:
         with _lock:
             unusual += change
     return old
+
+
+def set_levels(levels: tuple[int, ...]) -> None:
+    """Say which levels of forward mode are open in this thread; see duals.py."""
+    _set("levels", levels or _State.levels)
 
 
 def is_grad_enabled() -> bool:

@@ -87,6 +87,7 @@ class Node:
     version: int
     rank: int
     place: Place | None = None  # the line that made it, where lines are traced
+    tangents: dict[int, Any] | None = None  # of the result, in forward mode
     versions: dict[str, int] | None = None  # of each saved tensor, where lines are traced
 
     @property
@@ -425,6 +426,21 @@ def fit(d: Any, like: Like) -> Any:
     if d.shape != like.shape:
         d = sum_to(d, like.shape)
     return d if d.dtype == like.dtype else d.astype(like.dtype)
+
+
+def values_of(op: Op, operands: Sequence[Any], settings: dict[str, Any]) -> dict[str, Any]:
+    """Everything that a rule may name, but for the result."""
+    values = {**op.settings, **settings}
+    if op.variadic:
+        values["xs"] = tuple(operands)
+        values["xs_shapes"] = tuple([x.array.shape for x in operands])
+        values["xs_like"] = tuple([Like(x.array.shape, x.array.dtype) for x in operands])
+        return values
+    for name, x in zip(op.operands, operands, strict=True):
+        values[name] = x
+        values[f"{name}_shape"] = x.array.shape
+        values[f"{name}_like"] = Like(x.array.shape, x.array.dtype)
+    return values
 
 
 class NotDifferentiable(NotImplementedError, RuntimeError):

@@ -203,11 +203,14 @@ def push_forward(op: Op, values: dict[str, Any], tangents: dict[str, Any]) -> An
     """The tangent of op's result: forward mode, from the op's kind and its rules.
 
     values      every name that a rule may read: inputs, settings, shapes, and z
-    tangents    input name -> its tangent, for the inputs that have one
+    tangents    input name -> its tangent, for the inputs that have one; of an op of any
+                number of arrays: position -> its tangent, or None
     returns     the tangent of z, shaped like z; None if it is zero for certain
     """
     if op.tangent is not None:
         given = {f"{name}_dot": tangents.get(name) for name in op.operands}
+        if op.variadic:
+            given = {"xs_dot": tuple(tangents.values())}
         return op.tangent.formula(*(given.get(r, values.get(r)) for r in op.tangent.reads))
     terms = []
     for name, x_dot in tangents.items():
@@ -216,10 +219,16 @@ def push_forward(op: Op, values: dict[str, Any], tangents: dict[str, Any]) -> An
             if rule is None:
                 continue
             terms.append(rule.formula(x_dot, *(values[r] for r in rule.reads)))
+        elif op.variadic:
+            if x_dot is not None:
+                operands = [x_dot if k == name else x for k, x in enumerate(values["xs"])]
+                terms.append(op(*operands, **{s: values[s] for s in op.settings}))
         elif op.kind == "linear":
             operands = (x_dot if other == name else values[other] for other in op.operands)
             terms.append(op(*operands, **{s: values[s] for s in op.settings}))
     if not terms:
+        if op.kind == "general":
+            raise NotImplementedError(f"forward mode is not implemented for {op.name}.")
         return None
     z_dot = terms[0]
     for term in terms[1:]:

@@ -69,7 +69,7 @@ class Tensor(ArrayMethods):
     counter: Counter
 
     __array_priority__ = 1000  # array * Tensor is the Tensor's business
-    name: str | None = None
+    _tangents: "dict[int, Tensor] | None" = None  # in forward mode; see duals.py
     _kept_grad: "Tensor | None" = None  # of a tensor that is no leaf, or requires no gradient
 
     def __new__(cls, data: Any = (), requires_grad: bool = False, dtype: Any = None) -> Self:
@@ -451,6 +451,8 @@ def _wrap(array: Any) -> Tensor:
 def _result_of(node: Node, array: Any, counter: Counter) -> Tensor:
     z: Tensor = new(Tensor)
     z.array, z.counter, z.node = array, counter, node
+    if node.tangents is not None:
+        z._tangents = node.tangents
     return z
 
 

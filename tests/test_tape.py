@@ -161,6 +161,7 @@ def test_a_second_backward_through_a_freed_graph_is_marked_where_it_stopped():
         z.backward()
 
     assert "backward 2 stopped: BackwardTwice" in tape.text()
+    assert ">.grad from backward 1<" in tape.svg()
     assert "stopped here" in tape.svg()
 
 
@@ -183,7 +184,7 @@ def test_a_recording_keeps_no_tensor_alive():
         y = x * 2
         z = y * y
     alive, node = weakref.ref(y), weakref.ref(z.grad_fn)
-    tape.document
+    assert tape.document
     del y, z
 
     assert alive() is None
@@ -209,9 +210,10 @@ def test_broadcasting_is_said_on_the_edge():
 
 def test_a_nan_does_not_spoil_the_document():
     with minigrad.record() as tape:
-        minigrad.tensor([1.0, float("nan")]) * 2
+        minigrad.tensor([1.0, float("nan"), float("inf")]) * 2
 
     assert tape.document["nodes"][0]["value"]["nan"] == 1
+    assert json.dumps(tape.document, allow_nan=False)
     assert tape.text()
 
 

@@ -44,7 +44,7 @@ ROW_1, ROW_2, TOP, BOTTOM = 20.0, 38.0, 47.0, 25.0
 APART = 6.0  # half the distance between an arrow and the gradient's arrow beside it
 MARGIN = 28.0
 TITLE = 58.0
-LEGEND = 84.0
+LEGEND_ROW = 26.0
 
 
 def esc(text: object) -> str:
@@ -153,8 +153,9 @@ class Sizes:
         if self.ran.failed == node["id"]:
             return "stopped here"
         if node["kind"] == "leaf":
-            if not terms and node["id"] not in self.ran.order:
-                return ".grad none yet"
+            if node["id"] not in self.ran.order:
+                filled = [p["number"] for p in self.found["backward"] if node["id"] in p["grads"]]
+                return f".grad from backward {filled[-1]}" if filled else ".grad none yet"
             return ".grad" if terms < 2 else f".grad, {terms} contributions"
         return f"{terms} contributions" if terms > 1 else ""
 
@@ -237,7 +238,9 @@ def scene(found: Document) -> tuple[float, float, Scene]:
     legend = _legend(found, sizes.ran)
     width = max(layout["width"], _legend_width(legend), _title_width(found)) + 2 * MARGIN
     dx, dy = round((width - layout["width"]) / 2), MARGIN + TITLE
-    height = dy + layout["height"] + 34 + LEGEND
+    rows = -(-len(legend) // _PER_ROW)
+    bottom = dy + layout["height"] + 34
+    height = bottom + LEGEND_ROW * rows + MARGIN
     shapes: Scene = [Rect(0, 0, width, height, "#FFFFFF")]
     shapes += _title(found)
     for edge in found["edges"]:
@@ -248,7 +251,7 @@ def scene(found: Document) -> tuple[float, float, Scene]:
         shapes.append(_chip(nodes[chip["of"]], sizes, f"{prefix}-c{k}", (x + dx, y + dy, w, h)))
     for key, (x, y, w, h, _) in layout["nodes"].items():
         shapes.append(_box(nodes[key], sizes, f"{prefix}-{key}", (x + dx, y + dy, w, h)))
-    shapes += _draw_legend(legend, height - LEGEND + 4)
+    shapes += _draw_legend(legend, bottom)
     return width, height, shapes
 
 
@@ -509,7 +512,7 @@ def _draw_legend(signs: list[tuple[str, str]], top: float) -> Scene:
     columns = _columns(signs)
     for k, (sign, meaning) in enumerate(signs):
         x = MARGIN + sum(columns[: k % _PER_ROW])
-        y = top + 18 + 26 * (k // _PER_ROW)
+        y = top + 18 + LEGEND_ROW * (k // _PER_ROW)
         shapes += _sign(sign, x, y)
         shapes.append(Words(x + 40, y + 4, meaning, 11.5, FAINT))
     return shapes
@@ -798,7 +801,10 @@ def text(found: Document) -> str:
     if found["error"] is not None:
         line = where(found, found["error"]["code"])
         at = f" (line {line})" if line else ""
-        parts.append(f"the code stopped{at}: {clean(found['error']['text'].splitlines()[0])}")
+        said = clean(found["error"]["text"].splitlines()[0])
+        if found["backward"] and found["backward"][-1]["error"] == found["error"]["text"]:
+            said = said.partition(":")[0]  # the whole of it stands just above
+        parts.append(f"the code stopped{at}: {said}")
     return "\n\n".join(parts)
 
 

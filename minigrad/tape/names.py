@@ -99,6 +99,8 @@ def number(value: Any) -> str:
         return str(bool(value))
     if isinstance(value, (int, np.integer)):
         return str(int(value))
+    if isinstance(value, str):  # "nan" or "inf", as a snapshot keeps them
+        return value
     if isinstance(value, complex):
         return f"{value:.4g}"
     return f"{float(value) + 0.0:.4g}"

@@ -17,13 +17,15 @@ Values are snapshots, copied when the event happened, because an in-place operat
 later would falsify a reference. Tensors and nodes themselves are only held weakly: a
 recording does not keep a graph alive.
 
-Recording costs some 20 microseconds an operation; nothing when it is off.
+Recording costs some 75 microseconds an operation, most of it for the snapshot; nothing
+when it is off.
 
 Left out: the gradient's way through hooks, and memory shared by views.
 """
 
 from __future__ import annotations
 
+import math
 import sys
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -67,12 +69,19 @@ def snapshot(array: Any) -> Snapshot:
     real = a.size > 0 and a.dtype.kind in "fiub"
     nan = int(np.isnan(a).sum()) if a.dtype.kind in "fc" else 0
     ordered = real and not nan
-    found["min"] = a.min().item() if ordered else None
-    found["max"] = a.max().item() if ordered else None
-    found["mean"] = float(a.mean(dtype=np.float64)) if ordered else None
+    found["min"] = _plain(a.min().item()) if ordered else None
+    found["max"] = _plain(a.max().item()) if ordered else None
+    found["mean"] = _plain(float(a.mean(dtype=np.float64))) if ordered else None
     found["nan"] = nan
-    found["first"] = a.reshape(-1)[:FIRST].tolist()
+    found["first"] = [_plain(v) for v in a.reshape(-1)[:FIRST].tolist()]
     return found
+
+
+def _plain(value: Any) -> Any:
+    """A number as JSON knows it; "nan", "inf" and complex numbers as their text."""
+    if isinstance(value, complex) or (isinstance(value, float) and not math.isfinite(value)):
+        return str(value)
+    return value
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ import numpy as np
 from minigrad.backward import root_of, run_backward, run_task, seed
 from minigrad.engine import GraphTask
 from minigrad.errors import NoGradient
-from minigrad.modes import enable_grad, no_grad, set_grad_enabled
+from minigrad.modes import enable_grad, no_grad, set_grad_enabled, state
 from minigrad.tensor import Tensor
 
 __all__ = ["backward", "enable_grad", "grad", "no_grad", "set_grad_enabled"]
@@ -97,11 +97,13 @@ def grad(
     gradients = _sequence(grad_outputs, len(zs))
     if len(gradients) != len(zs):
         raise RuntimeError(f"got {len(zs)} outputs and {len(gradients)} grad_outputs")
+    tensors = create_graph or bool(state.levels)
     task = GraphTask(
         [root_of(z) for z in zs],
-        [seed(z, g, create_graph) for z, g in zip(zs, gradients, strict=True)],
+        [seed(z, g, tensors) for z, g in zip(zs, gradients, strict=True)],
         retain_graph=retain_graph,
         create_graph=create_graph,
+        tensors=tensors,
         inputs=[x.node for x in xs if x.node is not None],
         accumulate=False,
     )

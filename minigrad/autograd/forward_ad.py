@@ -1,0 +1,126 @@
+"""PyTorch's names for forward mode: dual_level, make_dual, unpack_dual.
+
+    with forward_ad.dual_level():
+        x = forward_ad.make_dual(x, x_dot)
+        z = f(x)
+        z, z_dot = forward_ad.unpack_dual(z)
+
+One pass gives f(x) and the derivative of f at x along x_dot; see duals.py.
+"""
+
+from types import TracebackType
+from typing import NamedTuple, Self
+
+from minigrad import dtypes, modes
+from minigrad.duals import enter_level, exit_level, set_tangent, stripped, tangent_of
+from minigrad.modes import unobserved
+from minigrad.ops import reshape
+from minigrad.tensor import Tensor
+
+__all__ = [
+    "UnpackedDualTensor",
+    "dual_level",
+    "enter_dual_level",
+    "exit_dual_level",
+    "make_dual",
+    "unpack_dual",
+]
+
+
+class UnpackedDualTensor(NamedTuple):
+    """A value and its tangent; the tangent is None if there is none."""
+
+    primal: Tensor
+    tangent: Tensor | None
+
+
+def enter_dual_level() -> int:
+    """Open a level of forward mode, until `exit_dual_level`."""
+    return enter_level()
+
+
+def exit_dual_level(*, level: int | None = None) -> None:
+    """Close the innermost level."""
+    levels = modes.state.levels
+    exit_level(levels[-1] if level is None and levels else level or 0)
+
+
+class dual_level:
+    """A block within which tensors may carry tangents.
+
+    >>> import minigrad
+    >>> from minigrad.autograd import forward_ad
+    >>> x, x_dot = minigrad.tensor(3.0), minigrad.tensor(1.0)
+    >>> with forward_ad.dual_level():
+    ...     z = forward_ad.make_dual(x, x_dot) ** 2
+    ...     forward_ad.unpack_dual(z).tangent
+    tensor(6.)
+    """
+
+    def __enter__(self) -> Self:
+        self.level = enter_level()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        exit_level(self.level)
+
+
+def _level(level: int | None) -> int:
+    if level is not None:
+        return level
+    if not modes.state.levels:
+        raise RuntimeError(
+            "Trying to create a dual Tensor for forward AD but no level exists, make sure to "
+            "enter_dual_level() first. To mend it, write  with forward_ad.dual_level():"
+        )
+    return modes.state.levels[-1]
+
+
+def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
+    """The tensor, with a tangent: the direction in which it is taken to move.
+
+    tensor     any shape, floating point
+    tangent    the same shape and type
+
+    Raises RuntimeError outside of a dual_level, and if the two do not fit.
+    """
+    at = _level(level)
+    if not isinstance(tensor, Tensor) or not isinstance(tangent, Tensor):
+        raise TypeError("make_dual takes two Tensors, a value and its tangent.")
+    if not dtypes.is_floating(tensor.array.dtype):
+        raise ValueError(
+            f"Expected primal to be floating point or complex, but got: {tensor.dtype}"
+        )
+    if not dtypes.is_floating(tangent.array.dtype):
+        raise ValueError(
+            f"Expected tangent to be floating point or complex, but got: {tangent.dtype}"
+        )
+    if tensor.array.shape != tangent.array.shape:
+        raise RuntimeError(
+            f"Trying to set a forward gradient that has a different size than that of the original "
+            f"Tensor, this is not supported. Tensor is of size {list(tensor.shape)} while the given "
+            f"forward gradient is of size {list(tangent.shape)}."
+        )
+    if tensor.array.dtype != tangent.array.dtype:
+        raise RuntimeError(
+            f"Expected tangent to have the same dtype as the tensor: {tensor.dtype}, got {tangent.dtype}."
+        )
+    with unobserved():
+        dual: Tensor = reshape(
+            tensor, shape=tensor.array.shape
+        )  # a view: the tensor itself stays as it is
+    set_tangent(dual, at, tangent)
+    return dual
+
+
+def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
+    """The value and the tangent of a dual; (tensor, None) for a tensor that has none."""
+    if level is None and not modes.state.levels:
+        return UnpackedDualTensor(tensor, None)
+    at = _level(level)
+    return UnpackedDualTensor(stripped(tensor, at), tangent_of(tensor, at))
