@@ -84,7 +84,8 @@ def push_level(
     plain = [stripped(x, level) for x in operands]
     values = values_of(op, plain, settings) | {"z": stripped(z, level)}
     if op.variadic:
-        return push_forward(op, values, dict(enumerate(tangents)))
+        by_place: dict[Any, Any] = dict(enumerate(tangents))
+        return push_forward(op, values, by_place)
     named = dict(zip(op.operands, tangents, strict=True))
     return push_forward(op, values, {name: t for name, t in named.items() if t is not None})
 
@@ -94,9 +95,9 @@ def push_write(op: Op, before: Sequence[Tensor], settings: dict[str, Any], x: Te
     for level in modes.state.levels:
         z_dot = push_level(op, before, settings, x, level)
         old = tangent_of(x, level)
-        if z_dot is None and old is None:
-            continue
         if z_dot is None:
+            if old is None:
+                continue
             z_dot = old * 0
         if old is None and x._base is not None:
             whole = make.wrap(x._base.array * 0)

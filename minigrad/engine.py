@@ -30,6 +30,7 @@ from typing import Any, NamedTuple
 
 from minigrad.hooks import Hooked
 from minigrad.node import AccumulateGrad, Freed, Node
+from minigrad.results import Result
 
 AnyNode = Node | AccumulateGrad
 
@@ -158,7 +159,8 @@ class GraphTask:
                     waiting[parent] -= 1
                     if not waiting[parent]:
                         heappush(heap, (parent.rank, parent))
-                yield Step(node, g, grads)
+                if not isinstance(node, Result):  # an edge in disguise, not a step of its own
+                    yield Step(node, g, grads)
         finally:
             pending.clear()
             waiting.clear()

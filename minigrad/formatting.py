@@ -58,7 +58,7 @@ def _nested(array: Any, write: Callable[[Any], str], indent: int, shorten: bool)
         words = ["..." if i is None else write(array[i].item()) for i in shown]
         return "[" + _wrapped(words, indent + 1) + "]"
     rows = [" ..." if i is None else _nested(array[i], write, indent + 1, shorten) for i in shown]
-    gap = ",\n" + "\n" * (array.ndim - 2) + " " * (indent + 1)
+    gap: str = ",\n" + "\n" * (array.ndim - 2) + " " * (indent + 1)
     return "[" + gap.join(rows) + "]"
 
 

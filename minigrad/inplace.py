@@ -75,6 +75,7 @@ def write(op: Op, x: Tensor, others: Sequence[Any], settings: dict[str, Any]) ->
         np.copyto(array, op.forward(*arrays, **settings), casting="same_kind")
     bump(x)
     if node is not None:
+        node.rank = next_rank()
         attach(node, x)
     if modes.state.levels:
         push_write(op, before, settings, x)
@@ -144,7 +145,6 @@ def bump(x: Tensor) -> None:
 
 def attach(node: Node, x: Tensor) -> None:
     """Make `node`, an in-place write to x, the latest entry of x's history."""
-    node.rank = next_rank()
     if x.retains_grad and x.node is not None:
         hooks_of(x.node).keep = None  # what is kept is the gradient of the value that x has now
     x.counter.history += 1

@@ -70,6 +70,17 @@ def set_levels(levels: tuple[int, ...]) -> None:
     _set("levels", levels or _State.levels)
 
 
+@contextmanager
+def without_levels() -> Iterator[None]:
+    """Within this block no tangents are computed."""
+    before = state.levels
+    set_levels(())
+    try:
+        yield
+    finally:
+        set_levels(before)
+
+
 def is_grad_enabled() -> bool:
     """Does this thread record operations?
 

@@ -111,7 +111,7 @@ class Node:
         (None, 0) stands for an input that needs no gradient.
         """
         edges = iter(self.edges)
-        return tuple((next(edges), 0) if needed else (None, 0) for needed in self.case.needs)
+        return tuple(shown(next(edges)) if needed else (None, 0) for needed in self.case.needs)
 
     def saved_values(self) -> dict[str, tuple[Any, int | None]]:
         """What was saved: name -> (value, version when saved). None as version: a setting.
@@ -175,6 +175,15 @@ class Node:
     def __repr__(self) -> str:
         reads = self.case.tensors
         return f"<{self.name()}{' reads ' + ', '.join(reads) if reads else ''}>"
+
+
+def shown(edge: Any) -> tuple[Any, int]:
+    """The node that a learner sees at the end of an edge, and which of its results is meant.
+
+    They differ for nodes with several results only; see results.py.
+    """
+    owner = getattr(edge, "owner", None)
+    return (edge, 0) if owner is None else (owner, edge.number)
 
 
 def _what_changed(node: Node, name: str, before: int, counter: Counter) -> str:

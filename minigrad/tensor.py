@@ -25,7 +25,7 @@ from minigrad.errors import DtypeError, ShapeError
 from minigrad.hooks import RemovableHandle, hooks_of
 from minigrad.inplace import write
 from minigrad.methods import ArrayMethods
-from minigrad.node import FRESH, AccumulateGrad, Counter, Node, make, new
+from minigrad.node import FRESH, AccumulateGrad, Counter, Node, make, new, shown
 from minigrad.op import Op
 from minigrad.views import Hop, Way, walk
 
@@ -111,11 +111,12 @@ class Tensor(ArrayMethods):
     def grad_fn(self) -> Node | None:
         """The node of the operation that made this tensor; None for a leaf."""
         node = self.node
-        return node if isinstance(node, Node) else None
+        return shown(node)[0] if isinstance(node, Node) else None
 
     @property
     def output_nr(self) -> int:
-        return 0
+        """Which result of its grad_fn this tensor is."""
+        return shown(self.node)[1]
 
     @property
     def _version(self) -> int:

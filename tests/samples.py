@@ -137,8 +137,8 @@ for index in [
     (np.array([True, False, True]),), (np.array([], np.int64),),
 ]:  # fmt: skip
     sample(ops.getitem, "GetitemBackward", normal(3, 4), index=index)
-sample(ops.scatter_add, "ScatterAddBackward", normal(3, 2), index=(np.array([0, 2, 0]),), shape=(4, 2))
-sample(ops.scatter_add, "ScatterAddBackward", normal(2), index=(1, slice(0, 2)), shape=(3, 4))
+sample(ops.put_zeros, "PutZerosBackward", normal(3, 2), index=(np.array([0, 2, 0]),), shape=(4, 2))
+sample(ops.put_zeros, "PutZerosBackward", normal(2), index=(1, slice(0, 2)), shape=(3, 4))
 sample(ops.index_put, "IndexPutBackward", normal(3, 4), normal(2, 4, seed=1), index=(np.array([0, 2]),))
 sample(ops.index_put, "IndexPutBackward", normal(3, 4), normal(seed=1), index=(np.array([True, False, True]),))
 sample(ops.index_put, "IndexPutBackward", normal(3, 4), normal(3, 4), index=(np.array([0, 2, 0]),), accumulate=True)

@@ -20,7 +20,7 @@ LAYERS = [
     {"op"},
     {"ops"},
     {"methods"},
-    {"node", "views", "hooks"},
+    {"node", "results", "views", "hooks"},
     {"engine"},
     {"data", "duals", "apply", "inplace", "backward"},
     {"formatting", "tensor", "creation", "functions", "fast"},

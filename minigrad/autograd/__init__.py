@@ -5,13 +5,25 @@ from typing import Any
 
 import numpy as np
 
+from minigrad import function
+from minigrad.autograd import forward_ad
 from minigrad.backward import root_of, run_backward, run_task, seed
 from minigrad.engine import GraphTask
 from minigrad.errors import NoGradient
+from minigrad.function import Function
 from minigrad.modes import enable_grad, no_grad, set_grad_enabled, state
 from minigrad.tensor import Tensor
 
-__all__ = ["backward", "enable_grad", "grad", "no_grad", "set_grad_enabled"]
+__all__ = [
+    "Function",
+    "backward",
+    "enable_grad",
+    "forward_ad",
+    "function",
+    "grad",
+    "no_grad",
+    "set_grad_enabled",
+]
 
 Tensors = Tensor | Sequence[Tensor]
 

@@ -1,6 +1,6 @@
 """Table of derivatives, chapter 5: taking entries out, and putting them back.
 
-`getitem` and `scatter_add` are each other's rule. That is what adjoint means: the
+`getitem` and `put_zeros` are each other's rule. That is what adjoint means: the
 gradient of reading an entry is added where it was read, so an entry that was read twice
 receives twice.
 """
@@ -17,22 +17,22 @@ def getitem(x, *, index):
     return z if isinstance(z, np.ndarray) else x[(*index, ...)]  # a view also of one entry
 
 
-getitem.vjp(x=lambda g, x_shape, index: scatter_add(g, index=index, shape=x_shape))
+getitem.vjp(x=lambda g, x_shape, index: put_zeros(g, index=index, shape=x_shape))
 
 
 @linear()
-def scatter_add(x, *, index, shape, out=None):
+def put_zeros(x, *, index, shape, out=None):
     """z = zeros(shape); z[index] += x        dL/dx = g[index]"""
     z = np.empty(shape, x.dtype) if out is None else out
     z[...] = 0
     if is_basic(index):
         z[index] = x  # no entry is named twice
     else:
-        np.add.at(z, index, x)
+        add_at(z, index, x)
     return z
 
 
-scatter_add.vjp(x=lambda g, index: getitem(g, index=index))
+put_zeros.vjp(x=lambda g, index: getitem(g, index=index))
 
 
 def is_basic(index):

@@ -2,11 +2,19 @@
 
 One picture serves for all of them: the loss sees z = x @ y through g, and dL/dx has the
 shape of x; there is only one product of g and y whose shape is that.
+
+`einsum` is the product that contains the others. Its rule needs no cases: in
+z[ik] = sum_j x[ij] y[jk] write g for z, exchange the places of g and x, and read off
+dx[ij] = sum_k g[ik] y[jk]. The gradient of an einsum is an einsum.
 """
+
+import string
+from functools import lru_cache
 
 import numpy as np
 
-from minigrad.op import linear
+from minigrad.op import general, linear
+from minigrad.ops.indexing import put_zeros
 
 
 @linear(np.matmul, result="strict")
@@ -32,3 +40,202 @@ def _matmul_dy(g, x, y_shape):
 
 
 matmul.vjp(x=_matmul_dx, y=_matmul_dy)
+
+
+@linear(result="strict")
+def mm(x, y, *, out=None):
+    """z = x @ y, of two matrices        dL/dx = g @ yᵀ        dL/dy = xᵀ @ g"""
+    return np.matmul(x, y, out=out)
+
+
+mm.vjp(x=lambda g, y: g @ y.T,
+       y=lambda g, x: x.T @ g)
+
+
+@linear(result="strict")
+def bmm(x, y, *, out=None):
+    """z[n] = x[n] @ y[n], of two stacks        dL/dx[n] = g[n] @ y[n]ᵀ        dL/dy[n] = x[n]ᵀ @ g[n]"""
+    return np.matmul(x, y, out=out)
+
+
+bmm.vjp(x=lambda g, y: g @ np.swapaxes(y, -1, -2),
+        y=lambda g, x: np.swapaxes(x, -1, -2) @ g)
+
+
+@linear(result="strict")
+def mv(x, y, *, out=None):
+    """z = x @ y, matrix and vector        dL/dx = g yᵀ        dL/dy = xᵀ @ g"""
+    return np.matmul(x, y, out=out)
+
+
+mv.vjp(x=lambda g, y: g[:, None] * y,
+       y=lambda g, x: x.T @ g)
+
+
+@linear(np.dot, result="strict")
+def dot(x, y):
+    """z = sum of x * y, of two vectors        dL/dx = g * y        dL/dy = g * x"""
+    return np.dot(x, y)
+
+
+dot.vjp(x=lambda g, y: g * y,
+        y=lambda g, x: g * x)
+
+
+# ------------------------------------------------------------------- product and sum
+
+
+@general(result="strict")
+def addmm(b, x, y, *, beta=1, alpha=1, out=None):
+    """z = beta * b + alpha * (x @ y)        dL/db = beta * g        dL/dx = alpha * g @ yᵀ        dL/dy = alpha * xᵀ @ g
+
+    b is broadcast: in a linear layer it is the bias, one row for all examples.
+    """
+    z = np.matmul(x, y) if out is None or out is b else np.matmul(x, y, out=out)
+    if alpha != 1:
+        z *= alpha
+    return np.add(z, b if beta == 1 else 0 if beta == 0 else b * beta, out=z if out is None else out)
+
+
+def _scaled(x, factor):
+    return x if factor == 1 else x * factor
+
+
+def _addmm_db(g, b_shape, beta):
+    if len(b_shape) == 1 and b_shape[0] == g.shape[-1] and isinstance(g, np.ndarray):
+        g = np.dot(np.ones(len(g), g.dtype), g)  # the sum over rows, much quicker than sum(0)
+    return _scaled(g, beta)
+
+
+addmm.vjp(b=_addmm_db,
+          x=lambda g, y, alpha: _scaled(g @ y.T, alpha),
+          y=lambda g, x, alpha: _scaled(x.T @ g, alpha))
+
+
+@general(result="strict")
+def addmv(b, x, y, *, beta=1, alpha=1, out=None):
+    """z = beta * b + alpha * (x @ y), y a vector        dL/db = beta * g        dL/dx = alpha * g yᵀ        dL/dy = alpha * xᵀ @ g"""
+    return addmm.forward(b, x, y, beta=beta, alpha=alpha, out=out)
+
+
+addmv.vjp(b=lambda g, beta: _scaled(g, beta),
+          x=lambda g, y, alpha: _scaled(g[:, None] * y, alpha),
+          y=lambda g, x, alpha: _scaled(x.T @ g, alpha))
+
+
+@general(result="strict")
+def baddbmm(b, x, y, *, beta=1, alpha=1, out=None):
+    """z = beta * b + alpha * (x @ y), of two stacks        dL/db = beta * g        dL/dx = alpha * g @ yᵀ        dL/dy = alpha * xᵀ @ g"""
+    return addmm.forward(b, x, y, beta=beta, alpha=alpha, out=out)
+
+
+baddbmm.vjp(b=lambda g, beta: _scaled(g, beta),
+            x=lambda g, y, alpha: _scaled(g @ np.swapaxes(y, -1, -2), alpha),
+            y=lambda g, x, alpha: _scaled(np.swapaxes(x, -1, -2) @ g, alpha))
+
+
+def _product_dot(b_dot, x_dot, y_dot, x, y, z, beta, alpha):
+    """The product rule."""
+    z_dot = 0 * z if b_dot is None or beta == 0 else _scaled(b_dot, beta) + 0 * z
+    if x_dot is not None:
+        z_dot = z_dot + _scaled(x_dot @ y, alpha)
+    if y_dot is not None:
+        z_dot = z_dot + _scaled(x @ y_dot, alpha)
+    return z_dot
+
+
+for _op in (addmm, addmv, baddbmm):
+    _op.jvp(_product_dot)
+
+
+@linear()
+def trace(x):
+    """z = sum of x[i, i]        dL/dx = g on the diagonal, 0 elsewhere"""
+    return np.trace(x, dtype=x.dtype if x.dtype.kind in "fc" else np.int64)
+
+
+trace.vjp(x=lambda g, x_shape: g * np.eye(*x_shape, dtype=g.dtype))
+
+
+# ------------------------------------------------------------------------- einsum
+
+
+@linear(result="strict")
+def einsum(*xs, equation):
+    """z = einsum("ij,jk->ik", x, y), say        dL/dx = einsum("ik,jk->ij", g, y)
+
+    The equation is explicit: one letter per axis, and an output (see `explicit`).
+    """
+    z = np.einsum(equation, *xs, optimize=len(xs) > 1 and max(x.size for x in xs) > 1000)
+    return z.copy() if len(xs) == 1 else z  # of one array, it may be a view
+
+
+def _einsum_dx(g, k, xs, xs_shapes, equation):
+    terms, result = equation.split("->")
+    terms = terms.split(",")
+    own, others = terms[k], terms[:k] + terms[k + 1 :]
+    letters = "".join(dict.fromkeys(own))
+    size = {c: n for c, n in zip(own, xs_shapes[k], strict=True)}
+    known = set(result).union(*others)
+    # A letter that was summed in x alone is unknown: g is repeated along it. One of size 1
+    # that was broadcast is summed.
+    kept = "".join(c for c in letters if c in known and (size[c] != 1 or not _broadcast(c, terms, xs_shapes)))
+    d = einsum(g, *xs[:k], *xs[k + 1 :], equation=f"{','.join([result, *others])}->{kept}")
+    found = dict(zip(kept, d.shape, strict=True))
+    d = np.reshape(d, tuple(found.get(c, 1) for c in letters))
+    d = np.broadcast_to(d, tuple(size[c] for c in letters))
+    if len(letters) == len(own):
+        return d
+    # x[ii]: only the diagonal was read
+    at = dict(zip(letters, np.ix_(*(np.arange(size[c]) for c in letters)), strict=True))
+    return put_zeros(d, index=tuple(at[c] for c in own), shape=xs_shapes[k])
+
+
+def _broadcast(c, terms, shapes):
+    return any(n != 1 for t, s in zip(terms, shapes, strict=True) for letter, n in zip(t, s, strict=True) if letter == c)
+
+
+einsum.vjp(xs=_einsum_dx)
+
+
+@lru_cache(maxsize=1024)
+def explicit(equation, ndims):
+    """The equation with an output and without "...", for operands of so many axes.
+
+    >>> explicit("...ij,jk", (3, 2))
+    'Aij,jk->Aik'
+    """
+    left, arrow, right = equation.replace(" ", "").partition("->")
+    terms = left.split(",")
+    if len(terms) != len(ndims):
+        fewer = "fewer" if len(ndims) < len(terms) else "more"
+        raise RuntimeError(
+            f"einsum(): {fewer} operands were provided than specified in the equation: "
+            f"{equation!r} has {len(terms)}, and {len(ndims)} were given."
+        )
+    for c in equation.replace(" ", "").replace("->", "").replace("...", ""):
+        if c not in string.ascii_letters + ",":
+            raise RuntimeError(
+                f"einsum(): invalid subscript given in the equation string, subscripts must be in [a-zA-Z], but found {c!r}."
+            )
+    spare = [c for c in string.ascii_uppercase + string.ascii_lowercase if c not in equation]
+    hidden = [n - len(t.replace("...", "")) for t, n in zip(terms, ndims, strict=True)]
+    for k, (t, extra) in enumerate(zip(terms, hidden, strict=True)):
+        if extra < 0 or (extra and "..." not in t):
+            raise RuntimeError(
+                f"einsum(): the number of subscripts in the equation ({len(t.replace('...', ''))}) "
+                f"{'is more than' if extra < 0 else 'does not match'} the number of dimensions ({ndims[k]}) "
+                f"for operand {k}{'' if extra < 0 else ' and no ellipsis was given'}"
+            )
+    dots = "".join(spare[: max([e for t, e in zip(terms, hidden, strict=True) if "..." in t], default=0)])
+    terms = [t.replace("...", dots[len(dots) - e :] if e else "") for t, e in zip(terms, hidden, strict=True)]
+    letters = "".join(terms)
+    if not arrow:
+        right = dots + "".join(sorted(c for c in set(letters) - set(dots) if letters.count(c) == 1))
+    right = right.replace("...", dots)
+    for c in right:
+        if c not in letters:
+            raise RuntimeError(f"einsum(): output subscript {c} does not appear in the equation for any input operand")
+        if right.count(c) > 1:
+            raise RuntimeError(f"einsum(): output subscript {c} appears more than once in the output")
+    return f"{','.join(terms)}->{right}"

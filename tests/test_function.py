@@ -1,0 +1,282 @@
+"""Operations of one's own: what the tape makes of forward, backward and jvp."""
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+
+import minigrad
+from minigrad.autograd import Function, forward_ad, grad
+from minigrad.function import once_differentiable
+
+
+class Cube(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x**3
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return g * 3 * x**2
+
+    @staticmethod
+    def jvp(ctx, x_dot):
+        (x,) = ctx.saved_tensors
+        return x_dot * 3 * x**2
+
+
+class Exp(Function):
+    @staticmethod
+    def forward(ctx, x):
+        z = x.exp()
+        ctx.save_for_backward(z)
+        return z
+
+    @staticmethod
+    def backward(ctx, g):
+        (z,) = ctx.saved_tensors
+        return g * z
+
+
+class SumAndDifference(Function):
+    """Two results, a setting, and a result without a gradient."""
+
+    @staticmethod
+    def forward(ctx, x, y, scale, note=None):
+        ctx.scale = scale
+        place = x.argmax()
+        ctx.mark_non_differentiable(place)
+        return (x + y) * scale, (x - y) * scale, place
+
+    @staticmethod
+    def backward(ctx, g_sum, g_difference, g_place):
+        return (g_sum + g_difference) * ctx.scale, (g_sum - g_difference) * ctx.scale, None, None
+
+
+@pytest.fixture
+def x():
+    return minigrad.tensor([1.0, 2.0], dtype=minigrad.float64, requires_grad=True)
+
+
+def test_a_node_of_its_own(x):
+    z = Cube.apply(x)
+    z.sum().backward()
+
+    assert z.grad_fn.name() == "CubeBackward" and z.grad_fn.next_functions[0][0].variable is x
+    assert z.tolist() == [1.0, 8.0] and x.grad.tolist() == [3.0, 12.0]
+
+
+def test_nothing_is_recorded_where_nothing_is_wanted(x):
+    assert Cube.apply(x.detach()).grad_fn is None
+    with minigrad.no_grad():
+        assert Cube.apply(x).grad_fn is None
+
+
+@pytest.mark.parametrize("own", [Cube, Exp])
+def test_second_derivatives(own, x):
+    plain = {Cube: lambda t: t**3, Exp: lambda t: t.exp()}[own]
+    (g,) = grad(own.apply(x).sum(), x, create_graph=True)
+    (h,) = grad((g * g).sum(), x)
+    (e,) = grad(plain(x).sum(), x, create_graph=True)
+    (f,) = grad((e * e).sum(), x)
+
+    np.testing.assert_allclose(g.detach(), e.detach())
+    np.testing.assert_allclose(h, f)
+
+
+def test_a_saved_result_makes_no_cycle(x):
+    gc.disable()
+    try:
+        z = Exp.apply(x)
+        ref = weakref.ref(z.grad_fn)
+        del z
+        assert ref() is None
+    finally:
+        gc.enable()
+
+
+def test_several_results(x):
+    y = minigrad.tensor([5.0, 7.0], dtype=minigrad.float64, requires_grad=True)
+    total, difference, place = SumAndDifference.apply(x, y, 10, "note")
+    assert total.grad_fn is difference.grad_fn and (total.output_nr, difference.output_nr) == (0, 1)
+    assert not place.requires_grad and place.item() == 1
+    (total * 2).sum().backward(retain_graph=True)
+    assert x.grad.tolist() == y.grad.tolist() == [20.0, 20.0]
+
+    x.grad = y.grad = None
+    (total * difference).sum().backward()
+    np.testing.assert_allclose(x.grad, 200 * x.detach().numpy())
+    np.testing.assert_allclose(y.grad, -200 * y.detach().numpy())
+
+
+def test_unused_results_arrive_as_zeros_or_as_none(x):
+    seen = []
+
+    class Two(Function):
+        @staticmethod
+        def forward(ctx, x, materialize):
+            ctx.set_materialize_grads(materialize)
+            return x * 1, x * 2
+
+        @staticmethod
+        def backward(ctx, g1, g2):
+            seen.append(None if g2 is None else g2.tolist())
+            return g1, None
+
+    for materialize in (True, False):
+        Two.apply(x, materialize)[0].sum().backward()
+    assert seen == [[0.0, 0.0], None]
+
+
+def test_needs_input_grad(x):
+    seen = []
+
+    class Product(Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            ctx.save_for_backward(x, y)
+            return x * y
+
+        @staticmethod
+        def backward(ctx, g):
+            x, y = ctx.saved_tensors
+            seen.append(ctx.needs_input_grad)
+            return g * y if ctx.needs_input_grad[0] else None, g * x if ctx.needs_input_grad[
+                1
+            ] else None
+
+    Product.apply(x, x.detach()).sum().backward()
+    assert seen == [(True, False)] and x.grad.tolist() == [1.0, 2.0]
+
+
+def test_setup_context(x):
+    class Scale(Function):
+        @staticmethod
+        def forward(x, factor):
+            return x * factor
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.factor = inputs[1]
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * ctx.factor, None
+
+    Scale.apply(x, 4).sum().backward()
+    assert x.grad.tolist() == [4.0, 4.0]
+
+
+def test_writing_in_place(x):
+    class Double(Function):
+        @staticmethod
+        def forward(ctx, x):
+            x.mul_(2)
+            ctx.mark_dirty(x)
+            return x
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2
+
+    y = x * 1
+    z = Double.apply(y)
+    assert z is y and y.grad_fn.name() == "DoubleBackward" and y.tolist() == [2.0, 4.0]
+    z.sum().backward()
+    assert x.grad.tolist() == [2.0, 2.0]
+
+
+def test_an_input_returned_unchanged_gets_a_node(x):
+    class Same(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 10
+
+    z = Same.apply(x)
+    z.sum().backward()
+    assert z is not x and x.is_leaf and x.grad.tolist() == [10.0, 10.0]
+
+
+def test_once_differentiable(x):
+    class Square(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        @once_differentiable
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensors
+            return 2 * g * x
+
+    Square.apply(x).sum().backward()
+    assert x.grad.tolist() == [2.0, 4.0]
+    (g,) = grad((Square.apply(x) ** 2).sum(), x, create_graph=True)
+    with pytest.raises(RuntimeError, match="marked with @once_differentiable"):
+        g.sum().backward()
+
+
+def test_forward_mode(x):
+    with forward_ad.dual_level():
+        z = Cube.apply(forward_ad.make_dual(x.detach(), minigrad.ones_like(x)))
+        assert forward_ad.unpack_dual(z).tangent.tolist() == [3.0, 12.0]
+        with pytest.raises(NotImplementedError, match="You must implement the jvp"):
+            Exp.apply(forward_ad.make_dual(x.detach(), minigrad.ones_like(x)))
+
+
+def test_saved_tensors_are_watched_and_freed(x):
+    y = x * 1
+    z = Cube.apply(y).sum()
+    y += 1
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        z.backward()
+
+    z = Cube.apply(x).sum()
+    z.backward()
+    with pytest.raises(RuntimeError, match="backward through the graph a second time"):
+        z.backward()
+
+
+@pytest.mark.parametrize(
+    ("returned", "phrase"),
+    [
+        (lambda g: (g, g), "incorrect number of gradients"),
+        (lambda g: g.reshape(2, 1), "invalid gradient"),
+        (lambda g: 3.0, "a gradient is a Tensor or None"),
+    ],
+)
+def test_what_backward_may_not_return(x, returned, phrase):
+    class Wrong(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            return returned(g)
+
+    with pytest.raises((RuntimeError, TypeError), match=phrase):
+        Wrong.apply(x).sum().backward()
+
+
+def test_forward_and_backward_must_be_given(x):
+    class Empty(Function):
+        pass
+
+    class NoBackward(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1
+
+    with pytest.raises(NotImplementedError, match="must implement the forward"):
+        Empty.apply(x)
+    with pytest.raises(NotImplementedError, match="must implement either the backward"):
+        NoBackward.apply(x).sum().backward()
