@@ -130,10 +130,11 @@ from minigrad.version import __version__
 # As in PyTorch, 1 / 0 is inf and log(0) is -inf without a word. NumPy used elsewhere still warns.
 warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"minigrad(\.|$)")
 
-_LATE = {
+_LATE: dict[str, tuple[str, str | None]] = {
     "Tape": ("minigrad.tape", "Tape"),
     "chain": ("minigrad.tape", "chain"),
     "compare": ("minigrad.teach.compare", "compare"),
+    "func": ("minigrad.func", None),
     "load_ipython_extension": ("minigrad.jupyter", "load_ipython_extension"),
     "record": ("minigrad.tape", "record"),
     "unload_ipython_extension": ("minigrad.jupyter", "unload_ipython_extension"),
@@ -147,7 +148,8 @@ def __getattr__(name: str) -> Any:
     import importlib
 
     module, attribute = _LATE[name]
-    return getattr(importlib.import_module(module), attribute)
+    loaded = importlib.import_module(module)
+    return loaded if attribute is None else getattr(loaded, attribute)
 
 
 def __dir__() -> list[str]:

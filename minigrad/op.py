@@ -199,7 +199,7 @@ constant = _declare("constant")
 general = _declare("general")
 
 
-def push_forward(op: Op, values: dict[str, Any], tangents: dict[str, Any]) -> Any:
+def push_forward(op: Op, values: dict[str, Any], tangents: dict[Any, Any]) -> Any:
     """The tangent of op's result: forward mode, from the op's kind and its rules.
 
     values      every name that a rule may read: inputs, settings, shapes, and z
@@ -224,7 +224,7 @@ def push_forward(op: Op, values: dict[str, Any], tangents: dict[str, Any]) -> An
                 operands = [x_dot if k == name else x for k, x in enumerate(values["xs"])]
                 terms.append(op(*operands, **{s: values[s] for s in op.settings}))
         elif op.kind == "linear":
-            operands = (x_dot if other == name else values[other] for other in op.operands)
+            operands = [x_dot if other == name else values[other] for other in op.operands]
             terms.append(op(*operands, **{s: values[s] for s in op.settings}))
     if not terms:
         if op.kind == "general":

@@ -132,3 +132,14 @@ def grad(
             )
         found.append(g if g is None or isinstance(g, Tensor) else Tensor(np.array(g)))
     return tuple(found)
+
+
+def __getattr__(name: str) -> Any:
+    """`functional` and the checkers are imported when they are first asked for."""
+    import importlib
+
+    if name in ("functional", "graph"):
+        return importlib.import_module(f"minigrad.autograd.{name}")
+    if name in ("gradcheck", "gradgradcheck"):
+        return getattr(importlib.import_module("minigrad.gradcheck"), name)
+    raise AttributeError(f"module 'minigrad.autograd' has no attribute {name!r}")

@@ -1,9 +1,13 @@
 """Table of derivatives, chapter 5: taking entries out, and putting them back.
 
-`getitem` and `put_zeros` are each other's rule. That is what adjoint means: the
-gradient of reading an entry is added where it was read, so an entry that was read twice
-receives twice.
+`getitem` and `put_zeros` are each other's rule. That is what adjoint means: the gradient
+of reading an entry is added where it was read, so an entry that was read twice receives
+twice. `gather` and `scatter_add` are the same pair along one axis.
+
+Indices are settings, not inputs: nobody differentiates by them.
 """
+
+from functools import lru_cache
 
 import numpy as np
 
@@ -23,8 +27,9 @@ getitem.vjp(x=lambda g, x_shape, index: put_zeros(g, index=index, shape=x_shape)
 @linear()
 def put_zeros(x, *, index, shape, out=None):
     """z = zeros(shape); z[index] += x        dL/dx = g[index]"""
-    z = np.empty(shape, x.dtype) if out is None else out
-    z[...] = 0
+    z = np.zeros(shape, x.dtype) if out is None else out
+    if out is not None:
+        z[...] = 0
     if is_basic(index):
         z[index] = x  # no entry is named twice
     else:
@@ -39,6 +44,120 @@ def is_basic(index):
     """Is this index made of ints, slices, ... and None only, so that x[index] is a view?"""
     parts = index if isinstance(index, tuple) else (index,)
     return not [p for p in parts if isinstance(p, (np.ndarray, list, bool, np.bool_))]
+
+
+def add_at(z, index, x):
+    """z[index] += x, where an entry may be named more than once."""
+    rows = index[0] if isinstance(index, tuple) and len(index) == 1 else index
+    if not isinstance(rows, np.ndarray):
+        np.add.at(z, index, x)
+    elif rows.dtype.kind == "b":
+        z[rows] += x  # a mask names no entry twice
+    else:
+        add_rows(z, rows, x)
+
+
+def add_rows(z, rows, x):
+    """z[rows[i]] += x[i] for every i, rows being repeated or not.
+
+    NumPy is quick at this only for a flat index into a flat array, so entries are numbered.
+    Of many ways that were timed this was the quickest, four to seven times ahead of
+    np.add.at with rows.
+    """
+    if z.ndim == 1 or not z.flags.c_contiguous or not z.size:
+        np.add.at(z, rows, x)
+        return
+    width = z[0].size
+    flat = z.reshape(-1)
+    if z.size <= 1 << 20:
+        numbers = _numbers(len(z), width).take(rows.reshape(-1), 0)
+    else:
+        rows = np.where(rows < 0, rows + len(z), rows)
+        numbers = rows.reshape(-1, 1) * width + np.arange(width)
+    if np.ndim(x) != rows.ndim + z.ndim - 1 or x.size != numbers.size:
+        x = np.broadcast_to(x, (*rows.shape, *z.shape[1:]))
+    np.add.at(flat, numbers.reshape(-1), x.reshape(-1))
+
+
+@lru_cache(maxsize=4)
+def _numbers(rows, width):
+    """The number of each entry of an array of so many rows, counted row by row."""
+    return np.arange(rows * width).reshape(rows, width)
+
+
+# ------------------------------------------------------------------------- along one axis
+
+
+def along(index, axis):
+    """The index that picks x[..., index[i, j, k], ...]: each other axis goes its own way."""
+    mesh = list(np.ix_(*(np.arange(n) for n in index.shape)))
+    mesh[axis] = index
+    return tuple(mesh)
+
+
+@linear()
+def gather(x, *, index, axis):
+    """z[i, j] = x[i, index[i, j]], for axis 1        dL/dx = zeros like x, with g added at index"""
+    return x[along(index, axis)] if x.ndim else np.broadcast_to(x, index.shape).copy()
+
+
+gather.vjp(x=lambda g, x_shape, index, axis: scatter_add(np.zeros(x_shape, g.dtype), g, index=index, axis=axis))
+
+
+@general(inplace=True)
+def scatter_add(x, y, *, index, axis, out=None):
+    """z = x; z[i, index[i, j]] += y[i, j], for axis 1        dL/dx = g        dL/dy = g at index"""
+    z = np.array(x) if out is None else out
+    if out is not None and out is not x:
+        z[...] = x
+    if not z.ndim:
+        z += y.sum()
+        return z
+    at = along(index, axis)
+    if z.flags.c_contiguous and index.size:
+        np.add.at(z.reshape(-1), np.ravel_multi_index(at, z.shape).reshape(-1), np.broadcast_to(y, index.shape).reshape(-1))
+    else:
+        np.add.at(z, at, y)
+    return z
+
+
+scatter_add.vjp(x=lambda g: g,
+                y=lambda g, index, axis: gather(g, index=index, axis=axis))
+scatter_add.jvp(lambda x_dot, y_dot, x, y, index, axis:
+                    scatter_add(_or_zero(x_dot, x), _or_zero(y_dot, y), index=index, axis=axis))
+
+
+@general(inplace=True)
+def scatter(x, y, *, index, axis, out=None):
+    """z = x; z[i, index[i, j]] = y[i, j], for axis 1        dL/dx = g, but 0 at index        dL/dy = g at index"""
+    z = np.array(x) if out is None else out
+    if out is not None and out is not x:
+        z[...] = x
+    z[along(index, axis) if z.ndim else ...] = y if z.ndim else np.broadcast_to(y, index.shape).reshape(-1)[-1]
+    return z
+
+
+scatter.vjp(x=lambda g, index, axis: scatter(g, np.zeros((), g.dtype), index=index, axis=axis),
+            y=lambda g, index, axis: gather(g, index=index, axis=axis))
+scatter.jvp(lambda x_dot, y_dot, x, y, index, axis:
+                scatter(_or_zero(x_dot, x), _or_zero(y_dot, y), index=index, axis=axis))
+
+
+def _or_zero(tangent, like):
+    return np.zeros_like(like) if tangent is None else tangent
+
+
+@linear()
+def index_select(x, *, index, axis):
+    """z = the entries x[index] along axis        dL/dx = zeros like x, with g added at index"""
+    return np.take(x, index, axis)
+
+
+index_select.vjp(x=lambda g, x_shape, index, axis:
+                     put_zeros(g, index=(slice(None),) * axis + (index,), shape=x_shape))
+
+
+# ---------------------------------------------------------------------- by truth values
 
 
 @general(np.where, masks=("c",))
@@ -61,6 +180,23 @@ def _where_dot(c, x_dot, y_dot):
 
 
 @general(inplace=True)
+def masked_fill(x, y, *, mask, out=None):
+    """z = x; z[mask] = y, one number        dL/dx = g, but 0 at mask        dL/dy = sum of g at mask"""
+    if out is None:
+        return np.where(mask, y, x)
+    if out is not x:
+        out[...] = x
+    np.copyto(out, y, where=mask)
+    return out
+
+
+masked_fill.vjp(x=lambda g, mask: masked_fill(g, np.zeros((), g.dtype), mask=mask),
+                y=lambda g, mask: g * mask)
+masked_fill.jvp(lambda x_dot, y_dot, x, y, mask:
+                    masked_fill(_or_zero(x_dot, x), _or_zero(y_dot, y), mask=mask))
+
+
+@general(inplace=True)
 def index_put(x, y, *, index, accumulate=False, out=None):
     """z = x; z[index] = y        dL/dx = g, but 0 at index        dL/dy = g[index]
 
@@ -70,7 +206,7 @@ def index_put(x, y, *, index, accumulate=False, out=None):
     if z is not x:
         z[...] = x
     if accumulate:
-        np.add.at(z, index, y)
+        add_at(z, index, y)
     else:
         z[index] = y
     return z
