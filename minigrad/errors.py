@@ -124,8 +124,13 @@ def shape_error(
     name: str, shapes: list[tuple[int, ...]], settings: dict[str, Any], error: Exception
 ) -> Exception:
     """What NumPy's complaint about shapes means, in PyTorch's words and with a remedy."""
-    if name == "matmul":
+    if name in ("matmul", "mm", "bmm", "mv"):
         return _matmul_error(*shapes)
+    if name in ("addmm", "addmv", "baddbmm") and shapes[1][-1] != shapes[2][1 - len(shapes[2]) :][0]:
+        return _matmul_error(*shapes[1:])
+    if name in ("addmm", "addmv", "baddbmm"):
+        last = shapes[1][:-1] + shapes[2][len(shapes[1]) - 1 :]
+        return _broadcast_error(name, [shapes[0], last]) or ShapeError(f"{name}: {error}")
     if name == "reshape":
         size = 1
         for n in shapes[0]:

@@ -5,8 +5,11 @@ What takes several tensors on an equal footing (cat, stack, where) stands at the
 """
 
 import functools
+import string
 from collections.abc import Callable, Sequence
 from typing import Any
+
+import numpy as np
 
 from minigrad import ops
 from minigrad.methods import ArrayMethods as M
@@ -84,6 +87,36 @@ tanh = function(M.tanh)
 transpose = swapaxes = function(M.transpose)
 unsqueeze = function(M.unsqueeze)
 
+addbmm = function(M.addbmm)
+addmm = function(M.addmm)
+addmv = function(M.addmv)
+addr = function(M.addr)
+baddbmm = function(M.baddbmm)
+bmm = function(M.bmm)
+dot = function(M.dot)
+gather = function(M.gather)
+index_add = function(M.index_add)
+index_copy = function(M.index_copy)
+index_fill = function(M.index_fill)
+index_put = function(M.index_put)
+index_put_ = function(M.index_put_)
+index_select = function(M.index_select)
+inner = function(M.inner)
+masked_fill = function(M.masked_fill)
+masked_scatter = function(M.masked_scatter)
+masked_select = function(M.masked_select)
+mm = function(M.mm)
+mv = function(M.mv)
+outer = ger = function(M.outer)
+scatter = function(M.scatter)
+scatter_add = function(M.scatter_add)
+select_scatter = function(M.select_scatter)
+slice_scatter = function(M.slice_scatter)
+take = function(M.take)
+take_along_dim = function(M.take_along_dim)
+tensordot = function(M.tensordot)
+trace = function(M.trace)
+
 
 def _sequence(name: str, tensors: Sequence[Tensor]) -> tuple[Any, ...]:
     xs = tuple(tensors)
@@ -121,13 +154,40 @@ def stack(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None) -
     return z
 
 
-def where(condition: Any, input: Any, other: Any) -> Tensor:
+def where(condition: Any, input: Any = None, other: Any = None) -> Any:
     """input where the condition holds, other elsewhere; all three are broadcast.
+
+    Of a condition alone: where it holds, as one tensor of indices for each axis.
 
     >>> import minigrad
     >>> x = minigrad.tensor([-1.0, 2.0])
     >>> where(x > 0, x, 0.0)
     tensor([0., 2.])
     """
+    if input is None and other is None:
+        return tuple(Tensor(i) for i in np.nonzero(np.atleast_1d(condition.array)))
     z: Tensor = ops.where(condition, input, other)
     return z
+
+
+def einsum(equation: Any, *operands: Any) -> Tensor:
+    """The sum of products that the equation describes, one letter for each axis.
+
+    >>> import minigrad
+    >>> x = minigrad.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> einsum("ij,kj->ik", x, x)
+    tensor([[ 5., 11.],
+            [11., 25.]])
+    """
+    if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
+        operands = tuple(operands[0])
+    if not isinstance(equation, str):  # einsum(x, [0, 1], y, [1, 2], [0, 2])
+        parts = (equation, *operands)
+        spelled = ["".join("..." if i is ... else _LETTERS[i] for i in axes) for axes in parts[1::2]]
+        result = "" if len(parts) % 2 == 0 else "->" + "".join("..." if i is ... else _LETTERS[i] for i in parts[-1])
+        equation, operands = ",".join(spelled) + result, parts[: 2 * len(spelled) : 2]
+    z: Tensor = ops.einsum(*operands, equation=ops.explicit(equation, tuple(x.ndim for x in operands)))
+    return z
+
+
+_LETTERS = string.ascii_uppercase + string.ascii_lowercase

@@ -460,6 +460,80 @@ class ArrayMethods:
     def where(self, condition: Operand, other: Operand) -> Self:
         return ops.where.apply(condition, self, other)
 
+    def gather(self, dim: int, index: Any, *, sparse_grad: bool = False) -> Self:
+        dim, index = normalize_one(dim, self.ndim), index_along("gather", self, dim, index)
+        return ops.gather.apply(self, index=index, axis=dim)
+
+    def scatter(self, dim: int, index: Any, src: Operand = None, *, value: Any = None, reduce: str | None = None) -> Self:
+        op, others, settings = scattering("scatter", self, dim, index, src if value is None else value, reduce)
+        return op.apply(self, *others, **settings)
+
+    def scatter_(self, dim: int, index: Any, src: Operand = None, *, value: Any = None, reduce: str | None = None) -> Self:
+        op, others, settings = scattering("scatter", self, dim, index, src if value is None else value, reduce)
+        return self._write(op, *others, **settings)
+
+    def scatter_add(self, dim: int, index: Any, src: Operand) -> Self:
+        _, others, settings = scattering("scatter_add", self, dim, index, src, "add")
+        return ops.scatter_add.apply(self, *others, **settings)
+
+    def scatter_add_(self, dim: int, index: Any, src: Operand) -> Self:
+        _, others, settings = scattering("scatter_add", self, dim, index, src, "add")
+        return self._write(ops.scatter_add, *others, **settings)
+
+    def index_select(self, dim: int, index: Any) -> Self:
+        dim, index = normalize_one(dim, self.ndim), indices_of("index_select", index)
+        if not self.ndim:
+            return self.clone()
+        if index.ndim > 1:
+            raise IndexError("index_select(): Index is supposed to be a vector")
+        return ops.index_select.apply(self, index=in_range(index, self.shape[dim]).reshape(-1), axis=dim)
+
+    def index_put(self, indices: Any, values: Operand, accumulate: bool = False) -> Self: return ops.index_put.apply(self, like(values, self), index=plain_index(tuple(indices)), accumulate=accumulate)
+    def index_put_(self, indices: Any, values: Operand, accumulate: bool = False) -> Self: return self._write(ops.index_put, like(values, self), index=plain_index(tuple(indices)), accumulate=accumulate)
+    def index_add(self, dim: int, index: Any, source: Operand, *, alpha: Any = 1) -> Self: return ops.index_put.apply(self, scaled(source, alpha), index=rows_of("index_add", self, dim, index, source), accumulate=True)
+    def index_add_(self, dim: int, index: Any, source: Operand, *, alpha: Any = 1) -> Self: return self._write(ops.index_put, scaled(source, alpha), index=rows_of("index_add", self, dim, index, source), accumulate=True)
+    def index_copy(self, dim: int, index: Any, source: Operand) -> Self: return ops.index_put.apply(self, source, index=rows_of("index_copy", self, dim, index, source))
+    def index_copy_(self, dim: int, index: Any, source: Operand) -> Self: return self._write(ops.index_put, source, index=rows_of("index_copy", self, dim, index, source))
+    def index_fill(self, dim: int, index: Any, value: Operand) -> Self: return ops.index_put.apply(self, like(value, self), index=rows_of("index_fill", self, dim, index))
+    def index_fill_(self, dim: int, index: Any, value: Operand) -> Self: return self._write(ops.index_put, like(value, self), index=rows_of("index_fill", self, dim, index))
+    def masked_fill(self, mask: Any, value: Operand) -> Self: return ops.masked_fill.apply(self, like(value, self), mask=mask_of("masked_fill", mask))
+    def masked_fill_(self, mask: Any, value: Operand) -> Self: return self._write(ops.masked_fill, like(value, self), mask=mask_of("masked_fill", mask))
+    def masked_select(self, mask: Any) -> Self: return masked(self, mask_of("masked_select", mask))
+    def masked_scatter(self, mask: Any, source: Operand) -> Self: return ops.index_put.apply(self, *masked_source(self, mask, source))
+    def masked_scatter_(self, mask: Any, source: Operand) -> Self:
+        source, index = masked_source(self, mask, source)
+        return self._write(ops.index_put, source, index=index)
+
+    def select_scatter(self, src: Operand, dim: int, index: int) -> Self: return ops.index_put.apply(self, src, index=part(self.shape, dim, index))
+    def slice_scatter(self, src: Operand, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Self: return ops.index_put.apply(self, src, index=part(self.shape, dim, slice(start, end, step)))
+    def take(self, index: Any) -> Self: return self.reshape(-1)[in_range(indices_of("take", index), self.numel())]
+    def take_along_dim(self, indices: Any, dim: int | None = None) -> Self: return taken_along(self, indices, dim)
+    def put(self, index: Any, source: Operand, accumulate: bool = False) -> Self: return self.reshape(-1).index_put((in_range(indices_of("put", index), self.numel()),), source, accumulate).reshape(self.shape)
+    def put_(self, index: Any, source: Operand, accumulate: bool = False) -> Self:
+        self.view(-1).index_put_((in_range(indices_of("put_", index), self.numel()),), source, accumulate)
+        return self
+
+    # ------------------------------------------------------------------ products
+
+    def mm(self, mat2: Operand) -> Self: return ops.mm.apply(*matrices("mm", self, mat2, 2, 2))
+    def bmm(self, mat2: Operand) -> Self: return ops.bmm.apply(*matrices("bmm", self, mat2, 3, 3))
+    def mv(self, vec: Operand) -> Self: return ops.mv.apply(*matrices("mv", self, vec, 2, 1))
+    def dot(self, tensor: Operand) -> Self: return ops.dot.apply(*matrices("dot", self, tensor, 1, 1))
+    def outer(self, vec2: Operand) -> Self: return outer(self, vec2)
+    def inner(self, other: Operand) -> Self: return self * other if not self.ndim or not other.ndim else tensordot(self, other, ([-1], [-1]))
+    def tensordot(self, other: Operand, dims: Any = 2) -> Self: return tensordot(self, other, dims)
+    def trace(self) -> Self: return ops.trace.apply(matrix(self, "trace"))
+
+    def addmm(self, mat1: Operand, mat2: Operand, *, beta: Any = 1, alpha: Any = 1) -> Self: return ops.addmm.apply(self, *matrices("addmm", mat1, mat2, 2, 2), beta=beta, alpha=alpha)
+    def addmm_(self, mat1: Operand, mat2: Operand, *, beta: Any = 1, alpha: Any = 1) -> Self: return self.copy_(self.addmm(mat1, mat2, beta=beta, alpha=alpha))
+    def addmv(self, mat: Operand, vec: Operand, *, beta: Any = 1, alpha: Any = 1) -> Self: return ops.addmv.apply(self, *matrices("addmv", mat, vec, 2, 1), beta=beta, alpha=alpha)
+    def addmv_(self, mat: Operand, vec: Operand, *, beta: Any = 1, alpha: Any = 1) -> Self: return self.copy_(self.addmv(mat, vec, beta=beta, alpha=alpha))
+    def baddbmm(self, batch1: Operand, batch2: Operand, *, beta: Any = 1, alpha: Any = 1) -> Self: return ops.baddbmm.apply(self, *matrices("baddbmm", batch1, batch2, 3, 3), beta=beta, alpha=alpha)
+    def baddbmm_(self, batch1: Operand, batch2: Operand, *, beta: Any = 1, alpha: Any = 1) -> Self: return self.copy_(self.baddbmm(batch1, batch2, beta=beta, alpha=alpha))
+    def addbmm(self, batch1: Operand, batch2: Operand, *, beta: Any = 1, alpha: Any = 1) -> Self: return scaled(self, beta) + scaled(ops.bmm.apply(*matrices("addbmm", batch1, batch2, 3, 3)).sum(0), alpha)
+    def addbmm_(self, batch1: Operand, batch2: Operand, *, beta: Any = 1, alpha: Any = 1) -> Self: return self.copy_(self.addbmm(batch1, batch2, beta=beta, alpha=alpha))
+    def addr(self, vec1: Operand, vec2: Operand, *, beta: Any = 1, alpha: Any = 1) -> Self: return scaled(self, beta) + scaled(outer(vec1, vec2), alpha)
+
     # ------------------------------------------------------------------ types of number
 
     def to(self, *args: Any, dtype: Any = None, device: Any = None, copy: bool = False) -> Self:
@@ -626,6 +700,166 @@ def plain_index(index: Any) -> Any:
             )
         plain.append(part)
     return tuple(plain)
+
+
+def like(value: Operand, x: Any) -> Operand:
+    """A number as a constant of x's type; a tensor as it is."""
+    if isinstance(value, (int, float)):
+        return x.dtype.type(value)
+    return value
+
+
+def indices_of(name: str, index: Any) -> Any:
+    """An index as an array of integers."""
+    index = np.asarray(getattr(index, "array", index))
+    if index.dtype.kind not in "iu" and index.size:
+        raise (IndexError if name == "index_select" else RuntimeError)(
+            f"{name}(): Expected dtype int32/int64 for index, but got {index.dtype}."
+        )
+    return index.astype(np.int64, copy=False)
+
+
+def mask_of(name: str, mask: Any) -> Any:
+    """A mask as an array of truth values."""
+    mask = np.asarray(getattr(mask, "array", mask))
+    if mask.dtype.kind != "b":
+        raise RuntimeError(f"{name} only supports boolean masks, but got mask with dtype {mask.dtype}. To mend it, use mask.bool().")
+    return mask
+
+
+def in_range(index: Any, n: int) -> Any:
+    """The index itself, if it names none of more than n entries (-n counts as 0)."""
+    if index.size and (index.max() >= n or index.min() < -n):
+        bad = index[(index >= n) | (index < -n)].flat[0]
+        raise IndexError(f"index out of range in self: index {bad} is out of bounds for dimension with size {n}.")
+    return index
+
+
+def index_along(name: str, x: Any, dim: int, index: Any, src: Any = None) -> Any:
+    """The index of gather and scatter, which has as many axes as x and is nowhere larger."""
+    index = indices_of(name, index)
+    if max(index.ndim, 1) != max(x.ndim, 1) and index.size:
+        raise RuntimeError(f"Index tensor must have the same number of dimensions as {'input' if name == 'gather' else 'self'} tensor: it has {index.ndim}, not {x.ndim}.")
+    for i, (n, m) in enumerate(zip(index.shape, x.shape, strict=False)):
+        if i != dim and n > m and index.size:
+            raise RuntimeError(f"Size does not match at dimension {i} expected index {list(index.shape)} to be no larger than self {list(x.shape)} apart from dimension {dim}")
+    n = x.shape[dim] if x.ndim else 1
+    if index.size and (index.max() >= n or index.min() < 0):
+        raise RuntimeError(f"index {index[(index >= n) | (index < 0)].flat[0]} is out of bounds for dimension {dim} with size {n}")
+    return index if index.ndim or not x.ndim else index.reshape(1)
+
+
+def scattering(name: str, x: Any, dim: int, index: Any, src: Any, reduce: str | None) -> Any:
+    """The op, the other operands and the settings of scatter and scatter_add."""
+    dim = normalize_one(dim, x.ndim)
+    index = index_along(name, x, dim, index)
+    if reduce not in (None, "add"):
+        raise NotImplementedError(f"{name} with reduce={reduce!r} is not there; reduce='add' is.")
+    if isinstance(src, ArrayMethods) and src.ndim:
+        if src.dtype != x.dtype:
+            raise RuntimeError(f"{name}(): Expected self.dtype to be equal to src.dtype: {x.dtype} and {src.dtype}.")
+        if any(n > m for n, m in zip(index.shape, src.shape, strict=False)) and index.size:
+            raise RuntimeError(f"Expected index {list(index.shape)} to be no larger than src {list(src.shape)}")
+        if src.shape != index.shape:
+            src = src[tuple(slice(0, n) for n in index.shape)]
+    return ops.scatter if reduce is None else ops.scatter_add, (like(src, x),), {"index": index, "axis": dim}
+
+
+def rows_of(name: str, x: Any, dim: int, index: Any, source: Any = None) -> Any:
+    """The index (:, :, index) with `index` at axis dim."""
+    dim, index = normalize_one(dim, x.ndim), indices_of(name, index)
+    if index.ndim > 1:
+        raise IndexError(f"{name}(): Index should have dimension 1 or 0 (got {index.ndim})")
+    if not x.ndim:
+        return (...,)
+    index = in_range(index.reshape(-1), x.shape[dim])
+    if source is not None:
+        expected = (*x.shape[:dim], len(index), *x.shape[dim + 1 :])
+        if tuple(source.shape) != expected and not (source.ndim == 0 and x.ndim == 1 and len(index) == 1):
+            raise (IndexError if name == "index_copy" else RuntimeError)(f"{name}(): Number of indices ({len(index)}) should be equal to source.size(dim), and the other sizes to those of self: self {list(x.shape)}, dim {dim}, source {list(source.shape)}")
+    return (*(slice(None),) * dim, index)
+
+
+def masked(x: Any, mask: Any) -> Any:
+    """The entries of x where the mask, broadcast with it, is true."""
+    shape = np.broadcast_shapes(x.shape, mask.shape)
+    return (x if x.shape == shape else x.expand(shape))[np.broadcast_to(mask, shape)]
+
+
+def masked_source(x: Any, mask: Any, source: Any) -> Any:
+    """What masked_scatter writes, and where."""
+    mask = np.broadcast_to(mask_of("masked_scatter", mask), x.shape)
+    n = int(mask.sum())
+    if source.numel() < n:
+        raise RuntimeError(f"masked_scatter: expected source to have at least {n} elements, one for each true entry of the mask, but it has {source.numel()}")
+    return source.reshape(-1)[:n], (mask,)
+
+
+def part(shape: tuple[int, ...], dim: int, which: Any) -> Any:
+    """The index that takes `which` along one axis and everything along the others."""
+    return (*(slice(None),) * normalize_one(dim, len(shape)), which)
+
+
+def taken_along(x: Any, indices: Any, dim: int | None) -> Any:
+    """take_along_dim: a gather whose index is broadcast with x."""
+    indices = indices_of("take_along_dim", indices)
+    if dim is None:
+        return taken_along(x.reshape(-1), indices.reshape(-1), 0)
+    dim = normalize_one(dim, x.ndim)
+    if indices.ndim != x.ndim:
+        raise RuntimeError(f"torch.take_along_dim(): input and indices should have the same number of dimensions, but got {x.ndim} dimensions for input, and {indices.ndim} dimensions for indices")
+    rest = np.broadcast_shapes(*(tuple(1 if i == dim else n for i, n in enumerate(s)) for s in (x.shape, indices.shape)))
+    wide = [tuple(s[dim] if i == dim else n for i, n in enumerate(rest)) for s in (x.shape, indices.shape)]
+    return x.expand(wide[0]).gather(dim, np.broadcast_to(indices, wide[1]))
+
+
+def matrices(name: str, x: Any, y: Any, x_ndim: int, y_ndim: int) -> tuple[Any, Any]:
+    """The two factors, if they have the number of axes that this product asks for."""
+    if x.ndim != x_ndim or y.ndim != y_ndim:
+        words = {1: "vector", 2: "matrix", 3: "3D tensor"}
+        which = ("self", x_ndim, x) if x.ndim != x_ndim else ("mat2", y_ndim, y)
+        raise RuntimeError(
+            f"{name}: {which[0]} must be a {words[which[1]]}, {which[1]}D tensor expected, but got a {which[2].ndim}D tensor of shape {tuple(which[2].shape)}."
+        )
+    if name == "dot" and x.shape != y.shape:
+        raise RuntimeError(f"inconsistent tensor size, expected tensor [{x.numel()}] and src [{y.numel()}] to have the same number of elements, but got {x.numel()} and {y.numel()} elements respectively")
+    if x_ndim == 3 and x.shape[0] != y.shape[0]:
+        raise RuntimeError(f"Expected size for first two dimensions of batch2 tensor to be: [{x.shape[0]}, {x.shape[2]}] but got: [{y.shape[0]}, {y.shape[1]}].")
+    return x, y
+
+
+def matrix(x: Any, name: str) -> Any:
+    if x.ndim != 2:
+        raise RuntimeError(f"{name}: expected a matrix, but got tensor with dim {x.ndim}")
+    return x
+
+
+def outer(x: Any, y: Any) -> Any:
+    if x.ndim != 1 or y.ndim != 1:
+        raise RuntimeError(f"outer: Expected 1-D argument self, but got {x.ndim}-D and {y.ndim}-D")
+    return x.unsqueeze(1) * y
+
+
+def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
+    """The sum over pairs of axes of a and b: one matrix product of rearranged arrays."""
+    if isinstance(dims, int):
+        if dims < 0 or dims > min(a.ndim, b.ndim):
+            raise RuntimeError(f"tensordot expects dims >= 0 and not more than the axes of a or b, but got dims={dims}")
+        dims = (range(a.ndim - dims, a.ndim), range(dims))
+    of_a, of_b = ([normalize_one(i, x.ndim) for i in (d.tolist() if hasattr(d, "tolist") else [d] if isinstance(d, int) else d)] for x, d in zip((a, b), dims, strict=True))
+    if len(of_a) != len(of_b):
+        raise RuntimeError("both dimension lists should have same length")
+    for i, j in zip(of_a, of_b, strict=True):
+        if a.shape[i] != b.shape[j]:
+            raise RuntimeError(f"contracted dimensions need to match, but first has size {a.shape[i]} in dim {i} and second has size {b.shape[j]} in dim {j}")
+    left = [i for i in range(a.ndim) if i not in of_a]
+    right = [j for j in range(b.ndim) if j not in of_b]
+    shape = tuple(a.shape[i] for i in left) + tuple(b.shape[j] for j in right)
+    n = 1
+    for i in of_a:
+        n *= a.shape[i]
+    rows, columns = (max(x.numel() // n, 0) if n else int(np.prod([x.shape[i] for i in d])) for x, d in ((a, left), (b, right)))
+    return ops.mm.apply(a.permute(*left, *of_a).reshape(rows, n), b.permute(*of_b, *right).reshape(n, columns)).reshape(shape)
 
 
 def unknown_function(name: str, kwargs: dict[str, Any]) -> str:

@@ -6,7 +6,7 @@ opposite arrangement. A view shares memory with its input where NumPy can arrang
 
 import numpy as np
 
-from minigrad.op import constant, elementwise, linear
+from minigrad.op import constant, elementwise, general, linear
 from minigrad.shapes import sum_to
 
 
@@ -73,7 +73,7 @@ def clone(x, *, out=None):
 clone.vjp(x=lambda g: g)
 
 
-@linear(np.concatenate)
+@general(np.concatenate)
 def cat(*xs, axis=0, out=None):
     """z = the xs one after another along axis        dL/dx[k] = the k-th part of g"""
     return np.concatenate(xs, axis=axis, out=out)
@@ -87,15 +87,22 @@ def _cat_dx(g, k, xs_shapes, axis):
 
 
 cat.vjp(xs=_cat_dx)
+cat.jvp(lambda xs_dot, xs, axis: cat(*_or_zeros(xs_dot, xs), axis=axis))
 
 
-@linear(np.stack)
+def _or_zeros(xs_dot, xs):
+    """The tangents, with zeros for the inputs that have none."""
+    return [np.zeros_like(x) if x_dot is None else x_dot for x_dot, x in zip(xs_dot, xs)]
+
+
+@general(np.stack)
 def stack(*xs, axis=0, out=None):
     """z = the xs side by side along a new axis        dL/dx[k] = g at k along it"""
     return np.stack(xs, axis=axis, out=out)
 
 
 stack.vjp(xs=lambda g, k, axis: g[(slice(None),) * axis + (k,)])
+stack.jvp(lambda xs_dot, xs, axis: stack(*_or_zeros(xs_dot, xs), axis=axis))
 
 
 @elementwise(inplace=True)
