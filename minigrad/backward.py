@@ -16,6 +16,7 @@ import numpy as np
 from minigrad import dtypes, modes
 from minigrad.data import as_array
 from minigrad.engine import GraphTask
+from minigrad.engines import engine_named
 from minigrad.errors import DtypeError, NoGradient, ShapeError
 from minigrad.hooks import hooks_of
 from minigrad.node import AccumulateGrad, Node, make
@@ -30,6 +31,7 @@ def run_backward(
     retain_graph: bool | None,
     create_graph: bool,
     inputs: Tensor | Sequence[Tensor] | None,
+    engine: str = "graph",
 ) -> None:
     """`Tensor.backward` for several outputs at once, as in `autograd.backward`."""
     if retain_graph is None:
@@ -51,7 +53,13 @@ def run_backward(
         tensors=tensors,
         inputs=None if wanted is None else [x.node for x in wanted],
     )
-    run_task(task)
+    if engine == "graph":
+        run_task(task)
+    else:
+        if wanted is not None:
+            raise RuntimeError(f"the {engine} engine goes to every leaf: it takes no inputs.")
+        with modes.set_grad_enabled(create_graph):
+            engine_named(engine)(task)
     for x in wanted or ():
         if isinstance(x.node, Node) and x.node in task.captured:
             g = task.captured[x.node]

@@ -126,10 +126,10 @@ def shape_error(
     """What NumPy's complaint about shapes means, in PyTorch's words and with a remedy."""
     if name in ("matmul", "mm", "bmm", "mv"):
         return _matmul_error(*shapes)
-    if name in ("addmm", "addmv", "baddbmm") and shapes[1][-1] != shapes[2][1 - len(shapes[2]) :][0]:
+    if name in ("addmm", "addmv", "baddbmm") and shapes[1][-1] != shapes[2][-2:][0]:
         return _matmul_error(*shapes[1:])
     if name in ("addmm", "addmv", "baddbmm"):
-        last = shapes[1][:-1] + shapes[2][len(shapes[1]) - 1 :]
+        last = shapes[1][:-1] + (shapes[2][-1:] if len(shapes[2]) > 1 else ())
         return _broadcast_error(name, [shapes[0], last]) or ShapeError(f"{name}: {error}")
     if name == "reshape":
         size = 1

@@ -297,7 +297,7 @@ def jacrev(
         blocks = []
         for which, z in enumerate(outputs):
             rows = []
-            for g in _basis(z):
+            for g in basis(z):
                 others = [Tensor(np.zeros(o.array.shape, o.array.dtype)) for o in outputs]
                 others[which] = g
                 rows.append(flatten(pull(rebuild(others)))[0])
@@ -332,7 +332,7 @@ def jacfwd(
         aux: list[Any] = []
         for which, x in enumerate(leaves):
             columns.append([])
-            for v in _basis(x):
+            for v in basis(x):
                 directions = [Tensor(np.zeros(o.array.shape, o.array.dtype)) for o in leaves]
                 directions[which] = v
                 value, tangent, *aux = jvp(
@@ -372,7 +372,7 @@ def hessian(func: Callable[..., Any], argnums: ArgNums = 0) -> Callable[..., Any
     return jacfwd(jacrev(func, argnums), argnums)
 
 
-def _basis(x: Tensor) -> list[Tensor]:
+def basis(x: Tensor) -> list[Tensor]:
     """The unit vectors of x's space, each shaped like x."""
     units = []
     for k in range(x.array.size):

@@ -84,7 +84,7 @@ sub = subtract = function(M.sub)
 sum = function(M.sum)
 t = function(M.t)
 tanh = function(M.tanh)
-transpose = swapaxes = function(M.transpose)
+transpose = swapaxes = swapdims = function(M.transpose)
 unsqueeze = function(M.unsqueeze)
 
 addbmm = function(M.addbmm)
@@ -116,6 +116,30 @@ take = function(M.take)
 take_along_dim = function(M.take_along_dim)
 tensordot = function(M.tensordot)
 trace = function(M.trace)
+
+broadcast_to = function(M.broadcast_to)
+chunk = function(M.chunk)
+diag = function(M.diag)
+diag_embed = function(M.diag_embed)
+diagonal = function(M.diagonal)
+diagonal_scatter = function(M.diagonal_scatter)
+flip = function(M.flip)
+fliplr = function(M.fliplr)
+flipud = function(M.flipud)
+moveaxis = movedim = function(M.movedim)
+narrow = function(M.narrow)
+repeat_interleave = function(M.repeat_interleave)
+roll = function(M.roll)
+rot90 = function(M.rot90)
+select = function(M.select)
+split = function(M.split)
+split_with_sizes = function(M.split_with_sizes)
+tensor_split = function(M.tensor_split)
+tile = function(M.tile)
+tril = function(M.tril)
+triu = function(M.triu)
+unbind = function(M.unbind)
+unflatten = function(M.unflatten)
 
 
 def _sequence(name: str, tensors: Sequence[Tensor]) -> tuple[Any, ...]:
@@ -152,6 +176,31 @@ def stack(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None) -
     xs = _sequence("stack", tensors)
     z: Tensor = ops.stack(*xs, axis=normalize_one(dim if axis is None else axis, xs[0].ndim + 1))
     return z
+
+
+def hstack(tensors: Sequence[Tensor]) -> Tensor:
+    """The tensors one after another along the second axis (vectors: along their only one)."""
+    xs = [x if x.ndim else x.reshape(1) for x in _sequence("hstack", tensors)]
+    return cat(xs, 0 if xs[0].ndim == 1 else 1)
+
+
+def vstack(tensors: Sequence[Tensor]) -> Tensor:
+    """The tensors one above another; a vector is a row."""
+    return cat([x if x.ndim > 1 else x.reshape(1, -1) for x in _sequence("vstack", tensors)], 0)
+
+
+row_stack = vstack
+
+
+def dstack(tensors: Sequence[Tensor]) -> Tensor:
+    """The tensors one behind another, along the third axis."""
+    xs = [x if x.ndim > 1 else x.reshape(1, -1) for x in _sequence("dstack", tensors)]
+    return cat([x if x.ndim > 2 else x.unsqueeze(2) for x in xs], 2)
+
+
+def column_stack(tensors: Sequence[Tensor]) -> Tensor:
+    """The tensors side by side; a vector is a column."""
+    return hstack([x if x.ndim > 1 else x.reshape(-1, 1) for x in _sequence("column_stack", tensors)])
 
 
 def where(condition: Any, input: Any = None, other: Any = None) -> Any:

@@ -390,8 +390,7 @@ class ArrayMethods:
     def reshape(self, *shape: Any) -> Self:
         return ops.reshape.apply(self, shape=sizes(shape))
 
-    def view(self, *shape: Any) -> Self:
-        return ops.reshape.apply(self, shape=sizes(shape))
+    def view(self, *shape: Any) -> Self: return viewed(self, shape)
 
     def flatten(self, start_dim: int = 0, end_dim: int = -1) -> Self:
         return self.reshape(flat_shape(self.shape, start_dim, end_dim))
@@ -402,8 +401,7 @@ class ArrayMethods:
     def permute(self, *dims: Any) -> Self:
         return ops.permute.apply(self, axes=permutation(sizes(dims), self.ndim))
 
-    def t(self) -> Self:
-        return self.T
+    def t(self) -> Self: return ops.t.apply(self) if self.ndim == 2 else at_most_2d(self)
 
     def expand(self, *size: Any) -> Self:
         return ops.expand.apply(self, shape=expanded(self.shape, sizes(size)))
@@ -420,8 +418,46 @@ class ArrayMethods:
     def clone(self) -> Self:
         return ops.clone.apply(self)
 
-    def contiguous(self) -> Self:
-        return self if self.array.flags.c_contiguous else self.clone()
+    def contiguous(self, memory_format: Any = None) -> Self: return self if not self.ndim or self.array.flags.c_contiguous else self.clone()
+    def is_contiguous(self, memory_format: Any = None) -> Any: return not self.ndim or self.array.flags.c_contiguous
+
+    def view_as(self, other: Self) -> Self: return self.view(other.shape)
+    def reshape_as(self, other: Self) -> Self: return self.reshape(other.shape)
+    def unflatten(self, dim: int, sizes: Any) -> Self: return self.view(unflattened(self.shape, dim, tuple(sizes)))
+    def swapaxes(self, axis0: int, axis1: int) -> Self: return self.transpose(axis0, axis1)
+    def swapdims(self, dim0: int, dim1: int) -> Self: return self.transpose(dim0, dim1)
+    def movedim(self, source: Any, destination: Any) -> Self: return ops.permute.apply(self, axes=moved(self.ndim, source, destination))
+    def moveaxis(self, source: Any, destination: Any) -> Self: return self.movedim(source, destination)
+    def adjoint(self) -> Self: return self.transpose(-2, -1)
+    def broadcast_to(self, size: Any) -> Self: return self.expand(size)
+    def flip(self, *dims: Any) -> Self: return ops.flip.apply(self, axes=flipped(sizes(dims), self.ndim))
+    def fliplr(self) -> Self: return self.flip(axis_of("fliplr", self, 1))
+    def flipud(self) -> Self: return self.flip(axis_of("flipud", self, 0))
+    def roll(self, shifts: Any, dims: Any = None) -> Self: return rolled(self, shifts, dims)
+    def rot90(self, k: int = 1, dims: Any = (0, 1)) -> Self: return rotated(self, k % 4, dims)
+    def repeat(self, *repeats: Any) -> Self: return ops.tile.apply(self, repeats=tiles("repeat", sizes(repeats), self.ndim))
+    def tile(self, *dims: Any) -> Self: return ops.tile.apply(self, repeats=tiles("tile", (1,) * (self.ndim - len(sizes(dims))) + sizes(dims), self.ndim))
+    def repeat_interleave(self, repeats: Any, dim: int | None = None, *, output_size: Any = None) -> Self: return repeated(self, repeats, dim)
+    def narrow(self, dim: int, start: Any, length: int) -> Self: return self[narrowed(self.shape, dim, int(start), length)]
+    def select(self, dim: int, index: int) -> Self: return self[selected(self.shape, dim, index)]
+    def unbind(self, dim: int = 0) -> Any: return tuple([self.select(dim, i) for i in range(self.size(dim))])
+    def split(self, split_size: Any, dim: int = 0) -> Any: return cut("split", self, dim, pieces(self.size(dim), split_size))
+    def split_with_sizes(self, split_sizes: Any, dim: int = 0) -> Any: return cut("split_with_sizes", self, dim, list(split_sizes))
+    def chunk(self, chunks: int, dim: int = 0) -> Any: return cut("chunk", self, dim, chunked(self.size(dim), chunks))
+    def tensor_split(self, indices_or_sections: Any, dim: int = 0) -> Any: return split_at(self, indices_or_sections, dim)
+    def unfold(self, dimension: int, size: int, step: int) -> Self: return ops.unfold.apply(self, **windows(self.shape, dimension, size, step))
+    def diagonal(self, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Self: return ops.diagonal.apply(self, offset=offset, **two_axes(self.ndim, dim1, dim2))
+    def diag(self, diagonal: int = 0) -> Self: return diag(self, diagonal)
+    def diag_embed(self, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Self: return diag_embed(self, offset, dim1, dim2)
+    def diagonal_scatter(self, src: Operand, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Self:
+        z = self.clone()
+        z.diagonal(offset, dim1, dim2).copy_(src)
+        return z
+
+    def tril(self, diagonal: int = 0) -> Self: return ops.tril.apply(at_least_2d("tril", self), diagonal=diagonal)
+    def tril_(self, diagonal: int = 0) -> Self: return self._write(ops.tril, diagonal=diagonal)
+    def triu(self, diagonal: int = 0) -> Self: return ops.triu.apply(at_least_2d("triu", self), diagonal=diagonal)
+    def triu_(self, diagonal: int = 0) -> Self: return self._write(ops.triu, diagonal=diagonal)
 
     def transpose(self, dim0: int, dim1: int) -> Self:
         return ops.transpose.apply(
@@ -499,7 +535,10 @@ class ArrayMethods:
     def masked_fill(self, mask: Any, value: Operand) -> Self: return ops.masked_fill.apply(self, like(value, self), mask=mask_of("masked_fill", mask))
     def masked_fill_(self, mask: Any, value: Operand) -> Self: return self._write(ops.masked_fill, like(value, self), mask=mask_of("masked_fill", mask))
     def masked_select(self, mask: Any) -> Self: return masked(self, mask_of("masked_select", mask))
-    def masked_scatter(self, mask: Any, source: Operand) -> Self: return ops.index_put.apply(self, *masked_source(self, mask, source))
+    def masked_scatter(self, mask: Any, source: Operand) -> Self:
+        source, index = masked_source(self, mask, source)
+        return ops.index_put.apply(self, source, index=index)
+
     def masked_scatter_(self, mask: Any, source: Operand) -> Self:
         source, index = masked_source(self, mask, source)
         return self._write(ops.index_put, source, index=index)
@@ -862,6 +901,203 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
     return ops.mm.apply(a.permute(*left, *of_a).reshape(rows, n), b.permute(*of_b, *right).reshape(n, columns)).reshape(shape)
 
 
+def viewed(x: Any, shape: tuple[Any, ...]) -> Any:
+    """x.view(2, 3), x.view((2, 3)); and x.view(dtype), which reads the same bytes as other numbers."""
+    if len(shape) == 1 and isinstance(shape[0], (np.dtype, type)):
+        return type(x)(x.memory().view(shape[0]))
+    return ops.view.apply(x, shape=sizes(shape))
+
+
+def at_most_2d(x: Any) -> Any:
+    if x.ndim > 2:
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {x.ndim}D. To mend it, use x.mT, or x.permute(...).")
+    return ops.permute.apply(x, axes=tuple(range(x.ndim)))
+
+
+def at_least_2d(name: str, x: Any) -> Any:
+    if x.ndim < 2:
+        raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
+    return x
+
+
+def axis_of(name: str, x: Any, axis: int) -> int:
+    if x.ndim <= axis:
+        raise RuntimeError(f"Input must be >= {axis + 1}-d.")
+    return axis
+
+
+def unflattened(shape: tuple[int, ...], dim: int, sizes: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape with one axis made several."""
+    dim = normalize_one(dim, len(shape))
+    known = 1
+    for n in sizes:
+        known *= n if n != -1 else 1
+    if -1 in sizes and known:
+        sizes = tuple(shape[dim] // known if n == -1 else n for n in sizes)
+        known *= shape[dim] // known
+    if known != shape[dim]:
+        raise RuntimeError(f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({shape[dim]}) in the input tensor")
+    return (*shape[:dim], *sizes, *shape[dim + 1 :])
+
+
+def moved(ndim: int, source: Any, destination: Any) -> tuple[int, ...]:
+    """The permutation that brings some axes to other places, the rest keeping their order."""
+    source, destination = ((normalize(s, ndim) if isinstance(s, Sequence) else (normalize_one(s, ndim),)) for s in (source, destination))
+    if len(source) != len(destination):
+        raise RuntimeError(f"movedim: Invalid source or destination dims: source ({list(source)} dims) should contain the same number of dims as destination ({list(destination)} dims)")
+    axes = [i for i in range(ndim) if i not in source]
+    for to, axis in sorted(zip(destination, source, strict=True)):
+        axes.insert(to, axis)
+    return tuple(axes)
+
+
+def flipped(dims: tuple[int, ...], ndim: int) -> tuple[int, ...]:
+    return normalize(dims, ndim) if dims and ndim else ()
+
+
+def rolled(x: Any, shifts: Any, dims: Any) -> Any:
+    """As np.roll; shifts and dims are numbers or equally many of them."""
+    if dims is None or (isinstance(dims, Sequence) and not dims):
+        return ops.roll.apply(x, shift=shifts if isinstance(shifts, int) else int(shifts[0]))
+    shifts, dims = ((s,) if isinstance(s, int) else tuple(s) for s in (shifts, dims))
+    if len(shifts) != len(dims):
+        raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
+    return ops.roll.apply(x, shift=shifts, axis=tuple(normalize_one(d, x.ndim) for d in dims))
+
+
+def rotated(x: Any, k: int, dims: Any) -> Any:
+    """Quarter turns from the first of two axes to the second."""
+    a, b = (normalize_one(d, x.ndim) for d in dims)
+    if k == 0:
+        return x.clone()
+    if k == 2:
+        return x.flip(a, b)
+    return x.flip(b).transpose(a, b) if k == 1 else x.flip(a).transpose(a, b)
+
+
+def tiles(name: str, repeats: tuple[int, ...], ndim: int) -> tuple[int, ...]:
+    if len(repeats) < ndim:
+        raise RuntimeError(f"Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor: {len(repeats)} and {ndim}")
+    if any(n < 0 for n in repeats):
+        raise RuntimeError(f"{name}: Trying to create tensor with negative dimension: repeats {list(repeats)}")
+    return repeats
+
+
+def repeated(x: Any, repeats: Any, dim: int | None) -> Any:
+    """Each entry along dim repeated, next to itself."""
+    if dim is None:
+        return repeated(x.reshape(-1), repeats, 0)
+    dim = normalize_one(dim, x.ndim)
+    n = x.shape[dim] if x.ndim else 1
+    counts = np.asarray(getattr(repeats, "array", repeats))
+    if counts.dtype.kind not in "iu":
+        raise RuntimeError("repeats must be int32 or int64")
+    if counts.size not in (1, n) or counts.ndim > 1:
+        raise RuntimeError(f"repeats must have the same size as input along dim, but got repeats.size(0) = {counts.size} and input.size({dim}) = {n}")
+    if counts.size and counts.min() < 0:
+        raise RuntimeError("repeats can not be negative")
+    return (x if x.ndim else x.reshape(1)).index_select(dim, np.repeat(np.arange(n), counts))
+
+
+def narrowed(shape: tuple[int, ...], dim: int, start: int, length: int) -> Any:
+    """The index of `length` entries along dim, from `start` on."""
+    if not shape:
+        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
+    dim = normalize_one(dim, len(shape))
+    n = shape[dim]
+    if length < 0:
+        raise RuntimeError("narrow(): length must be non-negative.")
+    if not -n <= start <= n:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n}], but got {start})")
+    start += n if start < 0 else 0
+    if start + length > n:
+        raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({n}).")
+    return part(shape, dim, slice(start, start + length))
+
+
+def selected(shape: tuple[int, ...], dim: int, index: Any) -> Any:
+    if not shape:
+        raise IndexError("select() cannot be applied to a 0-dim tensor.")
+    dim, index = normalize_one(dim, len(shape)), int(index)
+    if not -shape[dim] <= index < shape[dim]:
+        raise IndexError(f"select(): index {index} out of range for tensor of size {list(shape)} at dimension {dim}")
+    return part(shape, dim, index)
+
+
+def pieces(n: int, size: Any) -> list[int]:
+    """The sizes of the pieces of split: given, or all equal but for the last."""
+    if not isinstance(size, (int, np.integer)):
+        return list(size)
+    if size < 0 or (size == 0 and n):
+        raise RuntimeError(f"split expects split_size be non-negative, but got split_size={size}")
+    return [min(size, n - i) for i in range(0, n, size)] if n else [0]
+
+
+def chunked(n: int, chunks: int) -> list[int]:
+    """The sizes of at most so many chunks, all equal but for the last."""
+    if chunks <= 0:
+        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+    return pieces(n, -(-n // chunks)) if n else [0] * chunks
+
+
+def cut(name: str, x: Any, dim: int, lengths: list[int]) -> Any:
+    """x in pieces of these lengths along dim; each is a view."""
+    if not x.ndim:
+        raise RuntimeError(f"{name} expects at least a 1-dimensional tensor")
+    dim = normalize_one(dim, x.ndim)
+    if sum(lengths) != x.shape[dim] or any(n < 0 for n in lengths):
+        raise RuntimeError(f"split_with_sizes expects split_sizes to sum exactly to {x.shape[dim]} (input tensor's size at dimension {dim}), but got split_sizes={lengths}")
+    starts = np.cumsum([0, *lengths]).tolist()
+    return tuple([x[part(x.shape, dim, slice(a, a + n))] for a, n in zip(starts, lengths, strict=False)])
+
+
+def split_at(x: Any, where: Any, dim: int) -> Any:
+    """tensor_split: at given places, or in so many parts of nearly equal size."""
+    if not x.ndim:
+        raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
+    dim = normalize_one(dim, x.ndim)
+    where = where.tolist() if hasattr(where, "tolist") else where
+    if isinstance(where, int):
+        if where <= 0:
+            raise RuntimeError(f"number of sections must be larger than 0, got {where}")
+        least, more = divmod(x.shape[dim], where)
+        where = np.cumsum([least + (i < more) for i in range(where)]).tolist()[:-1]
+    return tuple([x[part(x.shape, dim, slice(a, b))] for a, b in zip((0, *where), (*where, None), strict=True)])
+
+
+def windows(shape: tuple[int, ...], dim: int, size: int, step: int) -> dict[str, int]:
+    dim = normalize_one(dim, len(shape))
+    n = shape[dim] if shape else 1
+    if size > n:
+        raise RuntimeError(f"maximum size for tensor at dimension {dim} is {n} but size is {size}")
+    if step <= 0:
+        raise RuntimeError(f"step is {step} but must be > 0")
+    return {"axis": dim, "size": size, "step": step}
+
+
+def two_axes(ndim: int, dim1: int, dim2: int) -> dict[str, int]:
+    a, b = normalize_one(dim1, ndim), normalize_one(dim2, ndim)
+    if a == b:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    return {"axis0": a, "axis1": b}
+
+
+def diag(x: Any, offset: int) -> Any:
+    """The diagonal of a matrix; or the matrix with this diagonal."""
+    if x.ndim not in (1, 2):
+        raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {x.ndim}D")
+    return diag_embed(x, offset, 0, 1) if x.ndim == 1 else x.diagonal(offset).clone()
+
+
+def diag_embed(x: Any, offset: int, dim1: int, dim2: int) -> Any:
+    """The matrices with the last axis of x on their diagonal."""
+    axes = two_axes(x.ndim + 1, dim1, dim2)
+    shape = list(x.shape[:-1])
+    for axis in sorted(axes.values()):
+        shape.insert(axis, x.shape[-1] + abs(offset))
+    return ops.put_diagonal.apply(x, shape=tuple(shape), offset=offset, **axes)
+
+
 def unknown_function(name: str, kwargs: dict[str, Any]) -> str:
     """The error for a NumPy function that has no op, with the nearest that does."""
     known = sorted({f.__name__ for f in (*BY_NUMPY, *NUMPY_FUNCTIONS)})
@@ -916,6 +1152,26 @@ NUMPY_FUNCTIONS: dict[Any, Any] = {
     np.stack: lambda arrays, axis=0: ops.stack(*arrays, axis=axis),
     np.where: lambda condition, x, y: ops.where(condition, x, y),
     np.zeros_like: lambda a: ops.zeros_like(a),
+    np.einsum: lambda equation, *xs: ops.einsum(*xs, equation=ops.explicit(equation, tuple(x.ndim for x in xs))),  # type: ignore[no-untyped-call]
+    np.tensordot: tensordot,
+    np.outer: outer,
+    np.inner: lambda a, b: a.inner(b),
+    np.trace: lambda a: a.trace(),
+    np.take: lambda a, indices, axis=None: a.take(indices) if axis is None else a.index_select(axis, indices),
+    np.take_along_axis: lambda arr, indices, axis=-1: arr.take_along_dim(indices, axis),
+    np.diagonal: lambda a, offset=0, axis1=0, axis2=1: a.diagonal(offset, axis1, axis2),
+    np.diag: lambda v, k=0: v.diag(k),
+    np.tril: lambda m, k=0: m.tril(k),
+    np.triu: lambda m, k=0: m.triu(k),
+    np.flip: lambda m, axis=None: m.flip(tuple(range(m.ndim)) if axis is None else axis),
+    np.roll: lambda a, shift, axis=None: a.roll(shift, axis),
+    np.rot90: lambda m, k=1, axes=(0, 1): m.rot90(k, axes),
+    np.tile: lambda A, reps: A.tile(reps),
+    np.repeat: lambda a, repeats, axis=None: a.repeat_interleave(repeats, axis),
+    np.moveaxis: lambda a, source, destination: a.movedim(source, destination),
+    np.vstack: lambda tup: ops.cat(*[a if a.ndim > 1 else a.reshape(1, -1) for a in tup], axis=0),
+    np.hstack: lambda tup: ops.cat(*tup, axis=0 if tup[0].ndim == 1 else 1),
+    np.split: lambda ary, indices_or_sections, axis=0: ary.tensor_split(indices_or_sections, axis),
     np.copy: lambda a: a.clone(),
     np.ndim: lambda a: a.ndim,
     np.shape: lambda a: a.shape,

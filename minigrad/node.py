@@ -38,6 +38,7 @@ import numpy as np
 from minigrad.errors import BackwardTwice, Place, SavedValueChanged, learner_line, table
 from minigrad.op import Op
 from minigrad.shapes import Shape, sum_to
+from minigrad.sparse import RowSparse
 
 next_rank = count(-1, -1).__next__  # of nodes: -1, -2, ...; later nodes sort first
 next_leaf_rank = count(1).__next__  # of leaves: 1, 2, ...; after every node
@@ -302,7 +303,10 @@ class Accumulation:
                 # A gradient is borrowed: add hands the same array to both its inputs.
                 leaf.grad = make.wrap(g.copy())
             elif isinstance(grad.array, np.ndarray):
-                np.add(grad.array, g, out=grad.array)
+                if isinstance(g, RowSparse):
+                    g.add_to(grad.array)
+                else:
+                    np.add(grad.array, g, out=grad.array)
             else:
                 grad.array = grad.array + g
         return ()

@@ -201,6 +201,8 @@ class Tensor(ArrayMethods):
         retain_graph: bool | None = None,
         create_graph: bool = False,
         inputs: "Tensor | Sequence[Tensor] | None" = None,
+        *,
+        engine: str = "graph",
     ) -> None:
         """Add the gradient of this tensor to the `.grad` of each leaf that it depends on.
 
@@ -209,6 +211,7 @@ class Tensor(ArrayMethods):
         retain_graph   keep the saved values, so that backward can run again
         create_graph   record the backward pass itself, for gradients of gradients
         inputs         only these tensors get a gradient
+        engine         "graph"; or "tape" or "recursive", to compare: see engines.py
 
         Raises NoGradient if nothing here requires one, BackwardTwice if the graph was
         used up, and SavedValueChanged if an in-place write spoiled it.
@@ -219,7 +222,7 @@ class Tensor(ArrayMethods):
         >>> x.grad
         tensor(6.)
         """
-        run_backward((self,), (gradient,), retain_graph, create_graph, inputs)
+        run_backward((self,), (gradient,), retain_graph, create_graph, inputs, engine)
 
     @property
     def retains_grad(self) -> bool:

@@ -117,6 +117,28 @@ for x, y in [
 ]:  # fmt: skip
     sample(ops.matmul, "MatmulBackward", x, y)
 
+sample(ops.mm, "MmBackward", normal(2, 3), normal(3, 4))
+sample(ops.mm, "MmBackward", normal(2, 0), normal(0, 4))
+sample(ops.bmm, "BmmBackward", normal(5, 2, 3), normal(5, 3, 4))
+sample(ops.mv, "MvBackward", normal(2, 3), normal(3, seed=1))
+sample(ops.dot, "DotBackward", normal(3), normal(3, seed=1))
+sample(ops.addmm, "AddmmBackward", normal(4), normal(2, 3), normal(3, 4))
+sample(ops.addmm, "AddmmBackward", normal(2, 4), normal(2, 3), normal(3, 4), beta=0.5, alpha=2)
+sample(ops.addmm, "AddmmBackward", normal(), normal(2, 3), normal(3, 4), beta=2)
+sample(ops.addmv, "AddmvBackward", normal(2), normal(2, 3), normal(3, seed=1), alpha=3)
+sample(ops.addmv, "AddmvBackward", normal(), normal(2, 3), normal(3, seed=1))
+sample(ops.baddbmm, "BaddbmmBackward", normal(5, 2, 4), normal(5, 2, 3), normal(5, 3, 4), beta=0.5)
+sample(ops.baddbmm, "BaddbmmBackward", normal(4), normal(5, 2, 3), normal(5, 3, 4), alpha=2)
+sample(ops.trace, "TraceBackward", normal(3, 2))
+for equation, args in [
+    ("ij,jk->ik", (normal(2, 3), normal(3, 4))), ("ij->ji", (normal(2, 3),)), ("ii->i", (normal(3, 3),)),
+    ("ii->", (normal(3, 3),)), ("ijj->j", (normal(2, 3, 3),)), ("ij->", (normal(2, 3),)),
+    ("i,j->ij", (normal(2), normal(3))), ("i,i->", (normal(3), normal(1))), ("ij,ij->i", (normal(2, 3), normal(1, 3))),
+    ("bij,bjk->bik", (normal(2, 2, 3), normal(2, 3, 2))), ("i,ij,j->", (normal(2), normal(2, 3), normal(3))),
+    (",i->i", (normal(), normal(3))), ("ij,k->j", (normal(2, 3), normal(2))),
+]:  # fmt: skip
+    sample(ops.einsum, "EinsumBackward", *args, equation=equation)
+
 # arrangement
 sample(ops.reshape, "ReshapeBackward", normal(2, 3, 4), shape=(4, -1))
 sample(ops.reshape, "ReshapeBackward", normal(1), shape=())
@@ -129,6 +151,31 @@ sample(ops.squeeze, "SqueezeBackward", normal(2, 1, 3), axis=(1,))
 sample(ops.cat, "CatBackward", normal(2, 3), normal(2, 1, seed=1), normal(2, 2, seed=2), axis=1)
 sample(ops.cat, "CatBackward", normal(2, 3), normal(0, 3, seed=1), axis=0)
 sample(ops.stack, "StackBackward", normal(2, 3), normal(2, 3, seed=1), axis=1)
+
+sample(ops.view, "ViewBackward", normal(2, 3, 4), shape=(4, -1))
+sample(ops.view, "ViewBackward", normal(), shape=(1, 1))
+sample(ops.t, "TBackward", normal(2, 3))
+for x, settings in [
+    (normal(3, 4), {}), (normal(3, 4), {"offset": 2}), (normal(4, 3), {"offset": -1}),
+    (normal(2, 3, 2), {"axis0": 2, "axis1": 0}), (normal(2, 2), {"offset": 5}),
+]:  # fmt: skip
+    sample(ops.diagonal, "DiagonalBackward", x, **settings)
+sample(ops.put_diagonal, "PutDiagonalBackward", normal(2), shape=(3, 3), offset=-1)
+sample(ops.put_diagonal, "PutDiagonalBackward", normal(3, 2), shape=(2, 3, 2), axis0=0, axis1=2)
+sample(ops.unfold, "UnfoldBackward", normal(2, 7), axis=1, size=3, step=2)
+sample(ops.unfold, "UnfoldBackward", normal(5, 2), axis=0, size=2, step=1)
+sample(ops.fold, "FoldBackward", normal(2, 3, 3), shape=(2, 8), axis=1, size=3, step=2)
+sample(ops.flip, "FlipBackward", normal(2, 3), axes=(1,))
+sample(ops.flip, "FlipBackward", normal(2, 3), axes=(0, 1))
+sample(ops.roll, "RollBackward", normal(2, 3), shift=4)
+sample(ops.roll, "RollBackward", normal(2, 3), shift=(1, -1), axis=(1, 0))
+sample(ops.tile, "TileBackward", normal(2, 3), repeats=(2, 1, 3))
+sample(ops.tile, "TileBackward", normal(), repeats=(2,))
+sample(ops.tile, "TileBackward", normal(2), repeats=(0,))
+for op, name in [(ops.tril, "TrilBackward"), (ops.triu, "TriuBackward")]:
+    sample(op, name, normal(3, 4))
+    sample(op, name, normal(2, 3, 3), diagonal=1)
+    sample(op, name, normal(3, 2), diagonal=-1)
 
 # indexing: parts, single entries, new axes, masks, lists with repeats
 for index in [
@@ -144,3 +191,15 @@ sample(ops.index_put, "IndexPutBackward", normal(3, 4), normal(seed=1), index=(n
 sample(ops.index_put, "IndexPutBackward", normal(3, 4), normal(3, 4), index=(np.array([0, 2, 0]),), accumulate=True)
 sample(ops.where, "WhereBackward", np.array([[True], [False]]), normal(2, 3), normal(3, seed=1))
 sample(ops.where, "WhereBackward", np.array([True, False, True]), normal(), normal(3, seed=1))
+sample(ops.put_zeros, "PutZerosBackward", normal(3, 2), index=(np.array([True, False, True, True]),), shape=(4, 2))
+sample(ops.put_zeros, "PutZerosBackward", normal(2, 2, 2), index=(np.array([[0, -1], [0, 2]]),), shape=(4, 2))
+for index, axis in [(np.array([[0, 1], [2, 2]]), 0), (np.array([[3, 0, 0], [1, 1, 1], [2, 3, 0]]), 1), (np.zeros((0, 2), np.int64), 0)]:
+    sample(ops.gather, "GatherBackward", normal(3, 4), index=index, axis=axis)
+    sample(ops.scatter_add, "ScatterAddBackward", normal(3, 4), normal(*index.shape, seed=1), index=index, axis=axis)
+sample(ops.gather, "GatherBackward", normal(), index=np.zeros((2,), np.int64), axis=0)
+sample(ops.scatter, "ScatterBackward", normal(3, 4), normal(2, 2, seed=1), index=np.array([[0, 1], [2, 2]]), axis=0)
+sample(ops.scatter, "ScatterBackward", normal(3, 4), normal(seed=1), index=np.array([[3, 0], [1, 2]]), axis=1)
+sample(ops.index_select, "IndexSelectBackward", normal(3, 4), index=np.array([2, 0, 2]), axis=0)
+sample(ops.index_select, "IndexSelectBackward", normal(3, 4), index=np.array([1, 1]), axis=1)
+sample(ops.masked_fill, "MaskedFillBackward", normal(2, 3), normal(seed=1), mask=np.array([True, False, True]))
+sample(ops.masked_fill, "MaskedFillBackward", normal(2, 3), normal(seed=1), mask=np.zeros((2, 3), bool))

@@ -21,7 +21,7 @@ LAYERS = [
     {"ops"},
     {"methods"},
     {"node", "results", "views", "hooks"},
-    {"engine"},
+    {"engine", "engines"},
     {"data", "duals", "apply", "inplace", "backward"},
     {"formatting", "tensor", "creation", "functions", "fast"},
     {

@@ -64,6 +64,139 @@ def squeeze(x, *, axis):
 squeeze.vjp(x=lambda g, x_shape: reshape(g, shape=x_shape))
 
 
+@linear(view=True)
+def view(x, *, shape):
+    """z = x with another shape, sharing its memory        dL/dx = g with the shape of x"""
+    z = x.reshape(shape)
+    if x.size and not np.may_share_memory(x, z):  # NumPy had to copy
+        raise RuntimeError(
+            "view size is not compatible with input tensor's size and stride (at least one dimension "
+            "spans across two contiguous subspaces). Use .reshape(...) instead."
+        )
+    return z
+
+
+view.vjp(x=lambda g, x_shape: reshape(g, shape=x_shape))
+
+
+@linear(view=True)
+def t(x):
+    """z[j, i] = x[i, j]        dL/dx[i, j] = g[j, i]"""
+    return x.T
+
+
+t.vjp(x=lambda g: t(g))
+
+
+@linear(view=True)
+def diagonal(x, *, offset=0, axis0=0, axis1=1):
+    """z[..., i] = x[i, ..., i]        dL/dx = g on the diagonal, 0 elsewhere"""
+    z = np.diagonal(x, offset, axis0, axis1)
+    if x.flags.writeable:
+        z.flags.writeable = True
+    return z
+
+
+diagonal.vjp(x=lambda g, x_shape, offset, axis0, axis1:
+                 put_diagonal(g, shape=x_shape, offset=offset, axis0=axis0, axis1=axis1))
+
+
+@linear()
+def put_diagonal(x, *, shape, offset=0, axis0=0, axis1=1):
+    """z = zeros(shape), with x on the diagonal        dL/dx = the diagonal of g"""
+    z = np.zeros(shape, x.dtype)
+    diagonal.forward(z, offset=offset, axis0=axis0, axis1=axis1)[...] = x
+    return z
+
+
+put_diagonal.vjp(x=lambda g, offset, axis0, axis1: diagonal(g, offset=offset, axis0=axis0, axis1=axis1))
+
+
+@linear(view=True)
+def unfold(x, *, axis, size, step):
+    """z[..., i, ..., j] = x[..., i * step + j, ...], for windows of `size`        dL/dx = g, the windows laid over each other"""
+    z = np.lib.stride_tricks.sliding_window_view(x, size, axis, writeable=x.flags.writeable)
+    return z[(slice(None),) * axis + (slice(None, None, step),)]
+
+
+unfold.vjp(x=lambda g, x_shape, axis, size, step: fold(g, shape=x_shape, axis=axis, size=size, step=step))
+
+
+@linear()
+def fold(x, *, shape, axis, size, step):
+    """z = zeros(shape), with the windows x added at their places        dL/dx = the windows of g"""
+    z = np.zeros(shape, x.dtype)
+    for j in range(size):
+        places = slice(j, j + step * (x.shape[axis] - 1) + 1, step) if x.shape[axis] else slice(0, 0)
+        z[(slice(None),) * axis + (places,)] += x[..., j]
+    return z
+
+
+fold.vjp(x=lambda g, axis, size, step: unfold(g, axis=axis, size=size, step=step))
+
+
+# ------------------------------------------------------------------------- copies
+
+
+@linear()
+def flip(x, *, axes):
+    """z = x read backward along some axes        dL/dx = g read backward along them"""
+    return np.flip(x, axes).copy()
+
+
+flip.vjp(x=lambda g, axes: flip(g, axes=axes))
+
+
+@linear()
+def roll(x, *, shift, axis=None):
+    """z[i + shift] = x[i], around the end        dL/dx[i] = g[i + shift]"""
+    return np.roll(x, shift, axis)
+
+
+roll.vjp(x=lambda g, shift, axis: roll(g, shift=tuple(-n for n in shift) if isinstance(shift, tuple) else -shift, axis=axis))
+
+
+@linear()
+def tile(x, *, repeats):
+    """z = x laid side by side, as many times along each axis        dL/dx = the sum of the tiles of g"""
+    return np.tile(x, repeats)
+
+
+def _tile_dx(g, x_shape, repeats):
+    sizes = (1,) * (len(repeats) - len(x_shape)) + x_shape
+    apart = g.reshape(tuple(n for pair in zip(repeats, sizes, strict=True) for n in pair))
+    return apart.sum(axis=tuple(range(0, 2 * len(sizes), 2))).reshape(x_shape) if sizes else g
+
+
+tile.vjp(x=_tile_dx)
+
+
+@linear(inplace=True)
+def tril(x, *, diagonal=0, out=None):
+    """z = x on and below the diagonal, 0 above        dL/dx = g there"""
+    return _triangle(x, np.tri(*x.shape[-2:], k=diagonal, dtype=bool), out)
+
+
+tril.vjp(x=lambda g, diagonal: tril(g, diagonal=diagonal))
+
+
+@linear(inplace=True)
+def triu(x, *, diagonal=0, out=None):
+    """z = x on and above the diagonal, 0 below        dL/dx = g there"""
+    return _triangle(x, ~np.tri(*x.shape[-2:], k=diagonal - 1, dtype=bool), out)
+
+
+triu.vjp(x=lambda g, diagonal: triu(g, diagonal=diagonal))
+
+
+def _triangle(x, keep, out):
+    z = np.empty_like(x) if out is None else out
+    if z is not x:
+        z[...] = x
+    z[..., ~keep] = 0
+    return z
+
+
 @linear()
 def clone(x, *, out=None):
     """z = a copy of x        dL/dx = g"""

@@ -1,0 +1,140 @@
+"""RowSparse: the gradient of a table of which few rows were read.
+
+Looking up 256 rows of a table with 100,000 gives a gradient that is zero in all others.
+RowSparse keeps the rows that are not: their numbers, and their values.
+
+    indices   (k,)         which rows; a row that was read twice may occur twice
+    values    (k, ...)     the gradient of each
+    shape     (n, ...)     the shape of the whole table
+
+Adding two of them puts one behind the other; `coalesce` adds up what belongs to one row;
+adding one to a dense array touches only its rows.
+"""
+
+from functools import lru_cache
+from typing import Any, Self
+
+import numpy as np
+
+
+@lru_cache(maxsize=16)
+def _element_numbers(shape: tuple[int, int]) -> Any:
+    """The number of each entry of a table in memory order, as a table of the same shape."""
+    return np.arange(shape[0] * shape[1]).reshape(shape)
+
+
+def add_rows(table: Any, indices: Any, values: Any) -> None:
+    """table[indices] += values, where a row may occur several times.
+
+    np.add.at is quick only for one axis of numbers into one axis of entries. So rows are
+    turned into the numbers of their entries, looked up in a table made once: 4 to 7 times
+    quicker than np.add.at on the rows.
+
+    >>> t = np.zeros((3, 2))
+    >>> add_rows(t, np.array([0, 2, 0]), np.ones((3, 2)))
+    >>> t.tolist()
+    [[2.0, 2.0], [0.0, 0.0], [1.0, 1.0]]
+    """
+    n = len(table)
+    width = table.size // n if n else 0
+    if not table.flags.c_contiguous or not width or table.size > 1 << 24:
+        np.add.at(table, indices, values)
+        return
+    flat = np.ascontiguousarray(values, table.dtype).reshape(-1)
+    numbers = _element_numbers((n, width)).take(indices, 0).reshape(-1)
+    np.add.at(table.reshape(-1), numbers, flat)
+
+
+class RowSparse:
+    """Some rows of a table, the others being zero.
+
+    >>> g = RowSparse(np.array([2, 0, 2]), np.array([[1.0], [2.0], [3.0]]), (4, 1))
+    >>> g.coalesce()
+    RowSparse(rows [0, 2] of (4, 1))
+    >>> g.to_dense().tolist()
+    [[2.0], [0.0], [4.0], [0.0]]
+    """
+
+    __slots__ = ("indices", "is_coalesced", "shape", "values")
+    __array_ufunc__ = None  # array + RowSparse is the business of RowSparse
+
+    def __init__(
+        self, indices: Any, values: Any, shape: tuple[int, ...], is_coalesced: bool = False
+    ) -> None:
+        self.indices, self.values, self.shape = indices, values, tuple(shape)
+        self.is_coalesced = is_coalesced
+
+    @property
+    def dtype(self) -> Any:
+        return self.values.dtype
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        n = 1
+        for k in self.shape:
+            n *= k
+        return n
+
+    def copy(self) -> Self:
+        return type(self)(self.indices.copy(), self.values.copy(), self.shape, self.is_coalesced)
+
+    def astype(self, dtype: Any) -> Self:
+        return type(self)(self.indices, self.values.astype(dtype), self.shape, self.is_coalesced)
+
+    def coalesce(self) -> Self:
+        """The same with each row once, in order."""
+        if self.is_coalesced:
+            return self
+        rows, inverse = np.unique(self.indices, return_inverse=True)
+        values = np.zeros((len(rows), *self.shape[1:]), self.values.dtype)
+        add_rows(values, inverse.reshape(-1), self.values)
+        return type(self)(rows, values, self.shape, True)
+
+    def to_dense(self) -> Any:
+        """The whole table, zeros and all."""
+        table = np.zeros(self.shape, self.values.dtype)
+        self.add_to(table)
+        return table
+
+    def add_to(self, table: Any) -> None:
+        """Add these rows to a dense table, in place."""
+        if self.is_coalesced:
+            table[self.indices] += self.values
+        else:
+            add_rows(table, self.indices, self.values)
+
+    def __add__(self, other: Any) -> Any:
+        if isinstance(other, RowSparse):
+            return type(self)(
+                np.concatenate([self.indices, other.indices]),
+                np.concatenate([self.values, other.values]),
+                self.shape,
+            )
+        table = np.array(other, copy=True)
+        self.add_to(table)
+        return table
+
+    __radd__ = __add__
+
+    def __mul__(self, factor: Any) -> Self:
+        return type(self)(self.indices, self.values * factor, self.shape, self.is_coalesced)
+
+    __rmul__ = __mul__
+
+    def __neg__(self) -> Self:
+        return self * -1
+
+    def __truediv__(self, factor: Any) -> Self:
+        return type(self)(self.indices, self.values / factor, self.shape, self.is_coalesced)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return self.to_dense() if dtype is None else self.to_dense().astype(dtype)
+
+    def __repr__(self) -> str:
+        shown = list(map(int, self.indices[:6]))
+        more = ", ..." if len(self.indices) > 6 else ""
+        return f"RowSparse(rows [{', '.join(map(str, shown))}{more}] of {self.shape})"
