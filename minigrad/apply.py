@@ -20,7 +20,7 @@ import numpy as np
 from minigrad import dtypes, modes
 from minigrad.duals import push
 from minigrad.errors import DtypeError, learner_line, shape_error
-from minigrad.node import Node, NotDifferentiable, case_of, make, new, next_rank, values_of
+from minigrad.node import Node, Packed, NotDifferentiable, case_of, make, new, next_rank, values_of
 from minigrad.op import Op
 from minigrad.views import Hop, shows
 
@@ -76,6 +76,9 @@ def record(
             values_of(op, operands, settings), z.array, z.counter, z.counter.count
         )
     node.rank = next_rank()
+    if case.frees and modes.state.saved_hooks:
+        node.saved, node.version = Packed(node, modes.state.saved_hooks[-1]), 0
+        return node
     if modes.state.tracing:
         node.place = learner_line()
         node.versions = {name: c.count for name, c in node.counters().items()} if case.reads else {}

@@ -28,7 +28,7 @@ from minigrad.errors import (
     table,
 )
 from minigrad.hooks import hooks_of
-from minigrad.node import AccumulateGrad, Node, case_of, make, new, next_rank, values_of
+from minigrad.node import AccumulateGrad, Node, Packed, case_of, make, new, next_rank, values_of
 from minigrad.op import Op
 from minigrad.views import rewritten
 
@@ -119,7 +119,9 @@ def record_write(
             values["x"] = copy_of(x)
         counter = x._shared_counter()
         node.saved, node.version = case.save(values, x.array, counter, counter.count + 1)
-    if modes.state.tracing:
+    if case.frees and modes.state.saved_hooks:
+        node.saved, node.version = Packed(node, modes.state.saved_hooks[-1]), 0
+    elif modes.state.tracing:
         node.place = learner_line()
         node.versions = {name: c.count for name, c in node.counters().items()} if case.reads else {}
         if "z" in case.tensors:

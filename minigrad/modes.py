@@ -44,6 +44,7 @@ class _State(threading.local):
     recording = True
     tracing = False
     observer: Observer | None = None
+    saved_hooks: tuple[Any, ...] = ()  # (pack, unpack) pairs, the innermost last
     levels: tuple[int, ...] = ()  # the open levels of forward mode, outermost first
 
 
@@ -68,6 +69,22 @@ def _set(name: str, value: Any) -> Any:
 def set_levels(levels: tuple[int, ...]) -> None:
     """Say which levels of forward mode are open in this thread; see duals.py."""
     _set("levels", levels or _State.levels)
+
+
+def set_saved_hooks(hooks: tuple[Any, ...]) -> None:
+    """Say through which (pack, unpack) pairs saved tensors pass; see autograd/graph.py."""
+    _set("saved_hooks", hooks or _State.saved_hooks)
+
+
+@contextmanager
+def without_saved_hooks() -> Iterator[None]:
+    """Within this block what is saved is kept as it is."""
+    before = state.saved_hooks
+    set_saved_hooks(())
+    try:
+        yield
+    finally:
+        set_saved_hooks(before)
 
 
 @contextmanager

@@ -29,12 +29,13 @@ Read op.py first. Then engine.py, which runs the nodes.
 
 import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from minigrad import modes
 from minigrad.errors import BackwardTwice, Place, SavedValueChanged, learner_line, table
 from minigrad.op import Op
 from minigrad.shapes import Shape, sum_to
@@ -243,6 +244,54 @@ class Freed:
             f"backward pass uses them.{rows}\n"
             "    To mend it, pass retain_graph=True to the first pass, or compute the result again."
         )
+
+
+class Packed:
+    """Stands where the saved values were, if hooks have packed them. Iterating unpacks.
+
+    An unpacked value has the history that the saved one had: that of the edge it came by.
+    """
+
+    __slots__ = ("case", "edges", "entries", "hooks")
+
+    def __init__(
+        self, node: Node, hooks: tuple[Callable[[Any], Any], Callable[[Any], Any]]
+    ) -> None:
+        self.case, self.edges, self.hooks = node.case, node.edges, hooks
+        self.entries: list[Any] = []
+        with modes.no_grad(), modes.without_saved_hooks():
+            for name, value in zip(self.case.slots, node.saved, strict=True):
+                if name == "z":
+                    self.entries.append(hooks[0](make.wrap(value)))
+                elif name == "z_counter":
+                    self.entries.append(FRESH)
+                elif name == "xs":
+                    self.entries.append([hooks[0](x) for x in value])
+                else:
+                    self.entries.append(hooks[0](value) if name in self.case.tensors else value)
+
+    def __iter__(self) -> Iterator[Any]:
+        edges = dict(zip([k for k, _ in self.case.wanted], self.edges, strict=True))
+        for name, entry in zip(self.case.slots, self.entries, strict=True):
+            if name == "xs":
+                yield tuple([self._unpacked(x, edges.get(k)) for k, x in enumerate(entry)])
+            elif name == "z":
+                yield self._unpacked(entry, None).array
+            elif name in self.case.tensors:
+                yield self._unpacked(entry, edges.get(self.case.op.operands.index(name)))
+            else:
+                yield entry
+
+    def _unpacked(self, entry: Any, edge: Any) -> Any:
+        with modes.no_grad():
+            given = self.hooks[1](entry)
+        if not hasattr(given, "array"):
+            raise TypeError(
+                f"Output of saved tensor unpack_hook expected to be a Tensor but got {type(given)}"
+            )
+        z = make.wrap(given.array)
+        z.node = edge
+        return z
 
 
 _accumulating = threading.Lock()

@@ -1,0 +1,60 @@
+"""PyTorch's names for looking into the graph: Node, and hooks on what is saved.
+
+    with saved_tensors_hooks(pack, unpack): ...
+
+Within the block, each tensor that a node saves is handed to `pack`, and what pack returns
+is kept in its place; backward hands that to `unpack` and goes on with the tensor that it
+gets. So saved values can be kept on disk, compressed, counted, or looked at.
+"""
+
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+
+from minigrad import modes
+from minigrad.node import AccumulateGrad, Node
+from minigrad.tensor import Tensor
+
+__all__ = ["AccumulateGrad", "Node", "save_on_cpu", "saved_tensors_hooks"]
+
+
+class saved_tensors_hooks:
+    """A block within which what is saved passes through pack, and through unpack later.
+
+    pack      a tensor -> anything
+    unpack    what pack returned -> a tensor with the same values and shape
+
+    >>> import minigrad
+    >>> x = minigrad.tensor([3.0], requires_grad=True)
+    >>> with saved_tensors_hooks(lambda t: t.tolist(), lambda kept: minigrad.tensor(kept)):
+    ...     z = x * x
+    >>> z.backward()
+    >>> x.grad
+    tensor([6.])
+    """
+
+    def __init__(
+        self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]
+    ) -> None:
+        self.hooks = (pack_hook, unpack_hook)
+
+    def __enter__(self) -> Self:
+        modes.set_saved_hooks((*modes.state.saved_hooks, self.hooks))
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        modes.set_saved_hooks(modes.state.saved_hooks[:-1])
+
+
+class save_on_cpu(saved_tensors_hooks):
+    """Keep copies of what is saved. (There is no other device to move them from.)"""
+
+    def __init__(self, pin_memory: bool = False, device_type: str = "cpu") -> None:
+        super().__init__(lambda t: np.array(t.array), lambda kept: Tensor(kept))

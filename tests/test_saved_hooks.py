@@ -1,0 +1,73 @@
+"""Hooks on what is saved: packed when recorded, unpacked when the rules need it."""
+
+import numpy as np
+import pytest
+
+import minigrad
+from minigrad.autograd.graph import save_on_cpu, saved_tensors_hooks
+
+
+@pytest.fixture
+def x():
+    return minigrad.tensor([1.0, 2.0], dtype=minigrad.float64, requires_grad=True)
+
+
+def test_each_saved_tensor_is_packed_once_and_unpacked_at_use(x):
+    events = []
+
+    def pack(t):
+        events.append(("pack", t.tolist()))
+        return t.numpy(force=True).copy()
+
+    def unpack(kept):
+        events.append(("unpack", kept.tolist()))
+        return minigrad.from_numpy(kept)
+
+    with saved_tensors_hooks(pack, unpack):
+        z = x.exp() * 3
+    assert [kind for kind, _ in events] == ["pack", "pack"]
+    z.sum().backward()
+
+    assert [kind for kind, _ in events[2:]] == ["unpack", "unpack"]
+    np.testing.assert_allclose(x.grad, 3 * np.exp([1.0, 2.0]))
+
+
+def test_what_unpack_returns_is_what_the_rules_see(x):
+    with saved_tensors_hooks(lambda t: t, lambda t: t * 100):
+        z = (x * x).sum()
+    z.backward()
+    assert x.grad.tolist() == [200.0, 400.0]
+
+
+def test_the_innermost_pair_is_used_and_the_block_ends(x):
+    seen = []
+    with saved_tensors_hooks(lambda t: seen.append("outer") or t, lambda t: t):
+        with saved_tensors_hooks(lambda t: seen.append("inner") or t, lambda t: t):
+            x.exp()
+        x.exp()
+    x.exp()
+    assert seen == ["inner", "outer"]
+
+
+def test_second_derivatives_through_packed_values(x):
+    with save_on_cpu():
+        z = (x**3).sum()
+        (g,) = minigrad.autograd.grad(z, x, create_graph=True)
+    (h,) = minigrad.autograd.grad(g.sum(), x)
+    np.testing.assert_allclose(h, [6.0, 12.0])
+
+
+def test_a_packed_copy_does_not_mind_a_change_in_place(x):
+    with save_on_cpu():
+        y = x * 1
+        z = (y * y).sum()
+    y += 1
+    z.backward()
+    assert x.grad.tolist() == [2.0, 4.0]
+
+
+def test_unpack_must_return_a_tensor(x):
+    with saved_tensors_hooks(lambda t: t, lambda t: 3.0):
+        z = (x * x).sum()
+    with pytest.raises(TypeError, match="unpack_hook expected to be a Tensor"):
+        z.backward()
