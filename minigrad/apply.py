@@ -20,7 +20,7 @@ import numpy as np
 from minigrad import dtypes, modes
 from minigrad.duals import push
 from minigrad.errors import DtypeError, learner_line, shape_error
-from minigrad.node import Node, Packed, NotDifferentiable, case_of, make, new, next_rank, values_of
+from minigrad.node import Node, NotDifferentiable, Packed, case_of, make, new, next_rank, values_of
 from minigrad.op import Op
 from minigrad.views import Hop, shows
 
@@ -99,43 +99,42 @@ def must_fit(op: Op, operands: Sequence[Tensor], needs: Sequence[bool], z: Tenso
     return any(x.array.shape != shape for x in operands)
 
 
-def prepare(op: Op, args: Sequence[Any]) -> tuple[list[Tensor], list[Any]]:
+def prepare(op: Op, args: Sequence[Any]) -> tuple[Sequence[Tensor], list[Any]]:
     """The operands as Tensors, and as arrays of the type in which the op will compute."""
-    for a in args:
-        if type(a) is not make.Tensor and not isinstance(
-            a, (make.Tensor, int, float, complex, np.generic)
-        ):
-            args = [
-                x
-                if isinstance(x, (make.Tensor, int, float, complex, np.generic))
-                else make.Tensor(x)
-                for x in args
-            ]
-            break
-    tensors = [a for a in args if isinstance(a, make.Tensor)]
-    first = tensors[0].array.dtype
-    result = op.result
-    if len(tensors) == len(args) and (
-        result in ("same", "bool", "int") or dtypes.is_floating(first)
-    ):
-        for x in tensors:
-            if x.array.dtype != first:
-                break
-        else:
-            if op.view:
-                tensors[0].memory()
-            return tensors, [x.array for x in tensors]
+    try:
+        arrays = [a.array for a in args]
+    except AttributeError:  # a number, an array, a list
+        return convert(op, [a if isinstance(a, CONSTANTS) else as_tensor(a) for a in args])
+    dtype = arrays[0].dtype
+    for array in arrays:
+        if array.dtype is not dtype:
+            return convert(op, args)
+    if op.result in ("float", "sum") and dtype.kind not in "fc":
+        return convert(op, args)
+    if op.view and not isinstance(arrays[0], np.ndarray):
+        arrays = [args[0].memory()]
+    return args, arrays
+
+
+CONSTANTS = (int, float, complex, np.generic)
+
+
+def as_tensor(a: Any) -> Tensor:
+    return a if isinstance(a, make.Tensor) else make.Tensor(a)
+
+
+def convert(op: Op, args: Sequence[Any]) -> tuple[list[Tensor], list[Any]]:
+    """The same, where types differ or there are plain numbers among the arguments."""
     dtype = common_dtype(op, args)
-    masks = op.masks
     operands, arrays = [], []
     for k, a in enumerate(args):
-        if isinstance(a, make.Tensor):
-            array = a.memory() if op.view else a.array
-            if array.dtype != dtype and not (masks and op.operands[k] in masks):
-                array = array.astype(dtype)
-        else:
+        if isinstance(a, CONSTANTS):
             array = dtype.type(a)
             a = make.wrap(array)
+        else:
+            array = a.memory() if op.view else a.array
+            if array.dtype != dtype and not (op.masks and op.operands[k] in op.masks):
+                array = array.astype(dtype)
         operands.append(a)
         arrays.append(array)
     return operands, arrays

@@ -40,7 +40,8 @@ from minigrad.apply import apply
 from minigrad.errors import shape_error
 from minigrad.node import FRESH, Case, Counter, Like, Node, case_of, new, next_rank
 from minigrad.op import REGISTRY, Op
-from minigrad.tensor import Tensor
+from minigrad.tensor import Tensor, View
+from minigrad.views import Hop, shows
 
 # Python's operators are quicker than NumPy's functions: ten times on numbers without axes.
 OPERATORS = {
@@ -51,6 +52,10 @@ OPERATORS = {
 
 def write(op: Op) -> tuple[str, dict[str, Any]]:
     """The text of op's short way, and the names that it uses."""
+    return _write_view(op) if op.view else _write_plain(op)
+
+
+def _write_plain(op: Op) -> tuple[str, dict[str, Any]]:
     names = op.operands
     settings = "".join(f", {s}=_{s}" for s in op.settings)
     signature = ", ".join(names) + (f", *{settings}" if settings else "")
@@ -112,6 +117,53 @@ def write(op: Op) -> tuple[str, dict[str, Any]]:
     return "\n".join(lines) + "\n", scope
 
 
+VIEW = """\
+def apply(x{signature}):
+    try:
+        xd = x.array; xn = x.node; c = x.counter
+    except AttributeError:
+        return unprepared((x,), {settings})
+    if modes.unusual or xd.__class__ is not ndarray:
+        return general(op, (x,), {settings})
+    try:
+        zd = forward(xd{passed})
+    except ValueError as error:
+        raise explained(xd, error, {settings}) from None
+    if zd.base is xd or shows(zd, xd):
+        z = new(View); z.array = zd
+        if c is FRESH: c = x._shared_counter()
+        z.counter = c; z._seen = c.history; z._node = None
+        hop = Hop(op, {settings})
+        z.base, z.way = (x.base, (*x.way, hop)) if x.__class__ is View else (x, (hop,))
+    else:
+        z = new(Tensor); z.array = zd; z.counter = FRESH; z.node = None
+    if xn is not None:
+        n = z.node = new(Node); n.rank = next_rank(); n.edges = (xn,)
+{saving}
+        n.case = case_x
+    return z
+"""
+
+
+def _write_view(op: Op) -> tuple[str, dict[str, Any]]:
+    """The same for a view op, whose result may show its operand's memory."""
+    case = case_of(op, (True,), False)
+    text = VIEW.format(
+        signature="".join(f", {s}=_{s}" for s in op.settings).replace(",", ", *,", 1),
+        settings="{" + ", ".join(f"{s!r}: {s}" for s in op.settings) + "}",
+        passed="".join(f", {s}={s}" for s in op.settings),
+        saving="\n".join(f"        {line}" for line in _saving(op, case)) or "        pass",
+    )
+    scope: dict[str, Any] = {
+        "op": op, "modes": modes, "general": apply, "forward": op.forward, "new": new, "Tensor": Tensor,
+        "View": View, "Node": Node, "FRESH": FRESH, "Hop": Hop, "shows": shows, "next_rank": next_rank,
+        "ndarray": np.ndarray, "unprepared": _unprepared(op), "explained": _explained(op),
+        "case_x": case, "__name__": "minigrad.fast",
+        **{f"_{s}": default for s, default in op.settings.items()},
+    }  # fmt: skip
+    return text, scope
+
+
 def _saving(op: Op, case: Case) -> list[str]:
     """The lines that put into the node what the case reads."""
     if not case.reads:
@@ -168,8 +220,8 @@ def _explained(op: Op) -> Callable[..., Exception]:
 
 
 def has_short_way(op: Op) -> bool:
-    """Views, ops of many tensors, and ops without a derivative take the long way."""
-    return bool(op.rules) and not (op.view or op.variadic or op.masks) and len(op.operands) <= 3
+    """Ops of many tensors, and ops without a derivative, take the long way."""
+    return bool(op.rules) and not (op.variadic or op.masks) and len(op.operands) <= 3
 
 
 def explain(op: Op) -> str:

@@ -19,6 +19,7 @@ from itertools import count
 from types import TracebackType
 from typing import Any, Self
 
+from minigrad import modes
 from minigrad.node import make
 
 Hook = Callable[..., Any]
@@ -71,7 +72,12 @@ class Hooked:
 
     def arrive(self, g: Any, tensors: bool) -> Any:
         """Let the hooks see, and perhaps replace, the gradient that comes in."""
-        seen = g if tensors else make.wrap(g)
+        if not tensors:
+            with modes.no_grad():
+                return self._arrive(make.wrap(g)).array
+        return self._arrive(g)
+
+    def _arrive(self, seen: Any) -> Any:
         for hook in list(self.on_result.values()):
             seen = _replaced(hook(seen), seen)
         for hook in list(self.before.values()):
@@ -80,10 +86,16 @@ class Hooked:
                 seen = _replaced(given[0] if isinstance(given, (tuple, list)) else given, seen)
         if self.keep is not None:
             self.keep(seen)
-        return seen if tensors else seen.array
+        return seen
 
     def depart(self, grads: Sequence[Any], g: Any, node: Any, tensors: bool) -> Sequence[Any]:
         """Let the hooks see, and perhaps replace, the gradients that go out."""
+        if not (self.after or self.finally_):
+            return grads
+        with modes.set_grad_enabled(modes.state.recording and tensors):
+            return self._depart(grads, g, node, tensors)
+
+    def _depart(self, grads: Sequence[Any], g: Any, node: Any, tensors: bool) -> Sequence[Any]:
         if self.after:
             outgoing = tuple(_spread(grads if tensors else [_wrapped(d) for d in grads], node))
             incoming = (g if tensors else make.wrap(g),)

@@ -22,7 +22,7 @@ reshape.vjp(x=lambda g, x_shape: reshape(g, shape=x_shape))
 @linear(view=True)
 def permute(x, *, axes):
     """z[i, j, ...] = x with its axes in the order `axes`        dL/dx = g, put back in order"""
-    return np.transpose(x, axes)
+    return x.transpose(axes)
 
 
 permute.vjp(x=lambda g, axes: permute(g, axes=tuple(axes.index(i) for i in range(len(axes)))))
@@ -31,7 +31,7 @@ permute.vjp(x=lambda g, axes: permute(g, axes=tuple(axes.index(i) for i in range
 @linear(view=True)
 def transpose(x, *, axis0, axis1):
     """z = x with two axes exchanged        dL/dx = g with the same two exchanged"""
-    return np.swapaxes(x, axis0, axis1)
+    return x.swapaxes(axis0, axis1)
 
 
 transpose.vjp(x=lambda g, axis0, axis1: transpose(g, axis0=axis0, axis1=axis1))
@@ -49,7 +49,7 @@ expand.vjp(x=lambda g, x_shape: sum_to(g, x_shape))
 @linear(view=True)
 def unsqueeze(x, *, axis):
     """z = x with a new axis of size 1        dL/dx = g without it"""
-    return np.expand_dims(x, axis)
+    return x[(slice(None),) * axis + (None,)]
 
 
 unsqueeze.vjp(x=lambda g, axis: squeeze(g, axis=(axis,)))
@@ -58,7 +58,7 @@ unsqueeze.vjp(x=lambda g, axis: squeeze(g, axis=(axis,)))
 @linear(view=True)
 def squeeze(x, *, axis):
     """z = x without some axes of size 1        dL/dx = g with them"""
-    return np.squeeze(x, axis)
+    return x.squeeze(axis)
 
 
 squeeze.vjp(x=lambda g, x_shape: reshape(g, shape=x_shape))
@@ -68,7 +68,7 @@ squeeze.vjp(x=lambda g, x_shape: reshape(g, shape=x_shape))
 def view(x, *, shape):
     """z = x with another shape, sharing its memory        dL/dx = g with the shape of x"""
     z = x.reshape(shape)
-    if x.size and not np.may_share_memory(x, z):  # NumPy had to copy
+    if x.ndim and x.size and not np.may_share_memory(x, z):  # NumPy had to copy
         raise RuntimeError(
             "view size is not compatible with input tensor's size and stride (at least one dimension "
             "spans across two contiguous subspaces). Use .reshape(...) instead."

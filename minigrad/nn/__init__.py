@@ -1,0 +1,3 @@
+"""Neural networks: functions now; modules are built on them."""
+
+from minigrad.nn import functional
