@@ -47,14 +47,14 @@ def write(op: Op, x: Tensor, others: Sequence[Any], settings: dict[str, Any]) ->
     array = x.memory()
     operands, arrays = prepare(op, (x, *others))
     dtype = arrays[0].dtype
-    if not np.can_cast(dtype, array.dtype, "same_kind"):
+    if dtype is not array.dtype and not np.can_cast(dtype, array.dtype, "same_kind"):
         raise DtypeError(
             f"result type {dtype} can't be cast to the desired output type {array.dtype}: "
             f"{op.name}_ writes over a tensor of {array.dtype}. To mend it, write  x = x.{op.name}(...)"
             "  (a new tensor), or convert x first."
         )
     shape = array.shape
-    if op.kind == "elementwise" and len(arrays) > 1:
+    if op.kind == "elementwise" and not all([a.shape == shape for a in arrays]):
         try:
             shape = np.broadcast_shapes(*(a.shape for a in arrays))
         except ValueError as error:
@@ -64,10 +64,11 @@ def write(op: Op, x: Tensor, others: Sequence[Any], settings: dict[str, Any]) ->
             f"output with shape {list(array.shape)} doesn't match the broadcast shape {list(shape)}: "
             f"{op.name}_ cannot make its tensor larger."
         )
-    needs = tuple([a.node is not None for a in operands])
     node = None
-    if recording and True in needs and op.rules:
-        node = record_write(op, operands, needs, settings)
+    if recording and op.rules:
+        needs = tuple([a.node is not None for a in operands])
+        if True in needs:
+            node = record_write(op, operands, needs, settings)
     before = [copy_of(x), *operands[1:]] if modes.state.levels else operands
     if dtype == array.dtype:
         op.forward(*arrays, **settings, out=array)

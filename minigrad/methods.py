@@ -26,6 +26,8 @@ Dim = int | Sequence[int] | None
 def axes_of(dim: Dim, axis: Dim, ndim: int) -> Any:
     """What `dim` or `axis` means for an op: None for all axes, or a tuple of numbers >= 0."""
     dim = axis if dim is None else dim
+    if type(dim) is int and -ndim <= dim < ndim:
+        return (dim % ndim,)
     if dim is None or (isinstance(dim, Sequence) and not dim):
         return None
     return normalize(dim, ndim) if ndim else (normalize(dim, ndim) and None)

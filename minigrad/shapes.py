@@ -8,6 +8,8 @@ Tensors and recorded programs have in common.
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 Shape = tuple[int, ...]
 
 
@@ -63,9 +65,25 @@ def normalize_one(axis: int, ndim: int) -> int:
     return a % max(ndim, 1)
 
 
+def repeat_to(g: Any, shape: Shape) -> Any:
+    """Repeat `g` along new axes and those of size 1, up to `shape`: the opposite of `sum_to`.
+
+    Nothing is copied: the entries of an array are shown several times.
+
+    >>> import numpy as np
+    >>> repeat_to(np.ones((2, 1)), (2, 3)).shape
+    (2, 3)
+    """
+    if g.shape == shape:
+        return g
+    if g.ndim == 0 and isinstance(g, (np.ndarray, np.generic)):
+        return np.ndarray(shape, g.dtype, g, 0, (0,) * len(shape))  # what broadcast_to does, quicker
+    return np.broadcast_to(g, shape)
+
+
 def restore_axes(g: Any, x_shape: Shape, axis: int | Shape | None, keepdims: bool) -> Any:
     """Give back to `g`, as axes of size 1, the axes of x that a reduction has removed."""
-    if keepdims or not x_shape:
-        return g
+    if keepdims or axis is None or not x_shape:
+        return g  # without axes it needs none back: it can be repeated as it is
     axes = normalize(axis, len(x_shape))
     return g.reshape(tuple(1 if i in axes else n for i, n in enumerate(x_shape)))

@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from minigrad.op import constant, general, linear
-from minigrad.shapes import normalize, restore_axes
+from minigrad.shapes import normalize, repeat_to, restore_axes
 
 
 @linear(np.sum, result="sum")
@@ -20,7 +20,7 @@ def sum(x, *, axis=None, keepdims=False, out=None):
 
 
 sum.vjp(x=lambda g, x_shape, axis, keepdims:
-            np.broadcast_to(restore_axes(g, x_shape, axis, keepdims), x_shape))
+            repeat_to(restore_axes(g, x_shape, axis, keepdims), x_shape))
 
 
 def count(x_shape, axis):
@@ -38,7 +38,7 @@ def mean(x, *, axis=None, keepdims=False, out=None):
 
 
 mean.vjp(x=lambda g, x_shape, axis, keepdims:
-             np.broadcast_to(restore_axes(g / count(x_shape, axis), x_shape, axis, keepdims), x_shape))
+             repeat_to(restore_axes(g / count(x_shape, axis), x_shape, axis, keepdims), x_shape))
 
 
 @general()
