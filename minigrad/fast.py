@@ -123,7 +123,7 @@ def apply(x{signature}):
         xd = x.array; xn = x.node; c = x.counter
     except AttributeError:
         return unprepared((x,), {settings})
-    if modes.unusual or xd.__class__ is not ndarray:
+    if modes.unusual or xd.__class__ is not ndarray or x.__class__ is View and x.origin:
         return general(op, (x,), {settings})
     try:
         zd = forward(xd{passed})

@@ -20,6 +20,7 @@ from minigrad.apply import must_fit, prepare
 from minigrad.backward import keep_gradient
 from minigrad.duals import push_write
 from minigrad.errors import (
+    AutogradError,
     DtypeError,
     LeafChangedInPlace,
     ShapeError,
@@ -42,16 +43,23 @@ def write(op: Op, x: Tensor, others: Sequence[Any], settings: dict[str, Any]) ->
     is wanted. What a rule needs of the value that is overwritten is copied first.
     """
     recording = modes.state.recording
-    if recording:
-        refuse_leaf(x)
     array = x.memory()
     operands, arrays = prepare(op, (x, *others))
+    if recording:
+        refuse(x, operands)
     dtype = arrays[0].dtype
     if dtype is not array.dtype and not np.can_cast(dtype, array.dtype, "same_kind"):
         raise DtypeError(
             f"result type {dtype} can't be cast to the desired output type {array.dtype}: "
             f"{op.name}_ writes over a tensor of {array.dtype}. To mend it, write  x = x.{op.name}(...)"
             "  (a new tensor), or convert x first."
+        )
+    if 0 in array.strides and any(
+        s == 0 and n > 1 for s, n in zip(array.strides, array.shape, strict=True)
+    ):
+        raise AutogradError(
+            "unsupported operation: more than one element of the written-to tensor refers to a single memory "
+            "location (it was expanded). Please clone() the tensor before performing the operation."
         )
     shape = array.shape
     if op.kind == "elementwise" and not all([a.shape == shape for a in arrays]):
@@ -84,10 +92,14 @@ def write(op: Op, x: Tensor, others: Sequence[Any], settings: dict[str, Any]) ->
         modes.state.observer.forward(op, tuple(operands), x, settings, True)
 
 
-def refuse_leaf(x: Tensor) -> None:
-    """Raise if x, or the base of which it is a view, is a leaf that requires a gradient."""
+def refuse(x: Tensor, operands: Sequence[Tensor]) -> None:
+    """Raise if the write to x, which is about to be recorded, would make gradients meaningless."""
+    if all([a.node is None for a in operands]):
+        return
     base = x._base
-    if base is not None and isinstance(base.node, AccumulateGrad):
+    if base is not None and x.origin is not None:
+        raise AutogradError(VIEWS_THAT_REFUSE[x.origin[0]].format(*x.origin))
+    if base is not None and x.node is not None and isinstance(base.node, AccumulateGrad):
         what = (
             "a view of a leaf Variable that requires grad is being used in an in-place operation."
         )
@@ -103,6 +115,20 @@ def refuse_leaf(x: Tensor) -> None:
         "    To mend it, make a new tensor (y = x + 1, not x += 1), or, to update a parameter, "
         "write inside  with minigrad.no_grad():"
     )
+
+
+VIEWS_THAT_REFUSE = {
+    "no_grad": (
+        "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Should "
+        "the write be recorded or not? To mend it, make the view and write to it both inside the no_grad "
+        "block, or both outside."
+    ),
+    "many": (
+        "Output {2} of {1} is a view and is being modified inplace. This view is the output of a function "
+        "that returns multiple views. Such functions do not allow the output views to be modified inplace. "
+        "To mend it, make a new tensor (y = x + 1, not x += 1), or index the base instead."
+    ),
+}
 
 
 def record_write(

@@ -257,6 +257,15 @@ class Tensor(ArrayMethods):
             )
         return RemovableHandle(hooks_of(self.node).finally_, hook)
 
+    def detach_(self) -> Self:
+        """Forget this tensor's history: from here on it is a leaf that requires no gradient."""
+        if self._base is not None:
+            raise RuntimeError(
+                "Can't detach views in-place. Use detach() instead. The base has the history as well."
+            )
+        self.node = None
+        return self
+
     # ------------------------------------------------------------------ its values
 
     def detach(self) -> "Tensor":
@@ -408,6 +417,9 @@ class View(Tensor):
 
     _node: Any
     _seen: int
+    origin: tuple[Any, ...] | None = (
+        None  # why a recorded write is refused, if it is; see inplace.py
+    )
     base: Tensor
     way: Way
 
@@ -443,6 +455,10 @@ def view_of(x: Tensor, array: Any, hop: Hop) -> View:
     else:
         z.base, z.way = x, (hop,)
     z.node = None
+    if not modes.state.recording:
+        z.origin = ("no_grad",)
+    elif isinstance(x, View) and x.origin is not None:
+        z.origin = x.origin
     return z
 
 

@@ -203,3 +203,58 @@ sample(ops.index_select, "IndexSelectBackward", normal(3, 4), index=np.array([2,
 sample(ops.index_select, "IndexSelectBackward", normal(3, 4), index=np.array([1, 1]), axis=1)
 sample(ops.masked_fill, "MaskedFillBackward", normal(2, 3), normal(seed=1), mask=np.array([True, False, True]))
 sample(ops.masked_fill, "MaskedFillBackward", normal(2, 3), normal(seed=1), mask=np.zeros((2, 3), bool))
+
+# neural networks: activations (away from their kinks), softmax, losses
+for op, name, settings in [
+    (ops.leaky_relu, "LeakyReluBackward", {}), (ops.leaky_relu, "LeakyReluBackward", {"negative_slope": -0.5}),
+    (ops.elu, "EluBackward", {}), (ops.elu, "EluBackward", {"alpha": 0.5}), (ops.silu, "SiluBackward", {}),
+    (ops.softplus, "SoftplusBackward", {}), (ops.softplus, "SoftplusBackward", {"beta": 3.0, "threshold": 2.0}),
+    (ops.logsigmoid, "LogsigmoidBackward", {}), (ops.hardtanh, "HardtanhBackward", {"min_val": -0.95, "max_val": 1.1}),
+    (ops.hardsigmoid, "HardsigmoidBackward", {}), (ops.hardswish, "HardswishBackward", {}),
+    (ops.threshold, "ThresholdBackward", {"threshold": 0.05, "value": 3.0}),
+]:  # fmt: skip
+    sample(op, name, normal(3, 2), **settings)
+    sample(op, name, 3 * normal(), **settings)
+    sample(op, name, normal(0, 2), **settings)
+for op, name in [(ops.softmax, "SoftmaxBackward"), (ops.log_softmax, "LogSoftmaxBackward")]:
+    sample(op, name, normal(2, 3), axis=1)
+    sample(op, name, normal(2, 3, 2), axis=0)
+    sample(op, name, normal(), axis=None)
+    sample(op, name, normal(0, 3), axis=1)
+for x, target, axis in [(normal(3, 4), np.array([0, 3, 3]), 1), (normal(4), np.array(2), 0), (normal(2, 3, 2), np.array([[0, 1], [2, 2]]), 1)]:
+    for op, name in [(ops.cross_entropy, "CrossEntropyBackward"), (ops.nll_loss, "NllLossBackward")]:
+        sample(op, name, x, target=target, weights=positive(*target.shape), axis=axis, reduced=True)
+        sample(op, name, x, target=target, weights=np.float64(0.5), axis=axis, reduced=False)
+sample(ops.mse_loss, "MseLossBackward", normal(2, 3), normal(2, 3, seed=1))
+sample(ops.mse_loss, "MseLossBackward", normal(2, 3), normal(3, seed=1), mean=False)
+sample(ops.mse_loss, "MseLossBackward", normal(), normal(seed=1))
+sample(ops.standardize, "StandardizeBackward", normal(3, 4), axis=(1,), eps=1e-5)
+sample(ops.standardize, "StandardizeBackward", normal(2, 3, 2), axis=(0, 2), eps=0.1)
+sample(ops.embedding, "EmbeddingBackward", normal(4, 2), index=np.array([[0, 3, 3], [1, 0, 0]]))
+sample(ops.embedding, "EmbeddingBackward", normal(4, 2), index=np.array([0, 3]))
+sample(ops.pad, "PadBackward", normal(2, 3), widths=((0, 0), (1, 2)), value=3.0)
+sample(ops.pad, "PadBackward", normal(3, 3), widths=((-1, 1), (2, -2)))
+
+# convolutions and pooling
+plain = {"stride": (1, 1), "padding": (0, 0, 0, 0), "dilation": (1, 1)}
+for x, w, b, settings in [
+    (normal(2, 2, 4, 4), normal(3, 2, 3, 3), normal(3), {}),
+    (normal(1, 2, 5, 6), normal(2, 2, 2, 3), normal(0), {"stride": (2, 1), "padding": (1, 0, 2, 1)}),
+    (normal(1, 2, 5, 5), normal(2, 2, 2, 2), normal(2), {"dilation": (2, 3)}),
+    (normal(2, 4, 3, 3), normal(4, 2, 2, 2), normal(4), {"groups": 2, "padding": (1, 1, 1, 1)}),
+    (normal(1, 9, 2, 2), normal(1, 9, 1, 2), normal(1), {}),
+]:  # fmt: skip
+    how = plain | settings
+    z = ops.convolution.forward(x, w, b, **how)
+    y = normal(*z.shape, seed=3)
+    sample(ops.convolution, "ConvolutionBackward", x, w, b, **how)
+    sample(ops.convolution_dx, "ConvolutionDxBackward", y, w, shape=x.shape, **how)
+    sample(ops.convolution_dw, "ConvolutionDwBackward", y, x, shape=w.shape, **how)
+for x, settings in [
+    (normal(2, 2, 4, 4), {"size": (2, 2), "stride": (2, 2), "padding": (0, 0, 0, 0), "shape": (2, 2)}),
+    (normal(1, 5, 4), {"size": (3, 2), "stride": (2, 1), "padding": (1, 1, 0, 1), "shape": (3, 4)}),
+]:  # fmt: skip
+    sample(ops.max_pool2d, "MaxPool2dBackward", x, dilation=(1, 1), **settings)
+    sample(ops.window_sum, "WindowSumBackward", x, **settings)
+    z = ops.window_sum.forward(x, **settings)
+    sample(ops.window_spread, "WindowSpreadBackward", z, **settings | {"shape": x.shape[-2:]})

@@ -201,3 +201,32 @@ def test_the_version_counts_writes_also_under_no_grad(w):
     x.zero_()
 
     assert x._version == 3
+
+
+def test_a_view_made_under_no_grad_refuses_a_recorded_write(w):
+    x = w * 1
+    with minigrad.no_grad():
+        v = x[0]
+        v += 1  # not recorded: allowed
+    with pytest.raises(RuntimeError, match="A view was created in no_grad mode"):
+        v *= w[0]
+    with minigrad.no_grad():
+        leaf_view = w[0]
+    leaf_view += 1  # nothing here requires a gradient
+    assert w[0, 0].item() == 2.0
+
+
+def test_an_expanded_tensor_refuses_a_write():
+    with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
+        minigrad.ones(1, 3).expand(2, 3).add_(1)
+
+
+def test_detach_in_place(w):
+    y = w * 2
+    z = y * 3
+    y.detach_()
+    assert y.is_leaf and not y.requires_grad
+    z.sum().backward()
+    assert w.grad.tolist() == [[6.0] * 3] * 2
+    with pytest.raises(RuntimeError, match="Can't detach views in-place"):
+        (w * 2)[0].detach_()
