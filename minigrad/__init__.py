@@ -198,6 +198,7 @@ _LATE: dict[str, tuple[str, str | None]] = {
     "func": ("minigrad.func", None),
     "load_ipython_extension": ("minigrad.jupyter", "load_ipython_extension"),
     "record": ("minigrad.tape", "record"),
+    "three_ways": ("minigrad.three_ways", "three_ways"),
     "unload_ipython_extension": ("minigrad.jupyter", "unload_ipython_extension"),
 }
 

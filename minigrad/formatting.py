@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from minigrad import dtypes
+from minigrad.sparse import RowSparse
 
 PRECISION = 4
 THRESHOLD = 1000  # above this many entries, only the edges are shown
@@ -20,6 +21,13 @@ WIDTH = 80
 
 def describe(x: Any) -> str:
     """The text of a tensor: its values, its type if it is not the usual one, its grad_fn."""
+    if isinstance(x.array, RowSparse):
+        rows = x.array
+        return (
+            f"tensor(indices=tensor([{values(rows.indices, 21)}]),\n"
+            f"       values=tensor({values(rows.values, 21)}),\n"
+            f"       size={rows.shape}, nnz={len(rows.indices)}, layout=minigrad.sparse_rows)"
+        )
     array = np.asarray(x.array)
     notes = []
     if array.size == 0 and array.ndim != 1:

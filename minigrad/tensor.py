@@ -27,6 +27,7 @@ from minigrad.inplace import write
 from minigrad.methods import ArrayMethods
 from minigrad.node import FRESH, AccumulateGrad, Counter, Node, make, new, shown
 from minigrad.op import Op
+from minigrad.sparse import RowSparse
 from minigrad.views import Hop, Way, walk
 
 
@@ -326,6 +327,37 @@ class Tensor(ArrayMethods):
         z: Tensor = new(Tensor)
         z.array, z.counter, z.node = self.memory(), counter, None
         return z
+
+    # ------------------------------------------------------------------ a sparse gradient
+
+    @property
+    def is_sparse(self) -> bool:
+        """Is this the gradient of a table of which only some rows were read?"""
+        return isinstance(self.array, RowSparse)
+
+    def to_dense(self) -> "Tensor":
+        """The same with all its zeros."""
+        return _wrap(self._rows().to_dense()) if self.is_sparse else self
+
+    def coalesce(self) -> "Tensor":
+        """The same with each row once."""
+        return _wrap(self._rows().coalesce())
+
+    def indices(self) -> "Tensor":
+        """The numbers of the rows, of shape (1, k), as in PyTorch's sparse tensors."""
+        return _wrap(self._rows().indices[None])
+
+    def values(self) -> "Tensor":
+        """The rows themselves, of shape (k, ...)."""
+        return _wrap(self._rows().values)
+
+    def _nnz(self) -> int:
+        return len(self._rows().indices)
+
+    def _rows(self) -> RowSparse:
+        if not isinstance(self.array, RowSparse):
+            raise RuntimeError("only sparse gradients have rows: this tensor is dense.")
+        return self.array
 
     # ------------------------------------------------------------------ Python's protocols
 

@@ -26,6 +26,7 @@ LAYERS = [
     {"formatting", "tensor", "creation", "functions", "fast"},
     {
         "autograd",
+        "three_ways",
         "forward_ad",
         "function",
         "func",
