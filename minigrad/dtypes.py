@@ -95,6 +95,18 @@ def of_number(value: Any) -> Dtype:
     return complex128 if _default == float64 else complex64
 
 
+_NAMES = {
+    "float16": "Half", "float32": "Float", "float64": "Double", "uint8": "Byte", "int8": "Char",
+    "int16": "Short", "int32": "Int", "int64": "Long", "bool": "Bool", "complex64": "ComplexFloat",
+    "complex128": "ComplexDouble",
+}  # fmt: skip
+
+
+def torch_name(dtype: Dtype) -> str:
+    """What PyTorch's error messages call a type: float32 is Float, int64 is Long."""
+    return _NAMES.get(str(dtype), str(dtype))
+
+
 def promote_types(a: Any, b: Any) -> Dtype:
     """The smallest type that holds both, in PyTorch's sense: any float is above any integer.
 

@@ -141,6 +141,9 @@ triu = function(M.triu)
 unbind = function(M.unbind)
 unflatten = function(M.unflatten)
 
+log_softmax = function(M.log_softmax)
+softmax = function(M.softmax)
+
 
 def _sequence(name: str, tensors: Sequence[Tensor]) -> tuple[Any, ...]:
     xs = tuple(tensors)

@@ -18,6 +18,7 @@ import numpy as np
 from minigrad import modes
 from minigrad.apply import must_fit, prepare
 from minigrad.backward import keep_gradient
+from minigrad.dtypes import torch_name
 from minigrad.duals import push_write
 from minigrad.errors import (
     AutogradError,
@@ -50,7 +51,7 @@ def write(op: Op, x: Tensor, others: Sequence[Any], settings: dict[str, Any]) ->
     dtype = arrays[0].dtype
     if dtype is not array.dtype and not np.can_cast(dtype, array.dtype, "same_kind"):
         raise DtypeError(
-            f"result type {dtype} can't be cast to the desired output type {array.dtype}: "
+            f"result type {torch_name(dtype)} can't be cast to the desired output type {torch_name(array.dtype)}: "
             f"{op.name}_ writes over a tensor of {array.dtype}. To mend it, write  x = x.{op.name}(...)"
             "  (a new tensor), or convert x first."
         )

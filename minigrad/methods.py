@@ -420,7 +420,7 @@ class ArrayMethods:
     def clone(self) -> Self:
         return ops.clone.apply(self)
 
-    def contiguous(self, memory_format: Any = None) -> Self: return self if not self.ndim or self.array.flags.c_contiguous else self.clone()
+    def contiguous(self, memory_format: Any = None) -> Self: return self if not self.ndim or self.array.flags.c_contiguous else ops.clone.apply(self, order="C")
     def is_contiguous(self, memory_format: Any = None) -> Any: return not self.ndim or self.array.flags.c_contiguous
 
     def view_as(self, other: Self) -> Self: return self.view(other.shape)
@@ -553,6 +553,16 @@ class ArrayMethods:
     def put_(self, index: Any, source: Operand, accumulate: bool = False) -> Self:
         self.view(-1).index_put_((in_range(indices_of("put_", index), self.numel()),), source, accumulate)
         return self
+
+    # ------------------------------------------------------------------ neural networks
+
+    def softmax(self, dim: int, dtype: Any = None) -> Self:
+        x = self if dtype is None else self.to(dtype)
+        return ops.softmax.apply(x, axis=axis_for_softmax(x, dim))
+
+    def log_softmax(self, dim: int, dtype: Any = None) -> Self:
+        x = self if dtype is None else self.to(dtype)
+        return ops.log_softmax.apply(x, axis=axis_for_softmax(x, dim))
 
     # ------------------------------------------------------------------ products
 
@@ -741,6 +751,13 @@ def plain_index(index: Any) -> Any:
             )
         plain.append(part)
     return tuple(plain)
+
+
+def axis_for_softmax(x: Any, dim: int) -> int | None:
+    if x.dtype.kind != "f":
+        raise NotImplementedError(f'"softmax" not implemented for \'{x.dtype}\'. To mend it, use x.float().')
+    axis = normalize_one(dim, x.ndim)
+    return axis if x.ndim else None
 
 
 def like(value: Operand, x: Any) -> Operand:

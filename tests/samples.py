@@ -228,6 +228,8 @@ for x, target, axis in [(normal(3, 4), np.array([0, 3, 3]), 1), (normal(4), np.a
 sample(ops.mse_loss, "MseLossBackward", normal(2, 3), normal(2, 3, seed=1))
 sample(ops.mse_loss, "MseLossBackward", normal(2, 3), normal(3, seed=1), mean=False)
 sample(ops.mse_loss, "MseLossBackward", normal(), normal(seed=1))
+sample(ops.binary_cross_entropy, "BinaryCrossEntropyBackward", positive(2, 3) / 2.1, positive(2, 3, seed=2) / 2.1)
+sample(ops.binary_cross_entropy, "BinaryCrossEntropyBackward", positive(3) / 2.1, positive(2, 1) / 2.1)
 sample(ops.standardize, "StandardizeBackward", normal(3, 4), axis=(1,), eps=1e-5)
 sample(ops.standardize, "StandardizeBackward", normal(2, 3, 2), axis=(0, 2), eps=0.1)
 sample(ops.embedding, "EmbeddingBackward", normal(4, 2), index=np.array([[0, 3, 3], [1, 0, 0]]))

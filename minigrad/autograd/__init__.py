@@ -121,13 +121,13 @@ def grad(
     )
     run_task(task)
     found: list[Tensor | None] = []
-    for x in xs:
+    for k, x in enumerate(xs):
         g = task.captured.get(x.node)  # type: ignore[arg-type]
         if g is None and materialize_grads:
             g = np.zeros(x.array.shape, x.array.dtype)
         if g is None and not allow_unused:
             raise NoGradient(
-                "One of the differentiated Tensors appears to not have been used in the graph. "
+                f"The differentiated Tensor at index {k} appears to not have been used in the graph. "
                 "Set allow_unused=True if this is the desired behavior."
             )
         found.append(g if g is None or isinstance(g, Tensor) else Tensor(np.array(g)))

@@ -205,6 +205,22 @@ def _mse_dot(x_dot, y_dot, x, y, x_shape, y_shape, mean):
 mse_loss.jvp(_mse_dot)
 
 
+@elementwise(result="float")
+def binary_cross_entropy(x, y):
+    """z = -y * log(x) - (1 - y) * log(1 - x)        dz/dx = (x - y) / (x * (1 - x))        dz/dy = log(1 - x) - log(x)
+
+    Each logarithm is at least -100, so that x = 0 does not make the loss infinite.
+    """
+    low = x.dtype.type(-100)
+    return (y - 1) * np.maximum(np.log1p(-x), low) - y * np.maximum(np.log(x), low)
+
+
+binary_cross_entropy.vjp(
+    x=lambda g, x, y: g * (x - y) / np.maximum(x * (1 - x), 1e-12),
+    y=lambda g, x: g * (np.maximum(np.log(1 - x), -100) - np.maximum(np.log(x), -100)),
+)
+
+
 # ---------------------------------------------------------------- normalizing, and rows
 
 

@@ -1,0 +1,587 @@
+"""Programs written for PyTorch, run on both: the same numbers, flags, and errors.
+
+A program takes the module (`torch` or `minigrad`) and returns anything made of tensors,
+numbers and strings. Where one of the two raises, the other must raise the same kind of error.
+"""
+
+import numpy as np
+import pytest
+
+import minigrad
+
+torch = pytest.importorskip("torch")
+
+PROGRAMS = []
+
+
+def program(f):
+    PROGRAMS.append(f)
+    return f
+
+
+def plain(value):
+    """Results in a form that can be compared."""
+    if isinstance(value, (torch.Tensor, minigrad.Tensor)):
+        return ("tensor", tuple(value.shape), value.detach().tolist(), value.requires_grad)
+    if isinstance(value, (tuple, list)):
+        return [plain(v) for v in value]
+    return value
+
+
+def outcome(f, module):
+    try:
+        return plain(f(module))
+    except Exception as error:
+        kinds = (RuntimeError, TypeError, ValueError, IndexError, NotImplementedError, AttributeError)
+        return "raises", next(k.__name__ for k in kinds if isinstance(error, k)), str(error)
+
+
+def same(a, b):
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(same(x, y) for x, y in zip(a, b, strict=True))
+    if isinstance(a, tuple) and a[:1] == ("tensor",) and isinstance(b, tuple):
+        return a[1] == b[1] and a[3] == b[3] and np.allclose(a[2], b[2], rtol=1e-5, equal_nan=True)
+    if isinstance(a, float) and isinstance(b, float):
+        return np.isclose(a, b, equal_nan=True)
+    return a == b
+
+
+def phrase(text):
+    """The first words of an error, which is what one would search for."""
+    return " ".join(text.replace("torch.", "").split()[:6]).lower()
+
+
+def leaf(t, *shape):
+    n = int(np.prod(shape))
+    return (t.arange(n, dtype=t.float64) / 3 + 0.5).reshape(shape).clone().requires_grad_()
+
+
+@program
+def accumulation(t):
+    x = leaf(t, 3)
+    (x * x).sum().backward()
+    (x * x).sum().backward()
+    return x.grad
+
+
+@program
+def leaf_and_grad_fn_flags(t):
+    x = leaf(t, 3)
+    y = x * 2
+    return [x.is_leaf, y.is_leaf, x.grad_fn is None, y.grad_fn is None, y.requires_grad, y.detach().is_leaf]
+
+
+@program
+def next_functions_lead_to_the_leaf(t):
+    x = leaf(t, 3)
+    y = x * 2 + x
+    (mul, _), (acc, _) = y.grad_fn.next_functions
+    return [mul.next_functions[0][0] is acc, mul.next_functions[1][0] is None, acc.variable is x]
+
+
+@program
+def in_place_takes_over(t):
+    x = leaf(t, 3)
+    z = x * 2
+    old = z.grad_fn
+    z += x
+    z.sum().backward()
+    return [z.grad_fn.next_functions[0][0] is old, x.grad, z._version]
+
+
+@program
+def write_through_views(t):
+    x = leaf(t, 3, 4)
+    y = x * 1
+    y[0] *= 3
+    y[:, 1].add_(x[:, 2])
+    y.view(-1)[5:7].mul_(2)
+    y.t()[0] = x[:, 3]
+    y.sum().backward()
+    return [y, x.grad, y._version]
+
+
+@program
+def view_of_a_base_that_changes(t):
+    x = leaf(t, 2, 3)
+    y = x * 1
+    v = y[1]
+    y.mul_(x)
+    v.sum().backward()
+    return [v, x.grad]
+
+
+@program
+def masks_and_indices(t):
+    x = leaf(t, 4, 3)
+    y = x * 1
+    y[y > 2] = 0.0
+    y[[0, 1]] = y[[2, 3]] * 2
+    z = y[t.tensor([0, 0, 1])] * 3 + y[:, None, -1].sum()
+    z.sum().backward()
+    return [z, x.grad]
+
+
+@program
+def saved_value_changed(t):
+    x = leaf(t, 3)
+    y = x * 1
+    z = y * y
+    y.add_(1)
+    z.sum().backward()
+
+
+@program
+def result_changed_that_exp_needs(t):
+    x = leaf(t, 3)
+    y = x.exp()
+    y.add_(1)
+    y.sum().backward()
+
+
+@program
+def result_changed_that_relu_can_stand(t):
+    x = leaf(t, 3)
+    y = (x - 1).relu()
+    y = y + 1
+    y.add_(1)
+    y.sum().backward()
+    return x.grad
+
+
+@program
+def leaf_in_place(t):
+    leaf(t, 3).add_(1)
+
+
+@program
+def view_of_leaf_in_place(t):
+    leaf(t, 3)[0].add_(1)
+
+
+@program
+def leaf_in_place_under_no_grad(t):
+    x = leaf(t, 3)
+    with t.no_grad():
+        x -= 1
+        x[0] = 7
+    return [x, x._version, x.is_leaf]
+
+
+@program
+def backward_twice(t):
+    x = leaf(t, 3)
+    y = (x * x).sum()
+    y.backward()
+    y.backward()
+
+
+@program
+def backward_twice_without_saved_values(t):
+    x = leaf(t, 3)
+    y = (x + x).sum()
+    y.backward()
+    y.backward()
+    return x.grad
+
+
+@program
+def backward_of_a_vector(t):
+    (leaf(t, 3) * 2).backward()
+
+
+@program
+def backward_of_a_constant(t):
+    t.ones(()).backward()
+
+
+@program
+def backward_with_a_wrong_shape(t):
+    (leaf(t, 3) * 2).backward(t.ones(2, dtype=t.float64))
+
+
+@program
+def grad_of_something_unused(t):
+    x, y = leaf(t, 3), leaf(t, 2)
+    return t.autograd.grad((x * 2).sum(), [x, y])
+
+
+@program
+def grad_of_something_unused_allowed(t):
+    x, y = leaf(t, 3), leaf(t, 2)
+    g = t.autograd.grad((x * 2).sum(), [x, y], allow_unused=True)
+    return [g[0], g[1] is None]
+
+
+@program
+def grad_of_what_requires_none(t):
+    return t.autograd.grad((leaf(t, 3) * 2).sum(), t.ones(3))
+
+
+@program
+def materialize(t):
+    x, y = leaf(t, 3), leaf(t, 2)
+    return list(t.autograd.grad((x * 2).sum(), [x, y], materialize_grads=True))
+
+
+@program
+def several_outputs(t):
+    x = leaf(t, 3)
+    a, b = x * 2, (x * x).sum()
+    return list(t.autograd.grad([a, b], [x], [t.ones(3, dtype=t.float64) * 5, None]))
+
+
+@program
+def inputs_of_backward(t):
+    x, y = leaf(t, 3), leaf(t, 3)
+    z = (x * y).sum()
+    z.backward(inputs=[x])
+    return [x.grad, y.grad is None]
+
+
+@program
+def inputs_that_are_no_leaves(t):
+    x = leaf(t, 3)
+    y = x * 2
+    z = (y * y).sum()
+    z.backward(inputs=[y])
+    y.retain_grad()
+    return [x.grad is None]
+
+
+@program
+def retained(t):
+    x = leaf(t, 3)
+    y = x * 2
+    y.retain_grad()
+    y.mul_(3)
+    (y * y).sum().backward()
+    return [y.grad, x.grad]
+
+
+@program
+def hooks(t):
+    x = leaf(t, 3)
+    y = x * 2
+    seen = []
+    y.register_hook(lambda g: g * 2)
+    h = y.register_hook(lambda g: seen.append(g.tolist()))
+    x.register_hook(lambda g: g + 1)
+    y.sum().backward(retain_graph=True)
+    h.remove()
+    y.sum().backward()
+    return [seen, x.grad]
+
+
+@program
+def hook_on_a_constant(t):
+    t.ones(3).register_hook(print)
+
+
+@program
+def post_accumulate(t):
+    x = leaf(t, 3)
+    seen = []
+    x.register_post_accumulate_grad_hook(lambda p: seen.append(p.grad.tolist()))
+    (x * 2).sum().backward()
+    return seen
+
+
+@program
+def node_hooks(t):
+    x = leaf(t, 3)
+    y = x * 2
+    seen = []
+    y.grad_fn.register_prehook(lambda g: (g[0] * 10,))
+    y.grad_fn.register_hook(lambda gin, gout: seen.append([gin[0].tolist(), gout[0].tolist()]))
+    y.sum().backward()
+    return [seen, x.grad]
+
+
+@program
+def third_derivative(t):
+    x = leaf(t, 3)
+    y = (x**4).sum()
+    for _ in range(3):
+        (y,) = t.autograd.grad(y.sum(), x, create_graph=True)
+    return y
+
+
+@program
+def create_graph_in_grad(t):
+    x = leaf(t, 3)
+    (x**3).sum().backward(create_graph=True)
+    g = x.grad
+    x.grad = None
+    (g**2).sum().backward()
+    return [g, x.grad]
+
+
+@program
+def modes(t):
+    x = leaf(t, 3)
+    flags = []
+    with t.no_grad():
+        flags.append((x * 2).requires_grad)
+        with t.enable_grad():
+            flags.append((x * 2).requires_grad)
+        with t.set_grad_enabled(True):
+            flags.append(t.is_grad_enabled())
+    with t.inference_mode():
+        flags.append((x * 2).requires_grad)
+    t.set_grad_enabled(False)
+    flags.append((x * 2).requires_grad)
+    t.set_grad_enabled(True)
+    return flags
+
+
+@program
+def detached_shares_memory_and_version(t):
+    x = leaf(t, 3)
+    y = x * 2
+    d = y.detach()
+    d.zero_()
+    return [y, y._version, d._version]
+
+
+@program
+def detached_change_is_noticed(t):
+    x = leaf(t, 3)
+    y = x * 2
+    z = (y * y).sum()
+    y.detach().zero_()
+    z.backward()
+
+
+@program
+def data_change_is_not_noticed(t):
+    x = leaf(t, 3)
+    y = x * 2
+    z = (y * y).sum()
+    y.data.mul_(2)
+    z.backward()
+    return [x.grad, y._version]
+
+
+@program
+def requires_grad_of_integers(t):
+    t.arange(3).requires_grad_()
+
+
+@program
+def requires_grad_switched_off_on_a_result(t):
+    y = leaf(t, 3) * 2
+    y.requires_grad = False
+
+
+@program
+def numpy_of_what_requires_grad(t):
+    leaf(t, 3).numpy()
+
+
+@program
+def item_of_many(t):
+    leaf(t, 3).item()
+
+
+@program
+def truth_of_many(t):
+    bool(leaf(t, 3) > 1)
+
+
+@program
+def shapes_that_do_not_fit(t):
+    leaf(t, 3) + leaf(t, 2)
+
+
+@program
+def matrices_that_do_not_fit(t):
+    leaf(t, 2, 3) @ leaf(t, 2, 3)
+
+
+@program
+def dim_out_of_range(t):
+    leaf(t, 2, 3).sum(2)
+
+
+@program
+def index_out_of_range(t):
+    leaf(t, 2, 3)[2]
+
+
+@program
+def result_type_cannot_be_cast(t):
+    x = t.arange(3)
+    x += 0.5
+
+
+@program
+def output_cannot_grow(t):
+    (leaf(t, 3) * 1).add_(t.ones(2, 3, dtype=t.float64))
+
+
+@program
+def expanded_cannot_be_written(t):
+    t.ones(1, 3).expand(2, 3).add_(1)
+
+
+@program
+def view_made_under_no_grad(t):
+    x = leaf(t, 3) * 1
+    with t.no_grad():
+        v = x[:2]
+    v.mul_(x[1:])
+
+
+@program
+def shared_input_of_a_product(t):
+    x = leaf(t, 3)
+    x2 = x * 1
+    x2.mul_(x2)
+    x2.sum().backward()
+
+
+@program
+def mul_keeps_what_it_overwrites(t):
+    x, y = leaf(t, 3), leaf(t, 3)
+    z = x * 1
+    z.mul_(y)
+    z.sum().backward()
+    return [x.grad, y.grad]
+
+
+@program
+def dtype_promotion(t):
+    f, d, i, b = t.ones(2), t.ones(2, dtype=t.float64), t.arange(2), t.tensor([True, False])
+    results = [f + 1, f * 2.5, f + d, f + i, i * 2, i * 2.5, i / i, b + 1, b + b, f + d[0], i + d[0], i.sum(), b.sum(), f > d, i**2]
+    return [str(r.dtype).replace("torch.", "") for r in results]
+
+
+@program
+def gradients_keep_the_type_of_their_tensor(t):
+    x = t.ones(3, requires_grad=True)
+    (x * t.ones(3, dtype=t.float64)).sum().backward()
+    return [str(x.grad.dtype).replace("torch.", ""), x.grad]
+
+
+@program
+def function_with_two_results(t):
+    class F(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            ctx.save_for_backward(x, y)
+            return x * y, x + y
+
+        @staticmethod
+        def backward(ctx, g, h):
+            x, y = ctx.saved_tensors
+            return g * y + h, g * x + h
+
+    x, y = leaf(t, 3), leaf(t, 3)
+    a, b = F.apply(x, y)
+    (a * b).sum().backward()
+    return [x.grad, y.grad, a.grad_fn is b.grad_fn, b.output_nr]
+
+
+@program
+def function_with_a_wrong_number_of_gradients(t):
+    class F(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            return g, g
+
+    F.apply(leaf(t, 3)).sum().backward()
+
+
+@program
+def dual_numbers(t):
+    fw = t.autograd.forward_ad
+    x, v = leaf(t, 3).detach(), t.ones(3, dtype=t.float64)
+    with fw.dual_level():
+        d = fw.make_dual(x, v)
+        z, z_dot = fw.unpack_dual((d * d.sin()).exp().sum())
+        none = fw.unpack_dual(x * 2).tangent is None
+    return [z, z_dot, none]
+
+
+@program
+def functional(t):
+    F = t.autograd.functional
+    f = lambda x: (x**3).sum() * x[0]
+    x, v = leaf(t, 3), t.ones(3, dtype=t.float64)
+    return [F.jacobian(lambda x: x * x[0], x), F.hessian(f, x), *F.vhp(f, x, v), *F.hvp(f, x, v), *F.vjp(f, x), *F.jvp(f, x, v)]
+
+
+@program
+def gradient_of_clone_and_contiguous(t):
+    x = leaf(t, 2, 3)
+    y = x.t().contiguous().clone().view(-1)
+    (y * y).sum().backward()
+    return x.grad
+
+
+@program
+def max_shares_among_ties(t):
+    x = t.tensor([1.0, 3.0, 3.0], requires_grad=True)
+    x.max().backward()
+    y = t.tensor([[1.0, 3.0, 3.0]], requires_grad=True)
+    values, indices = y.max(1)
+    values.sum().backward()
+    return [x.grad, y.grad, indices]
+
+
+@program
+def kinks(t):
+    x = t.tensor([0.0, -0.0], requires_grad=True)
+    (x.relu() + x.abs() + t.maximum(x, x * 0)).sum().backward()
+    return x.grad
+
+
+@program
+def deleting_and_assigning_grad(t):
+    x = leaf(t, 3)
+    x.grad = t.ones(3, dtype=t.float64)
+    (x * 2).sum().backward()
+    g = x.grad
+    x.grad = None
+    return [g, x.grad is None]
+
+
+@program
+def grad_of_a_wrong_shape(t):
+    leaf(t, 3).grad = t.ones(2, dtype=t.float64)
+
+
+@program
+def deepcopy_of_a_result(t):
+    import copy
+
+    copy.deepcopy(leaf(t, 3) * 2)
+
+
+@program
+def printing(t):
+    texts = [
+        t.tensor([1.0, 2.5]), t.tensor([[1, 20], [3, 4]]), t.tensor([1e-10, 1.0]), t.tensor([True]), t.tensor(3.5),
+        t.tensor([float("nan"), 1.0]), t.zeros(2, 0), t.arange(3.0), t.tensor([1000000.0, 1.5]), t.ones(2, 2, 2),
+        t.linspace(0, 1, 30), t.tensor([100.0, 0.01]), t.tensor([-1.0, 2.0]), t.arange(2000),
+    ]  # fmt: skip
+    return [str(x) for x in texts]
+
+
+@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+@pytest.mark.filterwarnings("ignore")
+def test_the_program_does_the_same_on_both(f):
+    ours, theirs = outcome(f, minigrad), outcome(f, torch)
+    if isinstance(theirs, tuple) and theirs[:1] == ("raises",):
+        assert ours[:2] == theirs[:2], f"\nminigrad: {ours}\ntorch:    {theirs}"
+        key = phrase(theirs[2])
+        assert key in " ".join(ours[2].lower().split()) or any(
+            w in ours[2] for w in ("modified by an inplace operation", "cannot be multiplied", "out of", "Mismatch in shape", "to Scalar", "incorrect number of gradients", "different size", "graph leaves")
+        ), f"\nminigrad: {ours[2]}\ntorch:    {theirs[2]}"
+    else:
+        assert same(ours, theirs), f"\nminigrad: {ours}\ntorch:    {theirs}"
