@@ -55,15 +55,17 @@ def write(op: Op, x: Tensor, others: Sequence[Any], settings: dict[str, Any]) ->
             f"{op.name}_ writes over a tensor of {array.dtype}. To mend it, write  x = x.{op.name}(...)"
             "  (a new tensor), or convert x first."
         )
-    if 0 in array.strides and any(
-        s == 0 and n > 1 for s, n in zip(array.strides, array.shape, strict=True)
+    if (
+        array.size
+        and 0 in array.strides
+        and any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape, strict=True))
     ):
         raise AutogradError(
             "unsupported operation: more than one element of the written-to tensor refers to a single memory "
             "location (it was expanded). Please clone() the tensor before performing the operation."
         )
     shape = array.shape
-    if op.kind == "elementwise" and not all([a.shape == shape for a in arrays]):
+    if op.kind == "elementwise" and not all(a.shape == shape for a in arrays):
         try:
             shape = np.broadcast_shapes(*(a.shape for a in arrays))
         except ValueError as error:
@@ -95,7 +97,7 @@ def write(op: Op, x: Tensor, others: Sequence[Any], settings: dict[str, Any]) ->
 
 def refuse(x: Tensor, operands: Sequence[Tensor]) -> None:
     """Raise if the write to x, which is about to be recorded, would make gradients meaningless."""
-    if all([a.node is None for a in operands]):
+    if all(a.node is None for a in operands):
         return
     base = x._base
     if base is not None and x.origin is not None:
