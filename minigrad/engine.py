@@ -122,6 +122,7 @@ class GraphTask:
                                 following = parent
                             else:
                                 heappush(heap, (parent.rank, parent))
+                    grads = d = None  # so that a gradient that nobody else holds can be taken over
                     if following is None:
                         break
                     if heap and heap[0][0] < following.rank:

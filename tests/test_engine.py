@@ -274,6 +274,31 @@ def test_a_borrowed_gradient_is_copied_before_it_becomes_grad():
     assert x2.grad.item() == 5.0 and g.item() == 5.0
 
 
+def test_a_gradient_that_nobody_else_holds_becomes_grad_without_a_copy():
+    made = []
+
+    class Spy(minigrad.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            d = g * 2
+            made.append(d.array.__array_interface__["data"][0])
+            return d
+
+    x = minigrad.ones(1000, requires_grad=True)
+    Spy.apply(x).sum().backward()
+    assert x.grad.array.__array_interface__["data"][0] == made[0]
+
+    y = minigrad.ones(2, 3, requires_grad=True)
+    g = minigrad.ones(3, 2)
+    y.T.backward(g)  # a view of the seed: that must be copied
+    g.zero_()
+    assert y.grad.tolist() == [[1.0] * 3] * 2
+
+
 def test_inputs_choose_who_gets_a_gradient(example):
     z, x1, x2, y1 = (example[n] for n in ("z", "x1", "x2", "y1"))
     z.backward(minigrad.ones_like(z), inputs=[x1], retain_graph=True)
