@@ -32,7 +32,9 @@ def tensor(
     """
     check_device(device)
     array = as_array(data, dtype)
-    if isinstance(data, (np.ndarray, Tensor)) and np.may_share_memory(
+    if array.ndim == 0:
+        array = array[()]  # without axes: a NumPy number, with which NumPy is ten times quicker
+    elif isinstance(data, (np.ndarray, Tensor)) and np.may_share_memory(
         array, np.asarray(getattr(data, "array", data))
     ):
         array = array.copy()

@@ -447,7 +447,7 @@ class ArrayMethods:
     def split_with_sizes(self, split_sizes: Any, dim: int = 0) -> Any: return cut("split_with_sizes", self, dim, list(split_sizes))
     def chunk(self, chunks: int, dim: int = 0) -> Any: return cut("chunk", self, dim, chunked(self.size(dim), chunks))
     def tensor_split(self, indices_or_sections: Any, dim: int = 0) -> Any: return split_at(self, indices_or_sections, dim)
-    def unfold(self, dimension: int, size: int, step: int) -> Self: return ops.unfold.apply(self, **windows(self.shape, dimension, size, step))
+    def unfold(self, dimension: int, size: int, step: int) -> Self: return ops.unfold.apply(self if self.ndim else self.reshape(1), **windows(self.shape, dimension, size, step))
     def diagonal(self, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Self: return ops.diagonal.apply(self, offset=offset, **two_axes(self.ndim, dim1, dim2))
     def diag(self, diagonal: int = 0) -> Self: return diag(self, diagonal)
     def diag_embed(self, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Self: return diag_embed(self, offset, dim1, dim2)
@@ -785,11 +785,11 @@ def mask_of(name: str, mask: Any) -> Any:
     return mask
 
 
-def in_range(index: Any, n: int) -> Any:
+def in_range(index: Any, n: int, kind: type[Exception] = IndexError) -> Any:
     """The index itself, if it names none of more than n entries (-n counts as 0)."""
     if index.size and (index.max() >= n or index.min() < -n):
         bad = index[(index >= n) | (index < -n)].flat[0]
-        raise IndexError(f"index out of range in self: index {bad} is out of bounds for dimension with size {n}.")
+        raise kind(f"index out of range in self: index {bad} is out of bounds for dimension with size {n}.")
     return index
 
 
@@ -830,7 +830,9 @@ def rows_of(name: str, x: Any, dim: int, index: Any, source: Any = None) -> Any:
         raise IndexError(f"{name}(): Index should have dimension 1 or 0 (got {index.ndim})")
     if not x.ndim:
         return (...,)
-    index = in_range(index.reshape(-1), x.shape[dim])
+    index = in_range(index.reshape(-1), x.shape[dim], RuntimeError if name == "index_add" else IndexError)
+    if name == "index_fill":
+        index = np.unique(index)  # the value is written once, however often a place is named
     if source is not None:
         expected = (*x.shape[:dim], len(index), *x.shape[dim + 1 :])
         if tuple(source.shape) != expected and not (source.ndim == 0 and x.ndim == 1 and len(index) == 1):
@@ -840,7 +842,10 @@ def rows_of(name: str, x: Any, dim: int, index: Any, source: Any = None) -> Any:
 
 def masked(x: Any, mask: Any) -> Any:
     """The entries of x where the mask, broadcast with it, is true."""
-    shape = np.broadcast_shapes(x.shape, mask.shape)
+    try:
+        shape = np.broadcast_shapes(x.shape, mask.shape)
+    except ValueError:
+        raise RuntimeError(f"masked_select: the mask, {tuple(mask.shape)}, and the tensor, {tuple(x.shape)}, cannot be broadcast to one shape (the size of tensor a must match the size of tensor b).") from None
     return (x if x.shape == shape else x.expand(shape))[np.broadcast_to(mask, shape)]
 
 

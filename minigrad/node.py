@@ -352,7 +352,7 @@ class Accumulation:
             if grad is None:
                 # A gradient may be borrowed: add hands the same array to both its inputs, a
                 # reshape shows another's memory. It is taken over only if nobody else has it.
-                ours = getrefcount(g) <= ALONE and (g.ndim == 0 or g.base is None)
+                ours = getrefcount(g) <= ALONE and (g.ndim == 0 or g.base is None or is_whole(g))
                 leaf.grad = make.wrap(g if ours else g.copy())
             elif isinstance(grad.array, np.ndarray):
                 if isinstance(g, RowSparse):
@@ -370,6 +370,17 @@ class Accumulation:
 
 
 ACCUMULATE = Accumulation()
+
+
+def is_whole(g: Any) -> bool:
+    """Does a view show all of some memory that nothing else refers to, like (g.T @ x).T?"""
+    base = g.base
+    return (
+        isinstance(base, np.ndarray)
+        and getrefcount(base) <= 3
+        and base.flags.owndata
+        and base.size == g.size
+    )
 
 
 def _references_to_an_argument() -> int:
@@ -519,7 +530,13 @@ def values_of(op: Op, operands: Sequence[Any], settings: dict[str, Any]) -> dict
         values[name] = x
         values[f"{name}_shape"] = x.array.shape
         values[f"{name}_like"] = Like(x.array.shape, x.array.dtype)
+        values[f"{name}_turned"] = turned(x.array)
     return values
+
+
+def turned(a: Any) -> bool:
+    """Does the array lie in memory column by column, like the transpose of an ordinary one?"""
+    return a.ndim > 1 and a.strides[-1] > a.strides[-2]
 
 
 class NotDifferentiable(NotImplementedError, RuntimeError):

@@ -15,8 +15,8 @@ Five conventions are all there is to know:
 2.  A rule is named after its input. Its first parameter is `g`, the gradient of the loss
     with respect to the result, shaped like the result.
 3.  The other parameters of a rule say what it reads, by name: an input (`y`), the result
-    (`z`), a setting (`axis`), or an input's shape (`x_shape`). That is the list of the
-    values that are saved. If x needs no gradient, its rule is not run, and `y` is not
+    (`z`), a setting (`axis`), an input's shape (`x_shape`), or whether it lies in memory
+    column by column (`x_turned`). That is the list of the values that are saved. If x needs no gradient, its rule is not run, and `y` is not
     kept on its account. A misspelled name is an error at import.
 4.  A rule may ignore broadcasting: the node sums each gradient to the shape of its input.
 5.  The decorator says what kind of function this is, and forward mode follows from it:
@@ -138,7 +138,8 @@ class Op:
                 )
             names = names[1:]
         inputs = ("xs",) if self.variadic else self.operands
-        allowed = {*inputs, "z", *self.settings, *(f"{x}_shape" for x in inputs)}
+        allowed = {*inputs, "z", *self.settings}
+        allowed |= {f"{x}_{what}" for x in inputs for what in ("shape", "turned")}
         if self.variadic:
             allowed |= {"xs_shapes", "k"}
         if first is None:

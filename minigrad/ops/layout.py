@@ -31,7 +31,7 @@ permute.vjp(x=lambda g, axes: permute(g, axes=tuple(axes.index(i) for i in range
 @linear(view=True)
 def transpose(x, *, axis0, axis1):
     """z = x with two axes exchanged        dL/dx = g with the same two exchanged"""
-    return x.swapaxes(axis0, axis1)
+    return x.swapaxes(axis0, axis1) if x.ndim else x[...]
 
 
 transpose.vjp(x=lambda g, axis0, axis1: transpose(g, axis0=axis0, axis1=axis1))

@@ -31,11 +31,13 @@ def _matmul_dx(g, y, x_shape):
     return g @ np.swapaxes(y, -1, -2)
 
 
-def _matmul_dy(g, x, y_shape):
+def _matmul_dy(g, x, y_shape, y_turned):
     if len(y_shape) == 1:
         return x * g[..., None]
     if x.ndim == 1:
         return x[:, None] * g[..., None, :]
+    if y_turned:  # a transposed weight: let the gradient lie in memory as the weight does
+        return np.swapaxes(np.swapaxes(g, -1, -2) @ x, -1, -2)
     return np.swapaxes(x, -1, -2) @ g
 
 
@@ -109,7 +111,7 @@ def _addmm_db(g, b_shape, beta):
 
 addmm.vjp(b=_addmm_db,
           x=lambda g, y, alpha: _scaled(g @ y.T, alpha),
-          y=lambda g, x, alpha: _scaled(x.T @ g, alpha))
+          y=lambda g, x, y_turned, alpha: _scaled((g.T @ x).T if y_turned else x.T @ g, alpha))
 
 
 @general(result="strict")
