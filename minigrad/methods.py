@@ -447,7 +447,10 @@ class ArrayMethods:
     def split_with_sizes(self, split_sizes: Any, dim: int = 0) -> Any: return cut("split_with_sizes", self, dim, list(split_sizes))
     def chunk(self, chunks: int, dim: int = 0) -> Any: return cut("chunk", self, dim, chunked(self.size(dim), chunks))
     def tensor_split(self, indices_or_sections: Any, dim: int = 0) -> Any: return split_at(self, indices_or_sections, dim)
-    def unfold(self, dimension: int, size: int, step: int) -> Self: return ops.unfold.apply(self if self.ndim else self.reshape(1), **windows(self.shape, dimension, size, step))
+    def unfold(self, dimension: int, size: int, step: int) -> Self:
+        axis = windows(self.shape, dimension, size, step)
+        return ops.unfold.apply(self, axis=axis, size=size, step=step) if self.ndim else self.reshape(size)
+
     def diagonal(self, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Self: return ops.diagonal.apply(self, offset=offset, **two_axes(self.ndim, dim1, dim2))
     def diag(self, diagonal: int = 0) -> Self: return diag(self, diagonal)
     def diag_embed(self, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Self: return diag_embed(self, offset, dim1, dim2)
@@ -1089,14 +1092,14 @@ def split_at(x: Any, where: Any, dim: int) -> Any:
     return tuple([x[part(x.shape, dim, slice(a, b))] for a, b in zip((0, *where), (*where, None), strict=True)])
 
 
-def windows(shape: tuple[int, ...], dim: int, size: int, step: int) -> dict[str, int]:
+def windows(shape: tuple[int, ...], dim: int, size: int, step: int) -> int:
     dim = normalize_one(dim, len(shape))
     n = shape[dim] if shape else 1
     if size > n:
         raise RuntimeError(f"maximum size for tensor at dimension {dim} is {n} but size is {size}")
     if step <= 0:
         raise RuntimeError(f"step is {step} but must be > 0")
-    return {"axis": dim, "size": size, "step": step}
+    return dim
 
 
 def two_axes(ndim: int, dim1: int, dim2: int) -> dict[str, int]:
