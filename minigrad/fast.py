@@ -38,7 +38,7 @@ import numpy as np
 from minigrad import modes
 from minigrad.apply import apply
 from minigrad.errors import shape_error
-from minigrad.node import FRESH, Case, Counter, Like, Node, case_of, new, next_rank, turned
+from minigrad.node import FRESH, Case, Counter, Node, case_of, new, next_rank, turned
 from minigrad.op import REGISTRY, Op
 from minigrad.tensor import Tensor, View
 from minigrad.views import Hop, shows
@@ -80,7 +80,7 @@ def _write_plain(op: Op) -> tuple[str, dict[str, Any]]:
 
     scope: dict[str, Any] = {
         "op": op, "modes": modes, "general": apply, "forward": op.forward, "new": new, "Tensor": Tensor,
-        "Node": Node, "FRESH": FRESH, "Counter": Counter, "Like": Like, "turned": turned, "next_rank": next_rank,
+        "Node": Node, "FRESH": FRESH, "Counter": Counter, "turned": turned, "next_rank": next_rank,
         "unprepared": _unprepared(op), "explained": _explained(op), "__name__": "minigrad.fast",
         **{f"_{s}": default for s, default in op.settings.items()},
     }  # fmt: skip
@@ -182,7 +182,7 @@ def _saving(op: Op, case: Case) -> list[str]:
             values += [f"turned({name.removesuffix('_turned')}d)"]
         elif name.endswith("_like"):
             x = name.removesuffix("_like")
-            values += [f"Like({x}d.shape, {x}d.dtype)"]
+            values += [f"({x}d.shape, {x}d.dtype)"]
         else:
             values += [name]
     lines += [f"n.saved = ({', '.join(values)},)"]

@@ -513,9 +513,10 @@ class Like(NamedTuple):
 
 def fit(d: Any, like: Like) -> Any:
     """Sum a gradient to the shape of its input, and give it the input's type."""
-    if d.shape != like.shape:
-        d = sum_to(d, like.shape)
-    return d if d.dtype == like.dtype else d.astype(like.dtype)
+    shape, dtype = like
+    if d.shape != shape:
+        d = sum_to(d, shape)
+    return d if d.dtype == dtype else d.astype(dtype)
 
 
 def values_of(op: Op, operands: Sequence[Any], settings: dict[str, Any]) -> dict[str, Any]:

@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 
 from minigrad import dtypes, ops
-from minigrad.functions import cat
-from minigrad.methods import in_range, indices_of
-from minigrad.shapes import normalize_one
+from minigrad.methods import indices_of
+from minigrad.op import Op
 from minigrad.tensor import Tensor
 
 Pair = int | Sequence[int]
@@ -24,8 +23,16 @@ Pair = int | Sequence[int]
 # ------------------------------------------------------------------------ activations
 
 
-def _activation(x: Tensor, y: Tensor, inplace: bool) -> Tensor:
-    return x.copy_(y) if inplace else y
+def _activation(op: Op, x: Tensor, inplace: bool, **settings: Any) -> Tensor:
+    """The op applied to x; in place, what its rule needs of the old x is copied first."""
+    if inplace:
+        return x._write(op, **settings)
+    z: Tensor = op.apply(x, **settings)
+    return z
+
+
+def _composite(f: Callable[[Tensor], Tensor], x: Tensor, inplace: bool) -> Tensor:
+    return x.copy_(f(x.clone())) if inplace else f(x)
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -50,9 +57,7 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """x where x > 0, else negative_slope * x"""
-    return _activation(
-        input, ops.leaky_relu.apply(input, negative_slope=negative_slope), inplace
-    )
+    return _activation(ops.leaky_relu, input, inplace, negative_slope=negative_slope)
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
@@ -60,7 +65,7 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 
     Source: Clevert et al., Exponential Linear Units (2016).
     """
-    return _activation(input, ops.elu.apply(input, alpha=alpha), inplace)
+    return _activation(ops.elu, input, inplace, alpha=alpha)
 
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -68,18 +73,15 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
 
     Source: Klambauer et al., Self-Normalizing Neural Networks (2017).
     """
-    z = ops.elu.apply(input, alpha=1.6732632423543772) * 1.0507009873554805
-    return _activation(input, z, inplace)
+    scale, alpha = 1.0507009873554805, 1.6732632423543772
+    return _composite(lambda x: ops.elu.apply(x, alpha=alpha) * scale, input, inplace)
 
 
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """x where x > 0, else alpha * (exp(x / alpha) - 1)"""
-    if alpha == 0:
-        raise RuntimeError("ZeroDivisionError: celu: alpha cannot be 0")
-    z = ops.elu.apply(input / alpha, alpha=1.0) * alpha if alpha > 0 else (
-        input.relu() - (1 - (input / alpha).exp()).relu() * alpha
-    )
-    return _activation(input, z, inplace)
+    if alpha <= 0:
+        raise RuntimeError(f"ZeroDivisionError: celu: alpha must be greater than 0, but is {alpha}")
+    return _composite(lambda x: ops.elu.apply(x / alpha, alpha=1.0) * alpha, input, inplace)
 
 
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:
@@ -99,12 +101,12 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """x * sigmoid(x), also known as swish"""
-    return _activation(input, ops.silu.apply(input), inplace)
+    return _activation(ops.silu, input, inplace)
 
 
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
     """x * tanh(softplus(x))"""
-    return _activation(input, input * ops.softplus.apply(input).tanh(), inplace)
+    return _composite(lambda x: x * ops.softplus.apply(x).tanh(), input, inplace)
 
 
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
@@ -117,17 +119,17 @@ def hardtanh(
     input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
 ) -> Tensor:
     """x, but not below min_val nor above max_val"""
-    return _activation(input, ops.hardtanh.apply(input, min_val=min_val, max_val=max_val), inplace)
+    return _activation(ops.hardtanh, input, inplace, min_val=min_val, max_val=max_val)
 
 
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     """x / 6 + 1 / 2, but not below 0 nor above 1"""
-    return _activation(input, ops.hardsigmoid.apply(input), inplace)
+    return _activation(ops.hardsigmoid, input, inplace)
 
 
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     """x * hardsigmoid(x)"""
-    return _activation(input, ops.hardswish.apply(input), inplace)
+    return _activation(ops.hardswish, input, inplace)
 
 
 def softsign(input: Tensor) -> Tensor:
@@ -158,8 +160,7 @@ def tanh(input: Tensor) -> Tensor:
 
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """x where x > threshold, else value"""
-    z = ops.threshold.apply(input, threshold=threshold, value=value)
-    return _activation(input, z, inplace)
+    return _activation(ops.threshold, input, inplace, threshold=threshold, value=value)
 
 
 def glu(input: Tensor, dim: int = -1) -> Tensor:
@@ -655,18 +656,21 @@ def group_norm(
 
 def _norm(x: Tensor, p: float, dim: Any, keepdim: bool = False) -> Tensor:
     """The p-norm along dim. Where it is 0, its slope is taken as 0."""
-    return x.norm(p, dim, keepdim)  # type: ignore[attr-defined, no-any-return]
+    z = (x * x if p == 2 else x.abs() ** p).sum(dim, keepdim)
+    some = z != 0
+    z = ops.where.apply(some, z, 1.0)
+    return ops.where.apply(some, z.sqrt() if p == 2 else z ** (1 / p), 0.0)  # type: ignore[no-any-return]
 
 
 def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Any = None) -> Tensor:
     """x divided by its p-norm along dim (by eps, where the norm is less)."""
-    return input / _norm(input, p, dim, True).clamp_min(eps).expand_as(input)  # type: ignore[attr-defined, no-any-return]
+    return input / _norm(input, p, dim, True).maximum(eps)
 
 
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """The cosine of the angle between x1 and x2 along dim."""
     # Each norm is at least eps.
-    lengths = [_norm(x, 2, dim, True).clamp_min(eps) for x in (x1, x2)]  # type: ignore[attr-defined]
+    lengths = [_norm(x, 2, dim, True).maximum(eps) for x in (x1, x2)]
     return ((x1 / lengths[0]) * (x2 / lengths[1])).sum(dim)
 
 
@@ -1078,7 +1082,8 @@ def kl_div(
     if log_target:
         z = target.exp() * (target - input)
     else:
-        z = target.xlogy(target) - target * input  # type: ignore[attr-defined]
+        some = target != 0  # 0 * log 0 is 0
+        z = target * ops.where.apply(some, target, 1.0).log() - target * input
     if reduction == "batchmean":
         return z.sum() / input.shape[0] if input.ndim else z.sum()  # type: ignore[no-any-return]
     return _reduced(z, reduction)

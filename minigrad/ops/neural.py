@@ -14,28 +14,36 @@ from minigrad.ops.indexing import gather, put_zeros, scatter_add
 # --------------------------------------------------------------------------- activations
 
 
+def into(out, z):
+    """z itself; or out, overwritten by it."""
+    if out is None:
+        return z
+    out[...] = z
+    return out
+
+
 @elementwise(result="float")
-def leaky_relu(x, *, negative_slope=0.01):
+def leaky_relu(x, *, negative_slope=0.01, out=None):
     """z = x where x > 0, else negative_slope * x        dz/dx = where(x > 0, 1, negative_slope)"""
-    return np.where(x > 0, x, x * x.dtype.type(negative_slope))
+    return into(out, np.where(x > 0, x, x * x.dtype.type(negative_slope)))
 
 
 leaky_relu.vjp(x=lambda g, x, negative_slope: np.where(x > 0, g, g * negative_slope))
 
 
 @elementwise(result="float")
-def elu(x, *, alpha=1.0):
+def elu(x, *, alpha=1.0, out=None):
     """z = x where x > 0, else alpha * (exp(x) - 1)        dz/dx = where(x > 0, 1, alpha * exp(x))"""
-    return np.where(x > 0, x, x.dtype.type(alpha) * np.expm1(np.minimum(x, 0)))
+    return into(out, np.where(x > 0, x, x.dtype.type(alpha) * np.expm1(np.minimum(x, 0))))
 
 
 elu.vjp(x=lambda g, x, alpha: np.where(x > 0, g, g * (alpha * np.exp(np.minimum(x, 0)))))
 
 
 @elementwise(result="float")
-def silu(x):
+def silu(x, *, out=None):
     """z = x / (1 + exp(-x))        dz/dx = (1 + x * exp(-x) / (1 + exp(-x))) / (1 + exp(-x))"""
-    return x * sigmoid.forward(x)
+    return into(out, x * sigmoid.forward(x))
 
 
 def _silu_dx(g, x):
@@ -47,58 +55,58 @@ silu.vjp(x=_silu_dx)
 
 
 @elementwise(result="float")
-def softplus(x, *, beta=1.0, threshold=20.0):
+def softplus(x, *, beta=1.0, threshold=20.0, out=None):
     """z = log(1 + exp(beta * x)) / beta        dz/dx = where(beta * x > threshold, 1, 1 / (1 + exp(-beta * x)))
 
     Where beta * x > threshold, z is taken as x.
     """
     y = x * x.dtype.type(beta)
-    return np.where(y > threshold, x, np.log1p(np.exp(np.minimum(y, threshold))) / x.dtype.type(beta))
+    return into(out, np.where(y > threshold, x, np.log1p(np.exp(np.minimum(y, threshold))) / x.dtype.type(beta)))
 
 
 softplus.vjp(x=lambda g, x, beta, threshold: np.where(x * beta > threshold, g, g * sigmoid(x * beta)))
 
 
 @elementwise(result="float")
-def logsigmoid(x):
+def logsigmoid(x, *, out=None):
     """z = -log(1 + exp(-x))        dz/dx = 1 / (1 + exp(x))"""
-    return np.minimum(x, 0) - np.log1p(np.exp(-np.abs(x)))
+    return into(out, np.minimum(x, 0) - np.log1p(np.exp(-np.abs(x))))
 
 
 logsigmoid.vjp(x=lambda g, x: g * sigmoid(-x))
 
 
 @elementwise()
-def hardtanh(x, *, min_val=-1.0, max_val=1.0):
+def hardtanh(x, *, min_val=-1.0, max_val=1.0, out=None):
     """z = x, but not below min_val nor above max_val        dz/dx = (x > min_val) * (x < max_val)"""
-    return np.clip(x, x.dtype.type(min_val), x.dtype.type(max_val))
+    return into(out, np.clip(x, x.dtype.type(min_val), x.dtype.type(max_val)))
 
 
 hardtanh.vjp(x=lambda g, x, min_val, max_val: g * ((x > min_val) * (x < max_val)))
 
 
 @elementwise(result="float")
-def hardsigmoid(x):
+def hardsigmoid(x, *, out=None):
     """z = x / 6 + 1 / 2, but not below 0 nor above 1        dz/dx = (x > -3) * (x < 3) / 6"""
-    return np.clip(x / 6 + x.dtype.type(0.5), x.dtype.type(0), x.dtype.type(1))
+    return into(out, np.clip(x / 6 + x.dtype.type(0.5), x.dtype.type(0), x.dtype.type(1)))
 
 
 hardsigmoid.vjp(x=lambda g, x: g * ((x > -3) * (x < 3)) / 6)
 
 
 @elementwise(result="float")
-def hardswish(x):
+def hardswish(x, *, out=None):
     """z = x * hardsigmoid(x)        dz/dx = where(x >= 3, 1, (x > -3) * (x / 3 + 1 / 2))"""
-    return x * hardsigmoid.forward(x)
+    return into(out, x * hardsigmoid.forward(x))
 
 
 hardswish.vjp(x=lambda g, x: np.where(x >= 3, g, g * ((x / 3 + 0.5) * (x > -3))))
 
 
 @elementwise()
-def threshold(x, *, threshold, value):
+def threshold(x, *, threshold, value, out=None):
     """z = x where x > threshold, else value        dz/dx = x > threshold"""
-    return np.where(x > threshold, x, x.dtype.type(value))
+    return into(out, np.where(x > threshold, x, x.dtype.type(value)))
 
 
 threshold.vjp(x=lambda g, x, threshold: g * (x > threshold))

@@ -46,7 +46,7 @@ def _of(library: Any, case: Any, arrays: Any, dtype: Any, order: int) -> list[An
             total = sum((g * make(direction_like(g.detach(), 7 + k).astype(dtype))).sum() for k, g in enumerate(chained))
             second = grad(total, wanted, allow_unused=True)
             found += [(f"second derivative {k}", h) for k, h in enumerate(second)]
-    return [(n, None if t is None else t.detach().numpy()) for n, t in found]
+    return [(n, None if t is None else t.detach().numpy(force=True)) for n, t in found]
 
 
 def check(case: Any, *arrays: Any, order: int = 2, rtol: float = 1e-9, dtypes: Any = (np.float64, np.float32)) -> None:

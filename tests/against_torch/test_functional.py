@@ -72,16 +72,18 @@ def on(case):
 
 @pytest.mark.parametrize("name", ACTIVATIONS)
 def test_activations_agree(name):
-    check(on(ACTIVATIONS[name]), X)
-    check(on(ACTIVATIONS[name]), draw(2, 0) if name != "softmax of columns" else draw(0, 2))
+    order = 1 if name == "hardsigmoid" else 2  # PyTorch has no second derivative of it
+    rtol = 1e-7 if name == "hardsigmoid" else 1e-9  # PyTorch takes 1 / 6 in single precision
+    check(on(ACTIVATIONS[name]), X, order=order, rtol=rtol)
+    check(on(ACTIVATIONS[name]), draw(2, 0) if name != "softmax of columns" else draw(0, 2), order=order)
     if "glu" not in name and "soft" not in name:
-        check(on(ACTIVATIONS[name]), np.array(0.7))
+        check(on(ACTIVATIONS[name]), np.array(0.7), order=order, rtol=rtol)
 
 
 @pytest.mark.parametrize("name", ["relu", "relu6", "leaky_relu", "elu", "selu", "silu", "gelu", "softplus", "hardtanh", "hardsigmoid", "hardswish", "threshold", "softsign", "mish"])
 def test_kinks_are_decided_as_in_pytorch(name):
     kinks = np.array([0.0, -1, 1, 3, -3, 6, 1.5, -1.5, 1.2, 0.1, -0.0])
-    check(on(ACTIVATIONS[name]), kinks, order=1)
+    check(on(ACTIVATIONS[name]), kinks, order=1, rtol=1e-7 if name == "hardsigmoid" else 1e-9)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -91,6 +93,7 @@ def test_functions_agree(name):
 
 
 @pytest.mark.parametrize("name", IMAGES)
+@pytest.mark.filterwarnings("ignore:Using padding='same'")
 def test_functions_of_images_agree(name):
     case, *args = IMAGES[name]
     check(on(case), *args)
