@@ -92,7 +92,7 @@ def must_fit(op: Op, operands: Sequence[Tensor], needs: Sequence[bool], z: Tenso
         if need and x.array.dtype != dtype:
             return True
     if len(operands) == 1 or op.variadic:
-        return False
+        return "dtype" in op.settings  # the result may be of another type
     if op.kind != "elementwise":
         return True
     shape = z.array.shape

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from minigrad import dtypes, modes
+from minigrad.allocator import keep_freed_memory
 from minigrad.data import as_array
 from minigrad.engine import GraphTask
 from minigrad.engines import engine_named
@@ -82,6 +83,7 @@ def keep_gradient(x: Tensor) -> None:
 
 def run_task(task: GraphTask) -> None:
     """Run a pass: at once if nobody looks, else step by step, telling the observer."""
+    keep_freed_memory()
     observer = modes.state.observer
     if observer is None and task.inputs is None and not task.tensors:
         task.run()  # with plain arrays, which nothing records

@@ -85,7 +85,7 @@ def _write_plain(op: Op) -> tuple[str, dict[str, Any]]:
         **{f"_{s}": default for s, default in op.settings.items()},
     }  # fmt: skip
     may_broadcast = op.kind == "elementwise" and len(names) > 1
-    choices = [(False, True) if may_broadcast else (len(names) > 1,)]
+    choices = [(False, True) if may_broadcast else (len(names) > 1 or "dtype" in op.settings,)]
     if may_broadcast:
         lines += [f"    same = {' == '.join(f'{x}d.shape' for x in names)}"]
     cases = [c for c in product((True, False), repeat=len(names)) if any(c)]

@@ -16,7 +16,7 @@ import minigrad
 PACKAGE = Path(minigrad.__file__).parent
 
 LAYERS = [
-    {"errors", "modes", "shapes", "dtypes", "sparse", "version"},
+    {"errors", "modes", "shapes", "dtypes", "sparse", "allocator", "version"},
     {"op"},
     {"ops"},
     {"methods"},
