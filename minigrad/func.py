@@ -117,11 +117,14 @@ def leads_elsewhere(g: Tensor, own: set[Any]) -> bool:
 # ---------------------------------------------------------------------- reverse mode
 
 
-def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+def vjp(
+    func: Callable[..., Any], *primals: Any, has_aux: bool = False, differentiable: bool = True
+) -> Any:
     """f(*primals), and the function that takes a gradient of the result back to the inputs.
 
     func       takes the primals, returns tensors (a tensor, or nested tuples of them)
     has_aux    func returns (result, something else), and so does vjp in the end
+    differentiable   may the gradients be differentiated again? (Without it a pass is cheaper.)
 
     >>> import minigrad
     >>> z, pull = vjp(lambda x: x * x, minigrad.tensor([1.0, 2.0]))
@@ -142,15 +145,16 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
                 f"vjp_fn expects one gradient for each of the {len(outputs)} results, but got {len(gradients)}."
             )
         pairs = [(z, g) for z, g in zip(outputs, gradients, strict=True) if z.node is not None]
-        if not pairs:
-            grads: Sequence[Any] = [None] * len(inputs)
-        else:
+        grads: Sequence[Any] = [None] * len(inputs)
+        if pairs:
+            zs, gs = zip(*pairs, strict=True)
             with modes.enable_grad():
                 grads = autograd.grad(
-                    [z for z, _ in pairs],
+                    zs,
                     inputs,
-                    [g for _, g in pairs],
-                    create_graph=True,
+                    gs,
+                    retain_graph=True,
+                    create_graph=differentiable,
                     allow_unused=True,
                 )
         found = [
@@ -277,7 +281,11 @@ def linearize(func: Callable[..., Any], *primals: Any) -> Any:
 
 
 def jacrev(
-    func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False
+    func: Callable[..., Any],
+    argnums: ArgNums = 0,
+    has_aux: bool = False,
+    *,
+    differentiable: bool = True,
 ) -> Callable[..., Any]:
     """A function that gives the Jacobian of f row by row: one reverse pass per result entry.
 
@@ -291,7 +299,12 @@ def jacrev(
 
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         places, chosen = _chosen(args, argnums)
-        value, pull, *aux = vjp(_of_chosen(func, args, kwargs, places), *chosen, has_aux=has_aux)
+        value, pull, *aux = vjp(
+            _of_chosen(func, args, kwargs, places),
+            *chosen,
+            has_aux=has_aux,
+            differentiable=differentiable,
+        )
         outputs, rebuild = flatten(value)
         leaves, build = flatten(list(chosen))
         blocks = []

@@ -76,7 +76,7 @@ def vjp(
 ) -> Any:
     """(f(inputs), v·J): the gradient of v·f."""
     xs = _prepared(inputs, create_graph)
-    value, pull = F.vjp(func, *xs)
+    value, pull = F.vjp(func, *xs, differentiable=create_graph)
     outputs, rebuild = F.flatten(value)
     grads = pull(rebuild(_directions(v, tuple(outputs), "the output")))
     return _finished(value, create_graph), _finished(_like(inputs, grads), create_graph)
@@ -110,9 +110,10 @@ def jacobian(
     if strategy not in ("reverse-mode", "forward-mode"):
         raise RuntimeError('Expected strategy to be either "forward-mode" or "reverse-mode".')
     xs = _prepared(inputs, create_graph)
-    whole = F.jacrev if strategy == "reverse-mode" else F.jacfwd
     argnums: Any = 0 if isinstance(inputs, Tensor) else tuple(range(len(xs)))
-    return _finished(whole(func, argnums)(*xs), create_graph)
+    if strategy == "forward-mode":
+        return _finished(F.jacfwd(func, argnums)(*xs), create_graph)
+    return _finished(F.jacrev(func, argnums, differentiable=create_graph)(*xs), create_graph)
 
 
 def hessian(

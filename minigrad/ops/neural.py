@@ -5,6 +5,8 @@ its rule is shorter, or its numbers better, than what the other chapters make of
 gradient of cross_entropy is p - onehot, which no chain of exp and log gives as exactly.
 """
 
+import math
+
 import numpy as np
 
 from minigrad.op import elementwise, general, linear
@@ -198,7 +200,9 @@ def mse_loss(x, y, *, mean=True):
 
 
 def _mse_factor(g, x_shape, y_shape, mean):
-    return g * (2 / max(1, np.prod(np.broadcast_shapes(x_shape, y_shape), dtype=int)) if mean else 2)
+    if x_shape != y_shape:
+        x_shape = np.broadcast_shapes(x_shape, y_shape)
+    return g * (2 / max(1, math.prod(x_shape)) if mean else 2)
 
 
 mse_loss.vjp(x=lambda g, x, y, x_shape, y_shape, mean: _mse_factor(g, x_shape, y_shape, mean) * (x - y),
@@ -238,8 +242,9 @@ def standardize(x, *, axis, eps):
 
     The core of batch, layer and group normalization, which differ in the axes.
     """
-    d = x - x.mean(axis, keepdims=True)
-    return d / np.sqrt((d * d).mean(axis, keepdims=True) + x.dtype.type(eps))
+    n = x.dtype.type(max(1, math.prod([x.shape[i] for i in axis])))
+    d = x - np.add.reduce(x, axis=axis, keepdims=True) / n
+    return d / np.sqrt(np.add.reduce(d * d, axis=axis, keepdims=True) / n + x.dtype.type(eps))
 
 
 def _standardize_dx(g, x, z, axis, eps):
