@@ -153,19 +153,35 @@ log_softmax.jvp(lambda x_dot, z, axis: x_dot - np.sum(np.exp(z) * x_dot, axis=ax
 @general(result="float")
 def cross_entropy(x, *, target, weights, axis, reduced):
     """z = weights * (logsumexp(x) - x[target]), summed if reduced        dL/dx = weights * g * (softmax(x) - onehot(target))"""
-    greatest = x.max(axis, keepdims=True) if x.size else np.zeros((), x.dtype)
-    z = np.log(np.exp(x - greatest).sum(axis, keepdims=True)) + greatest
-    z = (z - np.take_along_axis(x, np.expand_dims(target, axis), axis)).squeeze(axis) * weights
-    return z.sum() if reduced else z
+    greatest = x.max(axis, keepdims=True) if x.size else np.zeros(_kept(x.shape, axis), x.dtype)
+    z = np.log(np.add.reduce(np.exp(x - greatest), axis=axis)) + greatest.reshape(target.shape)
+    z = (z - x[at_class(target, axis)]) * weights
+    return np.add.reduce(z, axis=None) if reduced else z
+
+
+def at_class(target, axis):
+    """The index of the entries x[n, target[n, ...], ...]."""
+    if target.ndim == axis == 1:
+        return np.arange(len(target)), target
+    mesh = list(np.ix_(*(np.arange(n) for n in target.shape)))
+    mesh.insert(axis, target)
+    return tuple(mesh)
+
+
+def _kept(shape, axis):
+    return tuple(1 if i == axis else n for i, n in enumerate(shape))
 
 
 def _cross_entropy_dx(g, x, x_shape, target, weights, axis):
-    g = np.expand_dims(np.broadcast_to(g * weights, target.shape), axis)
-    d = softmax(x, axis=axis) * g
-    target = np.expand_dims(target, axis)
-    if not isinstance(d, np.ndarray):
-        return d - scatter_add(np.zeros(x_shape, g.dtype), g, index=target, axis=axis)
-    np.put_along_axis(d, target, np.take_along_axis(d, target, axis) - g, axis)
+    g = np.broadcast_to(g * weights, target.shape)
+    column = _kept(x_shape, axis)
+    if not isinstance(x, np.ndarray):
+        g = np.reshape(g, column)
+        at = target.reshape(column)
+        return softmax(x, axis=axis) * g - scatter_add(np.zeros(x_shape, g.dtype), g, index=at, axis=axis)
+    d = np.exp(x - x.max(axis, keepdims=True)) if x.size else np.zeros_like(x)
+    d *= g.reshape(column) / np.add.reduce(d, axis=axis, keepdims=True)
+    d[at_class(target, axis)] -= g
     return d
 
 
@@ -181,8 +197,8 @@ cross_entropy.vjp(x=_cross_entropy_dx).jvp(_cross_entropy_dot)
 @linear(result="float")
 def nll_loss(x, *, target, weights, axis, reduced):
     """z = -weights * x[target], summed if reduced        dL/dx = -weights * g, put at target"""
-    z = np.take_along_axis(x, np.expand_dims(target, axis), axis).squeeze(axis) * -weights
-    return z.sum() if reduced else z
+    z = x[at_class(target, axis)] * -weights
+    return np.add.reduce(z, axis=None) if reduced else z
 
 
 nll_loss.vjp(x=lambda g, x_shape, target, weights, axis:
@@ -247,15 +263,16 @@ def standardize(x, *, axis, eps):
     return d / np.sqrt(np.add.reduce(d * d, axis=axis, keepdims=True) / n + x.dtype.type(eps))
 
 
-def _standardize_dx(g, x, z, axis, eps):
-    d = x - np.mean(x, axis=axis, keepdims=True)
-    deviation = np.sqrt(np.mean(d * d, axis=axis, keepdims=True) + eps)
-    mean_of_g = np.mean(g, axis=axis, keepdims=True)
-    return (g - mean_of_g - z * np.mean(g * z, axis=axis, keepdims=True)) / deviation
+def _standardize_dx(g, x, z, x_shape, axis, eps):
+    n = max(1, math.prod([x_shape[i] for i in axis]))
+    d = x - np.sum(x, axis=axis, keepdims=True) / n
+    deviation = np.sqrt(np.sum(d * d, axis=axis, keepdims=True) / n + eps)
+    g_mean, gz_mean = (np.sum(y, axis=axis, keepdims=True) / n for y in (g, g * z))
+    return (g - g_mean - z * gz_mean) / deviation
 
 
 standardize.vjp(x=_standardize_dx)
-standardize.jvp(lambda x_dot, x, z, axis, eps: _standardize_dx(x_dot, x, z, axis, eps))
+standardize.jvp(lambda x_dot, x, z, x_shape, axis, eps: _standardize_dx(x_dot, x, z, x_shape, axis, eps))
 
 
 @linear()
