@@ -18,10 +18,13 @@ from typing import Any
 import numpy as np
 
 from minigrad import dtypes, modes
+from minigrad.case import NotDifferentiable, case_of, values_of
 from minigrad.duals import push
 from minigrad.errors import DtypeError, learner_line, shape_error
-from minigrad.node import Node, NotDifferentiable, Packed, case_of, make, new, next_rank, values_of
+from minigrad.memory import make, new
+from minigrad.node import Node, next_rank
 from minigrad.op import Op
+from minigrad.saved import Packed
 from minigrad.views import Hop, shows
 
 Tensor = Any  # of tensor.py, which stands above this module

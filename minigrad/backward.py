@@ -20,7 +20,9 @@ from minigrad.engine import GraphTask
 from minigrad.engines import engine_named
 from minigrad.errors import DtypeError, NoGradient, ShapeError
 from minigrad.hooks import hooks_of
-from minigrad.node import AccumulateGrad, Node, make
+from minigrad.leaf import AccumulateGrad
+from minigrad.memory import make
+from minigrad.node import Node
 from minigrad.ops.elementwise import to
 
 Tensor = Any  # of tensor.py, which stands above this module

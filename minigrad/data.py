@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from minigrad import dtypes
-from minigrad.node import make
+from minigrad.memory import make
 
 
 def as_array(data: Any, dtype: Any = None) -> Any:

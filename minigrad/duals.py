@@ -22,7 +22,8 @@ from itertools import count
 from typing import Any
 
 from minigrad import modes
-from minigrad.node import make, new, values_of
+from minigrad.case import values_of
+from minigrad.memory import make, new
 from minigrad.op import Op, push_forward
 from minigrad.views import walk
 

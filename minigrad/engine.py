@@ -29,8 +29,10 @@ from heapq import heappop, heappush
 from typing import Any, NamedTuple
 
 from minigrad.hooks import Hooked
-from minigrad.node import AccumulateGrad, Freed, Node
+from minigrad.leaf import AccumulateGrad
+from minigrad.node import Node
 from minigrad.results import Result
+from minigrad.saved import Freed
 
 AnyNode = Node | AccumulateGrad
 

@@ -21,7 +21,8 @@ from typing import Any
 import numpy as np
 
 from minigrad.engine import AnyNode, GraphTask
-from minigrad.node import AccumulateGrad, Freed
+from minigrad.leaf import AccumulateGrad
+from minigrad.saved import Freed
 
 Deliver = Callable[[AnyNode, Any], list[Any]]
 

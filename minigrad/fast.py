@@ -37,8 +37,10 @@ import numpy as np
 
 from minigrad import modes
 from minigrad.apply import apply
+from minigrad.case import Case, case_of, turned
 from minigrad.errors import shape_error
-from minigrad.node import FRESH, Case, Counter, Node, case_of, new, next_rank, turned
+from minigrad.memory import FRESH, Counter, new
+from minigrad.node import Node, next_rank
 from minigrad.op import REGISTRY, Op
 from minigrad.tensor import Tensor, View
 from minigrad.views import Hop, shows

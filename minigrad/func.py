@@ -24,7 +24,8 @@ import numpy as np
 from minigrad import autograd, modes
 from minigrad.autograd.forward_ad import dual_level, make_dual, unpack_dual
 from minigrad.functions import stack
-from minigrad.node import FRESH, AccumulateGrad, new
+from minigrad.leaf import AccumulateGrad
+from minigrad.memory import FRESH, new
 from minigrad.ops import reshape
 from minigrad.tensor import Tensor
 

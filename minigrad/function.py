@@ -29,11 +29,14 @@ from typing import Any
 import numpy as np
 
 from minigrad import dtypes, modes
+from minigrad.case import Like, fit
 from minigrad.duals import set_tangent, stripped, tangent_of
 from minigrad.errors import SavedValueChanged, learner_line
 from minigrad.inplace import attach, bump
-from minigrad.node import FRESH, Freed, Like, Node, fit, make, new, next_rank
+from minigrad.memory import FRESH, make, new
+from minigrad.node import Node, next_rank
 from minigrad.results import Pack, result
+from minigrad.saved import Freed
 from minigrad.tensor import Tensor
 
 __all__ = ["Function", "once_differentiable"]

@@ -20,7 +20,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from minigrad import modes
-from minigrad.node import make
+from minigrad.memory import make
 
 Hook = Callable[..., Any]
 _next_id = count().__next__

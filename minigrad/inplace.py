@@ -18,6 +18,7 @@ import numpy as np
 from minigrad import modes
 from minigrad.apply import must_fit, prepare
 from minigrad.backward import keep_gradient
+from minigrad.case import case_of, values_of
 from minigrad.dtypes import torch_name
 from minigrad.duals import push_write
 from minigrad.errors import (
@@ -30,8 +31,11 @@ from minigrad.errors import (
     table,
 )
 from minigrad.hooks import hooks_of
-from minigrad.node import AccumulateGrad, Node, Packed, case_of, make, new, next_rank, values_of
+from minigrad.leaf import AccumulateGrad
+from minigrad.memory import make, new
+from minigrad.node import Node, next_rank
 from minigrad.op import Op
+from minigrad.saved import Packed
 from minigrad.views import rewritten
 
 Tensor = Any  # of tensor.py, which stands above this module
@@ -135,7 +139,7 @@ VIEWS_THAT_REFUSE = {
 
 
 def record_write(
-    op: Op, operands: list[Tensor], needs: tuple[bool, ...], settings: dict[str, Any]
+    op: Op, operands: Sequence[Tensor], needs: tuple[bool, ...], settings: dict[str, Any]
 ) -> Node:
     """The node of an in-place op, made before the old value is gone."""
     x = operands[0]

@@ -10,7 +10,8 @@ the sum. The engine knows nothing of this; for a learner who looks at `grad_fn` 
 from collections.abc import Sequence
 from typing import Any
 
-from minigrad.node import Node, new, next_rank
+from minigrad.memory import new
+from minigrad.node import Node, next_rank
 
 
 class Pack:

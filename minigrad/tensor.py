@@ -24,8 +24,10 @@ from minigrad.data import as_array
 from minigrad.errors import DtypeError, ShapeError
 from minigrad.hooks import RemovableHandle, hooks_of
 from minigrad.inplace import write
+from minigrad.leaf import AccumulateGrad
+from minigrad.memory import FRESH, Counter, make, new
 from minigrad.methods import ArrayMethods
-from minigrad.node import FRESH, AccumulateGrad, Counter, Node, make, new, shown
+from minigrad.node import Node, shown
 from minigrad.op import Op
 from minigrad.sparse import RowSparse
 from minigrad.views import Hop, Way, walk

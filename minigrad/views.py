@@ -24,7 +24,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minigrad.node import Node, new, next_rank
+from minigrad.memory import new
+from minigrad.node import Node, next_rank
 from minigrad.op import Op
 from minigrad.shapes import Shape
 

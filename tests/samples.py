@@ -193,7 +193,9 @@ sample(ops.where, "WhereBackward", np.array([[True], [False]]), normal(2, 3), no
 sample(ops.where, "WhereBackward", np.array([True, False, True]), normal(), normal(3, seed=1))
 sample(ops.put_zeros, "PutZerosBackward", normal(3, 2), index=(np.array([True, False, True, True]),), shape=(4, 2))
 sample(ops.put_zeros, "PutZerosBackward", normal(2, 2, 2), index=(np.array([[0, -1], [0, 2]]),), shape=(4, 2))
-for index, axis in [(np.array([[0, 1], [2, 2]]), 0), (np.array([[3, 0, 0], [1, 1, 1], [2, 3, 0]]), 1), (np.zeros((0, 2), np.int64), 0)]:
+for index, axis in [
+    (np.array([[0, 1], [2, 2]]), 0), (np.array([[3, 0, 0], [1, 1, 1], [2, 3, 0]]), 1), (np.zeros((0, 2), np.int64), 0),
+]:  # fmt: skip
     sample(ops.gather, "GatherBackward", normal(3, 4), index=index, axis=axis)
     sample(ops.scatter_add, "ScatterAddBackward", normal(3, 4), normal(*index.shape, seed=1), index=index, axis=axis)
 sample(ops.gather, "GatherBackward", normal(), index=np.zeros((2,), np.int64), axis=0)
@@ -221,7 +223,9 @@ for op, name in [(ops.softmax, "SoftmaxBackward"), (ops.log_softmax, "LogSoftmax
     sample(op, name, normal(2, 3, 2), axis=0)
     sample(op, name, normal(), axis=None)
     sample(op, name, normal(0, 3), axis=1)
-for x, target, axis in [(normal(3, 4), np.array([0, 3, 3]), 1), (normal(4), np.array(2), 0), (normal(2, 3, 2), np.array([[0, 1], [2, 2]]), 1)]:
+for x, target, axis in [
+    (normal(3, 4), np.array([0, 3, 3]), 1), (normal(4), np.array(2), 0), (normal(2, 3, 2), np.array([[0, 1], [2, 2]]), 1),
+]:  # fmt: skip
     for op, name in [(ops.cross_entropy, "CrossEntropyBackward"), (ops.nll_loss, "NllLossBackward")]:
         sample(op, name, x, target=target, weights=positive(*target.shape), axis=axis, reduced=True)
         sample(op, name, x, target=target, weights=np.float64(0.5), axis=axis, reduced=False)

@@ -12,7 +12,7 @@ import minigrad
 from minigrad import autograd
 from minigrad.engine import GraphTask
 from minigrad.errors import BackwardTwice, NoGradient, SavedValueChanged
-from minigrad.node import AccumulateGrad
+from minigrad.leaf import AccumulateGrad
 
 
 @pytest.fixture

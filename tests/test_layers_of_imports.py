@@ -20,7 +20,7 @@ LAYERS = [
     {"op"},
     {"ops"},
     {"methods"},
-    {"node", "results", "views", "hooks"},
+    {"memory", "case", "saved", "leaf", "node", "results", "views", "hooks"},
     {"engine", "engines"},
     {"data", "duals", "apply", "inplace", "backward"},
     {"formatting", "tensor", "creation", "functions", "fast"},

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import minigrad
-from minigrad.node import make
+from minigrad.memory import make
 from minigrad.sparse import RowSparse, add_rows
 
 

@@ -14,7 +14,8 @@ from typing import Any, Self
 import numpy as np
 
 from minigrad import modes
-from minigrad.node import AccumulateGrad, Node
+from minigrad.leaf import AccumulateGrad
+from minigrad.node import Node
 from minigrad.tensor import Tensor
 
 __all__ = ["AccumulateGrad", "Node", "save_on_cpu", "saved_tensors_hooks"]

@@ -183,7 +183,9 @@ def _implicit_dim(ndim: int) -> int:
     return 0 if ndim in (0, 1, 3) else 1
 
 
-def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
+def softmax(
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
+) -> Tensor:
     """exp(x) / sum of exp(x) along dim: positive numbers that add up to 1.
 
     >>> import minigrad
@@ -200,7 +202,9 @@ def log_softmax(
     return input.log_softmax(_implicit_dim(input.ndim) if dim is None else dim, dtype)
 
 
-def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
+def softmin(
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
+) -> Tensor:
     """softmax(-x)"""
     return softmax(-input, dim, _stacklevel, dtype)
 
@@ -227,15 +231,26 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         z = input @ weight
         return z if bias is None else z + bias
     if input.ndim == 0:
-        raise RuntimeError("both arguments to linear need to be at least 1D, but they are 0D and 2D")
-    z = linear(input.reshape(-1, input.shape[-1]) if input.numel() else input.reshape(math.prod(input.shape[:-1]), input.shape[-1]), weight, bias)
+        raise RuntimeError(
+            "both arguments to linear need to be at least 1D, but they are 0D and 2D"
+        )
+    z = linear(
+        input.reshape(-1, input.shape[-1])
+        if input.numel()
+        else input.reshape(math.prod(input.shape[:-1]), input.shape[-1]),
+        weight,
+        bias,
+    )
     return z.view(*input.shape[:-1], weight.shape[0]) if input.ndim > 1 else z.view(weight.shape[0])
 
 
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """x1 @ weight[k] @ x2 + bias[k], for each k"""
     z: Tensor = ops.einsum(
-        input1, weight, input2, equation=ops.explicit("...i,kij,...j->...k", (input1.ndim, 3, input2.ndim))
+        input1,
+        weight,
+        input2,
+        equation=ops.explicit("...i,kij,...j->...k", (input1.ndim, 3, input2.ndim)),
     )
     return z if bias is None else z + bias
 
@@ -308,7 +323,9 @@ def _several(value: Any, n: int, name: str) -> tuple[int, ...]:
     if len(values) == 1:
         return values * n
     if len(values) != n:
-        raise RuntimeError(f"expected {name} to be a single integer value or a list of {n} values, but got {name}={list(values)}")
+        raise RuntimeError(
+            f"expected {name} to be a single integer value or a list of {n} values, but got {name}={list(values)}"
+        )
     return values
 
 
@@ -333,7 +350,9 @@ def conv2d(
     Source: Dumoulin and Visin, A guide to convolution arithmetic (2016).
     """
     if input.ndim == 3:
-        return conv2d(input.unsqueeze(0), weight, bias, stride, padding, dilation, groups).squeeze(0)
+        return conv2d(input.unsqueeze(0), weight, bias, stride, padding, dilation, groups).squeeze(
+            0
+        )
     return _convolution("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
 
 
@@ -348,27 +367,43 @@ def conv1d(
 ) -> Tensor:
     """As conv2d, along one axis: input (n, c, l), weight (o, c / groups, k)."""
     if input.ndim == 2:
-        return conv1d(input.unsqueeze(0), weight, bias, stride, padding, dilation, groups).squeeze(0)
+        return conv1d(input.unsqueeze(0), weight, bias, stride, padding, dilation, groups).squeeze(
+            0
+        )
     return _convolution("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
 
 
 def _convolution(
-    name: str, axes: int, x: Tensor, w: Tensor, b: Tensor | None, stride: Any, padding: Any, dilation: Any, groups: int
+    name: str,
+    axes: int,
+    x: Tensor,
+    w: Tensor,
+    b: Tensor | None,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    groups: int,
 ) -> Tensor:
     """Check what conv1d and conv2d are given, in PyTorch's words, and apply the op."""
     if x.ndim != axes + 2:
         raise RuntimeError(
-            f"Expected {axes + 1}D (unbatched) or {axes + 2}D (batched) input to {name}, but got input of size: {list(x.shape)}"
+            f"Expected {axes + 1}D (unbatched) or {axes + 2}D (batched) input to {name}, but got "
+            f"input of size: {list(x.shape)}"
         )
     if w.ndim != axes + 2:
-        raise RuntimeError(f"weight should have {axes + 2} dimensions, but it has {w.ndim}: {list(w.shape)}")
+        raise RuntimeError(
+            f"weight should have {axes + 2} dimensions, but it has {w.ndim}: {list(w.shape)}"
+        )
     stride, dilation = _several(stride, axes, "stride"), _several(dilation, axes, "dilation")
     if min(stride) <= 0:
         raise RuntimeError("non-positive stride is not supported")
     if min(dilation) <= 0:
         raise RuntimeError("dilation should be greater than zero")
     if groups <= 0 or w.shape[0] % groups:
-        raise RuntimeError(f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, and divisible by it, but got weight of size {list(w.shape)} instead")
+        raise RuntimeError(
+            f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, and "
+            f"divisible by it, but got weight of size {list(w.shape)} instead"
+        )
     if x.shape[1] != w.shape[1] * groups:
         raise RuntimeError(
             f"Given groups={groups}, weight of size {list(w.shape)}, expected input{list(x.shape)} to have "
@@ -376,7 +411,8 @@ def _convolution(
         )
     if b is not None and b.shape != (w.shape[0],):
         raise RuntimeError(
-            f"Given weight of size {list(w.shape)}, expected bias to be 1-dimensional with {w.shape[0]} elements, but got bias of size {list(b.shape)} instead"
+            f"Given weight of size {list(w.shape)}, expected bias to be 1-dimensional with "
+            f"{w.shape[0]} elements, but got bias of size {list(b.shape)} instead"
         )
     if padding == "same":
         if max(stride) > 1:
@@ -412,18 +448,29 @@ def _convolution(
 
 
 def _pooling(
-    x: Tensor, size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool, axes: int, name: str
+    x: Tensor,
+    size: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    ceil_mode: bool,
+    axes: int,
+    name: str,
 ) -> tuple[tuple[int, ...], ...]:
     """The size, stride, margins, dilation and result's shape of a pooling, per axis."""
     if x.ndim not in (axes + 1, axes + 2):
-        raise RuntimeError(f"{name}: Expected {axes + 1}D or {axes + 2}D (batch mode) tensor, but got input of size: {list(x.shape)}")
+        raise RuntimeError(
+            f"{name}: Expected {axes + 1}D or {axes + 2}D (batch mode) tensor, but got input of size: {list(x.shape)}"
+        )
     size = _several(size, axes, "kernel_size")
     stride = size if stride is None or stride == [] else _several(stride, axes, "stride")
     padding, dilation = _several(padding, axes, "padding"), _several(dilation, axes, "dilation")
     if min(stride) <= 0:
         raise RuntimeError("stride should not be zero")
     if any(p < 0 or p > k // 2 for p, k in zip(padding, size, strict=True)):
-        raise RuntimeError(f"pad should be at most half of effective kernel size, but got pad={max(padding)}, kernel_size={max(size)}")
+        raise RuntimeError(
+            f"pad should be at most half of effective kernel size, but got pad={max(padding)}, kernel_size={max(size)}"
+        )
     shape, margins = [], []
     for n, k, s, p, d in zip(x.shape[-axes:], size, stride, padding, dilation, strict=True):
         room = n + 2 * p - d * (k - 1) - 1
@@ -431,7 +478,9 @@ def _pooling(
         if ceil_mode and (m - 1) * s >= n + p:  # the last window must start inside
             m -= 1
         if m < 1:
-            raise RuntimeError(f"Given input size: {list(x.shape)}. Calculated output size: {m}. Output size is too small")
+            raise RuntimeError(
+                f"Given input size: {list(x.shape)}. Calculated output size: {m}. Output size is too small"
+            )
         shape.append(m)
         margins += [p, max(p, (m - 1) * s + d * (k - 1) + 1 - n - p)]
     return size, stride, tuple(margins), dilation, tuple(shape), padding
@@ -441,7 +490,11 @@ def _with_rows(x: Tensor, function: Callable[..., Any], *settings: Any) -> Any:
     """Pooling along one axis, as pooling of images of one row."""
     one, zero = (1, 0)
     size, stride, padding, *rest = settings
-    wide = [(one, *_several(size, 1, "kernel_size")), (one, *_several(size if stride is None or stride == [] else stride, 1, "stride")), (zero, *_several(padding, 1, "padding"))]
+    wide = [
+        (one, *_several(size, 1, "kernel_size")),
+        (one, *_several(size if stride is None or stride == [] else stride, 1, "stride")),
+        (zero, *_several(padding, 1, "padding")),
+    ]
     z = function(x.unsqueeze(-2), *wide, *rest)
     return tuple(y.squeeze(-2) for y in z) if isinstance(z, tuple) else z.squeeze(-2)
 
@@ -462,9 +515,15 @@ def max_pool2d(
     size, stride, margins, dilation, shape, _ = _pooling(
         input, kernel_size, stride, padding, dilation, ceil_mode, 2, "max_pool2d"
     )
-    how: dict[str, Any] = {"size": size, "stride": stride, "padding": margins, "dilation": dilation, "shape": shape}
+    how: dict[str, Any] = {
+        "size": size,
+        "stride": stride,
+        "padding": margins,
+        "dilation": dilation,
+        "shape": shape,
+    }
     z: Tensor = ops.max_pool2d.apply(input, **how)
-    return (z, Tensor(ops.places(input.array, **how))) if return_indices else z
+    return (z, Tensor(ops.places(input.array, **how))  # type: ignore[no-untyped-call]) if return_indices else z
 
 
 def max_pool1d(
@@ -478,7 +537,9 @@ def max_pool1d(
 ) -> Any:
     """As max_pool2d, along one axis."""
     dilation = (1, *_several(dilation, 1, "dilation"))
-    return _with_rows(input, max_pool2d, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
+    return _with_rows(
+        input, max_pool2d, kernel_size, stride, padding, dilation, ceil_mode, return_indices
+    )
 
 
 def avg_pool2d(
@@ -503,7 +564,9 @@ def avg_pool2d(
     for n, k, s, p, m in zip(input.shape[-2:], size, stride, pads, shape, strict=True):
         start = np.arange(m) * s - p
         end = np.minimum(start + k, n + p)
-        counts.append(end - start if count_include_pad else np.minimum(end, n) - np.maximum(start, 0))
+        counts.append(
+            end - start if count_include_pad else np.minimum(end, n) - np.maximum(start, 0)
+        )
     counted = np.multiply.outer(*counts)
     if counted.min() == counted.max():
         return z / int(counted.flat[0])
@@ -519,7 +582,9 @@ def avg_pool1d(
     count_include_pad: bool = True,
 ) -> Tensor:
     """As avg_pool2d, along one axis."""
-    z: Tensor = _with_rows(input, avg_pool2d, kernel_size, stride, padding, ceil_mode, count_include_pad)
+    z: Tensor = _with_rows(
+        input, avg_pool2d, kernel_size, stride, padding, ceil_mode, count_include_pad
+    )
     return z
 
 
@@ -536,7 +601,9 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
     """The means of parts of the input, as many as output_size says; None keeps a size."""
     if isinstance(output_size, int):
         output_size = (output_size, output_size)
-    rows, columns = (n if m is None else m for m, n in zip(output_size, input.shape[-2:], strict=True))
+    rows, columns = (
+        n if m is None else m for m, n in zip(output_size, input.shape[-2:], strict=True)
+    )
     if (rows, columns) == (1, 1):
         return input.mean((-2, -1), keepdim=True)
     height, width = input.shape[-2:]
@@ -570,7 +637,8 @@ def layer_norm(
     k = len(shape)
     if tuple(input.shape[input.ndim - k :]) != shape or not k:
         raise RuntimeError(
-            f"Given normalized_shape={list(shape)}, expected input with shape [*, {', '.join(map(str, shape))}], but got input of size{list(input.shape)}"
+            f"Given normalized_shape={list(shape)}, expected input with shape [*, "
+            f"{', '.join(map(str, shape))}], but got input of size{list(input.shape)}"
         )
     z: Tensor = ops.standardize.apply(input, axis=tuple(range(input.ndim - k, input.ndim)), eps=eps)
     if weight is not None:
@@ -600,7 +668,9 @@ def batch_norm(
     if training:
         n = input.numel() // max(input.shape[1], 1)
         if n == 1:
-            raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
+            raise ValueError(
+                f"Expected more than 1 value per channel when training, got input size {input.shape}"
+            )
         if running_mean is not None:
             mean = input.array.mean(axes)
             running_mean.array[...] += momentum * (mean - running_mean.array)
@@ -610,7 +680,9 @@ def batch_norm(
         z: Tensor = ops.standardize.apply(input, axis=axes, eps=eps)
     else:
         if running_mean is None or running_var is None:
-            raise RuntimeError("Expected running_mean and running_var to be defined when training=False")
+            raise RuntimeError(
+                "Expected running_mean and running_var to be defined when training=False"
+            )
         z = (input - running_mean.view(*shape)) / (running_var.view(*shape) + eps).sqrt()
     if weight is not None:
         z = z * weight.view(*shape)
@@ -644,7 +716,8 @@ def group_norm(
     n, c = input.shape[:2]
     if c % num_groups:
         raise RuntimeError(
-            f"Expected number of channels in input to be divisible by num_groups, but got input of shape {list(input.shape)} and num_groups={num_groups}"
+            "Expected number of channels in input to be divisible by num_groups, but got input of "
+            f"shape {list(input.shape)} and num_groups={num_groups}"
         )
     grouped = input.reshape(n, num_groups, math.prod(input.shape[1:]) // num_groups)
     z: Tensor = ops.standardize.apply(grouped, axis=(2,), eps=eps).reshape(input.shape)
@@ -662,7 +735,9 @@ def _norm(x: Tensor, p: float, dim: Any, keepdim: bool = False) -> Tensor:
     return ops.where.apply(some, z.sqrt() if p == 2 else z ** (1 / p), 0.0)  # type: ignore[no-any-return]
 
 
-def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Any = None) -> Tensor:
+def normalize(
+    input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Any = None
+) -> Tensor:
     """x divided by its p-norm along dim (by eps, where the norm is less)."""
     return input / _norm(input, p, dim, True).maximum(eps)
 
@@ -704,17 +779,23 @@ def _dropout(x: Tensor, shape: Any, p: float, training: bool, inplace: bool) -> 
     return x.mul_(Tensor(keep)) if inplace else x * Tensor(keep)
 
 
-def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+def dropout1d(
+    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
+) -> Tensor:
     """Dropout of whole channels, of (n, c, l)."""
     return _dropout(input, (*input.shape[:-1], 1), p, training, inplace)
 
 
-def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+def dropout2d(
+    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
+) -> Tensor:
     """Dropout of whole channels, of (n, c, h, w)."""
     return _dropout(input, (*input.shape[:-2], 1, 1), p, training, inplace)
 
 
-def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
+def pad(
+    input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None
+) -> Tensor:
     """A margin around the last axes: `pad` is (before, after) of the last axis, then of the
     one before it, and so on.
 
@@ -728,11 +809,17 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
     if len(pad) % 2:
         raise RuntimeError("Padding length must be divisible by 2")
     if len(pad) > 2 * input.ndim:
-        raise RuntimeError(f"Padding length should be less than or equal to two times the input dimension but got padding length {len(pad)} and input of dimension {input.ndim}")
+        raise RuntimeError(
+            "Padding length should be less than or equal to two times the input dimension but got "
+            f"padding length {len(pad)} and input of dimension {input.ndim}"
+        )
     pairs = [(int(a), int(b)) for a, b in zip(pad[::2], pad[1::2], strict=True)]
     widths = tuple([(0, 0)] * (input.ndim - len(pairs)) + pairs[::-1])
     if any(n + a + b < 0 for n, (a, b) in zip(input.shape, widths, strict=True)):
-        raise RuntimeError(f"The input size {list(input.shape)}, plus negative padding {list(pad)}, resulted in a negative output size.")
+        raise RuntimeError(
+            f"The input size {list(input.shape)}, plus negative padding {list(pad)}, resulted in a "
+            "negative output size."
+        )
     z: Tensor
     if mode == "constant":
         z = ops.pad.apply(input, widths=widths, value=value or 0)
@@ -747,7 +834,10 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
         if a == b == 0:
             continue
         if mode == "reflect" and max(a, b) >= n:
-            raise RuntimeError(f"Padding size should be less than the corresponding input dimension, but got: padding ({a}, {b}) at dimension {axis} of input {list(input.shape)}")
+            raise RuntimeError(
+                "Padding size should be less than the corresponding input dimension, but got: "
+                f"padding ({a}, {b}) at dimension {axis} of input {list(input.shape)}"
+            )
         if mode == "circular" and max(a, b) > n:
             raise RuntimeError("Padding value causes wrapping around more than once.")
         index = np.arange(-a, n + b)
@@ -827,7 +917,11 @@ def l1_loss(
 
 
 def huber_loss(
-    input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
+    input: Tensor,
+    target: Tensor,
+    reduction: str = "mean",
+    delta: float = 1.0,
+    weight: Tensor | None = None,
 ) -> Tensor:
     """With d = |input - target|: d**2 / 2 where d <= delta, else delta * (d - delta / 2)."""
     if delta <= 0:
@@ -853,7 +947,9 @@ def smooth_l1_loss(
     d = (input - target).abs()
     if beta == 0:
         return _reduced(d, reduction)
-    return _reduced(ops.where.apply(d.detach() < beta, d * d * (0.5 / beta), d - 0.5 * beta), reduction)
+    return _reduced(
+        ops.where.apply(d.detach() < beta, d * d * (0.5 / beta), d - 0.5 * beta), reduction
+    )
 
 
 def _class_axis(x: Tensor, target: Any, name: str) -> int:
@@ -863,10 +959,13 @@ def _class_axis(x: Tensor, target: Any, name: str) -> int:
         raise RuntimeError(f"{name}: input tensor should be 1D or 2D, but it has no axes")
     expected = x.shape[:axis] + x.shape[axis + 1 :]
     if target.ndim and x.shape[0] != target.shape[0] and x.ndim > 1:
-        raise ValueError(f"Expected input batch_size ({x.shape[0]}) to match target batch_size ({target.shape[0]}).")
+        raise ValueError(
+            f"Expected input batch_size ({x.shape[0]}) to match target batch_size ({target.shape[0]})."
+        )
     if target.shape != expected:
         raise (RuntimeError if x.ndim <= 2 else ValueError)(
-            f"Expected target size {list(expected)}, got {list(target.shape)}: input is {list(x.shape)}, with the classes along axis {axis}."
+            f"Expected target size {list(expected)}, got {list(target.shape)}: input is "
+            f"{list(x.shape)}, with the classes along axis {axis}."
         )
     return axis
 
@@ -882,7 +981,10 @@ def _class_weights(
         bad = (target < 0) | (target >= n)
         if (bad & ~ignored).any():
             where = np.argwhere(bad & ~ignored)[0].tolist()
-            raise IndexError(f"Target {target[tuple(where)]} is out of bounds: it stands in row {', '.join(map(str, where)) or 0} of the target, and there are {n} classes.")
+            raise IndexError(
+                f"Target {target[tuple(where)]} is out of bounds: it stands in row "
+                f"{', '.join(map(str, where)) or 0} of the target, and there are {n} classes."
+            )
     elif 0 <= ignore_index < n:
         ignored = target == ignore_index
     else:
@@ -892,7 +994,10 @@ def _class_weights(
         target = np.where(ignored, 0, target)
     if weight is not None:
         if weight.shape != (n,):
-            raise RuntimeError(f"weight tensor should be defined either for all {n} classes or no classes but got weight tensor of shape: {list(weight.shape)}")
+            raise RuntimeError(
+                f"weight tensor should be defined either for all {n} classes or no classes but got "
+                f"weight tensor of shape: {list(weight.shape)}"
+            )
         of_class = weight.array[target]
         weights = of_class if weights is None else weights * of_class
     if reduction == "mean":
@@ -906,7 +1011,9 @@ def _targets(target: Any) -> Any:
     array = np.asarray(getattr(target, "array", target))
     if array.dtype.kind not in "iu":
         raise RuntimeError(f"expected scalar type Long but found {array.dtype}")
-    return np.ascontiguousarray(array, np.int64) if array.ndim else array.astype(np.int64).reshape(())
+    return (
+        np.ascontiguousarray(array, np.int64) if array.ndim else array.astype(np.int64).reshape(())
+    )
 
 
 def nll_loss(
@@ -929,7 +1036,9 @@ def nll_loss(
     t = _targets(target)
     axis = _class_axis(input, t, "nll_loss")
     weights, t = _class_weights(input, t, axis, weight, ignore_index, reduction)
-    z: Tensor = ops.nll_loss.apply(input, target=t, weights=weights, axis=axis, reduced=reduction != "none")
+    z: Tensor = ops.nll_loss.apply(
+        input, target=t, weights=weights, axis=axis, reduced=reduction != "none"
+    )
     return z
 
 
@@ -979,7 +1088,9 @@ def cross_entropy(
     n = input.shape[axis]
     weights, t = _class_weights(input, t, axis, weight, ignore_index, reduction)
     reduced = reduction != "none"
-    z: Tensor = ops.cross_entropy.apply(input, target=t, weights=weights, axis=axis, reduced=reduced)
+    z: Tensor = ops.cross_entropy.apply(
+        input, target=t, weights=weights, axis=axis, reduced=reduced
+    )
     if not label_smoothing:
         return z
     # The smoothed part: every class is right, by a k-th.
@@ -1090,7 +1201,12 @@ def kl_div(
 
 
 def hinge_embedding_loss(
-    input: Tensor, target: Tensor, margin: float = 1.0, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
+    input: Tensor,
+    target: Tensor,
+    margin: float = 1.0,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
 ) -> Tensor:
     """x where target is 1, max(0, margin - x) where it is -1."""
     t = target.detach()
@@ -1098,14 +1214,24 @@ def hinge_embedding_loss(
 
 
 def margin_ranking_loss(
-    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
 ) -> Tensor:
     """max(0, -target * (x1 - x2) + margin)."""
     return _reduced((-target * (input1 - input2) + margin).relu(), reduction)
 
 
 def soft_margin_loss(
-    input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
+    input: Tensor,
+    target: Tensor,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
 ) -> Tensor:
     """log(1 + exp(-target * x)), without overflow."""
     return _reduced(-ops.logsigmoid.apply(target * input), reduction)

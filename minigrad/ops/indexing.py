@@ -72,7 +72,8 @@ def gather(x, *, index, axis):
     return x[along(index, axis)] if x.ndim else np.broadcast_to(x, index.shape).copy()
 
 
-gather.vjp(x=lambda g, x_shape, index, axis: scatter_add(np.zeros(x_shape, g.dtype), g, index=index, axis=axis))
+gather.vjp(x=lambda g, x_shape, index, axis:
+               scatter_add(np.zeros(x_shape, g.dtype), g, index=index, axis=axis))
 
 
 @general(inplace=True)
@@ -86,7 +87,8 @@ def scatter_add(x, y, *, index, axis, out=None):
         return z
     at = along(index, axis)
     if z.flags.c_contiguous and index.size:
-        np.add.at(z.reshape(-1), np.ravel_multi_index(at, z.shape).reshape(-1), np.broadcast_to(y, index.shape).reshape(-1))
+        flat = np.ravel_multi_index(at, z.shape).reshape(-1)  # NumPy is quick only at flat indices
+        np.add.at(z.reshape(-1), flat, np.broadcast_to(y, index.shape).reshape(-1))
     else:
         np.add.at(z, at, y)
     return z

@@ -114,7 +114,7 @@ put_diagonal.vjp(x=lambda g, offset, axis0, axis1: diagonal(g, offset=offset, ax
 
 @linear(view=True)
 def unfold(x, *, axis, size, step):
-    """z[..., i, ..., j] = x[..., i * step + j, ...], for windows of `size`        dL/dx = g, the windows laid over each other"""
+    """z[..., i, ..., j] = x[..., i * step + j, ...], j < size        dL/dx = g, its windows overlaid"""
     z = np.lib.stride_tricks.sliding_window_view(x, size, axis, writeable=x.flags.writeable)
     return z[(slice(None),) * axis + (slice(None, None, step),)]
 
@@ -153,7 +153,11 @@ def roll(x, *, shift, axis=None):
     return np.roll(x, shift, axis)
 
 
-roll.vjp(x=lambda g, shift, axis: roll(g, shift=tuple(-n for n in shift) if isinstance(shift, tuple) else -shift, axis=axis))
+def _opposite(shift):
+    return tuple(-n for n in shift) if isinstance(shift, tuple) else -shift
+
+
+roll.vjp(x=lambda g, shift, axis: roll(g, shift=_opposite(shift), axis=axis))
 
 
 @linear()

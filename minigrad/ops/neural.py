@@ -152,7 +152,10 @@ log_softmax.jvp(lambda x_dot, z, axis: x_dot - np.sum(np.exp(z) * x_dot, axis=ax
 
 @general(result="float")
 def cross_entropy(x, *, target, weights, axis, reduced):
-    """z = weights * (logsumexp(x) - x[target]), summed if reduced        dL/dx = weights * g * (softmax(x) - onehot(target))"""
+    """z = sum of weights * (logsumexp(x) - x[target])        dL/dx = weights * g * (softmax(x) - onehot)
+
+    The sum is taken if reduced.
+    """
     greatest = x.max(axis, keepdims=True) if x.size else np.zeros(_kept(x.shape, axis), x.dtype)
     z = np.log(np.add.reduce(np.exp(x - greatest), axis=axis)) + greatest.reshape(target.shape)
     z = (z - x[at_class(target, axis)]) * weights
@@ -209,7 +212,7 @@ nll_loss.vjp(x=lambda g, x_shape, target, weights, axis:
 
 @general(result="float")
 def mse_loss(x, y, *, mean=True):
-    """z = sum of (x - y)**2, divided by their number if mean        dL/dx = 2 * g * (x - y)        dL/dy = 2 * g * (y - x)"""
+    """z = mean (or sum) of (x - y)**2        dL/dx = 2 * g * (x - y) / n        dL/dy = 2 * g * (y - x) / n"""
     d = (x - y).reshape(-1)
     z = np.dot(d, d)
     return z / z.dtype.type(d.size) if mean else z
@@ -317,7 +320,7 @@ pad.jvp(lambda x_dot, widths: pad(x_dot, widths=widths))
 
 @general(result="strict")
 def convolution(x, w, b, *, stride, padding, dilation, groups=1):
-    """z[n, o, p] = sum of x[n, c, p + k] * w[o, c, k] over c and k, + b[o]        dL/dx, dL/dw: see below        dL/db = sum of g
+    """z[n, o, p] = sum of x[n, c, p + k] * w[o, c, k], + b[o]        dL/dx, dL/dw: below        dL/db = sum of g
 
     x (n, c, h, w), w (o, c / groups, kh, kw), b (o) or empty for none;
     stride and dilation (rows, columns), padding (top, bottom, left, right).
@@ -337,7 +340,7 @@ def convolution(x, w, b, *, stride, padding, dilation, groups=1):
 
 @linear(result="strict")
 def convolution_dx(y, w, *, shape, stride, padding, dilation, groups=1):
-    """z = the gradient of a convolution by x, of that shape        dL/dy = convolution of dL/dz with w        dL/dw: as below"""
+    """z = a convolution's gradient by x        dL/dy = convolution of g with w        dL/dw = convolution_dw(y, g)"""
     top, bottom, left, right = padding
     n, c, height, width = shape
     y = np.transpose(y, (0, 2, 3, 1))
@@ -363,7 +366,7 @@ def convolution_dx(y, w, *, shape, stride, padding, dilation, groups=1):
 
 @linear(result="strict")
 def convolution_dw(y, x, *, shape, stride, padding, dilation, groups=1):
-    """z = the gradient of a convolution by w, of that shape        dL/dy = convolution of x with dL/dz        dL/dx: as above"""
+    """z = a convolution's gradient by w        dL/dy = convolution of x with g        dL/dx = convolution_dx(y, g)"""
     x = np.transpose(_margin(x, padding), (0, 2, 3, 1))
     y = np.transpose(y, (0, 2, 3, 1))
     out, c, kh, kw = shape

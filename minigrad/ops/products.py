@@ -90,7 +90,7 @@ dot.vjp(x=lambda g, y: g * y,
 
 @general(result="strict")
 def addmm(b, x, y, *, beta=1, alpha=1, out=None):
-    """z = beta * b + alpha * (x @ y)        dL/db = beta * g        dL/dx = alpha * g @ yᵀ        dL/dy = alpha * xᵀ @ g
+    """z = beta * b + alpha * (x @ y)        dL/db = beta * g        dL/dx = alpha * g yᵀ        dL/dy = alpha * xᵀ g
 
     b is broadcast: in a linear layer it is the bias, one row for all examples.
     """
@@ -117,7 +117,7 @@ addmm.vjp(b=_addmm_db,
 
 @general(result="strict")
 def addmv(b, x, y, *, beta=1, alpha=1, out=None):
-    """z = beta * b + alpha * (x @ y), y a vector        dL/db = beta * g        dL/dx = alpha * g yᵀ        dL/dy = alpha * xᵀ @ g"""
+    """z = beta * b + alpha * (x @ y), y a vector        dL/db, dL/dx, dL/dy: as of addmm"""
     return addmm.forward(b, x, y, beta=beta, alpha=alpha, out=out)
 
 
@@ -128,7 +128,7 @@ addmv.vjp(b=lambda g, beta: _scaled(g, beta),
 
 @general(result="strict")
 def baddbmm(b, x, y, *, beta=1, alpha=1, out=None):
-    """z = beta * b + alpha * (x @ y), of two stacks        dL/db = beta * g        dL/dx = alpha * g @ yᵀ        dL/dy = alpha * xᵀ @ g"""
+    """z = beta * b + alpha * (x @ y), of two stacks        dL/db, dL/dx, dL/dy: as of addmm"""
     return addmm.forward(b, x, y, beta=beta, alpha=alpha, out=out)
 
 
@@ -178,7 +178,7 @@ def _einsum_dx(g, k, xs, xs_shapes, equation):
     terms = terms.split(",")
     own, others = terms[k], terms[:k] + terms[k + 1 :]
     letters = "".join(dict.fromkeys(own))
-    size = {c: n for c, n in zip(own, xs_shapes[k], strict=True)}
+    size = dict(zip(own, xs_shapes[k], strict=True))
     known = set(result).union(*others)
     # A letter that was summed in x alone is unknown: g is repeated along it. One of size 1
     # that was broadcast is summed.
@@ -195,7 +195,9 @@ def _einsum_dx(g, k, xs, xs_shapes, equation):
 
 
 def _broadcast(c, terms, shapes):
-    return any(n != 1 for t, s in zip(terms, shapes, strict=True) for letter, n in zip(t, s, strict=True) if letter == c)
+    """Has some operand more than one entry along the axis called c?"""
+    sizes = [(letter, n) for t, s in zip(terms, shapes, strict=True) for letter, n in zip(t, s, strict=True)]
+    return any(n != 1 for letter, n in sizes if letter == c)
 
 
 einsum.vjp(xs=_einsum_dx)
@@ -219,7 +221,8 @@ def explicit(equation, ndims):
     for c in equation.replace(" ", "").replace("->", "").replace("...", ""):
         if c not in string.ascii_letters + ",":
             raise RuntimeError(
-                f"einsum(): invalid subscript given in the equation string, subscripts must be in [a-zA-Z], but found {c!r}."
+                "einsum(): invalid subscript given in the equation string, subscripts must be in "
+                f"[a-zA-Z], but found {c!r}."
             )
     spare = [c for c in string.ascii_uppercase + string.ascii_lowercase if c not in equation]
     hidden = [n - len(t.replace("...", "")) for t, n in zip(terms, ndims, strict=True)]

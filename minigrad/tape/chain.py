@@ -24,7 +24,8 @@ from typing import Any
 
 import numpy as np
 
-from minigrad.node import AccumulateGrad, Node
+from minigrad.leaf import AccumulateGrad
+from minigrad.node import Node
 from minigrad.tape.draw import esc
 from minigrad.tape.names import namespace_of, shape_text, short, tensors_in
 from minigrad.tensor import Tensor

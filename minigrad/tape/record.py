@@ -41,7 +41,8 @@ import numpy as np
 from minigrad import modes
 from minigrad.engine import GraphTask, Step
 from minigrad.errors import Place, learner_line
-from minigrad.node import AccumulateGrad, Node
+from minigrad.leaf import AccumulateGrad
+from minigrad.node import Node
 from minigrad.tape.names import namespace_of, number, tensors_in
 from minigrad.tensor import Tensor
 

@@ -28,7 +28,9 @@ def _of(library: Any, case: Any, arrays: Any, dtype: Any, order: int) -> list[An
     tensors = []
     for a in arrays:
         floating = a.dtype.kind == "f"
-        t = (library.tensor if library is minigrad else torch.tensor)(a.astype(dtype) if floating else a)
+        t = (library.tensor if library is minigrad else torch.tensor)(
+            a.astype(dtype) if floating else a
+        )
         tensors.append(t.requires_grad_() if floating and order else t)
     z = case(library, *tensors)
     results = list(z) if isinstance(z, (tuple, list)) else [z]
@@ -37,19 +39,31 @@ def _of(library: Any, case: Any, arrays: Any, dtype: Any, order: int) -> list[An
     if wanted and order and any(r.requires_grad for r in results):
         make = minigrad.tensor if library is minigrad else torch.tensor
         grad = library.autograd.grad
-        loss = sum((r * make(direction_like(r.detach(), k).astype(dtype))).sum()
-                   for k, r in enumerate(results) if r.requires_grad)
+        loss = sum(
+            (r * make(direction_like(r.detach(), k).astype(dtype))).sum()
+            for k, r in enumerate(results)
+            if r.requires_grad
+        )
         grads = grad(loss, wanted, create_graph=order > 1, allow_unused=True)
         found += [(f"gradient {k}", g) for k, g in enumerate(grads)]
         chained = [g for g in grads if g is not None and g.requires_grad]
         if order > 1 and chained:
-            total = sum((g * make(direction_like(g.detach(), 7 + k).astype(dtype))).sum() for k, g in enumerate(chained))
+            total = sum(
+                (g * make(direction_like(g.detach(), 7 + k).astype(dtype))).sum()
+                for k, g in enumerate(chained)
+            )
             second = grad(total, wanted, allow_unused=True)
             found += [(f"second derivative {k}", h) for k, h in enumerate(second)]
     return [(n, None if t is None else t.detach().numpy(force=True)) for n, t in found]
 
 
-def check(case: Any, *arrays: Any, order: int = 2, rtol: float = 1e-9, dtypes: Any = (np.float64, np.float32)) -> None:
+def check(
+    case: Any,
+    *arrays: Any,
+    order: int = 2,
+    rtol: float = 1e-9,
+    dtypes: Any = (np.float64, np.float32),
+) -> None:
     """The two libraries agree on this case, in double and in single precision."""
     arrays = [np.asarray(a) for a in arrays]
     for dtype in dtypes:

@@ -2,8 +2,6 @@
 
 import pytest
 
-pytest.importorskip("torch")
-
 from tests.against_torch.agree import check, check_error, draw
 
 CASES = {
@@ -21,8 +19,14 @@ CASES = {
         lambda m, b, x, y: m.addmm(b, x, y, beta=0.5, alpha=2),
         (draw(2, 1), draw(2, 3), draw(3, 4)),
     ),
-    "addmm, beta 0": (lambda m, b, x, y: m.addmm(b, x, y, beta=0), (draw(4), draw(2, 3), draw(3, 4))),
-    "addmm_": (lambda m, b, x, y: (b * 1).addmm_(x, y, beta=0.5), (draw(2, 4), draw(2, 3), draw(3, 4))),
+    "addmm, beta 0": (
+        lambda m, b, x, y: m.addmm(b, x, y, beta=0),
+        (draw(4), draw(2, 3), draw(3, 4)),
+    ),
+    "addmm_": (
+        lambda m, b, x, y: (b * 1).addmm_(x, y, beta=0.5),
+        (draw(2, 4), draw(2, 3), draw(3, 4)),
+    ),
     "addmv": (lambda m, b, x, y: m.addmv(b, x, y, beta=2, alpha=3), (draw(2), draw(2, 3), draw(3))),
     "addbmm": (
         lambda m, b, x, y: m.addbmm(b, x, y, beta=2, alpha=3),
@@ -42,13 +46,30 @@ CASES = {
     "trace": (lambda m, x: m.trace(x), (draw(3, 4),)),
 }
 EQUATIONS = {
-    "ij,jk->ik": [(2, 3), (3, 4)], "ij,jk": [(2, 3), (3, 4)], "ij": [(2, 3)], "ba": [(2, 3)], "ii": [(3, 3)],
-    "ii->i": [(3, 3)], "ijj->ij": [(2, 3, 3)], "...ij,...jk->...ik": [(5, 2, 3), (3, 4)], "...ij->...ji": [(2, 3, 4)],
-    "...": [(2, 3)], "b...,b...->...": [(2, 3), (2, 3)], "i...->...": [(2, 3, 4)], "i , j -> i j": [(2,), (3,)],
-    "bn,anm,bm->ba": [(2, 3), (4, 3, 5), (2, 5)], "i,i": [(3,), (3,)], ",": [(), ()], "i,->i": [(3,), ()],
-    "ij,ij->": [(2, 3), (2, 3)], "ij->": [(2, 3)], "iij,jk->ik": [(2, 2, 3), (3, 2)], "ij,j->ij": [(2, 3), (1,)],
-    "...i,...i": [(4, 1, 3), (2, 3)], "ij,jk->ki": [(0, 3), (3, 2)],
-}  # fmt: skip
+    "ij,jk->ik": [(2, 3), (3, 4)],
+    "ij,jk": [(2, 3), (3, 4)],
+    "ij": [(2, 3)],
+    "ba": [(2, 3)],
+    "ii": [(3, 3)],
+    "ii->i": [(3, 3)],
+    "ijj->ij": [(2, 3, 3)],
+    "...ij,...jk->...ik": [(5, 2, 3), (3, 4)],
+    "...ij->...ji": [(2, 3, 4)],
+    "...": [(2, 3)],
+    "b...,b...->...": [(2, 3), (2, 3)],
+    "i...->...": [(2, 3, 4)],
+    "i , j -> i j": [(2,), (3,)],
+    "bn,anm,bm->ba": [(2, 3), (4, 3, 5), (2, 5)],
+    "i,i": [(3,), (3,)],
+    ",": [(), ()],
+    "i,->i": [(3,), ()],
+    "ij,ij->": [(2, 3), (2, 3)],
+    "ij->": [(2, 3)],
+    "iij,jk->ik": [(2, 2, 3), (3, 2)],
+    "ij,j->ij": [(2, 3), (1,)],
+    "...i,...i": [(4, 1, 3), (2, 3)],
+    "ij,jk->ki": [(0, 3), (3, 2)],
+}
 ERRORS = {
     "mm of vectors": (lambda m, x, y: m.mm(x, y), (draw(3), draw(3))),
     "mm of shapes that do not fit": (lambda m, x, y: m.mm(x, y), (draw(2, 3), draw(2, 4))),
@@ -79,7 +100,10 @@ def test_products_agree(name):
 
 @pytest.mark.parametrize("equation", EQUATIONS)
 def test_einsum_agrees(equation):
-    check(lambda m, *xs: m.einsum(equation, *xs), *(draw(*s, seed=k) for k, s in enumerate(EQUATIONS[equation])))
+    check(
+        lambda m, *xs: m.einsum(equation, *xs),
+        *(draw(*s, seed=k) for k, s in enumerate(EQUATIONS[equation])),
+    )
 
 
 def test_einsum_by_lists_agrees():

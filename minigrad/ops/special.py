@@ -1,0 +1,455 @@
+"""Table of derivatives, chapter 1, continued: the functions of calculus books.
+
+Each is a function of one entry at a time, or of two or three that stand at the same place.
+The derivatives are those of any table; `z` is used wherever it saves computing a root or
+an exponential again.
+"""
+
+import math
+
+import numpy as np
+
+from minigrad.op import elementwise
+
+LN2, LN10, TWO_OVER_SQRT_PI = math.log(2), math.log(10), 2 / math.sqrt(math.pi)
+
+
+# ------------------------------------------------------------- powers and their inverses
+
+
+@elementwise(np.reciprocal, result="float")
+def reciprocal(x, *, out=None):
+    """z = 1 / x        dz/dx = -z**2"""
+    return np.reciprocal(x, out=out)
+
+
+reciprocal.vjp(x=lambda g, z: -g * (z * z))
+
+
+@elementwise(result="float")
+def rsqrt(x, *, out=None):
+    """z = 1 / sqrt(x)        dz/dx = -z**3 / 2"""
+    z = np.sqrt(x, out=out)
+    return np.reciprocal(z, out=out)
+
+
+rsqrt.vjp(x=lambda g, z: -g * (z * z * z) / 2)
+
+
+# ------------------------------------------------------------- exponentials, logarithms
+
+
+@elementwise(np.exp2, result="float")
+def exp2(x, *, out=None):
+    """z = 2 ** x        dz/dx = z * log(2)"""
+    return np.exp2(x, out=out)
+
+
+exp2.vjp(x=lambda g, z: g * (z * LN2))
+
+
+@elementwise(np.expm1, result="float")
+def expm1(x, *, out=None):
+    """z = exp(x) - 1        dz/dx = z + 1
+
+    Exact for small x, where the difference would lose its digits.
+    """
+    return np.expm1(x, out=out)
+
+
+expm1.vjp(x=lambda g, z: g * (z + 1))
+
+
+@elementwise(np.log2, result="float")
+def log2(x, *, out=None):
+    """z = log2(x)        dz/dx = 1 / (x * log(2))"""
+    return np.log2(x, out=out)
+
+
+log2.vjp(x=lambda g, x: g / (x * LN2))
+
+
+@elementwise(np.log10, result="float")
+def log10(x, *, out=None):
+    """z = log10(x)        dz/dx = 1 / (x * log(10))"""
+    return np.log10(x, out=out)
+
+
+log10.vjp(x=lambda g, x: g / (x * LN10))
+
+
+@elementwise(np.log1p, result="float")
+def log1p(x, *, out=None):
+    """z = log(1 + x)        dz/dx = 1 / (1 + x)
+
+    Exact for small x, where the sum would lose its digits.
+    """
+    return np.log1p(x, out=out)
+
+
+log1p.vjp(x=lambda g, x: g / (x + 1))
+
+
+@elementwise(np.logaddexp, result="float")
+def logaddexp(x, y, *, out=None):
+    """z = log(exp(x) + exp(y))        dz/dx = exp(x - z)        dz/dy = exp(y - z)"""
+    return np.logaddexp(x, y, out=out)
+
+
+logaddexp.vjp(x=lambda g, x, z: g * np.exp(x - z),
+              y=lambda g, y, z: g * np.exp(y - z))
+
+
+@elementwise(result="float")
+def xlogy(x, y, *, out=None):
+    """z = x * log(y)        dz/dx = log(y)        dz/dy = x / y
+
+    Where x is 0, z and its derivative by x are 0, though log(y) be infinite: entropies need it.
+    """
+    z = np.where((x == 0) & ~np.isnan(y), np.zeros_like(x), x * np.log(y))
+    return z if out is None else _into(out, z)
+
+
+def _xlogy_dx(g, x, y):
+    return g * np.log(np.where((x == 0) & (y <= 0), np.ones_like(y), y))
+
+
+xlogy.vjp(x=_xlogy_dx,
+          y=lambda g, x, y: g * x / y)
+
+
+# ------------------------------------------------------------------------- trigonometry
+
+
+@elementwise(np.tan, result="float")
+def tan(x, *, out=None):
+    """z = tan(x)        dz/dx = 1 + z**2"""
+    return np.tan(x, out=out)
+
+
+tan.vjp(x=lambda g, z: g * (z * z + 1))
+
+
+@elementwise(np.arcsin, result="float")
+def asin(x, *, out=None):
+    """z = arcsin(x)        dz/dx = 1 / sqrt(1 - x**2)"""
+    return np.arcsin(x, out=out)
+
+
+asin.vjp(x=lambda g, x: g / np.sqrt(1 - x * x))
+
+
+@elementwise(np.arccos, result="float")
+def acos(x, *, out=None):
+    """z = arccos(x)        dz/dx = -1 / sqrt(1 - x**2)"""
+    return np.arccos(x, out=out)
+
+
+acos.vjp(x=lambda g, x: -g / np.sqrt(1 - x * x))
+
+
+@elementwise(np.arctan, result="float")
+def atan(x, *, out=None):
+    """z = arctan(x)        dz/dx = 1 / (1 + x**2)"""
+    return np.arctan(x, out=out)
+
+
+atan.vjp(x=lambda g, x: g / (x * x + 1))
+
+
+@elementwise(np.arctan2, result="float")
+def atan2(x, y, *, out=None):
+    """z = angle of the point (y, x)        dz/dx = y / (x**2 + y**2)        dz/dy = -x / (x**2 + y**2)
+
+    The order is that of all libraries: first the height, then the width. The angle of the
+    origin, which has none, has derivative 0.
+    """
+    return np.arctan2(x, y, out=out)
+
+
+def _over_square(g, x, y):
+    square = x * x + y * y
+    return g / np.where(square == 0, np.ones_like(square), square)
+
+
+atan2.vjp(x=lambda g, x, y: _over_square(g, x, y) * y,
+          y=lambda g, x, y: -_over_square(g, x, y) * x)
+
+
+@elementwise(np.hypot, result="float")
+def hypot(x, y, *, out=None):
+    """z = sqrt(x**2 + y**2)        dz/dx = x / z        dz/dy = y / z"""
+    return np.hypot(x, y, out=out)
+
+
+hypot.vjp(x=lambda g, x, z: g * (x / z),
+          y=lambda g, y, z: g * (y / z))
+
+
+# ----------------------------------------------------------------- hyperbolic functions
+
+
+@elementwise(np.sinh, result="float")
+def sinh(x, *, out=None):
+    """z = sinh(x)        dz/dx = cosh(x)"""
+    return np.sinh(x, out=out)
+
+
+sinh.vjp(x=lambda g, x: g * np.cosh(x))
+
+
+@elementwise(np.cosh, result="float")
+def cosh(x, *, out=None):
+    """z = cosh(x)        dz/dx = sinh(x)"""
+    return np.cosh(x, out=out)
+
+
+cosh.vjp(x=lambda g, x: g * np.sinh(x))
+
+
+@elementwise(np.arcsinh, result="float")
+def asinh(x, *, out=None):
+    """z = arcsinh(x)        dz/dx = 1 / sqrt(x**2 + 1)"""
+    return np.arcsinh(x, out=out)
+
+
+asinh.vjp(x=lambda g, x: g / np.sqrt(x * x + 1))
+
+
+@elementwise(np.arccosh, result="float")
+def acosh(x, *, out=None):
+    """z = arccosh(x)        dz/dx = 1 / sqrt(x**2 - 1)"""
+    return np.arccosh(x, out=out)
+
+
+acosh.vjp(x=lambda g, x: g / np.sqrt(x * x - 1))
+
+
+@elementwise(np.arctanh, result="float")
+def atanh(x, *, out=None):
+    """z = arctanh(x)        dz/dx = 1 / (1 - x**2)"""
+    return np.arctanh(x, out=out)
+
+
+atanh.vjp(x=lambda g, x: g / (1 - x * x))
+
+
+# ----------------------------------------------------------------------- bounds, blends
+
+
+@elementwise()
+def clamp(x, a, b, *, out=None):
+    """z = minimum(maximum(x, a), b)        dz/dx = (a <= x) & (x <= b)        dz/da = (x < a) & (a < b)        dz/db = (x > b) | (a > b)
+
+    On a bound, the derivative by x is 1. Where the bounds have crossed, z is b.
+    """
+    z = np.maximum(x, a, out=out)
+    return np.minimum(z, b, out=out)
+
+
+clamp.vjp(x=lambda g, x, a, b: g * ((x >= a) & (x <= b)),
+          a=lambda g, x, a, b: g * ((x < a) & (a < b)),
+          b=lambda g, x, a, b: g * ((x > b) | (a > b)))
+
+
+@elementwise()
+def clamp_min(x, a, *, out=None):
+    """z = maximum(x, a)        dz/dx = x >= a        dz/da = x < a
+
+    Unlike `maximum`, a tie is all x's.
+    """
+    return np.maximum(x, a, out=out)
+
+
+clamp_min.vjp(x=lambda g, x, a: g * (x >= a),
+              a=lambda g, x, a: g * (x < a))
+
+
+@elementwise()
+def clamp_max(x, b, *, out=None):
+    """z = minimum(x, b)        dz/dx = x <= b        dz/db = x > b
+
+    Unlike `minimum`, a tie is all x's.
+    """
+    return np.minimum(x, b, out=out)
+
+
+clamp_max.vjp(x=lambda g, x, b: g * (x <= b),
+              b=lambda g, x, b: g * (x > b))
+
+
+@elementwise(np.fmax)
+def fmax(x, y, *, out=None):
+    """z = the greater of x and y, or the one that is a number        dz/dx = x >= y        dz/dy = x < y
+
+    Unlike `maximum`, a tie is all x's.
+    """
+    return np.fmax(x, y, out=out)
+
+
+fmax.vjp(x=lambda g, x, y: g * ((x >= y) | (y != y)),
+         y=lambda g, x, y: g * ~((x >= y) | (y != y)))
+
+
+@elementwise(np.fmin)
+def fmin(x, y, *, out=None):
+    """z = the less of x and y, or the one that is a number        dz/dx = x <= y        dz/dy = x > y
+
+    Unlike `minimum`, a tie is all x's.
+    """
+    return np.fmin(x, y, out=out)
+
+
+fmin.vjp(x=lambda g, x, y: g * ((x <= y) | (y != y)),
+         y=lambda g, x, y: g * ~((x <= y) | (y != y)))
+
+
+@elementwise(result="strict")
+def lerp(x, y, w, *, out=None):
+    """z = x + w * (y - x)        dz/dx = 1 - w        dz/dy = w        dz/dw = y - x
+
+    From x (w = 0) to y (w = 1) in a straight line. Exact at both ends: beyond the middle it
+    is reckoned from y.
+    """
+    z = np.where(np.abs(w) < 0.5, x + w * (y - x), y - (y - x) * (1 - w))
+    return z if out is None else _into(out, z)
+
+
+lerp.vjp(x=lambda g, w: g * (1 - w),
+         y=lambda g, w: g * w,
+         w=lambda g, x, y: g * (y - x))
+
+
+@elementwise()
+def addcmul(x, a, b, *, value=1, out=None):
+    """z = x + value * a * b        dz/dx = 1        dz/da = value * b        dz/db = value * a"""
+    return np.add(x, a * b if value == 1 else a * b * value, out=out)
+
+
+addcmul.vjp(x=lambda g: g,
+            a=lambda g, b, value: g * (b * value),
+            b=lambda g, a, value: g * (a * value))
+
+
+@elementwise()
+def addcdiv(x, a, b, *, value=1, out=None):
+    """z = x + value * a / b        dz/dx = 1        dz/da = value / b        dz/db = -value * a / b**2"""
+    return np.add(x, a / b if value == 1 else a / b * value, out=out)
+
+
+addcdiv.vjp(x=lambda g: g,
+            a=lambda g, b, value: g * value / b,
+            b=lambda g, a, b, value: -g * value * (a / b / b))
+
+
+def _into(out, z):
+    out[...] = z
+    return out
+
+
+# ------------------------------------------------------------------- the error function
+
+
+@elementwise(result="float")
+def erf(x, *, out=None):
+    """z = 2 / sqrt(pi) * the integral of exp(-t**2) from 0 to x        dz/dx = 2 / sqrt(pi) * exp(-(x**2))
+
+    Near 0 by one rational approximation, elsewhere as 1 - erfc(x).
+    """
+    z = _error_function(x, complement=False)
+    return z if out is None else _into(out, z)
+
+
+erf.vjp(x=lambda g, x: g * (np.exp(-(x * x)) * TWO_OVER_SQRT_PI))
+
+
+@elementwise(result="float")
+def erfc(x, *, out=None):
+    """z = 1 - erf(x)        dz/dx = -2 / sqrt(pi) * exp(-(x**2))
+
+    Computed by itself, so that it keeps all its digits where erf(x) is nearly 1.
+    """
+    z = _error_function(x, complement=True)
+    return z if out is None else _into(out, z)
+
+
+erfc.vjp(x=lambda g, x: -g * (np.exp(-(x * x)) * TWO_OVER_SQRT_PI))
+
+
+def _error_function(x, complement):
+    """erf(x), or erfc(x): a quotient of polynomials in each of three ranges of abs(x).
+
+    Source: W. J. Cody, Rational Chebyshev Approximations for the Error Function,
+    Mathematics of Computation 23 (1969); the coefficients are those of his program CALERF.
+    """
+    x = np.asarray(x)
+    if x.dtype == np.float16:  # too small for the polynomials
+        return _error_function(x.astype(np.float32), complement).astype(np.float16)
+    y = np.abs(x)
+    small, large = y <= 0.46875, y > 4
+    if small.all():
+        z = _erf_near_0(x)
+        return 1 - z if complement else z
+    z = np.empty_like(x)  # erfc(y) first, where y is not small
+    between = ~(small | large)
+    z[between] = _erfc_between(y[between])
+    z[large] = _erfc_far(y[large])
+    z = np.where(x < 0, 2 - z, z) if complement else np.where(x < 0, z - 1, 1 - z)
+    near = _erf_near_0(x[small])
+    z[small] = 1 - near if complement else near
+    return z
+
+
+def _erf_near_0(x):
+    square = x * x
+    return x * _polynomial(NEAR_ABOVE, square) / _polynomial(NEAR_BELOW, square)
+
+
+def _erfc_between(y):
+    return _exp_of_minus_square(y) * _polynomial(BETWEEN_ABOVE, y) / _polynomial(BETWEEN_BELOW, y)
+
+
+def _erfc_far(y):
+    y = np.minimum(y, 30)  # from there on exp(-y**2) is 0, and inf - inf would follow (NaN stays)
+    t = 1 / (y * y)
+    rest = t * _polynomial(FAR_ABOVE, t) / _polynomial(FAR_BELOW, t)
+    return _exp_of_minus_square(y) * (1 / math.sqrt(math.pi) - rest) / y
+
+
+def _exp_of_minus_square(y):
+    """exp(-y**2), where rounding y**2 would cost digits: its leading bits apart from the rest."""
+    lead = np.trunc(y * 16) / 16
+    return np.exp(-lead * lead) * np.exp(-(y - lead) * (y + lead))
+
+
+def _polynomial(coefficients, x):
+    """Horner's rule, highest power first."""
+    z = np.full_like(x, coefficients[0])
+    for c in coefficients[1:]:
+        z *= x
+        z += c
+    return z
+
+
+NEAR_ABOVE = (
+    1.85777706184603153e-1, 3.16112374387056560, 1.13864154151050156e2, 3.77485237685302021e2,
+    3.20937758913846947e3,
+)  # fmt: skip
+NEAR_BELOW = (1.0, 2.36012909523441209e1, 2.44024637934444173e2, 1.28261652607737228e3, 2.84423683343917062e3)
+BETWEEN_ABOVE = (
+    2.15311535474403846e-8, 5.64188496988670089e-1, 8.88314979438837594, 6.61191906371416295e1,
+    2.98635138197400131e2, 8.81952221241769090e2, 1.71204761263407058e3, 2.05107837782607147e3,
+    1.23033935479799725e3,
+)  # fmt: skip
+BETWEEN_BELOW = (
+    1.0, 1.57449261107098347e1, 1.17693950891312499e2, 5.37181101862009858e2, 1.62138957456669019e3,
+    3.29079923573345963e3, 4.36261909014324716e3, 3.43936767414372164e3, 1.23033935480374942e3,
+)  # fmt: skip
+FAR_ABOVE = (
+    1.63153871373020978e-2, 3.05326634961232344e-1, 3.60344899949804439e-1, 1.25781726111229246e-1,
+    1.60837851487422766e-2, 6.58749161529837803e-4,
+)  # fmt: skip
+FAR_BELOW = (
+    1.0, 2.56852019228982242, 1.87295284992346725, 5.27905102951428412e-1, 6.05183413124413191e-2,
+    2.33520497626869185e-3,
+)  # fmt: skip

@@ -1,0 +1,163 @@
+"""Table of derivatives, chapter 1, concluded: steps, remainders, bits and truth values.
+
+A step is flat wherever it is smooth, so its derivative is 0. At the steps themselves,
+where it jumps, the derivative is taken as 0 too. As in PyTorch, the result still requires
+a gradient; what it passes on is zeros.
+"""
+
+import numpy as np
+
+from minigrad.op import constant, elementwise
+
+# ------------------------------------------------------------------------------- rounding
+
+
+def _whole(function, x, out):
+    """Integers are round already; NumPy would make floats of them."""
+    if x.dtype.kind in "iub":
+        return np.positive(x, out=out) if x.dtype.kind != "b" else np.array(x)
+    return function(x, out=out)
+
+
+@elementwise(np.ceil)
+def ceil(x, *, out=None):
+    """z = the least whole number >= x        dz/dx = 0"""
+    return _whole(np.ceil, x, out)
+
+
+@elementwise(np.floor)
+def floor(x, *, out=None):
+    """z = the greatest whole number <= x        dz/dx = 0"""
+    return _whole(np.floor, x, out)
+
+
+@elementwise(np.trunc)
+def trunc(x, *, out=None):
+    """z = x without its fraction        dz/dx = 0"""
+    return _whole(np.trunc, x, out)
+
+
+@elementwise()
+def round(x, *, decimals=0, out=None):
+    """z = x rounded to so many decimals, halves to the even neighbor        dz/dx = 0"""
+    return _whole(lambda x, out: np.round(x, decimals, out=out), x, out)
+
+
+for _op in (ceil, floor, trunc, round):
+    _op.vjp(x=lambda g: np.zeros_like(g))
+
+
+# -------------------------------------------------------------- division with a remainder
+
+
+def _check_divisor(y):
+    if y.dtype.kind in "iu" and not np.all(y):
+        raise ZeroDivisionError("ZeroDivisionError: integer division or modulo by zero.")
+
+
+@elementwise(np.floor_divide)
+def floor_divide(x, y, *, out=None):
+    """z = floor(x / y)        dz/dx = 0        dz/dy = 0"""
+    _check_divisor(y)
+    return np.floor_divide(x, y, out=out)
+
+
+floor_divide.vjp(x=lambda g: np.zeros_like(g),
+                 y=lambda g: np.zeros_like(g))
+
+
+@elementwise(np.remainder)
+def remainder(x, y, *, out=None):
+    """z = x - y * floor(x / y)        dz/dx = 1        dz/dy = -floor(x / y)
+
+    The remainder that Python's % gives: it has the sign of y.
+    """
+    _check_divisor(y)
+    return np.remainder(x, y, out=out)
+
+
+remainder.vjp(x=lambda g: g,
+              y=lambda g, x, y: -g * np.floor_divide(x, y))
+
+
+@elementwise(np.fmod)
+def fmod(x, y, *, out=None):
+    """z = x - y * trunc(x / y)        dz/dx = 1        dz/dy = -trunc(x / y)
+
+    The remainder that C gives: it has the sign of x.
+    """
+    _check_divisor(y)
+    return np.fmod(x, y, out=out)
+
+
+fmod.vjp(x=lambda g: g,
+         y=lambda g, x, y: -g * np.trunc(x / y))
+
+
+# --------------------------------------------------------------------- questions, and bits
+
+
+@constant(np.isnan, result="bool")
+def isnan(x, *, out=None):
+    """z = is x not a number?"""
+    return np.isnan(x, out=out)
+
+
+@constant(np.isinf, result="bool")
+def isinf(x, *, out=None):
+    """z = is x infinite?"""
+    return np.isinf(x, out=out)
+
+
+@constant(np.isfinite, result="bool")
+def isfinite(x, *, out=None):
+    """z = is x a number, and not infinite?"""
+    return np.isfinite(x, out=out)
+
+
+@constant(np.signbit, result="bool")
+def signbit(x, *, out=None):
+    """z = is x, which may be -0, negative?"""
+    return np.signbit(x, out=out)
+
+
+@constant(np.logical_xor, result="bool")
+def logical_xor(x, y, *, out=None):
+    """z = one of x and y, as truth values, but not both"""
+    return np.logical_xor(x, y, out=out)
+
+
+@constant(np.bitwise_and, inplace=True)
+def bitwise_and(x, y, *, out=None):
+    """z = x & y, bit by bit; of truth values: x and y"""
+    return np.bitwise_and(x, y, out=out)
+
+
+@constant(np.bitwise_or, inplace=True)
+def bitwise_or(x, y, *, out=None):
+    """z = x | y, bit by bit; of truth values: x or y"""
+    return np.bitwise_or(x, y, out=out)
+
+
+@constant(np.bitwise_xor, inplace=True)
+def bitwise_xor(x, y, *, out=None):
+    """z = x ^ y, bit by bit; of truth values: one of them, but not both"""
+    return np.bitwise_xor(x, y, out=out)
+
+
+@constant(np.invert, inplace=True)
+def bitwise_not(x, *, out=None):
+    """z = ~x, bit by bit; of truth values: not x"""
+    return np.invert(x, out=out)
+
+
+@constant(np.left_shift, inplace=True)
+def bitwise_left_shift(x, y, *, out=None):
+    """z = x << y = x * 2 ** y"""
+    return np.left_shift(x, y, out=out)
+
+
+@constant(np.right_shift, inplace=True)
+def bitwise_right_shift(x, y, *, out=None):
+    """z = x >> y = floor(x / 2 ** y)"""
+    return np.right_shift(x, y, out=out)
