@@ -131,11 +131,63 @@ class ArrayMethods:
     def mul_(self, other: Operand) -> Self:
         return self._write(ops.mul, other)
 
-    def div(self, other: Operand) -> Self:
-        return ops.div.apply(self, other)
+    def div(self, other: Operand, *, rounding_mode: Any = None) -> Self:
+        return ops.div.apply(self, other) if rounding_mode is None else divided(self, other, rounding_mode)
 
-    def div_(self, other: Operand) -> Self:
-        return self._write(ops.div, other)
+    def div_(self, other: Operand, *, rounding_mode: Any = None) -> Self:
+        return self._write(ops.div, other) if rounding_mode is None else self.copy_(divided(self, other, rounding_mode))
+
+    def __floordiv__(self, other: Operand) -> Self: return ops.floor_divide.apply(self, other)
+    def __rfloordiv__(self, other: Operand) -> Self: return ops.floor_divide.apply(other, self)
+    def __ifloordiv__(self, other: Operand) -> Self: return self._write(ops.floor_divide, other)
+    def __mod__(self, other: Operand) -> Self: return ops.remainder.apply(self, other)
+    def __rmod__(self, other: Operand) -> Self: return ops.remainder.apply(other, self)
+    def __imod__(self, other: Operand) -> Self: return self._write(ops.remainder, other)
+    def __divmod__(self, other: Operand) -> Any: return self // other, self % other
+    def __round__(self, ndigits: int = 0) -> Self: return self.round(decimals=ndigits or 0)
+    def __floor__(self) -> Self: return self.floor()
+    def __ceil__(self) -> Self: return self.ceil()
+    def __trunc__(self) -> Self: return self.trunc()
+    def rsub(self, other: Operand, *, alpha: Any = 1) -> Self: return ops.sub.apply(other, scaled(self, alpha))
+    def floor_divide(self, other: Operand) -> Self: return ops.floor_divide.apply(self, other)
+    def floor_divide_(self, other: Operand) -> Self: return self._write(ops.floor_divide, other)
+    def remainder(self, other: Operand) -> Self: return ops.remainder.apply(self, other)
+    def remainder_(self, other: Operand) -> Self: return self._write(ops.remainder, other)
+    def fmod(self, other: Operand) -> Self: return ops.fmod.apply(self, other)
+    def fmod_(self, other: Operand) -> Self: return self._write(ops.fmod, other)
+    def float_power(self, exponent: Operand) -> Self: return ops.pow.apply(self.double(), doubled(exponent))
+    def float_power_(self, exponent: Operand) -> Self: return self._write(ops.pow, doubled(exponent))
+    def atan2(self, other: Operand) -> Self: return ops.atan2.apply(self, other)
+    def atan2_(self, other: Operand) -> Self: return self._write(ops.atan2, other)
+    def arctan2(self, other: Operand) -> Self: return ops.atan2.apply(self, other)
+    def hypot(self, other: Operand) -> Self: return ops.hypot.apply(self, other)
+    def hypot_(self, other: Operand) -> Self: return self._write(ops.hypot, other)
+    def xlogy(self, other: Operand) -> Self: return ops.xlogy.apply(self, other)
+    def xlogy_(self, other: Operand) -> Self: return self._write(ops.xlogy, other)
+    def logaddexp(self, other: Operand) -> Self: return ops.logaddexp.apply(self, other)
+    def fmax(self, other: Operand) -> Self: return ops.fmax.apply(self, other)
+    def fmin(self, other: Operand) -> Self: return ops.fmin.apply(self, other)
+
+    def clamp(self, min: Operand = None, max: Operand = None) -> Self:
+        op, bounds = clamping(min, max)
+        return op.apply(self, *bounds)
+
+    def clamp_(self, min: Operand = None, max: Operand = None) -> Self:
+        op, bounds = clamping(min, max)
+        return self._write(op, *bounds)
+
+    def clip(self, min: Operand = None, max: Operand = None) -> Self: return self.clamp(min, max)
+    def clip_(self, min: Operand = None, max: Operand = None) -> Self: return self.clamp_(min, max)
+    def clamp_min(self, min: Operand) -> Self: return ops.clamp_min.apply(self, min)
+    def clamp_min_(self, min: Operand) -> Self: return self._write(ops.clamp_min, min)
+    def clamp_max(self, max: Operand) -> Self: return ops.clamp_max.apply(self, max)
+    def clamp_max_(self, max: Operand) -> Self: return self._write(ops.clamp_max, max)
+    def lerp(self, end: Operand, weight: Operand) -> Self: return ops.lerp.apply(self, end, weight)
+    def lerp_(self, end: Operand, weight: Operand) -> Self: return self._write(ops.lerp, end, weight)
+    def addcmul(self, tensor1: Operand, tensor2: Operand, *, value: Any = 1) -> Self: return ops.addcmul.apply(self, tensor1, tensor2, value=value)
+    def addcmul_(self, tensor1: Operand, tensor2: Operand, *, value: Any = 1) -> Self: return self._write(ops.addcmul, tensor1, tensor2, value=value)
+    def addcdiv(self, tensor1: Operand, tensor2: Operand, *, value: Any = 1) -> Self: return ops.addcdiv.apply(self, *real("addcdiv", tensor1, tensor2), value=value)
+    def addcdiv_(self, tensor1: Operand, tensor2: Operand, *, value: Any = 1) -> Self: return self._write(ops.addcdiv, *real("addcdiv", tensor1, tensor2), value=value)
 
     def pow(self, exponent: Operand) -> Self:
         return ops.pow.apply(self, exponent)
@@ -229,6 +281,69 @@ class ArrayMethods:
     def relu_(self) -> Self:
         return self._write(ops.relu)
 
+    def reciprocal(self) -> Self: return ops.reciprocal.apply(self)
+    def reciprocal_(self) -> Self: return self._write(ops.reciprocal)
+    def rsqrt(self) -> Self: return ops.rsqrt.apply(self)
+    def rsqrt_(self) -> Self: return self._write(ops.rsqrt)
+    def exp2(self) -> Self: return ops.exp2.apply(self)
+    def exp2_(self) -> Self: return self._write(ops.exp2)
+    def expm1(self) -> Self: return ops.expm1.apply(self)
+    def expm1_(self) -> Self: return self._write(ops.expm1)
+    def log2(self) -> Self: return ops.log2.apply(self)
+    def log2_(self) -> Self: return self._write(ops.log2)
+    def log10(self) -> Self: return ops.log10.apply(self)
+    def log10_(self) -> Self: return self._write(ops.log10)
+    def log1p(self) -> Self: return ops.log1p.apply(self)
+    def log1p_(self) -> Self: return self._write(ops.log1p)
+    def tan(self) -> Self: return ops.tan.apply(self)
+    def tan_(self) -> Self: return self._write(ops.tan)
+    def asin(self) -> Self: return ops.asin.apply(self)
+    def asin_(self) -> Self: return self._write(ops.asin)
+    def acos(self) -> Self: return ops.acos.apply(self)
+    def acos_(self) -> Self: return self._write(ops.acos)
+    def atan(self) -> Self: return ops.atan.apply(self)
+    def atan_(self) -> Self: return self._write(ops.atan)
+    def sinh(self) -> Self: return ops.sinh.apply(self)
+    def sinh_(self) -> Self: return self._write(ops.sinh)
+    def cosh(self) -> Self: return ops.cosh.apply(self)
+    def cosh_(self) -> Self: return self._write(ops.cosh)
+    def asinh(self) -> Self: return ops.asinh.apply(self)
+    def asinh_(self) -> Self: return self._write(ops.asinh)
+    def acosh(self) -> Self: return ops.acosh.apply(self)
+    def acosh_(self) -> Self: return self._write(ops.acosh)
+    def atanh(self) -> Self: return ops.atanh.apply(self)
+    def atanh_(self) -> Self: return self._write(ops.atanh)
+    def erf(self) -> Self: return ops.erf.apply(self)
+    def erf_(self) -> Self: return self._write(ops.erf)
+    def erfc(self) -> Self: return ops.erfc.apply(self)
+    def erfc_(self) -> Self: return self._write(ops.erfc)
+    def ceil(self) -> Self: return ops.ceil.apply(self)
+    def ceil_(self) -> Self: return self._write(ops.ceil)
+    def floor(self) -> Self: return ops.floor.apply(self)
+    def floor_(self) -> Self: return self._write(ops.floor)
+    def trunc(self) -> Self: return ops.trunc.apply(self)
+    def trunc_(self) -> Self: return self._write(ops.trunc)
+    def arcsin(self) -> Self: return ops.asin.apply(self)
+    def arccos(self) -> Self: return ops.acos.apply(self)
+    def arctan(self) -> Self: return ops.atan.apply(self)
+    def arcsinh(self) -> Self: return ops.asinh.apply(self)
+    def arccosh(self) -> Self: return ops.acosh.apply(self)
+    def arctanh(self) -> Self: return ops.atanh.apply(self)
+    def round(self, *, decimals: int = 0) -> Self: return ops.round.apply(self, decimals=decimals)
+    def round_(self, *, decimals: int = 0) -> Self: return self._write(ops.round, decimals=decimals)
+    def fix(self) -> Self: return ops.trunc.apply(self)
+    def frac(self) -> Self: return self - self.trunc()
+    def absolute(self) -> Self: return ops.abs.apply(self)
+    def negative(self) -> Self: return ops.neg.apply(self)
+    def sgn(self) -> Self: return ops.sign.apply(self)
+    def logit(self, eps: Any = None) -> Self:
+        x = self if eps is None else self.clamp(eps, 1 - eps)
+        return (x / (1 - x)).log()
+
+    def nan_to_num(self, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Self: return numbers_only(self, nan, posinf, neginf)
+    def deg2rad(self) -> Self: return self * (np.pi / 180)
+    def rad2deg(self) -> Self: return self * (180 / np.pi)
+
     # ------------------------------------------------------------------ comparisons
 
     def __eq__(self, other: Operand) -> Self:
@@ -250,13 +365,35 @@ class ArrayMethods:
         return ops.ge.apply(self, other)
 
     def __invert__(self) -> Self:
-        return ops.logical_not.apply(self)
+        if self.dtype.kind not in "biu":
+            raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
+        return ops.bitwise_not.apply(self)
 
-    def __and__(self, other: Operand) -> Self:
-        return ops.logical_and.apply(self, other)
-
-    def __or__(self, other: Operand) -> Self:
-        return ops.logical_or.apply(self, other)
+    def __and__(self, other: Operand) -> Self: return ops.bitwise_and.apply(self, other)
+    def __rand__(self, other: Operand) -> Self: return ops.bitwise_and.apply(other, self)
+    def __iand__(self, other: Operand) -> Self: return self._write(ops.bitwise_and, other)
+    def __or__(self, other: Operand) -> Self: return ops.bitwise_or.apply(self, other)
+    def __ror__(self, other: Operand) -> Self: return ops.bitwise_or.apply(other, self)
+    def __ior__(self, other: Operand) -> Self: return self._write(ops.bitwise_or, other)
+    def __xor__(self, other: Operand) -> Self: return ops.bitwise_xor.apply(self, other)
+    def __rxor__(self, other: Operand) -> Self: return ops.bitwise_xor.apply(other, self)
+    def __ixor__(self, other: Operand) -> Self: return self._write(ops.bitwise_xor, other)
+    def __lshift__(self, other: Operand) -> Self: return ops.bitwise_left_shift.apply(self, other)
+    def __rlshift__(self, other: Operand) -> Self: return ops.bitwise_left_shift.apply(other, self)
+    def __ilshift__(self, other: Operand) -> Self: return self._write(ops.bitwise_left_shift, other)
+    def __rshift__(self, other: Operand) -> Self: return ops.bitwise_right_shift.apply(self, other)
+    def __rrshift__(self, other: Operand) -> Self: return ops.bitwise_right_shift.apply(other, self)
+    def __irshift__(self, other: Operand) -> Self: return self._write(ops.bitwise_right_shift, other)
+    def bitwise_and(self, other: Operand) -> Self: return ops.bitwise_and.apply(self, other)
+    def bitwise_and_(self, other: Operand) -> Self: return self._write(ops.bitwise_and, other)
+    def bitwise_or(self, other: Operand) -> Self: return ops.bitwise_or.apply(self, other)
+    def bitwise_or_(self, other: Operand) -> Self: return self._write(ops.bitwise_or, other)
+    def bitwise_xor(self, other: Operand) -> Self: return ops.bitwise_xor.apply(self, other)
+    def bitwise_xor_(self, other: Operand) -> Self: return self._write(ops.bitwise_xor, other)
+    def bitwise_not(self) -> Self: return ops.bitwise_not.apply(self)
+    def bitwise_not_(self) -> Self: return self._write(ops.bitwise_not)
+    def bitwise_left_shift(self, other: Operand) -> Self: return ops.bitwise_left_shift.apply(self, other)
+    def bitwise_right_shift(self, other: Operand) -> Self: return ops.bitwise_right_shift.apply(self, other)
 
     def eq(self, other: Operand) -> Self:
         return ops.eq.apply(self, other)
@@ -284,6 +421,25 @@ class ArrayMethods:
 
     def logical_not(self) -> Self:
         return ops.logical_not.apply(self)
+
+    def logical_xor(self, other: Operand) -> Self: return ops.logical_xor.apply(self, other)
+    def isnan(self) -> Self: return ops.isnan.apply(self)
+    def isinf(self) -> Self: return ops.isinf.apply(self)
+    def isfinite(self) -> Self: return ops.isfinite.apply(self)
+    def signbit(self) -> Self: return ops.signbit.apply(self)
+    def eq_(self, other: Operand) -> Self: return self.copy_(self.eq(other))
+    def ne_(self, other: Operand) -> Self: return self.copy_(self.ne(other))
+    def lt_(self, other: Operand) -> Self: return self.copy_(self.lt(other))
+    def le_(self, other: Operand) -> Self: return self.copy_(self.le(other))
+    def gt_(self, other: Operand) -> Self: return self.copy_(self.gt(other))
+    def ge_(self, other: Operand) -> Self: return self.copy_(self.ge(other))
+    def logical_and_(self, other: Operand) -> Self: return self.copy_(self.logical_and(other))
+    def logical_or_(self, other: Operand) -> Self: return self.copy_(self.logical_or(other))
+    def logical_xor_(self, other: Operand) -> Self: return self.copy_(self.logical_xor(other))
+    def logical_not_(self) -> Self: return self.copy_(self.logical_not())
+    def isclose(self, other: Operand, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: Any = False) -> Self: return close(self, other, rtol, atol, equal_nan)
+    def allclose(self, other: Operand, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: Any = False) -> Any: return bool(close(self, other, rtol, atol, equal_nan).array.all())
+    def equal(self, other: Operand) -> Any: return self.shape == other.shape and bool((self.array == other.array).all())
 
     # ------------------------------------------------------------------ reductions
 
@@ -666,6 +822,60 @@ def extreme(x: Any, along: Op, over: Op, place: Any, dim: Any, axis: Any, keepdi
     at = np.expand_dims(place(x.array, axis=a), a)
     indices = type(x)(at if keepdims else at.squeeze(a))
     return Extremes(along.apply(x, at=at, axis=a, keepdims=keepdims), indices)
+
+
+def divided(x: Any, y: Any, rounding_mode: str) -> Any:
+    """x / y, rounded to a whole number of x's type."""
+    if rounding_mode == "floor":
+        return ops.floor_divide.apply(x, y)
+    if rounding_mode != "trunc":
+        raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found {rounding_mode!r}")
+    remainder = ops.fmod(x, y)
+    if remainder.dtype.kind == "f":
+        return ops.div.apply(x, y).trunc()
+    return (x - remainder) // y
+
+
+def doubled(x: Any) -> Any:
+    return x.double() if isinstance(x, ArrayMethods) else x
+
+
+def real(name: str, *tensors: Any) -> Any:
+    if all(x.dtype.kind in "iub" for x in tensors):
+        raise RuntimeError(f"Integer division with {name} is no longer supported. To mend it, use {name} of x.float().")
+    return tensors
+
+
+def clamping(low: Any, high: Any) -> tuple[Op, tuple[Any, ...]]:
+    """The op and the bounds of a clamp with one bound, or with two."""
+    if low is None and high is None:
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    if high is None:
+        return ops.clamp_min, (low,)
+    return (ops.clamp_max, (high,)) if low is None else (ops.clamp, (low, high))
+
+
+def numbers_only(x: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
+    """x with its NaNs replaced, and its infinities (by the largest numbers of x's type)."""
+    if x.dtype.kind not in "fc":
+        return x.clone()
+    most = np.finfo(x.dtype).max
+    for where, value in (
+        (x.array != x.array, nan),
+        (x.array == np.inf, most if posinf is None else posinf),
+        (x.array == -np.inf, -most if neginf is None else neginf),
+    ):
+        x = x.masked_fill(type(x)(np.asarray(where)), value)
+    return x
+
+
+def close(x: Any, y: Any, rtol: Any, atol: Any, equal_nan: Any) -> Any:
+    """Where x and y differ by at most atol + rtol * abs(y)."""
+    if x.dtype != y.dtype:
+        from minigrad.dtypes import torch_name
+
+        raise RuntimeError(f"{torch_name(x.dtype)} did not match {torch_name(y.dtype)}: compare tensors of one type.")
+    return type(x)(np.isclose(x.array, y.array, rtol, atol, equal_nan))
 
 
 def scaled(other: Operand, alpha: Any) -> Operand:
@@ -1168,6 +1378,10 @@ NUMPY_FUNCTIONS: dict[Any, Any] = {
     np.argmin: lambda a, axis=None: a.argmin(axis=axis),
     np.all: lambda a, axis=None, keepdims=False: a.all(axis=axis, keepdims=keepdims),
     np.any: lambda a, axis=None, keepdims=False: a.any(axis=axis, keepdims=keepdims),
+    np.round: lambda a, decimals=0: a.round(decimals=decimals),
+    np.clip: lambda a, a_min=None, a_max=None: a.clamp(a_min, a_max),
+    np.nan_to_num: lambda x, nan=0.0, posinf=None, neginf=None: x.nan_to_num(nan, posinf, neginf),
+    np.ones_like: lambda a: ops.zeros_like(a) + 1,
     np.reshape: lambda a, shape: a.reshape(shape),
     np.ravel: lambda a: a.reshape(-1),
     np.transpose: lambda a, axes=None: a.T if axes is None else a.permute(axes),

@@ -88,7 +88,9 @@ def repeat_to(g: Any, shape: Shape) -> Any:
     if g.shape == shape:
         return g
     if g.ndim == 0 and isinstance(g, (np.ndarray, np.generic)):
-        return np.ndarray(shape, g.dtype, g, 0, (0,) * len(shape))  # what broadcast_to does, quicker
+        return np.ndarray(
+            shape, g.dtype, g, 0, (0,) * len(shape)
+        )  # what broadcast_to does, quicker
     return np.broadcast_to(g, shape)
 
 

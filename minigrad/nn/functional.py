@@ -523,7 +523,9 @@ def max_pool2d(
         "shape": shape,
     }
     z: Tensor = ops.max_pool2d.apply(input, **how)
-    return (z, Tensor(ops.places(input.array, **how))  # type: ignore[no-untyped-call]) if return_indices else z
+    if not return_indices:
+        return z
+    return z, Tensor(ops.places(input.array, **how))  # type: ignore[no-untyped-call]
 
 
 def max_pool1d(

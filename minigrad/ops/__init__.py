@@ -10,3 +10,5 @@ from minigrad.ops.layout import *
 from minigrad.ops.neural import *
 from minigrad.ops.products import *
 from minigrad.ops.reductions import *
+from minigrad.ops.special import *
+from minigrad.ops.steps import *

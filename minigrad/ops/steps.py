@@ -52,7 +52,7 @@ for _op in (ceil, floor, trunc, round):
 
 def _check_divisor(y):
     if y.dtype.kind in "iu" and not np.all(y):
-        raise ZeroDivisionError("ZeroDivisionError: integer division or modulo by zero.")
+        raise RuntimeError("ZeroDivisionError: integer division or modulo by zero.")
 
 
 @elementwise(np.floor_divide)

@@ -85,7 +85,9 @@ def build(variant, workload):
 
         def step():
             with fwAD.dual_level():
-                out[:] = fwAD.unpack_dual(f(*(fwAD.make_dual(p, v) for p, v in zip(P, V, strict=True))))
+                out[:] = fwAD.unpack_dual(
+                    f(*(fwAD.make_dual(p, v) for p, v in zip(P, V, strict=True)))
+                )
 
         return Case(step, lambda: [o.numpy() for o in out])
 
