@@ -20,7 +20,7 @@ import numpy as np
 from minigrad import dtypes, modes
 from minigrad.case import NotDifferentiable, case_of, values_of
 from minigrad.duals import push
-from minigrad.errors import DtypeError, learner_line, shape_error
+from minigrad.errors import DtypeError, dtype_error, learner_line, shape_error
 from minigrad.memory import make, new
 from minigrad.node import Node, next_rank
 from minigrad.op import Op
@@ -41,6 +41,9 @@ def apply(op: Op, args: Sequence[Any], settings: dict[str, Any]) -> Any:
         z_array = op.forward(*arrays, **settings)
     except ValueError as error:
         raise shape_error(op.name, [a.shape for a in arrays], settings, error) from None
+    except TypeError as error:
+        names = [dtypes.torch_name(a.dtype) for a in arrays]
+        raise dtype_error(op.name, names, error) from None
     if op.view and shows(z_array, arrays[0]):
         z = make.view(operands[0], z_array, Hop(op, settings))
     else:
@@ -155,7 +158,7 @@ def common_dtype(op: Op, args: Sequence[Any]) -> dtypes.Dtype:
     numbers = [dtypes.of_number(a) for a in typed if not isinstance(a, make.Tensor)]
     dtype = dtypes.result_type(with_axes, without, numbers)
     if op.result == "strict" and len({*with_axes, *without}) > 1:
-        names = " != ".join(str(a.array.dtype) for a in typed)
+        names = " != ".join(map(str, (*with_axes, *without)))
         raise DtypeError(
             f"expected the operands of {op.name} to have the same dtype, but got: {names}. "
             f"To mend it, convert one, like  x.to({dtype})."

@@ -117,6 +117,27 @@ class DtypeError(RuntimeError):
     """A type of number that this operation cannot take or give."""
 
 
+class NotForDtype(DtypeError, NotImplementedError):
+    """An operation that is not defined for this type of number."""
+
+
+# ----------------------------------------------------- types of number that do not fit
+
+
+def dtype_error(name: str, dtypes: list[str], error: Exception) -> Exception:
+    """What NumPy's complaint about types of number means, in PyTorch's words."""
+    if name in ("sub", "neg") and "Bool" in dtypes:
+        word, kind = ("Subtraction", "two bool tensors") if name == "sub" else ("Negation", "a bool tensor")
+        other = "`^` or `logical_xor()`" if name == "sub" else "`~` or `logical_not()`"
+        return DtypeError(
+            f"{word}, the `-` operator, {'with' if name == 'sub' else 'on'} {kind} is not supported. "
+            f"To mend it, use the {other} operator instead."
+        )
+    if "ufunc" in str(error):
+        return NotForDtype(f'"{name}" not implemented for {dtypes[0]!r}')
+    return error
+
+
 # ---------------------------------------------------------------- shapes that do not fit
 
 
@@ -131,7 +152,7 @@ def shape_error(
     if name in ("addmm", "addmv", "baddbmm"):
         last = shapes[1][:-1] + (shapes[2][-1:] if len(shapes[2]) > 1 else ())
         return _broadcast_error(name, [shapes[0], last]) or ShapeError(f"{name}: {error}")
-    if name == "reshape":
+    if name in ("reshape", "view"):
         size = 1
         for n in shapes[0]:
             size *= n

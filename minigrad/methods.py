@@ -1267,7 +1267,7 @@ def pieces(n: int, size: Any) -> list[int]:
         return list(size)
     if size < 0 or (size == 0 and n):
         raise RuntimeError(f"split expects split_size be non-negative, but got split_size={size}")
-    return [min(size, n - i) for i in range(0, n, size)] if n else [0]
+    return [int(min(size, n - i)) for i in range(0, n, size)] if n else [0]
 
 
 def chunked(n: int, chunks: int) -> list[int]:
@@ -1393,7 +1393,7 @@ NUMPY_FUNCTIONS: dict[Any, Any] = {
     np.stack: lambda arrays, axis=0: ops.stack(*arrays, axis=axis),
     np.where: lambda condition, x, y: ops.where(condition, x, y),
     np.zeros_like: lambda a: ops.zeros_like(a),
-    np.einsum: lambda equation, *xs: ops.einsum(*xs, equation=ops.explicit(equation, tuple(x.ndim for x in xs))),  # type: ignore[no-untyped-call]
+    np.einsum: lambda equation, *xs: ops.einsum(*xs, equation=ops.explicit(equation, tuple(x.ndim for x in xs))),
     np.tensordot: tensordot,
     np.outer: outer,
     np.inner: lambda a, b: a.inner(b),

@@ -17,7 +17,6 @@ which is nearly always, an operation need not look at its thread's settings at a
 """
 
 import functools
-import inspect
 import threading
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
@@ -201,11 +200,11 @@ class inference_mode(_Mode):
 
 def _decorated(enter: Callable[[], Any], function: F) -> F:
     """The function with its own code run inside `enter()`."""
-    if inspect.isclass(function):
+    if isinstance(function, type):
         raise TypeError(
             "a mode decorates functions and generators, not classes: decorate the method instead."
         )
-    if inspect.isgeneratorfunction(function):
+    if function.__code__.co_flags & 0x20 if hasattr(function, "__code__") else False:  # a generator
 
         @functools.wraps(function)
         def stepwise(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:

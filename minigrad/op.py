@@ -31,12 +31,12 @@ knows how to interpret operations (a Tensor, or a Slot of a program being record
 leaves the interpretation to that.
 """
 
-import inspect
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+REQUIRED: Any = object()  # in place of the default of a setting that must be given
 REGISTRY: "dict[str, Op]" = {}  # every op, by name, in the order of the tables
 BY_NUMPY: "dict[Any, Op]" = {}  # np.multiply -> mul: what the two NumPy protocols look up
 
@@ -76,18 +76,19 @@ class Op:
         inplace: bool,
         masks: tuple[str, ...],
     ) -> None:
-        parameters = inspect.signature(forward).parameters.values()
+        code = forward.__code__
+        positional, n = code.co_argcount, code.co_argcount + code.co_kwonlyargcount
+        defaults = forward.__kwdefaults__ or {}
         self.name = forward.__name__
         self.node_name = "".join(w[:1].upper() + w[1:] for w in self.name.split("_")) + "Backward"
         self.forward = forward
         self.kind, self.result, self.view, self.masks = kind, result, view, masks
         self.numpy = numpy
-        self.operands = tuple(p.name for p in parameters if p.kind == p.POSITIONAL_OR_KEYWORD)
-        self.variadic = any(p.kind == p.VAR_POSITIONAL for p in parameters)
-        self.settings = {
-            p.name: p.default for p in parameters if p.kind == p.KEYWORD_ONLY and p.name != "out"
-        }
-        self.takes_out = any(p.name == "out" for p in parameters)
+        self.operands = code.co_varnames[:positional]
+        self.variadic = bool(code.co_flags & 0x04)  # *xs
+        keywords = code.co_varnames[positional:n]
+        self.settings = {k: defaults.get(k, REQUIRED) for k in keywords if k != "out"}
+        self.takes_out = "out" in keywords
         self.inplace = inplace and self.takes_out
         self.rules: dict[str, Rule] = {}
         self.tangent: Rule | None = None
@@ -105,7 +106,7 @@ class Op:
     @property
     def formula(self) -> str:
         """The op's line in the table of derivatives."""
-        return inspect.cleandoc(self.forward.__doc__ or self.name).partition("\n")[0]
+        return (self.forward.__doc__ or self.name).strip().partition("\n")[0]
 
     def __repr__(self) -> str:
         return f"<op {self.name}: {self.formula}>"
@@ -130,7 +131,7 @@ class Op:
 
     def _rule(self, formula: Callable[..., Any], first: str | None) -> Rule:
         """Check the names that a formula reads, so that a slip shows at import."""
-        names = tuple(inspect.signature(formula).parameters)
+        names = formula.__code__.co_varnames[: formula.__code__.co_argcount]
         if first is not None:
             if names[:1] != (first,):
                 raise TypeError(

@@ -47,6 +47,11 @@ def positive(*shape: int, seed: int = 1) -> Any:
     return np.abs(normal(*shape, seed=seed))
 
 
+def fraction(*shape: int, seed: int = 0) -> Any:
+    """Entries between -1 and 1, away from both and from 0."""
+    return normal(*shape, seed=seed) / 2.1
+
+
 # elementwise: equal shapes, a broadcast on either side, no axes, no entries
 for op, name in [
     (ops.add, "AddBackward"), (ops.sub, "SubBackward"), (ops.mul, "MulBackward"),
@@ -76,7 +81,59 @@ for op, name, args in [
     sample(op, name, args())
     sample(op, name, args(0, 2))
 
+for op, name, args in [
+    (ops.reciprocal, "ReciprocalBackward", normal), (ops.rsqrt, "RsqrtBackward", positive),
+    (ops.exp2, "Exp2Backward", normal), (ops.expm1, "Expm1Backward", normal),
+    (ops.log2, "Log2Backward", positive), (ops.log10, "Log10Backward", positive),
+    (ops.log1p, "Log1pBackward", positive), (ops.tan, "TanBackward", fraction),
+    (ops.asin, "AsinBackward", fraction), (ops.acos, "AcosBackward", fraction),
+    (ops.atan, "AtanBackward", normal), (ops.sinh, "SinhBackward", normal),
+    (ops.cosh, "CoshBackward", normal), (ops.asinh, "AsinhBackward", normal),
+    (ops.acosh, "AcoshBackward", lambda *shape: 1 + positive(*shape)),
+    (ops.atanh, "AtanhBackward", fraction), (ops.erf, "ErfBackward", normal),
+    (ops.erfc, "ErfcBackward", normal),
+]:  # fmt: skip
+    sample(op, name, args(3, 2))
+    sample(op, name, args())
+    sample(op, name, args(0, 2))
+for op, name, x, y in [
+    (ops.atan2, "Atan2Backward", normal, normal), (ops.hypot, "HypotBackward", normal, normal),
+    (ops.logaddexp, "LogaddexpBackward", normal, normal), (ops.xlogy, "XlogyBackward", normal, positive),
+    (ops.fmax, "FmaxBackward", normal, normal), (ops.fmin, "FminBackward", normal, normal),
+    (ops.remainder, "RemainderBackward", normal, fraction), (ops.fmod, "FmodBackward", normal, fraction),
+    (ops.floor_divide, "FloorDivideBackward", normal, fraction),
+    (ops.clamp_min, "ClampMinBackward", normal, normal), (ops.clamp_max, "ClampMaxBackward", normal, normal),
+]:  # fmt: skip
+    sample(op, name, x(2, 3), y(2, 3, seed=1))
+    sample(op, name, x(2, 1, 3), y(4, 1, seed=1))
+    sample(op, name, x(), y(seed=1))
+    sample(op, name, x(0, 3), y(3, seed=1))
+for op, name, args in [
+    (ops.clamp, "ClampBackward", (-fraction(2, 3), fraction(3, seed=2))), (ops.lerp, "LerpBackward", (normal(3, seed=1), fraction(2, 1))),
+    (ops.addcmul, "AddcmulBackward", (normal(2, 1, seed=1), normal(3, seed=2))), (ops.addcdiv, "AddcdivBackward", (normal(2, 1, seed=1), normal(3, seed=2))),
+]:  # fmt: skip
+    sample(op, name, normal(2, 3), *args)
+    sample(op, name, normal(), normal(seed=1), normal(seed=2))
+    sample(op, name, normal(0, 3), normal(0, 1), normal(3))
+sample(ops.clamp, "ClampBackward", normal(4), normal(4, seed=1), normal(4, seed=2))
+sample(ops.addcmul, "AddcmulBackward", normal(2, 3), normal(3, seed=1), normal(seed=2), value=0.5)
+sample(ops.addcdiv, "AddcdivBackward", normal(2, 3), normal(3, seed=1), normal(seed=2), value=-3)
+
 # steps: flat wherever they are smooth
+for op, name in [(ops.ceil, "CeilBackward"), (ops.floor, "FloorBackward"), (ops.trunc, "TruncBackward"), (ops.round, "RoundBackward")]:
+    sample(op, name, normal(2, 3))
+    sample(op, name, normal())
+sample(ops.round, "RoundBackward", normal(2, 3), decimals=1)
+for op, name in [(ops.isnan, "IsnanBackward"), (ops.isinf, "IsinfBackward"), (ops.isfinite, "IsfiniteBackward"), (ops.signbit, "SignbitBackward")]:
+    sample(op, name, np.array([0.0, -2.0, np.nan, np.inf]))
+for op, name in [
+    (ops.bitwise_and, "BitwiseAndBackward"), (ops.bitwise_or, "BitwiseOrBackward"), (ops.bitwise_xor, "BitwiseXorBackward"),
+    (ops.bitwise_left_shift, "BitwiseLeftShiftBackward"), (ops.bitwise_right_shift, "BitwiseRightShiftBackward"),
+]:  # fmt: skip
+    sample(op, name, np.array([[5, -3, 0], [6, 2, 9]]), np.array([3, 1, 2]))
+sample(ops.bitwise_not, "BitwiseNotBackward", np.array([5, -3, 0]))
+sample(ops.bitwise_not, "BitwiseNotBackward", np.array([True, False]))
+sample(ops.logical_xor, "LogicalXorBackward", normal(2, 3), normal(3, seed=1))
 sample(ops.sign, "SignBackward", normal(2, 3))
 sample(ops.zeros_like, "ZerosLikeBackward", normal(2, 3))
 for op, name in [
@@ -209,7 +266,7 @@ sample(ops.masked_fill, "MaskedFillBackward", normal(2, 3), normal(seed=1), mask
 # neural networks: activations (away from their kinks), softmax, losses
 for op, name, settings in [
     (ops.leaky_relu, "LeakyReluBackward", {}), (ops.leaky_relu, "LeakyReluBackward", {"negative_slope": -0.5}),
-    (ops.elu, "EluBackward", {}), (ops.elu, "EluBackward", {"alpha": 0.5}), (ops.silu, "SiluBackward", {}),
+    (ops.elu, "EluBackward", {}), (ops.elu, "EluBackward", {"alpha": 0.5}), (ops.silu, "SiluBackward", {}), (ops.gelu, "GeluBackward", {}),
     (ops.softplus, "SoftplusBackward", {}), (ops.softplus, "SoftplusBackward", {"beta": 3.0, "threshold": 2.0}),
     (ops.logsigmoid, "LogsigmoidBackward", {}), (ops.hardtanh, "HardtanhBackward", {"min_val": -0.95, "max_val": 1.1}),
     (ops.hardsigmoid, "HardsigmoidBackward", {}), (ops.hardswish, "HardswishBackward", {}),

@@ -26,7 +26,8 @@ def _tuple(x: Any, what: str) -> tuple[Tensor, ...]:
     for k, t in enumerate(xs):
         if not isinstance(t, Tensor):
             raise TypeError(
-                f"The {what} given must be either a Tensor or a tuple of Tensors but the value at index {k} has type {type(t)}."
+                f"The {what} given must be either a Tensor or a tuple of Tensors but the value at "
+                f"index {k} has type {type(t)}."
             )
     return xs
 

@@ -244,7 +244,7 @@ relu.vjp(x=lambda g, z: g * (z > 0))
 @elementwise(np.sign)
 def sign(x, *, out=None):
     """z = sign(x)        dz/dx = 0"""
-    return np.sign(x, out=out)
+    return np.sign(x, out=out) if x.dtype.kind != "b" else np.array(x)
 
 
 sign.vjp(x=lambda g: np.zeros_like(g))

@@ -12,6 +12,7 @@ import numpy as np
 from minigrad.op import elementwise, general, linear
 from minigrad.ops.elementwise import sigmoid
 from minigrad.ops.indexing import gather, put_zeros, scatter_add
+from minigrad.ops.special import erf
 
 # --------------------------------------------------------------------------- activations
 
@@ -54,6 +55,20 @@ def _silu_dx(g, x):
 
 
 silu.vjp(x=_silu_dx)
+
+
+@elementwise(result="float")
+def gelu(x):
+    """z = x * (1 + erf(x / sqrt(2))) / 2        dz/dx = z / x + x * exp(-x * x / 2) / sqrt(2 * 3.141592653589793)"""
+    return x * (x.dtype.type(0.5) * (1 + erf.forward(x * x.dtype.type(math.sqrt(0.5)))))
+
+
+def _gelu_dx(g, x):
+    below = (erf(x * math.sqrt(0.5)) + 1) * 0.5  # the normal distribution, and its density
+    return g * (below + x * np.exp(x * x * -0.5) * (1 / math.sqrt(2 * math.pi)))
+
+
+gelu.vjp(x=_gelu_dx)
 
 
 @elementwise(result="float")
@@ -230,7 +245,7 @@ mse_loss.vjp(x=lambda g, x, y, x_shape, y_shape, mean: _mse_factor(g, x_shape, y
 
 def _mse_dot(x_dot, y_dot, x, y, x_shape, y_shape, mean):
     d_dot = -y_dot if x_dot is None else x_dot if y_dot is None else x_dot - y_dot
-    return np.sum((x - y) * d_dot) * (2 / np.prod(np.broadcast_shapes(x_shape, y_shape)) if mean else 2)
+    return np.sum(_mse_factor(d_dot, x_shape, y_shape, mean) * (x - y))
 
 
 mse_loss.jvp(_mse_dot)

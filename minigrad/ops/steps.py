@@ -51,6 +51,8 @@ for _op in (ceil, floor, trunc, round):
 
 
 def _check_divisor(y):
+    if y.dtype.kind == "b":
+        raise TypeError("ufunc not defined for truth values")
     if y.dtype.kind in "iu" and not np.all(y):
         raise RuntimeError("ZeroDivisionError: integer division or modulo by zero.")
 
@@ -154,10 +156,17 @@ def bitwise_not(x, *, out=None):
 @constant(np.left_shift, inplace=True)
 def bitwise_left_shift(x, y, *, out=None):
     """z = x << y = x * 2 ** y"""
+    _check_bits(x)
     return np.left_shift(x, y, out=out)
 
 
 @constant(np.right_shift, inplace=True)
 def bitwise_right_shift(x, y, *, out=None):
     """z = x >> y = floor(x / 2 ** y)"""
+    _check_bits(x)
     return np.right_shift(x, y, out=out)
+
+
+def _check_bits(x):
+    if x.dtype.kind == "b":
+        raise TypeError("ufunc not defined for truth values")
