@@ -51,6 +51,10 @@ class ArrayMethods:
         """Apply an op with its result written over this tensor."""
         raise TypeError(f"{type(self).__name__} cannot be written to in place.")
 
+    def _rearrange(self, op: Op, **settings: Any) -> Self:
+        """Let this tensor show its own memory in another arrangement."""
+        raise TypeError(f"{type(self).__name__} cannot be rearranged in place.")
+
     # ------------------------------------------------------------------ arithmetic
 
     def __add__(self, other: Operand) -> Self:
@@ -579,6 +583,11 @@ class ArrayMethods:
     def contiguous(self, memory_format: Any = None) -> Self: return self if not self.ndim or self.array.flags.c_contiguous else ops.clone.apply(self, order="C")
     def is_contiguous(self, memory_format: Any = None) -> Any: return not self.ndim or self.array.flags.c_contiguous
 
+    def t_(self) -> Self: return self._rearrange(ops.t) if self.ndim == 2 else at_most_2d(self) and self
+    def transpose_(self, dim0: int, dim1: int) -> Self: return self._rearrange(ops.transpose, axis0=normalize_one(dim0, self.ndim), axis1=normalize_one(dim1, self.ndim))
+    def swapaxes_(self, axis0: int, axis1: int) -> Self: return self.transpose_(axis0, axis1)
+    def unsqueeze_(self, dim: int) -> Self: return self._rearrange(ops.unsqueeze, axis=normalize_one(dim, self.ndim + 1))
+    def squeeze_(self, dim: Dim = None) -> Self: return self._rearrange(ops.squeeze, axis=squeezable(self.shape, dim))
     def view_as(self, other: Self) -> Self: return self.view(other.shape)
     def reshape_as(self, other: Self) -> Self: return self.reshape(other.shape)
     def unflatten(self, dim: int, sizes: Any) -> Self: return self.view(unflattened(self.shape, dim, tuple(sizes)))
@@ -598,7 +607,7 @@ class ArrayMethods:
     def repeat_interleave(self, repeats: Any, dim: int | None = None, *, output_size: Any = None) -> Self: return repeated(self, repeats, dim)
     def narrow(self, dim: int, start: Any, length: int) -> Self: return self[narrowed(self.shape, dim, int(start), length)]
     def select(self, dim: int, index: int) -> Self: return self[selected(self.shape, dim, index)]
-    def unbind(self, dim: int = 0) -> Any: return tuple([self.select(dim, i) for i in range(self.size(dim))])
+    def unbind(self, dim: int = 0) -> Any: return one_of_many("Unbind", [self.select(dim, i) for i in range(self.size(dim))])
     def split(self, split_size: Any, dim: int = 0) -> Any: return cut("split", self, dim, pieces(self.size(dim), split_size))
     def split_with_sizes(self, split_sizes: Any, dim: int = 0) -> Any: return cut("split_with_sizes", self, dim, list(split_sizes))
     def chunk(self, chunks: int, dim: int = 0) -> Any: return cut("chunk", self, dim, chunked(self.size(dim), chunks))
@@ -1285,7 +1294,16 @@ def cut(name: str, x: Any, dim: int, lengths: list[int]) -> Any:
     if sum(lengths) != x.shape[dim] or any(n < 0 for n in lengths):
         raise RuntimeError(f"split_with_sizes expects split_sizes to sum exactly to {x.shape[dim]} (input tensor's size at dimension {dim}), but got split_sizes={lengths}")
     starts = np.cumsum([0, *lengths]).tolist()
-    return tuple([x[part(x.shape, dim, slice(a, a + n))] for a, n in zip(starts, lengths, strict=False)])
+    words = {"split": "Split", "chunk": "Split", "split_with_sizes": "SplitWithSizes"}
+    return one_of_many(words[name], [x[part(x.shape, dim, slice(a, a + n))] for a, n in zip(starts, lengths, strict=False)])
+
+
+def one_of_many(name: str, views: list[Any]) -> Any:
+    """The views that one call returned: PyTorch lets nobody write to them, and nor does minigrad."""
+    for k, z in enumerate(views):
+        if getattr(z, "origin", "no view") is None:
+            z.origin = ("many", name, k)
+    return tuple(views)
 
 
 def split_at(x: Any, where: Any, dim: int) -> Any:

@@ -57,6 +57,7 @@ class RowSparse:
 
     __slots__ = ("indices", "is_coalesced", "shape", "values")
     __array_ufunc__ = None  # array + RowSparse is the business of RowSparse
+    base = None  # it is no view of another's memory
 
     def __init__(
         self, indices: Any, values: Any, shape: tuple[int, ...], is_coalesced: bool = False

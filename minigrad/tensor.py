@@ -23,7 +23,7 @@ from minigrad.backward import keep_gradient, run_backward
 from minigrad.data import as_array
 from minigrad.errors import DtypeError, ShapeError
 from minigrad.hooks import RemovableHandle, hooks_of
-from minigrad.inplace import write
+from minigrad.inplace import bump, refuse, write
 from minigrad.leaf import AccumulateGrad
 from minigrad.memory import FRESH, Counter, make, new
 from minigrad.methods import ArrayMethods
@@ -441,6 +441,21 @@ class Tensor(ArrayMethods):
     def _write(self, op: Op, *others: Any, **settings: Any) -> Self:
         """Apply an op in place: its result is written over this tensor."""
         write(op, self, others, settings)
+        return self
+
+    def _rearrange(self, op: Op, **settings: Any) -> Self:
+        """Let this tensor show its own memory in another arrangement (x.t_())."""
+        if modes.state.recording:
+            refuse(self, (self,))
+        if isinstance(self, View):
+            z = op.apply(self, **settings)
+            self.way = z.way
+        else:
+            z = op.apply(_result_of(self.node, self.memory(), self._shared_counter()), **settings)  # type: ignore[arg-type]
+        self._replace_array(z.array)
+        if z.node is not None:
+            self.node = z.node
+        bump(self)
         return self
 
 

@@ -94,6 +94,14 @@ def test_a_row_read_twice_gets_two_gradients_and_the_padding_none():
     assert w.grad.tolist() == [[2, 2], [1, 1], [0, 0]]
 
 
+def test_a_sparse_embedding_keeps_only_the_rows_that_were_read():
+    w = minigrad.zeros(3, 2, requires_grad=True)
+    F.embedding(tensor([1, 1, 2]), w, padding_idx=2, sparse=True).sum().backward()
+
+    assert repr(w.grad.array) == "RowSparse(rows [1, 1] of (3, 2))"
+    assert w.grad.array.to_dense().tolist() == [[0, 0], [2, 2], [0, 0]]
+
+
 def test_layer_norm_gives_mean_0_and_variance_1():
     z = F.layer_norm(tensor([[1.0, 3.0], [-5.0, 5.0]]), (2,), eps=0.0)
 

@@ -235,14 +235,9 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         raise RuntimeError(
             "both arguments to linear need to be at least 1D, but they are 0D and 2D"
         )
-    z = linear(
-        input.reshape(-1, input.shape[-1])
-        if input.numel()
-        else input.reshape(math.prod(input.shape[:-1]), input.shape[-1]),
-        weight,
-        bias,
-    )
-    return z.view(*input.shape[:-1], weight.shape[0]) if input.ndim > 1 else z.view(weight.shape[0])
+    rows = input.reshape(math.prod(input.shape[:-1]), input.shape[-1])
+    z = linear(rows, weight, bias)
+    return z.view(*input.shape[:-1], weight.shape[0])
 
 
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -489,14 +484,12 @@ def _pooling(
 
 def _with_rows(x: Tensor, function: Callable[..., Any], *settings: Any) -> Any:
     """Pooling along one axis, as pooling of images of one row."""
-    one, zero = (1, 0)
     size, stride, padding, *rest = settings
-    wide = [
-        (one, *_several(size, 1, "kernel_size")),
-        (one, *_several(size if stride is None or stride == [] else stride, 1, "stride")),
-        (zero, *_several(padding, 1, "padding")),
-    ]
-    z = function(x.unsqueeze(-2), *wide, *rest)
+    size = _several(size, 1, "kernel_size")
+    stride = size if stride is None or stride == [] else _several(stride, 1, "stride")
+    z = function(
+        x.unsqueeze(-2), (1, *size), (1, *stride), (0, *_several(padding, 1, "padding")), *rest
+    )
     return tuple(y.squeeze(-2) for y in z) if isinstance(z, tuple) else z.squeeze(-2)
 
 
@@ -768,7 +761,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
 
 
 def _dropout(x: Tensor, shape: Any, p: float, training: bool, inplace: bool) -> Tensor:
-    from minigrad import creation
+    import minigrad
 
     if not 0 <= p <= 1:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
@@ -777,7 +770,7 @@ def _dropout(x: Tensor, shape: Any, p: float, training: bool, inplace: bool) -> 
     if p == 1:
         keep = np.zeros(shape, x.array.dtype)
     else:
-        drawn = creation.rand(*shape, dtype=dtypes.float32).array  # type: ignore[attr-defined]
+        drawn = minigrad.rand(*shape, dtype=dtypes.float32).array
         keep = (drawn >= p) * x.array.dtype.type(1 / (1 - p))
     return x.mul_(Tensor(keep)) if inplace else x * Tensor(keep)
 

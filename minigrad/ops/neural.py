@@ -13,6 +13,7 @@ from minigrad.op import elementwise, general, linear
 from minigrad.ops.elementwise import sigmoid
 from minigrad.ops.indexing import gather, put_zeros, scatter_add
 from minigrad.ops.special import erf
+from minigrad.sparse import RowSparse
 
 # --------------------------------------------------------------------------- activations
 
@@ -303,7 +304,11 @@ def embedding(x, *, index, padding_idx=None, sparse=False):
     return x.take(index, 0)
 
 
-def _embedding_dx(g, x_shape, index, padding_idx):
+def _embedding_dx(g, x_shape, index, padding_idx, sparse):
+    if sparse and isinstance(g, np.ndarray):
+        rows, values = index.reshape(-1), g.reshape(-1, *x_shape[1:])
+        kept = slice(None) if padding_idx is None else rows != padding_idx
+        return RowSparse(rows[kept], values[kept], x_shape)
     if padding_idx is not None:
         g = g * (index != padding_idx)[..., None]
     return put_zeros(g, index=(index,), shape=x_shape)
