@@ -32,9 +32,8 @@ def describe(x: Any) -> str:
     notes = []
     if array.size == 0 and array.ndim != 1:
         notes.append(f"size={tuple(array.shape)}")
-    if array.dtype not in (dtypes.get_default_dtype(), dtypes.int64, dtypes.bool_) or (
-        array.size == 0 and array.dtype == dtypes.int64
-    ):
+    usual = (dtypes.get_default_dtype(), dtypes.int64, dtypes.bool_, dtypes.of_number(1j))
+    if array.dtype not in usual or (array.size == 0 and array.dtype == dtypes.int64):
         notes.append(f"dtype=minigrad.{array.dtype}")
     if x.grad_fn is not None:
         notes.append(f"grad_fn=<{x.grad_fn.name()}>")
@@ -63,9 +62,9 @@ def _nested(array: Any, write: Callable[[Any], str], indent: int, shorten: bool)
     if shorten and len(array) > 2 * EDGE:
         shown[EDGE:-EDGE] = [None]
     if array.ndim == 1:
-        words = ["..." if i is None else write(array[i].item()) for i in shown]
-        return "[" + _wrapped(words, indent + 1) + "]"
-    rows = [" ..." if i is None else _nested(array[i], write, indent + 1, shorten) for i in shown]
+        words = [" ..." if i is None else write(array[i].item()) for i in shown]
+        return "[" + _wrapped(words, indent) + "]"
+    rows = ["..." if i is None else _nested(array[i], write, indent + 1, shorten) for i in shown]
     gap: str = ",\n" + "\n" * (array.ndim - 2) + " " * (indent + 1)
     return "[" + gap.join(rows) + "]"
 
@@ -75,7 +74,7 @@ def _wrapped(words: list[str], indent: int) -> str:
     width = max(len(w) for w in words) + 2
     per_line = max(1, (WIDTH - indent) // width)
     lines = [", ".join(words[i : i + per_line]) for i in range(0, len(words), per_line)]
-    return (",\n" + " " * indent).join(lines)
+    return (",\n" + " " * (indent + 1)).join(lines)
 
 
 def _writer(array: Any) -> Any:
@@ -115,7 +114,9 @@ def _float_writer(array: Any) -> Any:
     def text(v: float) -> str:
         return style.format(v) if math.isfinite(v) else str(v)
 
-    width = max(len(text(v)) for v in array.ravel().tolist())
+    # As in PyTorch, zeros and what is not finite have no say in the width.
+    ordinary = array[np.isfinite(array) & (array != 0)].ravel().tolist()
+    width = max((len(text(v)) for v in ordinary), default=0)
     return lambda v: text(v).rjust(width)
 
 
