@@ -16,7 +16,7 @@ def test_the_chain_of_the_lesson():
 
     assert repr(tree).splitlines() == [
         "z  AddBackward            (2, 3)",
-        "├─ MulBackward #2         saves y (2, 3)",
+        "├─ MulBackward #2         saves y = y2 (2, 3)",
         "│  ↓ y1  AddBackward      (2, 3)",
         "│  ├─ x1  AccumulateGrad  (2, 3)  leaf",
         "│  └─ x2  AccumulateGrad  (2, 3)  leaf",

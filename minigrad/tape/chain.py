@@ -1,7 +1,7 @@
 """The chain: what a tensor's `grad_fn` leads to, as a tree.
 
     z  AddBackward            (2, 3, 4)
-    ├─ MulBackward #2         saves y (2, 3, 4)
+    ├─ MulBackward #2         saves y = y2 (2, 3, 4)
     │  ↓ y1  AddBackward      (2, 3, 4)
     │  ├─ x1  AccumulateGrad  (2, 3, 4)  leaf
     │  └─ x2  AccumulateGrad  (2, 3, 4)  leaf
@@ -53,6 +53,7 @@ class Chain:
         root = z.node
         self.root: AnyNode | None = root
         self._names, self._shapes = _names(namespace, z)
+        self._tensors = {id(t): short(name) for name, t in reversed(list(tensors_in(namespace)))}
         self._nodes = 0 if root is None else _count(root)
         self.lines: tuple[Line, ...] = ()
         if root is None:
@@ -120,13 +121,19 @@ class Chain:
             parts.append("freed by a backward pass")
         else:
             saved = [
-                f"{name} {shape_text(value.shape)}" + (f" v{version}" if version else "")
+                f"{self._saved_name(name, value)} {shape_text(value.shape)}"
+                + (f" v{version}" if version else "")
                 for name, (value, version) in node.saved_values().items()
                 if name in node.case.tensors
             ]
             if saved:
                 parts.append("saves " + ", ".join(saved))
         return "  ".join(parts)
+
+    def _saved_name(self, name: str, value: Any) -> str:
+        """The rule's name for a saved tensor, and the learner's: "y = y2"."""
+        known = self._tensors.get(id(value), name)
+        return name if known == name else f"{name} = {known}"
 
     def __repr__(self) -> str:
         return "\n".join(self._text_lines())
@@ -182,7 +189,7 @@ def chain(z: Tensor, *, namespace: Mapping[str, Any] | None = None) -> Chain:
     >>> z = (x * x).sum()
     >>> chain(z)
     z  SumBackward        ()
-    ↓ MulBackward #2      saves y (2,), x (2,)
+    ↓ MulBackward #2      saves y = x (2,), x (2,)
     ├─ x  AccumulateGrad  (2,)  leaf
     └─ x  AccumulateGrad  shown above
     """
