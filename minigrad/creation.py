@@ -7,10 +7,11 @@ import numpy as np
 
 from minigrad import dtypes
 from minigrad.data import as_array
+from minigrad.devices import check_device
 from minigrad.tensor import Tensor
 
 
-def _finish(array: Any, requires_grad: bool) -> Tensor:
+def finish(array: Any, requires_grad: bool) -> Tensor:
     z = Tensor(array)
     return z.requires_grad_() if requires_grad else z
 
@@ -38,47 +39,49 @@ def tensor(
         array, np.asarray(getattr(data, "array", data))
     ):
         array = array.copy()
-    return _finish(array, requires_grad)
+    return finish(array, requires_grad)
 
 
-def check_device(device: Any) -> None:
-    """There is one device. Code that names it, as PyTorch's does, is welcome to."""
-    if device is not None and str(device).partition(":")[0] != "cpu":
-        raise RuntimeError(f"minigrad computes on the CPU only, not on {str(device)!r}.")
-
-
-def shape_of(size: tuple[Any, ...]) -> tuple[int, ...]:
-    """zeros(2, 3) and zeros((2, 3)) mean the same."""
+def shape_of(size: tuple[Any, ...], named: Any = None) -> tuple[int, ...]:
+    """zeros(2, 3), zeros((2, 3)) and zeros(size=(2, 3)) mean the same."""
+    size = size if named is None else (tuple(named),)
     if len(size) == 1 and isinstance(size[0], Sequence):
         size = tuple(size[0])
-    return tuple(int(n) for n in size)
+    shape = tuple(int(n) for n in size)
+    if any(n < 0 for n in shape):
+        raise RuntimeError(f"Trying to create tensor with negative dimension: {list(shape)}")
+    return shape
 
 
 def _filled(
-    value: float, size: tuple[Any, ...], dtype: Any, device: Any, requires_grad: bool
+    value: float, shape: tuple[int, ...], dtype: Any, device: Any, requires_grad: bool
 ) -> Tensor:
     check_device(device)
     d = dtypes.get_default_dtype() if dtype is None else dtypes.as_dtype(dtype)
-    return _finish(np.full(shape_of(size), value, d), requires_grad)
+    return finish(np.full(shape, value, d), requires_grad)
 
 
-def zeros(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def zeros(
+    *shape: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
     """A tensor of zeros.
 
     >>> zeros(2, 3)
     tensor([[0., 0., 0.],
             [0., 0., 0.]])
     """
-    return _filled(0, size, dtype, device, requires_grad)
+    return _filled(0, shape_of(shape, size), dtype, device, requires_grad)
 
 
-def ones(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def ones(
+    *shape: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
     """A tensor of ones.
 
     >>> ones(2)
     tensor([1., 1.])
     """
-    return _filled(1, size, dtype, device, requires_grad)
+    return _filled(1, shape_of(shape, size), dtype, device, requires_grad)
 
 
 def full(
@@ -96,33 +99,124 @@ def full(
     """
     check_device(device)
     d = dtypes.of_number(fill_value) if dtype is None else dtypes.as_dtype(dtype)
-    return _finish(np.full(shape_of((size,)), fill_value, d), requires_grad)
+    return finish(np.full(shape_of((size,)), fill_value, d), requires_grad)
 
 
-def _like(x: Tensor, value: Any, dtype: Any, requires_grad: bool) -> Tensor:
+def empty(
+    *shape: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """A tensor to be written to. (Its entries are 0 here; PyTorch leaves them undefined.)"""
+    return _filled(0, shape_of(shape, size), dtype, device, requires_grad)
+
+
+def eye(
+    n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """Ones on the diagonal, zeros elsewhere.
+
+    >>> eye(2)
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
+    check_device(device)
+    d = dtypes.get_default_dtype() if dtype is None else dtypes.as_dtype(dtype)
+    return finish(np.eye(*shape_of((n, n if m is None else m)), dtype=d), requires_grad)
+
+
+def linspace(
+    start: Any,
+    end: Any,
+    steps: int,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Numbers from start to end (which is among them), equally far apart.
+
+    >>> linspace(0, 1, 5)
+    tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
+    """
+    check_device(device)
+    if steps < 0:
+        raise RuntimeError("number of steps must be non-negative")
+    d = dtypes.get_default_dtype() if dtype is None else dtypes.as_dtype(dtype)
+    return finish(np.linspace(float(start), float(end), int(steps)).astype(d), requires_grad)
+
+
+def logspace(
+    start: Any,
+    end: Any,
+    steps: int,
+    base: float = 10.0,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """base ** start to base ** end, each a fixed multiple of the one before.
+
+    >>> logspace(0, 3, 4)
+    tensor([   1.,   10.,  100., 1000.])
+    """
+    exponents = linspace(start, end, steps, dtype=dtypes.float64, device=device).array
+    d = dtypes.get_default_dtype() if dtype is None else dtypes.as_dtype(dtype)
+    return finish((float(base) ** exponents).astype(d), requires_grad)
+
+
+def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None) -> Tensor:
+    """Where a matrix has its lower triangle: a row of row numbers, a row of column numbers."""
+    check_device(device)
+    return Tensor(np.stack(np.tril_indices(row, offset, col)), dtype=dtype or dtypes.int64)
+
+
+def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None) -> Tensor:
+    """Where a matrix has its upper triangle: a row of row numbers, a row of column numbers."""
+    check_device(device)
+    return Tensor(np.stack(np.triu_indices(row, offset, col)), dtype=dtype or dtypes.int64)
+
+
+def _like(x: Tensor, value: Any, dtype: Any, requires_grad: bool, device: Any = None) -> Tensor:
+    check_device(device)
     d = x.array.dtype if dtype is None else dtypes.as_dtype(dtype)
-    return _finish(np.full(x.array.shape, value, d), requires_grad)
+    return finish(np.full(x.array.shape, value, d), requires_grad)
 
 
-def zeros_like(input: Tensor, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+def empty_like(
+    input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """A tensor to be written to, with the shape and type of `input`."""
+    return _like(input, 0, dtype, requires_grad, device)
+
+
+def zeros_like(
+    input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
     """Zeros with the shape and type of `input`."""
-    return _like(input, 0, dtype, requires_grad)
+    return _like(input, 0, dtype, requires_grad, device)
 
 
-def ones_like(input: Tensor, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+def ones_like(
+    input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
     """Ones with the shape and type of `input`: what an output's gradient starts from."""
-    return _like(input, 1, dtype, requires_grad)
+    return _like(input, 1, dtype, requires_grad, device)
 
 
 def full_like(
-    input: Tensor, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False
+    input: Tensor,
+    fill_value: Any,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
 ) -> Tensor:
     """One value everywhere, with the shape and type of `input`."""
-    return _like(input, fill_value, dtype, requires_grad)
+    return _like(input, fill_value, dtype, requires_grad, device)
 
 
 def arange(
-    start: Any,
+    start: Any = 0,
     end: Any = None,
     step: Any = 1,
     *,
@@ -139,10 +233,14 @@ def arange(
     if end is None:
         start, end = 0, start
     numbers = [v.item() if isinstance(v, Tensor) else v for v in (start, end, step)]
+    if numbers[2] == 0:
+        raise RuntimeError("step must be nonzero")
+    if (numbers[1] - numbers[0]) * numbers[2] < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     if dtype is None:
         whole = all(isinstance(v, (int, np.integer)) for v in numbers)
         dtype = dtypes.int64 if whole else dtypes.get_default_dtype()
-    return _finish(np.arange(*numbers).astype(dtypes.as_dtype(dtype)), requires_grad)
+    return finish(np.arange(*numbers).astype(dtypes.as_dtype(dtype)), requires_grad)
 
 
 def from_numpy(ndarray: Any) -> Tensor:

@@ -24,15 +24,23 @@ y2 = x3 + x4        # x3 and x4 do not
 z  = y1 * y2
 z += x2             # in place
 """
+BACKWARD = "z.backward(ones_like(z))\n"
+WALK = (
+    "\n" * EXAMPLE.count("\n") + "steps = list(tape.steps(z, ones_like(z)))"
+)  # the same, step by step
 SHAPE = (2, 3, 4)
 
 
 def run_example() -> tuple[Tape, dict[str, Any]]:
     """Run the example under `record`: the tape, and the example's variables."""
-    linecache.cache["example.py"] = (len(EXAMPLE), None, EXAMPLE.splitlines(True), "example.py")
-    values = minigrad.arange(24.0).reshape(SHAPE) / 8
+    code = EXAMPLE + BACKWARD
+    linecache.cache["example.py"] = (len(code), None, code.splitlines(True), "example.py")
+    numbers = minigrad.arange(24.0).reshape(SHAPE)
     variables: dict[str, Any] = {
-        f"x{n}": (values - n).detach().requires_grad_(n <= 2) for n in (1, 2, 3, 4)
+        "x1": (numbers / 10).requires_grad_(),
+        "x2": (1 - numbers / 20).requires_grad_(),
+        "x3": numbers * 0 + 2,
+        "x4": numbers / 5,
     }
     with minigrad.record("demo", namespace=variables) as tape:
         exec(compile(EXAMPLE, "example.py", "exec"), {}, variables)
@@ -43,10 +51,12 @@ def show(console: Console) -> Tape:
     """Print the example, its chain, each step backward, and the comparison."""
     tape, variables = run_example()
     z, y2 = variables["z"], variables["y2"]
-    console.print(f"Four tensors of shape {SHAPE}, and four lines:", highlight=False)
-    console.print(Syntax(EXAMPLE, "python", background_color="default", padding=(0, 4)))
+    console.print(f"Four tensors of shape {SHAPE}, four lines, and the way back:", highlight=False)
+    console.print(Syntax(EXAMPLE + BACKWARD, "python", background_color="default", padding=(0, 4)))
     console.print(_chain(z, variables))
-    console.print(_backward(tape, z))
+    scope = {"tape": tape, "z": z, "ones_like": minigrad.ones_like}
+    exec(compile(WALK, "example.py", "exec"), scope)
+    console.print(_backward(scope["steps"]))
     console.print(
         "\nBy hand: z = (x1 + x2) * y2 + x2, so dz/dx1 = y2, and dz/dx2 = y2 + 1, since x2 is used twice.",
         highlight=False,
@@ -58,12 +68,12 @@ def show(console: Console) -> Tape:
 def _chain(z: Any, variables: dict[str, Any]) -> Table:
     chain = minigrad.chain(z, namespace=variables)
     rows = [(line.branch + line.what, line.remark) for line in chain.lines]
-    return _table("The chain: what z.grad_fn leads to", ("node", "what it keeps"), rows)
+    return _table("The chain: what z.grad_fn leads to", ("node", "shape, and what is saved"), rows)
 
 
-def _backward(tape: Tape, z: Any) -> Table:
+def _backward(steps: Any) -> Table:
     rows = []
-    for step in tape.steps(z, minigrad.ones_like(z)):
+    for step in steps:
         sends = [
             f"{sent.to}  ({sent.arrived} of {sent.expected})" if sent.expected > 1 else sent.to
             for sent in step.sends

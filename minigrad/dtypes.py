@@ -95,6 +95,8 @@ def of_number(value: Any) -> Dtype:
     return complex128 if _default == float64 else complex64
 
 
+ALL = (float16, float32, float64, uint8, int8, int16, int32, int64, bool_, complex64, complex128)
+
 _NAMES = {
     "float16": "Half", "float32": "Float", "float64": "Double", "uint8": "Byte", "int8": "Char",
     "int16": "Short", "int32": "Int", "int64": "Long", "bool": "Bool", "complex64": "ComplexFloat",

@@ -17,6 +17,35 @@ PRECISION = 4
 THRESHOLD = 1000  # above this many entries, only the edges are shown
 EDGE = 3
 WIDTH = 80
+SCIENTIFIC: bool | None = None  # None: where the numbers differ much in size
+
+
+def set_printoptions(
+    precision: int | None = None,
+    threshold: int | None = None,
+    edgeitems: int | None = None,
+    linewidth: int | None = None,
+    profile: str | None = None,
+    sci_mode: bool | None = None,
+) -> None:
+    """How tensors are printed from now on.
+
+    precision   digits after the point (4)
+    threshold   above so many entries, only the edges are shown (1000)
+    edgeitems   how many entries are shown at each edge (3)
+    linewidth   characters in a line (80)
+    profile     "default", "short" (2 digits) or "full" (all entries): a start for the others
+    sci_mode    always, or never, write 1.0000e+02; None lets the numbers decide
+    """
+    global PRECISION, THRESHOLD, EDGE, WIDTH, SCIENTIFIC
+    profiles = {"default": (4, 1000, 3, 80), "short": (2, 1000, 2, 80), "full": (4, 2**62, 3, 80)}
+    if profile is not None:
+        PRECISION, THRESHOLD, EDGE, WIDTH = profiles[profile]
+    PRECISION = PRECISION if precision is None else precision
+    THRESHOLD = THRESHOLD if threshold is None else int(min(threshold, 2**62))
+    EDGE = EDGE if edgeitems is None else edgeitems
+    WIDTH = WIDTH if linewidth is None else linewidth
+    SCIENTIFIC = sci_mode
 
 
 def describe(x: Any) -> str:
@@ -105,10 +134,10 @@ def _float_writer(array: Any) -> Any:
     else:
         large, small = finite.max(), finite.min()
         if np.all(finite == np.ceil(finite)):
-            scientific = large / small > 1000 or large > 1e8
+            scientific = _or(large / small > 1000 or large > 1e8)
             style = "{:." + str(PRECISION) + "e}" if scientific else "{:.0f}."
         else:
-            scientific = large / small > 1000 or large > 1e8 or small < 1e-4
+            scientific = _or(large / small > 1000 or large > 1e8 or small < 1e-4)
             style = "{:." + str(PRECISION) + ("e}" if scientific else "f}")
 
     def text(v: float) -> str:
@@ -118,6 +147,10 @@ def _float_writer(array: Any) -> Any:
     ordinary = array[np.isfinite(array) & (array != 0)].ravel().tolist()
     width = max((len(text(v)) for v in ordinary), default=0)
     return lambda v: text(v).rjust(width)
+
+
+def _or(scientific: bool) -> bool:
+    return scientific if SCIENTIFIC is None else SCIENTIFIC
 
 
 def warn_about_grad_of_non_leaf() -> None:

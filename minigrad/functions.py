@@ -87,6 +87,44 @@ tanh = function(M.tanh)
 transpose = swapaxes = swapdims = function(M.transpose)
 unsqueeze = function(M.unsqueeze)
 
+argwhere = function(M.argwhere)
+bincount = function(M.bincount)
+bucketize = function(M.bucketize)
+histc = function(M.histc)
+histogram = function(M.histogram)
+is_complex = function(M.is_complex)
+is_floating_point = function(M.is_floating_point)
+isin = function(M.isin)
+nonzero = function(M.nonzero)
+numel = function(M.numel)
+unique = function(M.unique)
+
+aminmax = function(M.aminmax)
+argsort = function(M.argsort)
+count_nonzero = function(M.count_nonzero)
+cummax = function(M.cummax)
+cummin = function(M.cummin)
+cumprod = function(M.cumprod)
+cumsum = function(M.cumsum)
+diff = function(M.diff)
+kthvalue = function(M.kthvalue)
+logcumsumexp = function(M.logcumsumexp)
+logsumexp = function(M.logsumexp)
+median = function(M.median)
+mode = function(M.mode)
+msort = function(M.msort)
+nanmean = function(M.nanmean)
+nansum = function(M.nansum)
+norm = function(M.norm)
+prod = function(M.prod)
+quantile = function(M.quantile)
+sort = function(M.sort)
+std = function(M.std)
+std_mean = function(M.std_mean)
+topk = function(M.topk)
+var = function(M.var)
+var_mean = function(M.var_mean)
+
 acos = arccos = function(M.acos)
 acosh = arccosh = function(M.acosh)
 addcdiv = function(M.addcdiv)
@@ -304,3 +342,40 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
 
 
 _LETTERS = string.ascii_uppercase + string.ascii_lowercase
+
+
+def is_tensor(obj: Any) -> bool:
+    """Is this a tensor?"""
+    return isinstance(obj, Tensor)
+
+
+def searchsorted(sorted_sequence: Tensor, input: Any, *, right: bool = False) -> Tensor:
+    """Where each entry of input would have to stand to keep a sorted vector sorted."""
+    z: Tensor = (input if isinstance(input, Tensor) else Tensor(input)).bucketize(sorted_sequence, right=right)
+    return z
+
+
+def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
+    """The coordinates of the points of a grid: for each vector, its entries repeated along all others.
+
+    >>> import minigrad
+    >>> rows, columns = meshgrid(minigrad.arange(2), minigrad.arange(2), indexing="ij")
+    >>> columns
+    tensor([[0, 1],
+            [0, 1]])
+    """
+    xs = [x.reshape(-1) for x in (tensors[0] if len(tensors) == 1 and not isinstance(tensors[0], Tensor) else tensors)]
+    if indexing not in ("ij", "xy"):
+        raise RuntimeError('torch.meshgrid: indexing must be one of "xy" or "ij", but received: ' + str(indexing))
+    if indexing == "xy" and len(xs) > 1:
+        second, first, *rest = meshgrid(xs[1], xs[0], *xs[2:])
+        return (first, second, *rest)
+    shape = tuple([x.numel() for x in xs])
+    return tuple([x.reshape([-1 if i == k else 1 for i in range(len(xs))]).expand(shape) for k, x in enumerate(xs)])
+
+
+def cartesian_prod(*tensors: Tensor) -> Tensor:
+    """All choices of one entry from each vector, one choice a row."""
+    if len(tensors) == 1:
+        return tensors[0]
+    return stack([z.reshape(-1) for z in meshgrid(*tensors)], 1)

@@ -119,8 +119,8 @@ def refuse(x: Tensor, operands: Sequence[Tensor]) -> None:
     raise LeafChangedInPlace(
         f"{what} The leaf's value would change, and its gradient would belong to neither the old "
         f"value nor the new one.{where}\n"
-        "    To mend it, make a new tensor (y = x + 1, not x += 1), or, to update a parameter, "
-        "write inside  with minigrad.no_grad():"
+        "    To mend it, make a new tensor (y = x + 1, not x += 1; or write to x.clone()), or, to update "
+        "a parameter, write inside a block: with minigrad.no_grad()"
     )
 
 

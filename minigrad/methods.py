@@ -16,7 +16,9 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from minigrad import ops
+from minigrad.devices import CPU, check_device, is_device
 from minigrad.op import BY_NUMPY, Op
+from minigrad.ops import composites
 from minigrad.shapes import normalize, normalize_one
 
 Operand = Any  # a tensor, an array, or a number
@@ -50,6 +52,10 @@ class ArrayMethods:
     def _write(self, op: Op, *others: Operand, **settings: Any) -> Self:
         """Apply an op with its result written over this tensor."""
         raise TypeError(f"{type(self).__name__} cannot be written to in place.")
+
+    def _constant(self, array: Any) -> Any:
+        """These values, without a history, as a tensor to go with this one."""
+        return array
 
     def _rearrange(self, op: Op, **settings: Any) -> Self:
         """Let this tensor show its own memory in another arrangement."""
@@ -350,11 +356,11 @@ class ArrayMethods:
 
     # ------------------------------------------------------------------ comparisons
 
-    def __eq__(self, other: Operand) -> Self:
-        return ops.eq.apply(self, other)  # type: ignore[override]
+    def __eq__(self, other: Operand) -> Self:  # type: ignore[override]
+        return ops.eq.apply(self, other)
 
-    def __ne__(self, other: Operand) -> Self:
-        return ops.ne.apply(self, other)  # type: ignore[override]
+    def __ne__(self, other: Operand) -> Self:  # type: ignore[override]
+        return ops.ne.apply(self, other)
 
     def __lt__(self, other: Operand) -> Self:
         return ops.lt.apply(self, other)
@@ -480,14 +486,14 @@ class ArrayMethods:
         self, dim: Dim = None, keepdim: bool = False, *, axis: Dim = None, keepdims: bool = False
     ) -> Self:
         return ops.amax.apply(
-            self, axis=axes_of(dim, axis, self.ndim), keepdims=keepdim or keepdims
+            self, axis=filled("amax", self, axes_of(dim, axis, self.ndim)), keepdims=keepdim or keepdims
         )
 
     def amin(
         self, dim: Dim = None, keepdim: bool = False, *, axis: Dim = None, keepdims: bool = False
     ) -> Self:
         return ops.amin.apply(
-            self, axis=axes_of(dim, axis, self.ndim), keepdims=keepdim or keepdims
+            self, axis=filled("amin", self, axes_of(dim, axis, self.ndim)), keepdims=keepdim or keepdims
         )
 
     def max(
@@ -509,12 +515,12 @@ class ArrayMethods:
     def argmax(
         self, dim: int | None = None, keepdim: bool = False, *, axis: int | None = None
     ) -> Self:
-        return ops.argmax.apply(self, axis=one_axis(dim, axis, self.ndim), keepdims=keepdim)
+        return ops.argmax.apply(self, axis=place_axis("argmax", self, dim, axis), keepdims=keepdim)
 
     def argmin(
         self, dim: int | None = None, keepdim: bool = False, *, axis: int | None = None
     ) -> Self:
-        return ops.argmin.apply(self, axis=one_axis(dim, axis, self.ndim), keepdims=keepdim)
+        return ops.argmin.apply(self, axis=place_axis("argmin", self, dim, axis), keepdims=keepdim)
 
     def all(
         self, dim: Dim = None, keepdim: bool = False, *, axis: Dim = None, keepdims: bool = False
@@ -525,6 +531,49 @@ class ArrayMethods:
         self, dim: Dim = None, keepdim: bool = False, *, axis: Dim = None, keepdims: bool = False
     ) -> Self:
         return ops.any.apply(self, axis=axes_of(dim, axis, self.ndim), keepdims=keepdim or keepdims)
+
+    def prod(self, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None, axis: int | None = None) -> Self:
+        x = self if dtype is None else self.to(dtype)
+        return ops.prod.apply(x, axis=one_axis(dim, axis, self.ndim), keepdims=keepdim)
+
+    def var(self, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None, axis: Dim = None) -> Self:
+        return ops.var.apply(self, **spread(self, dim, unbiased, keepdim, correction, axis))
+
+    def std(self, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None, axis: Dim = None) -> Self:
+        return ops.std.apply(self, **spread(self, dim, unbiased, keepdim, correction, axis))
+
+    def var_mean(self, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None) -> Any:
+        return self.var(dim, unbiased, keepdim, correction=correction), self.mean(None if dim is True or dim is False else dim, keepdim)
+
+    def std_mean(self, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None) -> Any:
+        return self.std(dim, unbiased, keepdim, correction=correction), self.mean(None if dim is True or dim is False else dim, keepdim)
+
+    def logsumexp(self, dim: Dim, keepdim: bool = False) -> Self: return ops.logsumexp.apply(self, axis=axes_of(dim, None, self.ndim), keepdims=keepdim)
+    def norm(self, p: Any = "fro", dim: Dim = None, keepdim: bool = False, dtype: Any = None) -> Self: return norm(self if dtype is None else self.to(dtype), p, dim, keepdim)
+    def cumsum(self, dim: int, *, dtype: Any = None) -> Self: return along(lambda x, axis: ops.cumsum.apply(x, axis=axis), self if dtype is None else self.to(dtype), dim)
+    def cumprod(self, dim: int, *, dtype: Any = None) -> Self: return along(lambda x, axis: ops.cumprod.apply(x, axis=axis), self if dtype is None else self.to(dtype), dim)
+    def cumsum_(self, dim: int) -> Self: return self.copy_(self.cumsum(dim))
+    def cumprod_(self, dim: int) -> Self: return self.copy_(self.cumprod(dim))
+    def logcumsumexp(self, dim: int) -> Self: return along(lambda x, axis: ops.logcumsumexp.apply(x, axis=axis), self, dim)
+    def cummax(self, dim: int) -> Any: return along(composites.running_extreme, self, dim, np.maximum)
+    def cummin(self, dim: int) -> Any: return along(composites.running_extreme, self, dim, np.minimum)
+    def sort(self, dim: int = -1, descending: bool = False, stable: bool = False) -> Any: return along(composites.sort, self, dim, descending)
+    def argsort(self, dim: int = -1, descending: bool = False, stable: bool = False) -> Self: return along(composites.argsort, self, dim, descending)
+    def msort(self) -> Self: return self.sort(0).values
+    def topk(self, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any: return along(composites.topk, self, dim, k, largest)
+    def kthvalue(self, k: int, dim: int = -1, keepdim: bool = False) -> Any: return along(composites.kthvalue, self, dim, k, keepdim)
+    def median(self, dim: int | None = None, keepdim: bool = False) -> Any: return ops.median.apply(self) if dim is None else along(composites.median_along, self, dim, keepdim)
+    def mode(self, dim: int = -1, keepdim: bool = False) -> Any: return along(composites.mode, self, dim, keepdim)
+    def quantile(self, q: Any, dim: int | None = None, keepdim: bool = False) -> Self: return along(composites.quantile, self.reshape(-1), 0, q, False) if dim is None else along(composites.quantile, self, dim, q, keepdim)
+    def aminmax(self, *, dim: int | None = None, keepdim: bool = False) -> Any: return Bounds(self.amin(dim, keepdim), self.amax(dim, keepdim))
+    def count_nonzero(self, dim: Dim = None) -> Self: return self.ne(0).sum(dim)
+    def nansum(self, dim: Dim = None, keepdim: bool = False, *, dtype: Any = None) -> Self: return self.masked_fill(self.isnan(), 0).sum(dim, keepdim, dtype=dtype)
+    def nanmean(self, dim: Dim = None, keepdim: bool = False, *, dtype: Any = None) -> Self: return self.nansum(dim, keepdim, dtype=dtype) / (~self.isnan()).sum(dim, keepdim)
+    def diff(self, n: int = 1, dim: int = -1) -> Self:
+        x, axis = self, normalize_one(dim, self.ndim)
+        for _ in range(n):
+            x = x[part(x.shape, axis, slice(1, None))] - x[part(x.shape, axis, slice(0, -1))]
+        return x
 
     # ------------------------------------------------------------------ arrangement
 
@@ -755,12 +804,15 @@ class ArrayMethods:
 
     # ------------------------------------------------------------------ types of number
 
-    def to(self, *args: Any, dtype: Any = None, device: Any = None, copy: bool = False) -> Self:
+    def to(self, *args: Any, dtype: Any = None, device: Any = None, non_blocking: Any = False, copy: Any = False) -> Self:
         for a in args:
             if isinstance(a, ArrayMethods):
                 dtype = a.dtype
-            elif not (isinstance(a, str) and a.partition(":")[0] in ("cpu", "cuda", "mps")):
+            elif is_device(a):
+                device = a
+            elif not isinstance(a, bool):  # non_blocking
                 dtype = a
+        check_device(device)
         if dtype is None or as_dtype(dtype) == self.dtype:
             return self.clone() if copy else self
         return ops.to.apply(self, dtype=as_dtype(dtype))
@@ -785,6 +837,58 @@ class ArrayMethods:
 
     def bool(self) -> Self:
         return self.to(np.bool_)
+
+    def short(self) -> Self: return self.to(np.int16)
+    def char(self) -> Self: return self.to(np.int8)
+    def byte(self) -> Self: return self.to(np.uint8)
+    def type_as(self, other: Self) -> Self: return self.to(other.dtype)
+    def type(self, dtype: Any = None) -> Any: return type_name(self) if dtype is None else self.to(type_named(dtype))
+    def is_floating_point(self) -> Any: return self.dtype.kind == "f"
+    def is_complex(self) -> Any: return self.dtype.kind == "c"
+    def is_signed(self) -> Any: return self.dtype.kind in "ifc"
+
+    # ------------------------------------------------------------------ memory, and where it is
+
+    def nelement(self) -> Any: return self.numel()
+    def ndimension(self) -> Any: return self.ndim
+    def element_size(self) -> Any: return self.dtype.itemsize
+    @property
+    def itemsize(self) -> Any: return self.dtype.itemsize
+    @property
+    def nbytes(self) -> Any: return self.dtype.itemsize * self.numel()
+    def stride(self, dim: Any = None) -> Any: return strides(self) if dim is None else strides(self)[normalize_one(dim, self.ndim)]
+    def data_ptr(self) -> Any: return address(self)
+    def storage_offset(self) -> Any: return offset(self)
+    @property
+    def device(self) -> Any: return CPU
+    @property
+    def is_cuda(self) -> Any: return False
+    def get_device(self) -> Any: return -1
+    def cpu(self) -> Self: return self
+    def cuda(self, device: Any = None) -> Self: return self.to("cuda")
+
+    # ------------------------------------------------------------------ new ones like it
+
+    def new_tensor(self, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False) -> Self: return self._new(np.array(getattr(data, "array", data)), dtype, device, requires_grad)
+    def new_zeros(self, *size: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False) -> Self: return self._new(np.zeros(sizes(size)), dtype, device, requires_grad)
+    def new_ones(self, *size: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False) -> Self: return self._new(np.ones(sizes(size)), dtype, device, requires_grad)
+    def new_empty(self, *size: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False) -> Self: return self.new_zeros(*size, dtype=dtype, device=device, requires_grad=requires_grad)
+    def new_full(self, size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False) -> Self: return self._new(np.full(tuple(size), fill_value), dtype, device, requires_grad)
+    def _new(self, array: Any, dtype: Any, device: Any, requires_grad: Any) -> Self:
+        check_device(device)
+        z = self._constant(array.astype(self.dtype if dtype is None else as_dtype(dtype)))
+        return z.requires_grad_() if requires_grad else z
+
+    # ------------------------------------------------------------------ counting and finding
+
+    def nonzero(self, *, as_tuple: Any = False) -> Any: return composites.nonzero(self, as_tuple)
+    def argwhere(self) -> Self: return composites.nonzero(self, False)
+    def unique(self, sorted: Any = True, return_inverse: Any = False, return_counts: Any = False, dim: Any = None) -> Any: return composites.unique(self, return_inverse, return_counts, dim)
+    def bincount(self, weights: Any = None, minlength: Any = 0) -> Self: return composites.bincount(self, weights, minlength)
+    def histc(self, bins: Any = 100, min: Any = 0, max: Any = 0) -> Self: return composites.histc(self, bins, min, max)
+    def histogram(self, bins: Any, *, range: Any = None, weight: Any = None, density: Any = False) -> Any: return composites.histogram(self, bins, range, weight, density)
+    def bucketize(self, boundaries: Any, *, right: Any = False) -> Self: return composites.searchsorted(boundaries, self, right)
+    def isin(self, test_elements: Any) -> Self: return self._constant(np.isin(self.array, getattr(test_elements, "array", test_elements)))
 
     # ------------------------------------------------------------------ NumPy's protocols
 
@@ -821,15 +925,15 @@ class Extremes(NamedTuple):
 def extreme(x: Any, along: Op, over: Op, place: Any, dim: Any, axis: Any, keepdims: bool) -> Any:
     """x.max() and x.min(): of all entries, or along one axis with the place of each."""
     if dim is None and axis is None:
-        return over.apply(x, axis=None, keepdims=keepdims)
+        return over.apply(x, axis=filled(along.name, x, None), keepdims=keepdims)
     if not x.ndim:
         normalize_one(axis if dim is None else dim, 0)
         return Extremes(x.clone(), ops.zeros_like(x).long())
     a = normalize_one(axis if dim is None else dim, x.ndim)
     if not x.shape[a]:
-        raise IndexError(f"{over.name}: Expected reduction dim {a} to have non-zero size.")
+        raise IndexError(f"{along.name}(): Expected reduction dim {a} to have non-zero size.")
     at = np.expand_dims(place(x.array, axis=a), a)
-    indices = type(x)(at if keepdims else at.squeeze(a))
+    indices = x._constant(at if keepdims else at.squeeze(a))
     return Extremes(along.apply(x, at=at, axis=a, keepdims=keepdims), indices)
 
 
@@ -874,7 +978,7 @@ def numbers_only(x: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
         (x.array == np.inf, most if posinf is None else posinf),
         (x.array == -np.inf, -most if neginf is None else neginf),
     ):
-        x = x.masked_fill(type(x)(np.asarray(where)), value)
+        x = x.masked_fill(x._constant(np.asarray(where)), value)
     return x
 
 
@@ -884,7 +988,69 @@ def close(x: Any, y: Any, rtol: Any, atol: Any, equal_nan: Any) -> Any:
         from minigrad.dtypes import torch_name
 
         raise RuntimeError(f"{torch_name(x.dtype)} did not match {torch_name(y.dtype)}: compare tensors of one type.")
-    return type(x)(np.isclose(x.array, y.array, rtol, atol, equal_nan))
+    return x._constant(np.isclose(x.array, y.array, rtol, atol, equal_nan))
+
+
+class Bounds(NamedTuple):
+    """What x.aminmax() returns."""
+
+    min: Any
+    max: Any
+
+
+def along(f: Any, x: Any, dim: int, *settings: Any) -> Any:
+    """f along one axis; a number without axes is taken as a vector of one entry."""
+    axis = normalize_one(dim, x.ndim)
+    if x.ndim:
+        return f(x, axis, *settings)
+    z = f(x.reshape(1), 0, *settings)
+    return type(z)(*[t.reshape(()) for t in z]) if isinstance(z, tuple) else z.reshape(())
+
+
+def filled(name: str, x: Any, axes: Any) -> Any:
+    """The axes, none of which is empty: nothing has no greatest entry."""
+    if x.array.size:
+        return axes
+    if axes is None:
+        raise RuntimeError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.")
+    for i in axes:
+        if not x.shape[i]:
+            raise IndexError(f"{name}(): Expected reduction dim {i} to have non-zero size.")
+    return axes
+
+
+def place_axis(name: str, x: Any, dim: Any, axis: Any) -> Any:
+    """The axis of argmax and argmin, or None."""
+    if x.dtype.kind == "b":
+        raise RuntimeError(f"{name}(): does not support bool input. To mend it, use x.int().{name}().")
+    a = one_axis(dim, axis, x.ndim)
+    if a is None and not x.array.size:
+        raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
+    return a if a is None else filled(name, x, (a,))[0]
+
+
+def spread(x: Any, dim: Any, unbiased: Any, keepdims: bool, correction: Any, axis: Dim) -> dict[str, Any]:
+    """The settings of var and std, from the several ways to ask for them."""
+    if x.dtype.kind not in "fc":
+        raise RuntimeError("std and var only support floating point and complex dtypes")
+    if isinstance(dim, bool):  # x.var(False)
+        dim, unbiased = None, dim
+    if correction is None:
+        correction = 0 if unbiased is False else 1
+    return {"axis": axes_of(dim, axis, x.ndim), "correction": correction, "keepdims": keepdims}
+
+
+def norm(x: Any, p: Any, dim: Dim, keepdims: bool) -> Any:
+    if x.dtype.kind not in "fc":
+        raise RuntimeError(f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {x.dtype}")
+    if p == "fro" or p is None:
+        p = 2
+    if isinstance(p, str):
+        raise NotImplementedError(f"norm with p={p!r} is not there; numbers and 'fro' are.")
+    axes = axes_of(dim, None, x.ndim)
+    if p in (np.inf, -np.inf) and not all(x.shape[i] for i in (range(x.ndim) if axes is None else axes)):
+        raise RuntimeError(f"linalg.vector_norm cannot compute the {p} norm on an empty tensor because the operation does not have an identity")
+    return ops.norm.apply(x, p=p, axis=axes, keepdims=keepdims)
 
 
 def scaled(other: Operand, alpha: Any) -> Operand:
@@ -894,6 +1060,37 @@ def scaled(other: Operand, alpha: Any) -> Operand:
 def one_axis(dim: Any, axis: Any, ndim: int) -> Any:
     dim = axis if dim is None else dim
     return None if dim is None or not ndim else normalize_one(dim, ndim)
+
+
+def strides(x: Any) -> tuple[int, ...]:
+    """How many entries apart in memory the neighbors along each axis are."""
+    return tuple([n // x.dtype.itemsize for n in x.memory().strides])
+
+
+def address(x: Any) -> Any:
+    return x.memory().__array_interface__["data"][0]
+
+
+def offset(x: Any) -> Any:
+    """How many entries after its base's first one a view begins."""
+    return 0 if x._base is None else (address(x) - address(x._base)) // x.dtype.itemsize
+
+
+def type_name(x: Any) -> str:
+    """What x.type() answers: "minigrad.FloatTensor" (PyTorch: "torch.FloatTensor")."""
+    from minigrad import dtypes
+
+    return f"minigrad.{dtypes.torch_name(x.dtype)}Tensor"
+
+
+def type_named(dtype: Any) -> Any:
+    """The type that x.type("torch.FloatTensor") asks for."""
+    from minigrad import dtypes
+
+    if isinstance(dtype, str) and dtype.endswith("Tensor"):
+        name = dtype.rpartition(".")[2].removesuffix("Tensor")
+        return next(d for d in dtypes.ALL if dtypes.torch_name(d) == name)
+    return dtypes.as_dtype(dtype)
 
 
 def as_dtype(dtype: Any) -> Any:
@@ -1396,6 +1593,15 @@ NUMPY_FUNCTIONS: dict[Any, Any] = {
     np.argmin: lambda a, axis=None: a.argmin(axis=axis),
     np.all: lambda a, axis=None, keepdims=False: a.all(axis=axis, keepdims=keepdims),
     np.any: lambda a, axis=None, keepdims=False: a.any(axis=axis, keepdims=keepdims),
+    np.prod: lambda a, axis=None, keepdims=False: a.prod(axis, keepdims),
+    np.var: lambda a, axis=None, ddof=0, keepdims=False: a.var(axis, correction=ddof, keepdim=keepdims),
+    np.std: lambda a, axis=None, ddof=0, keepdims=False: a.std(axis, correction=ddof, keepdim=keepdims),
+    np.cumsum: lambda a, axis=None: a.reshape(-1).cumsum(0) if axis is None else a.cumsum(axis),
+    np.cumprod: lambda a, axis=None: a.reshape(-1).cumprod(0) if axis is None else a.cumprod(axis),
+    np.sort: lambda a, axis=-1: a.reshape(-1).sort().values if axis is None else a.sort(axis).values,
+    np.argsort: lambda a, axis=-1: a.reshape(-1).argsort() if axis is None else a.argsort(axis),
+    np.diff: lambda a, n=1, axis=-1: a.diff(n, axis),
+    np.linalg.norm: lambda x, ord=None, axis=None, keepdims=False: x.norm(ord, axis, keepdims),
     np.round: lambda a, decimals=0: a.round(decimals=decimals),
     np.clip: lambda a, a_min=None, a_max=None: a.clamp(a_min, a_max),
     np.nan_to_num: lambda x, nan=0.0, posinf=None, neginf=None: x.nan_to_num(nan, posinf, neginf),

@@ -5,6 +5,7 @@ Packed          hooks have packed them: unpacking it unpacks them
 what_changed    the text of the error, where one was written to in the meantime
 """
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -85,33 +86,40 @@ class Packed:
 
 
 def what_changed(node: Any, name: str, before: int, counter: Counter) -> str:
-    """The text of SavedValueChanged."""
-    what = f"its result {name}" if name == "z" else name
-    rows = []
-    if node.place is not None:
-        rows.append(("saved", node.place.label, node.place.text, f"{name} at version {before}"))
-    if counter.place is not None:
-        rows.append(
-            (
-                "changed",
-                counter.place.label,
-                counter.place.text,
-                f"{name} at version {counter.count}",
-            )
-        )
+    """The text of SavedValueChanged. The names x, y, z are those of the op's formula, which it cites."""
+    formula = node.op.formula.split("   ")[0].strip()
+    what = "its result z" if name == "z" else name
     lines = [
-        f"{node.name()} needs {what} as it was when z was computed, but {name} has changed since "
-        "(one of the variables needed for gradient computation has been modified by an inplace "
+        f"{node.name()} ({formula}) needs {what} as it was when z was computed, but {name} has changed "
+        "since (one of the variables needed for gradient computation has been modified by an inplace "
         f"operation: it is at version {counter.count}; expected version {before} instead)."
     ]
+    rows = []
+    for event, place, version in (
+        ("saved", node.place, before),
+        ("changed", counter.place, counter.count),
+    ):
+        if place is not None:
+            rows.append((event, place.label, place.text, f"{name} at version {version}"))
     if rows:
         lines.append(table(rows))
     if node.place is None:
         lines.append("    To see where it was saved, call minigrad.trace_lines() first.")
-    lines.append(
-        f"    To mend it, make a new tensor instead of writing in place (y = y + 1, not y += 1), "
-        f"or compute z from {name}.clone()."
-        if name != "z"
-        else "    To mend it, make a new tensor instead of writing into z (z = z + 1, not z += 1)."
-    )
+    lines.append(f"    To mend it, {_instead(counter)}")
     return "\n".join(lines)
+
+
+AUGMENTED = re.compile(r"(\w+)\s*([-+*/@]|\*\*)=\s*(.+?)\s*(#.*)?$")
+
+
+def _instead(counter: Counter) -> str:
+    """What to write in place of the line that made the change."""
+    line = "" if counter.place is None else counter.place.text
+    found = AUGMENTED.match(line)
+    if found is None:
+        return "make a new tensor instead of writing in place, or write to a clone()."
+    target, operator, value, _ = found.groups()
+    return (
+        f"write  {target} = {target} {operator} {value}  (a new tensor) instead of  {target} {operator}= {value}, "
+        f"or go on from  {target}.clone()."
+    )

@@ -18,6 +18,7 @@ from typing import Any, Self
 import numpy as np
 
 from minigrad import dtypes, formatting, modes
+from minigrad import generator as generators
 from minigrad.apply import apply
 from minigrad.backward import keep_gradient, run_backward
 from minigrad.data import as_array
@@ -330,6 +331,37 @@ class Tensor(ArrayMethods):
         z.array, z.counter, z.node = self.memory(), counter, None
         return z
 
+    # ------------------------------------------------------------------ filled at random
+
+    def uniform_(self, a: float = 0, b: float = 1, *, generator: Any = None) -> Self:
+        """Fill with numbers from a up to b, all equally likely. (PyTorch: from, to.)"""
+        return self.copy_(generators.uniform(self.array.shape, self.array.dtype, a, b, generator))
+
+    def normal_(self, mean: float = 0, std: float = 1, *, generator: Any = None) -> Self:
+        """Fill from the bell curve."""
+        if std < 0:
+            raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
+        z = generators.standard_normal(self.array.shape, self.array.dtype, generator)
+        return self.copy_(z * self.array.dtype.type(std) + self.array.dtype.type(mean))
+
+    def bernoulli_(self, p: Any = 0.5, *, generator: Any = None) -> Self:
+        """Fill with ones, each with probability p, and zeros."""
+        p = getattr(p, "array", p)
+        return self.copy_(generators.coins(p, self.array.shape, self.array.dtype, generator))
+
+    def random_(self, low: int = 0, to: int | None = None, *, generator: Any = None) -> Self:
+        """random_(to), random_(from, to): fill with whole numbers below `to`."""
+        if to is None:
+            whole = self.array.dtype.kind in "iu"
+            most = np.iinfo(self.array.dtype).max if whole else 2 ** (np.finfo(self.array.dtype).nmant + 1)
+            low, to = (0, low) if low else (0, int(most))
+        z = generators.integers(self.array.shape, self.array.dtype, low, to, generator)
+        return self.copy_(z)
+
+    def exponential_(self, lambd: float = 1, *, generator: Any = None) -> Self:
+        """Fill with waiting times for what happens `lambd` times in a unit of time."""
+        return self.copy_(generators.exponential(self.array.shape, self.array.dtype, lambd, generator))
+
     # ------------------------------------------------------------------ a sparse gradient
 
     @property
@@ -437,6 +469,9 @@ class Tensor(ArrayMethods):
             if hasattr(a, "__apply_op__") and not isinstance(a, Tensor):
                 return NotImplemented  # a program is being recorded: that is for its Slots
         return apply(op, args, settings)
+
+    def _constant(self, array: Any) -> "Tensor":
+        return _wrap(array)
 
     def _write(self, op: Op, *others: Any, **settings: Any) -> Self:
         """Apply an op in place: its result is written over this tensor."""

@@ -158,6 +158,27 @@ for op, name in [(ops.max, "MaxBackward"), (ops.min, "MinBackward")]:
     sample(op, name, normal(2, 3), at=np.array([[1], [1]]), axis=1)
     sample(op, name, normal(2, 3), at=np.array([[1, 0, 1]]), axis=0, keepdims=True)
 sample(ops.put_along, "PutAlongBackward", normal(2), at=np.array([[1], [0]]), axis=1, shape=(2, 3))
+zeros = np.array([[0.5, 0.0, -1.5, 2.0], [0.0, 0.7, 0.0, 1.1], [1.0, 2.0, -0.3, 0.4]])  # rows with one, two, no zeros
+for x, settings in [(normal(2, 3), {}), (normal(2, 3, 4), {"axis": 1}), (zeros, {"axis": 1, "keepdims": True}), (zeros, {"axis": 0}), (zeros[0], {}), (normal(), {}), (normal(0, 2), {"axis": 0})]:
+    sample(ops.prod, "ProdBackward", x, **settings)
+for op, name in [(ops.var, "VarBackward"), (ops.std, "StdBackward")]:
+    sample(op, name, normal(2, 3))
+    sample(op, name, normal(2, 3, 4), axis=(1,), correction=0)
+    sample(op, name, normal(2, 3, 4), axis=(0, 2), keepdims=True)
+sample(ops.logsumexp, "LogsumexpBackward", normal(2, 3))
+sample(ops.logsumexp, "LogsumexpBackward", normal(2, 3, 4), axis=(1,))
+sample(ops.logsumexp, "LogsumexpBackward", normal(2, 3, 4), axis=(0, 2), keepdims=True)
+sample(ops.logsumexp, "LogsumexpBackward", normal())
+for p in (2, 1, 3, 1.5, 0.5, np.inf, -np.inf, 0):
+    sample(ops.norm, "NormBackward", normal(2, 3), p=p)
+    sample(ops.norm, "NormBackward", normal(2, 3, 4), p=p, axis=(0, 2), keepdims=True)
+    sample(ops.norm, "NormBackward", normal(2, 3), p=p, axis=(1,))
+sample(ops.median, "MedianBackward", normal(2, 3))
+sample(ops.median, "MedianBackward", normal())
+for x, axis in [(normal(2, 3), 1), (normal(5, 2), 0), (zeros, 1), (zeros, 0), (normal(0, 2), 0), (normal(1), 0)]:
+    sample(ops.cumsum, "CumsumBackward", x, axis=axis)
+    sample(ops.cumprod, "CumprodBackward", x, axis=axis)
+    sample(ops.logcumsumexp, "LogcumsumexpBackward", x, axis=axis)
 for op, name in [(ops.argmax, "ArgmaxBackward"), (ops.argmin, "ArgminBackward")]:
     sample(op, name, normal(2, 3))
     sample(op, name, normal(2, 3), axis=1)
@@ -266,7 +287,8 @@ sample(ops.masked_fill, "MaskedFillBackward", normal(2, 3), normal(seed=1), mask
 # neural networks: activations (away from their kinks), softmax, losses
 for op, name, settings in [
     (ops.leaky_relu, "LeakyReluBackward", {}), (ops.leaky_relu, "LeakyReluBackward", {"negative_slope": -0.5}),
-    (ops.elu, "EluBackward", {}), (ops.elu, "EluBackward", {"alpha": 0.5}), (ops.silu, "SiluBackward", {}), (ops.gelu, "GeluBackward", {}),
+    (ops.elu, "EluBackward", {}), (ops.elu, "EluBackward", {"alpha": 0.5}),
+    (ops.silu, "SiluBackward", {}), (ops.gelu, "GeluBackward", {}),
     (ops.softplus, "SoftplusBackward", {}), (ops.softplus, "SoftplusBackward", {"beta": 3.0, "threshold": 2.0}),
     (ops.logsigmoid, "LogsigmoidBackward", {}), (ops.hardtanh, "HardtanhBackward", {"min_val": -0.95, "max_val": 1.1}),
     (ops.hardsigmoid, "HardsigmoidBackward", {}), (ops.hardswish, "HardswishBackward", {}),
@@ -281,7 +303,8 @@ for op, name in [(ops.softmax, "SoftmaxBackward"), (ops.log_softmax, "LogSoftmax
     sample(op, name, normal(), axis=None)
     sample(op, name, normal(0, 3), axis=1)
 for x, target, axis in [
-    (normal(3, 4), np.array([0, 3, 3]), 1), (normal(4), np.array(2), 0), (normal(2, 3, 2), np.array([[0, 1], [2, 2]]), 1),
+    (normal(3, 4), np.array([0, 3, 3]), 1), (normal(4), np.array(2), 0),
+    (normal(2, 3, 2), np.array([[0, 1], [2, 2]]), 1),
 ]:  # fmt: skip
     for op, name in [(ops.cross_entropy, "CrossEntropyBackward"), (ops.nll_loss, "NllLossBackward")]:
         sample(op, name, x, target=target, weights=positive(*target.shape), axis=axis, reduced=True)

@@ -46,13 +46,12 @@ def test_saved_value_changed(shell, capsys):
 
     assert isinstance(error, RuntimeError)
     assert str(error) == (
-        "MulBackward needs y as it was when z was computed, but y has changed since (one of the "
-        "variables needed for gradient computation has been modified by an inplace operation: it is "
+        "MulBackward (z = x * y) needs y as it was when z was computed, but y has changed since (one of "
+        "the variables needed for gradient computation has been modified by an inplace operation: it is "
         "at version 1; expected version 0 instead).\n"
         "    saved      In [2], line 3    z = x * y    y at version 0\n"
         "    changed    In [2], line 4    y += 1       y at version 1\n"
-        "    To mend it, make a new tensor instead of writing in place (y = y + 1, not y += 1), or "
-        "compute z from y.clone()."
+        "    To mend it, write  y = y + 1  (a new tensor) instead of  y += 1, or go on from  y.clone()."
     )
 
 
@@ -93,8 +92,8 @@ def test_leaf_changed_in_place(shell, capsys):
         "a leaf Variable that requires grad is being used in an in-place operation. The leaf's value "
         "would change, and its gradient would belong to neither the old value nor the new one.\n"
         "    here    In [2], line 2    w -= 0.1\n"
-        "    To mend it, make a new tensor (y = x + 1, not x += 1), or, to update a parameter, write "
-        "inside  with minigrad.no_grad():"
+        "    To mend it, make a new tensor (y = x + 1, not x += 1; or write to x.clone()), or, to update "
+        "a parameter, write inside a block: with minigrad.no_grad()"
     )
 
 
@@ -106,7 +105,8 @@ def test_without_tracing_the_error_says_how_to_see_more():
     with pytest.raises(AutogradError) as caught:
         y.sum().backward()
     message = str(caught.value)
-    assert "ExpBackward needs its result z" in message
+    assert "ExpBackward (z = exp(x)) needs its result z" in message
+    assert "write  y = y + 1  (a new tensor) instead of  y += 1" in message
     assert "changed    test_errors.py, line" in message and "y += 1" in message
     assert "minigrad.trace_lines()" in message
 

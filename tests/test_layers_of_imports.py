@@ -16,14 +16,14 @@ import minigrad
 PACKAGE = Path(minigrad.__file__).parent
 
 LAYERS = [
-    {"errors", "modes", "shapes", "dtypes", "sparse", "allocator", "version"},
+    {"errors", "modes", "shapes", "dtypes", "devices", "cuda", "sparse", "allocator", "version"},
     {"op"},
     {"ops"},
     {"methods"},
     {"memory", "case", "saved", "leaf", "node", "results", "views", "hooks"},
     {"engine", "engines"},
-    {"data", "duals", "apply", "inplace", "backward"},
-    {"formatting", "tensor", "creation", "functions", "fast"},
+    {"data", "duals", "apply", "inplace", "backward", "generator"},
+    {"formatting", "tensor", "creation", "functions", "fast", "random", "saving"},
     {
         "autograd",
         "three_ways",

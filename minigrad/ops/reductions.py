@@ -105,6 +105,299 @@ for _op in (max, min):
 put_along.vjp(x=lambda g, at, axis, keepdims: max(g, at=at, axis=axis, keepdims=keepdims))
 
 
+# ------------------------------------------------------- products, spreads, norms: slopes
+#
+# Each rule below is g times a slope, one number for each entry of x; forward, the tangent is
+# the sum of the tangents of x, each times its slope.
+
+
+@general(np.prod, result="sum")
+def prod(x, *, axis=None, keepdims=False, out=None):
+    """z = product of x over axis        dL/dx = g * (product of the other entries)
+
+    axis is None or one number.
+    """
+    return np.multiply.reduce(x, axis=axis, keepdims=keepdims, out=out)
+
+
+def product_of_others(x, axis):
+    """For each entry of x the product of all others along axis: right even where some are 0.
+
+    What stands to the left of the entry, times what stands to its right.
+    """
+    if axis is None:
+        return np.reshape(product_of_others(np.reshape(x, -1), 0), x.shape)
+    if not x.ndim:
+        return np.ones_like(x)
+    x = np.moveaxis(x, axis, 0)
+    one = np.ones_like(x[:1])
+    before = running_product(np.concatenate([one, x[:-1]]))
+    after = np.flip(running_product(np.concatenate([one, np.flip(x, 0)[:-1]])), 0)
+    return np.moveaxis(before * after, 0, axis)
+
+
+def running_product(x):
+    """The products of the first 1, 2, 3, ... rows: of each two, then of each four, ...
+
+    This is cumprod again, made of products alone; so it can be differentiated any number of
+    times without dividing by x.
+
+    Source: W. D. Hillis and G. L. Steele, Data Parallel Algorithms (1986).
+    """
+    step = 1
+    while step < x.shape[0]:
+        x = np.concatenate([x[:step], x[step:] * x[:-step]])
+        step *= 2
+    return x
+
+
+def _prod_slope(x, z, axis):
+    """The others' product is z / x, unless some entry is 0 and it must be found without dividing."""
+    return z / x if np.all(getattr(x, "array", x)) else product_of_others(x, axis)
+
+
+def _prod_dot(x_dot, x, z, x_shape, axis, keepdims):
+    slope = _prod_slope(x, restore_axes(z, x_shape, axis, keepdims), axis)
+    return np.sum(x_dot * slope, axis=axis, keepdims=keepdims)
+
+
+prod.vjp(x=lambda g, x, z, x_shape, axis, keepdims:
+             restore_axes(g, x_shape, axis, keepdims)
+             * _prod_slope(x, restore_axes(z, x_shape, axis, keepdims), axis)).jvp(_prod_dot)
+
+
+@general()
+def var(x, *, axis=None, correction=1, keepdims=False):
+    """z = sum of (x - mean(x))**2 / (n - correction)        dL/dx = g * 2 * (x - mean(x)) / (n - correction)
+
+    In two passes, first the mean and then the squares: the formula with the mean of the
+    squares loses all digits where the mean is large.
+    """
+    apart = x - np.add.reduce(x, axis=axis, keepdims=True) / x.dtype.type(count(x.shape, axis))
+    total = np.add.reduce(np.square(apart), axis=axis, keepdims=keepdims)
+    return total / x.dtype.type(_freedom(x.shape, axis, correction))
+
+
+def _freedom(x_shape, axis, correction):
+    """How many deviations from the mean are free: they sum to 0, so one less than there are."""
+    n = count(x_shape, axis) - correction
+    return n if n > 0 else 0
+
+
+def _deviation(x, axis):
+    return x - np.mean(x, axis=axis, keepdims=True)
+
+
+def _per_freedom(d, x_shape, axis, correction):
+    n = _freedom(x_shape, axis, correction)
+    return d / n if n else d * math.nan
+
+
+var.vjp(x=lambda g, x, x_shape, axis, correction, keepdims:
+            restore_axes(g, x_shape, axis, keepdims)
+            * _per_freedom(2 * _deviation(x, axis), x_shape, axis, correction))
+var.jvp(lambda x_dot, x, x_shape, axis, correction, keepdims:
+            _per_freedom(np.sum(2 * _deviation(x, axis) * x_dot, axis=axis, keepdims=keepdims),
+                         x_shape, axis, correction))
+
+
+@general()
+def std(x, *, axis=None, correction=1, keepdims=False):
+    """z = sqrt(var(x))        dL/dx = g * (x - mean(x)) / (n - correction) / z
+
+    Where all entries are equal, and the slope is undefined, it is taken as 0.
+    """
+    return np.sqrt(var.forward(x, axis=axis, correction=correction, keepdims=keepdims))
+
+
+def nonzero_of(z):
+    """z with 1 in place of 0, to divide by what is 0 anyway."""
+    return np.where(z == 0, np.ones_like(z), z)
+
+
+std.vjp(x=lambda g, x, z, x_shape, axis, correction, keepdims:
+            restore_axes(g / nonzero_of(z), x_shape, axis, keepdims)
+            * _per_freedom(_deviation(x, axis), x_shape, axis, correction))
+std.jvp(lambda x_dot, x, z, x_shape, axis, correction, keepdims:
+            _per_freedom(np.sum(_deviation(x, axis) * x_dot, axis=axis, keepdims=keepdims),
+                         x_shape, axis, correction) / nonzero_of(z))
+
+
+@general(result="float")
+def logsumexp(x, *, axis=None, keepdims=False):
+    """z = log(sum of exp(x) over axis)        dL/dx = g * exp(x - z)
+
+    The greatest entry is taken out first: that changes nothing, and exp cannot overflow.
+    """
+    if not x.size:
+        return np.log(np.add.reduce(x, axis=axis, keepdims=keepdims))  # of nothing: log(0)
+    top = np.max(x, axis=axis, keepdims=True)
+    top = np.where(np.isfinite(top), top, 0).astype(x.dtype)
+    z = np.log(np.add.reduce(np.exp(x - top), axis=axis, keepdims=True)) + top
+    return z if keepdims else z.reshape(_reduced(x.shape, axis))
+
+
+def _reduced(x_shape, axis):
+    axes = normalize(axis, len(x_shape)) if x_shape else ()
+    return tuple(n for i, n in enumerate(x_shape) if i not in axes)
+
+
+def _share(x, z, x_shape, axis, keepdims):
+    """exp(x - z): the part of each entry in the sum (a softmax); 0 where the sum is 0."""
+    z = np.where(z == -math.inf, np.zeros_like(z), z)
+    return np.exp(x - restore_axes(z, x_shape, axis, keepdims))
+
+
+logsumexp.vjp(x=lambda g, x, z, x_shape, axis, keepdims:
+                  restore_axes(g, x_shape, axis, keepdims) * _share(x, z, x_shape, axis, keepdims))
+logsumexp.jvp(lambda x_dot, x, z, x_shape, axis, keepdims:
+                  np.sum(x_dot * _share(x, z, x_shape, axis, keepdims), axis=axis, keepdims=keepdims))
+
+
+@general()
+def norm(x, *, p=2, axis=None, keepdims=False):
+    """z = (sum of abs(x)**p over axis) ** (1 / p)        dL/dx = g * sign(x) * (abs(x) / z)**(p - 1)
+
+    For p = inf the greatest of abs(x), for -inf the least, for 0 how many are not 0. Where
+    the slope is undefined (in a corner, at 0) it is taken as 0; ties share it.
+    """
+    if p == 2:
+        return np.sqrt(np.add.reduce(np.square(x), axis=axis, keepdims=keepdims))
+    x = np.abs(x)
+    if p == 1:
+        return np.add.reduce(x, axis=axis, keepdims=keepdims)
+    if p == math.inf:
+        return np.max(x, axis=axis, keepdims=keepdims)
+    if p == -math.inf:
+        return np.min(x, axis=axis, keepdims=keepdims)
+    if p == 0:
+        return np.add.reduce((x != 0).astype(x.dtype), axis=axis, keepdims=keepdims)
+    return np.add.reduce(x**p, axis=axis, keepdims=keepdims) ** (1 / p)
+
+
+def _norm_slope(x, z, x_shape, p, axis, keepdims):
+    z = restore_axes(z, x_shape, axis, keepdims)
+    if p == 2:
+        return x / nonzero_of(z)
+    if p == 1:
+        return np.sign(x)
+    if p == 0:
+        return np.zeros_like(x)
+    if p in (math.inf, -math.inf):
+        chosen = np.abs(x) == z
+        return np.sign(x) * chosen / np.sum(chosen, axis=axis, keepdims=True, dtype=x.dtype)
+    if p > 2:
+        return x * np.abs(x) ** (p - 2) / nonzero_of(z) ** (p - 1)
+    return np.sign(x) * (nonzero_of(np.abs(x)) / nonzero_of(z)) ** (p - 1)
+
+
+norm.vjp(x=lambda g, x, z, x_shape, p, axis, keepdims:
+             restore_axes(g, x_shape, axis, keepdims) * _norm_slope(x, z, x_shape, p, axis, keepdims))
+norm.jvp(lambda x_dot, x, z, x_shape, p, axis, keepdims:
+             np.sum(x_dot * _norm_slope(x, z, x_shape, p, axis, keepdims), axis=axis, keepdims=keepdims))
+
+
+@general()
+def median(x, *, axis=None, keepdims=False):
+    """z = the middle one of the sorted entries        dL/dx = g where x is the middle one, else 0
+
+    Of an even number, the lower of the two in the middle. Equal entries share g equally.
+    """
+    if not x.size:
+        return x.dtype.type(math.nan)
+    middle = np.sort(x, axis=None)[(x.size - 1) // 2]
+    return x.dtype.type(math.nan) if x.dtype.kind == "f" and np.isnan(x).any() else middle
+
+
+median.vjp(x=_shared_by_ties).jvp(_average_over_ties)
+
+
+# --------------------------------------------------------------- running sums and products
+
+
+@linear(result="sum")
+def cumsum(x, *, axis, out=None):
+    """z[k] = x[0] + ... + x[k] along axis        dL/dx[k] = g[k] + ... + g[n - 1]"""
+    return np.add.accumulate(x, axis=axis, out=out)
+
+
+cumsum.vjp(x=lambda g, axis: np.flip(cumsum(np.flip(g, axis), axis=axis), axis))
+
+
+@general(result="sum")
+def cumprod(x, *, axis, out=None):
+    """z[k] = x[0] * ... * x[k] along axis        dL/dx[k] = sum of g[i] * z[i] / x[k] over i >= k"""
+    return np.multiply.accumulate(x, axis=axis, out=out)
+
+
+def recurrence(a, b):
+    """z with z[k] = a[k] * z[k - 1] + b[k] (and z[-1] = 0), along the first axis.
+
+    A step z -> a * z + b, after another, is such a step again: so first steps are joined in
+    pairs, then in fours, ... as in `running_product`.
+    """
+    step = 1
+    while step < b.shape[0]:
+        b = np.concatenate([b[:step], a[step:] * b[:-step] + b[step:]])
+        a = np.concatenate([a[:step], a[step:] * a[:-step]])
+        step *= 2
+    return b
+
+
+def _one_before(x):
+    """1, x[0], x[1], ... without the last."""
+    return np.concatenate([np.ones_like(x[:1]), x[:-1]])
+
+
+def _cumprod_dx(g, x, z, axis):
+    if np.all(getattr(x, "array", x)):
+        return np.flip(cumsum(np.flip(g * z, axis), axis=axis), axis) / x
+    # With zeros: dx[k] = z[k - 1] * r[k], where r[k] = g[k] + x[k + 1] * r[k + 1].
+    g, x, z = (np.moveaxis(a, axis, 0) for a in (g, x, z))
+    r = np.flip(recurrence(_one_before(np.flip(x, 0)), np.flip(g, 0)), 0)
+    return np.moveaxis(_one_before(z) * r, 0, axis)
+
+
+def _cumprod_dot(x_dot, x, z, axis):
+    """The product rule, step by step: z_dot[k] = x[k] * z_dot[k - 1] + z[k - 1] * x_dot[k]."""
+    x_dot, x, z = (np.moveaxis(a, axis, 0) for a in (x_dot, x, z))
+    return np.moveaxis(recurrence(x, _one_before(z) * x_dot), 0, axis)
+
+
+cumprod.vjp(x=_cumprod_dx).jvp(_cumprod_dot)
+
+
+@general(result="float")
+def logcumsumexp(x, *, axis):
+    """z[k] = log(exp(x[0]) + ... + exp(x[k]))        dL/dx[k] = sum of g[i] * exp(x[k] - z[i]) over i >= k"""
+    return np.logaddexp.accumulate(x, axis=axis)
+
+
+def _shrinking(z):
+    """exp(z[k - 1] - z[k]): what part of a sum was there one step before. The first is not used."""
+    return np.concatenate([np.ones_like(z[:1]), np.exp(z[:-1] - z[1:])])
+
+
+def _logcumsumexp_dx(g, x, z, axis):
+    # No exponent is ever positive: dx[k] = exp(x[k] - z[k]) * r[k], where
+    # r[k] = g[k] + exp(z[k] - z[k + 1]) * r[k + 1].
+    g, x, z = (np.moveaxis(a, axis, 0) for a in (g, x, z))
+    later = np.flip(np.concatenate([_shrinking(z)[1:], np.ones_like(z[:1])]), 0)
+    r = np.flip(recurrence(later, np.flip(g, 0)), 0)
+    return np.moveaxis(np.exp(x - z) * r, 0, axis)
+
+
+def _logcumsumexp_dot(x_dot, x, z, axis):
+    x_dot, x, z = (np.moveaxis(a, axis, 0) for a in (x_dot, x, z))
+    return np.moveaxis(recurrence(_shrinking(z), np.exp(x - z) * x_dot), 0, axis)
+
+
+logcumsumexp.vjp(x=_logcumsumexp_dx).jvp(_logcumsumexp_dot)
+
+
+# ------------------------------------------------------------------------- questions
+
+
 @constant(np.argmax, result="int")
 def argmax(x, *, axis=None, keepdims=False):
     """z = where along axis x is greatest, the first one in a tie"""

@@ -239,7 +239,9 @@ atanh.vjp(x=lambda g, x: g / (1 - x * x))
 
 @elementwise()
 def clamp(x, a, b, *, out=None):
-    """z = minimum(maximum(x, a), b)        dz/dx = (a <= x) & (x <= b)        dz/da = (x < a) & (a < b)        dz/db = (x > b) | (a > b)
+    """z = x between a and b        dz/dx = (a <= x) & (x <= b)    dz/da = (x < a) & (a < b)    dz/db = (x > b) | (a > b)
+
+    That is minimum(maximum(x, a), b).
 
     On a bound, the derivative by x is 1. Where the bounds have crossed, z is b.
     """

@@ -85,8 +85,10 @@ def _difference(
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         absolute = np.where(same, 0.0, np.abs(mine - theirs))
         relative = np.where(same, 0.0, absolute / np.abs(theirs))
-    # a difference with NaN is worse than any number, and it is found first
-    worst = np.unravel_index(np.argmax(np.where(np.isnan(absolute), np.inf, absolute)), mine.shape)
+    # A difference with NaN is worse than any number. Of those that are equal up to rounding, the
+    # first is shown.
+    badness = np.where(np.isnan(absolute), np.inf, absolute)
+    worst = np.unravel_index(np.argmax(badness >= badness.max() * (1 - 1e-6)), mine.shape)
     within = same | (absolute <= atol + rtol * np.where(np.isfinite(theirs), np.abs(theirs), 0.0))
     verdict: Verdict = "exact" if same.all() else "close" if within.all() else "different"
     return Difference(

@@ -1,0 +1,46 @@
+"""Where tensors live. There is one place, the CPU; code that names it is welcome to."""
+
+from typing import Any
+
+
+class device:
+    """`minigrad.device("cpu")`, as in PyTorch."""
+
+    __slots__ = ("index", "type")
+
+    def __init__(self, type: Any = "cpu", index: int | None = None) -> None:
+        name, _, number = str(type).partition(":")
+        self.type = name
+        self.index = int(number) if number else index
+
+    def __str__(self) -> str:
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __repr__(self) -> str:
+        return f"device(type={self.type!r}" + (
+            ")" if self.index is None else f", index={self.index})"
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, device) and str(self) == str(other)
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+
+CPU = device("cpu")
+
+
+def is_device(value: Any) -> bool:
+    """Is this the name of a place, as opposed to a type of number?"""
+    return isinstance(value, device) or (
+        isinstance(value, str) and value.partition(":")[0] in ("cpu", "cuda", "mps", "xpu", "meta")
+    )
+
+
+def check_device(device: Any) -> None:
+    """There is one device. Raises RuntimeError for any other."""
+    if device is not None and str(device).partition(":")[0] != "cpu":
+        raise RuntimeError(
+            f"minigrad computes on the CPU only, not on {str(device)!r} (Torch not compiled with CUDA enabled)."
+        )

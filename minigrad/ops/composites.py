@@ -1,0 +1,181 @@
+"""Functions built from ops: there is nothing to derive.
+
+Sorting and its kin decide by the values *which* entries are taken, and then take them with
+`gather`, whose rule is known. The decision itself is flat wherever it is smooth.
+
+Here x is a Tensor (or a Slot); `axis` is a number >= 0, and x has at least one axis.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from minigrad.ops.indexing import gather
+
+
+class Taken(NamedTuple):
+    """Entries of a tensor, and where along an axis they stood."""
+
+    values: Any
+    indices: Any
+
+
+def taken(x: Any, at: Any, axis: int, keepdims: bool = True) -> Taken:
+    """x at the places `at` along axis; the axis stays, or is dropped if only one is taken."""
+    z = gather.apply(x, index=at, axis=axis)
+    if keepdims:
+        return Taken(z, x._constant(at))
+    return Taken(z.squeeze(axis), x._constant(at.squeeze(axis)))
+
+
+def sorting(values: Any, axis: int, descending: bool = False) -> Any:
+    """The places of the entries in order, equal ones as they stood. NaN is the greatest."""
+    if not descending:
+        return np.argsort(values, axis=axis, kind="stable")
+    last = values.shape[axis] - 1
+    return np.flip(last - np.argsort(np.flip(values, axis), axis=axis, kind="stable"), axis)
+
+
+def sort(x: Any, axis: int, descending: bool) -> Taken:
+    return taken(x, sorting(x.array, axis, descending), axis)
+
+
+def argsort(x: Any, axis: int, descending: bool) -> Any:
+    return x._constant(sorting(x.array, axis, descending))
+
+
+def topk(x: Any, axis: int, k: int, largest: bool) -> Taken:
+    """The k greatest (or least) entries, in order."""
+    if not 0 <= k <= x.shape[axis]:
+        raise RuntimeError(f"selected index k out of range: k is {k}, and there are {x.shape[axis]} entries.")
+    return taken(x, _first(sorting(x.array, axis, largest), k, axis), axis)
+
+
+def _first(at: Any, k: int, axis: int) -> Any:
+    return at[(slice(None),) * axis + (slice(0, k),)]
+
+
+def kthvalue(x: Any, axis: int, k: int, keepdims: bool) -> Taken:
+    """The k-th least entry, counted from 1."""
+    if not 1 <= k <= x.shape[axis]:
+        raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {axis}")
+    at = sorting(x.array, axis).take([k - 1], axis)
+    return taken(x, at, axis, keepdims)
+
+
+def median_along(x: Any, axis: int, keepdims: bool) -> Taken:
+    """The lower one of those in the middle; NaN, if there is one."""
+    _something("median", x, axis)
+    order = sorting(x.array, axis)
+    at = order.take([(x.shape[axis] - 1) // 2], axis)
+    last = order.take([-1], axis)  # a NaN would stand there
+    at = np.where(np.isnan(np.take_along_axis(x.array, last, axis)), last, at)
+    return taken(x, at, axis, keepdims)
+
+
+def mode(x: Any, axis: int, keepdims: bool) -> Taken:
+    """The most frequent entry, the least of several; the last place where it stands."""
+    _something("mode", x, axis)
+    rows = np.moveaxis(x.array, axis, -1)
+    at = np.empty((*rows.shape[:-1], 1), np.int64)
+    for i in np.ndindex(*rows.shape[:-1]):
+        found, often = np.unique(rows[i], return_counts=True)
+        at[i] = np.flatnonzero(rows[i] == found[often.argmax()])[-1]
+    return taken(x, np.moveaxis(at, -1, axis), axis, keepdims)
+
+
+def running_extreme(x: Any, axis: int, function: Any) -> Taken:
+    """cummax and cummin: the extreme so far (NaN, once there was one), and its latest place."""
+    array = x.array
+    z = function.accumulate(array, axis=axis)
+    places = np.arange(array.shape[axis]).reshape([-1 if i == axis else 1 for i in range(array.ndim)])
+    at = np.maximum.accumulate(np.where((array == z) | np.isnan(array), places, 0), axis=axis)
+    return taken(x, at, axis)
+
+
+def quantile(x: Any, axis: int, q: Any, keepdims: bool) -> Any:
+    """Between the sorted entries, in a straight line. q is a number or a vector of them."""
+    _something("quantile", x, axis)
+    ordered = sort(x, axis, False).values.movedim(axis, 0)
+    place = np.asarray(getattr(q, "array", q), x.dtype) * (x.shape[axis] - 1)
+    low = np.floor(place).astype(np.int64)
+    high = np.minimum(low + 1, x.shape[axis] - 1)
+    weight = x._constant((place - low).reshape(place.shape + (1,) * (x.ndim - 1)).astype(x.dtype))
+    z = ordered[low].lerp(ordered[high], weight)
+    return z.unsqueeze(axis + place.ndim) if keepdims else z
+
+
+# ------------------------------------------- counting and finding: nothing to differentiate
+
+
+class Histogram(NamedTuple):
+    """How many entries fall into each bin, and where the bins begin and end."""
+
+    hist: Any
+    bin_edges: Any
+
+
+def nonzero(x: Any, as_tuple: bool) -> Any:
+    """Where x is not 0: one row for each such entry, or one tensor for each axis."""
+    if as_tuple:
+        return tuple([x._constant(i) for i in np.nonzero(np.atleast_1d(x.array))])
+    if not x.ndim:
+        return x._constant(np.zeros((int(x.array != 0), 0), np.int64))
+    return x._constant(np.argwhere(x.array))
+
+
+def unique(x: Any, return_inverse: bool, return_counts: bool, dim: int | None) -> Any:
+    """Each value once, in order; where each entry of x stands among them; how often each occurs."""
+    if dim is not None:
+        dim %= max(x.ndim, 1)
+    z, inverse, counts = np.unique(x.array, return_inverse=True, return_counts=True, axis=dim, equal_nan=False)
+    inverse = inverse.reshape(x.shape if dim is None else -1)
+    results = [z, *([inverse] if return_inverse else []), *([counts] if return_counts else [])]
+    tensors = tuple([x._constant(r) for r in results])
+    return tensors if len(tensors) > 1 else tensors[0]
+
+
+def bincount(x: Any, weights: Any, minlength: int) -> Any:
+    """How often 0, 1, 2, ... occur in x; or the sum of their weights."""
+    if x.ndim != 1 or x.dtype.kind not in "iu" or (x.array.size and x.array.min() < 0):
+        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+    if weights is not None and weights.shape != x.shape:
+        raise RuntimeError("weights should be 1-d and have the same length as input")
+    if minlength < 0:
+        raise RuntimeError("minlength should be >= 0")
+    z = np.bincount(x.array, None if weights is None else weights.array, minlength)
+    return x._constant(z.astype(np.int64 if weights is None else np.float32 if weights.dtype == np.float32 else np.float64))
+
+
+def histc(x: Any, bins: int, low: Any, high: Any) -> Any:
+    """How many entries fall into each of so many equal bins from low to high (of all, if both are 0)."""
+    if bins <= 0:
+        raise RuntimeError("bins must be > 0")
+    if low > high:
+        raise RuntimeError("max must be larger than min")
+    if x.dtype.kind != "f":
+        raise NotImplementedError(f'"histogram_cpu" not implemented for {str(x.dtype)!r}')
+    if low == high:
+        low, high = (x.array.min(), x.array.max()) if x.array.size else (0, 1)
+    if low == high:
+        low, high = low - 1, high + 1
+    return x._constant(np.histogram(x.array, bins, (low, high))[0].astype(x.dtype))
+
+
+def histogram(x: Any, bins: Any, range: Any, weight: Any, density: bool) -> Histogram:
+    """As NumPy's; `bins` is a number, or a tensor of edges."""
+    if x.dtype.kind != "f":
+        raise RuntimeError("torch.histogram(): input tensor should have a floating point type.")
+    weights = None if weight is None else weight.array
+    hist, edges = np.histogram(x.array, getattr(bins, "array", bins), range, density, weights)
+    return Histogram(x._constant(hist.astype(x.dtype)), x._constant(edges.astype(x.dtype)))
+
+
+def searchsorted(ordered: Any, x: Any, right: bool) -> Any:
+    """Where each entry of x would have to stand to keep a sorted vector sorted."""
+    return x._constant(np.asarray(np.searchsorted(getattr(ordered, "array", ordered), x.array, "right" if right else "left")))
+
+
+def _something(name: str, x: Any, axis: int) -> None:
+    if not x.shape[axis]:
+        raise IndexError(f"{name}(): Expected reduction dim {axis} to have non-zero size.")
