@@ -62,7 +62,11 @@ def _filled(
 
 
 def zeros(
-    *shape: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False
+    *shape: Any,
+    size: Any = None,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
 ) -> Tensor:
     """A tensor of zeros.
 
@@ -74,7 +78,11 @@ def zeros(
 
 
 def ones(
-    *shape: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False
+    *shape: Any,
+    size: Any = None,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
 ) -> Tensor:
     """A tensor of ones.
 
@@ -103,14 +111,23 @@ def full(
 
 
 def empty(
-    *shape: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False
+    *shape: Any,
+    size: Any = None,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
 ) -> Tensor:
     """A tensor to be written to. (Its entries are 0 here; PyTorch leaves them undefined.)"""
     return _filled(0, shape_of(shape, size), dtype, device, requires_grad)
 
 
 def eye(
-    n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+    n: int,
+    m: int | None = None,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
 ) -> Tensor:
     """Ones on the diagonal, zeros elsewhere.
 
@@ -164,13 +181,17 @@ def logspace(
     return finish((float(base) ** exponents).astype(d), requires_grad)
 
 
-def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None) -> Tensor:
+def tril_indices(
+    row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None
+) -> Tensor:
     """Where a matrix has its lower triangle: a row of row numbers, a row of column numbers."""
     check_device(device)
     return Tensor(np.stack(np.tril_indices(row, offset, col)), dtype=dtype or dtypes.int64)
 
 
-def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None) -> Tensor:
+def triu_indices(
+    row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None
+) -> Tensor:
     """Where a matrix has its upper triangle: a row of row numbers, a row of column numbers."""
     check_device(device)
     return Tensor(np.stack(np.triu_indices(row, offset, col)), dtype=dtype or dtypes.int64)

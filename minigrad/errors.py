@@ -127,7 +127,9 @@ class NotForDtype(DtypeError, NotImplementedError):
 def dtype_error(name: str, dtypes: list[str], error: Exception) -> Exception:
     """What NumPy's complaint about types of number means, in PyTorch's words."""
     if name in ("sub", "neg") and "Bool" in dtypes:
-        word, kind = ("Subtraction", "two bool tensors") if name == "sub" else ("Negation", "a bool tensor")
+        word, kind = (
+            ("Subtraction", "two bool tensors") if name == "sub" else ("Negation", "a bool tensor")
+        )
         other = "`^` or `logical_xor()`" if name == "sub" else "`~` or `logical_not()`"
         return DtypeError(
             f"{word}, the `-` operator, {'with' if name == 'sub' else 'on'} {kind} is not supported. "

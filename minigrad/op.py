@@ -16,8 +16,9 @@ Five conventions are all there is to know:
     with respect to the result, shaped like the result.
 3.  The other parameters of a rule say what it reads, by name: an input (`y`), the result
     (`z`), a setting (`axis`), an input's shape (`x_shape`), or whether it lies in memory
-    column by column (`x_turned`). That is the list of the values that are saved. If x needs no gradient, its rule is not run, and `y` is not
-    kept on its account. A misspelled name is an error at import.
+    column by column (`x_turned`). That is the list of the values that are saved. If x needs
+    no gradient, its rule is not run, and `y` is not kept on its account. A misspelled name
+    is an error at import.
 4.  A rule may ignore broadcasting: the node sums each gradient to the shape of its input.
 5.  The decorator says what kind of function this is, and forward mode follows from it:
 

@@ -353,14 +353,20 @@ class Tensor(ArrayMethods):
         """random_(to), random_(from, to): fill with whole numbers below `to`."""
         if to is None:
             whole = self.array.dtype.kind in "iu"
-            most = np.iinfo(self.array.dtype).max if whole else 2 ** (np.finfo(self.array.dtype).nmant + 1)
+            most = (
+                np.iinfo(self.array.dtype).max
+                if whole
+                else 2 ** (np.finfo(self.array.dtype).nmant + 1)
+            )
             low, to = (0, low) if low else (0, int(most))
         z = generators.integers(self.array.shape, self.array.dtype, low, to, generator)
         return self.copy_(z)
 
     def exponential_(self, lambd: float = 1, *, generator: Any = None) -> Self:
         """Fill with waiting times for what happens `lambd` times in a unit of time."""
-        return self.copy_(generators.exponential(self.array.shape, self.array.dtype, lambd, generator))
+        return self.copy_(
+            generators.exponential(self.array.shape, self.array.dtype, lambd, generator)
+        )
 
     # ------------------------------------------------------------------ a sparse gradient
 

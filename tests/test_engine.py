@@ -293,7 +293,9 @@ def test_a_gradient_that_nobody_else_holds_becomes_grad_without_a_copy():
     assert x.grad.array.__array_interface__["data"][0] == made[0]
 
     w = minigrad.ones(4, 3, requires_grad=True)
-    (minigrad.ones(2, 3) @ w.T).sum().backward()  # shows, turned, a product that nothing else refers to
+    (
+        minigrad.ones(2, 3) @ w.T
+    ).sum().backward()  # shows, turned, a product that nothing else refers to
     assert w.grad.array.base is not None and w.grad.array.flags.c_contiguous
 
     y = minigrad.ones(2, 3, requires_grad=True)

@@ -22,7 +22,9 @@ from tests.samples import SAMPLES
 
 every_sample = pytest.mark.parametrize("sample", SAMPLES, ids=str)
 smooth = pytest.mark.parametrize("sample", [s for s in SAMPLES if s.op.rules], ids=str)
-in_place = pytest.mark.parametrize("sample", [s for s in SAMPLES if s.op.inplace and s.op.rules], ids=str)
+in_place = pytest.mark.parametrize(
+    "sample", [s for s in SAMPLES if s.op.inplace and s.op.rules], ids=str
+)
 
 
 def leaves(sample):
@@ -235,7 +237,20 @@ FORMULA = re.compile(r"dz/d(\w)\s*=\s*([^=].*?)(?=\s{2,}|$)")
 def test_the_formula_of_the_docstring_is_the_rule(sample):
     scope = {
         name: getattr(np, name)
-        for name in ("exp", "log", "sin", "cos", "sqrt", "sign", "where", "sinh", "cosh", "floor", "trunc", "pi")
+        for name in (
+            "exp",
+            "log",
+            "sin",
+            "cos",
+            "sqrt",
+            "sign",
+            "where",
+            "sinh",
+            "cosh",
+            "floor",
+            "trunc",
+            "pi",
+        )
     }
     values = dict(zip(sample.op.operands, sample.args, strict=True))
     values |= sample.op.settings | sample.settings

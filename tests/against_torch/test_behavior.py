@@ -32,7 +32,14 @@ def outcome(f, module):
     try:
         return plain(f(module))
     except Exception as error:
-        kinds = (RuntimeError, TypeError, ValueError, IndexError, NotImplementedError, AttributeError)
+        kinds = (
+            RuntimeError,
+            TypeError,
+            ValueError,
+            IndexError,
+            NotImplementedError,
+            AttributeError,
+        )
         return "raises", next(k.__name__ for k in kinds if isinstance(error, k)), str(error)
 
 
@@ -68,7 +75,14 @@ def accumulation(t):
 def leaf_and_grad_fn_flags(t):
     x = leaf(t, 3)
     y = x * 2
-    return [x.is_leaf, y.is_leaf, x.grad_fn is None, y.grad_fn is None, y.requires_grad, y.detach().is_leaf]
+    return [
+        x.is_leaf,
+        y.is_leaf,
+        x.grad_fn is None,
+        y.grad_fn is None,
+        y.requires_grad,
+        y.detach().is_leaf,
+    ]
 
 
 @program
@@ -453,7 +467,23 @@ def mul_keeps_what_it_overwrites(t):
 @program
 def dtype_promotion(t):
     f, d, i, b = t.ones(2), t.ones(2, dtype=t.float64), t.arange(2), t.tensor([True, False])
-    results = [f + 1, f * 2.5, f + d, f + i, i * 2, i * 2.5, i / i, b + 1, b + b, f + d[0], i + d[0], i.sum(), b.sum(), f > d, i**2]
+    results = [
+        f + 1,
+        f * 2.5,
+        f + d,
+        f + i,
+        i * 2,
+        i * 2.5,
+        i / i,
+        b + 1,
+        b + b,
+        f + d[0],
+        i + d[0],
+        i.sum(),
+        b.sum(),
+        f > d,
+        i**2,
+    ]
     return [str(r.dtype).replace("torch.", "") for r in results]
 
 
@@ -513,7 +543,14 @@ def functional(t):
     F = t.autograd.functional
     f = lambda x: (x**3).sum() * x[0]
     x, v = leaf(t, 3), t.ones(3, dtype=t.float64)
-    return [F.jacobian(lambda x: x * x[0], x), F.hessian(f, x), *F.vhp(f, x, v), *F.hvp(f, x, v), *F.vjp(f, x), *F.jvp(f, x, v)]
+    return [
+        F.jacobian(lambda x: x * x[0], x),
+        F.hessian(f, x),
+        *F.vhp(f, x, v),
+        *F.hvp(f, x, v),
+        *F.vjp(f, x),
+        *F.jvp(f, x, v),
+    ]
 
 
 @program
@@ -581,7 +618,17 @@ def test_the_program_does_the_same_on_both(f):
         assert ours[:2] == theirs[:2], f"\nminigrad: {ours}\ntorch:    {theirs}"
         key = phrase(theirs[2])
         assert key in " ".join(ours[2].lower().split()) or any(
-            w in ours[2] for w in ("modified by an inplace operation", "cannot be multiplied", "out of", "Mismatch in shape", "to Scalar", "incorrect number of gradients", "different size", "graph leaves")
+            w in ours[2]
+            for w in (
+                "modified by an inplace operation",
+                "cannot be multiplied",
+                "out of",
+                "Mismatch in shape",
+                "to Scalar",
+                "incorrect number of gradients",
+                "different size",
+                "graph leaves",
+            )
         ), f"\nminigrad: {ours[2]}\ntorch:    {theirs[2]}"
     else:
         assert same(ours, theirs), f"\nminigrad: {ours}\ntorch:    {theirs}"

@@ -12,8 +12,13 @@ EVERYWHERE = "abs neg sign square exp exp2 expm1 sin cos tan atan sinh cosh tanh
 STEPS = "ceil floor trunc round fix".split()
 POSITIVE = "log log2 log10 log1p sqrt rsqrt reciprocal".split()
 FRACTION = "asin acos atanh logit".split()
-ONE = [(n, lambda x: x) for n in EVERYWHERE + STEPS] + [(n, lambda x: np.abs(x) + 0.1) for n in POSITIVE]
-ONE += [(n, lambda x: x / 2.1) for n in FRACTION[:3]] + [("logit", lambda x: np.abs(x) / 2.1), ("acosh", lambda x: np.abs(x) + 1.1)]
+ONE = [(n, lambda x: x) for n in EVERYWHERE + STEPS] + [
+    (n, lambda x: np.abs(x) + 0.1) for n in POSITIVE
+]
+ONE += [(n, lambda x: x / 2.1) for n in FRACTION[:3]] + [
+    ("logit", lambda x: np.abs(x) / 2.1),
+    ("acosh", lambda x: np.abs(x) + 1.1),
+]
 IN_PLACE = [n for n, _ in ONE if n not in ("positive", "frac", "fix", "logit")]
 
 TWO = "add sub mul div maximum minimum fmax fmin atan2 hypot logaddexp remainder fmod clamp_min clamp_max".split()
@@ -79,12 +84,29 @@ def test_functions_agree_at_their_kinks(name):
     check(AT_KINKS[name], KINKS, order=order)
 
 
-@pytest.mark.parametrize("name", "sqrt log rsqrt reciprocal log1p acos asin acosh atanh erf erfc exp tanh sigmoid expm1 floor isnan isinf isfinite signbit tan".split())
+@pytest.mark.parametrize(
+    "name",
+    "sqrt log rsqrt reciprocal log1p acos asin acosh atanh erf erfc exp tanh sigmoid expm1 floor isnan isinf isfinite signbit tan".split(),
+)
 def test_functions_agree_at_the_edges_of_their_domains(name):
-    check(lambda m, x: getattr(m, name)(x), np.array([0.0, -0.0, 1.0, -1.0, 2.0, np.inf, -np.inf, np.nan, 40.0, -40.0]), order=1)
+    check(
+        lambda m, x: getattr(m, name)(x),
+        np.array([0.0, -0.0, 1.0, -1.0, 2.0, np.inf, -np.inf, np.nan, 40.0, -40.0]),
+        order=1,
+    )
 
 
-MIXES = [np.array([[3, -4, 7]]), np.array([2, 5, -3]), np.array(3), np.array([True, False, True]), np.array([1.5, -2.5, 4.0], np.float32), np.array([2.5, 1.0, -3.0]), np.array(2.0), np.array([7, 1, 2], np.uint8), np.array([3, 2, 1], np.int32)]
+MIXES = [
+    np.array([[3, -4, 7]]),
+    np.array([2, 5, -3]),
+    np.array(3),
+    np.array([True, False, True]),
+    np.array([1.5, -2.5, 4.0], np.float32),
+    np.array([2.5, 1.0, -3.0]),
+    np.array(2.0),
+    np.array([7, 1, 2], np.uint8),
+    np.array([3, 2, 1], np.int32),
+]
 
 
 @pytest.mark.parametrize("name", INTEGER_TWO)
@@ -110,7 +132,10 @@ def test_types_of_number_mix_alike(name, i, j):
 def test_integers_become_real_numbers_alike(name):
     x = np.array([1, 2, 3])
 
-    ours, theirs = getattr(minigrad, name)(minigrad.tensor(x)), getattr(torch, name)(torch.tensor(x))
+    ours, theirs = (
+        getattr(minigrad, name)(minigrad.tensor(x)),
+        getattr(torch, name)(torch.tensor(x)),
+    )
 
     assert ours.numpy().dtype == theirs.numpy().dtype
     np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=2e-6)
@@ -149,4 +174,6 @@ def test_erf_agrees_with_the_standard_library_to_the_last_digits():
 
     for ours, theirs in ((minigrad.erf, math.erf), (minigrad.erfc, math.erfc)):
         expected = np.array([theirs(v) for v in x])
-        np.testing.assert_allclose(ours(minigrad.tensor(x)).numpy(), expected, rtol=1e-15, atol=1e-300)
+        np.testing.assert_allclose(
+            ours(minigrad.tensor(x)).numpy(), expected, rtol=1e-15, atol=1e-300
+        )
