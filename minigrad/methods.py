@@ -63,84 +63,32 @@ class ArrayMethods:
 
     # ------------------------------------------------------------------ arithmetic
 
-    def __add__(self, other: Operand) -> Self:
-        return ops.add.apply(self, other)
-
-    def __radd__(self, other: Operand) -> Self:
-        return ops.add.apply(other, self)
-
-    def __iadd__(self, other: Operand) -> Self:
-        return self._write(ops.add, other)
-
-    def __sub__(self, other: Operand) -> Self:
-        return ops.sub.apply(self, other)
-
-    def __rsub__(self, other: Operand) -> Self:
-        return ops.sub.apply(other, self)
-
-    def __isub__(self, other: Operand) -> Self:
-        return self._write(ops.sub, other)
-
-    def __mul__(self, other: Operand) -> Self:
-        return ops.mul.apply(self, other)
-
-    def __rmul__(self, other: Operand) -> Self:
-        return ops.mul.apply(other, self)
-
-    def __imul__(self, other: Operand) -> Self:
-        return self._write(ops.mul, other)
-
-    def __truediv__(self, other: Operand) -> Self:
-        return ops.div.apply(self, other)
-
-    def __rtruediv__(self, other: Operand) -> Self:
-        return ops.div.apply(other, self)
-
-    def __itruediv__(self, other: Operand) -> Self:
-        return self._write(ops.div, other)
-
-    def __pow__(self, other: Operand) -> Self:
-        return ops.pow.apply(self, other)
-
-    def __rpow__(self, other: Operand) -> Self:
-        return ops.pow.apply(other, self)
-
-    def __ipow__(self, other: Operand) -> Self:
-        return self._write(ops.pow, other)
-
-    def __matmul__(self, other: Operand) -> Self:
-        return ops.matmul.apply(self, other)
-
-    def __rmatmul__(self, other: Operand) -> Self:
-        return ops.matmul.apply(other, self)
-
-    def __neg__(self) -> Self:
-        return ops.neg.apply(self)
-
-    def __pos__(self) -> Self:
-        return self
-
-    def __abs__(self) -> Self:
-        return ops.abs.apply(self)
-
-    def add(self, other: Operand, *, alpha: Any = 1) -> Self:
-        return ops.add.apply(self, scaled(other, alpha))
-
-    def add_(self, other: Operand, *, alpha: Any = 1) -> Self:
-        return self._write(ops.add, scaled(other, alpha))
-
-    def sub(self, other: Operand, *, alpha: Any = 1) -> Self:
-        return ops.sub.apply(self, scaled(other, alpha))
-
-    def sub_(self, other: Operand, *, alpha: Any = 1) -> Self:
-        return self._write(ops.sub, scaled(other, alpha))
-
-    def mul(self, other: Operand) -> Self:
-        return ops.mul.apply(self, other)
-
-    def mul_(self, other: Operand) -> Self:
-        return self._write(ops.mul, other)
-
+    def __add__(self, other: Operand) -> Self: return ops.add.apply(self, other)
+    def __radd__(self, other: Operand) -> Self: return ops.add.apply(other, self)
+    def __iadd__(self, other: Operand) -> Self: return self._write(ops.add, other)
+    def __sub__(self, other: Operand) -> Self: return ops.sub.apply(self, other)
+    def __rsub__(self, other: Operand) -> Self: return ops.sub.apply(other, self)
+    def __isub__(self, other: Operand) -> Self: return self._write(ops.sub, other)
+    def __mul__(self, other: Operand) -> Self: return ops.mul.apply(self, other)
+    def __rmul__(self, other: Operand) -> Self: return ops.mul.apply(other, self)
+    def __imul__(self, other: Operand) -> Self: return self._write(ops.mul, other)
+    def __truediv__(self, other: Operand) -> Self: return ops.div.apply(self, other)
+    def __rtruediv__(self, other: Operand) -> Self: return ops.div.apply(other, self)
+    def __itruediv__(self, other: Operand) -> Self: return self._write(ops.div, other)
+    def __pow__(self, other: Operand) -> Self: return ops.pow.apply(self, other)
+    def __rpow__(self, other: Operand) -> Self: return ops.pow.apply(other, self)
+    def __ipow__(self, other: Operand) -> Self: return self._write(ops.pow, other)
+    def __matmul__(self, other: Operand) -> Self: return ops.matmul.apply(self, other)
+    def __rmatmul__(self, other: Operand) -> Self: return ops.matmul.apply(other, self)
+    def __neg__(self) -> Self: return ops.neg.apply(self)
+    def __pos__(self) -> Self: return self
+    def __abs__(self) -> Self: return ops.abs.apply(self)
+    def add(self, other: Operand, *, alpha: Any = 1) -> Self: return ops.add.apply(self, scaled(other, alpha))
+    def add_(self, other: Operand, *, alpha: Any = 1) -> Self: return self._write(ops.add, scaled(other, alpha))
+    def sub(self, other: Operand, *, alpha: Any = 1) -> Self: return ops.sub.apply(self, scaled(other, alpha))
+    def sub_(self, other: Operand, *, alpha: Any = 1) -> Self: return self._write(ops.sub, scaled(other, alpha))
+    def mul(self, other: Operand) -> Self: return ops.mul.apply(self, other)
+    def mul_(self, other: Operand) -> Self: return self._write(ops.mul, other)
     def div(self, other: Operand, *, rounding_mode: Any = None) -> Self:
         return ops.div.apply(self, other) if rounding_mode is None else divided(self, other, rounding_mode)
 
@@ -199,98 +147,39 @@ class ArrayMethods:
     def addcdiv(self, tensor1: Operand, tensor2: Operand, *, value: Any = 1) -> Self: return ops.addcdiv.apply(self, *real("addcdiv", tensor1, tensor2), value=value)
     def addcdiv_(self, tensor1: Operand, tensor2: Operand, *, value: Any = 1) -> Self: return self._write(ops.addcdiv, *real("addcdiv", tensor1, tensor2), value=value)
 
-    def pow(self, exponent: Operand) -> Self:
-        return ops.pow.apply(self, exponent)
-
-    def pow_(self, exponent: Operand) -> Self:
-        return self._write(ops.pow, exponent)
-
-    def matmul(self, other: Operand) -> Self:
-        return ops.matmul.apply(self, other)
-
-    def maximum(self, other: Operand) -> Self:
-        return ops.maximum.apply(self, other)
-
-    def minimum(self, other: Operand) -> Self:
-        return ops.minimum.apply(self, other)
+    def pow(self, exponent: Operand) -> Self: return ops.pow.apply(self, exponent)
+    def pow_(self, exponent: Operand) -> Self: return self._write(ops.pow, exponent)
+    def matmul(self, other: Operand) -> Self: return ops.matmul.apply(self, other)
+    def maximum(self, other: Operand) -> Self: return ops.maximum.apply(self, other)
+    def minimum(self, other: Operand) -> Self: return ops.minimum.apply(self, other)
 
     # ------------------------------------------------------------------ functions of an entry
 
-    def neg(self) -> Self:
-        return ops.neg.apply(self)
-
-    def neg_(self) -> Self:
-        return self._write(ops.neg)
-
-    def positive(self) -> Self:
-        return self
-
-    def abs(self) -> Self:
-        return ops.abs.apply(self)
-
-    def abs_(self) -> Self:
-        return self._write(ops.abs)
-
-    def sign(self) -> Self:
-        return ops.sign.apply(self)
-
-    def sign_(self) -> Self:
-        return self._write(ops.sign)
-
-    def square(self) -> Self:
-        return ops.square.apply(self)
-
-    def square_(self) -> Self:
-        return self._write(ops.square)
-
-    def sqrt(self) -> Self:
-        return ops.sqrt.apply(self)
-
-    def sqrt_(self) -> Self:
-        return self._write(ops.sqrt)
-
-    def exp(self) -> Self:
-        return ops.exp.apply(self)
-
-    def exp_(self) -> Self:
-        return self._write(ops.exp)
-
-    def log(self) -> Self:
-        return ops.log.apply(self)
-
-    def log_(self) -> Self:
-        return self._write(ops.log)
-
-    def sin(self) -> Self:
-        return ops.sin.apply(self)
-
-    def sin_(self) -> Self:
-        return self._write(ops.sin)
-
-    def cos(self) -> Self:
-        return ops.cos.apply(self)
-
-    def cos_(self) -> Self:
-        return self._write(ops.cos)
-
-    def tanh(self) -> Self:
-        return ops.tanh.apply(self)
-
-    def tanh_(self) -> Self:
-        return self._write(ops.tanh)
-
-    def sigmoid(self) -> Self:
-        return ops.sigmoid.apply(self)
-
-    def sigmoid_(self) -> Self:
-        return self._write(ops.sigmoid)
-
-    def relu(self) -> Self:
-        return ops.relu.apply(self)
-
-    def relu_(self) -> Self:
-        return self._write(ops.relu)
-
+    def neg(self) -> Self: return ops.neg.apply(self)
+    def neg_(self) -> Self: return self._write(ops.neg)
+    def positive(self) -> Self: return self
+    def abs(self) -> Self: return ops.abs.apply(self)
+    def abs_(self) -> Self: return self._write(ops.abs)
+    def sign(self) -> Self: return ops.sign.apply(self)
+    def sign_(self) -> Self: return self._write(ops.sign)
+    def square(self) -> Self: return ops.square.apply(self)
+    def square_(self) -> Self: return self._write(ops.square)
+    def sqrt(self) -> Self: return ops.sqrt.apply(self)
+    def sqrt_(self) -> Self: return self._write(ops.sqrt)
+    def exp(self) -> Self: return ops.exp.apply(self)
+    def exp_(self) -> Self: return self._write(ops.exp)
+    def log(self) -> Self: return ops.log.apply(self)
+    def log_(self) -> Self: return self._write(ops.log)
+    def sin(self) -> Self: return ops.sin.apply(self)
+    def sin_(self) -> Self: return self._write(ops.sin)
+    def cos(self) -> Self: return ops.cos.apply(self)
+    def cos_(self) -> Self: return self._write(ops.cos)
+    def tanh(self) -> Self: return ops.tanh.apply(self)
+    def tanh_(self) -> Self: return self._write(ops.tanh)
+    def sigmoid(self) -> Self: return ops.sigmoid.apply(self)
+    def sigmoid_(self) -> Self: return self._write(ops.sigmoid)
+    def relu(self) -> Self: return ops.relu.apply(self)
+    def relu_(self) -> Self: return self._write(ops.relu)
     def reciprocal(self) -> Self: return ops.reciprocal.apply(self)
     def reciprocal_(self) -> Self: return self._write(ops.reciprocal)
     def rsqrt(self) -> Self: return ops.rsqrt.apply(self)
@@ -362,18 +251,10 @@ class ArrayMethods:
     def __ne__(self, other: Operand) -> Self:  # type: ignore[override]
         return ops.ne.apply(self, other)
 
-    def __lt__(self, other: Operand) -> Self:
-        return ops.lt.apply(self, other)
-
-    def __le__(self, other: Operand) -> Self:
-        return ops.le.apply(self, other)
-
-    def __gt__(self, other: Operand) -> Self:
-        return ops.gt.apply(self, other)
-
-    def __ge__(self, other: Operand) -> Self:
-        return ops.ge.apply(self, other)
-
+    def __lt__(self, other: Operand) -> Self: return ops.lt.apply(self, other)
+    def __le__(self, other: Operand) -> Self: return ops.le.apply(self, other)
+    def __gt__(self, other: Operand) -> Self: return ops.gt.apply(self, other)
+    def __ge__(self, other: Operand) -> Self: return ops.ge.apply(self, other)
     def __invert__(self) -> Self:
         if self.dtype.kind not in "biu":
             raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
@@ -405,33 +286,15 @@ class ArrayMethods:
     def bitwise_left_shift(self, other: Operand) -> Self: return ops.bitwise_left_shift.apply(self, other)
     def bitwise_right_shift(self, other: Operand) -> Self: return ops.bitwise_right_shift.apply(self, other)
 
-    def eq(self, other: Operand) -> Self:
-        return ops.eq.apply(self, other)
-
-    def ne(self, other: Operand) -> Self:
-        return ops.ne.apply(self, other)
-
-    def lt(self, other: Operand) -> Self:
-        return ops.lt.apply(self, other)
-
-    def le(self, other: Operand) -> Self:
-        return ops.le.apply(self, other)
-
-    def gt(self, other: Operand) -> Self:
-        return ops.gt.apply(self, other)
-
-    def ge(self, other: Operand) -> Self:
-        return ops.ge.apply(self, other)
-
-    def logical_and(self, other: Operand) -> Self:
-        return ops.logical_and.apply(self, other)
-
-    def logical_or(self, other: Operand) -> Self:
-        return ops.logical_or.apply(self, other)
-
-    def logical_not(self) -> Self:
-        return ops.logical_not.apply(self)
-
+    def eq(self, other: Operand) -> Self: return ops.eq.apply(self, other)
+    def ne(self, other: Operand) -> Self: return ops.ne.apply(self, other)
+    def lt(self, other: Operand) -> Self: return ops.lt.apply(self, other)
+    def le(self, other: Operand) -> Self: return ops.le.apply(self, other)
+    def gt(self, other: Operand) -> Self: return ops.gt.apply(self, other)
+    def ge(self, other: Operand) -> Self: return ops.ge.apply(self, other)
+    def logical_and(self, other: Operand) -> Self: return ops.logical_and.apply(self, other)
+    def logical_or(self, other: Operand) -> Self: return ops.logical_or.apply(self, other)
+    def logical_not(self) -> Self: return ops.logical_not.apply(self)
     def logical_xor(self, other: Operand) -> Self: return ops.logical_xor.apply(self, other)
     def isnan(self) -> Self: return ops.isnan.apply(self)
     def isinf(self) -> Self: return ops.isinf.apply(self)
@@ -578,57 +441,27 @@ class ArrayMethods:
     # ------------------------------------------------------------------ arrangement
 
     @property
-    def T(self) -> Self:
-        return ops.permute.apply(self, axes=tuple(range(self.ndim))[::-1])
-
+    def T(self) -> Self: return ops.permute.apply(self, axes=tuple(range(self.ndim))[::-1])
     @property
-    def mT(self) -> Self:
-        return self.transpose(-2, -1)
-
+    def mT(self) -> Self: return self.transpose(-2, -1)
     @property
-    def ndim(self) -> int:
-        return int(self.array.ndim)
-
-    def dim(self) -> int:
-        return int(self.array.ndim)
-
-    def numel(self) -> int:
-        return int(self.array.size)
-
-    def size(self, dim: int | None = None) -> Any:
-        return self.shape if dim is None else self.shape[normalize_one(dim, self.ndim)]
-
-    def reshape(self, *shape: Any) -> Self:
-        return ops.reshape.apply(self, shape=sizes(shape))
-
+    def ndim(self) -> int: return int(self.array.ndim)
+    def dim(self) -> int: return int(self.array.ndim)
+    def numel(self) -> int: return int(self.array.size)
+    def size(self, dim: int | None = None) -> Any: return self.shape if dim is None else self.shape[normalize_one(dim, self.ndim)]
+    def reshape(self, *shape: Any) -> Self: return ops.reshape.apply(self, shape=sizes(shape))
     def view(self, *shape: Any) -> Self: return viewed(self, shape)
 
-    def flatten(self, start_dim: int = 0, end_dim: int = -1) -> Self:
-        return self.reshape(flat_shape(self.shape, start_dim, end_dim))
-
-    def ravel(self) -> Self:
-        return self.reshape(-1)
-
-    def permute(self, *dims: Any) -> Self:
-        return ops.permute.apply(self, axes=permutation(sizes(dims), self.ndim))
-
+    def flatten(self, start_dim: int = 0, end_dim: int = -1) -> Self: return self.reshape(flat_shape(self.shape, start_dim, end_dim))
+    def ravel(self) -> Self: return self.reshape(-1)
+    def permute(self, *dims: Any) -> Self: return ops.permute.apply(self, axes=permutation(sizes(dims), self.ndim))
     def t(self) -> Self: return ops.t.apply(self) if self.ndim == 2 else at_most_2d(self)
 
-    def expand(self, *size: Any) -> Self:
-        return ops.expand.apply(self, shape=expanded(self.shape, sizes(size)))
-
-    def expand_as(self, other: Self) -> Self:
-        return self.expand(other.shape)
-
-    def unsqueeze(self, dim: int) -> Self:
-        return ops.unsqueeze.apply(self, axis=normalize_one(dim, self.ndim + 1))
-
-    def squeeze(self, dim: Dim = None) -> Self:
-        return ops.squeeze.apply(self, axis=squeezable(self.shape, dim))
-
-    def clone(self) -> Self:
-        return ops.clone.apply(self)
-
+    def expand(self, *size: Any) -> Self: return ops.expand.apply(self, shape=expanded(self.shape, sizes(size)))
+    def expand_as(self, other: Self) -> Self: return self.expand(other.shape)
+    def unsqueeze(self, dim: int) -> Self: return ops.unsqueeze.apply(self, axis=normalize_one(dim, self.ndim + 1))
+    def squeeze(self, dim: Dim = None) -> Self: return ops.squeeze.apply(self, axis=squeezable(self.shape, dim))
+    def clone(self) -> Self: return ops.clone.apply(self)
     def contiguous(self, memory_format: Any = None) -> Self: return self if not self.ndim or self.array.flags.c_contiguous else ops.clone.apply(self, order="C")
     def is_contiguous(self, memory_format: Any = None) -> Any: return not self.ndim or self.array.flags.c_contiguous
 
@@ -684,18 +517,13 @@ class ArrayMethods:
         )
 
     @property
-    def shape(self) -> Any:
-        return self.array.shape
-
+    def shape(self) -> Any: return self.array.shape
     @property
-    def dtype(self) -> Any:
-        return self.array.dtype
+    def dtype(self) -> Any: return self.array.dtype
 
     # ------------------------------------------------------------------ indexing
 
-    def __getitem__(self, index: Any) -> Self:
-        return ops.getitem.apply(self, index=plain_index(index))
-
+    def __getitem__(self, index: Any) -> Self: return ops.getitem.apply(self, index=plain_index(index))
     def __setitem__(self, index: Any, value: Operand) -> None:
         index = plain_index(index)
         if ops.is_basic(index):  # type: ignore[no-untyped-call]
@@ -703,18 +531,10 @@ class ArrayMethods:
         else:
             self._write(ops.index_put, value, index=index)
 
-    def copy_(self, src: Operand) -> Self:
-        return self._write(ops.copy, src)
-
-    def fill_(self, value: Operand) -> Self:
-        return self._write(ops.copy, value)
-
-    def zero_(self) -> Self:
-        return self._write(ops.copy, 0)
-
-    def where(self, condition: Operand, other: Operand) -> Self:
-        return ops.where.apply(condition, self, other)
-
+    def copy_(self, src: Operand) -> Self: return self._write(ops.copy, src)
+    def fill_(self, value: Operand) -> Self: return self._write(ops.copy, value)
+    def zero_(self) -> Self: return self._write(ops.copy, 0)
+    def where(self, condition: Operand, other: Operand) -> Self: return ops.where.apply(condition, self, other)
     def gather(self, dim: int, index: Any, *, sparse_grad: bool = False) -> Self:
         dim, index = normalize_one(dim, self.ndim), index_along("gather", self, dim, index)
         return ops.gather.apply(self, index=index, axis=dim)
@@ -817,27 +637,13 @@ class ArrayMethods:
             return self.clone() if copy else self
         return ops.to.apply(self, dtype=as_dtype(dtype))
 
-    def astype(self, dtype: Any) -> Self:
-        return self.to(dtype)
-
-    def double(self) -> Self:
-        return self.to(np.float64)
-
-    def float(self) -> Self:
-        return self.to(np.float32)
-
-    def half(self) -> Self:
-        return self.to(np.float16)
-
-    def long(self) -> Self:
-        return self.to(np.int64)
-
-    def int(self) -> Self:
-        return self.to(np.int32)
-
-    def bool(self) -> Self:
-        return self.to(np.bool_)
-
+    def astype(self, dtype: Any) -> Self: return self.to(dtype)
+    def double(self) -> Self: return self.to(np.float64)
+    def float(self) -> Self: return self.to(np.float32)
+    def half(self) -> Self: return self.to(np.float16)
+    def long(self) -> Self: return self.to(np.int64)
+    def int(self) -> Self: return self.to(np.int32)
+    def bool(self) -> Self: return self.to(np.bool_)
     def short(self) -> Self: return self.to(np.int16)
     def char(self) -> Self: return self.to(np.int8)
     def byte(self) -> Self: return self.to(np.uint8)
