@@ -204,6 +204,14 @@ def _unprepared(op: Op) -> Callable[[tuple[Any, ...], dict[str, Any]], Any]:
                 return op.apply(x, _constant(y, x), **settings)
             if isinstance(y, Tensor) and type(x) in (float, int) and y.array.dtype.kind == "f":
                 return op.apply(_constant(x, y), y, **settings)
+        if (
+            len(operands) == 3
+            and isinstance(x := operands[0], Tensor)
+            and x.array.dtype.kind == "f"
+        ):
+            if all(isinstance(a, Tensor) or type(a) in (float, int) for a in operands):
+                tensors = [a if isinstance(a, Tensor) else _constant(a, x) for a in operands]
+                return op.apply(*tensors, **settings)
         return op(*operands, **settings)
 
     return unprepared

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from minigrad import ops
+from minigrad import modes, ops
+from minigrad.dtypes import torch_name
 from minigrad.methods import ArrayMethods as M
 from minigrad.shapes import normalize_one
 from minigrad.tensor import Tensor
@@ -31,10 +32,33 @@ def function(method: Callable[..., Any]) -> Callable[..., Any]:
                     "To mend it, make one with minigrad.tensor(...)."
                 )
             input = Tensor(input, dtype=other.dtype if isinstance(input, int) else None)
-        return method(input, *args, **kwargs)
+        if kwargs.get("out") is None:
+            kwargs.pop("out", None)
+            return method(input, *args, **kwargs)
+        out = kwargs.pop("out")
+        z = method(input, *args, **kwargs)
+        if isinstance(z, tuple):
+            return type(z)(*[_written(a, b) for a, b in zip(out, z, strict=True)])
+        return _written(out, z)
 
     called.__name__ = called.__qualname__ = name
     return called
+
+
+def _written(out: Any, z: Any) -> Any:
+    """z, written into the tensor that `out=` names."""
+    if modes.state.recording and (z.requires_grad or out.requires_grad):
+        raise RuntimeError(
+            "functions with out=... arguments don't support automatic differentiation, but one of the "
+            "arguments requires grad."
+        )
+    if out.dtype.kind in "iub" and z.dtype.kind not in "iub":
+        raise RuntimeError(
+            f"result type {torch_name(z.dtype)} can't be cast to the desired output type {torch_name(out.dtype)}"
+        )
+    if out.shape != z.shape:
+        out.data = out.new_empty(z.shape)
+    return out.copy_(z)
 
 
 abs = absolute = function(M.abs)

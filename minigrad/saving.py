@@ -52,6 +52,9 @@ def load(f: Any, map_location: Any = None, *, weights_only: bool = True) -> Any:
     >>> load(file)
     {'w': tensor([1., 2.]), 'epoch': 3}
     """
+    if not hasattr(f, "read"):
+        with open(f, "rb") as file:
+            return load(file)
     try:
         with np.load(f, allow_pickle=False) as archive:
             members = {name: archive[name] for name in archive.files}

@@ -19,7 +19,9 @@ ONE += [(n, lambda x: x / 2.1) for n in FRACTION[:3]] + [
     ("logit", lambda x: np.abs(x) / 2.1),
     ("acosh", lambda x: np.abs(x) + 1.1),
 ]
-IN_PLACE = [n for n, _ in ONE if n not in ("positive", "frac", "fix", "logit")]
+IN_PLACE = [
+    n for n, _ in ONE if n not in ("positive", "frac", "fix", "logit", "asinh", "acosh", "atanh")
+]  # PyTorch cannot differentiate asinh_
 
 TWO = "add sub mul div maximum minimum fmax fmin atan2 hypot logaddexp remainder fmod clamp_min clamp_max".split()
 INTEGER_TWO = "add sub mul div maximum minimum floor_divide remainder fmod float_power atan2 xlogy bitwise_and bitwise_or bitwise_xor eq ne lt le gt ge logical_and logical_or logical_xor".split()
@@ -117,6 +119,8 @@ def test_types_of_number_mix_alike(name, i, j):
     try:
         theirs = getattr(torch, name)(torch.tensor(x), torch.tensor(y))
     except (RuntimeError, NotImplementedError) as error:
+        if name == "sub" and (x.dtype == bool) != (y.dtype == bool):
+            pytest.skip("PyTorch refuses 1.5 - True; here it is 0.5, as 1.5 + True is 2.5 in both")
         with pytest.raises((RuntimeError, TypeError)):
             getattr(minigrad, name)(minigrad.tensor(x), minigrad.tensor(y))
         assert isinstance(error, RuntimeError)
@@ -177,3 +181,19 @@ def test_erf_agrees_with_the_standard_library_to_the_last_digits():
         np.testing.assert_allclose(
             ours(minigrad.tensor(x)).numpy(), expected, rtol=1e-15, atol=1e-300
         )
+
+
+OUT = {
+    "exp": lambda m, x, o: m.exp(x, out=o), "add": lambda m, x, o: m.add(x, x, out=o), "of integers": lambda m, x, o: m.mul(x.long(), 2, out=o), "another shape": lambda m, x, o: m.sum(x, 0, out=o[:0]), "clamp": lambda m, x, o: m.clamp(x, 0, 1, out=o), "max": lambda m, x, o: m.max(x, 0, out=(o[0], o[1].long())),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OUT)
+@pytest.mark.filterwarnings("ignore:An output with one or more elements was resized")
+def test_results_are_written_where_out_says(name):
+    check(OUT[name], draw(2, 3), np.zeros((2, 3)), order=0)
+
+
+def test_out_is_refused_where_a_gradient_is_wanted():
+    check_error(lambda m, x: m.exp(x.requires_grad_(), out=m.ones(2)), draw(2))
+    check_error(lambda m, x: m.exp(x, out=m.ones(2).long()), draw(2))

@@ -1,0 +1,99 @@
+"""Making tensors, counting entries, and asking what a tensor is: as PyTorch answers."""
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import minigrad
+from tests.against_torch.agree import check, check_error, draw
+
+CASES = {
+    "empty": lambda m: m.empty(2, 3) * 0, "eye": lambda m: m.eye(3), "eye, wide": lambda m: m.eye(2, 3, dtype=m.int64), "linspace": lambda m: m.linspace(-1, 2, 7), "linspace of one": lambda m: m.linspace(3, 10, 1), "linspace of none": lambda m: m.linspace(0, 1, 0),
+    "linspace of integers": lambda m: m.linspace(0, 10, 4, dtype=m.int64), "logspace": lambda m: m.logspace(-1, 2, 4), "logspace of 2": lambda m: m.logspace(0, 5, 6, base=2.0, dtype=m.float64), "arange": lambda m: m.arange(2, 11, 3), "arange by end": lambda m: m.arange(end=4), "arange of floats": lambda m: m.arange(0, 1, 0.3),
+    "zeros by size": lambda m: m.zeros(size=(2, 1)), "ones": lambda m: m.ones((2,), dtype=m.bool), "full": lambda m: m.full((2, 2), 3), "full of float": lambda m: m.full((), 2.5), "tril_indices": lambda m: m.tril_indices(3, 4, 1), "triu_indices": lambda m: m.triu_indices(4, 3, -1), "empty_like": lambda m: m.empty_like(m.ones(3, dtype=m.int32)) * 0,
+    "new_zeros": lambda m: m.tensor([1.0], dtype=m.float64).new_zeros(2, 3), "new_ones": lambda m: m.tensor([1]).new_ones((2,)), "new_full": lambda m: m.tensor([1]).new_full((2,), 7, dtype=m.float32), "new_tensor": lambda m: m.tensor([1.5]).new_tensor([1, 2]), "meshgrid": lambda m: m.meshgrid(m.arange(2), m.arange(3), indexing="ij"),
+    "meshgrid as of points": lambda m: m.meshgrid(m.arange(2), m.arange(3), m.arange(2), indexing="xy"), "cartesian_prod": lambda m: m.cartesian_prod(m.arange(2), m.arange(3)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_created_tensors_agree(name):
+    check(CASES[name], rtol=1e-6)
+
+
+X = np.array([[3.0, 0.0, 2.0], [2.0, 3.0, -1.0]])
+COUNTS = {
+    "nonzero": lambda m, x: m.nonzero(x), "nonzero as a tuple": lambda m, x: x.nonzero(as_tuple=True), "nonzero of a number": lambda m, x: x[0, 0].nonzero(), "nonzero of 0": lambda m, x: x[0, 1].nonzero(), "argwhere": lambda m, x: m.argwhere(x > 1), "where": lambda m, x: m.where(x > 2),
+    "unique": lambda m, x: m.unique(x), "unique with all": lambda m, x: x.unique(return_inverse=True, return_counts=True), "unique with counts": lambda m, x: m.unique(x, return_counts=True), "unique rows": lambda m, x: m.unique(m.cat((x, x)), dim=0), "unique columns": lambda m, x: x.unique(dim=1, return_inverse=True),
+    "bincount": lambda m, x: m.bincount(x.abs().long().view(-1)), "bincount, long": lambda m, x: m.bincount(x.abs().long().view(-1), minlength=6), "bincount with weights": lambda m, x: x.abs().long().view(-1).bincount(x.view(-1)), "histc": lambda m, x: m.histc(x, 4), "histc between": lambda m, x: x.histc(bins=5, min=0, max=3),
+    "histogram": lambda m, x: m.histogram(x, 4), "histogram between": lambda m, x: m.histogram(x, 3, range=(0.0, 2.5), density=True), "histogram of bins": lambda m, x: x.histogram(m.tensor([-1.0, 0.5, 4.0], dtype=x.dtype)), "bucketize": lambda m, x: m.bucketize(x, m.tensor([0.0, 2.0])), "searchsorted": lambda m, x: m.searchsorted(m.tensor([0.0, 2.0]).to(x.dtype), x, right=True),
+    "isin": lambda m, x: m.isin(x, m.tensor([2.0, 0.0])), "isclose": lambda m, x: m.isclose(x, x + 1e-9), "type_as": lambda m, x: x.type_as(m.tensor([1])), "byte": lambda m, x: x.abs().byte(), "short": lambda m, x: x.short(),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_counts_and_places_agree(name):
+    check(COUNTS[name], X, order=0)
+
+
+ANSWERS = {
+    "numel": lambda m, x: m.numel(x), "nelement": lambda m, x: x.nelement(), "element_size": lambda m, x: x.element_size(), "itemsize": lambda m, x: x.itemsize, "nbytes": lambda m, x: x.nbytes, "ndimension": lambda m, x: x.ndimension(), "stride": lambda m, x: x.stride(), "stride of a view": lambda m, x: x.t()[:, ::2].stride(), "stride along": lambda m, x: x.stride(-1),
+    "offset": lambda m, x: x[1, 1:].storage_offset(), "is_floating_point": lambda m, x: (x.is_floating_point(), m.is_floating_point(x.long())), "is_contiguous": lambda m, x: (x.is_contiguous(), x.t().is_contiguous()), "is_tensor": lambda m, x: (m.is_tensor(x), m.is_tensor(1)), "allclose": lambda m, x: (m.allclose(x, x + 1e-9), x.allclose(x + 1)), "equal": lambda m, x: (m.equal(x, x * 1), m.equal(x, x[0])),
+    "device": lambda m, x: (str(x.device), x.device.type, x.is_cuda, x.cpu() is x, x.device == m.device("cpu"), repr(m.device("cuda:1"))), "type": lambda m, x: x.type().partition(".")[2], "to a type": lambda m, x: str(x.type(m.int32).dtype).partition(".")[2] or str(x.type(m.int32).dtype), "the same memory": lambda m, x: x.data_ptr() == x.detach().data_ptr(), "to the cpu": lambda m, x: x.to("cpu") is x, "cuda": lambda m, x: m.cuda.is_available() and False,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_answers_about_a_tensor_agree(name):
+    ours, theirs = (ANSWERS[name](m, m.tensor(X)) for m in (minigrad, torch))
+
+    assert ours == theirs or (name == "to a type" and ours == "int32")
+
+
+NUMBERS = np.array([1, 2])
+ERRORS = {
+    "negative size": (lambda m: m.zeros(-1),), "linspace": (lambda m: m.linspace(0, 1, -1),), "arange": (lambda m: m.arange(3, 0),), "arange by 0": (lambda m: m.arange(0, 3, 0),), "bincount": (lambda m, x: m.bincount(-x), NUMBERS), "histc of integers": (lambda m, x: m.histc(x), NUMBERS), "meshgrid": (lambda m, x: m.meshgrid(x, indexing="no"), NUMBERS),
+    "randint": (lambda m: m.randint(5, 5, (2,)),), "bernoulli": (lambda m: m.bernoulli(m.tensor([1.5])),), "multinomial of 0": (lambda m: m.multinomial(m.zeros(3), 1),), "multinomial, too many": (lambda m: m.multinomial(m.ones(3), 4),), "multinomial, negative": (lambda m: m.multinomial(m.tensor([-1.0, 2.0]), 1),), "uniform of integers": (lambda m, x: x.uniform_(), NUMBERS), "normal of integers": (lambda m, x: x.normal_(), NUMBERS), "std": (lambda m: m.normal(0.0, -1.0, (2,)),),
+    "uniform the wrong way": (lambda m: m.ones(1).uniform_(2, 1),), "exponential": (lambda m: m.ones(1).exponential_(0),), "a state": (lambda m: m.Generator().set_state(3),), "randperm": (lambda m: m.randperm(-1),),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_mistakes_are_refused_alike(name):
+    check_error(*ERRORS[name])
+
+
+@pytest.mark.parametrize("name", ["rand", "randn", "zeros", "empty"])
+def test_random_tensors_have_the_same_shapes_and_types(name):
+    for case in (
+        lambda m: getattr(m, name)(2, 3),
+        lambda m: getattr(m, name)((2, 3), dtype=m.float64),
+        lambda m: getattr(m, name)(size=(1,)),
+    ):
+        ours, theirs = case(minigrad).numpy(), case(torch).numpy()
+
+        assert (ours.shape, ours.dtype) == (theirs.shape, theirs.dtype)
+
+
+PRINTED = [
+    {"precision": 2},
+    {"sci_mode": True},
+    {"sci_mode": False},
+    {"threshold": 5, "edgeitems": 1},
+    {"linewidth": 40},
+    {"profile": "short"},
+]
+
+
+@pytest.mark.parametrize("options", PRINTED, ids=str)
+def test_tensors_are_printed_alike(options):
+    x = draw(4, 5) * np.array([1, 10, 100, 0.1, 1])
+    try:
+        for m in (minigrad, torch):
+            m.set_printoptions(**options)
+
+        assert str(minigrad.tensor(x.astype(np.float32))) == str(torch.tensor(x.astype(np.float32)))
+    finally:
+        for m in (minigrad, torch):
+            m.set_printoptions(profile="default")

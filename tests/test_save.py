@@ -1,0 +1,122 @@
+"""Files: what was saved comes back, and nothing in a file is ever run."""
+
+import io
+import pickle
+from collections import OrderedDict
+
+import numpy as np
+import pytest
+
+import minigrad
+from minigrad import tensor
+
+
+def saved_and_loaded(obj):
+    file = io.BytesIO()
+    minigrad.save(obj, file)
+    file.seek(0)
+    return minigrad.load(file)
+
+
+@pytest.mark.parametrize(
+    "obj",
+    [
+        None,
+        True,
+        3,
+        2.5,
+        float("inf"),
+        "text",
+        [1, "a"],
+        (1, (2, 3)),
+        {"a": {1: None}},
+        {},
+        OrderedDict(b=1, a=2),
+        {("k", 1): [()]},
+    ],
+    ids=str,
+)
+def test_plain_objects_come_back_as_they_were(obj):
+    z = saved_and_loaded(obj)
+
+    assert z == obj and type(z) is type(obj)
+
+
+@pytest.mark.parametrize(
+    "dtype", ["float16", "float32", "float64", "int64", "uint8", "bool", "complex64"]
+)
+@pytest.mark.parametrize("shape", [(), (2, 3), (0, 3)], ids=str)
+def test_tensors_keep_shape_and_type(dtype, shape):
+    x = minigrad.ones(shape).to(np.dtype(dtype))
+
+    z = saved_and_loaded({"x": x})["x"]
+
+    assert z.dtype == x.dtype and z.shape == x.shape and minigrad.equal(z, x)
+
+
+def test_a_leaf_still_requires_its_gradient():
+    z = saved_and_loaded([tensor([1.0], requires_grad=True), tensor([2.0])])
+
+    assert [x.requires_grad for x in z] == [True, False]
+    assert z[0].is_leaf
+
+
+def test_a_tensor_saved_twice_is_one_tensor():
+    x = tensor([1.0])
+
+    a, b = saved_and_loaded([x, x])
+
+    assert a is b
+
+
+def test_a_view_is_saved_alone():
+    z = saved_and_loaded(minigrad.arange(1000)[3:5])
+
+    assert z.tolist() == [3, 4] and z._base is None
+
+
+def test_files_are_named_as_asked(tmp_path):
+    path = tmp_path / "model.pt"
+
+    minigrad.save({"w": tensor([1.0])}, path)
+
+    assert minigrad.load(str(path), map_location="cpu", weights_only=True)["w"].tolist() == [1.0]
+    assert list(np.load(path).files) == ["array_0", "structure"]
+
+
+def test_what_cannot_be_saved_is_named():
+    with pytest.raises(TypeError, match=r"\['a'\]\[1\] is a function"):
+        minigrad.save({"a": [1, print and (lambda: 0)]}, io.BytesIO())
+
+
+def test_a_failed_save_leaves_the_old_file(tmp_path):
+    path = tmp_path / "old"
+    minigrad.save(1, path)
+
+    with pytest.raises(TypeError):
+        minigrad.save(object(), path)
+
+    assert minigrad.load(path) == 1
+
+
+class Trap:
+    def __reduce__(self):
+        return (pytest.fail, ("the file was run",))
+
+
+@pytest.mark.parametrize("content", [pickle.dumps(Trap()), b"", b"PK\x03\x04 no archive", b"text"])
+def test_other_files_are_refused_and_not_run(content, tmp_path):
+    path = tmp_path / "file"
+    path.write_bytes(content)
+
+    with pytest.raises(RuntimeError, match="not a file that minigrad.save wrote"):
+        minigrad.load(path)
+
+
+def test_pickles_inside_an_archive_are_not_run():
+    file = io.BytesIO()
+    np.savez(file, structure=np.array([Trap()], object))
+    file.seek(0)
+
+    with pytest.raises(RuntimeError, match="not a file"):
+        minigrad.load(file)
