@@ -349,6 +349,20 @@ class Tensor(ArrayMethods):
         p = getattr(p, "array", p)
         return self.copy_(generators.coins(p, self.array.shape, self.array.dtype, generator))
 
+    def bernoulli(self, p: Any = None, *, generator: Any = None) -> "Tensor":
+        """1 with the probability that stands in each entry (or is p), else 0."""
+        from minigrad.random import bernoulli
+
+        return bernoulli(self, p, generator=generator)
+
+    def multinomial(
+        self, num_samples: int, replacement: bool = False, *, generator: Any = None
+    ) -> "Tensor":
+        """Category numbers, drawn with these weights."""
+        from minigrad.random import multinomial
+
+        return multinomial(self, num_samples, replacement, generator=generator)
+
     def random_(self, low: int = 0, to: int | None = None, *, generator: Any = None) -> Self:
         """random_(to), random_(from, to): fill with whole numbers below `to`."""
         if to is None:

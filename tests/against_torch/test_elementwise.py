@@ -197,3 +197,10 @@ def test_results_are_written_where_out_says(name):
 def test_out_is_refused_where_a_gradient_is_wanted():
     check_error(lambda m, x: m.exp(x.requires_grad_(), out=m.ones(2)), draw(2))
     check_error(lambda m, x: m.exp(x, out=m.ones(2).long()), draw(2))
+
+
+def test_functions_in_place_write_to_their_input():
+    for m in (minigrad, torch):
+        x = m.tensor([4.0, 9.0])
+
+        assert m.sqrt_(x) is x and x.tolist() == [2.0, 3.0]
