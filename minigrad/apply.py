@@ -12,13 +12,13 @@ fast.py writes a shorter version of this for each op, for the usual case.
 Read node.py first. Tensors are known here only through `make`; tensor.py comes after.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from minigrad import dtypes, modes
-from minigrad.case import NotDifferentiable, case_of, values_of
+from minigrad.case import case_of, values_of
 from minigrad.duals import push
 from minigrad.errors import DtypeError, dtype_error, learner_line, shape_error
 from minigrad.memory import make, new
@@ -50,13 +50,6 @@ def apply(op: Op, args: Sequence[Any], settings: dict[str, Any]) -> Any:
         z = make.wrap(z_array)
     needs = tuple([x.node is not None for x in operands])
     if True in needs and op.rules and state.recording and dtypes.is_floating(z_array.dtype):
-        if op.operands and any(
-            need and n not in op.rules for need, n in zip(needs, op.operands, strict=False)
-        ):
-            name = next(
-                n for need, n in zip(needs, op.operands, strict=False) if need and n not in op.rules
-            )
-            raise NotDifferentiable(op, name)
         z.node = record(op, operands, needs, settings, z)
     if state.levels:
         push(op, operands, settings, z)
@@ -68,26 +61,38 @@ def apply(op: Op, args: Sequence[Any], settings: dict[str, Any]) -> Any:
 
 
 def record(
-    op: Op, operands: Sequence[Tensor], needs: tuple[bool, ...], settings: dict[str, Any], z: Tensor
+    op: Op,
+    operands: Sequence[Tensor],
+    needs: tuple[bool, ...],
+    settings: dict[str, Any],
+    z: Tensor,
+    before: Callable[[], Tensor] | None = None,
 ) -> Node:
-    """The node of z = op(*operands), with what its rules will read."""
+    """The node of z = op(*operands), with what its rules will read.
+
+    before   if the op is about to be written over z itself: what gives a copy of z as it is.
+             z's saved version is then the one that the write will make
+    """
     case = case_of(op, needs, must_fit(op, operands, needs, z))
     node: Node = new(Node)
     node.case = case
     node.edges = tuple([x.node for x in operands if x.node is not None])
+    node.rank = next_rank()
+    ahead = before is not None
     if case.reads:
+        values = values_of(op, operands, settings)
+        if before is not None and op.operands[0] in case.tensors:
+            values[op.operands[0]] = before()
         if "z" in case.tensors:
             z._shared_counter()
-        node.saved, node.version = case.save(
-            values_of(op, operands, settings), z.array, z.counter, z.counter.count
-        )
-    node.rank = next_rank()
+        node.saved, node.version = case.save(values, z.array, z.counter, z.counter.count + ahead)
     if case.frees and modes.state.saved_hooks:
         node.saved, node.version = Packed(node, modes.state.saved_hooks[-1]), 0
-        return node
-    if modes.state.tracing:
+    elif modes.state.tracing:
         node.place = learner_line()
         node.versions = {name: c.count for name, c in node.counters().items()} if case.reads else {}
+        if ahead and "z" in case.tensors:
+            node.versions["z"] += 1
     return node
 
 

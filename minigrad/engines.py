@@ -22,6 +22,7 @@ import numpy as np
 
 from minigrad.engine import AnyNode, GraphTask
 from minigrad.leaf import AccumulateGrad
+from minigrad.node import reachable
 from minigrad.saved import Freed
 
 Deliver = Callable[[AnyNode, Any], list[Any]]
@@ -40,13 +41,7 @@ def by_tape(task: GraphTask) -> int:
     The list is what a recorder would have written down: the nodes in the order in which
     they were made. Here it is found by following the edges, and sorted.
     """
-    listed: dict[AnyNode, Any] = dict.fromkeys(task.roots)
-    queue = list(listed)
-    while queue:
-        for parent in queue.pop().edges:
-            if parent not in listed:
-                listed[parent] = None
-                queue.append(parent)
+    listed: dict[AnyNode, Any] = dict.fromkeys(reachable(task.roots))
     for node, g in zip(task.roots, task.gradients, strict=True):
         listed[node] = g if listed[node] is None else listed[node] + g
     freed = None if task.retain_graph else Freed()
@@ -126,23 +121,15 @@ def applications(z: Any, gradient: Any = None) -> dict[str, int]:
     {'graph': 20, 'tape': 20, 'recursive': 2046}
     """
     g = np.ones(z.array.shape, z.array.dtype) if gradient is None else np.asarray(gradient)
+    leaves = [node for node in reachable([z.node]) if isinstance(node, AccumulateGrad)]
     counts = {}
     for name, engine in ENGINES.items():
-        kept: dict[AccumulateGrad, Any] = {}
-        queue, seen = [z.node], {z.node}
-        while queue:
-            node = queue.pop()
-            if isinstance(node, AccumulateGrad):
-                kept[node] = (node.grad, node.case)
-            for parent in node.edges:
-                if parent not in seen:
-                    seen.add(parent)
-                    queue.append(parent)
-        for leaf in kept:
+        kept = [leaf.grad for leaf in leaves]
+        for leaf in leaves:
             leaf.grad = None
         try:
             counts[name] = engine(GraphTask([z.node], [g], retain_graph=True))
         finally:
-            for leaf, (grad, _) in kept.items():
+            for leaf, grad in zip(leaves, kept, strict=True):
                 leaf.grad = grad
     return counts

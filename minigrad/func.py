@@ -26,6 +26,7 @@ from minigrad.autograd.forward_ad import dual_level, make_dual, unpack_dual
 from minigrad.functions import stack
 from minigrad.leaf import AccumulateGrad
 from minigrad.memory import FRESH, new
+from minigrad.node import reachable
 from minigrad.ops import reshape
 from minigrad.tensor import Tensor
 
@@ -102,17 +103,8 @@ def settled(g: Tensor, inputs: Sequence[Tensor]) -> Tensor:
 
 def leads_elsewhere(g: Tensor, own: set[Any]) -> bool:
     """Is there a leaf in g's history that is not one of `own`?"""
-    queue = [] if g.node is None else [g.node]
-    seen = set(queue)
-    while queue:
-        node = queue.pop()
-        if isinstance(node, AccumulateGrad) and node not in own:
-            return True
-        for parent in node.edges:
-            if parent not in seen:
-                seen.add(parent)
-                queue.append(parent)
-    return False
+    nodes = [] if g.node is None else reachable([g.node])
+    return any(isinstance(node, AccumulateGrad) and node not in own for node in nodes)
 
 
 # ---------------------------------------------------------------------- reverse mode

@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 
 from minigrad import modes
-from minigrad.apply import must_fit, prepare
+from minigrad.apply import prepare, record
 from minigrad.backward import keep_gradient
-from minigrad.case import case_of, values_of
 from minigrad.dtypes import torch_name
 from minigrad.duals import push_write
 from minigrad.errors import (
@@ -32,10 +31,9 @@ from minigrad.errors import (
 )
 from minigrad.hooks import hooks_of
 from minigrad.leaf import AccumulateGrad
-from minigrad.memory import make, new
-from minigrad.node import Node, next_rank
+from minigrad.memory import make
+from minigrad.node import Node
 from minigrad.op import Op
-from minigrad.saved import Packed
 from minigrad.views import rewritten
 
 Tensor = Any  # of tensor.py, which stands above this module
@@ -83,7 +81,7 @@ def write(op: Op, x: Tensor, others: Sequence[Any], settings: dict[str, Any]) ->
     if recording and op.rules:
         needs = tuple([a.node is not None for a in operands])
         if True in needs:
-            node = record_write(op, operands, needs, settings)
+            node = record(op, operands, needs, settings, x, before=lambda: copy_of(x))
     before = [copy_of(x), *operands[1:]] if modes.state.levels else operands
     if dtype == array.dtype:
         op.forward(*arrays, **settings, out=array)
@@ -91,7 +89,6 @@ def write(op: Op, x: Tensor, others: Sequence[Any], settings: dict[str, Any]) ->
         np.copyto(array, op.forward(*arrays, **settings), casting="same_kind")
     bump(x)
     if node is not None:
-        node.rank = next_rank()
         attach(node, x)
     if modes.state.levels:
         push_write(op, before, settings, x)
@@ -136,31 +133,6 @@ VIEWS_THAT_REFUSE = {
         "To mend it, make a new tensor (y = x + 1, not x += 1), or index the base instead."
     ),
 }
-
-
-def record_write(
-    op: Op, operands: Sequence[Tensor], needs: tuple[bool, ...], settings: dict[str, Any]
-) -> Node:
-    """The node of an in-place op, made before the old value is gone."""
-    x = operands[0]
-    case = case_of(op, needs, must_fit(op, operands, needs, x))
-    node: Node = new(Node)
-    node.case = case
-    node.edges = tuple([a.node for a in operands if a.node is not None])
-    if case.reads:
-        values = values_of(op, operands, settings)
-        if "x" in case.tensors:
-            values["x"] = copy_of(x)
-        counter = x._shared_counter()
-        node.saved, node.version = case.save(values, x.array, counter, counter.count + 1)
-    if case.frees and modes.state.saved_hooks:
-        node.saved, node.version = Packed(node, modes.state.saved_hooks[-1]), 0
-    elif modes.state.tracing:
-        node.place = learner_line()
-        node.versions = {name: c.count for name, c in node.counters().items()} if case.reads else {}
-        if "z" in case.tensors:
-            node.versions["z"] += 1
-    return node
 
 
 def copy_of(x: Tensor) -> Tensor:

@@ -16,7 +16,7 @@ What is saved, and what is run, is the business of the node's case (case.py).
 Read op.py first. Then engine.py, which runs the nodes.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import count
 from typing import Any
 
@@ -129,6 +129,18 @@ class Node:
     def __repr__(self) -> str:
         reads = self.case.tensors
         return f"<{self.name()}{' reads ' + ', '.join(reads) if reads else ''}>"
+
+
+def reachable(roots: Iterable[Any]) -> list[Any]:
+    """Every node and leaf that the roots lead to, themselves included, each once."""
+    found = dict.fromkeys(roots)
+    queue = list(found)
+    while queue:
+        for parent in queue.pop().edges:
+            if parent not in found:
+                found[parent] = None
+                queue.append(parent)
+    return list(found)
 
 
 def shown(edge: Any) -> tuple[Any, int]:
