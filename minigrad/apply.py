@@ -105,7 +105,7 @@ def must_fit(op: Op, operands: Sequence[Tensor], needs: Sequence[bool], z: Tenso
     if len(operands) == 1 or op.variadic:
         return "dtype" in op.settings  # the result may be of another type
     if op.kind != "elementwise":
-        return True
+        return not op.exact
     shape = z.array.shape
     return any(x.array.shape != shape for x in operands)
 
@@ -128,6 +128,19 @@ def prepare(op: Op, args: Sequence[Any]) -> tuple[Sequence[Tensor], list[Any]]:
 
 
 CONSTANTS = (int, float, complex, np.generic)
+NUMBERS = frozenset([int, float])
+
+
+def number_like(value: Any, x: Tensor) -> Any:
+    """A plain number as a constant of x's type, if x is of real numbers: the usual case.
+
+    Any other is left as it is, for `convert` to find the common type.
+    """
+    like = x.array
+    if like.dtype.kind != "f":
+        return value
+    # Beside an array, NumPy computes quickest with one that has no axes.
+    return make.wrap(np.array(value, like.dtype) if like.ndim else like.dtype.type(value))
 
 
 def as_tensor(a: Any) -> Tensor:

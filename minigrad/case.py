@@ -142,7 +142,7 @@ def fit(d: Any, like: Like) -> Any:
     shape, dtype = like
     if d.shape != shape:
         d = sum_to(d, shape)
-    return d if d.dtype == dtype else d.astype(dtype)
+    return d if d.dtype is dtype or d.dtype == dtype else d.astype(dtype)
 
 
 def values_of(op: Op, operands: Sequence[Any], settings: dict[str, Any]) -> dict[str, Any]:

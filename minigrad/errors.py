@@ -44,7 +44,7 @@ def learner_line() -> Place | None:
     while frame is not None:
         file = frame.f_code.co_filename
         if not _is_ours(file):
-            return Place(file, frame.f_lineno)
+            return tuple.__new__(Place, (file, frame.f_lineno))  # Place(...), in half the time
         frame = frame.f_back
     return None
 

@@ -7,12 +7,17 @@ does only the rest. For `mul` it reads, a little shortened:
 
     def apply(x, y):
         try:
+            if y.__class__ in NUMBERS: y = number_like(y, x)
+            elif x.__class__ in NUMBERS: x = number_like(x, y)
             xd = x.array; xn = x.node
             yd = y.array; yn = y.node
         except AttributeError:
-            return unprepared(x, y)                  # a number, an array, a Slot ...
+            return op(x, y)                          # an array, a Slot ...
         if modes.unusual or xd.dtype is not yd.dtype or xn is yn is None:
-            return general(mul, (x, y), {})          # the long way: tensor.apply
+            if modes.unusual > modes.paused or xd.dtype is not yd.dtype:
+                return general(mul, (x, y), {})      # the long way: tensor.apply
+            if xn is yn is None or not modes.state.recording:
+                return constant(xd, yd)              # nothing to record
         zd = xd * yd
         z = new(Tensor); z.array = zd; z.counter = FRESH
         n = z.node = new(Node); n.rank = next_rank()
@@ -36,7 +41,7 @@ from typing import Any
 import numpy as np
 
 from minigrad import modes
-from minigrad.apply import apply
+from minigrad.apply import NUMBERS, apply, must_fit, number_like
 from minigrad.case import Case, case_of, turned
 from minigrad.errors import shape_error
 from minigrad.memory import FRESH, Counter, new
@@ -48,7 +53,7 @@ from minigrad.views import Hop, shows
 # Python's operators are quicker than NumPy's functions: ten times on numbers without axes.
 OPERATORS = {
     np.add: "xd + yd", np.subtract: "xd - yd", np.multiply: "xd * yd", np.true_divide: "xd / yd",
-    np.negative: "-xd", np.matmul: "xd @ yd",
+    np.negative: "-xd",
 }  # fmt: skip
 
 
@@ -70,24 +75,36 @@ def _write_plain(op: Op) -> tuple[str, dict[str, Any]]:
     forward = OPERATORS.get(op.numpy) or f"forward({', '.join(f'{x}d' for x in names)}{passed})"
 
     lines = [f"def apply({signature}):", "    try:"]
+    if op.kind == "elementwise" and len(names) > 1:
+        x, *others = names
+        lines += [
+            f"        if {y}.__class__ in NUMBERS: {y} = number_like({y}, {x})" for y in others
+        ]
+        if len(names) == 2:
+            lines += [f"        elif {x}.__class__ in NUMBERS: {x} = number_like({x}, {others[0]})"]
     lines += [f"        {x}d = {x}.array; {x}n = {x}.node" for x in names]
-    lines += ["    except AttributeError:", f"        return unprepared({operands}, {as_dict})"]
-    lines += [f"    if {' or '.join(['modes.unusual', *types, wanting])}:", f"        {long_way}"]
+    lines += ["    except AttributeError:", f"        return op(*{operands}, **{as_dict})"]
+    arrays = ", ".join(f"{x}d" for x in names)
+    odd = " or ".join(["modes.unusual > modes.paused", *types, f"{names[0]}d.dtype.kind != 'f'"])
+    lines += [f"    if {' or '.join(['modes.unusual', *types, wanting])}:"]
+    lines += [f"        if {odd}:", f"            {long_way}"]
+    lines += [f"        if {wanting} or not modes.state.recording:"]
+    lines += [f"            return constant({arrays}, {as_dict})"]
     lines += ["    try:", f"        zd = {forward}", "    except ValueError as error:"]
-    lines += [
-        f"        raise explained({', '.join(f'{x}d' for x in names)}, error, {as_dict}) from None"
-    ]
+    lines += [f"        raise explained({arrays}, error, {as_dict}) from None"]
     lines += ["    z = new(Tensor); z.array = zd; z.counter = FRESH"]
     lines += ["    n = z.node = new(Node); n.rank = next_rank()"]
 
     scope: dict[str, Any] = {
         "op": op, "modes": modes, "general": apply, "forward": op.forward, "new": new, "Tensor": Tensor,
         "Node": Node, "FRESH": FRESH, "Counter": Counter, "turned": turned, "next_rank": next_rank,
-        "unprepared": _unprepared(op), "explained": _explained(op), "__name__": "minigrad.fast",
+        "NUMBERS": NUMBERS, "number_like": number_like, "explained": _explained(op), "constant": _constant_result(op),
+        "__name__": "minigrad.fast",
         **{f"_{s}": default for s, default in op.settings.items()},
     }  # fmt: skip
     may_broadcast = op.kind == "elementwise" and len(names) > 1
-    choices = [(False, True) if may_broadcast else (len(names) > 1 or "dtype" in op.settings,)]
+    fits = "dtype" in op.settings or (len(names) > 1 and not op.exact)
+    choices = [(False, True) if may_broadcast else (fits,)]
     if may_broadcast:
         lines += [f"    same = {' == '.join(f'{x}d.shape' for x in names)}"]
     cases = [c for c in product((True, False), repeat=len(names)) if any(c)]
@@ -124,25 +141,27 @@ def apply(x{signature}):
     try:
         xd = x.array; xn = x.node; c = x.counter
     except AttributeError:
-        return unprepared((x,), {settings})
+        return op(x, **{settings})
     if modes.unusual or xd.__class__ is not ndarray or x.__class__ is View and x.origin:
         return general(op, (x,), {settings})
     try:
         zd = forward(xd{passed})
     except ValueError as error:
         raise explained(xd, error, {settings}) from None
-    if zd.base is xd or shows(zd, xd):
-        z = new(View); z.array = zd
-        if c is FRESH: c = x._shared_counter()
-        z.counter = c; z._seen = c.history; z._node = None
-        hop = Hop(op, {settings})
-        z.base, z.way = (x.base, (*x.way, hop)) if x.__class__ is View else (x, (hop,))
-    else:
-        z = new(Tensor); z.array = zd; z.counter = FRESH; z.node = None
+    n = None
     if xn is not None:
-        n = z.node = new(Node); n.rank = next_rank(); n.edges = (xn,)
+        n = new(Node); n.rank = next_rank(); n.edges = (xn,)
 {saving}
         n.case = case_x
+    owner = zd.base
+    if owner is xd or owner is not None and (owner is xd.base or shows(zd, xd)):
+        z = new(View); z.array = zd
+        if c is FRESH: c = x._shared_counter()
+        z.counter = c; z._seen = c.history; z._node = n
+        hop = as_tuple(Hop, (op, {settings}))
+        z.base, z.way = (x.base, (*x.way, hop)) if x.__class__ is View else (x, (hop,))
+    else:
+        z = new(Tensor); z.array = zd; z.counter = FRESH; z.node = n
     return z
 """
 
@@ -159,7 +178,7 @@ def _write_view(op: Op) -> tuple[str, dict[str, Any]]:
     scope: dict[str, Any] = {
         "op": op, "modes": modes, "general": apply, "forward": op.forward, "new": new, "Tensor": Tensor,
         "View": View, "Node": Node, "FRESH": FRESH, "Hop": Hop, "shows": shows, "next_rank": next_rank,
-        "ndarray": np.ndarray, "unprepared": _unprepared(op), "explained": _explained(op),
+        "ndarray": np.ndarray, "as_tuple": tuple.__new__, "explained": _explained(op),
         "case_x": case, "__name__": "minigrad.fast",
         **{f"_{s}": default for s, default in op.settings.items()},
     }  # fmt: skip
@@ -193,34 +212,21 @@ def _saving(op: Op, case: Case) -> list[str]:
     return lines
 
 
-def _unprepared(op: Op) -> Callable[[tuple[Any, ...], dict[str, Any]], Any]:
-    """What to do when an operand is no tensor."""
+def _constant_result(op: Op) -> Callable[..., Tensor]:
+    """What to do when no gradient is wanted: compute."""
+    forward, explained = op.forward, _explained(op)
 
-    def unprepared(operands: tuple[Any, ...], settings: dict[str, Any]) -> Any:
-        # The usual case, a tensor and a number, becomes two tensors of one type.
-        if len(operands) == 2:
-            x, y = operands
-            if isinstance(x, Tensor) and type(y) in (float, int) and x.array.dtype.kind == "f":
-                return op.apply(x, _constant(y, x), **settings)
-            if isinstance(y, Tensor) and type(x) in (float, int) and y.array.dtype.kind == "f":
-                return op.apply(_constant(x, y), y, **settings)
-        if (
-            len(operands) == 3
-            and isinstance(x := operands[0], Tensor)
-            and x.array.dtype.kind == "f"
-        ):
-            if all(isinstance(a, Tensor) or type(a) in (float, int) for a in operands):
-                tensors = [a if isinstance(a, Tensor) else _constant(a, x) for a in operands]
-                return op.apply(*tensors, **settings)
-        return op(*operands, **settings)
+    def constant(*arguments: Any) -> Tensor:
+        *arrays, settings = arguments
+        try:
+            array = forward(*arrays, **settings)
+        except ValueError as error:
+            raise explained(*arrays, error, settings) from None
+        z: Tensor = new(Tensor)
+        z.array, z.counter, z.node = array, FRESH, None
+        return z
 
-    return unprepared
-
-
-def _constant(value: float, like: Tensor) -> Tensor:
-    z: Tensor = new(Tensor)
-    z.array, z.counter, z.node = like.array.dtype.type(value), FRESH, None
-    return z
+    return constant
 
 
 def _explained(op: Op) -> Callable[..., Exception]:

@@ -12,8 +12,9 @@ may be nested, they are undone when an exception passes through, and they serve 
 decorators of functions and of generators, where the setting holds while the function's
 own code runs and not while it waits at a `yield`.
 
-`unusual` counts the threads' settings that differ from the default. As long as it is 0,
-which is nearly always, an operation need not look at its thread's settings at all.
+`unusual` counts the threads' settings that differ from the default, and `paused` those
+among them that are "not recording". As long as both are 0, which is nearly always, an
+operation need not look at its thread's settings at all.
 """
 
 import functools
@@ -49,6 +50,7 @@ class _State(threading.local):
 
 state = _State()
 unusual = 0
+paused = 0
 _lock = threading.Lock()
 
 
@@ -62,6 +64,19 @@ def _set(name: str, value: Any) -> Any:
     if change:
         with _lock:
             unusual += change
+    return old
+
+
+def _set_recording(value: bool) -> bool:
+    """Switch this thread's recording on or off, keep both counts, return what it was."""
+    global unusual, paused
+    old = state.recording
+    if value is not old:
+        state.recording = value
+        change = -1 if value else 1
+        with _lock:
+            unusual += change
+            paused += change
     return old
 
 
@@ -119,14 +134,14 @@ class set_grad_enabled:
 
     def __init__(self, mode: bool) -> None:
         self.mode = bool(mode)
-        self._before = _set("recording", self.mode)
+        self._before = _set_recording(self.mode)
 
     def __call__(self, function: F) -> F:
-        _set("recording", self._before)  # a decorator switches when the function runs, not now
+        _set_recording(self._before)  # a decorator switches when the function runs, not now
         return _decorated(lambda: set_grad_enabled(self.mode), function)
 
     def __enter__(self) -> None:
-        _set("recording", self.mode)
+        _set_recording(self.mode)
 
     def __exit__(
         self,
@@ -134,7 +149,7 @@ class set_grad_enabled:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        _set("recording", self._before)
+        _set_recording(self._before)
 
 
 class _Mode:
@@ -150,7 +165,7 @@ class _Mode:
         self._before: list[bool] = []  # a stack: one object may be entered again inside itself
 
     def __enter__(self) -> None:
-        self._before.append(_set("recording", self.mode))
+        self._before.append(_set_recording(self.mode))
 
     def __exit__(
         self,
@@ -158,7 +173,7 @@ class _Mode:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        _set("recording", self._before.pop())
+        _set_recording(self._before.pop())
 
     def __call__(self, function: F) -> F:
         return _decorated(type(self), function)

@@ -64,6 +64,7 @@ class Op:
                 small integers become int64; "strict" where the operands' types must agree;
                 "bool" and "int" compute in the common type and give truth values, indices
     view        may the result share memory with the first operand?
+    exact       do the rules themselves give gradients of the inputs' shapes?
     variadic    does the op take any number of arrays (cat, stack)?
     """
 
@@ -76,6 +77,7 @@ class Op:
         view: bool,
         inplace: bool,
         masks: tuple[str, ...],
+        exact: bool,
     ) -> None:
         code = forward.__code__
         positional, n = code.co_argcount, code.co_argcount + code.co_kwonlyargcount
@@ -84,6 +86,7 @@ class Op:
         self.node_name = "".join(w[:1].upper() + w[1:] for w in self.name.split("_")) + "Backward"
         self.forward = forward
         self.kind, self.result, self.view, self.masks = kind, result, view, masks
+        self.exact = exact
         self.numpy = numpy
         self.operands = code.co_varnames[:positional]
         self.variadic = bool(code.co_flags & 0x04)  # *xs
@@ -159,6 +162,8 @@ class Op:
 
     def __call__(self, *args: Any, **settings: Any) -> Any:
         """Apply the op. The first argument that knows how to interpret ops does so."""
+        if len(args) == 1 and args[0].__class__ is np.ndarray:
+            return self.forward(*args, **settings)  # as the loop would find out, only sooner
         for a in args:
             interpret = getattr(a, "__apply_op__", None)
             if (
@@ -177,6 +182,7 @@ def _declare(kind: str) -> Callable[..., Any]:
         view: bool = False,
         inplace: bool | None = None,
         masks: tuple[str, ...] = (),
+        exact: bool = False,
     ) -> Callable[[Callable[..., Any]], Op]:
         """Declare an op; see the head of this module.
 
@@ -185,11 +191,12 @@ def _declare(kind: str) -> Callable[..., Any]:
         view      True if the result may share memory with the first operand
         inplace   may the result be written over the first operand (x.mul_(y))?
         masks     operands that are truth values, and have no say in the type of the result
+        exact     True if nothing is broadcast, or the rules sum the gradients themselves
         """
 
         def declare(forward: Callable[..., Any]) -> Op:
             writes = kind == "elementwise" if inplace is None else inplace
-            return Op(forward, kind, numpy, result, view, writes, masks)
+            return Op(forward, kind, numpy, result, view, writes, masks, exact)
 
         return declare
 

@@ -25,12 +25,21 @@ def sum_to(g: Any, shape: Shape) -> Any:
     if g.shape == shape:
         return g
     if g.ndim == 2 and shape == g.shape[1:] and isinstance(g, np.ndarray) and g.dtype.kind == "f":
-        return ones(len(g), g.dtype) @ g  # the gradient of a bias: much quicker than g.sum(0)
+        # The gradient of a bias: a product with ones is much quicker than g.sum(0).
+        return ones(g.shape[0], g.dtype).dot(g)
     extra = g.ndim - len(shape)
     axes = tuple(range(extra)) + tuple(
         i + extra for i, size in enumerate(shape) if size == 1 and g.shape[i + extra] != 1
     )
     return g.sum(axis=axes).reshape(shape)
+
+
+def product(x: Any, y: Any) -> Any:
+    """x @ y, of two matrices, or of a matrix and a vector.
+
+    Of arrays by their method `dot`, which gives the same in half the time when they are small.
+    """
+    return x.dot(y) if isinstance(x, np.ndarray) else x @ y
 
 
 def normalize(axis: int | Sequence[int] | None, ndim: int) -> tuple[int, ...]:

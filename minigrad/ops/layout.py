@@ -4,6 +4,8 @@ Nothing is computed here, so nothing is saved but shapes: the gradient is put ba
 opposite arrangement. A view shares memory with its input where NumPy can arrange that.
 """
 
+from functools import lru_cache
+
 import numpy as np
 
 from minigrad.op import constant, elementwise, general, linear
@@ -25,7 +27,13 @@ def permute(x, *, axes):
     return x.transpose(axes)
 
 
-permute.vjp(x=lambda g, axes: permute(g, axes=tuple(axes.index(i) for i in range(len(axes)))))
+@lru_cache(maxsize=256)
+def _back_in_order(axes):
+    """Where each axis has gone, so that permuting by it undoes permuting by `axes`."""
+    return tuple(axes.index(i) for i in range(len(axes)))
+
+
+permute.vjp(x=lambda g, axes: permute(g, axes=_back_in_order(axes)))
 
 
 @linear(view=True)

@@ -8,6 +8,7 @@ z[ik] = sum_j x[ij] y[jk] write g for z, exchange the places of g and x, and rea
 dx[ij] = sum_k g[ik] y[jk]. The gradient of an einsum is an einsum.
 """
 
+import math
 import string
 from functools import lru_cache
 
@@ -15,44 +16,56 @@ import numpy as np
 
 from minigrad.op import general, linear
 from minigrad.ops.indexing import put_zeros
-from minigrad.shapes import sum_to
+from minigrad.shapes import product, sum_to
 
 
-@linear(np.matmul, result="strict")
+@linear(np.matmul, result="strict", exact=True)
 def matmul(x, y, *, out=None):
     """z = x @ y        dL/dx = g @ yᵀ        dL/dy = xᵀ @ g"""
+    if out is None and 0 < x.ndim < 3 > y.ndim > 0:
+        return product(x, y)
     return np.matmul(x, y, out=out)
 
 
 def _matmul_dx(g, y, x_shape):
+    if y.ndim == 2 == len(x_shape):
+        return product(g, y.T)
     if y.ndim == 1:  # matrix @ vector: an outer product
         return g[..., None] * y
     if len(x_shape) == 1:  # vector @ matrix
-        return np.sum(y * g[..., None, :], axis=-1)
-    return g @ np.swapaxes(y, -1, -2)
+        return sum_to(np.sum(y * g[..., None, :], axis=-1), x_shape)
+    return sum_to(g @ np.swapaxes(y, -1, -2), x_shape)
 
 
 def _matmul_dy(g, x, y_shape, y_turned):
-    if len(y_shape) == 1:
-        return x * g[..., None]
-    if x.ndim == 1:
+    if x.ndim == 2 == len(y_shape):
+        # To a transposed weight, a gradient that lies in memory as the weight does.
+        return product(g.T, x).T if y_turned else product(x.T, g)
+    if len(y_shape) == 1:  # matrix @ vector: the rows of x, weighted by g
+        return sum_to(x * g[..., None], y_shape)
+    if x.ndim == 1:  # vector @ matrix: an outer product
         return x[:, None] * g[..., None, :]
-    if y_turned:  # a transposed weight: let the gradient lie in memory as the weight does
-        return np.swapaxes(np.swapaxes(g, -1, -2) @ x, -1, -2)
-    return np.swapaxes(x, -1, -2) @ g
+    if len(y_shape) == 2:  # a stack of matrices @ one matrix: all their rows at once
+        return _matmul_dy(_rows(g), _rows(x), y_shape, y_turned)
+    return sum_to(np.swapaxes(x, -1, -2) @ g, y_shape)
+
+
+def _rows(x):
+    """A stack of matrices as one matrix, of all their rows."""
+    return x.reshape((math.prod(x.shape[:-1]), x.shape[-1]))
 
 
 matmul.vjp(x=_matmul_dx, y=_matmul_dy)
 
 
-@linear(result="strict")
+@linear(result="strict", exact=True)
 def mm(x, y, *, out=None):
     """z = x @ y, of two matrices        dL/dx = g @ yᵀ        dL/dy = xᵀ @ g"""
-    return np.matmul(x, y, out=out)
+    return np.matmul(x, y, out=out) if out is not None else product(x, y)
 
 
-mm.vjp(x=lambda g, y: g @ y.T,
-       y=lambda g, x: x.T @ g)
+mm.vjp(x=lambda g, y: product(g, y.T),
+       y=lambda g, x, y_turned: product(g.T, x).T if y_turned else product(x.T, g))
 
 
 @linear(result="strict")
@@ -65,17 +78,17 @@ bmm.vjp(x=lambda g, y: g @ np.swapaxes(y, -1, -2),
         y=lambda g, x: np.swapaxes(x, -1, -2) @ g)
 
 
-@linear(result="strict")
+@linear(result="strict", exact=True)
 def mv(x, y, *, out=None):
     """z = x @ y, matrix and vector        dL/dx = g yᵀ        dL/dy = xᵀ @ g"""
-    return np.matmul(x, y, out=out)
+    return np.matmul(x, y, out=out) if out is not None else product(x, y)
 
 
 mv.vjp(x=lambda g, y: g[:, None] * y,
-       y=lambda g, x: x.T @ g)
+       y=lambda g, x: product(x.T, g))
 
 
-@linear(np.dot, result="strict")
+@linear(np.dot, result="strict", exact=True)
 def dot(x, y):
     """z = sum of x * y, of two vectors        dL/dx = g * y        dL/dy = g * x"""
     return np.dot(x, y)
@@ -88,13 +101,13 @@ dot.vjp(x=lambda g, y: g * y,
 # ------------------------------------------------------------------- product and sum
 
 
-@general(result="strict")
+@general(result="strict", exact=True)
 def addmm(b, x, y, *, beta=1, alpha=1, out=None):
     """z = beta * b + alpha * (x @ y)        dL/db = beta * g        dL/dx = alpha * g yᵀ        dL/dy = alpha * xᵀ g
 
     b is broadcast: in a linear layer it is the bias, one row for all examples.
     """
-    z = np.matmul(x, y) if out is None or out is b else np.matmul(x, y, out=out)
+    z = matmul.forward(x, y, out=None if out is b else out)
     if alpha != 1:
         z *= alpha
     return np.add(z, b if beta == 1 else 0 if beta == 0 else b * beta, out=z if out is None else out)
@@ -105,14 +118,12 @@ def _scaled(x, factor):
 
 
 def _addmm_db(g, b_shape, beta):
-    if len(b_shape) == 1 and b_shape[0] == g.shape[-1] and isinstance(g, np.ndarray):
-        g = sum_to(g, b_shape)
-    return _scaled(g, beta)
+    return _scaled(sum_to(g, b_shape), beta)
 
 
 addmm.vjp(b=_addmm_db,
-          x=lambda g, y, alpha: _scaled(g @ y.T, alpha),
-          y=lambda g, x, y_turned, alpha: _scaled((g.T @ x).T if y_turned else x.T @ g, alpha))
+          x=lambda g, y, alpha: _scaled(product(g, y.T), alpha),
+          y=lambda g, x, y_turned, alpha: _scaled(product(g.T, x).T if y_turned else product(x.T, g), alpha))
 
 
 @general(result="strict")
@@ -123,7 +134,7 @@ def addmv(b, x, y, *, beta=1, alpha=1, out=None):
 
 addmv.vjp(b=lambda g, beta: _scaled(g, beta),
           x=lambda g, y, alpha: _scaled(g[:, None] * y, alpha),
-          y=lambda g, x, alpha: _scaled(x.T @ g, alpha))
+          y=lambda g, x, alpha: _scaled(product(x.T, g), alpha))
 
 
 @general(result="strict")
