@@ -39,6 +39,12 @@ def run_backward(
     """`Tensor.backward` for several outputs at once, as in `autograd.backward`."""
     if retain_graph is None:
         retain_graph = create_graph
+    if inputs is None and engine == "graph" and not (create_graph or modes.unusual):
+        roots = [root_of(z) for z in outputs]
+        seeds = [seed(z, g, False) for z, g in zip(outputs, gradients, strict=True)]
+        keep_freed_memory()
+        GraphTask(roots, seeds, retain_graph=retain_graph).run()
+        return
     wanted = None
     if inputs is not None:
         wanted = [inputs] if isinstance(inputs, make.Tensor) else list(inputs)
@@ -87,13 +93,12 @@ def run_task(task: GraphTask) -> None:
     """Run a pass: at once if nobody looks, else step by step, telling the observer."""
     keep_freed_memory()
     observer = modes.state.observer
-    if observer is None and task.inputs is None and not task.tensors:
-        task.run()  # with plain arrays, which nothing records
+    if observer is None and (not task.tensors or task.create_graph == modes.state.recording):
+        task.run()  # plain arrays, which nothing records; or Tensors, which are to be recorded
         return
     with modes.set_grad_enabled(task.create_graph):
         if observer is None:
-            for _ in task.steps():
-                pass
+            task.run()
             return
         error: BaseException | None = None
         observer.backward(task)
@@ -129,7 +134,10 @@ def root_of(z: Any) -> Node | AccumulateGrad:
 def seed(z: Tensor, gradient: Any, tensors: bool) -> Any:
     """The gradient that a pass starts with: as given, or 1 for a scalar."""
     if gradient is None:
-        if z.array.size != 1:
+        array = z.array
+        if not array.ndim and array.dtype.kind == "f" and not tensors:
+            return array.dtype.type(1)
+        if array.size != 1:
             raise NoGradient(
                 "grad can be implicitly created only for scalar outputs, and this one has the shape "
                 f"{z.array.shape}. To mend it, reduce it (z.sum().backward()), or say how much each "

@@ -5,14 +5,14 @@ two ways to know that it has, and both are here:
 
     count     count beforehand how many contributions each node will receive, and run a
               node when it expects no more (Kahn's topological sort, 1962): `steps()`,
-              which the inspector follows, and which can leave out ("prune") the nodes that
-              lead to no input somebody asked about
+              which the inspector follows
     by age    always run the latest node among those that hold a gradient. A node is older
               than all that was computed from it, so nothing can arrive after its turn:
-              `run()`, which is what a plain `backward()` uses, since it need not count
+              `run()`, which is what `backward()` uses, since it need not count
 
-Both visit the same nodes in the same order. Because they loop instead of recursing, a
-tape may be a million nodes long.
+Both visit the same nodes in the same order, and leave out ("prune") the nodes that lead to
+no input somebody asked about. Because they loop instead of recursing, a tape may be a
+million nodes long.
 
     waiting   node -> how many contributions it still expects
     pending   node -> the sum of those that have arrived
@@ -26,6 +26,7 @@ Read node.py first. Left out: devices, and a pass over one graph by several thre
 
 from collections.abc import Iterator, Sequence
 from heapq import heappop, heappush
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from minigrad.hooks import Hooked
@@ -92,9 +93,12 @@ class GraphTask:
 
     def run(self) -> None:
         """The whole pass, by age: take the latest node that holds a gradient, until none is left."""
-        pending, heap = self.pending, self._heap
+        pending, heap, inputs = self.pending, self._heap, self.inputs
         freed = None if self.retain_graph else Freed()
         tensors = self.tensors
+        if inputs is not None and self.needed is None:  # a task that is run again knows it already
+            self._prune()
+        needed = self.needed
         for node, g in zip(self.roots, self.gradients, strict=True):
             if node in pending:
                 pending[node] = pending[node] + g
@@ -105,14 +109,17 @@ class GraphTask:
             while heap:
                 node = heappop(heap)[1]
                 while True:
-                    case: Any = node.case
                     g = pending.pop(node)
-                    grads = case.run_tensors(g, node) if tensors else case.run(g, node)
-                    if freed is not None and case.frees:
-                        node.saved = freed
+                    if inputs is not None and node in inputs:
+                        grads = self._apply(node, g, freed)
+                    else:
+                        case: Any = node.case
+                        grads = case.run_tensors(g, node) if tensors else case.run(g, node)
+                        if freed is not None and case.frees:
+                            node.saved = freed
                     following = None
                     for parent, d in zip(node.edges, grads):
-                        if d is None:
+                        if d is None or (needed is not None and parent not in needed):
                             continue
                         arrived = pending.get(parent)
                         if arrived is not None:
@@ -142,6 +149,8 @@ class GraphTask:
         pass that is not finished frees what it has used and forgets the rest.
         """
         self._count()
+        if self.inputs is not None:
+            self._prune()
         freed = None if self.retain_graph else Freed()
         pending, waiting, heap = self.pending, self.waiting, self._heap
         try:
@@ -170,27 +179,35 @@ class GraphTask:
             heap.clear()
 
     def _count(self) -> None:
-        """How many contributions will each node receive, and which nodes lead to an input?"""
+        """How many contributions will each node receive?"""
         waiting = self.waiting
-        order: list[AnyNode] = []
         stack = list(dict.fromkeys(self.roots))
         for node in stack:
             waiting[node] = 0
         while stack:
-            node = stack.pop()
-            order.append(node)
-            for parent in node.edges:
+            for parent in stack.pop().edges:
                 if parent not in waiting:
                     waiting[parent] = 0
                     stack.append(parent)
                 waiting[parent] += 1
-        if self.inputs is None:
-            return
-        # From the oldest on: a node is needed if it was asked about, or feeds on one that is.
+
+    def _prune(self) -> None:
+        """Which nodes lead to an input? Those asked about, and those that feed on one that does."""
+        assert self.inputs is not None
+        found = set(self.roots)
+        order = list(found)
+        for node in order:
+            for parent in node.edges:
+                if parent not in found:
+                    found.add(parent)
+                    order.append(parent)
         self.needed = needed = set(self.inputs)
-        for node in sorted(order, key=lambda n: n.rank, reverse=True):
-            if any(parent in needed for parent in node.edges):
-                needed.add(node)
+        order.sort(key=attrgetter("rank"), reverse=True)  # from the oldest on
+        for node in order:
+            for parent in node.edges:
+                if parent in needed:
+                    needed.add(node)
+                    break
 
     def _leads_to_an_input(self, node: AnyNode) -> bool:
         return self.needed is None or node in self.needed

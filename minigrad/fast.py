@@ -41,7 +41,7 @@ from typing import Any
 import numpy as np
 
 from minigrad import modes
-from minigrad.apply import NUMBERS, apply, must_fit, number_like
+from minigrad.apply import NUMBERS, apply, number_like
 from minigrad.case import Case, case_of, turned
 from minigrad.errors import shape_error
 from minigrad.memory import FRESH, Counter, new

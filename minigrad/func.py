@@ -23,9 +23,11 @@ import numpy as np
 
 from minigrad import autograd, modes
 from minigrad.autograd.forward_ad import dual_level, make_dual, unpack_dual
+from minigrad.backward import root_of, run_task, seed
+from minigrad.engine import GraphTask
 from minigrad.functions import stack
 from minigrad.leaf import AccumulateGrad
-from minigrad.memory import FRESH, new
+from minigrad.memory import FRESH, make, new
 from minigrad.node import reachable
 from minigrad.ops import reshape
 from minigrad.tensor import Tensor
@@ -110,6 +112,58 @@ def leads_elsewhere(g: Tensor, own: set[Any]) -> bool:
 # ---------------------------------------------------------------------- reverse mode
 
 
+def recorded(func: Callable[..., Any], primals: Sequence[Any], has_aux: bool) -> tuple[Any, ...]:
+    """Run func on inputs of our own: these, the results, how to nest both again, and the rest."""
+    leaves, build = flatten(list(primals))
+    with modes.enable_grad():
+        inputs = [watched(x) for x in leaves]
+        result = func(*build(inputs))
+    result, aux = result if has_aux else (result, None)
+    outputs, rebuild = flatten(result)
+    return inputs, build, outputs, rebuild, aux
+
+
+def passes_back(
+    outputs: Sequence[Tensor], inputs: Sequence[Tensor], differentiable: bool
+) -> Callable[[Sequence[Any]], Sequence[Any]]:
+    """The function from one gradient for each output, or None, to one for each input, or None.
+
+    It may be called any number of times. Gradients that are not to be differentiated again
+    are passed back as plain arrays, in a task that is made ready once.
+    """
+    nodes = [x.node for x in inputs if x.node is not None]
+    roots = [z.node for z in outputs if z.node is not None]
+    if not roots:
+        return lambda gradients: [None] * len(inputs)
+    task = GraphTask(roots, [], retain_graph=True, inputs=nodes, accumulate=False)
+
+    def back(gradients: Sequence[Any]) -> Sequence[Any]:
+        pairs = [
+            (z, g)
+            for z, g in zip(outputs, gradients, strict=True)
+            if g is not None and z.node is not None
+        ]
+        if differentiable or modes.state.levels:
+            zs, gs = zip(*pairs, strict=True)
+            with modes.enable_grad():
+                return autograd.grad(
+                    zs,
+                    inputs,
+                    gs,
+                    retain_graph=True,
+                    create_graph=differentiable,
+                    allow_unused=True,
+                )
+        task.roots = [root_of(z) for z, _ in pairs]
+        task.gradients = [seed(z, g, False) for z, g in pairs]
+        task.captured = {}
+        run_task(task)
+        found = [task.captured.get(node) for node in nodes]
+        return [None if g is None else make.wrap(np.array(g)) for g in found]
+
+    return back
+
+
 def vjp(
     func: Callable[..., Any], *primals: Any, has_aux: bool = False, differentiable: bool = True
 ) -> Any:
@@ -124,12 +178,8 @@ def vjp(
     >>> pull(minigrad.ones(2))
     (tensor([2., 4.]),)
     """
-    leaves, build = flatten(list(primals))
-    with modes.enable_grad():
-        inputs = [watched(x) for x in leaves]
-        result = func(*build(inputs))
-    result, aux = result if has_aux else (result, None)
-    outputs, rebuild = flatten(result)
+    inputs, build, outputs, rebuild, aux = recorded(func, primals, has_aux)
+    back = passes_back(outputs, inputs, differentiable)
 
     def pull(cotangents: Any, *, retain_graph: bool = True) -> Any:
         gradients, _ = flatten(cotangents)
@@ -137,24 +187,8 @@ def vjp(
             raise RuntimeError(
                 f"vjp_fn expects one gradient for each of the {len(outputs)} results, but got {len(gradients)}."
             )
-        pairs = [(z, g) for z, g in zip(outputs, gradients, strict=True) if z.node is not None]
-        grads: Sequence[Any] = [None] * len(inputs)
-        if pairs:
-            zs, gs = zip(*pairs, strict=True)
-            with modes.enable_grad():
-                grads = autograd.grad(
-                    zs,
-                    inputs,
-                    gs,
-                    retain_graph=True,
-                    create_graph=differentiable,
-                    allow_unused=True,
-                )
-        found = [
-            Tensor(np.zeros(x.array.shape, x.array.dtype)) if g is None else settled(g, inputs)
-            for g, x in zip(grads, inputs, strict=True)
-        ]
-        return tuple(build(found))
+        grads = zip(back(gradients), inputs, strict=True)
+        return tuple(build([_zeros(x) if g is None else settled(g, inputs) for g, x in grads]))
 
     value = rebuild([settled(z, inputs) for z in outputs])
     return (value, pull, aux) if has_aux else (value, pull)
@@ -292,31 +326,27 @@ def jacrev(
 
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         places, chosen = _chosen(args, argnums)
-        value, pull, *aux = vjp(
-            _of_chosen(func, args, kwargs, places),
-            *chosen,
-            has_aux=has_aux,
-            differentiable=differentiable,
+        inputs, build, outputs, rebuild, aux = recorded(
+            _of_chosen(func, args, kwargs, places), chosen, has_aux
         )
-        outputs, rebuild = flatten(value)
-        leaves, build = flatten(list(chosen))
+        back = passes_back(outputs, inputs, differentiable)
         blocks = []
         for which, z in enumerate(outputs):
+            one_of: list[Any] = [None] * len(outputs)
             rows = []
             for g in basis(z):
-                others = [Tensor(np.zeros(o.array.shape, o.array.dtype)) for o in outputs]
-                others[which] = g
-                rows.append(flatten(pull(rebuild(others)))[0])
+                one_of[which] = g
+                rows.append(back(one_of))
             columns = []
-            for k, x in enumerate(leaves):
+            for k, x in enumerate(inputs):
+                column = [_zeros(x) if row[k] is None else row[k] for row in rows]
                 shape = (*z.array.shape, *x.array.shape)
-                columns.append(
-                    stack([row[k] for row in rows]).reshape(shape) if rows else _empty(x, shape)
-                )
+                block = stack(column).reshape(shape) if rows else _empty(x, shape)
+                columns.append(settled(block, inputs))
             built = build(columns)
             blocks.append(built[0] if isinstance(argnums, int) else tuple(built))
         result = rebuild(blocks)
-        return (result, aux[0]) if has_aux else result
+        return (result, aux) if has_aux else result
 
     return jacobian
 
@@ -380,16 +410,16 @@ def hessian(func: Callable[..., Any], argnums: ArgNums = 0) -> Callable[..., Any
 
 def basis(x: Tensor) -> list[Tensor]:
     """The unit vectors of x's space, each shaped like x."""
-    units = []
-    for k in range(x.array.size):
-        e = np.zeros(x.array.size, x.array.dtype)
-        e[k] = 1
-        units.append(Tensor(e.reshape(x.array.shape)))
-    return units
+    n, shape = x.array.size, x.array.shape
+    return [make.wrap(e) for e in np.eye(n, dtype=x.array.dtype).reshape((n, *shape))]
+
+
+def _zeros(x: Tensor) -> Tensor:
+    return _empty(x, x.array.shape)
 
 
 def _empty(x: Tensor, shape: tuple[int, ...]) -> Tensor:
-    return Tensor(np.zeros(shape, x.array.dtype))
+    return make.wrap(np.zeros(shape, x.array.dtype)[()])
 
 
 # ---------------------------------------------------------------------- one example at a time

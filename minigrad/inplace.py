@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from minigrad import modes
-from minigrad.apply import prepare, record
+from minigrad.apply import NUMBERS, number_like, prepare, record
 from minigrad.backward import keep_gradient
 from minigrad.dtypes import torch_name
 from minigrad.duals import push_write
@@ -47,36 +47,25 @@ def write(op: Op, x: Tensor, others: Sequence[Any], settings: dict[str, Any]) ->
     """
     recording = modes.state.recording
     array = x.memory()
+    if others and others[0].__class__ in NUMBERS and op.kind == "elementwise":
+        others = [number_like(a, x) if a.__class__ in NUMBERS else a for a in others]
     operands, arrays = prepare(op, (x, *others))
     if recording:
         refuse(x, operands)
-    dtype = arrays[0].dtype
+    dtype, shape = arrays[0].dtype, array.shape
     if dtype is not array.dtype and not np.can_cast(dtype, array.dtype, "same_kind"):
         raise DtypeError(
             f"result type {torch_name(dtype)} can't be cast to the desired output type {torch_name(array.dtype)}: "
             f"{op.name}_ writes over a tensor of {array.dtype}. To mend it, write  x = x.{op.name}(...)"
             "  (a new tensor), or convert x first."
         )
-    if (
-        array.size
-        and 0 in array.strides
-        and any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape, strict=True))
-    ):
+    if not array.flags.forc and is_expanded(array):
         raise AutogradError(
             "unsupported operation: more than one element of the written-to tensor refers to a single memory "
             "location (it was expanded). Please clone() the tensor before performing the operation."
         )
-    shape = array.shape
-    if op.kind == "elementwise" and not all(a.shape == shape for a in arrays):
-        try:
-            shape = np.broadcast_shapes(*(a.shape for a in arrays))
-        except ValueError as error:
-            raise shape_error(op.name, [a.shape for a in arrays], settings, error) from None
-    if shape != array.shape:
-        raise ShapeError(
-            f"output with shape {list(array.shape)} doesn't match the broadcast shape {list(shape)}: "
-            f"{op.name}_ cannot make its tensor larger."
-        )
+    if len(arrays) > 1 and op.kind == "elementwise":
+        check_shape(op, shape, arrays, settings)
     node = None
     if recording and op.rules:
         needs = tuple([a.node is not None for a in operands])
@@ -94,6 +83,32 @@ def write(op: Op, x: Tensor, others: Sequence[Any], settings: dict[str, Any]) ->
         push_write(op, before, settings, x)
     if modes.state.observer is not None:
         modes.state.observer.forward(op, tuple(operands), x, settings, True)
+
+
+def is_expanded(array: Any) -> bool:
+    """Does some memory stand for more than one entry?"""
+    strides = zip(array.strides, array.shape, strict=True)
+    return bool(array.size) and any(s == 0 and n > 1 for s, n in strides)
+
+
+def check_shape(
+    op: Op, shape: tuple[int, ...], arrays: Sequence[Any], settings: dict[str, Any]
+) -> None:
+    """Raise unless the result fits into a tensor of this shape."""
+    for a in arrays:
+        if a.shape != shape and a.shape:
+            break
+    else:
+        return
+    try:
+        result = np.broadcast_shapes(*(a.shape for a in arrays))
+    except ValueError as error:
+        raise shape_error(op.name, [a.shape for a in arrays], settings, error) from None
+    if result != shape:
+        raise ShapeError(
+            f"output with shape {list(shape)} doesn't match the broadcast shape {list(result)}: "
+            f"{op.name}_ cannot make its tensor larger."
+        )
 
 
 def refuse(x: Tensor, operands: Sequence[Tensor]) -> None:

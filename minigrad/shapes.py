@@ -100,7 +100,7 @@ def repeat_to(g: Any, shape: Shape) -> Any:
         return np.ndarray(
             shape, g.dtype, g, 0, (0,) * len(shape)
         )  # what broadcast_to does, quicker
-    return np.broadcast_to(g, shape)
+    return g.expand(shape) if hasattr(g, "expand") else np.broadcast_to(g, shape)
 
 
 def restore_axes(g: Any, x_shape: Shape, axis: int | Shape | None, keepdims: bool) -> Any:

@@ -28,20 +28,20 @@ def matmul(x, y, *, out=None):
 
 
 def _matmul_dx(g, y, x_shape):
-    if y.ndim == 2 == len(x_shape):
+    if y.ndim == 2 and len(x_shape) < 3:
         return product(g, y.T)
     if y.ndim == 1:  # matrix @ vector: an outer product
         return g[..., None] * y
-    if len(x_shape) == 1:  # vector @ matrix
+    if len(x_shape) == 1:  # vector @ stack of matrices
         return sum_to(np.sum(y * g[..., None, :], axis=-1), x_shape)
     return sum_to(g @ np.swapaxes(y, -1, -2), x_shape)
 
 
 def _matmul_dy(g, x, y_shape, y_turned):
-    if x.ndim == 2 == len(y_shape):
+    if x.ndim == 2 and len(y_shape) < 3:
         # To a transposed weight, a gradient that lies in memory as the weight does.
         return product(g.T, x).T if y_turned else product(x.T, g)
-    if len(y_shape) == 1:  # matrix @ vector: the rows of x, weighted by g
+    if len(y_shape) == 1:  # the rows of x, weighted by g
         return sum_to(x * g[..., None], y_shape)
     if x.ndim == 1:  # vector @ matrix: an outer product
         return x[:, None] * g[..., None, :]
