@@ -1,4 +1,4 @@
-"""A word to the C library's allocator, said once, before the first backward pass.
+"""A word to the C library's allocator, said once, before the first pass of either mode.
 
 A tape keeps many arrays alive and frees them all at once. glibc's malloc then hands that
 memory back to the system, and the next step has to fetch it again, page by page: for

@@ -22,6 +22,7 @@ from itertools import count
 from typing import Any
 
 from minigrad import modes
+from minigrad.allocator import keep_freed_memory
 from minigrad.case import values_of
 from minigrad.memory import make, new
 from minigrad.op import Op, push_forward
@@ -33,6 +34,7 @@ _next_level = count(1).__next__
 
 def enter_level() -> int:
     """Open a level inside those that this thread has open."""
+    keep_freed_memory()
     level = _next_level()
     modes.set_levels((*modes.state.levels, level))
     return level
@@ -69,10 +71,18 @@ def stripped(x: Tensor, level: int) -> Tensor:
 
 def push(op: Op, operands: Sequence[Tensor], settings: dict[str, Any], z: Tensor) -> None:
     """Give z = op(*operands) its tangents, one for each level at which an operand has one."""
-    for level in modes.state.levels:
-        z_dot = push_level(op, operands, settings, z, level)
-        if z_dot is not None:
-            set_tangent(z, level, z_dot)
+    if all(x._tangents is None for x in operands):
+        return
+    levels = modes.state.levels
+    try:
+        for k, level in enumerate(levels):
+            # What is computed with has tangents of the outer levels only: the others are closed.
+            modes.set_levels(levels[:k])
+            z_dot = push_level(op, operands, settings, z, level)
+            if z_dot is not None:
+                set_tangent(z, level, z_dot)
+    finally:
+        modes.set_levels(levels)
 
 
 def push_level(

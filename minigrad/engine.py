@@ -29,6 +29,8 @@ from heapq import heappop, heappush
 from operator import attrgetter
 from typing import Any, NamedTuple
 
+from numpy import ndarray
+
 from minigrad.hooks import Hooked
 from minigrad.leaf import AccumulateGrad
 from minigrad.node import Node
@@ -36,6 +38,7 @@ from minigrad.results import Result
 from minigrad.saved import Freed
 
 AnyNode = Node | AccumulateGrad
+SMALL = 1024  # entries: up to here it is quicker to make a new sum than to add to the old one
 
 
 class Step(NamedTuple):
@@ -99,6 +102,9 @@ class GraphTask:
         if inputs is not None and self.needed is None:  # a task that is run again knows it already
             self._prune()
         needed = self.needed
+        sums: set[AnyNode] = set()  # whose pending gradient is a sum of our own making
+        grads: Any
+        d: Any
         for node, g in zip(self.roots, self.gradients, strict=True):
             if node in pending:
                 pending[node] = pending[node] + g
@@ -117,13 +123,18 @@ class GraphTask:
                         grads = case.run_tensors(g, node) if tensors else case.run(g, node)
                         if freed is not None and case.frees:
                             node.saved = freed
-                    following = None
+                    following: AnyNode | None = None
                     for parent, d in zip(node.edges, grads):
                         if d is None or (needed is not None and parent not in needed):
                             continue
                         arrived = pending.get(parent)
                         if arrived is not None:
-                            pending[parent] = arrived + d
+                            if parent in sums and arrived.size > SMALL:
+                                arrived += d
+                            else:
+                                pending[parent] = total = arrived + d
+                                if total.__class__ is ndarray:
+                                    sums.add(parent)
                         else:
                             pending[parent] = d
                             # On a chain the next node never enters the heap at all.

@@ -10,12 +10,12 @@ written for one is caught by the other.
 """
 
 import linecache
+import os.path
 import sys
-from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple
 
-_OUR_FOLDER = str(Path(__file__).resolve().parent)
+_OUR_FOLDER = os.path.dirname(os.path.realpath(__file__))  # pathlib is slow to import
 
 
 class Place(NamedTuple):
@@ -27,7 +27,7 @@ class Place(NamedTuple):
     @property
     def label(self) -> str:
         """ "In [4], line 2" for a notebook cell, "lesson.py, line 2" for a file."""
-        return f"{_cell_name(self.file) or Path(self.file).name}, line {self.line}"
+        return f"{_cell_name(self.file) or os.path.basename(self.file)}, line {self.line}"
 
     @property
     def text(self) -> str:

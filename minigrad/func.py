@@ -419,7 +419,8 @@ def _zeros(x: Tensor) -> Tensor:
 
 
 def _empty(x: Tensor, shape: tuple[int, ...]) -> Tensor:
-    return make.wrap(np.zeros(shape, x.array.dtype)[()])
+    zeros: Tensor = make.wrap(np.zeros(shape, x.array.dtype)[()])
+    return zeros
 
 
 # ---------------------------------------------------------------------- one example at a time

@@ -4,8 +4,9 @@ Each line names a method of tensors; `input` stands for the tensor itself, as in
 What takes several tensors on an equal footing (cat, stack, where) stands at the end.
 """
 
+import builtins
 import functools
-import string
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,8 +15,9 @@ import numpy as np
 from minigrad import modes, ops
 from minigrad.dtypes import torch_name
 from minigrad.methods import ArrayMethods as M
+from minigrad.ops.products import LETTERS
 from minigrad.shapes import normalize_one
-from minigrad.tensor import Tensor
+from minigrad.tensor import Size, Tensor
 
 
 def function(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -267,6 +269,38 @@ unflatten = function(M.unflatten)
 log_softmax = function(M.log_softmax)
 softmax = function(M.softmax)
 
+adjoint = function(M.adjoint)
+cholesky = function(M.cholesky)
+copysign = function(M.copysign)
+corrcoef = function(M.corrcoef)
+cov = function(M.cov)
+cross = function(M.cross)
+det = function(M.det)
+diagflat = function(M.diagflat)
+dist = function(M.dist)
+dsplit = function(M.dsplit)
+heaviside = function(M.heaviside)
+hsplit = function(M.hsplit)
+inverse = function(M.inverse)
+is_nonzero = function(M.is_nonzero)
+is_same_size = function(M.is_same_size)
+is_signed = function(M.is_signed)
+isneginf = function(M.isneginf)
+isposinf = function(M.isposinf)
+isreal = function(M.isreal)
+kron = function(M.kron)
+logdet = function(M.logdet)
+matrix_power = function(M.matrix_power)
+nanmedian = function(M.nanmedian)
+nanquantile = function(M.nanquantile)
+put = function(M.put)
+scatter_reduce = function(M.scatter_reduce)
+sinc = function(M.sinc)
+slogdet = function(M.slogdet)
+unique_consecutive = function(M.unique_consecutive)
+vdot = function(M.vdot)
+vsplit = function(M.vsplit)
+
 abs_ = function(M.abs_)
 acos_ = function(M.acos_)
 acosh_ = function(M.acosh_)
@@ -399,14 +433,13 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
         operands = tuple(operands[0])
     if not isinstance(equation, str):  # einsum(x, [0, 1], y, [1, 2], [0, 2])
         parts = (equation, *operands)
-        spelled = ["".join("..." if i is ... else _LETTERS[i] for i in axes) for axes in parts[1::2]]
-        result = "" if len(parts) % 2 == 0 else "->" + "".join("..." if i is ... else _LETTERS[i] for i in parts[-1])
+        spelled = ["".join("..." if i is ... else LETTERS[i] for i in axes) for axes in parts[1::2]]
+        result = "" if len(parts) % 2 == 0 else "->" + "".join("..." if i is ... else LETTERS[i] for i in parts[-1])
         equation, operands = ",".join(spelled) + result, parts[: 2 * len(spelled) : 2]
     z: Tensor = ops.einsum(*operands, equation=ops.explicit(equation, tuple(x.ndim for x in operands)))
     return z
 
 
-_LETTERS = string.ascii_uppercase + string.ascii_lowercase
 
 
 def is_tensor(obj: Any) -> bool:
@@ -444,3 +477,126 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
     if len(tensors) == 1:
         return tensors[0]
     return stack([z.reshape(-1) for z in meshgrid(*tensors)], 1)
+
+
+def atleast_1d(*tensors: Any) -> Any:
+    """The tensors, a number as a vector of one entry."""
+    return _each(lambda x: x.reshape(1) if x.ndim == 0 else x, tensors)
+
+
+def atleast_2d(*tensors: Any) -> Any:
+    """The tensors with at least two axes; a vector is a row."""
+    return _each(lambda x: x if x.ndim > 1 else x.reshape(1, -1), tensors)
+
+
+def atleast_3d(*tensors: Any) -> Any:
+    """The tensors with at least three axes; a matrix gets a last one."""
+    return _each(lambda x: x if x.ndim > 2 else x.unsqueeze(-1) if x.ndim == 2 else x.reshape(1, -1, 1), tensors)
+
+
+def _each(f: Callable[[Any], Any], tensors: tuple[Any, ...]) -> Any:
+    if len(tensors) == 1:
+        return f(tensors[0]) if isinstance(tensors[0], Tensor) else tuple([f(x) for x in tensors[0]])
+    return tuple([f(x) for x in tensors])
+
+
+def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
+    """The tensors, each expanded to the shape that they have together."""
+    shape = np.broadcast_shapes(*(tuple(x.shape) for x in tensors))
+    return tuple([x.expand(shape) for x in tensors])
+
+
+def broadcast_shapes(*shapes: Any) -> Any:
+    """The shape that tensors of these shapes have together."""
+    try:
+        return Size(np.broadcast_shapes(*(s if isinstance(s, int) else tuple(s) for s in shapes)))
+    except ValueError as error:
+        raise RuntimeError(f"Shape mismatch: objects cannot be broadcast to a single shape: {error}") from None
+
+
+def block_diag(*tensors: Tensor) -> Tensor:
+    """The matrices along the diagonal of a larger one, with zeros around them.
+
+    >>> import minigrad
+    >>> block_diag(minigrad.ones(1, 2), minigrad.tensor([[5.0]]))
+    tensor([[1., 1., 0.],
+            [0., 0., 5.]])
+    """
+    blocks = [atleast_2d(x) for x in tensors]
+    width, left, rows = builtins.sum(x.shape[1] for x in blocks), 0, []
+    for x in blocks:
+        rows.append(ops.pad.apply(x, widths=((0, 0), (left, width - left - x.shape[1]))))
+        left += x.shape[1]
+    return cat(rows, 0)
+
+
+def cdist(x1: Tensor, x2: Tensor, p: Any = 2.0, compute_mode: Any = None) -> Tensor:
+    """The p-norm of the difference of each row of x1 and each row of x2.
+
+    x1       (..., n, d)
+    x2       (..., m, d)
+    returns  (..., n, m)
+    """
+    if x1.ndim < 2 or x2.ndim < 2:
+        raise RuntimeError("cdist only supports at least 2D tensors")
+    if x1.shape[-1] != x2.shape[-1]:
+        raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
+    z: Tensor = (x1.unsqueeze(-2) - x2.unsqueeze(-3)).norm(p, -1)
+    return z
+
+
+def combinations(input: Tensor, r: Any = 2, with_replacement: Any = False) -> Tensor:
+    """All choices of r entries of a vector, each a row, in the vector's order."""
+    if input.ndim != 1:
+        raise RuntimeError(f"Expect a 1D vector, but got shape {list(input.shape)}")
+    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    index = np.array(list(choose(range(len(input)), r)), np.int64).reshape(-1, r)
+    z: Tensor = input[index]
+    return z
+
+
+def vander(x: Tensor, N: Any = None, increasing: Any = False) -> Tensor:
+    """Powers: the columns are x**(N - 1), ..., x, 1; or the other way round, if increasing."""
+    if x.ndim != 1:
+        raise RuntimeError("x must be a one-dimensional tensor.")
+    n = len(x) if N is None else N
+    powers = [x.new_ones(x.shape)]
+    for _ in range(n - 1):
+        powers.append(powers[-1] * x)
+    return stack(powers if increasing else powers[::-1], 1)
+
+
+def trapezoid(y: Tensor, x: Any = None, *, dx: Any = None, dim: Any = -1) -> Tensor:
+    """The integral of y along dim, by trapezoids; x are the places, or dx the distance between them."""
+    z: Tensor = _trapezoids(y, x, dx, dim).sum(dim)
+    return z
+
+
+trapz = trapezoid
+
+
+def cumulative_trapezoid(y: Tensor, x: Any = None, *, dx: Any = None, dim: Any = -1) -> Tensor:
+    """As trapezoid, up to each place but the first."""
+    z: Tensor = _trapezoids(y, x, dx, dim).cumsum(dim)
+    return z
+
+
+def _trapezoids(y: Tensor, x: Any, dx: Any, dim: Any) -> Any:
+    n = y.size(dim)
+    heights = (y.narrow(dim, 1, n - 1) + y.narrow(dim, 0, n - 1)) / 2
+    if x is None:
+        return heights * (1 if dx is None else dx)
+    if x.ndim == 1:
+        x = x.reshape([-1 if i == normalize_one(dim, y.ndim) else 1 for i in range(y.ndim)])
+    return heights * x.diff(1, dim)
+
+
+def detach(input: Tensor) -> Tensor:
+    """The same values, without a history."""
+    return input.detach()
+
+
+def result_type(tensor1: Any, tensor2: Any) -> Any:
+    """The type of number that tensor1 + tensor2 has."""
+    none = [x.detach().reshape(-1)[:0] if isinstance(x, Tensor) and x.ndim else x for x in (tensor1, tensor2)]
+    return ops.add(*none).dtype

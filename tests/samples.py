@@ -217,6 +217,25 @@ for equation, args in [
 ]:  # fmt: skip
     sample(ops.einsum, "EinsumBackward", *args, equation=equation)
 
+# functions of matrices: of a plain one, a stack, symmetric ones
+square, stack = normal(3, 3) + 2 * np.eye(3), normal(2, 2, 2) + 2 * np.eye(2)
+for op, name in [(ops.inverse, "InverseBackward"), (ops.det, "DetBackward"), (ops.logabsdet, "LogabsdetBackward")]:
+    sample(op, name, square)
+    sample(op, name, stack)
+sample(ops.det, "DetBackward", np.array([[1.0, 2.0, 0.5], [2.0, 4.0, 1.0], [0.3, -1.0, 1.5]]))  # singular
+for y in (normal(3, 2), normal(3, 1, seed=1), normal(2, 3, 2)):
+    sample(ops.solve, "SolveBackward", square, y)
+for op, name in [(ops.cholesky, "CholeskyBackward"), (ops.eigenvalues, "EigenvaluesBackward"), (ops.eigenvectors, "EigenvectorsBackward")]:
+    sample(op, name, square @ square.T)
+    sample(op, name, stack @ np.swapaxes(stack, 1, 2) + np.eye(2))
+for x in (normal(3, 2), normal(2, 3), normal(2, 3, 3)):
+    for op, name in [(ops.singular_values, "SingularValuesBackward"), (ops.left_vectors, "LeftVectorsBackward"), (ops.right_vectors, "RightVectorsBackward")]:
+        sample(op, name, x)
+    sample(ops.pinv, "PinvBackward", x, rcond=1e-15)
+for x in (normal(3, 2), normal(2, 3, 3)):
+    sample(ops.q_factor, "QFactorBackward", x)
+    sample(ops.r_factor, "RFactorBackward", x)
+
 # arrangement
 sample(ops.reshape, "ReshapeBackward", normal(2, 3, 4), shape=(4, -1))
 sample(ops.reshape, "ReshapeBackward", normal(1), shape=())
@@ -276,6 +295,10 @@ for index, axis in [
 ]:  # fmt: skip
     sample(ops.gather, "GatherBackward", normal(3, 4), index=index, axis=axis)
     sample(ops.scatter_add, "ScatterAddBackward", normal(3, 4), normal(*index.shape, seed=1), index=index, axis=axis)
+    sample(ops.scatter_mul, "ScatterMulBackward", normal(3, 4), normal(*index.shape, seed=1), index=index, axis=axis)
+zeros_to_scatter = np.array([[0.5, 0.0, 0.0, 0.7], [-1.2, 0.0, 0.4, 0.0]])
+sample(ops.scatter_mul, "ScatterMulBackward", zeros, zeros_to_scatter, index=np.array([[0, 1, 2, 2], [0, 1, 1, 1]]), axis=0)
+sample(ops.scatter_mul, "ScatterMulBackward", normal(3), normal(seed=1), index=np.array([0, 2, 0]), axis=0)
 sample(ops.gather, "GatherBackward", normal(), index=np.zeros((2,), np.int64), axis=0)
 sample(ops.scatter, "ScatterBackward", normal(3, 4), normal(2, 2, seed=1), index=np.array([[0, 1], [2, 2]]), axis=0)
 sample(ops.scatter, "ScatterBackward", normal(3, 4), normal(seed=1), index=np.array([[3, 0], [1, 2]]), axis=1)
@@ -344,3 +367,14 @@ for x, settings in [
     sample(ops.window_sum, "WindowSumBackward", x, **settings)
     z = ops.window_sum.forward(x, **settings)
     sample(ops.window_spread, "WindowSpreadBackward", z, **settings | {"shape": x.shape[-2:]})
+
+# recurrent networks
+gates, cell = fraction(3, 8), normal(3, 2)
+sample(ops.lstm_gates, "LstmGatesBackward", normal(3, 8))
+sample(ops.lstm_gates, "LstmGatesBackward", normal(0, 4))
+sample(ops.lstm_cell, "LstmCellBackward", gates, cell)
+sample(ops.lstm_cell, "LstmCellBackward", fraction(8), normal(2))
+sample(ops.lstm_hidden, "LstmHiddenBackward", gates, cell)
+sample(ops.lstm_hidden, "LstmHiddenBackward", fraction(8), normal(2))
+sample(ops.cat, "CatBackward", normal(2, 3), normal(2, 1), axis=-1)
+sample(ops.stack, "StackBackward", normal(2, 3), normal(2, 3, seed=4), axis=-1)

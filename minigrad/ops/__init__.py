@@ -7,8 +7,10 @@ are plain NumPy; none of them knows what a Tensor is.
 from minigrad.ops.elementwise import *
 from minigrad.ops.indexing import *
 from minigrad.ops.layout import *
+from minigrad.ops.matrices import *
 from minigrad.ops.neural import *
 from minigrad.ops.products import *
+from minigrad.ops.recurrent import *
 from minigrad.ops.reductions import *
 from minigrad.ops.special import *
 from minigrad.ops.steps import *

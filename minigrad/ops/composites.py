@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minigrad.ops.indexing import gather
+from minigrad.ops.indexing import along, gather, scatter_add, where
 
 
 class Taken(NamedTuple):
@@ -93,16 +93,57 @@ def running_extreme(x: Any, axis: int, function: Any) -> Taken:
     return taken(x, at, axis)
 
 
-def quantile(x: Any, axis: int, q: Any, keepdims: bool) -> Any:
-    """Between the sorted entries, in a straight line. q is a number or a vector of them."""
+def scatter_extreme(x: Any, y: Any, function: Any, index: Any, axis: int) -> Any:
+    """The greatest (or least) of x and of all y that are scattered to its place; ties share the gradient."""
+    best, at = np.array(x.array), along(index, axis) if x.ndim else np.zeros_like(index)
+    function.at(best if x.ndim else best.reshape(1), at, y.array)
+    of_x, of_y = x.array == best, y.array == gather.forward(best, index=index, axis=axis)
+    if x.dtype.kind != "f":
+        return x._constant(best)
+    ties = scatter_add.forward(of_x.astype(x.dtype), of_y.astype(x.dtype), index=index, axis=axis)
+    total = scatter_add.apply(where.apply(of_x, x, x.dtype.type(0)), where.apply(of_y, y, x.dtype.type(0)), index=index, axis=axis)
+    return total / x._constant(np.maximum(ties, 1))
+
+
+def quantile(x: Any, axis: int, q: Any, keepdims: bool, interpolation: str, ignore_nan: bool) -> Any:
+    """Between two of the sorted entries. q is a number or a vector of them.
+
+    NaN stands last in the order. A row with one has no quantile; with ignore_nan, only those
+    that come before are counted.
+    """
     _something("quantile", x, axis)
-    ordered = sort(x, axis, False).values.movedim(axis, 0)
-    place = np.asarray(getattr(q, "array", q), x.dtype) * (x.shape[axis] - 1)
-    low = np.floor(place).astype(np.int64)
-    high = np.minimum(low + 1, x.shape[axis] - 1)
-    weight = x._constant((place - low).reshape(place.shape + (1,) * (x.ndim - 1)).astype(x.dtype))
-    z = ordered[low].lerp(ordered[high], weight)
-    return z.unsqueeze(axis + place.ndim) if keepdims else z
+    q = np.asarray(getattr(q, "array", q), x.dtype)
+    if q.ndim > 1 or x.dtype.kind != "f":
+        raise RuntimeError("quantile() q must be a scalar or 1D tensor, and the input either float or double.")
+    if not ((q >= 0) & (q <= 1)).all():
+        raise RuntimeError("quantile() q values must be in the range [0, 1]")
+    if interpolation not in ("linear", "lower", "higher", "midpoint", "nearest"):
+        raise RuntimeError(f"quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}")
+    ordered = sort(x, axis, False).values.movedim(axis, -1)
+    last, nan = x.shape[axis] - 1, np.isnan(ordered.array).sum(-1, keepdims=True)
+    if ignore_nan:
+        place = q.reshape(-1) * np.maximum(last - nan, 0)
+    else:
+        place = np.where(nan > 0, last, q.reshape(-1) * last)
+    place = place.astype(x.dtype)
+    rounding = {"lower": np.floor, "higher": np.ceil, "nearest": np.round}.get(interpolation)
+    place = place if rounding is None else rounding(place)
+    low = place.astype(np.int64)
+    z = ordered.gather(-1, low)
+    if rounding is None:
+        weight = np.full_like(place, 0.5) if interpolation == "midpoint" else (place - low).astype(x.dtype)
+        z = z.lerp(ordered.gather(-1, np.ceil(place).astype(np.int64)), x._constant(weight))
+    z = z.movedim(-1, 0)
+    z = z.unsqueeze(axis + 1) if keepdims else z
+    return z if q.ndim else z.squeeze(0)
+
+
+def nanmedian(x: Any, axis: int, keepdims: bool) -> Taken:
+    """The lower one of those in the middle, of those that are no NaN."""
+    _something("nanmedian", x, axis)
+    order = sorting(x.array, axis)  # NaN last
+    count = (~np.isnan(x.array)).sum(axis, keepdims=True)
+    return taken(x, np.take_along_axis(order, np.maximum(count - 1, 0) // 2, axis), axis, keepdims)
 
 
 # ------------------------------------------- counting and finding: nothing to differentiate
@@ -130,6 +171,21 @@ def unique(x: Any, return_inverse: bool, return_counts: bool, dim: int | None) -
         dim %= max(x.ndim, 1)
     z, inverse, counts = np.unique(x.array, return_inverse=True, return_counts=True, axis=dim, equal_nan=False)
     inverse = inverse.reshape(x.shape if dim is None else -1)
+    results = [z, *([inverse] if return_inverse else []), *([counts] if return_counts else [])]
+    tensors = tuple([x._constant(r) for r in results])
+    return tensors if len(tensors) > 1 else tensors[0]
+
+
+def unique_consecutive(x: Any, return_inverse: bool, return_counts: bool, dim: int | None) -> Any:
+    """Each value once in a run of equals; to which run each entry belongs; how long each run is."""
+    rows = x.array.reshape(-1) if dim is None else np.moveaxis(x.array, dim, 0)
+    flat = rows.reshape(len(rows), -1)
+    starts = np.ones(len(rows), bool)
+    starts[1:] = (flat[1:] != flat[:-1]).any(1)
+    z = rows[starts] if dim is None else np.moveaxis(rows[starts], 0, dim)
+    inverse = np.cumsum(starts) - 1
+    counts = np.diff(np.append(np.flatnonzero(starts), len(rows)))
+    inverse = inverse.reshape(x.shape) if dim is None else inverse
     results = [z, *([inverse] if return_inverse else []), *([counts] if return_counts else [])]
     tensors = tuple([x._constant(r) for r in results])
     return tensors if len(tensors) > 1 else tensors[0]

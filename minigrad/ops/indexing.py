@@ -101,6 +101,58 @@ scatter_add.jvp(lambda x_dot, y_dot, x, y, index, axis:
 
 
 @general(inplace=True)
+def scatter_mul(x, y, *, index, axis, out=None):
+    """z = x; z[i, index[i, j]] *= y[i, j], for axis 1        dL/dx, dL/dy = g * product of the other factors"""
+    z = np.array(x) if out is None else out
+    if out is not None and out is not x:
+        z[...] = x
+    if z.ndim:
+        np.multiply.at(z, along(index, axis), y)
+    else:
+        z *= np.prod(np.broadcast_to(y, index.shape), dtype=z.dtype)
+    return z
+
+
+def _other_factors(x, y, index, axis):
+    """What each x, and each y, is multiplied by: all that meets in its place, but itself.
+
+    That is the product divided by the factor, unless there are zeros. So the product is taken
+    without them. One zero among the others stands beside it as a factor (which is 0, but has a
+    derivative, if a second one is asked for); with more, nothing is left.
+    """
+    x_zero, y_zero = x == 0, y == 0
+    product = scatter_mul(np.where(x_zero, 1, x), np.where(y_zero, 1, y), index=index, axis=axis)
+    zeros = scatter_add(np.where(x_zero, x, 0), np.where(y_zero, y, 0), index=index, axis=axis)
+    count = scatter_add(_number(x_zero), np.broadcast_to(_number(y_zero), index.shape), index=index, axis=axis)
+    at_y = [gather(whole, index=index, axis=axis) for whole in (product, zeros, count)]
+    return _without(x, x_zero, product, zeros, count), _without(y, y_zero, *at_y)
+
+
+def _without(x, is_zero, product, zeros, count):
+    """The product of the nonzero ones, the sum and the count of the zeros; but without x itself."""
+    product, zeros = product / np.where(is_zero, 1, x), zeros - np.where(is_zero, x, 0)
+    count = count - _number(is_zero)
+    return np.where(count == 0, product, np.where(count == 1, product * zeros, 0))
+
+
+def _number(truth):
+    return np.asarray(getattr(truth, "array", truth)).astype(np.int64)
+
+
+scatter_mul.vjp(x=lambda g, x, y, index, axis: g * _other_factors(x, y, index, axis)[0],
+                y=lambda g, x, y, index, axis: gather(g, index=index, axis=axis) * _other_factors(x, y, index, axis)[1])
+
+
+def _scatter_mul_dot(x_dot, y_dot, x, y, index, axis):
+    of_x, of_y = _other_factors(x, y, index, axis)
+    z_dot = np.zeros_like(x) if x_dot is None else x_dot * of_x
+    return z_dot if y_dot is None else scatter_add(z_dot, y_dot * of_y, index=index, axis=axis)
+
+
+scatter_mul.jvp(_scatter_mul_dot)
+
+
+@general(inplace=True)
 def scatter(x, y, *, index, axis, out=None):
     """z = x; z[i, index[i, j]] = y[i, j], for axis 1        dL/dx = g, but 0 at index        dL/dy = g at index"""
     z = np.array(x) if out is None else out

@@ -234,7 +234,7 @@ def _cat_dx(g, k, xs_shapes, axis):
     start = 0
     for shape in xs_shapes[:k]:
         start += shape[axis]
-    return g[(slice(None),) * axis + (slice(start, start + xs_shapes[k][axis]),)]
+    return g[(slice(None),) * (axis % g.ndim) + (slice(start, start + xs_shapes[k][axis]),)]
 
 
 cat.vjp(xs=_cat_dx)
@@ -252,7 +252,7 @@ def stack(*xs, axis=0, out=None):
     return np.stack(xs, axis=axis, out=out)
 
 
-stack.vjp(xs=lambda g, k, axis: g[(slice(None),) * axis + (k,)])
+stack.vjp(xs=lambda g, k, axis: g[(slice(None),) * (axis % g.ndim) + (k,)])
 stack.jvp(lambda xs_dot, xs, axis: stack(*_or_zeros(xs_dot, xs), axis=axis))
 
 

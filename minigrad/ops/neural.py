@@ -220,10 +220,16 @@ def nll_loss(x, *, target, weights, axis, reduced):
     return np.add.reduce(z, axis=None) if reduced else z
 
 
-nll_loss.vjp(x=lambda g, x_shape, target, weights, axis:
-                 scatter_add(np.zeros(x_shape, g.dtype),
-                             np.expand_dims(np.broadcast_to(g * -weights, target.shape), axis),
-                             index=np.expand_dims(target, axis), axis=axis))
+def _nll_loss_dx(g, x_shape, target, weights, axis):
+    g = np.broadcast_to(g * -weights, target.shape)
+    if not isinstance(g, np.ndarray):
+        return put_zeros(g, index=at_class(target, axis), shape=x_shape)
+    d = np.zeros(x_shape, g.dtype)
+    d[at_class(target, axis)] = g  # no entry is named twice
+    return d
+
+
+nll_loss.vjp(x=_nll_loss_dx)
 
 
 @general(result="float")
@@ -295,16 +301,19 @@ standardize.jvp(lambda x_dot, x, z, x_shape, axis, eps: _standardize_dx(x_dot, x
 
 
 @linear()
-def embedding(x, *, index, padding_idx=None, sparse=False):
+def embedding(x, *, index, padding_idx=None, sparse=False, counts=None):
     """z = x[index], rows of a table        dL/dx = zeros like x, with g added at index
 
     The row padding_idx, if there is one, gets no gradient. With sparse, only the rows that
-    were read are in the gradient.
+    were read are in the gradient. With counts, how often each was read, the gradient of a row
+    is a mean and not a sum: no derivative, but asked for to tame frequent words.
     """
     return x.take(index, 0)
 
 
-def _embedding_dx(g, x_shape, index, padding_idx, sparse):
+def _embedding_dx(g, x_shape, index, padding_idx, sparse, counts):
+    if counts is not None:
+        g = g / counts[..., None]
     if sparse and isinstance(g, np.ndarray):
         rows, values = index.reshape(-1), g.reshape(-1, *x_shape[1:])
         kept = slice(None) if padding_idx is None else rows != padding_idx

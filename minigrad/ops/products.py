@@ -9,14 +9,15 @@ dx[ij] = sum_k g[ik] y[jk]. The gradient of an einsum is an einsum.
 """
 
 import math
-import string
 from functools import lru_cache
 
 import numpy as np
 
 from minigrad.op import general, linear
 from minigrad.ops.indexing import put_zeros
-from minigrad.shapes import product, sum_to
+from minigrad.shapes import product, repeat_to, sum_to
+
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
 @linear(np.matmul, result="strict", exact=True)
@@ -150,12 +151,14 @@ baddbmm.vjp(b=lambda g, beta: _scaled(g, beta),
 
 def _product_dot(b_dot, x_dot, y_dot, x, y, z, beta, alpha):
     """The product rule."""
-    z_dot = 0 * z if b_dot is None or beta == 0 else _scaled(b_dot, beta) + 0 * z
+    terms = []
     if x_dot is not None:
-        z_dot = z_dot + _scaled(x_dot @ y, alpha)
+        terms.append(_scaled(x_dot @ y, alpha))
     if y_dot is not None:
-        z_dot = z_dot + _scaled(x @ y_dot, alpha)
-    return z_dot
+        terms.append(_scaled(x @ y_dot, alpha))
+    if b_dot is not None and beta != 0:
+        terms.append(_scaled(b_dot, beta))
+    return repeat_to(sum(terms[1:], start=terms[0]), z.shape) if terms else 0 * z
 
 
 for _op in (addmm, addmv, baddbmm):
@@ -230,12 +233,12 @@ def explicit(equation, ndims):
             f"{equation!r} has {len(terms)}, and {len(ndims)} were given."
         )
     for c in equation.replace(" ", "").replace("->", "").replace("...", ""):
-        if c not in string.ascii_letters + ",":
+        if c not in LETTERS + ",":
             raise RuntimeError(
                 "einsum(): invalid subscript given in the equation string, subscripts must be in "
                 f"[a-zA-Z], but found {c!r}."
             )
-    spare = [c for c in string.ascii_uppercase + string.ascii_lowercase if c not in equation]
+    spare = [c for c in LETTERS if c not in equation]
     hidden = [n - len(t.replace("...", "")) for t, n in zip(terms, ndims, strict=True)]
     for k, (t, extra) in enumerate(zip(terms, hidden, strict=True)):
         if extra < 0 or (extra and "..." not in t):

@@ -1,0 +1,166 @@
+"""What tensors can do: every operator and method, one line each, in chapters.
+
+    base           what a tensor is: shape, type, memory
+    operators      x + y, x < y, x & y
+    entries        x.exp(): functions of an entry
+    arrangement    x.reshape(...), x.T: the same entries in another shape or order
+    indexing       x[...], x.gather(...): entries by their place, read and written
+    reductions     x.sum(), x.sort(): what becomes of an axis
+    products       x @ y
+
+`ArrayMethods`, all of them together, is the common base of Tensor and of the Slots of a
+recorded program; both interpret the same ops. Nothing is attached from elsewhere, so a
+search for `def exp` or a step of the debugger leads from `x.exp()` to the row of the table
+in two frames. Checks and helpers stand below the methods that use them.
+
+PyTorch's names and arguments come first (`dim`, `keepdim`); NumPy's (`axis`, `keepdims`)
+are accepted as well. Through NumPy's two protocols, `np.exp(x)` and `np.sum(x, axis=0)`
+mean `x.exp()` and `x.sum(axis=0)`.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from minigrad import ops
+from minigrad.methods.arrangement import Arrangement
+from minigrad.methods.base import Base, as_dtype, type_named
+from minigrad.methods.entries import Entries
+from minigrad.methods.indexing import Indexing, indices_of
+from minigrad.methods.operators import Operators
+from minigrad.methods.products import Products, outer, tensordot
+from minigrad.methods.reductions import Reductions
+from minigrad.op import BY_NUMPY
+
+__all__ = ["ArrayMethods", "as_dtype", "indices_of", "type_named"]
+
+
+class ArrayMethods(Entries, Products, Reductions, Operators, Indexing, Arrangement):
+    """The operators and methods that tensors and slots share; and NumPy's protocols."""
+
+    __slots__ = ()
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        """np.exp(x), array * x: the op that stands for this function, or a helpful error."""
+        op = BY_NUMPY.get(ufunc)
+        if method == "reduce" and ufunc is np.add:
+            return inputs[0].sum(axis=kwargs.get("axis", 0), keepdims=kwargs.get("keepdims", False))
+        if op is None or method != "__call__" or kwargs:
+            raise TypeError(
+                unknown_function(
+                    ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}", kwargs
+                )
+            )
+        return op(*inputs)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        """np.sum(x, axis=0): the method that stands for this function, or a helpful error."""
+        if function in NUMPY_QUESTIONS:
+            return function(*values_only(args), **values_only(kwargs))
+        stand_in = NUMPY_FUNCTIONS.get(function)
+        if stand_in is None:
+            raise TypeError(unknown_function(function.__name__, {}))
+        return stand_in(*args, **kwargs)
+
+
+def unknown_function(name: str, kwargs: dict[str, Any]) -> str:
+    """The error for a NumPy function that has no op, with the nearest that does."""
+    known = sorted({f.__name__ for f in (*BY_NUMPY, *NUMPY_FUNCTIONS)})
+    if name in known:
+        return (
+            f"np.{name} of a tensor does not take {', '.join(kwargs)}. Use the tensor's own method."
+        )
+    import difflib  # needed by nobody else
+
+    near = difflib.get_close_matches(name, known, 3)
+    hint = (
+        f" Did you mean np.{' or np.'.join(near)}?" if near else f" Known are: {', '.join(known)}."
+    )
+    return f"np.{name} is not an operation of tensors.{hint} For its value alone, use x.detach().numpy()."
+
+
+def values_only(arguments: Any) -> Any:
+    """The arguments with arrays in place of tensors."""
+    if isinstance(arguments, Base):
+        return np.asarray(arguments.array)
+    if isinstance(arguments, (list, tuple)):
+        return type(arguments)([values_only(a) for a in arguments])
+    if isinstance(arguments, dict):
+        return {name: values_only(a) for name, a in arguments.items()}
+    return arguments
+
+
+# Questions about values, whose answers nobody differentiates: asked of the arrays.
+NUMPY_QUESTIONS = {
+    np.allclose, np.array2string, np.array_equal, np.array_equiv, np.array_repr, np.array_str,
+    np.bincount, np.can_cast, np.histogram, np.isclose, np.isin, np.may_share_memory, np.nonzero,
+    np.result_type, np.save, np.savetxt, np.savez, np.shares_memory, np.unique,
+}  # fmt: skip
+
+
+NUMPY_FUNCTIONS: dict[Any, Any] = {
+    np.sum: lambda a, axis=None, keepdims=False, dtype=None: a.sum(
+        axis=axis, keepdims=keepdims, dtype=dtype
+    ),
+    np.mean: lambda a, axis=None, keepdims=False: a.mean(axis=axis, keepdims=keepdims),
+    np.max: lambda a, axis=None, keepdims=False: a.amax(axis=axis, keepdims=keepdims),
+    np.min: lambda a, axis=None, keepdims=False: a.amin(axis=axis, keepdims=keepdims),
+    np.argmax: lambda a, axis=None: a.argmax(axis=axis),
+    np.argmin: lambda a, axis=None: a.argmin(axis=axis),
+    np.all: lambda a, axis=None, keepdims=False: a.all(axis=axis, keepdims=keepdims),
+    np.any: lambda a, axis=None, keepdims=False: a.any(axis=axis, keepdims=keepdims),
+    np.prod: lambda a, axis=None, keepdims=False: a.prod(axis, keepdims),
+    np.var: lambda a, axis=None, ddof=0, keepdims=False: a.var(axis, correction=ddof, keepdim=keepdims),
+    np.std: lambda a, axis=None, ddof=0, keepdims=False: a.std(axis, correction=ddof, keepdim=keepdims),
+    np.cumsum: lambda a, axis=None: a.reshape(-1).cumsum(0) if axis is None else a.cumsum(axis),
+    np.cumprod: lambda a, axis=None: a.reshape(-1).cumprod(0) if axis is None else a.cumprod(axis),
+    np.sort: lambda a, axis=-1: a.reshape(-1).sort().values if axis is None else a.sort(axis).values,
+    np.argsort: lambda a, axis=-1: a.reshape(-1).argsort() if axis is None else a.argsort(axis),
+    np.diff: lambda a, n=1, axis=-1: a.diff(n, axis),
+    np.linalg.norm: lambda x, ord=None, axis=None, keepdims=False: x.norm(ord, axis, keepdims),
+    np.linalg.inv: lambda a: a.inverse(),
+    np.linalg.det: lambda a: a.det(),
+    np.linalg.cholesky: lambda a: a.cholesky(),
+    np.linalg.matrix_power: lambda a, n: a.matrix_power(n),
+    np.cross: lambda a, b, axis=-1: a.cross(b, axis),
+    np.kron: lambda a, b: a.kron(b),
+    np.round: lambda a, decimals=0: a.round(decimals=decimals),
+    np.clip: lambda a, a_min=None, a_max=None: a.clamp(a_min, a_max),
+    np.nan_to_num: lambda x, nan=0.0, posinf=None, neginf=None: x.nan_to_num(nan, posinf, neginf),
+    np.ones_like: lambda a: ops.zeros_like(a) + 1,
+    np.reshape: lambda a, shape: a.reshape(shape),
+    np.ravel: lambda a: a.reshape(-1),
+    np.transpose: lambda a, axes=None: a.T if axes is None else a.permute(axes),
+    np.swapaxes: lambda a, axis1, axis2: a.transpose(axis1, axis2),
+    np.expand_dims: lambda a, axis: a.unsqueeze(axis),
+    np.squeeze: lambda a, axis=None: a.squeeze(axis),
+    np.broadcast_to: lambda a, shape: a.expand(shape),
+    np.concatenate: lambda arrays, axis=0: ops.cat(*arrays, axis=axis),
+    np.stack: lambda arrays, axis=0: ops.stack(*arrays, axis=axis),
+    np.where: lambda condition, x, y: ops.where(condition, x, y),
+    np.zeros_like: lambda a: ops.zeros_like(a),
+    np.einsum: lambda equation, *xs: ops.einsum(*xs, equation=ops.explicit(equation, tuple(x.ndim for x in xs))),
+    np.tensordot: tensordot,
+    np.outer: outer,
+    np.inner: lambda a, b: a.inner(b),
+    np.trace: lambda a: a.trace(),
+    np.take: lambda a, indices, axis=None: a.take(indices) if axis is None else a.index_select(axis, indices),
+    np.take_along_axis: lambda arr, indices, axis=-1: arr.take_along_dim(indices, axis),
+    np.diagonal: lambda a, offset=0, axis1=0, axis2=1: a.diagonal(offset, axis1, axis2),
+    np.diag: lambda v, k=0: v.diag(k),
+    np.tril: lambda m, k=0: m.tril(k),
+    np.triu: lambda m, k=0: m.triu(k),
+    np.flip: lambda m, axis=None: m.flip(tuple(range(m.ndim)) if axis is None else axis),
+    np.roll: lambda a, shift, axis=None: a.roll(shift, axis),
+    np.rot90: lambda m, k=1, axes=(0, 1): m.rot90(k, axes),
+    np.tile: lambda A, reps: A.tile(reps),
+    np.repeat: lambda a, repeats, axis=None: a.repeat_interleave(repeats, axis),
+    np.moveaxis: lambda a, source, destination: a.movedim(source, destination),
+    np.vstack: lambda tup: ops.cat(*[a if a.ndim > 1 else a.reshape(1, -1) for a in tup], axis=0),
+    np.hstack: lambda tup: ops.cat(*tup, axis=0 if tup[0].ndim == 1 else 1),
+    np.split: lambda ary, indices_or_sections, axis=0: ary.tensor_split(indices_or_sections, axis),
+    np.copy: lambda a: a.clone(),
+    np.ndim: lambda a: a.ndim,
+    np.shape: lambda a: a.shape,
+    np.size: lambda a: a.numel(),
+}

@@ -1,0 +1,280 @@
+"""Arrangement: the same entries in another shape or order. Where it can be, the result is a view."""
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from minigrad import ops
+from minigrad.methods.base import Base, Dim, sizes
+from minigrad.shapes import normalize, normalize_one
+
+
+class Arrangement(Base):
+    """Shapes, and the order of axes and entries."""
+
+    __slots__ = ()
+
+    @property
+    def T(self) -> Self: return ops.permute.apply(self, axes=tuple(range(self.ndim))[::-1])
+    @property
+    def mT(self) -> Self: return self.transpose(-2, -1)
+    @property
+    def H(self) -> Self: return self.t()
+    @property
+    def mH(self) -> Self: return self.transpose(-2, -1)
+    def reshape(self, *shape: Any) -> Self: return ops.reshape.apply(self, shape=sizes(shape))
+    def view(self, *shape: Any) -> Self: return viewed(self, shape)
+    def flatten(self, start_dim: int = 0, end_dim: int = -1) -> Self: return self.reshape(flat_shape(self.shape, start_dim, end_dim))
+    def ravel(self) -> Self: return self.reshape(-1)
+    def permute(self, *dims: Any) -> Self: return ops.permute.apply(self, axes=permutation(sizes(dims), self.ndim))
+    def t(self) -> Self: return ops.t.apply(self) if self.ndim == 2 else at_most_2d(self)
+    def expand(self, *size: Any) -> Self: return ops.expand.apply(self, shape=expanded(self.shape, sizes(size)))
+    def expand_as(self, other: Self) -> Self: return self.expand(other.shape)
+    def unsqueeze(self, dim: int) -> Self: return ops.unsqueeze.apply(self, axis=normalize_one(dim, self.ndim + 1))
+    def squeeze(self, dim: Dim = None) -> Self: return ops.squeeze.apply(self, axis=squeezable(self.shape, dim))
+    def contiguous(self, memory_format: Any = None) -> Self: return self if not self.ndim or self.array.flags.c_contiguous else ops.clone.apply(self, order="C")
+    def is_contiguous(self, memory_format: Any = None) -> Any: return not self.ndim or self.array.flags.c_contiguous
+    def t_(self) -> Self: return self._rearrange(ops.t) if self.ndim == 2 else at_most_2d(self) and self
+    def transpose_(self, dim0: int, dim1: int) -> Self: return self._rearrange(ops.transpose, axis0=normalize_one(dim0, self.ndim), axis1=normalize_one(dim1, self.ndim))
+    def swapdims_(self, dim0: int, dim1: int) -> Self: return self.transpose_(dim0, dim1)
+    def swapaxes_(self, axis0: int, axis1: int) -> Self: return self.transpose_(axis0, axis1)
+    def unsqueeze_(self, dim: int) -> Self: return self._rearrange(ops.unsqueeze, axis=normalize_one(dim, self.ndim + 1))
+    def squeeze_(self, dim: Dim = None) -> Self: return self._rearrange(ops.squeeze, axis=squeezable(self.shape, dim))
+    def view_as(self, other: Self) -> Self: return self.view(other.shape)
+    def reshape_as(self, other: Self) -> Self: return self.reshape(other.shape)
+    def unflatten(self, dim: int, sizes: Any) -> Self: return self.view(unflattened(self.shape, dim, tuple(sizes)))
+    def swapaxes(self, axis0: int, axis1: int) -> Self: return self.transpose(axis0, axis1)
+    def swapdims(self, dim0: int, dim1: int) -> Self: return self.transpose(dim0, dim1)
+    def movedim(self, source: Any, destination: Any) -> Self: return ops.permute.apply(self, axes=moved(self.ndim, source, destination))
+    def moveaxis(self, source: Any, destination: Any) -> Self: return self.movedim(source, destination)
+    def adjoint(self) -> Self: return self.transpose(-2, -1)
+    def broadcast_to(self, size: Any) -> Self: return self.expand(size)
+    def flip(self, *dims: Any) -> Self: return ops.flip.apply(self, axes=flipped(sizes(dims), self.ndim))
+    def fliplr(self) -> Self: return self.flip(axis_of("fliplr", self, 1))
+    def flipud(self) -> Self: return self.flip(axis_of("flipud", self, 0))
+    def roll(self, shifts: Any, dims: Any = None) -> Self: return rolled(self, shifts, dims)
+    def rot90(self, k: int = 1, dims: Any = (0, 1)) -> Self: return rotated(self, k % 4, dims)
+    def repeat(self, *repeats: Any) -> Self: return ops.tile.apply(self, repeats=tiles("repeat", sizes(repeats), self.ndim))
+    def tile(self, *dims: Any) -> Self: return ops.tile.apply(self, repeats=tiles("tile", (1,) * (self.ndim - len(sizes(dims))) + sizes(dims), self.ndim))
+    def repeat_interleave(self, repeats: Any, dim: int | None = None, *, output_size: Any = None) -> Self: return repeated(self, repeats, dim)
+
+    def unfold(self, dimension: int, size: int, step: int) -> Self:
+        axis = windows(self.shape, dimension, size, step)
+        return ops.unfold.apply(self, axis=axis, size=size, step=step) if self.ndim else self.reshape(size)
+
+    def diagonal(self, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Self: return ops.diagonal.apply(self, offset=offset, **two_axes(self.ndim, dim1, dim2))
+    def diag(self, diagonal: int = 0) -> Self: return diag(self, diagonal)
+    def diag_embed(self, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Self: return diag_embed(self, offset, dim1, dim2)
+    def diagflat(self, offset: int = 0) -> Self: return diag_embed(self.reshape(-1), offset, 0, 1)
+    def fill_diagonal_(self, fill_value: Any, wrap: bool = False) -> Self:
+        self.diagonal().fill_(fill_value)
+        return self
+
+    def sum_to_size(self, *size: Any) -> Self: return summed_to(self, sizes(size))
+    def hsplit(self, indices_or_sections: Any) -> Any: return sides("hsplit", self, 0 if self.ndim == 1 else 1, indices_or_sections)
+    def vsplit(self, indices_or_sections: Any) -> Any: return sides("vsplit", self, 0, indices_or_sections)
+    def dsplit(self, indices_or_sections: Any) -> Any: return sides("dsplit", self, 2, indices_or_sections)
+    def tril(self, diagonal: int = 0) -> Self: return ops.tril.apply(at_least_2d("tril", self), diagonal=diagonal)
+    def tril_(self, diagonal: int = 0) -> Self: return self._write(ops.tril, diagonal=diagonal)
+    def triu(self, diagonal: int = 0) -> Self: return ops.triu.apply(at_least_2d("triu", self), diagonal=diagonal)
+    def triu_(self, diagonal: int = 0) -> Self: return self._write(ops.triu, diagonal=diagonal)
+
+    def transpose(self, dim0: int, dim1: int) -> Self:
+        return ops.transpose.apply(
+            self, axis0=normalize_one(dim0, self.ndim), axis1=normalize_one(dim1, self.ndim)
+        )
+
+
+def permutation(dims: tuple[int, ...], ndim: int) -> tuple[int, ...]:
+    """The axes of a permute, each of them once."""
+    if len(dims) != ndim:
+        raise RuntimeError(
+            f"permute(sparse_coo): number of dimensions in the tensor input does not match the length of "
+            f"the desired ordering of dimensions i.e. input.dim() = {ndim} is not equal to len(dims) = {len(dims)}"
+        )
+    return normalize(dims, ndim) if ndim else ()
+
+
+def flat_shape(shape: tuple[int, ...], start: int, end: int) -> tuple[int, ...]:
+    """The shape with the axes from start to end made one."""
+    start, end = normalize_one(start, len(shape)), normalize_one(end, len(shape))
+    if start > end:
+        raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
+    n = 1
+    for size in shape[start : end + 1]:
+        n *= size
+    return (*shape[:start], n, *shape[end + 1 :])
+
+
+def expanded(shape: tuple[int, ...], size: tuple[int, ...]) -> tuple[int, ...]:
+    """The target shape of an expand, where -1 keeps a size."""
+    extra = len(size) - len(shape)
+    if extra < 0:
+        raise RuntimeError(
+            f"expand: the number of sizes provided ({len(size)}) must be greater or equal to the number "
+            f"of dimensions in the tensor ({len(shape)})"
+        )
+    whole = (1,) * extra + tuple(shape)
+    for i, (n, wanted) in enumerate(zip(whole, size, strict=True)):
+        if wanted != -1 and n != 1 and n != wanted:
+            raise RuntimeError(
+                f"The expanded size of the tensor ({wanted}) must match the existing size ({n}) at "
+                f"non-singleton dimension {i}.  Target sizes: {list(size)}.  Tensor sizes: {list(shape)}"
+            )
+    return tuple(n if wanted == -1 else wanted for n, wanted in zip(whole, size, strict=True))
+
+
+def squeezable(shape: tuple[int, ...], dim: Dim) -> tuple[int, ...]:
+    """Which of the named axes (or of all) have size 1."""
+    return tuple(i for i in (normalize(dim, len(shape)) if shape else ()) if shape[i] == 1)
+
+
+def viewed(x: Any, shape: tuple[Any, ...]) -> Any:
+    """x.view(2, 3), x.view((2, 3)); and x.view(dtype), which reads the same bytes as other numbers."""
+    if len(shape) == 1 and isinstance(shape[0], (np.dtype, type)):
+        return type(x)(x.memory().view(shape[0]))
+    return ops.view.apply(x, shape=sizes(shape))
+
+
+def at_most_2d(x: Any) -> Any:
+    if x.ndim > 2:
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {x.ndim}D. To mend it, use x.mT, or x.permute(...).")
+    return ops.permute.apply(x, axes=tuple(range(x.ndim)))
+
+
+def at_least_2d(name: str, x: Any) -> Any:
+    if x.ndim < 2:
+        raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
+    return x
+
+
+def axis_of(name: str, x: Any, axis: int) -> int:
+    if x.ndim <= axis:
+        raise RuntimeError(f"Input must be >= {axis + 1}-d.")
+    return axis
+
+
+def unflattened(shape: tuple[int, ...], dim: int, sizes: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape with one axis made several."""
+    dim = normalize_one(dim, len(shape))
+    known = 1
+    for n in sizes:
+        known *= n if n != -1 else 1
+    if -1 in sizes and known:
+        sizes = tuple(shape[dim] // known if n == -1 else n for n in sizes)
+        known *= shape[dim] // known
+    if known != shape[dim]:
+        raise RuntimeError(f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({shape[dim]}) in the input tensor")
+    return (*shape[:dim], *sizes, *shape[dim + 1 :])
+
+
+def moved(ndim: int, source: Any, destination: Any) -> tuple[int, ...]:
+    """The permutation that brings some axes to other places, the rest keeping their order."""
+    source, destination = ((normalize(s, ndim) if isinstance(s, Sequence) else (normalize_one(s, ndim),)) for s in (source, destination))
+    if len(source) != len(destination):
+        raise RuntimeError(f"movedim: Invalid source or destination dims: source ({list(source)} dims) should contain the same number of dims as destination ({list(destination)} dims)")
+    axes = [i for i in range(ndim) if i not in source]
+    for to, axis in sorted(zip(destination, source, strict=True)):
+        axes.insert(to, axis)
+    return tuple(axes)
+
+
+def flipped(dims: tuple[int, ...], ndim: int) -> tuple[int, ...]:
+    return normalize(dims, ndim) if dims and ndim else ()
+
+
+def rolled(x: Any, shifts: Any, dims: Any) -> Any:
+    """As np.roll; shifts and dims are numbers or equally many of them."""
+    if dims is None or (isinstance(dims, Sequence) and not dims):
+        return ops.roll.apply(x, shift=shifts if isinstance(shifts, int) else int(shifts[0]))
+    shifts, dims = ((s,) if isinstance(s, int) else tuple(s) for s in (shifts, dims))
+    if len(shifts) != len(dims):
+        raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
+    return ops.roll.apply(x, shift=shifts, axis=tuple(normalize_one(d, x.ndim) for d in dims))
+
+
+def rotated(x: Any, k: int, dims: Any) -> Any:
+    """Quarter turns from the first of two axes to the second."""
+    a, b = (normalize_one(d, x.ndim) for d in dims)
+    if k == 0:
+        return x.clone()
+    if k == 2:
+        return x.flip(a, b)
+    return x.flip(b).transpose(a, b) if k == 1 else x.flip(a).transpose(a, b)
+
+
+def tiles(name: str, repeats: tuple[int, ...], ndim: int) -> tuple[int, ...]:
+    if len(repeats) < ndim:
+        raise RuntimeError(f"Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor: {len(repeats)} and {ndim}")
+    if any(n < 0 for n in repeats):
+        raise RuntimeError(f"{name}: Trying to create tensor with negative dimension: repeats {list(repeats)}")
+    return repeats
+
+
+def repeated(x: Any, repeats: Any, dim: int | None) -> Any:
+    """Each entry along dim repeated, next to itself."""
+    if dim is None:
+        return repeated(x.reshape(-1), repeats, 0)
+    dim = normalize_one(dim, x.ndim)
+    n = x.shape[dim] if x.ndim else 1
+    counts = np.asarray(getattr(repeats, "array", repeats))
+    if counts.dtype.kind not in "iu":
+        raise RuntimeError("repeats must be int32 or int64")
+    if counts.size not in (1, n) or counts.ndim > 1:
+        raise RuntimeError(f"repeats must have the same size as input along dim, but got repeats.size(0) = {counts.size} and input.size({dim}) = {n}")
+    if counts.size and counts.min() < 0:
+        raise RuntimeError("repeats can not be negative")
+    return (x if x.ndim else x.reshape(1)).index_select(dim, np.repeat(np.arange(n), counts))
+
+
+def windows(shape: tuple[int, ...], dim: int, size: int, step: int) -> int:
+    dim = normalize_one(dim, len(shape))
+    n = shape[dim] if shape else 1
+    if size > n:
+        raise RuntimeError(f"maximum size for tensor at dimension {dim} is {n} but size is {size}")
+    if step <= 0:
+        raise RuntimeError(f"step is {step} but must be > 0")
+    return dim
+
+
+def two_axes(ndim: int, dim1: int, dim2: int) -> dict[str, int]:
+    a, b = normalize_one(dim1, ndim), normalize_one(dim2, ndim)
+    if a == b:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    return {"axis0": a, "axis1": b}
+
+
+def diag(x: Any, offset: int) -> Any:
+    """The diagonal of a matrix; or the matrix with this diagonal."""
+    if x.ndim not in (1, 2):
+        raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {x.ndim}D")
+    return diag_embed(x, offset, 0, 1) if x.ndim == 1 else x.diagonal(offset).clone()
+
+
+def diag_embed(x: Any, offset: int, dim1: int, dim2: int) -> Any:
+    """The matrices with the last axis of x on their diagonal."""
+    axes = two_axes(x.ndim + 1, dim1, dim2)
+    shape = list(x.shape[:-1])
+    for axis in sorted(axes.values()):
+        shape.insert(axis, x.shape[-1] + abs(offset))
+    return ops.put_diagonal.apply(x, shape=tuple(shape), offset=offset, **axes)
+
+
+def summed_to(x: Any, shape: tuple[int, ...]) -> Any:
+    """x summed over the axes along which a tensor of this shape would be broadcast to x's."""
+    extra = x.ndim - len(shape)
+    if extra < 0 or any(m not in (1, n) for m, n in zip(shape, x.shape[extra:], strict=True)):
+        raise RuntimeError(f"size {list(shape)} is not expandable to size {list(x.shape)}.")
+    axes = [i for i, (m, n) in enumerate(zip((1,) * extra + shape, x.shape, strict=True)) if m == 1 != n or i < extra]
+    return x.sum(axes, keepdim=True).reshape(shape) if axes else x
+
+
+def sides(name: str, x: Any, axis: int, where: Any) -> Any:
+    """hsplit, vsplit and dsplit: tensor_split along one axis, in equal parts if a number is given."""
+    least = {"hsplit": 1, "vsplit": 2, "dsplit": 3}[name]
+    if x.ndim < least:
+        raise RuntimeError(f"torch.{name} requires a tensor with at least {least} dimension{'s' * (least > 1)}, but got a tensor with {x.ndim} dimensions!")
+    if isinstance(where, int) and (where <= 0 or x.shape[axis] % where):
+        raise RuntimeError(f"torch.{name} attempted to split along dimension {axis}, but the size of the dimension {x.shape[axis]} is not divisible by the split_size {where}!")
+    return x.tensor_split(where, axis)

@@ -1,0 +1,174 @@
+"""What every chapter of methods rests on: the array, its shape and type, where it is.
+
+`Base` says what a tensor and a slot must have. `_write` is the one way to change a tensor
+in place: a method whose name ends in an underscore hands it the op.
+"""
+
+import builtins
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from minigrad import ops
+from minigrad.devices import CPU, check_device, is_device
+from minigrad.op import Op
+from minigrad.shapes import normalize_one
+
+Operand = Any  # a tensor, an array, or a number
+Dim = int | Sequence[int] | None
+
+
+class Base:
+    """What a tensor is, before anything is done to it."""
+
+    __slots__ = ()
+
+    array: Any
+
+    def _write(self, op: Op, *others: Operand, **settings: Any) -> Self:
+        """Apply an op with its result written over this tensor."""
+        raise TypeError(f"{type(self).__name__} cannot be written to in place.")
+
+    def _constant(self, array: Any) -> Any:
+        """These values, without a history, as a tensor to go with this one."""
+        return array
+
+    def _rearrange(self, op: Op, **settings: Any) -> Self:
+        """Let this tensor show its own memory in another arrangement."""
+        raise TypeError(f"{type(self).__name__} cannot be rearranged in place.")
+
+    @property
+    def ndim(self) -> int: return int(self.array.ndim)
+    def dim(self) -> int: return int(self.array.ndim)
+    def numel(self) -> int: return int(self.array.size)
+    def size(self, dim: int | None = None) -> Any: return self.shape if dim is None else self.shape[normalize_one(dim, self.ndim)]
+    def clone(self) -> Self: return ops.clone.apply(self)
+    @property
+    def shape(self) -> Any: return self.array.shape
+    @property
+    def dtype(self) -> Any: return self.array.dtype
+    def copy_(self, src: Operand) -> Self: return self._write(ops.copy, written_over(self, src))
+    def fill_(self, value: Operand) -> Self: return self._write(ops.copy, written_over(self, value))
+    def zero_(self) -> Self: return self._write(ops.copy, 0)
+
+    # ------------------------------------------------------------------ types of number
+
+    def to(self, *args: Any, dtype: Any = None, device: Any = None, non_blocking: Any = False, copy: Any = False) -> Self:
+        for a in args:
+            if isinstance(a, Base):
+                dtype = a.dtype
+            elif is_device(a):
+                device = a
+            elif not isinstance(a, bool):  # non_blocking
+                dtype = a
+        check_device(device)
+        if dtype is None or as_dtype(dtype) == self.dtype:
+            return self.clone() if copy else self
+        return ops.to.apply(self, dtype=as_dtype(dtype))
+
+    def astype(self, dtype: Any) -> Self: return self.to(dtype)
+    def double(self) -> Self: return self.to(np.float64)
+    def float(self) -> Self: return self.to(np.float32)
+    def half(self) -> Self: return self.to(np.float16)
+    def long(self) -> Self: return self.to(np.int64)
+    def int(self) -> Self: return self.to(np.int32)
+    def bool(self) -> Self: return self.to(np.bool_)
+    def short(self) -> Self: return self.to(np.int16)
+    def char(self) -> Self: return self.to(np.int8)
+    def byte(self) -> Self: return self.to(np.uint8)
+    def type_as(self, other: Self) -> Self: return self.to(other.dtype)
+    def type(self, dtype: Any = None) -> Any: return type_name(self) if dtype is None else self.to(type_named(dtype))
+    def is_floating_point(self) -> Any: return self.dtype.kind == "f"
+    def is_complex(self) -> Any: return self.dtype.kind == "c"
+    def is_signed(self) -> Any: return self.dtype.kind in "ifc"
+
+    # ------------------------------------------------------------------ memory, and where it is
+
+    def nelement(self) -> Any: return self.numel()
+    def ndimension(self) -> Any: return self.ndim
+    def element_size(self) -> Any: return self.dtype.itemsize
+    @property
+    def itemsize(self) -> Any: return self.dtype.itemsize
+    @property
+    def nbytes(self) -> Any: return self.dtype.itemsize * self.numel()
+    def stride(self, dim: Any = None) -> Any: return strides(self) if dim is None else strides(self)[normalize_one(dim, self.ndim)]
+    def data_ptr(self) -> Any: return address(self)
+    def storage_offset(self) -> Any: return offset(self)
+    @property
+    def device(self) -> Any: return CPU
+    @property
+    def is_cuda(self) -> Any: return False
+    def get_device(self) -> Any: return -1
+    def cpu(self) -> Self: return self
+    def cuda(self, device: Any = None) -> Self: return self.to("cuda")
+
+    # ------------------------------------------------------------------ new ones like it
+
+    def new_tensor(self, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False) -> Self: return self._new(np.array(getattr(data, "array", data)), dtype, device, requires_grad)
+    def new_zeros(self, *size: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False) -> Self: return self._new(np.zeros(sizes(size)), dtype, device, requires_grad)
+    def new_ones(self, *size: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False) -> Self: return self._new(np.ones(sizes(size)), dtype, device, requires_grad)
+    def new_empty(self, *size: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False) -> Self: return self.new_zeros(*size, dtype=dtype, device=device, requires_grad=requires_grad)
+    def new_full(self, size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False) -> Self: return self._new(np.full(tuple(size), fill_value), dtype, device, requires_grad)
+
+    def _new(self, array: Any, dtype: Any, device: Any, requires_grad: Any) -> Self:
+        check_device(device)
+        z = self._constant(array.astype(self.dtype if dtype is None else as_dtype(dtype)))
+        return z.requires_grad_() if requires_grad else z
+
+
+def sizes(size: tuple[Any, ...]) -> tuple[int, ...]:
+    """view(2, 3) and view((2, 3)) mean the same."""
+    if len(size) == 1 and isinstance(size[0], Sequence):
+        size = tuple(size[0])
+    return tuple([int(n) for n in size])
+
+
+def written_over(x: Any, value: Operand) -> Operand:
+    """The value as x can hold it: over whole numbers, a real number is written without its fraction."""
+    if x.array.dtype.kind not in "iub":
+        return value
+    if isinstance(value, Base):
+        return value if value.dtype == x.dtype else value.to(x.dtype)
+    return x.dtype.type(value) if type(value) is builtins.float else value
+
+
+def scaled(other: Operand, alpha: Any) -> Operand:
+    return other if alpha == 1 else other * alpha
+
+
+def strides(x: Any) -> tuple[int, ...]:
+    """How many entries apart in memory the neighbors along each axis are."""
+    return tuple([n // x.dtype.itemsize for n in x.memory().strides])
+
+
+def address(x: Any) -> Any:
+    return x.memory().__array_interface__["data"][0]
+
+
+def offset(x: Any) -> Any:
+    """How many entries after its base's first one a view begins."""
+    return 0 if x._base is None else (address(x) - address(x._base)) // x.dtype.itemsize
+
+
+def type_name(x: Any) -> str:
+    """What x.type() answers: "minigrad.FloatTensor" (PyTorch: "torch.FloatTensor")."""
+    from minigrad import dtypes
+
+    return f"minigrad.{dtypes.torch_name(x.dtype)}Tensor"
+
+
+def type_named(dtype: Any) -> Any:
+    """The type that x.type("torch.FloatTensor") asks for."""
+    from minigrad import dtypes
+
+    if isinstance(dtype, str) and dtype.endswith("Tensor"):
+        name = dtype.rpartition(".")[2].removesuffix("Tensor")
+        return next(d for d in dtypes.ALL if dtypes.torch_name(d) == name)
+    return dtypes.as_dtype(dtype)
+
+
+def as_dtype(dtype: Any) -> Any:
+    from minigrad import dtypes
+
+    return dtypes.as_dtype(dtype)

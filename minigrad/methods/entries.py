@@ -1,0 +1,181 @@
+"""Functions of an entry: x.exp() is the exponential of each entry, x.exp_() writes it over x."""
+
+from typing import Any, Self
+
+import numpy as np
+
+from minigrad import ops
+from minigrad.methods.base import Operand
+from minigrad.methods.operators import Operators
+from minigrad.op import Op
+
+
+class Entries(Operators):
+    """What is done to each entry by itself."""
+
+    __slots__ = ()
+
+    def __round__(self, ndigits: int = 0) -> Self: return self.round(decimals=ndigits or 0)
+    def __floor__(self) -> Self: return self.floor()
+    def __ceil__(self) -> Self: return self.ceil()
+    def __trunc__(self) -> Self: return self.trunc()
+
+    def clamp(self, min: Operand = None, max: Operand = None) -> Self:
+        op, bounds = clamping(min, max)
+        return op.apply(self, *bounds)
+
+    def clamp_(self, min: Operand = None, max: Operand = None) -> Self:
+        op, bounds = clamping(min, max)
+        return self._write(op, *bounds)
+
+    def clip(self, min: Operand = None, max: Operand = None) -> Self: return self.clamp(min, max)
+    def clip_(self, min: Operand = None, max: Operand = None) -> Self: return self.clamp_(min, max)
+    def clamp_min(self, min: Operand) -> Self: return ops.clamp_min.apply(self, min)
+    def clamp_min_(self, min: Operand) -> Self: return self._write(ops.clamp_min, min)
+    def clamp_max(self, max: Operand) -> Self: return ops.clamp_max.apply(self, max)
+    def clamp_max_(self, max: Operand) -> Self: return self._write(ops.clamp_max, max)
+    def neg(self) -> Self: return ops.neg.apply(self)
+    def neg_(self) -> Self: return self._write(ops.neg)
+    def positive(self) -> Self: return self
+    def abs(self) -> Self: return ops.abs.apply(self)
+    def abs_(self) -> Self: return self._write(ops.abs)
+    def sign(self) -> Self: return ops.sign.apply(self)
+    def sign_(self) -> Self: return self._write(ops.sign)
+    def square(self) -> Self: return ops.square.apply(self)
+    def square_(self) -> Self: return self._write(ops.square)
+    def sqrt(self) -> Self: return ops.sqrt.apply(self)
+    def sqrt_(self) -> Self: return self._write(ops.sqrt)
+    def exp(self) -> Self: return ops.exp.apply(self)
+    def exp_(self) -> Self: return self._write(ops.exp)
+    def log(self) -> Self: return ops.log.apply(self)
+    def log_(self) -> Self: return self._write(ops.log)
+    def sin(self) -> Self: return ops.sin.apply(self)
+    def sin_(self) -> Self: return self._write(ops.sin)
+    def cos(self) -> Self: return ops.cos.apply(self)
+    def cos_(self) -> Self: return self._write(ops.cos)
+    def tanh(self) -> Self: return ops.tanh.apply(self)
+    def tanh_(self) -> Self: return self._write(ops.tanh)
+    def sigmoid(self) -> Self: return ops.sigmoid.apply(self)
+    def sigmoid_(self) -> Self: return self._write(ops.sigmoid)
+    def relu(self) -> Self: return ops.relu.apply(self)
+    def relu_(self) -> Self: return self._write(ops.relu)
+    def reciprocal(self) -> Self: return ops.reciprocal.apply(self)
+    def reciprocal_(self) -> Self: return self._write(ops.reciprocal)
+    def rsqrt(self) -> Self: return ops.rsqrt.apply(self)
+    def rsqrt_(self) -> Self: return self._write(ops.rsqrt)
+    def exp2(self) -> Self: return ops.exp2.apply(self)
+    def exp2_(self) -> Self: return self._write(ops.exp2)
+    def expm1(self) -> Self: return ops.expm1.apply(self)
+    def expm1_(self) -> Self: return self._write(ops.expm1)
+    def log2(self) -> Self: return ops.log2.apply(self)
+    def log2_(self) -> Self: return self._write(ops.log2)
+    def log10(self) -> Self: return ops.log10.apply(self)
+    def log10_(self) -> Self: return self._write(ops.log10)
+    def log1p(self) -> Self: return ops.log1p.apply(self)
+    def log1p_(self) -> Self: return self._write(ops.log1p)
+    def tan(self) -> Self: return ops.tan.apply(self)
+    def tan_(self) -> Self: return self._write(ops.tan)
+    def asin(self) -> Self: return ops.asin.apply(self)
+    def asin_(self) -> Self: return self._write(ops.asin)
+    def acos(self) -> Self: return ops.acos.apply(self)
+    def acos_(self) -> Self: return self._write(ops.acos)
+    def atan(self) -> Self: return ops.atan.apply(self)
+    def atan_(self) -> Self: return self._write(ops.atan)
+    def sinh(self) -> Self: return ops.sinh.apply(self)
+    def sinh_(self) -> Self: return self._write(ops.sinh)
+    def cosh(self) -> Self: return ops.cosh.apply(self)
+    def cosh_(self) -> Self: return self._write(ops.cosh)
+    def asinh(self) -> Self: return ops.asinh.apply(self)
+    def asinh_(self) -> Self: return self._write(ops.asinh)
+    def acosh(self) -> Self: return ops.acosh.apply(self)
+    def acosh_(self) -> Self: return self._write(ops.acosh)
+    def atanh(self) -> Self: return ops.atanh.apply(self)
+    def atanh_(self) -> Self: return self._write(ops.atanh)
+    def erf(self) -> Self: return ops.erf.apply(self)
+    def erf_(self) -> Self: return self._write(ops.erf)
+    def erfc(self) -> Self: return ops.erfc.apply(self)
+    def erfc_(self) -> Self: return self._write(ops.erfc)
+    def ceil(self) -> Self: return ops.ceil.apply(self)
+    def ceil_(self) -> Self: return self._write(ops.ceil)
+    def floor(self) -> Self: return ops.floor.apply(self)
+    def floor_(self) -> Self: return self._write(ops.floor)
+    def trunc(self) -> Self: return ops.trunc.apply(self)
+    def trunc_(self) -> Self: return self._write(ops.trunc)
+    def arcsin(self) -> Self: return ops.asin.apply(self)
+    def arccos(self) -> Self: return ops.acos.apply(self)
+    def arctan(self) -> Self: return ops.atan.apply(self)
+    def arcsinh(self) -> Self: return ops.asinh.apply(self)
+    def arccosh(self) -> Self: return ops.acosh.apply(self)
+    def arctanh(self) -> Self: return ops.atanh.apply(self)
+    def round(self, *, decimals: int = 0) -> Self: return ops.round.apply(self, decimals=decimals)
+    def round_(self, *, decimals: int = 0) -> Self: return self._write(ops.round, decimals=decimals)
+    def fix(self) -> Self: return ops.trunc.apply(self)
+    def frac(self) -> Self: return self - self.trunc()
+    def absolute(self) -> Self: return ops.abs.apply(self)
+    def negative(self) -> Self: return ops.neg.apply(self)
+    def sgn(self) -> Self: return ops.sign.apply(self)
+
+    def logit(self, eps: Any = None) -> Self:
+        x = self if eps is None else self.clamp(eps, 1 - eps)
+        return (x / (1 - x)).log()
+
+    def nan_to_num(self, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Self: return numbers_only(self, nan, posinf, neginf)
+    def deg2rad(self) -> Self: return self * (np.pi / 180)
+    def rad2deg(self) -> Self: return self * (180 / np.pi)
+    def sinc(self) -> Self: return sinc(self)
+    def copysign(self, other: Operand) -> Self: return with_sign(self, other)
+
+    # the other names, in place
+
+    def absolute_(self) -> Self: return self.abs_()
+    def negative_(self) -> Self: return self.neg_()
+    def arcsin_(self) -> Self: return self.asin_()
+    def arccos_(self) -> Self: return self.acos_()
+    def arctan_(self) -> Self: return self.atan_()
+    def arcsinh_(self) -> Self: return self.asinh_()
+    def arccosh_(self) -> Self: return self.acosh_()
+    def arctanh_(self) -> Self: return self.atanh_()
+    def fix_(self) -> Self: return self.trunc_()
+    def sgn_(self) -> Self: return self.sign_()
+    def frac_(self) -> Self: return self.copy_(self.frac())
+    def logit_(self, eps: Any = None) -> Self: return self.copy_(self.clone().logit(eps))
+    def nan_to_num_(self, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Self: return self.copy_(self.nan_to_num(nan, posinf, neginf))
+    def deg2rad_(self) -> Self: return self.mul_(np.pi / 180)
+    def rad2deg_(self) -> Self: return self.mul_(180 / np.pi)
+
+
+def clamping(low: Any, high: Any) -> tuple[Op, tuple[Any, ...]]:
+    """The op and the bounds of a clamp with one bound, or with two."""
+    if low is None and high is None:
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    if high is None:
+        return ops.clamp_min, (low,)
+    return (ops.clamp_max, (high,)) if low is None else (ops.clamp, (low, high))
+
+
+def numbers_only(x: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
+    """x with its NaNs replaced, and its infinities (by the largest numbers of x's type)."""
+    if x.dtype.kind not in "fc":
+        return x.clone()
+    most = np.finfo(x.dtype).max
+    for where, value in (
+        (x.array != x.array, nan),
+        (x.array == np.inf, most if posinf is None else posinf),
+        (x.array == -np.inf, -most if neginf is None else neginf),
+    ):
+        x = x.masked_fill(x._constant(np.asarray(where)), value)
+    return x
+
+
+def sinc(x: Any) -> Any:
+    """sin(pi * x) / (pi * x), and 1 at 0, where it is flat."""
+    there = x.array != 0
+    y = ops.where.apply(there, x, x.dtype.type(1) if x.dtype.kind == "f" else 1) * np.pi
+    return ops.where.apply(there, y.sin() / y, 1.0)
+
+
+def with_sign(x: Any, y: Any) -> Any:
+    """abs(x) with the sign of y (a zero has one, too); at x = 0 the slope is taken as 0."""
+    negative = np.signbit(getattr(y, "array", y))
+    size = (x if x.dtype.kind == "f" else x.float()).abs()
+    return ops.where.apply(negative, -size, size)

@@ -1,0 +1,365 @@
+"""Indexing: entries taken from a tensor by their place, and entries put there.
+
+Reading comes first, then writing. An index may be a tensor, an array or a list; the ops
+are given arrays.
+"""
+
+from typing import Any, Self
+
+import numpy as np
+
+from minigrad import ops
+from minigrad.methods.arrangement import Arrangement
+from minigrad.methods.base import Base, Operand, scaled, written_over
+from minigrad.ops import composites
+from minigrad.shapes import normalize_one
+
+
+class Indexing(Arrangement):
+    """Entries by their place."""
+
+    __slots__ = ()
+
+    # ------------------------------------------------------------------ reading
+
+    def __getitem__(self, index: Any) -> Self: return ops.getitem.apply(self, index=plain_index(index))
+    def narrow(self, dim: int, start: Any, length: int) -> Self: return self[narrowed(self.shape, dim, int(start), length)]
+    def select(self, dim: int, index: int) -> Self: return self[selected(self.shape, dim, index)]
+    def unbind(self, dim: int = 0) -> Any: return one_of_many("Unbind", [self.select(dim, i) for i in range(self.size(dim))])
+    def split(self, split_size: Any, dim: int = 0) -> Any: return cut("split", self, dim, pieces(self.size(dim), split_size))
+    def split_with_sizes(self, split_sizes: Any, dim: int = 0) -> Any: return cut("split_with_sizes", self, dim, list(split_sizes))
+    def chunk(self, chunks: int, dim: int = 0) -> Any: return cut("chunk", self, dim, chunked(self.size(dim), chunks))
+    def tensor_split(self, indices_or_sections: Any, dim: int = 0) -> Any: return split_at(self, indices_or_sections, dim)
+
+    def gather(self, dim: int, index: Any, *, sparse_grad: bool = False) -> Self:
+        dim, index = normalize_one(dim, self.ndim), index_along("gather", self, dim, index)
+        return ops.gather.apply(self, index=index, axis=dim)
+
+    def index_select(self, dim: int, index: Any) -> Self:
+        dim, index = normalize_one(dim, self.ndim), indices_of("index_select", index)
+        if not self.ndim:
+            return self.clone()
+        if index.ndim > 1:
+            raise IndexError("index_select(): Index is supposed to be a vector")
+        return ops.index_select.apply(self, index=in_range(index, self.shape[dim]).reshape(-1), axis=dim)
+
+    def masked_select(self, mask: Any) -> Self: return masked(self, mask_of("masked_select", mask))
+    def take(self, index: Any) -> Self: return self.reshape(-1)[in_range(indices_of("take", index), self.numel())]
+    def take_along_dim(self, indices: Any, dim: int | None = None) -> Self: return taken_along(self, indices, dim)
+
+    # ------------------------------------------------------------------ writing
+
+    def __setitem__(self, index: Any, value: Operand) -> None:
+        index = plain_index(index)
+        if ops.is_basic(index):  # type: ignore[no-untyped-call]
+            self[index]._write(ops.copy, written_over(self, value))
+        else:
+            self._write(ops.index_put, like(value, self), index=index)
+
+    def where(self, condition: Operand, other: Operand) -> Self: return ops.where.apply(condition, self, other)
+
+    def scatter(self, dim: int, index: Any, src: Operand = None, *, value: Any = None, reduce: str | None = None) -> Self:
+        op, others, settings = scattering("scatter", self, dim, index, src if value is None else value, reduce)
+        return op.apply(self, *others, **settings)
+
+    def scatter_(self, dim: int, index: Any, src: Operand = None, *, value: Any = None, reduce: str | None = None) -> Self:
+        op, others, settings = scattering("scatter", self, dim, index, src if value is None else value, reduce)
+        return self._write(op, *others, **settings)
+
+    def scatter_add(self, dim: int, index: Any, src: Operand) -> Self:
+        _, others, settings = scattering("scatter_add", self, dim, index, src, "add")
+        return ops.scatter_add.apply(self, *others, **settings)
+
+    def scatter_add_(self, dim: int, index: Any, src: Operand) -> Self:
+        _, others, settings = scattering("scatter_add", self, dim, index, src, "add")
+        return self._write(ops.scatter_add, *others, **settings)
+
+    def scatter_reduce(self, dim: int, index: Any, src: Operand, reduce: str, *, include_self: bool = True) -> Self: return scatter_reduced(self, dim, index, src, reduce, include_self)
+    def scatter_reduce_(self, dim: int, index: Any, src: Operand, reduce: str, *, include_self: bool = True) -> Self: return self.copy_(scatter_reduced(self, dim, index, src, reduce, include_self))
+    def index_put(self, indices: Any, values: Operand, accumulate: bool = False) -> Self: return ops.index_put.apply(self, like(values, self), index=plain_index(tuple(indices)), accumulate=accumulate)
+    def index_put_(self, indices: Any, values: Operand, accumulate: bool = False) -> Self: return self._write(ops.index_put, like(values, self), index=plain_index(tuple(indices)), accumulate=accumulate)
+    def index_add(self, dim: int, index: Any, source: Operand, *, alpha: Any = 1) -> Self: return ops.index_put.apply(self, scaled(source, alpha), index=rows_of("index_add", self, dim, index, source), accumulate=True)
+    def index_add_(self, dim: int, index: Any, source: Operand, *, alpha: Any = 1) -> Self: return self._write(ops.index_put, scaled(source, alpha), index=rows_of("index_add", self, dim, index, source), accumulate=True)
+    def index_copy(self, dim: int, index: Any, source: Operand) -> Self: return ops.index_put.apply(self, source, index=rows_of("index_copy", self, dim, index, source))
+    def index_copy_(self, dim: int, index: Any, source: Operand) -> Self: return self._write(ops.index_put, source, index=rows_of("index_copy", self, dim, index, source))
+    def index_fill(self, dim: int, index: Any, value: Operand) -> Self: return ops.index_put.apply(self, like(value, self), index=rows_of("index_fill", self, dim, index))
+    def index_fill_(self, dim: int, index: Any, value: Operand) -> Self: return self._write(ops.index_put, like(value, self), index=rows_of("index_fill", self, dim, index))
+    def masked_fill(self, mask: Any, value: Operand) -> Self: return ops.masked_fill.apply(self, filling(value, self), mask=mask_of("masked_fill", mask))
+    def masked_fill_(self, mask: Any, value: Operand) -> Self: return self._write(ops.masked_fill, filling(value, self), mask=mask_of("masked_fill", mask))
+
+    def masked_scatter(self, mask: Any, source: Operand) -> Self:
+        source, index = masked_source(self, mask, source)
+        return ops.index_put.apply(self, source, index=index)
+
+    def masked_scatter_(self, mask: Any, source: Operand) -> Self:
+        source, index = masked_source(self, mask, source)
+        return self._write(ops.index_put, source, index=index)
+
+    def select_scatter(self, src: Operand, dim: int, index: int) -> Self: return ops.index_put.apply(self, src, index=part(self.shape, dim, index))
+    def slice_scatter(self, src: Operand, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Self: return ops.index_put.apply(self, src, index=part(self.shape, dim, slice(start, end, step)))
+
+    def diagonal_scatter(self, src: Operand, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Self:
+        z = self.clone()
+        z.diagonal(offset, dim1, dim2).copy_(src)
+        return z
+
+    def put(self, index: Any, source: Operand, accumulate: bool = False) -> Self: return self.reshape(-1).index_put((in_range(indices_of("put", index), self.numel()),), source, accumulate).reshape(self.shape)
+
+    def put_(self, index: Any, source: Operand, accumulate: bool = False) -> Self:
+        self.view(-1).index_put_((in_range(indices_of("put_", index), self.numel()),), source, accumulate)
+        return self
+
+
+def plain_index(index: Any) -> Any:
+    """An index without tensors in it: they become arrays of integers or truth values."""
+    parts = index if isinstance(index, tuple) else (index,)
+    plain = []
+    for part in parts:
+        if isinstance(part, Base):
+            part = part.array
+        if isinstance(part, (list, range)):
+            part = np.asarray([p.array if isinstance(p, Base) else p for p in part])
+            if not part.size:
+                part = part.astype(np.int64)
+        if (
+            isinstance(part, (np.integer, np.ndarray))
+            and part.ndim == 0
+            and part.dtype.kind in "iu"
+        ):
+            part = part.item()
+        if isinstance(part, np.ndarray) and part.dtype.kind == "f":
+            raise IndexError(
+                "tensors used as indices must be long, int, byte or bool tensors, not floats."
+            )
+        if isinstance(part, float):
+            raise TypeError(
+                "only integers, slices (`:`), ellipsis (`...`), None and long or bool tensors are valid indices (got float)"
+            )
+        plain.append(part)
+    return tuple(plain)
+
+
+def like(value: Operand, x: Any) -> Operand:
+    """A number as a constant of x's type; a tensor as it is."""
+    if isinstance(value, (int, float)):
+        return x.dtype.type(value)
+    return value
+
+
+def filling(value: Operand, x: Any) -> Operand:
+    """What masked_fill writes: one number, of x's type."""
+    if isinstance(value, Base):
+        return value if value.dtype == x.dtype else value.to(x.dtype)
+    return like(value, x)
+
+
+def indices_of(name: str, index: Any) -> Any:
+    """An index as an array of integers."""
+    index = np.asarray(getattr(index, "array", index))
+    if index.dtype.kind not in "iu" and index.size:
+        raise (IndexError if name == "index_select" else RuntimeError)(
+            f"{name}(): Expected dtype int32/int64 for index, but got {index.dtype}."
+        )
+    return index.astype(np.int64, copy=False)
+
+
+def mask_of(name: str, mask: Any) -> Any:
+    """A mask as an array of truth values."""
+    mask = np.asarray(getattr(mask, "array", mask))
+    if mask.dtype.kind != "b":
+        raise RuntimeError(f"{name} only supports boolean masks, but got mask with dtype {mask.dtype}. To mend it, use mask.bool().")
+    return mask
+
+
+def in_range(index: Any, n: int, kind: type[Exception] = IndexError) -> Any:
+    """The index itself, if it names none of more than n entries (-n counts as 0)."""
+    if index.size and (index.max() >= n or index.min() < -n):
+        bad = index[(index >= n) | (index < -n)].flat[0]
+        raise kind(f"index out of range in self: index {bad} is out of bounds for dimension with size {n}.")
+    return index
+
+
+def index_along(name: str, x: Any, dim: int, index: Any, src: Any = None) -> Any:
+    """The index of gather and scatter, which has as many axes as x and is nowhere larger."""
+    index = indices_of(name, index)
+    if max(index.ndim, 1) != max(x.ndim, 1) and index.size:
+        raise RuntimeError(f"Index tensor must have the same number of dimensions as {'input' if name == 'gather' else 'self'} tensor: it has {index.ndim}, not {x.ndim}.")
+    for i, (n, m) in enumerate(zip(index.shape, x.shape, strict=False)):
+        if i != dim and n > m and index.size:
+            raise RuntimeError(f"Size does not match at dimension {i} expected index {list(index.shape)} to be no larger than self {list(x.shape)} apart from dimension {dim}")
+    n = x.shape[dim] if x.ndim else 1
+    if index.size and (index.max() >= n or index.min() < 0):
+        raise RuntimeError(f"index {index[(index >= n) | (index < 0)].flat[0]} is out of bounds for dimension {dim} with size {n}")
+    return index if index.ndim or not x.ndim else index.reshape(1)
+
+
+def scattering(name: str, x: Any, dim: int, index: Any, src: Any, reduce: str | None) -> Any:
+    """The op, the other operands and the settings of scatter and scatter_add."""
+    dim = normalize_one(dim, x.ndim)
+    index = index_along(name, x, dim, index)
+    if reduce not in (None, "add", "multiply"):
+        raise RuntimeError("reduce argument must be either add or multiply.")
+    if isinstance(src, Indexing) and src.ndim:
+        if src.dtype != x.dtype:
+            raise RuntimeError(f"{name}(): Expected self.dtype to be equal to src.dtype: {x.dtype} and {src.dtype}.")
+        if any(n > m for n, m in zip(index.shape, src.shape, strict=False)) and index.size:
+            raise RuntimeError(f"Expected index {list(index.shape)} to be no larger than src {list(src.shape)}")
+        if src.shape != index.shape:
+            src = src[tuple(slice(0, n) for n in index.shape)]
+    op = {None: ops.scatter, "add": ops.scatter_add, "multiply": ops.scatter_mul}[reduce]
+    return op, (like(src, x),), {"index": index, "axis": dim}
+
+
+def scatter_reduced(x: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool) -> Any:
+    """What is scattered to one place, and what stands there if include_self, is made one number."""
+    if reduce not in ("sum", "prod", "mean", "amax", "amin"):
+        raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
+    _, (src,), place = scattering("scatter_reduce", x, dim, index, src, None)
+    if not include_self:
+        x = ops.scatter.apply(x, neutral(reduce, x.dtype), **place)
+    if reduce == "sum":
+        return ops.scatter_add.apply(x, src, **place)
+    if reduce == "prod":
+        return ops.scatter_mul.apply(x, src, **place)
+    ones = np.ones(place["index"].shape, np.int64)
+    if reduce == "mean":
+        before = np.ones(x.shape, np.int64) if include_self else ops.scatter.forward(np.ones(x.shape, np.int64), 0, **place)
+        total, count = ops.scatter_add.apply(x, src, **place), np.maximum(ops.scatter_add.forward(before, ones, **place), 1)
+        return total / x._constant(count).to(x.dtype) if x.dtype.kind == "f" else total // x._constant(count)
+    return composites.scatter_extreme(x, src, np.maximum if reduce == "amax" else np.minimum, **place)
+
+
+def neutral(reduce: str, dtype: Any) -> Any:
+    """What changes nothing when it is reduced with something."""
+    if reduce in ("amax", "amin"):
+        least, most = (-np.inf, np.inf) if dtype.kind == "f" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+        return dtype.type(least if reduce == "amax" else most)
+    return dtype.type(1 if reduce == "prod" else 0)
+
+
+def rows_of(name: str, x: Any, dim: int, index: Any, source: Any = None) -> Any:
+    """The index (:, :, index) with `index` at axis dim."""
+    dim, index = normalize_one(dim, x.ndim), indices_of(name, index)
+    if index.ndim > 1:
+        raise IndexError(f"{name}(): Index should have dimension 1 or 0 (got {index.ndim})")
+    if not x.ndim:
+        return (...,)
+    index = in_range(index.reshape(-1), x.shape[dim], RuntimeError if name == "index_add" else IndexError)
+    if name == "index_fill":
+        index = np.unique(index)  # the value is written once, however often a place is named
+    if source is not None:
+        expected = (*x.shape[:dim], len(index), *x.shape[dim + 1 :])
+        if tuple(source.shape) != expected and not (source.ndim == 0 and x.ndim == 1 and len(index) == 1):
+            raise (IndexError if name == "index_copy" else RuntimeError)(f"{name}(): Number of indices ({len(index)}) should be equal to source.size(dim), and the other sizes to those of self: self {list(x.shape)}, dim {dim}, source {list(source.shape)}")
+    return (*(slice(None),) * dim, index)
+
+
+def masked(x: Any, mask: Any) -> Any:
+    """The entries of x where the mask, broadcast with it, is true."""
+    try:
+        shape = np.broadcast_shapes(x.shape, mask.shape)
+    except ValueError:
+        raise RuntimeError(f"masked_select: the mask, {tuple(mask.shape)}, and the tensor, {tuple(x.shape)}, cannot be broadcast to one shape (the size of tensor a must match the size of tensor b).") from None
+    return (x if x.shape == shape else x.expand(shape))[np.broadcast_to(mask, shape)]
+
+
+def masked_source(x: Any, mask: Any, source: Any) -> Any:
+    """What masked_scatter writes, and where."""
+    mask = np.broadcast_to(mask_of("masked_scatter", mask), x.shape)
+    n = int(mask.sum())
+    if source.numel() < n:
+        raise RuntimeError(f"masked_scatter: expected source to have at least {n} elements, one for each true entry of the mask, but it has {source.numel()}")
+    return source.reshape(-1)[:n], (mask,)
+
+
+def part(shape: tuple[int, ...], dim: int, which: Any) -> Any:
+    """The index that takes `which` along one axis and everything along the others."""
+    return (*(slice(None),) * normalize_one(dim, len(shape)), which)
+
+
+def taken_along(x: Any, indices: Any, dim: int | None) -> Any:
+    """take_along_dim: a gather whose index is broadcast with x."""
+    indices = indices_of("take_along_dim", indices)
+    if dim is None:
+        return taken_along(x.reshape(-1), indices.reshape(-1), 0)
+    dim = normalize_one(dim, x.ndim)
+    if indices.ndim != x.ndim:
+        raise RuntimeError(f"torch.take_along_dim(): input and indices should have the same number of dimensions, but got {x.ndim} dimensions for input, and {indices.ndim} dimensions for indices")
+    rest = np.broadcast_shapes(*(tuple(1 if i == dim else n for i, n in enumerate(s)) for s in (x.shape, indices.shape)))
+    wide = [tuple(s[dim] if i == dim else n for i, n in enumerate(rest)) for s in (x.shape, indices.shape)]
+    return x.expand(wide[0]).gather(dim, np.broadcast_to(indices, wide[1]))
+
+
+def narrowed(shape: tuple[int, ...], dim: int, start: int, length: int) -> Any:
+    """The index of `length` entries along dim, from `start` on."""
+    if not shape:
+        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
+    dim = normalize_one(dim, len(shape))
+    n = shape[dim]
+    if length < 0:
+        raise RuntimeError("narrow(): length must be non-negative.")
+    if not -n <= start <= n:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n}], but got {start})")
+    start += n if start < 0 else 0
+    if start + length > n:
+        raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({n}).")
+    return part(shape, dim, slice(start, start + length))
+
+
+def selected(shape: tuple[int, ...], dim: int, index: Any) -> Any:
+    if not shape:
+        raise IndexError("select() cannot be applied to a 0-dim tensor.")
+    dim, index = normalize_one(dim, len(shape)), int(index)
+    if not -shape[dim] <= index < shape[dim]:
+        raise IndexError(f"select(): index {index} out of range for tensor of size {list(shape)} at dimension {dim}")
+    return part(shape, dim, index)
+
+
+def pieces(n: int, size: Any) -> list[int]:
+    """The sizes of the pieces of split: given, or all equal but for the last."""
+    if not isinstance(size, (int, np.integer)):
+        return list(size)
+    if size < 0 or (size == 0 and n):
+        raise RuntimeError(f"split expects split_size be non-negative, but got split_size={size}")
+    return [int(min(size, n - i)) for i in range(0, n, size)] if n else [0]
+
+
+def chunked(n: int, chunks: int) -> list[int]:
+    """The sizes of at most so many chunks, all equal but for the last."""
+    if chunks <= 0:
+        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+    return pieces(n, -(-n // chunks)) if n else [0] * chunks
+
+
+def cut(name: str, x: Any, dim: int, lengths: list[int]) -> Any:
+    """x in pieces of these lengths along dim; each is a view."""
+    if not x.ndim:
+        raise RuntimeError(f"{name} expects at least a 1-dimensional tensor")
+    dim = normalize_one(dim, x.ndim)
+    if sum(lengths) != x.shape[dim] or any(n < 0 for n in lengths):
+        raise RuntimeError(f"split_with_sizes expects split_sizes to sum exactly to {x.shape[dim]} (input tensor's size at dimension {dim}), but got split_sizes={lengths}")
+    starts = np.cumsum([0, *lengths]).tolist()
+    words = {"split": "Split", "chunk": "Split", "split_with_sizes": "SplitWithSizes"}
+    return one_of_many(words[name], [x[part(x.shape, dim, slice(a, a + n))] for a, n in zip(starts, lengths, strict=False)])
+
+
+def one_of_many(name: str, views: list[Any]) -> Any:
+    """The views that one call returned: PyTorch lets nobody write to them, and nor does minigrad."""
+    for k, z in enumerate(views):
+        if getattr(z, "origin", "no view") is None:
+            z.origin = ("many", name, k)
+    return tuple(views)
+
+
+def split_at(x: Any, where: Any, dim: int) -> Any:
+    """tensor_split: at given places, or in so many parts of nearly equal size."""
+    if not x.ndim:
+        raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
+    dim = normalize_one(dim, x.ndim)
+    where = where.tolist() if hasattr(where, "tolist") else where
+    if isinstance(where, int):
+        if where <= 0:
+            raise RuntimeError(f"number of sections must be larger than 0, got {where}")
+        least, more = divmod(x.shape[dim], where)
+        where = np.cumsum([least + (i < more) for i in range(where)]).tolist()[:-1]
+    return tuple([x[part(x.shape, dim, slice(a, b))] for a, b in zip((0, *where), (*where, None), strict=True)])

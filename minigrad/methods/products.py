@@ -1,0 +1,164 @@
+"""Products of vectors and matrices."""
+
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from minigrad import ops
+from minigrad.methods.base import Base, Operand, scaled
+from minigrad.shapes import normalize_one
+
+
+class Products(Base):
+    """Sums of products."""
+
+    __slots__ = ()
+
+    def mm(self, mat2: Operand) -> Self: return ops.mm.apply(*matrices("mm", self, mat2, 2, 2))
+    def bmm(self, mat2: Operand) -> Self: return ops.bmm.apply(*matrices("bmm", self, mat2, 3, 3))
+    def mv(self, vec: Operand) -> Self: return ops.mv.apply(*matrices("mv", self, vec, 2, 1))
+    def dot(self, tensor: Operand) -> Self: return ops.dot.apply(*matrices("dot", self, tensor, 1, 1))
+    def outer(self, vec2: Operand) -> Self: return outer(self, vec2)
+    def inner(self, other: Operand) -> Self: return self * other if not self.ndim or not other.ndim else tensordot(self, other, ([-1], [-1]))
+    def tensordot(self, other: Operand, dims: Any = 2) -> Self: return tensordot(self, other, dims)
+    def vdot(self, other: Operand) -> Self: return ops.dot.apply(*matrices("vdot", self, other, 1, 1))
+    def cross(self, other: Operand, dim: int | None = None) -> Self: return crossed(self, other, dim)
+    def kron(self, other: Operand) -> Self: return kron(self, other)
+    def det(self) -> Self: return ops.det.apply(square("det", self))
+    def slogdet(self) -> Any: return SlogDet(self._constant(np.asarray(np.linalg.slogdet(square("slogdet", self).array)[0])), ops.logabsdet.apply(self))
+    def logdet(self) -> Self: return log_of_det(self.slogdet())
+    def inverse(self) -> Self: return decomposed("inv", ops.inverse, "The inversion could not be completed because the input matrix is singular.", square("inv", self))
+    def cholesky(self, upper: bool = False) -> Self:
+        z = decomposed("cholesky", ops.cholesky, "The factorization could not be completed because the input is not positive-definite.", square("cholesky", self))
+        return ops.transpose.apply(z, axis0=z.ndim - 2, axis1=z.ndim - 1) if upper else z
+
+    def matrix_power(self, n: int) -> Self: return power(square("matrix_power", self), n)
+    def trace(self) -> Self: return ops.trace.apply(matrix(self, "trace"))
+    def addmm(self, mat1: Operand, mat2: Operand, *, beta: Any = 1, alpha: Any = 1) -> Self: return ops.addmm.apply(self, *matrices("addmm", mat1, mat2, 2, 2), beta=beta, alpha=alpha)
+    def addmm_(self, mat1: Operand, mat2: Operand, *, beta: Any = 1, alpha: Any = 1) -> Self: return self.copy_(self.addmm(mat1, mat2, beta=beta, alpha=alpha))
+    def addmv(self, mat: Operand, vec: Operand, *, beta: Any = 1, alpha: Any = 1) -> Self: return ops.addmv.apply(self, *matrices("addmv", mat, vec, 2, 1), beta=beta, alpha=alpha)
+    def addmv_(self, mat: Operand, vec: Operand, *, beta: Any = 1, alpha: Any = 1) -> Self: return self.copy_(self.addmv(mat, vec, beta=beta, alpha=alpha))
+    def baddbmm(self, batch1: Operand, batch2: Operand, *, beta: Any = 1, alpha: Any = 1) -> Self: return ops.baddbmm.apply(self, *matrices("baddbmm", batch1, batch2, 3, 3), beta=beta, alpha=alpha)
+    def baddbmm_(self, batch1: Operand, batch2: Operand, *, beta: Any = 1, alpha: Any = 1) -> Self: return self.copy_(self.baddbmm(batch1, batch2, beta=beta, alpha=alpha))
+    def addbmm(self, batch1: Operand, batch2: Operand, *, beta: Any = 1, alpha: Any = 1) -> Self: return scaled(self, beta) + scaled(ops.bmm.apply(*matrices("addbmm", batch1, batch2, 3, 3)).sum(0), alpha)
+    def addbmm_(self, batch1: Operand, batch2: Operand, *, beta: Any = 1, alpha: Any = 1) -> Self: return self.copy_(self.addbmm(batch1, batch2, beta=beta, alpha=alpha))
+    def addr(self, vec1: Operand, vec2: Operand, *, beta: Any = 1, alpha: Any = 1) -> Self: return scaled(self, beta) + scaled(outer(vec1, vec2), alpha)
+
+
+class LinAlgError(RuntimeError):
+    """The matrix has not what was asked for: an inverse, a Cholesky factor."""
+
+
+class SlogDet(NamedTuple):
+    """A determinant, as its sign and the logarithm of its size."""
+
+    sign: Any
+    logabsdet: Any
+
+
+def square(name: str, x: Any, must: bool = True) -> Any:
+    """The matrices, if they are square and of real numbers."""
+    if x.ndim < 2:
+        raise RuntimeError(f"linalg.{name}: The input tensor A must have at least 2 dimensions.")
+    if must and x.shape[-1] != x.shape[-2]:
+        raise RuntimeError(f"linalg.{name}: A must be batches of square matrices, but they are {x.shape[-2]} by {x.shape[-1]} matrices")
+    if x.dtype.kind not in "fc":
+        raise RuntimeError(f"linalg.{name}: Expected a floating point or complex tensor as input. Got {x.dtype}. To mend it, use x.float().")
+    return x
+
+
+def decomposed(name: str, op: Any, why: str, *operands: Any) -> Any:
+    """The op's result; if NumPy gives up, the reason in PyTorch's words."""
+    try:
+        return op.apply(*operands)
+    except RuntimeError as error:
+        if not any(word in str(error) for word in ("Singular", "definite", "converge")):
+            raise
+        raise LinAlgError(f"linalg.{name}: {why}") from None
+
+
+def log_of_det(parts: SlogDet) -> Any:
+    """The logarithm of a determinant: NaN if that is negative."""
+    sign, z = parts
+    return z if (sign.array >= 0).all() else z.masked_fill(sign < 0, np.nan)
+
+
+def power(x: Any, n: int) -> Any:
+    """x @ x @ ... @ x, by squaring; of a negative n, the power of the inverse."""
+    if n < 0:
+        return power(x.inverse(), -n)
+    if n == 0:
+        return x._constant(np.broadcast_to(np.eye(x.shape[-1], dtype=x.dtype), x.shape).copy())
+    if n == 1:
+        return x.clone()
+    half = power(x, n // 2)
+    return half @ half @ x if n % 2 else half @ half
+
+
+def crossed(x: Any, y: Any, dim: int | None) -> Any:
+    """The vector at right angles to both x and y; dim is the first axis of size 3, unless given."""
+    if dim is None:
+        if 3 not in x.shape:
+            raise RuntimeError("no dimension of size 3 in input")
+        dim = x.shape.index(3)
+    axis = normalize_one(dim, x.ndim)
+    if x.shape[axis] != 3 or y.shape[normalize_one(dim, y.ndim)] != 3:
+        raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {x.shape[axis]} and {y.shape[axis]}")
+    return x.roll(-1, dim) * y.roll(-2, dim) - x.roll(-2, dim) * y.roll(-1, dim)
+
+
+def kron(x: Any, y: Any) -> Any:
+    """Every entry of x times the whole of y, side by side."""
+    n = max(x.ndim, y.ndim)
+    a, b = ((1,) * (n - z.ndim) + tuple(z.shape) for z in (x, y))
+    whole = x.reshape([m for k in a for m in (k, 1)]) * y.reshape([m for k in b for m in (1, k)])
+    return whole.reshape([i * j for i, j in zip(a, b, strict=True)])
+
+
+def matrices(name: str, x: Any, y: Any, x_ndim: int, y_ndim: int) -> tuple[Any, Any]:
+    """The two factors, if they have the number of axes that this product asks for."""
+    if x.ndim != x_ndim or y.ndim != y_ndim:
+        words = {1: "vector", 2: "matrix", 3: "3D tensor"}
+        which = ("self", x_ndim, x) if x.ndim != x_ndim else ("mat2", y_ndim, y)
+        raise RuntimeError(
+            f"{name}: {which[0]} must be a {words[which[1]]}, {which[1]}D tensor expected, but got a {which[2].ndim}D tensor of shape {tuple(which[2].shape)}."
+        )
+    if name == "dot" and x.shape != y.shape:
+        raise RuntimeError(f"inconsistent tensor size, expected tensor [{x.numel()}] and src [{y.numel()}] to have the same number of elements, but got {x.numel()} and {y.numel()} elements respectively")
+    if x_ndim == 3 and x.shape[0] != y.shape[0]:
+        raise RuntimeError(f"Expected size for first two dimensions of batch2 tensor to be: [{x.shape[0]}, {x.shape[2]}] but got: [{y.shape[0]}, {y.shape[1]}].")
+    return x, y
+
+
+def matrix(x: Any, name: str) -> Any:
+    if x.ndim != 2:
+        raise RuntimeError(f"{name}: expected a matrix, but got tensor with dim {x.ndim}")
+    return x
+
+
+def outer(x: Any, y: Any) -> Any:
+    if x.ndim != 1 or y.ndim != 1:
+        raise RuntimeError(f"outer: Expected 1-D argument self, but got {x.ndim}-D and {y.ndim}-D")
+    return x.unsqueeze(1) * y
+
+
+def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
+    """The sum over pairs of axes of a and b: one matrix product of rearranged arrays."""
+    if isinstance(dims, int):
+        if dims < 0 or dims > min(a.ndim, b.ndim):
+            raise RuntimeError(f"tensordot expects dims >= 0 and not more than the axes of a or b, but got dims={dims}")
+        dims = (range(a.ndim - dims, a.ndim), range(dims))
+    of_a, of_b = ([normalize_one(i, x.ndim) for i in (d.tolist() if hasattr(d, "tolist") else [d] if isinstance(d, int) else d)] for x, d in zip((a, b), dims, strict=True))
+    if len(of_a) != len(of_b):
+        raise RuntimeError("both dimension lists should have same length")
+    for i, j in zip(of_a, of_b, strict=True):
+        if a.shape[i] != b.shape[j]:
+            raise RuntimeError(f"contracted dimensions need to match, but first has size {a.shape[i]} in dim {i} and second has size {b.shape[j]} in dim {j}")
+    left = [i for i in range(a.ndim) if i not in of_a]
+    right = [j for j in range(b.ndim) if j not in of_b]
+    shape = tuple(a.shape[i] for i in left) + tuple(b.shape[j] for j in right)
+    n = 1
+    for i in of_a:
+        n *= a.shape[i]
+    rows, columns = (max(x.numel() // n, 0) if n else int(np.prod([x.shape[i] for i in d])) for x, d in ((a, left), (b, right)))
+    return ops.mm.apply(a.permute(*left, *of_a).reshape(rows, n), b.permute(*of_b, *right).reshape(n, columns)).reshape(shape)

@@ -1,0 +1,310 @@
+"""Activations: functions of one entry at a time, and softmax, which weighs a row.
+
+Where an op of the table has the rule, the function applies it; the rest is written with
+such functions. `inplace=True` writes the result over the input: what a rule needs of the
+old entries is copied first.
+"""
+
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from minigrad import ops
+from minigrad.generator import uniform
+from minigrad.op import Op
+from minigrad.tensor import Tensor
+
+
+def _activation(op: Op, x: Tensor, inplace: bool, **settings: Any) -> Tensor:
+    """The op applied to x; in place, what its rule needs of the old x is copied first."""
+    if inplace:
+        return x._write(op, **settings)
+    z: Tensor = op.apply(x, **settings)
+    return z
+
+
+def _composite(f: Callable[[Tensor], Tensor], x: Tensor, inplace: bool) -> Tensor:
+    return x.copy_(f(x.clone())) if inplace else f(x)
+
+
+def relu(input: Tensor, inplace: bool = False) -> Tensor:
+    """max(x, 0)
+
+    >>> import minigrad
+    >>> relu(minigrad.tensor([-1.0, 2.0]))
+    tensor([0., 2.])
+    """
+    return input.relu_() if inplace else input.relu()
+
+
+def relu_(input: Tensor) -> Tensor:
+    """relu, written over its input."""
+    return input.relu_()
+
+
+def relu6(input: Tensor, inplace: bool = False) -> Tensor:
+    """min(max(x, 0), 6)"""
+    return hardtanh(input, 0.0, 6.0, inplace)
+
+
+def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
+    """x where x > 0, else negative_slope * x"""
+    return _activation(ops.leaky_relu, input, inplace, negative_slope=negative_slope)
+
+
+def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
+    """leaky_relu, written over its input."""
+    return leaky_relu(input, negative_slope, True)
+
+
+def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
+    """elu, written over its input."""
+    return elu(input, alpha, True)
+
+
+def selu_(input: Tensor) -> Tensor:
+    """selu, written over its input."""
+    return selu(input, True)
+
+
+def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
+    """celu, written over its input."""
+    return celu(input, alpha, True)
+
+
+def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """x where x > 0, else alpha * (exp(x) - 1)
+
+    Source: Clevert et al., Exponential Linear Units (2016).
+    """
+    return _activation(ops.elu, input, inplace, alpha=alpha)
+
+
+def prelu(input: Tensor, weight: Tensor) -> Tensor:
+    """x where x > 0, else weight * x: a leaky_relu that learns its slope.
+
+    weight   one number for all, or one for each channel (the second axis)
+
+    Source: He et al., Delving Deep into Rectifiers (2015).
+    """
+    if weight.ndim > 1:
+        raise RuntimeError(
+            f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}"
+        )
+    channels = input.shape[1] if input.ndim > 1 else 1
+    if weight.numel() not in (1, channels):
+        raise RuntimeError(
+            f"Mismatch of parameter numbers and input channel size. Found parameter numbers = "
+            f"{weight.numel()} and channel size = {channels}."
+        )
+    slope = (
+        weight.reshape(1, -1, *(1,) * (input.ndim - 2)) if input.ndim > 1 else weight.reshape(())
+    )
+    z: Tensor = ops.where.apply(input.detach() > 0, input, input * slope)
+    return z
+
+
+def rrelu(
+    input: Tensor,
+    lower: float = 1 / 8,
+    upper: float = 1 / 3,
+    training: bool = False,
+    inplace: bool = False,
+) -> Tensor:
+    """leaky_relu, in training with a slope drawn for each entry, between lower and upper."""
+    if lower > upper:
+        raise RuntimeError("Lower bound should be less than or equal to the upper bound")
+    if not training:
+        return leaky_relu(input, (lower + upper) / 2, inplace)
+    drawn = uniform(input.shape, input.dtype, lower, upper, None)
+    slope = Tensor(np.where(input.array > 0, 1, drawn).astype(input.dtype))
+    return _composite(lambda x: x * slope, input, inplace)
+
+
+def selu(input: Tensor, inplace: bool = False) -> Tensor:
+    """elu, scaled so that activations keep mean 0 and variance 1 from layer to layer.
+
+    Source: Klambauer et al., Self-Normalizing Neural Networks (2017).
+    """
+    scale, alpha = 1.0507009873554805, 1.6732632423543772
+    return _composite(lambda x: ops.elu.apply(x, alpha=alpha) * scale, input, inplace)
+
+
+def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """x where x > 0, else alpha * (exp(x / alpha) - 1)"""
+    if alpha <= 0:
+        raise RuntimeError(f"ZeroDivisionError: celu: alpha must be greater than 0, but is {alpha}")
+    return _composite(lambda x: ops.elu.apply(x / alpha, alpha=1.0) * alpha, input, inplace)
+
+
+def gelu(input: Tensor, approximate: str = "none") -> Tensor:
+    """x * Phi(x), where Phi is the distribution function of the standard normal.
+
+    approximate   "none": by the error function; "tanh": by a formula near to it
+
+    Source: Hendrycks and Gimpel, Gaussian Error Linear Units (2016).
+    """
+    if approximate == "tanh":
+        inner = (input + input * input * input * 0.044715) * math.sqrt(2 / math.pi)
+        return input * 0.5 * (inner.tanh() + 1)
+    if approximate != "none":
+        raise RuntimeError("approximate argument must be either none or tanh.")
+    z: Tensor = ops.gelu.apply(input)
+    return z
+
+
+def silu(input: Tensor, inplace: bool = False) -> Tensor:
+    """x * sigmoid(x), also known as swish"""
+    return _activation(ops.silu, input, inplace)
+
+
+def mish(input: Tensor, inplace: bool = False) -> Tensor:
+    """x * tanh(softplus(x))"""
+    return _composite(lambda x: x * ops.softplus.apply(x).tanh(), input, inplace)
+
+
+def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
+    """log(1 + exp(beta * x)) / beta; x itself where beta * x > threshold"""
+    z: Tensor = ops.softplus.apply(input, beta=beta, threshold=threshold)
+    return z
+
+
+def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
+    """hardtanh, written over its input."""
+    return hardtanh(input, min_val, max_val, True)
+
+
+def hardtanh(
+    input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
+) -> Tensor:
+    """x, but not below min_val nor above max_val"""
+    return _activation(ops.hardtanh, input, inplace, min_val=min_val, max_val=max_val)
+
+
+def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
+    """x / 6 + 1 / 2, but not below 0 nor above 1"""
+    return _activation(ops.hardsigmoid, input, inplace)
+
+
+def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
+    """x * hardsigmoid(x)"""
+    return _activation(ops.hardswish, input, inplace)
+
+
+def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+    """x, but 0 where |x| <= lambd"""
+    inner = input.detach()
+    z: Tensor = ops.where.apply((inner >= -lambd) & (inner <= lambd), 0.0, input)
+    return z
+
+
+def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+    """x brought nearer to 0 by lambd, and 0 where |x| <= lambd"""
+    if lambd < 0:
+        raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
+    return input - hardtanh(input, -lambd, lambd)
+
+
+def softsign(input: Tensor) -> Tensor:
+    """x / (1 + |x|)"""
+    return input / (input.abs() + 1)
+
+
+def tanhshrink(input: Tensor) -> Tensor:
+    """x - tanh(x)"""
+    return input - input.tanh()
+
+
+def logsigmoid(input: Tensor) -> Tensor:
+    """log(sigmoid(x)), without overflow"""
+    z: Tensor = ops.logsigmoid.apply(input)
+    return z
+
+
+def sigmoid(input: Tensor) -> Tensor:
+    """1 / (1 + exp(-x))"""
+    return input.sigmoid()
+
+
+def tanh(input: Tensor) -> Tensor:
+    """tanh(x)"""
+    return input.tanh()
+
+
+def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
+    """x where x > threshold, else value"""
+    return _activation(ops.threshold, input, inplace, threshold=threshold, value=value)
+
+
+def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
+    """threshold, written over its input."""
+    return _activation(ops.threshold, input, True, threshold=threshold, value=value)
+
+
+def glu(input: Tensor, dim: int = -1) -> Tensor:
+    """The first half along dim, times the sigmoid of the second"""
+    if not input.ndim:
+        raise RuntimeError("glu does not support 0-dimensional tensors")
+    if input.size(dim) % 2:
+        raise RuntimeError(
+            f"Halving dimension must be even, but dimension {dim} is size {input.size(dim)}"
+        )
+    a, b = input.chunk(2, dim)
+    return a * b.sigmoid()  # type: ignore[no-any-return]
+
+
+def softmax(
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
+) -> Tensor:
+    """exp(x) / sum of exp(x) along dim: positive numbers that add up to 1.
+
+    >>> import minigrad
+    >>> softmax(minigrad.tensor([0.0, 0.0]), dim=0)
+    tensor([0.5000, 0.5000])
+    """
+    return input.softmax(_implicit_dim(input.ndim) if dim is None else dim, dtype)
+
+
+def log_softmax(
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
+) -> Tensor:
+    """log(softmax(x)), computed together so that large scores do not overflow"""
+    return input.log_softmax(_implicit_dim(input.ndim) if dim is None else dim, dtype)
+
+
+def softmin(
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
+) -> Tensor:
+    """softmax(-x)"""
+    return softmax(-input, dim, _stacklevel, dtype)
+
+
+def gumbel_softmax(
+    logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
+) -> Tensor:
+    """A random choice that has a gradient: softmax of (logits + Gumbel noise) / tau.
+
+    hard   return exactly a one-hot vector, with the gradient of the soft one
+
+    Source: Jang, Gu and Poole, Categorical Reparameterization with Gumbel-Softmax (2017).
+    """
+    drawn = uniform(logits.shape, logits.dtype, 0, 1, None)
+    tiny = np.finfo(logits.dtype).tiny
+    noise = Tensor(-np.log(np.maximum(-np.log(np.maximum(drawn, tiny)), tiny)))
+    soft = ((logits + noise) / tau).softmax(dim)
+    if not hard:
+        return soft
+    best = soft.argmax(dim, keepdim=True)
+    chosen = soft.new_zeros(soft.shape).scatter(dim, best, 1.0)
+    return chosen - soft.detach() + soft
+
+
+def _implicit_dim(ndim: int) -> int:
+    warnings.warn(
+        "Implicit dimension choice for softmax has been deprecated. Change the call to include dim=X as an argument.",
+        stacklevel=3,
+    )
+    return 0 if ndim in (0, 1, 3) else 1

@@ -1,0 +1,67 @@
+"""Attention: each query takes a mean of the values, weighed by how well their keys match it."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from minigrad.nn.functional.dropout import dropout
+from minigrad.tensor import Tensor
+
+
+def scaled_dot_product_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Tensor:
+    """softmax(query @ key.T * scale) @ value
+
+    query       (..., l, d)
+    key         (..., s, d)
+    value       (..., s, v)
+    attn_mask   (..., l, s)   truth values, False where nothing may be taken; or numbers that
+                              are added to the scores
+    is_causal   query i may look at the keys 0..i only
+    scale       1 / sqrt(d), unless given: so that scores do not grow with d
+    enable_gqa  fewer keys and values than queries: each serves several neighboring heads
+    returns     (..., l, v)
+
+    A query that may look at nothing gets zeros.
+
+    >>> import minigrad
+    >>> x = minigrad.tensor([[1.0, 0.0], [0.0, 1.0]])
+    >>> scaled_dot_product_attention(x, x, x, is_causal=True)
+    tensor([[1.0000, 0.0000],
+            [0.3302, 0.6698]])
+
+    Source: Vaswani et al., Attention Is All You Need (2017), section 3.2.1.
+    """
+    if enable_gqa:
+        times = query.shape[-3] // key.shape[-3]
+        key, value = key.repeat_interleave(times, -3), value.repeat_interleave(times, -3)
+    scores = query @ key.mT * (1 / math.sqrt(query.shape[-1]) if scale is None else scale)
+    allowed: Any = None
+    if is_causal:
+        if attn_mask is not None:
+            raise RuntimeError(
+                "scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True"
+            )
+        rows, columns = scores.shape[-2:]
+        allowed = np.arange(rows)[:, None] >= np.arange(columns)
+    elif attn_mask is not None and attn_mask.dtype.kind == "b":
+        allowed = attn_mask.array
+    elif attn_mask is not None:
+        scores = scores + attn_mask
+    if allowed is None:
+        weights = scores.softmax(-1)
+    else:
+        weights = scores.masked_fill(Tensor(np.logical_not(allowed)), -math.inf).softmax(-1)
+        nothing = np.logical_not(allowed.any(-1, keepdims=True))
+        if nothing.any():
+            weights = weights.masked_fill(Tensor(nothing), 0)
+    return dropout(weights, dropout_p) @ value

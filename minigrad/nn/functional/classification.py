@@ -1,0 +1,307 @@
+"""Losses of classes: how much probability was given to the right one.
+
+cross_entropy takes scores (logits), nll_loss their log_softmax; the binary ones take one
+probability, or score, for each yes-or-no question.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from minigrad import ops
+from minigrad.nn.functional.losses import reduced_by
+from minigrad.tensor import Tensor
+
+
+def cross_entropy(
+    input: Tensor,
+    target: Any,
+    weight: Tensor | None = None,
+    size_average: Any = None,
+    ignore_index: int = -100,
+    reduce: Any = None,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Tensor:
+    """Mean of -log p[target], where p = softmax(input).
+
+    input     (n, k)   one row of scores per example, any real numbers; or (k,), or (n, k, ...)
+    target    (n,)     integers in 0..k-1, the right class of each row; or a distribution over
+                       the classes for each row, shaped like input
+    weight    (k,)     how much each class counts
+    returns   ()       a scalar, never negative ((n,) with reduction "none")
+
+    The softmax and the logarithm are taken together, as input - logsumexp(input), so that
+    large scores do not overflow. The gradient is (p - onehot(target)) / n. With
+    label_smoothing e the target is (1 - e) * onehot(target) + e / k.
+
+    Raises IndexError, naming the row, if an entry of target is outside 0..k-1.
+
+    >>> import minigrad
+    >>> round(cross_entropy(minigrad.tensor([[2.0, 0.0, 0.0]]), minigrad.tensor([0])).item(), 4)
+    0.2395
+
+    Source: Bishop, Pattern Recognition and Machine Learning (2006), section 4.3.4.
+    """
+    _check_reduction(reduction)
+    if not 0 <= label_smoothing <= 1:
+        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
+    array = getattr(target, "array", None)
+    if array is not None and array.shape == input.array.shape and array.dtype.kind == "f":
+        return _soft_cross_entropy(input, target, weight, reduction, label_smoothing)
+    t = _targets(target)
+    axis = _class_axis(input, t, "cross_entropy")
+    n = input.shape[axis]
+    weights, t = _class_weights(input, t, axis, weight, ignore_index, reduction)
+    reduced = reduction != "none"
+    z: Tensor = ops.cross_entropy.apply(
+        input, target=t, weights=weights, axis=axis, reduced=reduced
+    )
+    if not label_smoothing:
+        return z
+    # The smoothed part: every class is right, by a k-th.
+    counted, _ = _class_weights(input, _targets(target), axis, None, ignore_index, "sum")
+    logp = input.log_softmax(axis)
+    if weight is not None:
+        logp = logp * weight.detach().reshape(*(-1 if i == axis else 1 for i in range(input.ndim)))
+    smooth = -logp.sum(axis) * Tensor(np.asarray(counted))
+    if reduced:
+        smooth = smooth.sum()
+    if reduction == "mean":
+        _, kept = _class_weights(input, _targets(target), axis, weight, ignore_index, "none")
+        total, _ = _class_weights(input, _targets(target), axis, weight, ignore_index, "sum")
+        smooth = smooth / float(np.sum(np.broadcast_to(total, kept.shape)))
+    return z * (1 - label_smoothing) + smooth * (label_smoothing / n)
+
+
+def _soft_cross_entropy(
+    x: Tensor, target: Tensor, weight: Tensor | None, reduction: str, smoothing: float
+) -> Tensor:
+    """Cross entropy with a distribution over the classes as target."""
+    axis = 0 if x.ndim == 1 else 1
+    n = x.shape[axis]
+    if smoothing:
+        target = target * (1 - smoothing) + smoothing / n
+    logp = x.log_softmax(axis) * target
+    if weight is not None:
+        logp = logp * weight.reshape(*(-1 if i == axis else 1 for i in range(x.ndim)))
+    if reduction == "mean":
+        return -logp.sum() / (x.numel() // max(n, 1))
+    return reduced_by(-logp.sum(axis), reduction)
+
+
+def nll_loss(
+    input: Tensor,
+    target: Any,
+    weight: Tensor | None = None,
+    size_average: Any = None,
+    ignore_index: int = -100,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """Mean of -log p[target], given log p (from log_softmax).
+
+    input          (n, k) or (k,) or (n, k, ...)
+    target         (n,)   or ()   or (n, ...)     integers in 0..k-1
+    weight         (k,)                           how much each class counts
+    ignore_index   a target that counts nothing
+    """
+    _check_reduction(reduction)
+    t = _targets(target)
+    axis = _class_axis(input, t, "nll_loss")
+    weights, t = _class_weights(input, t, axis, weight, ignore_index, reduction)
+    z: Tensor = ops.nll_loss.apply(
+        input, target=t, weights=weights, axis=axis, reduced=reduction != "none"
+    )
+    return z
+
+
+def binary_cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """Mean of -(target * log p + (1 - target) * log(1 - p)), where p = input.
+
+    Each logarithm is at least -100, so that p = 0 does not make the loss infinite.
+    """
+    _same_size(input, target, "binary_cross_entropy")
+    p = input.array
+    if p.size and not ((p >= 0) & (p <= 1)).all():
+        raise RuntimeError("all elements of input should be between 0 and 1")
+    z: Tensor = ops.binary_cross_entropy.apply(input, target)
+    return reduced_by(z if weight is None else z * weight, reduction)
+
+
+def binary_cross_entropy_with_logits(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    pos_weight: Tensor | None = None,
+) -> Tensor:
+    """binary_cross_entropy of p = sigmoid(input), taken together so that nothing overflows.
+
+    pos_weight   how much more the positive examples count
+    """
+    _same_size(input, target, "binary_cross_entropy_with_logits")
+    if pos_weight is None:
+        z = (1 - target) * input - ops.logsigmoid.apply(input)
+    else:
+        z = (1 - target) * input - (1 + (pos_weight - 1) * target) * ops.logsigmoid.apply(input)
+    return reduced_by(z if weight is None else z * weight, reduction)
+
+
+def kl_div(
+    input: Tensor,
+    target: Tensor,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    log_target: bool = False,
+) -> Tensor:
+    """Mean of target * (log target - input), where input is a log p.
+
+    reduction   "batchmean" divides the sum by the number of rows: the divergence itself
+    log_target  is the target a logarithm, too?
+
+    Source: Kullback and Leibler, On Information and Sufficiency (1951).
+    """
+    if log_target:
+        z = target.exp() * (target - input)
+    else:
+        some = target != 0  # 0 * log 0 is 0
+        z = target * ops.where.apply(some, target, 1.0).log() - target * input
+    if reduction == "batchmean":
+        return z.sum() / input.shape[0] if input.ndim else z.sum()
+    return reduced_by(z, reduction)
+
+
+def multi_margin_loss(
+    input: Tensor,
+    target: Any,
+    p: int = 1,
+    margin: float = 1.0,
+    weight: Tensor | None = None,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """Mean over the wrong classes of max(0, margin - score of the right + score of the wrong)**p.
+
+    input    (n, k) or (k,)
+    target   (n,)   or ()     integers in 0..k-1
+
+    Source: Crammer and Singer, Multiclass Kernel-based Vector Machines (2001).
+    """
+    if p not in (1, 2):
+        raise ValueError("only p == 1 and p == 2 supported")
+    t = _targets(target)
+    axis = _class_axis(input, t, "multi_margin_loss")
+    of_class = (
+        weight.detach().index_select(0, t.reshape(-1)).reshape(t.shape)
+        if weight is not None
+        else None
+    )
+    at = np.expand_dims(t, axis)
+    room = (input - input.gather(axis, at) + margin).relu()
+    room = room.scatter(axis, at, 0.0)
+    z = (room if p == 1 else room.square()).sum(axis) / input.shape[axis]
+    return reduced_by(z if of_class is None else z * of_class, reduction)
+
+
+def multilabel_soft_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """binary_cross_entropy_with_logits, its mean taken over the classes of each example first."""
+    z = (target - 1) * -input - ops.logsigmoid.apply(input)
+    return reduced_by((z if weight is None else z * weight).mean(-1), reduction)
+
+
+def _class_axis(x: Tensor, target: Any, name: str) -> int:
+    """The axis of the classes; target has the shape of x without it."""
+    axis = 0 if x.ndim == 1 else 1
+    if x.ndim == 0:
+        raise RuntimeError(f"{name}: input tensor should be 1D or 2D, but it has no axes")
+    expected = x.shape[:axis] + x.shape[axis + 1 :]
+    if target.ndim and x.shape[0] != target.shape[0] and x.ndim > 1:
+        raise ValueError(
+            f"Expected input batch_size ({x.shape[0]}) to match target batch_size ({target.shape[0]})."
+        )
+    if target.shape != expected:
+        raise (RuntimeError if x.ndim <= 2 else ValueError)(
+            f"Expected target size {list(expected)}, got {list(target.shape)}: input is "
+            f"{list(x.shape)}, with the classes along axis {axis}."
+        )
+    return axis
+
+
+def _class_weights(
+    x: Tensor, target: Any, axis: int, weight: Tensor | None, ignore_index: int, reduction: str
+) -> tuple[Any, Any]:
+    """For each example what its loss is multiplied by; and the targets, 0 where ignored."""
+    n, dtype = x.array.shape[axis], x.array.dtype
+    weights = None
+    if target.size and (target.view(np.uint64) >= n).any():
+        ignored = target == ignore_index
+        bad = (target < 0) | (target >= n)
+        if (bad & ~ignored).any():
+            where = np.argwhere(bad & ~ignored)[0].tolist()
+            raise IndexError(
+                f"Target {target[tuple(where)]} is out of bounds: it stands in row "
+                f"{', '.join(map(str, where)) or 0} of the target, and there are {n} classes."
+            )
+    elif 0 <= ignore_index < n:
+        ignored = target == ignore_index
+    else:
+        ignored = None
+    if ignored is not None:
+        weights = (~ignored).astype(dtype)
+        target = np.where(ignored, 0, target)
+    if weight is not None:
+        if weight.shape != (n,):
+            raise RuntimeError(
+                f"weight tensor should be defined either for all {n} classes or no classes but got "
+                f"weight tensor of shape: {list(weight.shape)}"
+            )
+        of_class = weight.array[target]
+        weights = of_class if weights is None else weights * of_class
+    if reduction == "mean":
+        if weights is None:
+            return dtype.type(1) / dtype.type(target.size), target
+        return weights / weights.sum(), target
+    return dtype.type(1) if weights is None else weights, target
+
+
+def _targets(target: Any) -> Any:
+    array = np.asarray(getattr(target, "array", target))
+    if array.dtype.kind not in "iu":
+        raise RuntimeError(f"expected scalar type Long but found {array.dtype}")
+    return (
+        np.ascontiguousarray(array, np.int64) if array.ndim else array.astype(np.int64).reshape(())
+    )
+
+
+def _check_reduction(reduction: str) -> None:
+    if reduction not in ("mean", "sum", "none"):
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+
+
+def _same_size(input: Tensor, target: Tensor, name: str) -> None:
+    if input.shape != target.shape:
+        raise ValueError(
+            f"Using a target size ({target.shape}) that is different to the input size ({input.shape}) is deprecated. "
+            "Please ensure they have the same size."
+            if name == "binary_cross_entropy"
+            else f"Target size ({target.shape}) must be the same as input size ({input.shape})"
+        )

@@ -1,0 +1,247 @@
+"""Convolutions: one small kernel, moved over the whole input.
+
+There is one op, over images. A signal is an image of one row. A transposed convolution is
+the rule of a convolution, used forward: what a convolution does to gradients, it does to
+its input.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from minigrad import ops
+from minigrad.tensor import Tensor
+
+Several = int | Sequence[int]  # one number for all axes, or one for each
+
+
+def conv2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Several = 1,
+    padding: Several | str = 0,
+    dilation: Several = 1,
+    groups: int = 1,
+) -> Tensor:
+    """Each window of the input times each kernel, summed (a cross-correlation).
+
+    input     (n, c, h, w)  or (c, h, w)
+    weight    (o, c / groups, kh, kw)
+    bias      (o,)          or None
+    padding   zeros around the input: a number, one for rows and one for columns, "valid"
+              (none) or "same" (as many as keep the size)
+    returns   (n, o, h', w')   where h' = (h + 2 * padding - dilation * (kh - 1) - 1) // stride + 1
+
+    Source: Dumoulin and Visin, A guide to convolution arithmetic (2016).
+    """
+    return _convolution("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
+
+
+def conv1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Several = 1,
+    padding: Several | str = 0,
+    dilation: Several = 1,
+    groups: int = 1,
+) -> Tensor:
+    """As conv2d, along one axis: input (n, c, l), weight (o, c / groups, k)."""
+    return _convolution("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
+
+
+def conv_transpose2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Several = 1,
+    padding: Several = 0,
+    output_padding: Several = 0,
+    groups: int = 1,
+    dilation: Several = 1,
+) -> Tensor:
+    """Each entry times each kernel, added where the kernel lies: the adjoint of conv2d.
+
+    input     (n, c, h, w)  or (c, h, w)
+    weight    (c, o / groups, kh, kw)
+    bias      (o,)          or None
+    padding   what conv2d would have added around, and is cut off here
+    returns   (n, o, h', w')   where
+              h' = (h - 1) * stride - 2 * padding + dilation * (kh - 1) + output_padding + 1
+
+    Source: Dumoulin and Visin, A guide to convolution arithmetic (2016), chapter 4.
+    """
+    how = (stride, padding, output_padding, groups, dilation)
+    return _transposed("conv_transpose2d", 2, input, weight, bias, *how)
+
+
+def conv_transpose1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Several = 1,
+    padding: Several = 0,
+    output_padding: Several = 0,
+    groups: int = 1,
+    dilation: Several = 1,
+) -> Tensor:
+    """As conv_transpose2d, along one axis: input (n, c, l), weight (c, o / groups, k)."""
+    how = (stride, padding, output_padding, groups, dilation)
+    return _transposed("conv_transpose1d", 1, input, weight, bias, *how)
+
+
+def _convolution(
+    name: str,
+    axes: int,
+    x: Tensor,
+    w: Tensor,
+    b: Tensor | None,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    groups: int,
+) -> Tensor:
+    """Check what conv1d and conv2d are given, in PyTorch's words, and apply the op."""
+    if x.ndim == axes + 1:  # one example, without the axis of the batch
+        how = (stride, padding, dilation, groups)
+        return _convolution(name, axes, x.unsqueeze(0), w, b, *how).squeeze(0)
+    if x.ndim != axes + 2:
+        raise RuntimeError(
+            f"Expected {axes + 1}D (unbatched) or {axes + 2}D (batched) input to {name}, but got "
+            f"input of size: {list(x.shape)}"
+        )
+    if w.ndim != axes + 2:
+        raise RuntimeError(
+            f"weight should have {axes + 2} dimensions, but it has {w.ndim}: {list(w.shape)}"
+        )
+    stride, dilation = several(stride, axes, "stride"), several(dilation, axes, "dilation")
+    if min(stride) <= 0:
+        raise RuntimeError("non-positive stride is not supported")
+    if min(dilation) <= 0:
+        raise RuntimeError("dilation should be greater than zero")
+    if groups <= 0 or w.shape[0] % groups:
+        raise RuntimeError(
+            f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, and "
+            f"divisible by it, but got weight of size {list(w.shape)} instead"
+        )
+    if x.shape[1] != w.shape[1] * groups:
+        raise RuntimeError(
+            f"Given groups={groups}, weight of size {list(w.shape)}, expected input{list(x.shape)} to have "
+            f"{w.shape[1] * groups} channels, but got {x.shape[1]} channels instead"
+        )
+    if b is not None and b.shape != (w.shape[0],):
+        raise RuntimeError(
+            f"Given weight of size {list(w.shape)}, expected bias to be 1-dimensional with "
+            f"{w.shape[0]} elements, but got bias of size {list(b.shape)} instead"
+        )
+    if padding == "same":
+        if max(stride) > 1:
+            raise RuntimeError("padding='same' is not supported for strided convolutions")
+        total = [d * (k - 1) for d, k in zip(dilation, w.shape[2:], strict=True)]
+        margins = [(n // 2, n - n // 2) for n in total]
+    elif isinstance(padding, str) and padding != "valid":
+        raise RuntimeError(f"Invalid padding string: '{padding}'")
+    else:
+        amounts = (0,) * axes if padding == "valid" else several(padding, axes, "padding")
+        if min(amounts) < 0:
+            raise RuntimeError("negative padding is not supported")
+        margins = [(n, n) for n in amounts]
+    padded = [n + sum(m) for n, m in zip(x.shape[2:], margins, strict=True)]
+    reach = [d * (k - 1) + 1 for d, k in zip(dilation, w.shape[2:], strict=True)]
+    if any(n < r for n, r in zip(padded, reach, strict=True)):
+        raise RuntimeError(
+            f"Calculated padded input size per channel: ({' x '.join(map(str, padded))}). "
+            f"Kernel size: ({' x '.join(map(str, reach))}). Kernel size can't be greater than actual input size"
+        )
+    if axes == 1:
+        x, w = x.unsqueeze(2), w.unsqueeze(2)
+        stride, dilation, margins = (1, *stride), (1, *dilation), [(0, 0), *margins]
+    if b is None:
+        b = Tensor(np.zeros(0, x.array.dtype))
+    z: Tensor = ops.convolution.apply(
+        x, w, b, stride=stride, padding=(*margins[0], *margins[1]), dilation=dilation, groups=groups
+    )
+    return z.squeeze(2) if axes == 1 else z
+
+
+def _transposed(
+    name: str,
+    axes: int,
+    x: Tensor,
+    w: Tensor,
+    b: Tensor | None,
+    stride: Any,
+    padding: Any,
+    output_padding: Any,
+    groups: int,
+    dilation: Any,
+) -> Tensor:
+    """Check what the transposed convolutions are given, and apply the rule of the op."""
+    if x.ndim == axes + 1:
+        how = (stride, padding, output_padding, groups, dilation)
+        return _transposed(name, axes, x.unsqueeze(0), w, b, *how).squeeze(0)
+    if x.ndim != axes + 2:
+        raise RuntimeError(
+            f"Expected {axes + 1}D (unbatched) or {axes + 2}D (batched) input to {name}, but got "
+            f"input of size: {list(x.shape)}"
+        )
+    stride, dilation = several(stride, axes, "stride"), several(dilation, axes, "dilation")
+    padding, more = (
+        several(padding, axes, "padding"),
+        several(output_padding, axes, "output_padding"),
+    )
+    if x.shape[1] != w.shape[0] or groups <= 0 or w.shape[0] % groups:
+        raise RuntimeError(
+            f"Given transposed=1, weight of size {list(w.shape)}, expected input{list(x.shape)} to have "
+            f"{w.shape[0]} channels, but got {x.shape[1]} channels instead"
+        )
+    if any(m >= max(s, d) for m, s, d in zip(more, stride, dilation, strict=True)):
+        raise RuntimeError(
+            f"output padding must be smaller than either stride or dilation, but got output_padding: "
+            f"{list(more)}, stride: {list(stride)}, dilation: {list(dilation)}"
+        )
+    sizes, margins, rest = [], [], []
+    each = zip(x.shape[2:], w.shape[2:], stride, padding, more, dilation, strict=True)
+    for n, k, s, p, m, d in each:
+        end = max(p - m, 0)  # output_padding keeps some of what padding would cut off,
+        rest.append(max(m - p, 0))  # and beyond that there is nothing but zeros
+        margins.append((p, end))
+        sizes.append((n - 1) * s + d * (k - 1) + 1 - p - end)
+    if any(n + m < 1 for n, m in zip(sizes, rest, strict=True)):
+        raise RuntimeError(
+            f"Given input size per channel: {list(x.shape[2:])}. Calculated output size per channel: "
+            f"{[n + m for n, m in zip(sizes, rest, strict=True)]}. Output size is too small"
+        )
+    if axes == 1:
+        x, w, sizes, rest = x.unsqueeze(2), w.unsqueeze(2), [1, *sizes], [0, *rest]
+        stride, dilation, margins = (1, *stride), (1, *dilation), [(0, 0), *margins]
+    z: Tensor = ops.convolution_dx.apply(
+        x,
+        w,
+        shape=(x.shape[0], w.shape[1] * groups, *sizes),
+        stride=stride,
+        padding=(*margins[0], *margins[1]),
+        dilation=dilation,
+        groups=groups,
+    )
+    if any(rest):
+        z = ops.pad.apply(z, widths=((0, 0), (0, 0), (0, rest[0]), (0, rest[1])))
+    if b is not None:
+        z = z + b.view(-1, 1, 1)
+    return z.squeeze(2) if axes == 1 else z
+
+
+def several(value: Any, n: int, name: str) -> tuple[int, ...]:
+    """A number for all axes, or one for each."""
+    if isinstance(value, (int, np.integer)):
+        return (int(value),) * n
+    values = tuple(int(v) for v in value)
+    if len(values) == 1:
+        return values * n
+    if len(values) != n:
+        raise RuntimeError(
+            f"expected {name} to be a single integer value or a list of {n} values, but got {name}={list(values)}"
+        )
+    return values

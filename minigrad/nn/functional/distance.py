@@ -1,0 +1,39 @@
+"""Lengths, angles and distances of vectors.
+
+A length has no slope where it is 0; there it is taken as 0 (see `norm` in ops/reductions.py).
+"""
+
+from typing import Any
+
+import numpy as np
+
+from minigrad.tensor import Tensor
+
+
+def normalize(
+    input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Any = None
+) -> Tensor:
+    """x divided by its p-norm along dim (by eps, where the norm is less)."""
+    return input / input.norm(p, dim, True).maximum(eps)
+
+
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
+    """The cosine of the angle between x1 and x2 along dim."""
+    # Each norm is at least eps.
+    lengths = [x.norm(2, dim, True).maximum(eps) for x in (x1, x2)]
+    return ((x1 / lengths[0]) * (x2 / lengths[1])).sum(dim)
+
+
+def pairwise_distance(
+    x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
+) -> Tensor:
+    """The p-norm of x1 - x2 + eps along the last axis."""
+    return (x1 - x2 + eps).norm(p, -1, keepdim)
+
+
+def pdist(input: Tensor, p: float = 2.0) -> Tensor:
+    """The distance of each row from each later row: n * (n - 1) / 2 numbers."""
+    if input.ndim != 2:
+        raise RuntimeError(f"pdist only supports 2D tensors, got: {input.ndim}D")
+    i, j = np.triu_indices(len(input), 1)
+    return (input.index_select(0, i) - input.index_select(0, j)).norm(p, -1)

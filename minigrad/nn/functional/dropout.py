@@ -1,0 +1,69 @@
+"""Dropout: noise that keeps a network from leaning on single entries.
+
+What is kept is divided by the chance to be kept, so that the mean stays as it was and
+nothing needs to be done when the network is not in training.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from minigrad import dtypes
+from minigrad.generator import uniform
+from minigrad.tensor import Tensor
+
+
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Each entry set to 0 with probability p, the others divided by 1 - p.
+
+    Source: Srivastava et al., Dropout (2014).
+    """
+    return _dropout(input, input.shape, p, training, inplace)
+
+
+def dropout1d(
+    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
+) -> Tensor:
+    """Dropout of whole channels, of (n, c, l)."""
+    return _dropout(input, (*input.shape[:-1], 1), p, training, inplace)
+
+
+def dropout2d(
+    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
+) -> Tensor:
+    """Dropout of whole channels, of (n, c, h, w)."""
+    return _dropout(input, (*input.shape[:-2], 1, 1), p, training, inplace)
+
+
+def alpha_dropout(
+    input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
+) -> Tensor:
+    """Dropout for selu: what is dropped takes selu's least value, and mean and variance stay.
+
+    Source: Klambauer et al., Self-Normalizing Neural Networks (2017).
+    """
+    if not 0 <= p <= 1:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+    if not training or p == 0:
+        return input
+    if p == 1:
+        return input.mul_(0.0) if inplace else input * 0.0
+    least = -1.7580993408473766
+    scale = 1 / math.sqrt((1 - p) * (1 + p * least**2))
+    keep = Tensor((uniform(input.shape, dtypes.float32, 0, 1, None) >= p).astype(input.dtype))
+    z = (input * keep + (1 - keep) * least) * scale - p * least * scale
+    return input.copy_(z) if inplace else z
+
+
+def _dropout(x: Tensor, shape: Any, p: float, training: bool, inplace: bool) -> Tensor:
+    if not 0 <= p <= 1:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+    if not training or p == 0:
+        return x
+    if p == 1:
+        keep = np.zeros(shape, x.array.dtype)
+    else:
+        drawn = uniform(shape, dtypes.float32, 0, 1, None)
+        keep = (drawn >= p) * x.array.dtype.type(1 / (1 - p))
+    return x.mul_(Tensor(keep)) if inplace else x * Tensor(keep)

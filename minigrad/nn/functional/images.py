@@ -1,0 +1,282 @@
+"""Images taken apart and made larger or smaller: pad, unfold, interpolate, pixel_shuffle.
+
+`fold` and `unfold` are each other's rule: one reads windows, the other adds them up.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from minigrad import ops
+from minigrad.nn.functional.convolution import Several, several
+from minigrad.nn.functional.pooling import means
+from minigrad.tensor import Tensor
+
+
+def pad(
+    input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None
+) -> Tensor:
+    """A margin around the last axes: `pad` is (before, after) of the last axis, then of the
+    one before it, and so on.
+
+    mode   "constant": `value`, or 0;  "reflect": as in a mirror at the last entry;
+           "replicate": the last entry;  "circular": from the other end
+
+    >>> import minigrad
+    >>> pad(minigrad.tensor([[1.0, 2.0, 3.0]]), (2, 1), mode="reflect")
+    tensor([[3., 2., 1., 2., 3., 2.]])
+    """
+    if len(pad) % 2:
+        raise RuntimeError("Padding length must be divisible by 2")
+    if len(pad) > 2 * input.ndim:
+        raise RuntimeError(
+            "Padding length should be less than or equal to two times the input dimension but got "
+            f"padding length {len(pad)} and input of dimension {input.ndim}"
+        )
+    pairs = [(int(a), int(b)) for a, b in zip(pad[::2], pad[1::2], strict=True)]
+    widths = tuple([(0, 0)] * (input.ndim - len(pairs)) + pairs[::-1])
+    if any(n + a + b < 0 for n, (a, b) in zip(input.shape, widths, strict=True)):
+        raise RuntimeError(
+            f"The input size {list(input.shape)}, plus negative padding {list(pad)}, resulted in a "
+            "negative output size."
+        )
+    z: Tensor
+    if mode == "constant":
+        z = ops.pad.apply(input, widths=widths, value=value or 0)
+        return z
+    if value:
+        raise ValueError(f'Padding mode "{mode}" doesn\'t take in value argument')
+    if mode not in ("reflect", "replicate", "circular"):
+        raise NotImplementedError(f"Unrecognised padding mode {mode}")
+    z = input
+    for axis, (a, b) in enumerate(widths):
+        n = input.shape[axis]
+        if a == b == 0:
+            continue
+        if mode == "reflect" and max(a, b) >= n:
+            raise RuntimeError(
+                "Padding size should be less than the corresponding input dimension, but got: "
+                f"padding ({a}, {b}) at dimension {axis} of input {list(input.shape)}"
+            )
+        if mode == "circular" and max(a, b) > n:
+            raise RuntimeError("Padding value causes wrapping around more than once.")
+        index = np.arange(-a, n + b)
+        if mode == "reflect":
+            index = np.abs(index)
+            index = np.where(index >= n, 2 * (n - 1) - index, index)
+        else:
+            index = index % n if mode == "circular" else np.clip(index, 0, n - 1)
+        z = z.index_select(axis, index)
+    return z
+
+
+# ------------------------------------------------------------------------ windows as columns
+
+
+def unfold(
+    input: Tensor,
+    kernel_size: Several,
+    dilation: Several = 1,
+    padding: Several = 0,
+    stride: Several = 1,
+) -> Tensor:
+    """Each window of an image as a column: convolution, up to the product of matrices.
+
+    input     (n, c, h, w)  or (c, h, w)
+    returns   (n, c * kh * kw, number of windows)
+    """
+    if input.ndim == 3:
+        return unfold(input.unsqueeze(0), kernel_size, dilation, padding, stride).squeeze(0)
+    if input.ndim != 4:
+        raise RuntimeError(
+            f"Expected 3D or 4D (batch mode) tensor for input, but got: {list(input.shape)}"
+        )
+    index, widths = _window_index(input.shape[2:], kernel_size, dilation, padding, stride)
+    z = ops.pad.apply(input, widths=widths)[index]  # (n, c, kh, rows, kw, columns)
+    n, c, kh, rows, kw, columns = z.shape
+    columns_of: Tensor = z.permute(0, 1, 2, 4, 3, 5).reshape(n, c * kh * kw, rows * columns)
+    return columns_of
+
+
+def fold(
+    input: Tensor,
+    output_size: Several,
+    kernel_size: Several,
+    dilation: Several = 1,
+    padding: Several = 0,
+    stride: Several = 1,
+) -> Tensor:
+    """The image in which each column, a window, is added in its place: the adjoint of unfold.
+
+    input     (n, c * kh * kw, number of windows)  or without n
+    returns   (n, c, *output_size)
+    """
+    if input.ndim == 2:
+        how = (kernel_size, dilation, padding, stride)
+        return fold(input.unsqueeze(0), output_size, *how).squeeze(0)
+    height, width = several(output_size, 2, "output_size")
+    kh, kw = several(kernel_size, 2, "kernel_size")
+    index, widths = _window_index((height, width), kernel_size, dilation, padding, stride)
+    rows, columns = index[2].shape[1], index[3].shape[3]
+    n, entries, windows = input.shape
+    if entries % (kh * kw):
+        raise RuntimeError(
+            "Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got "
+            f"input.size(1)={entries} and kernel_size=({kh}, {kw})."
+        )
+    if windows != rows * columns:
+        raise RuntimeError(
+            f"Given output_size=({height}, {width}), kernel_size=({kh}, {kw}), expected size of input's "
+            f"dimension 2 to match the calculated number of sliding blocks {rows} * {columns} = "
+            f"{rows * columns}, but got input.size(2)={windows}."
+        )
+    c = entries // (kh * kw)
+    blocks = input.reshape(n, c, kh, kw, rows, columns).permute(0, 1, 2, 4, 3, 5)
+    shape = (n, c, height + sum(widths[2]), width + sum(widths[3]))
+    z = ops.put_zeros.apply(blocks, index=index, shape=shape)
+    inner: Tensor = ops.pad.apply(z, widths=tuple([(-a, -b) for a, b in widths]))
+    return inner
+
+
+def _window_index(size: Any, *how: Any) -> tuple[Any, Any]:
+    """The index (:, :, rows, columns) of all windows in an image with margins; and the margins."""
+    kernel, dilation, padding, stride = (
+        several(v, 2, name)
+        for v, name in zip(how, ("kernel_size", "dilation", "padding", "stride"), strict=True)
+    )
+    places = []
+    for n, k, d, p, s in zip(size, kernel, dilation, padding, stride, strict=True):
+        count = (n + 2 * p - d * (k - 1) - 1) // s + 1
+        if count < 1:
+            raise RuntimeError(
+                f"Given input with spatial size {tuple(size)}, kernel_size={kernel}, dilation={dilation}, "
+                f"padding={padding}, calculated shape of the array of sliding blocks has an axis of size "
+                f"{count}, which is too small (non-positive)."
+            )
+        places.append(np.add.outer(np.arange(k) * d, np.arange(count) * s))
+    rows, columns = places
+    index = (slice(None), slice(None), rows[:, :, None, None], columns[None, None])
+    return index, ((0, 0), (0, 0), *((p, p) for p in padding))
+
+
+# ------------------------------------------------------------------------ more or fewer pixels
+
+
+def interpolate(
+    input: Tensor,
+    size: Any = None,
+    scale_factor: Any = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None,
+    antialias: bool = False,
+) -> Tensor:
+    """The input (n, c, ...) with more, or fewer, entries along the axes after the channels.
+
+    mode            "nearest", "nearest-exact": the entry that is near;
+                    "linear", "bilinear", "trilinear": between two, in a straight line;
+                    "area": the mean of what a new entry covers
+    align_corners   do the first and the last entry stay where they are?
+
+    Every mode is, along each axis, a product with a matrix (or the choice of some entries).
+    """
+    axes = input.ndim - 2
+    linear = {"linear": 1, "bilinear": 2, "trilinear": 3}
+    if align_corners is not None and mode not in linear:
+        raise ValueError(
+            "align_corners option can only be set with the interpolating modes: linear | bilinear | "
+            "bicubic | trilinear"
+        )
+    if (size is None) == (scale_factor is None):
+        raise ValueError(
+            "only one of size or scale_factor should be defined"
+            if size is not None
+            else "either size or scale_factor should be defined"
+        )
+    if mode not in ("nearest", "nearest-exact", "area") and linear.get(mode) != axes or antialias:
+        raise NotImplementedError(
+            f"interpolate: mode={mode!r}{', antialias=True' if antialias else ''} of an input with "
+            f"{input.ndim} axes is not there. linear takes 3 axes, bilinear 4, trilinear 5; nearest, "
+            "nearest-exact and area take any."
+        )
+    factors: list[Any] = [None] * axes
+    if size is not None:
+        sizes = several(size, axes, "size")
+    else:
+        factors = (
+            [scale_factor] * axes if isinstance(scale_factor, (int, float)) else [*scale_factor]
+        )
+        sizes = tuple([math.floor(n * f) for n, f in zip(input.shape[2:], factors, strict=True)])
+        if recompute_scale_factor or mode == "area":
+            factors = [None] * axes
+    z = input
+    for axis, (n, m, factor) in enumerate(zip(input.shape[2:], sizes, factors, strict=True), 2):
+        step = n / m if factor is None else 1 / factor
+        if mode.startswith("nearest"):
+            middle = 0.5 if mode == "nearest-exact" else 0.0
+            at = np.floor((np.arange(m, dtype=np.float32) + middle) * np.float32(step))
+            z = z.index_select(axis, np.minimum(at.astype(np.int64), n - 1))
+        else:
+            matrix = means(n, m) if mode == "area" else _between(n, m, step, bool(align_corners))
+            z = (z.movedim(axis, -1) @ Tensor(matrix.astype(z.dtype))).movedim(-1, axis)
+    return z
+
+
+def _between(n: int, m: int, step: float, align_corners: bool) -> Any:
+    """The (n, m) matrix that takes n numbers to m numbers on the straight lines between them."""
+    if align_corners:
+        place = np.arange(m) * ((n - 1) / (m - 1) if m > 1 else 0.0)
+    else:
+        place = np.maximum((np.arange(m) + 0.5) * step - 0.5, 0)
+    low = np.minimum(place.astype(np.int64), n - 1)
+    high, weight = np.minimum(low + 1, n - 1), place - low
+    a = np.zeros((n, m))
+    np.add.at(a, (low, np.arange(m)), 1 - weight)
+    np.add.at(a, (high, np.arange(m)), weight)
+    return a
+
+
+def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
+    """(..., c * r * r, h, w) to (..., c, h * r, w * r): channels become pixels.
+
+    Source: Shi et al., Real-Time Single Image Super-Resolution (2016).
+    """
+    r = upscale_factor
+    *rest, c, h, w = input.shape
+    if r <= 0 or c % (r * r):
+        raise RuntimeError(
+            "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of "
+            f"upscale_factor, but input.size(-3)={c} is not divisible by {r * r}"
+        )
+    k = len(rest)
+    z = input.reshape(*rest, c // (r * r), r, r, h, w)
+    z = z.permute(*range(k), k, k + 3, k + 1, k + 4, k + 2)
+    return z.reshape(*rest, c // (r * r), h * r, w * r)
+
+
+def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
+    """(..., c, h * r, w * r) to (..., c * r * r, h, w): the inverse of pixel_shuffle."""
+    r = downscale_factor
+    *rest, c, h, w = input.shape
+    for name, n in (("height", h), ("width", w)):
+        if r <= 0 or n % r:
+            raise RuntimeError(
+                f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but "
+                f"input.size({-2 if name == 'height' else -1})={n} is not divisible by {r}"
+            )
+    k = len(rest)
+    z = input.reshape(*rest, c, h // r, r, w // r, r)
+    z = z.permute(*range(k), k, k + 2, k + 4, k + 1, k + 3)
+    return z.reshape(*rest, c * r * r, h // r, w // r)
+
+
+def channel_shuffle(input: Tensor, groups: int) -> Tensor:
+    """The channels dealt out anew, as cards: one from each group in turn."""
+    n, c, *rest = input.shape
+    if groups <= 0 or c % groups:
+        raise RuntimeError(
+            f"Number of channels must be divisible by groups. Got {c} channels and {groups} groups."
+        )
+    return input.reshape(n, groups, c // groups, *rest).transpose(1, 2).reshape(input.shape)

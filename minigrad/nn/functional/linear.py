@@ -1,0 +1,126 @@
+"""Linear maps of features, and tables of rows: linear, bilinear, embedding, one_hot.
+
+An embedding is the linear map of a one-hot vector, done by looking up a row instead of
+multiplying by zeros.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from minigrad import ops
+from minigrad.methods import indices_of
+from minigrad.modes import no_grad
+from minigrad.tensor import Tensor
+
+
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """x @ weight.T + bias
+
+    input    (..., n)   one example per row
+    weight   (m, n)     or (n,), for one output without an axis
+    bias     (m,)       or None
+    returns  (..., m)
+    """
+    z: Tensor
+    if input.array.ndim == 2 and weight.array.ndim == 2:
+        if bias is None:
+            z = ops.mm.apply(input, weight.t())
+        else:
+            z = ops.addmm.apply(bias, input, weight.t())
+        return z
+    if weight.ndim == 1:
+        z = input @ weight
+        return z if bias is None else z + bias
+    if input.ndim == 0:
+        raise RuntimeError(
+            "both arguments to linear need to be at least 1D, but they are 0D and 2D"
+        )
+    rows = input.reshape(math.prod(input.shape[:-1]), input.shape[-1])
+    z = linear(rows, weight, bias)
+    return z.view(*input.shape[:-1], weight.shape[0])
+
+
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """x1 @ weight[k] @ x2 + bias[k], for each k"""
+    z: Tensor = ops.einsum(
+        input1,
+        weight,
+        input2,
+        equation=ops.explicit("...i,kij,...j->...k", (input1.ndim, 3, input2.ndim)),
+    )
+    return z if bias is None else z + bias
+
+
+def embedding(
+    input: Any,
+    weight: Tensor,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Tensor:
+    """The rows weight[input] of a table.
+
+    input         any shape, integers
+    weight        (n, d)
+    padding_idx   a row that gets no gradient
+    max_norm      rows that are read and longer (by norm_type) are first shortened to this, in weight
+    scale_grad_by_freq   divide the gradient of a row by how often it was read
+    sparse        shall weight.grad keep only the rows that were read?
+    returns       (*input.shape, d)
+
+    Raises IndexError if an entry of input is outside 0..n-1.
+    """
+    if weight.ndim != 2:
+        raise RuntimeError("'weight' must be 2-D")
+    index = indices_of("embedding", input)
+    n = weight.shape[0]
+    if index.size and (index.view(np.uint64) >= n).any():
+        bad = index[(index < 0) | (index >= n)].flat[0]
+        raise IndexError(f"index out of range in self: index {bad}, but the table has {n} rows.")
+    if padding_idx is not None:
+        if not -n <= padding_idx < n:
+            raise AssertionError("Padding_idx must be within num_embeddings")
+        padding_idx %= n
+    if max_norm is not None:
+        _shorten(weight, index, max_norm, norm_type)
+    counts = None
+    if scale_grad_by_freq:
+        counts = np.bincount(index.reshape(-1), minlength=n)[index].astype(weight.dtype)
+    z: Tensor = ops.embedding.apply(
+        weight, index=index, padding_idx=padding_idx, sparse=sparse, counts=counts
+    )
+    return z
+
+
+def _shorten(weight: Tensor, index: Any, max_norm: float, norm_type: float) -> None:
+    """Bring the rows that are read, where they are longer than max_norm, to that length."""
+    rows = np.unique(index)
+    with no_grad():
+        lengths = weight[rows].norm(norm_type, 1, keepdim=True)
+        short = (max_norm / (lengths + 1e-7)).clamp(max=1)
+        weight.index_copy_(0, Tensor(rows), weight[rows] * short)
+
+
+def one_hot(tensor: Any, num_classes: int = -1) -> Tensor:
+    """For each integer a row of zeros with a 1 at that place.
+
+    >>> import minigrad
+    >>> one_hot(minigrad.tensor([0, 2]))
+    tensor([[1, 0, 0],
+            [0, 0, 1]])
+    """
+    index = np.asarray(getattr(tensor, "array", tensor))
+    if index.dtype.kind not in "iu":
+        raise RuntimeError("one_hot is only applicable to index tensor.")
+    if not index.size and num_classes <= 0:
+        raise RuntimeError("Can not infer total number of classes from empty tensor.")
+    if index.size and index.min() < 0:
+        raise RuntimeError("Class values must be non-negative.")
+    n = int(index.max()) + 1 if num_classes == -1 else num_classes
+    if index.size and index.max() >= n:
+        raise RuntimeError("Class values must be smaller than num_classes.")
+    return Tensor((index[..., None] == np.arange(n)).astype(np.int64))

@@ -1,0 +1,259 @@
+"""Losses: how far a prediction is from its target, as one number.
+
+`input` is the prediction. A `reduction` is "mean", "sum", or "none" for the loss of each
+entry. Losses of classes are in classification.py.
+"""
+
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from minigrad import ops
+from minigrad.modes import no_grad
+from minigrad.nn.functional.distance import cosine_similarity, pairwise_distance
+from minigrad.tensor import Tensor
+
+
+def mse_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    weight: Tensor | None = None,
+) -> Tensor:
+    """The mean of (input - target)**2.
+
+    >>> import minigrad
+    >>> mse_loss(minigrad.tensor([1.0, 2.0]), minigrad.tensor([1.0, 4.0]))
+    tensor(2.)
+    """
+    _warn_if_sizes_differ(input, target)
+    if reduction in ("mean", "sum") and weight is None:
+        z: Tensor = ops.mse_loss.apply(input, target, mean=reduction == "mean")
+        return z
+    d = (input - target).square()
+    return _weighted(d, weight, reduction)
+
+
+def l1_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    weight: Tensor | None = None,
+) -> Tensor:
+    """The mean of |input - target|."""
+    _warn_if_sizes_differ(input, target)
+    return _weighted((input - target).abs(), weight, reduction)
+
+
+def huber_loss(
+    input: Tensor,
+    target: Tensor,
+    reduction: str = "mean",
+    delta: float = 1.0,
+    weight: Tensor | None = None,
+) -> Tensor:
+    """With d = |input - target|: d**2 / 2 where d <= delta, else delta * (d - delta / 2)."""
+    if delta <= 0:
+        raise RuntimeError("huber_loss does not support non-positive values for delta.")
+    _warn_if_sizes_differ(input, target)
+    d = (input - target).abs()
+    z = ops.where.apply(d.detach() < delta, d * d * 0.5, (d - 0.5 * delta) * delta)
+    return _weighted(z, weight, reduction)
+
+
+def smooth_l1_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    beta: float = 1.0,
+) -> Tensor:
+    """With d = |input - target|: d**2 / (2 * beta) where d < beta, else d - beta / 2."""
+    if beta < 0:
+        raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
+    _warn_if_sizes_differ(input, target)
+    d = (input - target).abs()
+    if beta == 0:
+        return reduced_by(d, reduction)
+    return reduced_by(
+        ops.where.apply(d.detach() < beta, d * d * (0.5 / beta), d - 0.5 * beta), reduction
+    )
+
+
+def hinge_embedding_loss(
+    input: Tensor,
+    target: Tensor,
+    margin: float = 1.0,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """x where target is 1, max(0, margin - x) where it is -1."""
+    t = target.detach()
+    return reduced_by(input * (t != -1) + (margin - input).relu() * (t != 1), reduction)
+
+
+def margin_ranking_loss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """max(0, -target * (x1 - x2) + margin)."""
+    return reduced_by((-target * (input1 - input2) + margin).relu(), reduction)
+
+
+def soft_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """log(1 + exp(-target * x)), without overflow."""
+    return reduced_by(-ops.logsigmoid.apply(target * input), reduction)
+
+
+def triplet_margin_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: float = 1.0,
+    p: float = 2,
+    eps: float = 1e-6,
+    swap: bool = False,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """max(0, distance to the positive - distance to the negative + margin)."""
+    far = pairwise_distance(anchor, negative, p, eps)
+    if swap:
+        far = far.minimum(pairwise_distance(positive, negative, p, eps))
+    return reduced_by(
+        (pairwise_distance(anchor, positive, p, eps) - far + margin).relu(), reduction
+    )
+
+
+def triplet_margin_with_distance_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    *,
+    distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
+    margin: float = 1.0,
+    swap: bool = False,
+    reduction: str = "mean",
+) -> Tensor:
+    """triplet_margin_loss, with a distance of your own."""
+    distance = pairwise_distance if distance_function is None else distance_function
+    far = distance(anchor, negative)
+    if swap:
+        far = far.minimum(distance(positive, negative))
+    return reduced_by((distance(anchor, positive) - far + margin).relu(), reduction)
+
+
+def poisson_nll_loss(
+    input: Tensor,
+    target: Tensor,
+    log_input: bool = True,
+    full: bool = False,
+    size_average: Any = None,
+    eps: float = 1e-8,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """rate - target * log(rate): minus the logarithm of a Poisson probability.
+
+    log_input   is input the logarithm of the rate, or the rate itself?
+    full        add what does not depend on the rate: Stirling's formula for log(target!)
+    """
+    z = input.exp() - target * input if log_input else input - target * (input + eps).log()
+    if full:
+        stirling = target * target.log() - target + (target * (2 * math.pi)).log() * 0.5
+        z = z + stirling.masked_fill(target.detach() <= 1, 0)
+    return reduced_by(z, reduction)
+
+
+def gaussian_nll_loss(
+    input: Tensor,
+    target: Tensor,
+    var: Tensor | float,
+    full: bool = False,
+    eps: float = 1e-6,
+    reduction: str = "mean",
+) -> Tensor:
+    """(log(var) + (input - target)**2 / var) / 2: minus the logarithm of a normal density.
+
+    var    at least eps is used; the gradient is as if that had not happened
+    full   add log(2 * pi) / 2
+    """
+    if not isinstance(var, Tensor):
+        var = input.new_full(input.shape, var)
+    if (var.array < 0).any():
+        raise ValueError("var has negative entry/entries")
+    if var.shape != input.shape:
+        if var.shape == input.shape[:-1]:
+            var = var.unsqueeze(-1)
+        elif not (
+            var.ndim == input.ndim
+            and all(m in (1, n) for m, n in zip(var.shape, input.shape, strict=True))
+        ):
+            raise ValueError("var is of incorrect size")
+    with no_grad():
+        lifted = var.detach().clamp(min=eps) - var.detach()
+    var = var + lifted
+    z = (var.log() + (input - target) ** 2 / var) * 0.5
+    return reduced_by(z + 0.5 * math.log(2 * math.pi) if full else z, reduction)
+
+
+def cosine_embedding_loss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """1 - cos where target is 1, max(0, cos - margin) where it is -1."""
+    c = cosine_similarity(input1, input2, -1)
+    t = target.detach()
+    return reduced_by((1 - c) * (t == 1) + (c - margin).relu() * (t == -1), reduction)
+
+
+def reduced_by(z: Tensor, reduction: str) -> Tensor:
+    if reduction == "mean":
+        return z.mean()
+    if reduction == "sum":
+        return z.sum()
+    if reduction != "none":
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    return z
+
+
+def _weighted(z: Tensor, weight: Tensor | None, reduction: str) -> Tensor:
+    if weight is None:
+        return reduced_by(z, reduction)
+    if weight.shape != z.shape:
+        raise ValueError("Weights and input must have the same size.")
+    z = z * weight
+    return z.sum() / weight.sum() if reduction == "mean" else reduced_by(z, reduction)
+
+
+def _warn_if_sizes_differ(input: Tensor, target: Tensor) -> None:
+    if input.array.shape != target.array.shape:
+        warnings.warn(
+            f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will "
+            "likely lead to incorrect results due to broadcasting. Please ensure they have the same size.",
+            stacklevel=3,
+        )

@@ -1,0 +1,161 @@
+"""Normalization: subtract a mean, divide by a deviation, then scale and shift.
+
+The four differ only in what the mean is taken over, in an input (n, c, ...):
+
+    batch_norm      each channel, over the batch and its positions
+    instance_norm   each channel of each example, over its positions
+    group_norm      some channels of each example, over them and their positions
+    layer_norm      each position, over its last axes
+"""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from minigrad import ops
+from minigrad.nn.functional.images import pad
+from minigrad.tensor import Tensor
+
+
+def layer_norm(
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+) -> Tensor:
+    """Over the last axes: subtract the mean, divide by the deviation, then scale and shift.
+
+    Source: Ba, Kiros and Hinton, Layer Normalization (2016).
+    """
+    axes = _last_axes(input, normalized_shape)
+    z: Tensor = ops.standardize.apply(input, axis=axes, eps=eps)
+    if weight is not None:
+        z = z * weight
+    return z if bias is None else z + bias
+
+
+def rms_norm(
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None = None,
+    eps: float | None = None,
+) -> Tensor:
+    """Over the last axes: divide by the root of the mean square, then scale.
+
+    Source: Zhang and Sennrich, Root Mean Square Layer Normalization (2019).
+    """
+    axes = _last_axes(input, normalized_shape)
+    eps = float(np.finfo(input.dtype).eps) if eps is None else eps
+    z = input * (input.square().mean(axes, keepdim=True) + eps).rsqrt()
+    return z if weight is None else z * weight
+
+
+def local_response_norm(
+    input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
+) -> Tensor:
+    """Each entry divided by (k + alpha * mean of the squares in `size` neighboring channels)**beta.
+
+    Source: Krizhevsky, Sutskever and Hinton, ImageNet Classification (2012).
+    """
+    if input.ndim < 3:
+        raise ValueError(
+            f"Expected 3D or higher dimensionality input (got {input.ndim} dimensions)"
+        )
+    squares = input.square().movedim(1, -1)
+    around = pad(squares, (size // 2, (size - 1) // 2)).unfold(-1, size, 1).mean(-1).movedim(-1, 1)
+    return input / (around * alpha + k) ** beta
+
+
+def batch_norm(
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
+    """For each channel, over the batch: subtract the mean, divide by the deviation.
+
+    In training mean and variance are the batch's, and the running ones move toward them by
+    `momentum` (with the unbiased variance); otherwise the running ones are used.
+
+    Source: Ioffe and Szegedy, Batch Normalization (2015).
+    """
+    shape = (1, -1, *(1,) * (input.ndim - 2))
+    axes = (0, *range(2, input.ndim))
+    if training:
+        n = input.numel() // max(input.shape[1], 1)
+        if n == 1:
+            raise ValueError(
+                f"Expected more than 1 value per channel when training, got input size {input.shape}"
+            )
+        if running_mean is not None:
+            mean = input.array.mean(axes)
+            running_mean.array[...] += momentum * (mean - running_mean.array)
+        if running_var is not None:
+            variance = input.array.var(axes, ddof=1)
+            running_var.array[...] += momentum * (variance - running_var.array)
+        z: Tensor = ops.standardize.apply(input, axis=axes, eps=eps)
+    else:
+        if running_mean is None or running_var is None:
+            raise RuntimeError(
+                "Expected running_mean and running_var to be defined when training=False"
+            )
+        z = (input - running_mean.view(*shape)) / (running_var.view(*shape) + eps).sqrt()
+    if weight is not None:
+        z = z * weight.view(*shape)
+    return z if bias is None else z + bias.view(*shape)
+
+
+def instance_norm(
+    input: Tensor,
+    running_mean: Tensor | None = None,
+    running_var: Tensor | None = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
+    """For each channel of each example: subtract the mean, divide by the deviation."""
+    if not use_input_stats:
+        return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
+    return group_norm(input, input.shape[1], weight, bias, eps)
+
+
+def group_norm(
+    input: Tensor,
+    num_groups: int,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+) -> Tensor:
+    """For each group of channels of each example: subtract the mean, divide by the deviation."""
+    n, c = input.shape[:2]
+    if c % num_groups:
+        raise RuntimeError(
+            "Expected number of channels in input to be divisible by num_groups, but got input of "
+            f"shape {list(input.shape)} and num_groups={num_groups}"
+        )
+    grouped = input.reshape(n, num_groups, math.prod(input.shape[1:]) // num_groups)
+    z: Tensor = ops.standardize.apply(grouped, axis=(2,), eps=eps).reshape(input.shape)
+    shape = (1, c, *(1,) * (input.ndim - 2))
+    if weight is not None:
+        z = z * weight.view(*shape)
+    return z if bias is None else z + bias.view(*shape)
+
+
+def _last_axes(input: Tensor, normalized_shape: Sequence[int]) -> tuple[int, ...]:
+    """The axes that normalized_shape names by their sizes: the last ones."""
+    shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+    k = len(shape)
+    if tuple(input.shape[input.ndim - k :]) != shape or not k:
+        raise RuntimeError(
+            f"Given normalized_shape={list(shape)}, expected input with shape [*, "
+            f"{', '.join(map(str, shape))}], but got input of size{list(input.shape)}"
+        )
+    return tuple(range(input.ndim - k, input.ndim))

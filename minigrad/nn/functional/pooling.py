@@ -1,0 +1,273 @@
+"""Pooling: each window of the input makes one number, its greatest entry or its mean.
+
+The ops work on images. A signal is an image of one row, so whatever is known of one axis
+(how many windows fit, how many entries of a window are real) is said once, per axis.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from minigrad import ops
+from minigrad.nn.functional.convolution import Several, several
+from minigrad.tensor import Tensor
+
+
+def max_pool2d(
+    input: Tensor,
+    kernel_size: Several,
+    stride: Several | None = None,
+    padding: Several = 0,
+    dilation: Several = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """The greatest entry of each window; stride is kernel_size unless given.
+
+    With return_indices also where each one is, counted row by row.
+
+    >>> import minigrad
+    >>> max_pool2d(minigrad.arange(16.0).view(1, 4, 4), 2)
+    tensor([[[ 5.,  7.],
+             [13., 15.]]])
+    """
+    how = (kernel_size, stride, padding, dilation, ceil_mode)
+    return _max_pool("max_pool2d", 2, input, return_indices, *how)
+
+
+def max_pool1d(
+    input: Tensor,
+    kernel_size: Several,
+    stride: Several | None = None,
+    padding: Several = 0,
+    dilation: Several = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """As max_pool2d, along one axis."""
+    how = (kernel_size, stride, padding, dilation, ceil_mode)
+    return _max_pool("max_pool1d", 1, input, return_indices, *how)
+
+
+def _max_pool(name: str, axes: int, input: Tensor, return_indices: bool, *how: Any) -> Any:
+    windows, _ = _windows(name, axes, input, *how)
+    x = as_image(input, axes)
+    z = from_image(ops.max_pool2d.apply(x, **windows), axes)
+    if not return_indices:
+        return z
+    return z, from_image(Tensor(ops.places(x.array, **windows)), axes)  # type: ignore[no-untyped-call]
+
+
+def avg_pool2d(
+    input: Tensor,
+    kernel_size: Several,
+    stride: Several | None = None,
+    padding: Several = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Tensor:
+    """The mean of each window; the margin counts as zeros, unless count_include_pad is False."""
+    if divisor_override == 0:
+        raise RuntimeError("divisor must be not zero")
+    how = (kernel_size, stride, padding, 1, ceil_mode)
+    return _avg_pool("avg_pool2d", 2, input, count_include_pad, divisor_override, *how)
+
+
+def avg_pool1d(
+    input: Tensor,
+    kernel_size: Several,
+    stride: Several | None = None,
+    padding: Several = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+) -> Tensor:
+    """As avg_pool2d, along one axis."""
+    how = (kernel_size, stride, padding, 1, ceil_mode)
+    return _avg_pool("avg_pool1d", 1, input, count_include_pad, None, *how)
+
+
+def _avg_pool(
+    name: str, axes: int, input: Tensor, with_margin: bool, divisor: int | None, *how: Any
+) -> Tensor:
+    windows, pads = _windows(name, axes, input, *how)
+    del windows["dilation"]
+    x = as_image(input, axes)
+    z = from_image(ops.window_sum.apply(x, **windows), axes)
+    if divisor is not None:
+        return z / divisor
+    counts = []  # along each axis, how many entries of each window count
+    each = zip(windows["size"], windows["stride"], windows["shape"], strict=True)
+    for n, p, (k, s, m) in zip(x.shape[-2:], pads, each, strict=True):
+        start = np.arange(m) * s - p
+        end = np.minimum(start + k, n + p)
+        counts.append(end - start if with_margin else np.minimum(end, n) - np.maximum(start, 0))
+    counted = np.multiply.outer(*counts)
+    if counted.min() == counted.max():
+        return z / int(counted.flat[0])
+    return z / Tensor(counted[-1] if axes == 1 else counted).to(z.dtype)
+
+
+def _windows(
+    name: str,
+    axes: int,
+    x: Tensor,
+    size: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    ceil_mode: bool,
+) -> tuple[dict[str, Any], tuple[int, ...]]:
+    """What the ops ask for, for an image; and the margins that were asked for."""
+    if x.ndim not in (axes + 1, axes + 2):
+        raise RuntimeError(
+            f"{name}: Expected {axes + 1}D or {axes + 2}D (batch mode) tensor, but got input of size: {list(x.shape)}"
+        )
+    size = several(size, axes, "kernel_size")
+    stride = size if stride is None or stride == [] else several(stride, axes, "stride")
+    padding, dilation = several(padding, axes, "padding"), several(dilation, axes, "dilation")
+    if min(stride) <= 0:
+        raise RuntimeError("stride should not be zero")
+    if any(p < 0 or p > k // 2 for p, k in zip(padding, size, strict=True)):
+        raise RuntimeError(
+            f"pad should be at most half of effective kernel size, but got pad={max(padding)}, kernel_size={max(size)}"
+        )
+    one = (1,) * (2 - axes)
+    shape, margins = one, (0, 0) * (2 - axes)
+    for n, k, s, p, d in zip(x.shape[-axes:], size, stride, padding, dilation, strict=True):
+        room = n + 2 * p - d * (k - 1) - 1
+        m = (room + (s - 1 if ceil_mode else 0)) // s + 1
+        if ceil_mode and (m - 1) * s >= n + p:  # the last window must start inside
+            m -= 1
+        if m < 1:
+            raise RuntimeError(
+                f"Given input size: {list(x.shape)}. Calculated output size: {m}. Output size is too small"
+            )
+        shape += (m,)
+        margins += (p, max(p, (m - 1) * s + d * (k - 1) + 1 - n - p))
+    windows: dict[str, Any] = {"size": one + size, "stride": one + stride, "padding": margins}
+    return windows | {"dilation": one + dilation, "shape": shape}, (0,) * (2 - axes) + padding
+
+
+def as_image(x: Tensor, axes: int) -> Tensor:
+    """A signal as an image of one row; an image as it is."""
+    return x.unsqueeze(-2) if axes == 1 else x
+
+
+def from_image(z: Tensor, axes: int) -> Tensor:
+    """The row of an image of one row."""
+    return z.squeeze(-2) if axes == 1 else z
+
+
+def lp_pool2d(
+    input: Tensor,
+    norm_type: float,
+    kernel_size: Several,
+    stride: Several | None = None,
+    ceil_mode: bool = False,
+) -> Tensor:
+    """The root of the sum of the powers of each window: its p-norm, without the signs."""
+    how = (kernel_size, stride, 0, 1, ceil_mode)
+    return _lp_pool("lp_pool2d", 2, input, norm_type, *how)
+
+
+def lp_pool1d(
+    input: Tensor,
+    norm_type: float,
+    kernel_size: Several,
+    stride: Several | None = None,
+    ceil_mode: bool = False,
+) -> Tensor:
+    """As lp_pool2d, along one axis."""
+    how = (kernel_size, stride, 0, 1, ceil_mode)
+    return _lp_pool("lp_pool1d", 1, input, norm_type, *how)
+
+
+def _lp_pool(name: str, axes: int, input: Tensor, p: float, *how: Any) -> Tensor:
+    sums = _avg_pool(name, axes, input**p, True, 1, *how)
+    return sums.relu() ** (1 / p)
+
+
+# ------------------------------------------------------------------------ as many windows as wanted
+
+
+def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
+    """The means of parts of the input, as many as output_size says; None keeps a size.
+
+    Part j of m, of an axis of n entries, goes from j * n // m to (j + 1) * n / m, rounded up.
+    """
+    return _adaptive_avg_pool(2, input, output_size)
+
+
+def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
+    """As adaptive_avg_pool2d, along one axis."""
+    return _adaptive_avg_pool(1, input, output_size)
+
+
+def _adaptive_avg_pool(axes: int, input: Tensor, output_size: Any) -> Tensor:
+    """A product with the matrix of means, along each axis; or what is quicker."""
+    sizes = _output_size(f"adaptive_avg_pool{axes}d", axes, input, output_size)
+    if all(m == 1 for m in sizes):
+        return input.mean(tuple(range(-axes, 0)), keepdim=True)
+    wanted = list(zip(input.shape[-axes:], sizes, strict=True))
+    if all(m and n % m == 0 for n, m in wanted):
+        pool = avg_pool1d if axes == 1 else avg_pool2d
+        return pool(input, [n // m for n, m in wanted])
+    rows, columns = wanted[0], wanted[-1]
+    z = input @ Tensor(means(*columns).astype(input.dtype))
+    return z if axes == 1 else (z.mT @ Tensor(means(*rows).astype(input.dtype))).mT
+
+
+def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """The greatest entries of parts of the input, as many as output_size says."""
+    return _adaptive_max_pool(2, input, output_size, return_indices)
+
+
+def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """As adaptive_max_pool2d, along one axis."""
+    return _adaptive_max_pool(1, input, output_size, return_indices)
+
+
+def _adaptive_max_pool(axes: int, input: Tensor, output_size: Any, return_indices: bool) -> Any:
+    """Find the place of the greatest entry of each part; then take what is there."""
+    sizes = _output_size(f"adaptive_max_pool{axes}d", axes, input, output_size)
+    x = as_image(input, axes)
+    height, width = x.shape[-2:]
+    rows, columns = (1, *sizes) if axes == 1 else sizes
+    at = np.zeros((*x.shape[:-2], rows, columns), np.int64)
+    for i, (top, bottom) in enumerate(_parts(height, rows)):
+        for j, (left, right) in enumerate(_parts(width, columns)):
+            part = x.array[..., top:bottom, left:right]
+            best = part.reshape(*x.shape[:-2], -1).argmax(-1)
+            at[..., i, j] = (top + best // (right - left)) * width + left + best % (right - left)
+    z = x.flatten(-2).gather(-1, at.reshape(*x.shape[:-2], -1)).view(at.shape)
+    return (
+        (from_image(z, axes), from_image(Tensor(at), axes))
+        if return_indices
+        else from_image(z, axes)
+    )
+
+
+def _output_size(name: str, axes: int, x: Tensor, output_size: Any) -> tuple[int, ...]:
+    if x.ndim not in (axes + 1, axes + 2):
+        raise RuntimeError(
+            f"{name}: Expected {axes + 1}D or {axes + 2}D tensor, but got input of size: {list(x.shape)}"
+        )
+    wanted = (output_size,) * axes if output_size is None else output_size
+    wanted = (wanted,) * axes if isinstance(wanted, int) else tuple(wanted)
+    if len(wanted) != axes:
+        raise RuntimeError(f"{name}: output_size must be {axes}, but it has {len(wanted)} sizes")
+    return tuple([n if m is None else int(m) for n, m in zip(x.shape[-axes:], wanted, strict=True)])
+
+
+def _parts(n: int, m: int) -> list[tuple[int, int]]:
+    """Where each of m parts of nearly equal size begins and ends, among n entries."""
+    return [(j * n // m, -(-(j + 1) * n // m)) for j in range(m)]
+
+
+def means(n: int, m: int) -> Any:
+    """The (n, m) matrix that takes n numbers to the means of m parts of nearly equal size."""
+    a = np.zeros((n, m))
+    for j, (start, end) in enumerate(_parts(n, m)):
+        a[start:end, j] = 1 / (end - start)
+    return a

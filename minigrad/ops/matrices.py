@@ -1,0 +1,281 @@
+"""Table of derivatives, chapter 8: functions of square matrices.
+
+Each rule follows from differentiating the equation that defines the result. For the inverse,
+x @ z = 1 gives dx @ z + x @ dz = 0, so dz = -z @ dx @ z; and what stands left and right of dx
+stands, transposed, around g in the gradient.
+
+Stacks of matrices are taken as they come: only the last two axes matter. A symmetric matrix
+is read as (x + x.T) / 2, so that its gradient is symmetric too.
+
+Source: Giles, Collected Matrix Derivative Results (2008).
+"""
+
+import numpy as np
+
+from minigrad.op import general
+from minigrad.ops.layout import stack
+from minigrad.ops.products import matmul
+
+
+def turned(x):
+    return np.swapaxes(x, -1, -2)
+
+
+def symmetric(x):
+    return (x + turned(x)) * 0.5
+
+
+def as_rows(x):
+    """A vector for each matrix, as a row: what is multiplied by it is scaled column by column."""
+    return x[..., None, :]
+
+
+def diagonal_of(x):
+    """The diagonals, as vectors."""
+    return np.diagonal(x, 0, -2, -1)
+
+
+@general(result="float")
+def inverse(x):
+    """z = x**-1        dL/dx = -zᵀ @ g @ zᵀ"""
+    return np.linalg.inv(x)
+
+
+inverse.vjp(x=lambda g, z: -(turned(z) @ g @ turned(z)))
+inverse.jvp(lambda x_dot, z: -(z @ x_dot @ z))
+
+
+@general(result="strict")
+def solve(x, y):
+    """z = x**-1 @ y, so that x @ z = y        dL/dx = -d @ zᵀ        dL/dy = d = solve(xᵀ, g)"""
+    return np.linalg.solve(x, y)
+
+
+solve.vjp(x=lambda g, x, z: -(solve(turned(x), g) @ turned(z)),
+          y=lambda g, x: solve(turned(x), g))
+
+
+def _solve_dot(x_dot, y_dot, x, z):
+    if x_dot is None:
+        return solve(x, y_dot)
+    change = -(x_dot @ z) if y_dot is None else y_dot - x_dot @ z
+    return solve(x, change)
+
+
+solve.jvp(_solve_dot)
+
+
+@general(result="float")
+def det(x):
+    """z = determinant of x        dL/dx = g * cofactors of x, which are z * (x**-1)ᵀ"""
+    return np.asarray(np.linalg.det(x))
+
+
+def _cofactors(x, z):
+    """What each entry of x is multiplied by in the determinant."""
+    n, value = x.shape[-1], getattr(z, "array", z)
+    if n < 2 or (value != 0).all():
+        return z[..., None, None] * turned(inverse(x)) if n != 1 else np.ones_like(x)
+    others = [np.delete(np.arange(n), i) for i in range(n)]  # no inverse, but still cofactors
+    c = [det(x[..., others[i][:, None], others[j]]) * (-1) ** (i + j) for i in range(n) for j in range(n)]
+    return np.reshape(stack(*c, axis=x.ndim - 2), x.shape)
+
+
+det.vjp(x=lambda g, x, z: g[..., None, None] * _cofactors(x, z))
+det.jvp(lambda x_dot, x, z: np.sum(x_dot * _cofactors(x, z), axis=(-2, -1)))
+
+
+@general(result="float")
+def logabsdet(x):
+    """z = log(abs(determinant of x))        dL/dx = g * (x**-1)ᵀ"""
+    return np.asarray(np.linalg.slogdet(x)[1])
+
+
+logabsdet.vjp(x=lambda g, x: g[..., None, None] * turned(inverse(x)))
+logabsdet.jvp(lambda x_dot, x: np.sum(x_dot * turned(inverse(x)), axis=(-2, -1)))
+
+
+@general(result="float")
+def cholesky(x):
+    """z = the lower triangle for which z @ zᵀ = x        dL/dx = z**-ᵀ @ lower(zᵀ @ g) @ z**-1, symmetric
+
+    lower(m) is the lower triangle of m, with half of the diagonal.
+    """
+    return np.linalg.cholesky(symmetric(x))
+
+
+def _lower(m):
+    return (np.tril(m) + np.tril(m, -1)) * 0.5
+
+
+def _cholesky_dx(g, z):
+    z_inverse = inverse(z)
+    return symmetric(turned(z_inverse) @ _lower(turned(z) @ g) @ z_inverse)
+
+
+cholesky.vjp(x=_cholesky_dx)
+cholesky.jvp(lambda x_dot, z: z @ _lower(inverse(z) @ symmetric(x_dot) @ turned(inverse(z))))
+
+
+# ------------------------------------------------------------- of symmetric matrices
+#
+# Values and vectors are two ops, each of which reads the other in its rule. That costs a
+# second decomposition, and leaves both rules short and as often differentiable as one likes.
+
+
+@general(result="float")
+def eigenvalues(x):
+    """z = the eigenvalues of symmetric x, least first        dL/dx = v @ diag(g) @ vᵀ, v the eigenvectors"""
+    return np.linalg.eigvalsh(symmetric(x))
+
+
+def _eigenvalues_dx(g, x):
+    v = eigenvectors(x)
+    return matmul(v * as_rows(g), turned(v))
+
+
+eigenvalues.vjp(x=_eigenvalues_dx)
+eigenvalues.jvp(lambda x_dot, x: diagonal_of(turned(eigenvectors(x)) @ symmetric(x_dot) @ eigenvectors(x)))
+
+
+@general(result="float")
+def eigenvectors(x):
+    """z = the eigenvectors of symmetric x, in columns        dL/dx = z @ (f * (zᵀ @ g)) @ zᵀ, symmetric
+
+    f[i, j] is 1 / (w[j] - w[i]), where w are the eigenvalues, and 0 on the diagonal. Where two
+    of them are equal, the vectors are not determined, and the gradient is infinite.
+    """
+    return np.linalg.eigh(symmetric(x))[1]
+
+
+def _apart(x):
+    w, one = eigenvalues(x), np.eye(x.shape[-1], dtype=x.dtype)
+    return (1 - one) / (as_rows(w) - w[..., :, None] + one)
+
+
+eigenvectors.vjp(x=lambda g, x, z: symmetric(z @ (_apart(x) * (turned(z) @ g)) @ turned(z)))
+eigenvectors.jvp(lambda x_dot, x, z: z @ (_apart(x) * (turned(z) @ symmetric(x_dot) @ z)))
+
+
+# --------------------------------------------------------------------- of any matrix
+
+
+@general(result="float")
+def singular_values(x):
+    """z = the singular values of x, greatest first        dL/dx = u @ diag(g) @ vᵀ, with x = u @ diag(z) @ vᵀ"""
+    return np.linalg.svd(x, compute_uv=False)
+
+
+singular_values.vjp(x=lambda g, x: matmul(left_vectors(x) * as_rows(g), turned(right_vectors(x))))
+singular_values.jvp(lambda x_dot, x: np.sum(left_vectors(x) * (x_dot @ right_vectors(x)), axis=-2))
+
+
+@general(result="float")
+def left_vectors(x):
+    """z = u, with x = u @ diag(s) @ vᵀ        dL/dx = (u @ (f * (uᵀg - gᵀu)) @ diag(s) + (1 - u uᵀ) @ g @ diag(1 / s)) @ vᵀ
+
+    f[i, j] is 1 / (s[j]**2 - s[i]**2), and 0 on the diagonal. Where two singular values are
+    equal, the vectors are not determined, and the gradient is infinite.
+    """
+    return np.linalg.svd(x, full_matrices=False)[0]
+
+
+@general(result="float")
+def right_vectors(x):
+    """z = v, with x = u @ diag(s) @ vᵀ        dL/dx = (the rule of left_vectors, of xᵀ)ᵀ"""
+    return turned(np.linalg.svd(x, full_matrices=False)[2])
+
+
+def _vectors_dx(g, u, s, v):
+    """The gradient by x of u; and, turned, that of v, if u and v change places."""
+    inner = u @ (_gaps(s) * (turned(u) @ g - turned(g) @ u)) * as_rows(s)
+    outer = (g - u @ (turned(u) @ g)) / as_rows(s)
+    return (inner + outer) @ turned(v)
+
+
+def _vectors_dot(x_dot, u, s, v):
+    """The tangent of u; and that of v, if x is turned, and u and v change places."""
+    p = turned(u) @ x_dot @ v
+    inner = u @ (_gaps(s) * (p * as_rows(s) + turned(p * as_rows(s))))
+    return inner + (x_dot @ v - u @ p) / as_rows(s)
+
+
+def _gaps(s):
+    one = np.eye(s.shape[-1], dtype=s.dtype)
+    return (1 - one) / (as_rows(s * s) - (s * s)[..., :, None] + one)
+
+
+left_vectors.vjp(x=lambda g, x, z: _vectors_dx(g, z, singular_values(x), right_vectors(x)))
+left_vectors.jvp(lambda x_dot, x, z: _vectors_dot(x_dot, z, singular_values(x), right_vectors(x)))
+right_vectors.vjp(x=lambda g, x, z: turned(_vectors_dx(g, z, singular_values(x), left_vectors(x))))
+right_vectors.jvp(lambda x_dot, x, z: _vectors_dot(turned(x_dot), z, singular_values(x), left_vectors(x)))
+
+
+@general(result="float")
+def pinv(x, *, rcond):
+    """z = x**+, the pseudoinverse        dL/dx = -zᵀ g zᵀ + (1 - x z) gᵀ z zᵀ + zᵀ z gᵀ (1 - z x)
+
+    Singular values below rcond times the greatest count as 0.
+
+    Source: Golub and Pereyra, The Differentiation of Pseudo-Inverses (1973).
+    """
+    return np.linalg.pinv(x, rcond)
+
+
+def _pinv_dx(g, x, z):
+    g, zt = turned(g), turned(z)
+    beside, above = g @ z @ zt, zt @ z @ g
+    return -(zt @ turned(g) @ zt) + beside - x @ (z @ beside) + above - (above @ z) @ x
+
+
+def _pinv_dot(x_dot, x, z):
+    d, zt = turned(x_dot), turned(z)
+    beside, above = z @ zt @ d, d @ zt @ z
+    return -(z @ x_dot @ z) + beside - (beside @ x) @ z + above - z @ (x @ above)
+
+
+pinv.vjp(x=_pinv_dx).jvp(_pinv_dot)
+
+
+# ------------------------------------------------------------- an orthogonal one and a triangle
+
+
+@general(result="float")
+def q_factor(x):
+    """z = q, with x = q @ r and qᵀ @ q = 1        dL/dx = (g - q @ mirrored(gᵀ @ q)) @ r**-ᵀ
+
+    mirrored(m) is the lower triangle of m, and its mirror image above the diagonal. x has at
+    least as many rows as columns.
+
+    Source: Walter and Lehmann, On Evaluating Higher-Order Derivatives of the QR Decomposition (2010).
+    """
+    return np.linalg.qr(x)[0]
+
+
+@general(result="float")
+def r_factor(x):
+    """z = r, with x = q @ r and r an upper triangle        dL/dx = q @ mirrored(r @ gᵀ) @ r**-ᵀ"""
+    return np.linalg.qr(x)[1]
+
+
+def _mirrored(m):
+    lower = np.tril(m, -1)
+    return np.tril(m) + turned(lower)
+
+
+def _skew(x_dot, q, r):
+    """x_dot @ r**-1; and the part of it that lies in q, split into a turn and a triangle."""
+    c = x_dot @ inverse(r)
+    inside = turned(q) @ c
+    lower = np.tril(inside, -1)
+    return c, inside - lower + turned(lower)
+
+
+q_factor.vjp(x=lambda g, x, z: (g - z @ _mirrored(turned(g) @ z)) @ turned(inverse(r_factor(x))))
+q_factor.jvp(lambda x_dot, x, z: _q_dot(z, *_skew(x_dot, z, r_factor(x))))
+r_factor.vjp(x=lambda g, x, z: q_factor(x) @ _mirrored(z @ turned(g)) @ turned(inverse(z)))
+r_factor.jvp(lambda x_dot, x, z: _skew(x_dot, q_factor(x), z)[1] @ z)
+
+
+def _q_dot(q, c, triangle):
+    return c - q @ triangle

@@ -1,0 +1,100 @@
+"""Table of derivatives, chapter 7: one step of a long short-term memory.
+
+    gates    from one row of numbers for each example: what to let in (i), what to keep (f),
+             a candidate (g), what to show (o), in four parts of equal length
+    cell     c' = f * c + i * g
+    hidden   h' = o * tanh(c')
+
+Each could be written with slices and the other chapters' ops; together they are the inner
+loop of a recurrent network, and as ops of their own they are three nodes instead of twelve.
+
+Source: Hochreiter and Schmidhuber, Long short-term memory (1997); the gate f from Gers,
+Schmidhuber and Cummins, Learning to forget (2000).
+"""
+
+import numpy as np
+
+from minigrad.op import general
+from minigrad.ops.elementwise import sigmoid
+
+
+I, F, G, O = range(4)
+
+
+def _part(x, k):
+    """One of the four quarters of the last axis: i, f, g or o."""
+    n = x.shape[-1] // 4
+    return x[..., k * n : (k + 1) * n]
+
+
+@general(result="float")
+def lstm_gates(x):
+    """z = 1 / (1 + exp(-x)), but tanh(x) in the third quarter        dz/dx = z * (1 - z), but 1 - z**2 there"""
+    z = sigmoid.forward(x)
+    np.tanh(_part(x, G), out=_part(z, G))
+    return z
+
+
+def _lstm_gates_dx(g, z):
+    slope, tanh = z * (1 - z), _part(z, G)
+    if isinstance(z, np.ndarray):
+        np.subtract(1, tanh * tanh, out=_part(slope, G))
+    else:
+        slope = np.concatenate((_part(slope, I), _part(slope, F), 1 - tanh * tanh, _part(slope, O)), axis=-1)
+    return g * slope
+
+
+lstm_gates.vjp(x=_lstm_gates_dx).jvp(lambda x_dot, z: _lstm_gates_dx(x_dot, z))
+
+
+@general(result="float", exact=True)
+def lstm_cell(x, y):
+    """z = f * y + i * g, with i, f, g, o the quarters of x        dL/dx = g * (g, y, i, 0)        dL/dy = g * f"""
+    z = _part(x, F) * y
+    z += _part(x, I) * _part(x, G)
+    return z
+
+
+def _lstm_cell_dx(g, x, y):
+    i = _part(x, I)
+    return np.concatenate((g * _part(x, G), g * y, g * i, 0 * i), axis=-1)
+
+
+def _lstm_cell_dot(x_dot, y_dot, x, y):
+    z_dot = 0 if y_dot is None else _part(x, F) * y_dot
+    if x_dot is not None:
+        z_dot = _part(x_dot, F) * y + _part(x_dot, I) * _part(x, G) + _part(x, I) * _part(x_dot, G) + z_dot
+    return z_dot
+
+
+lstm_cell.vjp(x=_lstm_cell_dx,
+              y=lambda g, x: g * _part(x, F)).jvp(_lstm_cell_dot)
+
+
+@general(result="float", exact=True)
+def lstm_hidden(x, y):
+    """z = o * tanh(y), with o the last quarter of x        dL/dx = g * (0, 0, 0, tanh(y))        dL/dy = g * o * (1 - tanh(y)**2)"""
+    return _part(x, O) * np.tanh(y)
+
+
+def _lstm_hidden_dx(g, y, x_shape):
+    d = g * np.tanh(y)
+    if isinstance(d, np.ndarray):
+        z = np.zeros(x_shape, d.dtype)
+        _part(z, O)[...] = d
+        return z
+    return np.concatenate((0 * d, 0 * d, 0 * d, d), axis=-1)
+
+
+def _lstm_hidden_dy(g, x, y):
+    t = np.tanh(y)
+    return g * _part(x, O) * (1 - t * t)
+
+
+def _lstm_hidden_dot(x_dot, y_dot, x, y):
+    t = np.tanh(y)
+    z_dot = 0 if x_dot is None else _part(x_dot, O) * t
+    return z_dot if y_dot is None else _part(x, O) * (1 - t * t) * y_dot + z_dot
+
+
+lstm_hidden.vjp(x=_lstm_hidden_dx, y=_lstm_hidden_dy).jvp(_lstm_hidden_dot)

@@ -1,0 +1,171 @@
+"""The table of OPS.md: what of each op is compared with PyTorch. Needs no PyTorch itself.
+
+    python -m tests.against_torch.table        writes OPS.md anew
+
+A cell says "yes" if test_every_op.py compares it, at every line of samples.py; a dash if there
+is nothing to compare; otherwise a number, under which the page says why not.
+"""
+
+import inspect
+import re
+from pathlib import Path
+
+import minigrad
+from minigrad.methods import ArrayMethods
+from minigrad.op import REGISTRY, Op
+from tests.against_torch.spellings import ONLY_A_RULE, PARTS_OF_A_LAYER
+from tests.samples import SAMPLES
+
+PROPERTIES = {
+    "value": "value",
+    "gradient": "gradient",
+    "tangent": "tangent",
+    "second": "second derivative",
+    "types": "types",
+}
+PAGE = Path(__file__).parents[2] / "OPS.md"
+
+NONE_THERE = "PyTorch has none; here the derivative is 0 wherever there is one."
+NOT_COMPARED = {
+    ("floor_divide", "gradient"): NONE_THERE,
+    ("floor_divide", "tangent"): NONE_THERE,
+    ("floor_divide", "second"): NONE_THERE,
+    ("hardsigmoid", "second"): NONE_THERE,
+    ("scatter_mul", "tangent"): "PyTorch gives no tangent to `scatter_reduce` with `prod`.",
+    ("baddbmm", "types"): "With a fractional `beta` or `alpha`, PyTorch rounds it for whole numbers; here that is refused.",
+    ("window_sum", "types"): "The means of whole numbers are whole numbers in PyTorch, and real ones here.",
+}  # fmt: skip
+REMARKS = {
+    "add": "`x.add(y, alpha=)` as well", "sub": "`x.sub(y, alpha=)` as well", "div": "`rounding_mode=` as well",
+    "to": "`memory_format` is left out: there is one layout per view",
+    "view": "`x.view(dtype)` as well; the result has no history",
+    "clone": "`memory_format` is left out", "gather": "`sparse_grad` is accepted and ignored",
+    "scatter": "by a tensor or a number; `reduce=` as well, and with gradients, which PyTorch has in `scatter_reduce` only",
+    "scatter_mul": 'as `scatter_reduce(..., "prod")`; with several zeros in one place, PyTorch has no second derivative',
+    "sum": "`axis`, `keepdims` as well; sparse layouts are left out", "norm": "also `\"fro\"` and `\"nuc\"`",
+    "max": "of several equal ones the first", "min": "of several equal ones the first",
+    "det": "of a singular matrix the gradient is the matrix of cofactors; in PyTorch it is 0",
+    "logcumsumexp": "PyTorch's tangent fails on no entries",
+    "eigenvectors": "up to sign, which neither defines; `UPLO` is ignored: (x + x.mT) / 2 is read",
+    "eigenvalues": "`UPLO` is ignored: (x + x.mT) / 2 is read", "cholesky": "(x + x.mT) / 2 is read",
+    "left_vectors": "up to sign; with `full_matrices=True` (of no square matrix) there is no gradient",
+    "right_vectors": "as for `left_vectors`",
+    "q_factor": "`mode=\"reduced\"`, at least as many rows as columns", "r_factor": "as for `q_factor`",
+    "cross_entropy": "with weights, `ignore_index`, `label_smoothing`, distributions as targets: tests/against_torch/test_functional.py",
+    "convolution": "one and two axes; `conv3d` is left out", "convolution_dx": "the transposed convolutions; three axes are left out",
+    "max_pool2d": "one and two axes; `max_unpool` is left out", "window_sum": "one and two axes",
+    "embedding": "`max_norm`, `scale_grad_by_freq`, `sparse` as well", "standardize": "`batch_norm`, `layer_norm`, `group_norm`, `instance_norm`",
+    "einsum": "subscripts as text or as lists", "round": "`decimals=` as well",
+}  # fmt: skip
+
+
+def compared(name: str, what: str) -> str:
+    """ "yes", "–" if there is nothing to compare, or the reason why it is not compared."""
+    op = REGISTRY[name]
+    if name in ONLY_A_RULE or name in PARTS_OF_A_LAYER:
+        return "–"
+    if what in ("gradient", "tangent", "second") and not op.rules:
+        return "–"
+    real = any(a.dtype.kind == "f" for s in SAMPLES if s.op is op for a in s.args)
+    if not real and what != "value":
+        return "–"
+    return NOT_COMPARED.get((name, what), "yes")
+
+
+def sources() -> dict[str, str]:
+    """Every method, and every function of nn.functional and linalg, with what it is made of."""
+    found = {
+        name: inspect.getsource(member.fget if isinstance(member, property) else member)
+        for name in dir(ArrayMethods)
+        if inspect.isfunction(member := inspect.getattr_static(ArrayMethods, name))
+        or isinstance(member, property)
+    }
+    for prefix, module in (("F.", minigrad.nn.functional), ("linalg.", minigrad.linalg)):
+        for name in module.__all__:
+            if inspect.isfunction(function := getattr(module, name)):
+                found[prefix + name] = inspect.getsource(function)
+    return found
+
+
+OPERATORS = {
+    "__add__": "+", "__sub__": "-", "__mul__": "*", "__truediv__": "/", "__floordiv__": "//", "__mod__": "%",
+    "__pow__": "**", "__matmul__": "@", "__neg__": "-x", "__abs__": "abs()", "__eq__": "==", "__ne__": "!=",
+    "__lt__": "<", "__le__": "<=", "__gt__": ">", "__ge__": ">=", "__and__": "&", "__or__": "\\|", "__xor__": "^",
+    "__invert__": "~", "__lshift__": "<<", "__rshift__": ">>", "__getitem__": "x[...]", "__setitem__": "x[...] =",
+}  # fmt: skip
+
+
+def names_of(op: Op, written: dict[str, str]) -> str:
+    """The names under which users meet the op: operators, methods, functions of nn and linalg."""
+    if op.name in ONLY_A_RULE:
+        return f"the rule of {ONLY_A_RULE[op.name]}"
+    if op.name in PARTS_OF_A_LAYER:
+        return f"a part of `{PARTS_OF_A_LAYER[op.name]}`"
+    uses = [n for n, source in written.items() if re.search(rf"\bops\.{op.name}\b", source)]
+    operators = [OPERATORS[n] for n in OPERATORS if n in uses]
+    plain = [n for n in uses if not n.startswith("_")]
+    if not plain and not operators:
+        plain = [op.name] if hasattr(minigrad, op.name) else []
+    return ", ".join(f"`{n}`" for n in operators + plain)
+
+
+EXTRA_NAMES = {
+    "cat": "`cat`, `concat`, `hstack`, `vstack`", "stack": "`stack`", "where": "`where`", "einsum": "`einsum`",
+    "max_pool2d": "`F.max_pool2d`, `F.max_pool1d`", "window_sum": "`F.avg_pool2d`, `F.avg_pool1d`",
+    "convolution": "`F.conv2d`, `F.conv1d`", "convolution_dx": "`F.conv_transpose2d`, `F.conv_transpose1d`",
+    "norm": "`norm`, `linalg.vector_norm`", "scatter_add": "`scatter_add`, `scatter_add_`, `index_add`",
+    "scatter_mul": "`scatter(reduce=\"multiply\")`, `scatter_reduce`", "scatter": "`scatter`, `scatter_`",
+    "getitem": "`x[...]`, `narrow`, `select`, `split`, `chunk`, `unbind`, `take`", "clamp": "`clamp`, `clamp_`, `clip`",
+    "transpose": "`transpose`, `transpose_`, `swapaxes`, `mT`", "positive": "`+x`, `positive`",
+    "permute": "`permute`, `T`, `movedim`", "roll": "`roll`", "put_diagonal": "`diag`, `diag_embed`, `diagonal_scatter`",
+    "logabsdet": "`slogdet`, `logdet`", "zeros_like": "`zeros_like`", "view": "`view`, `view_as`, `unflatten`",
+    "max": "`max(dim)`", "min": "`min(dim)`", "amax": "`amax`, `max()`", "amin": "`amin`, `min()`", "inverse": "`inverse`, `linalg.inv`",
+    "left_vectors": "`linalg.svd`", "right_vectors": "`linalg.svd`", "q_factor": "`linalg.qr`", "r_factor": "`linalg.qr`",
+    "pinv": "`linalg.pinv`, `linalg.lstsq`", "solve": "`linalg.solve`, `linalg.solve_triangular`",
+    "singular_values": "`linalg.svdvals`, `linalg.svd`, `norm(\"nuc\")`", "logical_not": "`logical_not`, `logical_not_`", "copy": "`copy_`, `fill_`, `zero_`, `x[...] =`",
+    "det": "`det`, `linalg.det`", "cholesky": "`cholesky`, `linalg.cholesky`", "eigenvalues": "`linalg.eigvalsh`, `linalg.eigh`", "eigenvectors": "`linalg.eigh`",
+    "threshold": "`F.threshold`, `F.threshold_`", "leaky_relu": "`F.leaky_relu`, `F.leaky_relu_`, `F.rrelu`",
+    "cumsum": "`cumsum`, `cumsum_`", "cumprod": "`cumprod`, `cumprod_`", "logcumsumexp": "`logcumsumexp`",
+}  # fmt: skip
+
+
+def page() -> str:
+    written, reasons = sources(), sorted(set(NOT_COMPARED.values()))
+    chapters: dict[str, list[str]] = {}
+    for op in REGISTRY.values():
+        cells = []
+        for what in PROPERTIES:
+            found = compared(op.name, what)
+            cells.append(found if found in ("yes", "–") else f"[{reasons.index(found) + 1}]")
+        names = EXTRA_NAMES.get(op.name) or names_of(op, written)
+        row = [f"`{op.name}`", names, *cells, REMARKS.get(op.name, "")]
+        chapters.setdefault(op.__module__.rpartition(".")[2], []).append(f"| {' | '.join(row)} |")
+    lines = [
+        "# Every operation, beside PyTorch's",
+        "",
+        "This page is written by `python -m tests.against_torch.table`, and a test holds it to what that",
+        "writes. **yes** means: `tests/against_torch/test_every_op.py` compares it with PyTorch, at every line",
+        "that `tests/samples.py` has for the operation. `types` are the types of results, for all mixtures of",
+        "float32, float64 and int64 that PyTorch takes. A dash: there is nothing to compare. What is built from",
+        "these operations (sorting, losses, norms, attention and so on) is compared in the other files there.",
+        "",
+        "Left out throughout: `out=` in nn.functional, devices but the CPU, complex and quantized numbers in",
+        "rules, sparse tensors but the gradients of tables, named tensors. `F.` is `minigrad.nn.functional`.",
+        "",
+        *(f"{k}. {reason}" for k, reason in enumerate(reasons, 1)),
+    ]
+    head = ["op", "written", *PROPERTIES.values(), "remarks"]
+    for chapter, rows in chapters.items():
+        lines += [
+            "",
+            f"## {chapter}",
+            "",
+            f"| {' | '.join(head)} |",
+            "|---" * len(head) + "|",
+            *rows,
+        ]
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

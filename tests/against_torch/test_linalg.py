@@ -1,0 +1,67 @@
+"""Linear algebra: minigrad and PyTorch agree, to the second derivative where there is one."""
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import minigrad
+from tests.against_torch.agree import check, check_error, draw
+
+A = draw(3, 3) + 3 * np.eye(3)
+STACK = draw(2, 2, 2) + 3 * np.eye(2)
+S = A @ A.T + np.eye(3)
+W = draw(3, 2)
+INF = float("inf")
+
+
+def both(x):
+    """Symmetric, as far as the two libraries can tell."""
+    return (x + x.mT) / 2
+
+
+CASES = {
+    "inv": (lambda m, a: m.linalg.inv(a), A), "inv of a stack": (lambda m, a: m.inverse(a), STACK), "inverse": (lambda m, a: a.inverse(), A),
+    "solve": (lambda m, a, b: m.linalg.solve(a, b), A, W), "solve for a vector": (lambda m, a, b: m.linalg.solve(a, b), A, draw(3)), "solve from the right": (lambda m, a, b: m.linalg.solve(a, b, left=False), A, W.T), "solve a stack": (lambda m, a, b: m.linalg.solve(a, b), STACK, draw(2, 2)), "solve one for a stack": (lambda m, a, b: m.linalg.solve(a, b), A, draw(2, 3, 2)),
+    "upper triangle": (lambda m, a, b: m.linalg.solve_triangular(a, b, upper=True), A, W), "lower triangle": (lambda m, a, b: m.linalg.solve_triangular(a, b, upper=False), A, W), "unit triangle": (lambda m, a, b: m.linalg.solve_triangular(a, b, upper=False, unitriangular=True), A, W),
+    "det": (lambda m, a: m.linalg.det(a), A), "det of a stack": (lambda m, a: m.det(a), STACK), "det method": (lambda m, a: a.det(), A), "slogdet": (lambda m, a: m.linalg.slogdet(a), A), "slogdet, negative": (lambda m, a: m.slogdet(a), A[[1, 0, 2]]), "logdet": (lambda m, a: m.logdet(a), A),
+    "cholesky": (lambda m, a: m.linalg.cholesky(both(a)), S), "cholesky upper": (lambda m, a: m.linalg.cholesky(both(a), upper=True), S), "eigvalsh": (lambda m, a: m.linalg.eigvalsh(both(a)), S), "eigh, values": (lambda m, a: m.linalg.eigh(both(a)).eigenvalues, S), "eigh, projections": (lambda m, a: m.linalg.eigh(both(a)).eigenvectors ** 2, S),
+    "svdvals": (lambda m, a: m.linalg.svdvals(a), W), "svdvals, wide": (lambda m, a: m.linalg.svdvals(a), W.T), "svdvals of a stack": (lambda m, a: m.linalg.svdvals(a), STACK), "matrix_rank": (lambda m, a: m.linalg.matrix_rank(a), A), "matrix_rank, less": (lambda m, a: m.linalg.matrix_rank(a), np.ones((3, 4))),
+    "power": (lambda m, a: m.linalg.matrix_power(a, 3), A), "power 0": (lambda m, a: m.matrix_power(a, 0), A), "power -2": (lambda m, a: a.matrix_power(-2), A), "multi_dot": (lambda m, a, b, c: m.linalg.multi_dot([a, b, c]), A, W, draw(2, 4)), "multi_dot of vectors": (lambda m, a, b, c: m.linalg.multi_dot([a, b, c]), draw(3), A, draw(3, seed=1)),
+    "svd, values": (lambda m, a: m.linalg.svd(a, full_matrices=False)[1], W), "svd, put together": (lambda m, a: (lambda u, s, v: u[:, :1] @ v[:1] * s[0])(*m.linalg.svd(a, full_matrices=False)), W), "svd of a square": (lambda m, a: m.linalg.svd(a)[0] ** 2, A), "svd, full": (lambda m, a: [z.abs() for z in m.linalg.svd(a.detach())][1], W), "qr": (lambda m, a: m.linalg.qr(a), W), "qr of a stack": (lambda m, a: m.linalg.qr(a), STACK), "pinv": (lambda m, a: m.linalg.pinv(a), W), "pinv, wide": (lambda m, a: m.linalg.pinv(a), W.T), "lstsq": (lambda m, a, b: m.linalg.lstsq(a, b).solution, W, draw(3, 4)), "lstsq, residuals": (lambda m, a, b: m.linalg.lstsq(a, b)[1:], W, draw(3, 4)),
+    "norm": (lambda m, a: m.linalg.norm(a), W), "norm 2": (lambda m, a: m.linalg.norm(a, 2), W), "norm -2": (lambda m, a: m.linalg.norm(a, -2), W), "norm 1": (lambda m, a: m.linalg.norm(a, 1), W), "norm inf": (lambda m, a: m.linalg.norm(a, INF), W), "norm -1": (lambda m, a: m.linalg.norm(a, -1), W), "norm nuc": (lambda m, a: m.linalg.norm(a, "nuc"), W), "norm fro": (lambda m, a: m.linalg.norm(a, "fro"), W), "norm along": (lambda m, a: m.linalg.norm(a, 3, dim=1), W), "norm of a vector": (lambda m, a: m.linalg.norm(a, 1), draw(4)),
+    "matrix_norm": (lambda m, a: m.linalg.matrix_norm(a, "nuc", keepdim=True), STACK), "matrix_norm of other axes": (lambda m, a: m.linalg.matrix_norm(a, 1, dim=(0, 2)), draw(2, 3, 4)), "vector_norm": (lambda m, a: m.linalg.vector_norm(a, 3, (0, 1)), STACK), "nuclear": (lambda m, a: m.norm(a, "nuc"), W), "nuclear of axes": (lambda m, a: a.norm("nuc", dim=(0, 2)), draw(2, 4, 3)),
+    "cross": (lambda m, a, b: m.linalg.cross(a, b), draw(2, 3), draw(2, 3, seed=1)), "cross along": (lambda m, a, b: m.cross(a, b, dim=0), W, draw(3, 2, seed=1)), "vecdot": (lambda m, a, b: m.linalg.vecdot(a, b), W, draw(3, 2, seed=1)), "diagonal": (lambda m, a: m.linalg.diagonal(a), STACK), "vander": (lambda m, a: m.linalg.vander(a, N=3), draw(2, 3)), "matmul": (lambda m, a, b: m.linalg.matmul(a, b), A, W),
+    "kron": (lambda m, a, b: m.kron(a, b), W, draw(2, 3)), "kron of a vector": (lambda m, a, b: m.kron(a, b), W, draw(2)), "vdot": (lambda m, a, b: m.vdot(a, b), draw(3), draw(3, seed=1)), "cov": (lambda m, a: m.cov(a), draw(3, 5)), "cov of a vector": (lambda m, a: a.cov(correction=0), draw(5)), "corrcoef": (lambda m, a: m.corrcoef(a), draw(3, 5)),
+}  # fmt: skip
+FIRST_ORDER = {
+    "norm nuc": 1,
+    "nuclear": 1,
+    "corrcoef": 1,
+}  # clamped at 1, where PyTorch's second derivative jumps
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_linear_algebra_agrees(name):
+    case, *args = CASES[name]
+    check(case, *args, order=FIRST_ORDER.get(name, 2), rtol=1e-7, dtypes=(np.float64,))
+    check(case, *args, order=0)
+
+
+ONE = np.ones((2, 2))
+ERRORS = {
+    "inv of a singular one": (lambda m, a: m.linalg.inv(a), 0 * ONE), "inv of no square": (lambda m, a: m.linalg.inv(a), W), "inv of a vector": (lambda m, a: m.linalg.inv(a), draw(3)), "inv of integers": (lambda m, a: m.linalg.inv(a), np.eye(2, dtype=int)), "solve a singular one": (lambda m, a: m.linalg.solve(a, a), 0 * ONE), "solve, sizes": (lambda m, a, b: m.linalg.solve(a, b), A, draw(2, 2)),
+    "cholesky of what is not positive": (lambda m, a: m.linalg.cholesky(a), -np.eye(2)), "nuclear of a vector": (lambda m, a: a.norm("nuc"), draw(3)), "norm by what": (lambda m, a: m.linalg.norm(a, "what"), W), "cross of twos": (lambda m, a: m.linalg.cross(a, a), draw(2, 2)), "det of a vector": (lambda m, a: m.det(a), draw(3)), "qr of a vector": (lambda m, a: m.linalg.qr(a), draw(3)), "pinv of a vector": (lambda m, a: m.linalg.pinv(a), draw(3)), "multi_dot of one": (lambda m, a: m.linalg.multi_dot([a]), A),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_mistakes_are_refused_alike(name):
+    case, *args = ERRORS[name]
+    if (
+        "singular" in name or "positive" in name
+    ):  # PyTorch's LinAlgError, and minigrad's, are RuntimeErrors
+        with pytest.raises(minigrad.linalg.LinAlgError, match="linalg"):
+            case(minigrad, minigrad.tensor(args[0]))
+    else:
+        check_error(case, *args)
