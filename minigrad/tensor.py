@@ -9,7 +9,7 @@ What happens when an op is applied to tensors stands in apply.py, what happens w
 writes in place in inplace.py, and how a backward pass starts in backward.py.
 
 Read op.py and node.py first. The operators and methods that tensors have are listed in
-methods.py; each is one line that applies an op.
+methods/; each is one line that applies an op.
 """
 
 from collections.abc import Iterator, Sequence
@@ -482,6 +482,26 @@ class Tensor(ArrayMethods):
             z.grad = self.grad.__deepcopy__(memo)
         return z
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """For pickle: the values, and whether a gradient is wanted; not the history."""
+        cls = Tensor if isinstance(self, View) else type(self)
+        return _unpickled, (cls, self.array, self.requires_grad)
+
+    # ------------------------------------------------------------------ several processes
+
+    def share_memory_(self) -> Self:
+        """Move the values to memory that other processes can be given; see sharing.py."""
+        from minigrad import sharing
+
+        sharing.share(self)
+        return self
+
+    def is_shared(self) -> bool:
+        """Do the values lie in shared memory?"""
+        from minigrad import sharing
+
+        return sharing.is_shared(self)
+
     # ------------------------------------------------------------------ operations
 
     def __apply_op__(self, op: Op, args: tuple[Any, ...], settings: dict[str, Any]) -> Any:
@@ -578,6 +598,12 @@ def _result_of(node: Node, array: Any, counter: Counter) -> Tensor:
     if node.tangents is not None:
         z._tangents = node.tangents
     return z
+
+
+def _unpickled(cls: Any, array: Any, requires_grad: bool) -> Any:
+    z = new(cls)
+    z.array, z.counter, z.node = array, FRESH, None
+    return z.requires_grad_() if requires_grad else z
 
 
 def _revive(leaf: AccumulateGrad) -> Tensor:

@@ -29,7 +29,7 @@ import math
 import sys
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -132,6 +132,7 @@ class Entry:
     backward: str | None = None  # "MulBackward", "AccumulateGrad", or no gradient
     saved: list[Saved] = field(default_factory=list)
     made_by: int | None = None  # the backward pass that computed it, under create_graph
+    module: str | None = None  # the module in whose forward it ran: "Net.hidden"
 
 
 @dataclass(slots=True)
@@ -192,6 +193,7 @@ class Recorder:
         self._waiting: dict[AnyNode, int] = {}
         self._grads: dict[int, Snapshot | None] = {}  # of leaves, before the running pass
         self._inside = 0
+        self._modules: list[tuple[Any, str]] = []  # those being called, with their paths
 
     # ---- forward -----------------------------------------------------------------
 
@@ -212,6 +214,7 @@ class Recorder:
             inplace=inplace,
             place=learner_line(),
             made_by=self.passes[-1].number if self._inside else None,
+            module=self._modules[-1][1] if self._modules else None,
         )
         number = len(self.entries)
         self.entries.append(entry)
@@ -225,6 +228,20 @@ class Recorder:
             entry.backward = node.name()
             self._entry_of[node] = number
             self._link(entry, node)
+
+    @contextmanager
+    def module(self, module: Any) -> Iterator[None]:
+        """Within this block a module of nn is being called."""
+        path = type(module).__name__
+        if self._modules:
+            caller, before = self._modules[-1]
+            names = [name for name, inner in caller.named_modules() if inner is module and name]
+            path = f"{before}.{names[0] if names else path}"
+        self._modules.append((module, path))
+        try:
+            yield
+        finally:
+            self._modules.pop()
 
     def _input(self, operand: Any, overwritten: bool) -> Input:
         if not isinstance(operand, Tensor):
@@ -627,7 +644,7 @@ def _maybe(g: Any) -> Snapshot | None:
 
 def _is_number(operand: Tensor) -> bool:
     """Was this operand a plain number? The core wraps it in a tensor that nobody else has."""
-    return operand.node is None and not isinstance(operand.array, np.ndarray)
+    return operand.node is None and not operand.array.ndim
 
 
 def _constant(value: Any) -> str:

@@ -14,7 +14,8 @@
 A node has an id ("n3"), the tensor's name and version ("z", 1), how many versions that
 tensor came to have, its shape, dtype and value (a snapshot), the op with its formula,
 expression and settings, the source line (a place in `code`), the name of its backward
-node, and what was saved for it. `order` is its place among the forward steps.
+node, what was saved for it, and the module in whose forward it ran ("Net.hidden"), if
+any. `order` is its place among the forward steps.
 
 A backward step names the node, the gradient that came in, and to whom it sent what.
 Who is ready and who still waits is not written into each step: `expected` in the seed
@@ -202,6 +203,7 @@ def _node(
             for s in entry.saved
         ],
         "made_by": entry.made_by,
+        "module": entry.module,
     }
 
 

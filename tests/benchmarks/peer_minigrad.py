@@ -1,115 +1,50 @@
-"""minigrad, eager, the way users write it: peer_torch.py with another import."""
+"""minigrad, eager: the very text that PyTorch runs, and operators where that calls functions.
 
+Variants: 'plain', the chapters of a textbook: operators only, an update by hand;
+'static', a recorded program.
+"""
+
+import eager
 from workloads import DATA, Case, Unsupported
 
-import minigrad as torch
-from minigrad.autograd import forward_ad as fwAD
-
-T = torch.from_numpy
+import minigrad
 
 
 def build(variant, workload):
-    d = DATA[workload]()
     if variant == "static":
         raise Unsupported("programs come later")
-    if variant == "fused" and not workload.startswith(("toy", "mlp")):
+    if variant == "plain":
+        return plain(workload)
+    return eager.build(minigrad, workload)
+
+
+def plain(workload):
+    """Only operators, and p -= lr * p.grad under no_grad: how a first lesson is written."""
+    if workload not in ("toy", "mlp"):
         raise Unsupported("no other variant")
-    if workload.startswith("chain"):
-        x, a, b = (torch.tensor(v).requires_grad_() for v in (d.x, d.a, d.b))
+    d = DATA[workload]()
+    w1, b1, w2, b2 = P = [minigrad.tensor(p).requires_grad_() for p in d.params]
+    velocities = [minigrad.zeros_like(p) for p in P]
+    x, y = minigrad.from_numpy(d.x), minigrad.from_numpy(d.y)
+    momentum = getattr(d, "momentum", 0.0)
+    rows = minigrad.arange(len(d.y))
 
-        def step():
-            x.grad = a.grad = b.grad = None
-            z = x
-            for _ in range(d.n):
-                z = z * a
-                z = z + b
-            (z if z.ndim == 0 else z.sum()).backward()
+    def loss_of():
+        z = (x @ w1.T + b1).relu() @ w2.T + b2
+        if workload == "toy":
+            e = z - y
+            return (e * e).mean()
+        z = z - z.max(1, keepdim=True)[0].detach()
+        return (z.exp().sum(1).log() - z[rows, y]).mean()
 
-        return Case(step, lambda: [x.grad.numpy(), a.grad.numpy(), b.grad.numpy()])
+    def step():
+        loss_of().backward()
+        with minigrad.no_grad():
+            for p, v in zip(P, velocities, strict=True):
+                g = p.grad
+                if momentum:
+                    g = v.mul_(momentum).add_(g)
+                p -= d.lr * g
+                p.grad = None
 
-    if workload in ("toy", "mlp"):
-        P = [torch.tensor(p).requires_grad_() for p in d.params]
-        w1, b1, w2, b2 = P
-        x = T(d.x)
-        y = T(d.y)
-        momentum = getattr(d, "momentum", 0.0)
-        buffers = [None] * 4
-
-        def update():
-            with torch.no_grad():
-                for k, p in enumerate(P):
-                    g = p.grad
-                    if momentum:
-                        if buffers[k] is None:
-                            buffers[k] = g.clone()
-                        else:
-                            buffers[k].mul_(momentum).add_(g)
-                        g = buffers[k]
-                    p.add_(g, alpha=-d.lr)
-                    p.grad = None
-
-        if variant == "fused":
-            try:
-                import minigrad.nn.functional as F
-            except ImportError:
-                raise Unsupported("nn.functional is not there yet") from None
-            if workload == "toy":
-                loss_of = lambda: F.mse_loss(F.linear(F.relu(F.linear(x, w1, b1)), w2, b2), y)
-            else:
-                loss_of = lambda: F.cross_entropy(F.linear(F.relu(F.linear(x, w1, b1)), w2, b2), y)
-        elif workload == "toy":
-
-            def loss_of():
-                e = (x @ w1.T + b1).relu() @ w2.T + b2 - y
-                return (e * e).mean()
-        else:
-            rows = torch.arange(len(d.y))
-
-            def loss_of():
-                s = (x @ w1.T + b1).relu() @ w2.T + b2
-                s = s - s.max(1, keepdim=True)[0].detach()
-                return (s.exp().sum(1).log() - s[rows, y]).mean()
-
-        def step():
-            loss_of().backward()
-            update()
-
-        return Case(step, lambda: [p.detach().numpy() for p in P])
-
-    if workload == "jvp_mlp":
-        x, P, V = T(d.x), [T(p) for p in d.params], [T(v) for v in d.tangents]
-        out = []
-
-        def f(w1, b1, w2, b2):
-            return (x @ w1.T + b1).tanh() @ w2.T + b2
-
-        def step():
-            with fwAD.dual_level():
-                out[:] = fwAD.unpack_dual(
-                    f(*(fwAD.make_dual(p, v) for p, v in zip(P, V, strict=True)))
-                )
-
-        return Case(step, lambda: [o.numpy() for o in out])
-
-    if workload == "jacobian":
-        x, w1, b1, w2 = T(d.x), T(d.w1), T(d.b1), T(d.w2)
-        f = lambda x: w2 @ (w1 @ x + b1).tanh()
-        out = []
-
-        def step():
-            out[:] = [torch.autograd.functional.jacobian(f, x)]
-
-        return Case(step, lambda: [o.numpy() for o in out])
-
-    if workload == "hvp":
-        w, v = T(d.w), T(d.v)
-        x = T(d.x).requires_grad_()
-        f = lambda x: 0.5 * ((w @ x).tanh() ** 2).sum()
-        out = []
-
-        def step():
-            (g,) = torch.autograd.grad(f(x), x, create_graph=True)
-            out[:] = torch.autograd.grad((g * v).sum(), x)
-
-        return Case(step, lambda: [o.numpy() for o in out])
-    raise Unsupported("modules come later")
+    return Case(step, lambda: [p.detach() for p in P])

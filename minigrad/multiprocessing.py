@@ -1,0 +1,243 @@
+"""Processes for tensors: Python's multiprocessing, and `spawn`, with PyTorch's names.
+
+    spawn(fn, args, nprocs)    runs fn(0, *args), fn(1, *args), ... each in a process
+
+If one of them fails, or is killed, the others are stopped, and the parent gets an error that
+says which it was and shows the child's traceback. Nothing is waited for in vain.
+
+Tensors among the arguments are copied, unless they are in shared memory (`x.share_memory_()`):
+then all processes see the same values. See sharing.py. (PyTorch moves every tensor that is
+sent to shared memory; here that is said in the program.)
+"""
+
+import multiprocessing
+import pickle
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from multiprocessing import (
+    Barrier,
+    Event,
+    Lock,
+    Manager,
+    Pipe,
+    Pool,
+    Process,
+    Queue,
+    Semaphore,
+    SimpleQueue,
+    Value,
+    active_children,
+    cpu_count,
+    current_process,
+    get_all_start_methods,
+    get_context,
+    get_start_method,
+    set_start_method,
+)
+from multiprocessing.connection import Connection, wait
+from typing import Any
+
+from minigrad import sharing as sharing  # says how shared tensors travel
+
+__all__ = [
+    "Barrier",
+    "Event",
+    "Lock",
+    "Manager",
+    "Pipe",
+    "Pool",
+    "Process",
+    "ProcessContext",
+    "ProcessException",
+    "ProcessExitedException",
+    "ProcessRaisedException",
+    "Queue",
+    "Semaphore",
+    "SimpleQueue",
+    "Value",
+    "active_children",
+    "cpu_count",
+    "current_process",
+    "get_all_start_methods",
+    "get_context",
+    "get_start_method",
+    "set_start_method",
+    "spawn",
+    "start_processes",
+]
+
+
+class ProcessException(Exception):
+    """A process failed: which one, counted from 0, and its id."""
+
+    def __init__(self, msg: str, error_index: int, error_pid: int) -> None:
+        super().__init__(msg)
+        self.msg, self.error_index, self.error_pid = msg, error_index, error_pid
+
+    def __reduce__(self) -> Any:
+        return type(self), (self.msg, self.error_index, self.error_pid)
+
+
+class ProcessRaisedException(ProcessException):
+    """A process failed with an exception, whose traceback is in the message."""
+
+
+class ProcessExitedException(ProcessException):
+    """A process was killed by a signal, or ended with an exit code of its own."""
+
+    def __init__(
+        self,
+        msg: str,
+        error_index: int,
+        error_pid: int,
+        exit_code: int,
+        signal_name: str | None = None,
+    ) -> None:
+        super().__init__(msg, error_index, error_pid)
+        self.exit_code, self.signal_name = exit_code, signal_name
+
+    def __reduce__(self) -> Any:
+        return type(self), (
+            self.msg,
+            self.error_index,
+            self.error_pid,
+            self.exit_code,
+            self.signal_name,
+        )
+
+
+def spawn(
+    fn: Callable[..., Any],
+    args: tuple[Any, ...] = (),
+    nprocs: int = 1,
+    join: bool = True,
+    daemon: bool = False,
+    start_method: str = "spawn",
+) -> "ProcessContext | None":
+    """Run fn(i, *args) in nprocs processes, i = 0, 1, ...
+
+    fn       a function at the top level of a module, so that a child can import it. In a
+             notebook, use start_processes(..., start_method="fork") for functions of a cell
+    join     wait until all have ended; otherwise return a ProcessContext at once
+
+    Raises ProcessRaisedException if a process ends with an exception, with its traceback, and
+    ProcessExitedException if it is killed or exits otherwise. The other processes are stopped.
+    """
+    return start_processes(fn, args, nprocs, join, daemon, start_method)
+
+
+def start_processes(
+    fn: Callable[..., Any],
+    args: tuple[Any, ...] = (),
+    nprocs: int = 1,
+    join: bool = True,
+    daemon: bool = False,
+    start_method: str = "spawn",
+) -> "ProcessContext | None":
+    """As `spawn`, with any start method: "spawn", "fork", "forkserver"."""
+    context = multiprocessing.get_context(start_method)
+    started = ProcessContext([], [])
+    try:
+        for i in range(nprocs):
+            reader, writer = context.Pipe(duplex=False)
+            process: Any = context.Process(target=_run, args=(fn, i, args, writer), daemon=daemon)  # type: ignore[attr-defined]
+            process.start()
+            writer.close()  # the child has its own end; when it dies, ours reads the end
+            started.processes.append(process)
+            started._errors.append(reader)
+    except BaseException:
+        started._stop(0)
+        raise
+    if not join:
+        return started
+    try:
+        while not started.join():
+            pass
+    except BaseException:
+        started._stop(0)
+        raise
+    return None
+
+
+def _run(fn: Callable[..., Any], i: int, args: tuple[Any, ...], errors: Connection) -> None:
+    """In the child: run, and report an exception to the parent."""
+    try:
+        fn(i, *args)
+    except KeyboardInterrupt:
+        pass  # the parent was interrupted as well, and says so
+    except Exception:
+        # Few enough for a pipe to hold: nobody reads until this process has ended.
+        errors.send(traceback.format_exc()[-12_000:])
+        sys.exit(1)
+
+
+class ProcessContext:
+    """Processes that were started together."""
+
+    def __init__(self, processes: list[Any], errors: list[Connection]) -> None:
+        self.processes = processes
+        self._errors = errors
+        self._ended: set[int] = set()
+
+    def pids(self) -> list[int]:
+        return [int(process.pid) for process in self.processes]
+
+    def join(self, timeout: float | None = None, grace_period: float | None = None) -> bool:
+        """Wait until a process ends; are all of them done?
+
+        timeout         seconds to wait at most; the answer is then False
+        grace_period    seconds that the others get to end by themselves if one has failed
+
+        Raises ProcessRaisedException or ProcessExitedException, as `spawn` does.
+        """
+        running = {p.sentinel: i for i, p in enumerate(self.processes) if i not in self._ended}
+        for sentinel in wait(list(running), timeout) if running else ():
+            i = running[sentinel]
+            self.processes[i].join()
+            self._ended.add(i)
+            if self.processes[i].exitcode != 0:
+                self._stop(grace_period)
+                raise self._error_of(i)
+        return len(self._ended) == len(self.processes)
+
+    def _stop(self, grace_period: float | None) -> None:
+        """End all processes: by themselves, at our request, and by force."""
+        for ask in (None, "terminate", "kill"):
+            alive = [p for p in self.processes if p.is_alive()]
+            if ask is not None:
+                for process in alive:
+                    getattr(process, ask)()
+            seconds = (
+                grace_period or 0 if ask is None else 5 if grace_period is None else grace_period
+            )
+            end = time.monotonic() + seconds
+            for process in alive:
+                process.join(max(0, end - time.monotonic()))
+        for process in self.processes:
+            process.join()
+
+    def _error_of(self, i: int) -> ProcessException:
+        process, errors = self.processes[i], self._errors[i]
+        code = process.exitcode
+        try:
+            text = errors.recv() if errors.poll() else None
+        except (EOFError, OSError, pickle.UnpicklingError):
+            text = None  # it died without a word, or in the middle of one
+        if text is not None:
+            return ProcessRaisedException(
+                f"\n\n-- Process {i} terminated with the following error:\n{text}", i, process.pid
+            )
+        if code >= 0:
+            return ProcessExitedException(
+                f"process {i} terminated with exit code {code}", i, process.pid, code
+            )
+        try:
+            name = signal.Signals(-code).name
+        except ValueError:
+            name = f"<Unknown signal {-code}>"
+        return ProcessExitedException(
+            f"process {i} terminated with signal {name}", i, process.pid, code, name
+        )

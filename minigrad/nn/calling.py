@@ -1,0 +1,335 @@
+"""Calling a module: `forward`, and the hooks around it.
+
+Without hooks `module(x)` is `module.forward(x)`. With hooks, in this order:
+
+    forward pre-hooks     may replace the arguments
+    forward
+    forward hooks         may replace the result
+
+and, when a backward pass comes through the module,
+
+    full backward pre-hooks   given the gradient of the result, may replace it
+    full backward hooks       given the gradients of the arguments and of the result, may
+                              replace those of the arguments
+
+For the last two the arguments and the result pass through a `BackwardHookFunction`: it
+does nothing on the way forward, and on the way back shows what comes by.
+"""
+
+import warnings
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from minigrad import modes
+from minigrad.creation import zeros
+from minigrad.function import Function
+from minigrad.hooks import RemovableHandle
+from minigrad.nn.registry import Registry
+from minigrad.tensor import Tensor
+
+
+class Entry(NamedTuple):
+    """A hook on the way forward, and how it wants to be called."""
+
+    function: Callable[..., Any]
+    with_kwargs: bool
+    always: bool
+
+
+class Hooks:
+    """The hooks of one module. Most modules have none, and no such object."""
+
+    def __init__(self) -> None:
+        self.before: OrderedDict[int, Any] = OrderedDict()
+        self.after: OrderedDict[int, Any] = OrderedDict()
+        self.backward_before: OrderedDict[int, Any] = OrderedDict()
+        self.backward: OrderedDict[int, Any] = OrderedDict()
+
+
+def added(hooks: "OrderedDict[int, Any]", hook: Any, prepend: bool = False) -> RemovableHandle:
+    """Put a hook behind the others, or before them."""
+    handle = RemovableHandle(hooks, hook)
+    if prepend:
+        hooks.move_to_end(handle.id, last=False)
+    return handle
+
+
+class Called(Registry):
+    """The part of a module that is about being called."""
+
+    _call_hooks: Hooks | None = None
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """What the module computes. Every module gives its own."""
+        raise NotImplementedError(
+            f'Module [{type(self).__name__}] is missing the required "forward" function'
+        )
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self._call_hooks is None and not modes.unusual:
+            return self.forward(*args, **kwargs)
+        return self._call_observed(args, kwargs)
+
+    def _call_observed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call with the hooks, and tell an onlooker when the module is entered and left."""
+        call = self.forward if self._call_hooks is None else self._call_with_hooks
+        entered = getattr(modes.state.observer, "module", None)
+        if entered is None:
+            return call(*args, **kwargs)
+        with entered(self):
+            return call(*args, **kwargs)
+
+    def _call_with_hooks(self, *args: Any, **kwargs: Any) -> Any:
+        assert self._call_hooks is not None
+        hooks = self._call_hooks
+        called: set[int] = set()
+        result = None
+        try:
+            for before in list(hooks.before.values()):
+                args, kwargs = self._call_pre_hook(before, args, kwargs)
+            backward = None
+            if hooks.backward or hooks.backward_before:
+                backward = BackwardHooks(self, hooks)
+                args = backward.on_arguments(args)
+            result = self.forward(*args, **kwargs)
+            for key, after in list(hooks.after.items()):
+                called.add(key)
+                result = self._call_forward_hook(after, args, kwargs, result)
+            return result if backward is None else backward.on_result(result)
+        except Exception:
+            # Hooks with always_call are called even so; the first error is the one to report.
+            for key, after in list(hooks.after.items()):
+                if after.always and key not in called:
+                    try:
+                        result = self._call_forward_hook(after, args, kwargs, result)
+                    except Exception as error:
+                        warnings.warn(
+                            "module forward hook with ``always_call=True`` raised an exception that was "
+                            f"silenced as another error was raised in forward: {error}",
+                            stacklevel=3,
+                        )
+            raise
+
+    def _call_pre_hook(
+        self, hook: Entry, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        if not hook.with_kwargs:
+            given = hook.function(self, args)
+            if given is not None:
+                args = given if isinstance(given, tuple) else (given,)
+            return args, kwargs
+        given = hook.function(self, args, kwargs)
+        if given is None:
+            return args, kwargs
+        if not isinstance(given, tuple) or len(given) != 2:
+            raise RuntimeError(
+                "forward pre-hook must return None or a tuple of (new_args, new_kwargs), "
+                f"but got {given}."
+            )
+        return given
+
+    def _call_forward_hook(
+        self, hook: Entry, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any
+    ) -> Any:
+        arguments = (args, kwargs) if hook.with_kwargs else (args,)
+        given = hook.function(self, *arguments, result)
+        return result if given is None else given
+
+    # ------------------------------------------------------------------ registering
+
+    def _get_call_hooks(self) -> Hooks:
+        if self._call_hooks is None:
+            self._call_hooks = Hooks()
+        return self._call_hooks
+
+    def register_forward_pre_hook(
+        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
+    ) -> RemovableHandle:
+        """Call hook(module, args) before forward.
+
+        What it returns, unless None, takes the place of the arguments.
+
+        prepend       before the hooks that are there already?
+        with_kwargs   hook(module, args, kwargs), which returns None or (args, kwargs)
+        """
+        return added(self._get_call_hooks().before, Entry(hook, with_kwargs, False), prepend)
+
+    def register_forward_hook(
+        self,
+        hook: Callable[..., Any],
+        *,
+        prepend: bool = False,
+        with_kwargs: bool = False,
+        always_call: bool = False,
+    ) -> RemovableHandle:
+        """Call hook(module, args, result) after forward.
+
+        What it returns, unless None, takes the place of the result.
+
+        prepend       before the hooks that are there already?
+        with_kwargs   hook(module, args, kwargs, result)
+        always_call   also if forward raises; the result is None then
+
+        >>> from minigrad import nn, ones
+        >>> layer = nn.Linear(2, 3)
+        >>> handle = layer.register_forward_hook(lambda module, args, z: print(z.shape))
+        >>> z = layer(ones(1, 2))
+        minigrad.Size([1, 3])
+        >>> handle.remove()
+        """
+        return added(self._get_call_hooks().after, Entry(hook, with_kwargs, always_call), prepend)
+
+    def register_full_backward_pre_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """Call hook(module, grad_output) when the gradient of the module's result is known.
+
+        What it returns, unless None, takes the place of grad_output, a tuple.
+        """
+        return added(self._get_call_hooks().backward_before, hook, prepend)
+
+    def register_full_backward_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """Call hook(module, grad_input, grad_output) when the gradients of the arguments are known.
+
+        Both are tuples, with None for what has no gradient. What the hook returns, unless
+        None, takes the place of grad_input.
+        """
+        return added(self._get_call_hooks().backward, hook, prepend)
+
+    def register_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """As register_full_backward_hook. (PyTorch's older kind, which it advises against,
+        sees only the gradients of the last operation in the module.)"""
+        return self.register_full_backward_hook(hook)
+
+
+class BackwardHookFunction(Function):
+    """Passes tensors on as they are, and shows their gradients to `watch` on the way back."""
+
+    @staticmethod
+    def forward(ctx: Any, watch: Callable[..., Any], *tensors: Tensor) -> Any:
+        ctx.watch = watch
+        ctx.set_materialize_grads(False)
+        # New tensors in the same memory, so that each gets this node as its grad_fn.
+        passed = tuple(t.detach() for t in tensors)
+        constant = [z for t, z in zip(tensors, passed) if t.node is None]
+        ctx.mark_non_differentiable(*constant)
+        return passed if len(passed) > 1 else passed[0]
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        return None, *ctx.watch(grads)
+
+
+class BackwardHooks:
+    """The backward hooks of one call of a module, waiting for the backward pass.
+
+    on_result sees the gradients first: it runs the pre-hooks, and keeps what they leave for
+    on_arguments, which runs the hooks.
+    """
+
+    def __init__(self, module: Any, hooks: Hooks) -> None:
+        self.module = module
+        self.before = list(hooks.backward_before.values())
+        self.hooks = list(hooks.backward.values())
+        self.arguments_are_watched = False
+        self.n_arguments = 0
+        self.shapes: list[Any] = []
+        self.grad_output: tuple[Any, ...] | None = None
+
+    def on_arguments(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        self.n_arguments = len(args)
+        self.shapes = [(a.shape, a.dtype) if isinstance(a, Tensor) else None for a in args]
+        watched, self.arguments_are_watched = passed_through(self._arguments_gradient, args)
+        return watched
+
+    def on_result(self, result: Any) -> Any:
+        single = not isinstance(result, tuple)
+        if single and not isinstance(result, Tensor):
+            warnings.warn(
+                "For backward hooks to be called, module output should be a Tensor or a tuple of "
+                f"Tensors but received {type(result)}",
+                stacklevel=4,
+            )
+        results = (result,) if single else result
+        watched, _ = passed_through(self._result_gradient, results)
+        return watched[0] if single else watched
+
+    def _result_gradient(self, grads: tuple[Any, ...]) -> tuple[Any, ...]:
+        for hook in self.before:
+            given = hook(self.module, grads)
+            if given is not None:
+                grads = _as_many(given, grads, "Backward pre hook", "grad_output")
+        if self.arguments_are_watched:
+            self.grad_output = grads
+            return grads
+        # No gradient will come to the arguments: this is the time to call the hooks.
+        if self.hooks:
+            warnings.warn(
+                "Full backward hook is firing when gradients are computed with respect to module "
+                "outputs since no inputs require gradients.",
+                stacklevel=5,
+            )
+        for hook in self.hooks:
+            given = hook(self.module, (None,) * self.n_arguments, grads)
+            if given is not None and not (
+                isinstance(given, tuple) and all(g is None for g in given)
+            ):
+                raise RuntimeError(
+                    "Backward hook for Modules where no input requires gradient should always return "
+                    "None or None for all gradients."
+                )
+        return grads
+
+    def _arguments_gradient(self, grads: tuple[Any, ...]) -> tuple[Any, ...]:
+        if self.grad_output is None:  # the gradient did not come through the module's result
+            return grads
+        # As in PyTorch: None for what is no tensor, zeros for a tensor without a gradient.
+        grads = tuple(
+            zeros(like[0], dtype=like[1]) if g is None and like is not None else g
+            for g, like in zip(grads, self.shapes, strict=True)
+        )
+        for hook in self.hooks:
+            given = hook(self.module, grads, self.grad_output)
+            if given is not None:
+                grads = _as_many(given, grads, "Backward hook", "grad_input")
+        self.grad_output = None
+        return grads
+
+
+def _as_many(given: Any, grads: tuple[Any, ...], who: str, what: str) -> tuple[Any, ...]:
+    values = tuple(given) if isinstance(given, (tuple, list)) else (given,)
+    if len(values) != len(grads):
+        raise RuntimeError(
+            f"{who} returned an invalid number of {what}, got {len(values)}, but expected {len(grads)}"
+        )
+    return values
+
+
+def passed_through(
+    watch: Callable[..., Any], values: Sequence[Any]
+) -> tuple[tuple[Any, ...], bool]:
+    """The values with the tensors among them passed through a BackwardHookFunction.
+
+    watch     is given a gradient or None for each value, and returns as many
+    returns   the values, and whether there was anything to watch
+    """
+    places = [k for k, v in enumerate(values) if isinstance(v, Tensor)]
+    tensors = [values[k] for k in places]
+    if not modes.state.recording or all(t.node is None for t in tensors):
+        return tuple(values), False
+
+    def for_each_value(grads: tuple[Any, ...]) -> tuple[Any, ...]:
+        found: list[Any] = [None] * len(values)
+        for k, g in zip(places, grads, strict=True):
+            found[k] = g
+        left = watch(tuple(found))
+        return tuple(left[k] for k in places)
+
+    passed = BackwardHookFunction.apply(for_each_value, *tensors)
+    result = list(values)
+    for k, t in zip(places, (passed,) if len(places) == 1 else passed, strict=True):
+        result[k] = t
+    return tuple(result), True

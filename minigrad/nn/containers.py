@@ -1,0 +1,297 @@
+"""Containers of modules: in a row, in a list, in a dict.
+
+A plain list or dict of modules would go unnoticed by the module that has it; these are
+modules themselves, so what is in them is found.
+"""
+
+import operator
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain, count
+from typing import Any, Self
+
+from minigrad.nn.module import Module
+from minigrad.nn.registry import MODULE
+
+
+def position(n: int, index: Any) -> int:
+    """The place, from 0 on, that an index into n things means. Raises IndexError if there is none."""
+    k = operator.index(index)
+    if not -n <= k < n:
+        raise IndexError(f"index {k} is out of range")
+    return k % n
+
+
+class _Row(Module):
+    """Modules one after the other, under the names "0", "1", ...: what the next two share."""
+
+    def _all(self) -> list[Any]:
+        return [module for _, module in self._own_named(MODULE)]
+
+    def _names(self) -> list[str]:
+        return [name for name, _ in self._own_named(MODULE)]
+
+    def _renumber(self, modules: list[Any]) -> None:
+        """Have these modules, and no others."""
+        for name in self._names():
+            delattr(self, name)
+        for k, module in enumerate(modules):
+            self.add_module(str(k), module)
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._all())
+
+    def __delitem__(self, index: Any) -> None:
+        modules = self._all()
+        del modules[index if isinstance(index, slice) else position(len(modules), index)]
+        self._renumber(modules)
+
+    def __getitem__(self, index: Any) -> Any:
+        raise NotImplementedError
+
+    def pop(self, key: Any) -> Any:
+        """Take out a module, and return it."""
+        module = self[key]
+        del self[key]
+        return module
+
+    def append(self, module: Any) -> Self:
+        """Put a module at the end."""
+        self.add_module(str(len(self)), module)
+        return self
+
+
+class Sequential(_Row):
+    """Modules applied one after the other: each is given what the one before returns.
+
+    Give the modules, or an OrderedDict of them with names.
+
+    >>> from minigrad import nn, ones
+    >>> net = Sequential(nn.Linear(2, 8), nn.Tanh(), nn.Linear(8, 1))
+    >>> net(ones(5, 2)).shape
+    minigrad.Size([5, 1])
+    >>> net[:2]
+    Sequential(
+      (0): Linear(in_features=2, out_features=8, bias=True)
+      (1): Tanh()
+    )
+    """
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__()
+        named = len(args) == 1 and isinstance(args[0], OrderedDict)
+        for name, module in args[0].items() if named else enumerate(args):
+            self.add_module(str(name) if isinstance(name, int) else name, module)
+
+    def forward(self, input: Any) -> Any:
+        for _, module in self._own_named(MODULE):
+            input = module(input)
+        return input
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return type(self)(OrderedDict(self._own_named(MODULE)[index]))
+        modules = self._all()
+        return modules[position(len(modules), index)]
+
+    def __setitem__(self, index: int, module: Module) -> None:
+        names = self._names()
+        setattr(self, names[position(len(names), index)], module)
+
+    def insert(self, index: int, module: Module) -> Self:
+        """Put a module before the one at `index`."""
+        if not isinstance(module, Module):
+            raise AssertionError(f"module should be of type: {Module}")
+        n = len(self)
+        if not -n <= index <= n:
+            raise IndexError(f"Index out of range: {index}")
+        modules = self._all()
+        modules.insert(index, module)
+        self._renumber(modules)
+        return self
+
+    def extend(self, sequential: Iterable[Any]) -> Self:
+        """Put all these modules at the end."""
+        for module in list(sequential):
+            self.append(module)
+        return self
+
+    def __add__(self, other: Any) -> "Sequential":
+        return Sequential(*self, *_sequential(other))
+
+    def __iadd__(self, other: Any) -> Self:
+        return self.extend(_sequential(other))
+
+    def __mul__(self, times: int) -> "Sequential":
+        """The same modules several times; they share their parameters."""
+        return Sequential(*self._all() * self._checked(times))
+
+    __rmul__ = __mul__
+
+    def __imul__(self, times: int) -> Self:
+        return self.extend(self._all() * (self._checked(times) - 1))
+
+    def _checked(self, times: Any) -> int:
+        if not isinstance(times, int):
+            raise TypeError(f"unsupported operand type(s) for *: {type(self)} and {type(times)}")
+        if times <= 0:
+            raise ValueError(f"Non-positive multiplication factor {times} for {type(self)}")
+        return times
+
+
+def _sequential(other: Any) -> Sequential:
+    if not isinstance(other, Sequential):
+        raise ValueError(
+            f"add operator supports only objects of Sequential class, but {type(other)} is given."
+        )
+    return other
+
+
+class ModuleList(_Row):
+    """A list of modules. It has no forward: whoever has it says how they are used.
+
+    >>> from minigrad import nn
+    >>> layers = ModuleList(nn.Linear(n, n + 1) for n in (1, 2))
+    >>> [name for name, _ in layers.named_parameters()]
+    ['0.weight', '0.bias', '1.weight', '1.bias']
+    """
+
+    def __init__(self, modules: Iterable[Any] | None = None) -> None:
+        super().__init__()
+        if modules is not None:
+            self += modules
+
+    def __getitem__(self, index: Any) -> Any:
+        modules = self._all()
+        if isinstance(index, slice):
+            return type(self)(modules[index])
+        return modules[position(len(modules), index)]
+
+    def __setitem__(self, index: int, module: Module) -> None:
+        setattr(self, str(position(len(self), index)), module)
+
+    def insert(self, index: int, module: Any) -> None:
+        """Put a module before the one at `index`."""
+        modules = self._all()
+        modules.insert(index, module)
+        self._renumber(modules)
+
+    def extend(self, modules: Iterable[Any]) -> Self:
+        """Put all these modules at the end."""
+        if not isinstance(modules, Iterable):
+            raise TypeError(
+                f"ModuleList.extend should be called with an iterable, but got {type(modules).__name__}"
+            )
+        for module in list(modules):
+            self.append(module)
+        return self
+
+    def __iadd__(self, modules: Iterable[Any]) -> Self:
+        return self.extend(modules)
+
+    def __add__(self, other: Iterable[Any]) -> "ModuleList":
+        return ModuleList(chain(self, other))
+
+    def __repr__(self) -> str:
+        """As other modules, but equal ones in a row are shown once: "(0-2): 3 x ReLU()"."""
+        if not len(self):
+            return self._get_name() + "()"
+        groups: list[list[Any]] = []  # first, last, text
+        for k, text in enumerate(map(repr, self)):
+            if groups and groups[-1][2] == text:
+                groups[-1][1] = k
+            else:
+                groups.append([k, k, text])
+        lines = []
+        for first, last, text in groups:
+            text = text.replace("\n", "\n  ")
+            if first == last:
+                lines.append(f"({first}): {text}")
+            else:
+                lines.append(f"({first}-{last}): {last - first + 1} x {text}")
+        return f"{self._get_name()}(\n  " + "\n  ".join(lines) + "\n)"
+
+
+class ModuleDict(Module):
+    """A dict of modules, in the order in which they were added.
+
+    >>> from minigrad import nn
+    >>> ModuleDict({"relu": nn.ReLU(), "out": nn.Linear(2, 1)})["relu"]
+    ReLU()
+    """
+
+    def __init__(self, modules: Any = None) -> None:
+        super().__init__()
+        if modules is not None:
+            self.update(modules)
+
+    def __getitem__(self, key: str) -> Any:
+        return self._modules[key]
+
+    def __setitem__(self, key: str, module: Module) -> None:
+        self.add_module(key, module)
+
+    def __delitem__(self, key: str) -> None:
+        del self._modules[key]
+
+    def __len__(self) -> int:
+        return len(self._own_named(MODULE))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._modules)
+
+    def __contains__(self, key: str) -> bool:
+        return self._registered_kinds.get(key) == MODULE
+
+    def clear(self) -> None:
+        """Take out all modules."""
+        self._modules.clear()
+
+    def pop(self, key: str) -> Any:
+        """Take out a module, and return it."""
+        module = self[key]
+        del self[key]
+        return module
+
+    def keys(self) -> Iterable[str]:
+        """The names."""
+        return self._modules.keys()
+
+    def items(self) -> Iterable[tuple[str, Any]]:
+        """The names and modules."""
+        return self._modules.items()
+
+    def values(self) -> Iterable[Any]:
+        """The modules."""
+        return self._modules.values()
+
+    def update(self, modules: Any) -> None:
+        """Add these: a dict, or pairs of names and modules."""
+        for name, module in pairs_of(modules, "ModuleDict.update", "ModuleDict", len(self)):
+            self[name] = module
+
+
+def pairs_of(given: Any, method: str, cls: str, start: int) -> list[tuple[str, Any]]:
+    """Names and values, from a dict or from pairs. Raises TypeError or ValueError, naming the pair."""
+    if not isinstance(given, (Iterable, Mapping)):
+        raise TypeError(
+            f"{method} should be called with an iterable of key/value pairs, but got {type(given).__name__}"
+        )
+    if isinstance(given, Mapping) or hasattr(given, "items"):
+        return list(given.items())
+    pairs = []
+    for k, pair in zip(count(start), given):
+        if not isinstance(pair, Iterable):
+            raise TypeError(
+                f"{cls} update sequence element #{k - start} should be Iterable; is{type(pair).__name__}"
+            )
+        pair = tuple(pair)
+        if len(pair) != 2:
+            raise ValueError(
+                f"{cls} update sequence element #{k - start} has length {len(pair)}; 2 is required"
+            )
+        pairs.append(pair)
+    return pairs

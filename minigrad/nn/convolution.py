@@ -1,0 +1,282 @@
+"""Convolutions: the same small layer applied at every place.
+
+Each output is a weighted sum over a window of the input; the weights, the *kernel*, are
+the same for every window. So what is learned at one place is known at all, and there are
+few parameters.
+"""
+
+import math
+from typing import Any
+
+from minigrad.nn import functional as F
+from minigrad.nn import init
+from minigrad.nn.linear import parameter
+from minigrad.nn.module import Module
+from minigrad.nn.parameter import Parameter
+from minigrad.tensor import Tensor
+
+PADDINGS = ("same", "valid")
+PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
+
+
+def each_axis(value: Any, axes: int) -> Any:
+    """3 -> (3, 3): one number for each axis."""
+    return tuple(value) if isinstance(value, (tuple, list)) else (value,) * axes
+
+
+class _ConvNd(Module):
+    """What Conv1d and Conv2d have in common."""
+
+    axes: int
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        padding: Any = 0,
+        dilation: Any = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
+        self.kernel_size = each_axis(kernel_size, self.axes)
+        self.stride = each_axis(stride, self.axes)
+        self.padding: Any = padding if isinstance(padding, str) else each_axis(padding, self.axes)
+        self.dilation = each_axis(dilation, self.axes)
+        self.padding_mode = padding_mode
+        self._check()
+        self.weight = parameter(*self._weight_shape(), dtype=dtype, device=device)
+        if bias:
+            self.bias: Parameter | None = parameter(out_channels, dtype=dtype, device=device)
+        else:
+            self.register_parameter("bias", None)
+        self.reset_parameters()
+
+    def _weight_shape(self) -> tuple[int, ...]:
+        return (self.out_channels, self.in_channels // self.groups, *self.kernel_size)
+
+    def _check(self) -> None:
+        if self.groups <= 0:
+            raise ValueError("groups must be a positive integer")
+        if self.in_channels % self.groups:
+            raise ValueError("in_channels must be divisible by groups")
+        if self.out_channels % self.groups:
+            raise ValueError("out_channels must be divisible by groups")
+        if isinstance(self.padding, str) and self.padding not in PADDINGS:
+            raise ValueError(
+                f"Invalid padding string {self.padding!r}, should be one of {PADDINGS}"
+            )
+        if self.padding == "same" and any(s != 1 for s in self.stride):
+            raise ValueError("padding='same' is not supported for strided convolutions")
+        if self.padding_mode not in PADDING_MODES:
+            raise ValueError(
+                f"padding_mode must be one of {PADDING_MODES}, but got padding_mode='{self.padding_mode}'"
+            )
+
+    def reset_parameters(self) -> None:
+        """Draw the parameters anew."""
+        # As for Linear: the bound is 1/sqrt(fan_in), where fan_in is the size of a window.
+        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
+        fan_in = math.prod(self.weight.shape[1:])
+        if self.bias is not None and fan_in:
+            init.uniform_(self.bias, -1 / math.sqrt(fan_in), 1 / math.sqrt(fan_in))
+
+    def _padded(self, input: Tensor) -> tuple[Tensor, Any]:
+        """The input with its margin, if the margin is not of zeros, and what is left to pad."""
+        if self.padding_mode == "zeros":
+            return input, self.padding
+        return F.pad(input, self._margins(), mode=self.padding_mode), 0
+
+    def _margins(self) -> list[int]:
+        """(before, after) for each axis, the last axis first, as F.pad takes them."""
+        margins = []
+        for k in reversed(range(self.axes)):
+            if self.padding == "same":
+                total = self.dilation[k] * (self.kernel_size[k] - 1)
+                margins += [total // 2, total - total // 2]
+            else:
+                margins += [0, 0] if self.padding == "valid" else [self.padding[k]] * 2
+        return margins
+
+    def extra_repr(self) -> str:
+        parts = [
+            f"{self.in_channels}, {self.out_channels}",
+            f"kernel_size={self.kernel_size}",
+            f"stride={self.stride}",
+        ]
+        if self.padding != (0,) * self.axes:
+            parts.append(f"padding={self.padding}")
+        if self.dilation != (1,) * self.axes:
+            parts.append(f"dilation={self.dilation}")
+        if self.groups != 1:
+            parts.append(f"groups={self.groups}")
+        if self.bias is None:
+            parts.append("bias=False")
+        if self.padding_mode != "zeros":
+            parts.append(f"padding_mode={self.padding_mode}")
+        return ", ".join(parts)
+
+
+class Conv1d(_ConvNd):
+    """Windows of a sequence times kernels; see Conv2d.
+
+    input     (n, in_channels, l)            or without n
+    returns   (n, out_channels, l')          l' as h' in Conv2d
+    weight    (out_channels, in_channels / groups, k)
+    """
+
+    axes = 1
+
+    def forward(self, input: Tensor) -> Tensor:
+        x, padding = self._padded(input)
+        return F.conv1d(x, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+
+
+class Conv2d(_ConvNd):
+    """z[o, i, j] = bias[o] + sum over c, a, b of weight[o, c, a, b] * x[c, i + a, j + b]
+
+    input     (n, in_channels, h, w)         or without n
+    returns   (n, out_channels, h', w')
+              h' = (h + 2 * padding - dilation * (kh - 1) - 1) // stride + 1
+    weight    (out_channels, in_channels / groups, kh, kw)
+    bias      (out_channels,)                None with bias=False
+
+    stride         how far apart the windows are
+    padding        how wide a margin is put around the input; "same": so wide that the size
+                   stays; "valid": none
+    dilation       how far apart the entries of a window are
+    groups         channels are split in so many groups, which do not see each other
+    padding_mode   what stands in the margin: "zeros", "reflect", "replicate", "circular"
+
+    Initialized uniformly between -1/sqrt(n) and 1/sqrt(n), where n is the number of entries
+    in a window.
+
+    >>> from minigrad import ones
+    >>> Conv2d(3, 8, kernel_size=5, padding=2)(ones(1, 3, 32, 32)).shape
+    minigrad.Size([1, 8, 32, 32])
+
+    Source: LeCun et al., Gradient-based learning applied to document recognition (1998).
+    """
+
+    axes = 2
+
+    def forward(self, input: Tensor) -> Tensor:
+        x, padding = self._padded(input)
+        return F.conv2d(x, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+
+
+class _ConvTransposeNd(_ConvNd):
+    """What ConvTranspose1d and ConvTranspose2d have in common."""
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        padding: Any = 0,
+        output_padding: Any = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: Any = 1,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        if padding_mode != "zeros":
+            raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
+        super().__init__(
+            in_channels,
+            out_channels,
+            kernel_size,
+            stride,
+            padding,
+            dilation,
+            groups,
+            bias,
+            padding_mode,
+            device,
+            dtype,
+        )
+        self.output_padding = each_axis(output_padding, self.axes)
+
+    def _weight_shape(self) -> tuple[int, ...]:
+        return (self.in_channels, self.out_channels // self.groups, *self.kernel_size)
+
+    def _extra_rows(self, input: Tensor, output_size: Any) -> Any:
+        """How much larger than the least size the result is to be, along each axis."""
+        if output_size is None:
+            return self.output_padding
+        sizes = list(output_size)[-self.axes :]
+        if len(output_size) not in (self.axes, input.ndim):
+            raise ValueError(
+                f"ConvTranspose{self.axes}D: for {input.ndim}D input, output_size must have {self.axes} or "
+                f"{input.ndim} elements (got {len(output_size)})"
+            )
+        least = [
+            (n - 1) * s - 2 * p + d * (k - 1) + 1
+            for n, s, p, d, k in zip(
+                input.shape[-self.axes :],
+                self.stride,
+                self.padding,
+                self.dilation,
+                self.kernel_size,
+            )
+        ]
+        most = [n + s - 1 for n, s in zip(least, self.stride)]
+        if any(not low <= n <= high for low, n, high in zip(least, sizes, most)):
+            raise ValueError(
+                f"requested an output size of {sizes}, but valid sizes range from {least} to {most} "
+                f"(for an input of {input.shape[2:]})"
+            )
+        return [n - low for n, low in zip(sizes, least)]
+
+    def extra_repr(self) -> str:
+        text = super().extra_repr()
+        if self.output_padding == (0,) * self.axes:
+            return text
+        extra = f"output_padding={self.output_padding}"
+        for name in (", groups=", ", bias="):  # it stands before these
+            if name in text:
+                return text.replace(name, f", {extra}{name}", 1)
+        return f"{text}, {extra}"
+
+
+class ConvTranspose1d(_ConvTransposeNd):
+    """ConvTranspose2d for sequences: (n, in_channels, l), or without n."""
+
+    axes = 1
+
+    def forward(self, input: Tensor, output_size: Any = None) -> Tensor:
+        extra = self._extra_rows(input, output_size)
+        return F.conv_transpose1d(input, self.weight, self.bias, self.stride, self.padding, extra,
+                                  self.groups, self.dilation)  # fmt: skip
+
+
+class ConvTranspose2d(_ConvTransposeNd):
+    """What the gradient of Conv2d does: each entry is spread over a window, times the kernel.
+
+    input     (n, in_channels, h, w)         or without n
+    returns   (n, out_channels, h', w')
+              h' = (h - 1) * stride - 2 * padding + dilation * (kh - 1) + output_padding + 1
+    weight    (in_channels, out_channels / groups, kh, kw)
+
+    output_padding   how much larger the result is on one side: with stride > 1 several sizes
+                     lead to h under Conv2d, and this says which of them is meant. Calling
+                     with output_size says so directly
+
+    Source: Zeiler et al., Deconvolutional Networks (2010).
+    """
+
+    axes = 2
+
+    def forward(self, input: Tensor, output_size: Any = None) -> Tensor:
+        extra = self._extra_rows(input, output_size)
+        return F.conv_transpose2d(input, self.weight, self.bias, self.stride, self.padding, extra,
+                                  self.groups, self.dilation)  # fmt: skip

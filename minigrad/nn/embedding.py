@@ -1,0 +1,116 @@
+"""Embedding: a table with a row of learned numbers for each word, user, or other thing."""
+
+from typing import Any, Self
+
+from minigrad import modes
+from minigrad.nn import functional as F
+from minigrad.nn import init
+from minigrad.nn.linear import parameter
+from minigrad.nn.module import Module
+from minigrad.nn.parameter import Parameter
+from minigrad.tensor import Tensor
+
+
+class Embedding(Module):
+    """The rows weight[input] of a table.
+
+    input     any shape, integers from 0 to num_embeddings - 1
+    returns   (*input.shape, embedding_dim)
+    weight    (num_embeddings, embedding_dim)
+
+    padding_idx   a row that is zeros at first and gets no gradient: for the padding of
+                  sequences of unequal length
+    sparse        shall weight.grad keep only the rows that were read?
+
+    Initialized from the bell curve, with mean 0 and standard deviation 1.
+
+    It computes what a Linear layer without bias would, given one-hot rows; but only the rows
+    that are needed are touched.
+
+    Left out: max_norm and scale_grad_by_freq; calling with them raises NotImplementedError.
+
+    >>> from minigrad import tensor
+    >>> Embedding(10, 3)(tensor([[1, 2, 4, 5], [4, 3, 2, 9]])).shape
+    minigrad.Size([2, 4, 3])
+    """
+
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        padding_idx: int | None = None,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        sparse: bool = False,
+        _weight: Tensor | None = None,
+        _freeze: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
+        if padding_idx is not None:
+            if not -num_embeddings <= padding_idx < num_embeddings:
+                raise AssertionError("Padding_idx must be within num_embeddings")
+            padding_idx %= num_embeddings
+        self.padding_idx = padding_idx
+        self.max_norm, self.norm_type = max_norm, norm_type
+        self.scale_grad_by_freq, self.sparse = scale_grad_by_freq, sparse
+        if _weight is None:
+            self.weight = parameter(num_embeddings, embedding_dim, dtype=dtype, device=device)
+            self.reset_parameters()
+            self.weight.requires_grad_(not _freeze)
+        else:
+            if list(_weight.shape) != [num_embeddings, embedding_dim]:
+                raise AssertionError(
+                    "Shape of weight does not match num_embeddings and embedding_dim"
+                )
+            self.weight = Parameter(_weight, requires_grad=not _freeze)
+
+    def reset_parameters(self) -> None:
+        """Draw the table anew."""
+        init.normal_(self.weight)
+        if self.padding_idx is not None:
+            with modes.no_grad():
+                self.weight[self.padding_idx].fill_(0)
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        embeddings: Tensor,
+        freeze: bool = True,
+        padding_idx: int | None = None,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        sparse: bool = False,
+    ) -> Self:
+        """An Embedding with this table.
+
+        embeddings   (num_embeddings, embedding_dim)
+        freeze       is it not to be learned any further?
+        """
+        if embeddings.ndim != 2:
+            raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
+        n, d = embeddings.shape
+        return cls(n, d, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse,
+                   _weight=embeddings, _freeze=freeze)  # fmt: skip
+
+    def forward(self, input: Any) -> Tensor:
+        return F.embedding(input, self.weight, self.padding_idx, self.max_norm, self.norm_type,
+                           self.scale_grad_by_freq, self.sparse)  # fmt: skip
+
+    def extra_repr(self) -> str:
+        parts = [f"{self.num_embeddings}, {self.embedding_dim}"]
+        if self.padding_idx is not None:
+            parts.append(f"padding_idx={self.padding_idx}")
+        if self.max_norm is not None:
+            parts.append(f"max_norm={self.max_norm}")
+        if self.norm_type != 2:
+            parts.append(f"norm_type={self.norm_type}")
+        if self.scale_grad_by_freq is not False:
+            parts.append(f"scale_grad_by_freq={self.scale_grad_by_freq}")
+        if self.sparse is not False:
+            parts.append("sparse=True")
+        return ", ".join(parts)

@@ -1,0 +1,280 @@
+"""Initialization: what the weights are before anything is learned.
+
+If all weights were equal, all units of a layer would learn the same; so they are drawn at
+random. How large they may be follows from one wish: the numbers that flow through a layer
+should keep their size, forward and backward, layer after layer. A sum of fan_in terms of
+variance v has variance fan_in * v; so the weights get variance 1 / fan_in (times gain**2,
+for what the activation takes away), and for the backward pass 1 / fan_out.
+
+    kaiming_*   variance gain**2 / fan_in        (or fan_out)
+    xavier_*    variance gain**2 / mean of the two
+
+Each function writes over the tensor that it is given, without recording, and returns it.
+"""
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+
+from minigrad import generator as chance
+from minigrad import modes
+from minigrad.tensor import Tensor
+
+LINEAR = ("linear", "conv1d", "conv2d", "conv3d",
+          "conv_transpose1d", "conv_transpose2d", "conv_transpose3d")  # fmt: skip
+
+
+def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
+    """By how much larger weights should be before this activation, which makes numbers smaller.
+
+    param   the slope of leaky_relu
+
+    >>> calculate_gain("relu") ** 2      # relu sets half of all numbers to 0
+    2.0000000000000004
+    """
+    if nonlinearity in (*LINEAR, "sigmoid"):
+        return 1
+    if nonlinearity == "tanh":
+        return 5 / 3
+    if nonlinearity == "relu":
+        return math.sqrt(2)
+    if nonlinearity == "leaky_relu":
+        if param is None:
+            param = 0.01
+        elif isinstance(param, bool) or not isinstance(param, (int, float)):
+            raise ValueError(f"negative_slope {param} not a valid number")
+        return math.sqrt(2 / (1 + param**2))
+    if nonlinearity == "selu":
+        return 3 / 4
+    raise ValueError(f"Unsupported nonlinearity {nonlinearity}")
+
+
+def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
+    """How many inputs each output of a layer depends on, and how many outputs each input reaches.
+
+    tensor   (out, in, ...), as the weight of Linear and of the convolutions
+    """
+    if tensor.ndim < 2:
+        raise ValueError(
+            "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions"
+        )
+    window = math.prod(tensor.shape[2:])
+    return tensor.shape[1] * window, tensor.shape[0] * window
+
+
+def _fan(tensor: Tensor, mode: str) -> int:
+    modes_ = ["fan_in", "fan_out"]
+    if mode.lower() not in modes_:
+        raise ValueError(f"Mode {mode} not supported, please use one of {modes_}")
+    return _calculate_fan_in_and_fan_out(tensor)[modes_.index(mode.lower())]
+
+
+# ------------------------------------------------------------------------ plain ones
+
+
+def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
+    """Numbers between a and b, all equally likely."""
+    with modes.no_grad():
+        return tensor.uniform_(a, b, generator=generator)
+
+
+def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
+    """Numbers from the bell curve."""
+    with modes.no_grad():
+        return tensor.normal_(mean, std, generator=generator)
+
+
+def constant_(tensor: Tensor, val: float) -> Tensor:
+    """One number everywhere.
+
+    >>> import minigrad
+    >>> constant_(minigrad.empty(2), 3.0)
+    tensor([3., 3.])
+    """
+    with modes.no_grad():
+        return tensor.fill_(val)
+
+
+def ones_(tensor: Tensor) -> Tensor:
+    """Ones."""
+    return constant_(tensor, 1.0)
+
+
+def zeros_(tensor: Tensor) -> Tensor:
+    """Zeros."""
+    return constant_(tensor, 0.0)
+
+
+def eye_(tensor: Tensor) -> Tensor:
+    """Ones on the diagonal and zeros elsewhere: a linear layer that changes nothing."""
+    if tensor.ndim != 2:
+        raise ValueError("Only tensors with 2 dimensions are supported")
+    with modes.no_grad():
+        return tensor.copy_(Tensor(np.eye(*tensor.shape, dtype=tensor.dtype)))
+
+
+def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
+    """A 1 in the middle of each kernel's own channel: a convolution that changes nothing."""
+    if tensor.ndim not in (3, 4, 5):
+        raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
+    if tensor.shape[0] % groups:
+        raise ValueError("dim 0 must be divisible by groups")
+    out = tensor.shape[0] // groups
+    values = np.zeros(tensor.shape, tensor.dtype)
+    middle = tuple(n // 2 for n in tensor.shape[2:])
+    for g in range(groups):
+        for d in range(min(out, tensor.shape[1])):
+            values[(g * out + d, d, *middle)] = 1
+    with modes.no_grad():
+        return tensor.copy_(Tensor(values))
+
+
+# ------------------------------------------------------------------------ by the fans
+
+
+def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
+    """Uniform between -a and a, where a = gain * sqrt(6 / (fan_in + fan_out)).
+
+    The variance of that is a**2 / 3 = gain**2 * 2 / (fan_in + fan_out).
+
+    Source: Glorot and Bengio, Understanding the difficulty of training deep feedforward
+    neural networks (2010).
+    """
+    a = math.sqrt(3) * gain * math.sqrt(2 / sum(_calculate_fan_in_and_fan_out(tensor)))
+    return uniform_(tensor, -a, a, generator)
+
+
+def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
+    """From the bell curve, with std = gain * sqrt(2 / (fan_in + fan_out)).
+
+    Source: as xavier_uniform_.
+    """
+    std = gain * math.sqrt(2 / sum(_calculate_fan_in_and_fan_out(tensor)))
+    return normal_(tensor, 0.0, std, generator)
+
+
+def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float | None:
+    if 0 in tensor.shape:
+        warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=3)
+        return None
+    return calculate_gain(nonlinearity, a) / math.sqrt(_fan(tensor, mode))
+
+
+def kaiming_uniform_(
+    tensor: Tensor,
+    a: float = 0,
+    mode: str = "fan_in",
+    nonlinearity: str = "leaky_relu",
+    generator: Any = None,
+) -> Tensor:
+    """Uniform between -b and b, where b = gain * sqrt(3 / fan).
+
+    a              the slope, if the nonlinearity is leaky_relu
+    mode           "fan_in" keeps the size of numbers on the way forward, "fan_out" of
+                   gradients on the way back
+    nonlinearity   what comes after the layer; it decides the gain
+
+    Source: He et al., Delving Deep into Rectifiers (2015).
+    """
+    std = _kaiming_std(tensor, a, mode, nonlinearity)
+    if std is None:
+        return tensor
+    bound = math.sqrt(3) * std  # a uniform distribution on (-b, b) has std b / sqrt(3)
+    return uniform_(tensor, -bound, bound, generator)
+
+
+def kaiming_normal_(
+    tensor: Tensor,
+    a: float = 0,
+    mode: str = "fan_in",
+    nonlinearity: str = "leaky_relu",
+    generator: Any = None,
+) -> Tensor:
+    """From the bell curve, with std = gain / sqrt(fan); see kaiming_uniform_."""
+    std = _kaiming_std(tensor, a, mode, nonlinearity)
+    return tensor if std is None else normal_(tensor, 0.0, std, generator)
+
+
+# ------------------------------------------------------------------------ others
+
+
+def trunc_normal_(
+    tensor: Tensor,
+    mean: float = 0.0,
+    std: float = 1.0,
+    a: float = -2.0,
+    b: float = 2.0,
+    generator: Any = None,
+) -> Tensor:
+    """From the part of the bell curve between a and b.
+
+    Numbers outside are drawn again. Where most would be, numbers are drawn evenly between a
+    and b instead, and kept with a chance that is as high as the curve.
+    """
+    if mean < a - 2 * std or mean > b + 2 * std:
+        warnings.warn(
+            "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. "
+            "The distribution of values may be incorrect.",
+            stacklevel=2,
+        )
+    share_below = [(1 + math.erf((x - mean) / std / math.sqrt(2))) / 2 for x in (a, b)]
+    often_inside = share_below[1] - share_below[0] > 0.3
+    top = max(a, min(mean, b))  # where the curve is highest
+    d = np.dtype(np.float64)
+    values = np.full(tensor.numel(), np.nan)
+    wanted = np.arange(tensor.numel())
+    while len(wanted):
+        shape = (len(wanted),)
+        if often_inside:
+            x = mean + std * chance.standard_normal(shape, d, generator)
+            keep = (x >= a) & (x <= b)
+        else:
+            x = chance.uniform(shape, d, a, b, generator)
+            height = np.exp((((top - mean) / std) ** 2 - ((x - mean) / std) ** 2) / 2)
+            keep = chance.uniform(shape, d, 0, 1, generator) < height
+        values[wanted[keep]] = x[keep]
+        wanted = wanted[~keep]
+    with modes.no_grad():
+        values = np.clip(values.astype(tensor.dtype), a, b)  # rounding must not lead outside
+        return tensor.copy_(Tensor(values.reshape(tensor.shape)))
+
+
+def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
+    """Rows that are at right angles to each other and of length `gain` (or columns, if there
+    are more rows than columns), so that no vector grows or shrinks on its way through.
+
+    All directions are equally likely: the Q of the QR decomposition of a random matrix, with
+    the signs of R's diagonal.
+
+    Source: Saxe et al., Exact solutions to the nonlinear dynamics of learning (2013).
+    """
+    if tensor.ndim < 2:
+        raise ValueError("Only tensors with 2 or more dimensions are supported")
+    if tensor.numel() == 0:
+        return tensor
+    rows = tensor.shape[0]
+    flat = chance.standard_normal((rows, tensor.numel() // rows), np.dtype(np.float64), generator)
+    wide = flat.shape[0] < flat.shape[1]
+    q, r = np.linalg.qr(flat.T if wide else flat)
+    q = q * np.where(np.diag(r) < 0, -1, 1)
+    with modes.no_grad():
+        values = gain * (q.T if wide else q).reshape(tensor.shape)
+        return tensor.copy_(Tensor(values.astype(tensor.dtype)))
+
+
+def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
+    """From the bell curve, with the share `sparsity` of each column set to 0.
+
+    Source: Martens, Deep learning via Hessian-free optimization (2010).
+    """
+    if tensor.ndim != 2:
+        raise ValueError("Only tensors with 2 dimensions are supported")
+    rows, columns = tensor.shape
+    zeros = math.ceil(sparsity * rows)
+    values = std * chance.standard_normal((rows, columns), np.dtype(np.float64), generator)
+    for j in range(columns):
+        values[chance.source(generator).permutation(rows)[:zeros], j] = 0
+    with modes.no_grad():
+        return tensor.copy_(Tensor(values.astype(tensor.dtype)))

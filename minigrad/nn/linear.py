@@ -1,0 +1,139 @@
+"""Linear layers: every output is a weighted sum of the inputs.
+
+Linear      x @ W.T + b
+Bilinear    x1 @ W[k] @ x2 + b[k]     for each output k
+Identity    x
+"""
+
+import math
+from typing import Any
+
+from minigrad.creation import empty
+from minigrad.nn import functional as F
+from minigrad.nn import init
+from minigrad.nn.module import Module
+from minigrad.nn.parameter import Parameter
+from minigrad.tensor import Tensor
+
+
+def parameter(*shape: int, dtype: Any = None, device: Any = None) -> Parameter:
+    """A parameter that waits to be initialized."""
+    return Parameter(empty(*shape, dtype=dtype, device=device))
+
+
+class Identity(Module):
+    """The input itself. Takes any arguments, and ignores them: a stand-in for other layers."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__()
+
+    def forward(self, input: Tensor) -> Tensor:
+        return input
+
+
+class Linear(Module):
+    """x @ weight.T + bias
+
+    input     (..., in_features)
+    returns   (..., out_features)
+    weight    (out_features, in_features)
+    bias      (out_features,)                 None with bias=False
+
+    Initialized uniformly between -1/sqrt(in_features) and 1/sqrt(in_features), so that the
+    sum of in_features terms is about as large as one of them.
+
+    >>> from minigrad import ones
+    >>> layer = Linear(3, 2)
+    >>> layer
+    Linear(in_features=3, out_features=2, bias=True)
+    >>> layer(ones(5, 3)).shape
+    minigrad.Size([5, 2])
+
+    Source: LeCun et al., Efficient BackProp (1998), section 4.6, for the initialization.
+    """
+
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.in_features, self.out_features = in_features, out_features
+        self.weight = parameter(out_features, in_features, dtype=dtype, device=device)
+        if bias:
+            self.bias: Parameter | None = parameter(out_features, dtype=dtype, device=device)
+        else:
+            self.register_parameter("bias", None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw the parameters anew."""
+        # With a = sqrt(5), leaky_relu's gain is 1/sqrt(3), and the bound 1/sqrt(in_features).
+        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
+        if self.bias is not None:
+            bound = 1 / math.sqrt(self.in_features) if self.in_features else 0
+            init.uniform_(self.bias, -bound, bound)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.linear(input, self.weight, self.bias)
+
+    def extra_repr(self) -> str:
+        return (
+            f"in_features={self.in_features}, out_features={self.out_features}, "
+            f"bias={self.bias is not None}"
+        )
+
+
+class Bilinear(Module):
+    """x1 @ weight[k] @ x2 + bias[k], for each output k
+
+    input1    (..., in1_features)
+    input2    (..., in2_features)
+    returns   (..., out_features)
+    weight    (out_features, in1_features, in2_features)
+    bias      (out_features,)
+
+    Initialized uniformly between -1/sqrt(in1_features) and 1/sqrt(in1_features).
+    """
+
+    def __init__(
+        self,
+        in1_features: int,
+        in2_features: int,
+        out_features: int,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        if in1_features <= 0:
+            raise ValueError(f"in1_features must be > 0, but got (in1_features={in1_features})")
+        self.in1_features, self.in2_features = in1_features, in2_features
+        self.out_features = out_features
+        self.weight = parameter(
+            out_features, in1_features, in2_features, dtype=dtype, device=device
+        )
+        if bias:
+            self.bias: Parameter | None = parameter(out_features, dtype=dtype, device=device)
+        else:
+            self.register_parameter("bias", None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw the parameters anew."""
+        bound = 1 / math.sqrt(self.in1_features)
+        init.uniform_(self.weight, -bound, bound)
+        if self.bias is not None:
+            init.uniform_(self.bias, -bound, bound)
+
+    def forward(self, input1: Tensor, input2: Tensor) -> Tensor:
+        return F.bilinear(input1, input2, self.weight, self.bias)
+
+    def extra_repr(self) -> str:
+        return (
+            f"in1_features={self.in1_features}, in2_features={self.in2_features}, "
+            f"out_features={self.out_features}, bias={self.bias is not None}"
+        )

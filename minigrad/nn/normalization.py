@@ -1,0 +1,154 @@
+"""Normalizing each example: subtract the mean, divide by the deviation, scale and shift.
+
+    LayerNorm           over the last axes
+    GroupNorm           over each group of channels
+    RMSNorm             as LayerNorm, but without subtracting the mean
+    LocalResponseNorm   by the channels nearby
+
+Then what comes in has mean 0 and deviation 1, whatever the layers before do; `weight` and
+`bias` let the layer learn another mean and deviation. Other examples have no part in it, so
+training and use are the same; batchnorm.py holds the kind of which that is not true.
+"""
+
+from typing import Any
+
+from minigrad.nn import functional as F
+from minigrad.nn.batchnorm import _Affine
+from minigrad.nn.module import Module
+from minigrad.tensor import Tensor
+
+
+class LayerNorm(_Affine):
+    """z = (x - mean) / sqrt(var + eps) * weight + bias, over the last axes of each example
+
+    input    (..., *normalized_shape)
+    weight   normalized_shape    ones at first
+    bias     normalized_shape    zeros at first
+
+    elementwise_affine   are there weight and bias?
+
+    Source: Ba, Kiros and Hinton, Layer Normalization (2016).
+    """
+
+    def __init__(
+        self,
+        normalized_shape: Any,
+        eps: float = 1e-5,
+        elementwise_affine: bool = True,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.normalized_shape = as_shape(normalized_shape)
+        self.eps, self.elementwise_affine = eps, elementwise_affine
+        self._scale_and_shift(self.normalized_shape, elementwise_affine, bias, device, dtype)
+        self.reset_parameters()
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}, "
+            f"bias={self.bias is not None}"
+        )
+
+
+class GroupNorm(_Affine):
+    """z = (x - mean) / sqrt(var + eps) * weight + bias, over groups of channels of each example
+
+    input    (n, num_channels, ...)
+    weight   (num_channels,)    ones at first
+    bias     (num_channels,)    zeros at first
+
+    Source: Wu and He, Group Normalization (2018).
+    """
+
+    def __init__(
+        self,
+        num_groups: int,
+        num_channels: int,
+        eps: float = 1e-5,
+        affine: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__()
+        if num_channels % num_groups:
+            raise ValueError(
+                f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})"
+            )
+        self.num_groups, self.num_channels = num_groups, num_channels
+        self.eps, self.affine = eps, affine
+        self._scale_and_shift(num_channels, affine, bias, device, dtype)
+        self.reset_parameters()
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, "
+            f"bias={self.bias is not None}"
+        )
+
+
+class RMSNorm(_Affine):
+    """z = x / sqrt(mean of x**2 + eps) * weight, over the last axes of each example
+
+    input    (..., *normalized_shape)
+    weight   normalized_shape    ones at first
+
+    eps      None: the smallest step from 1 that the input's type can take
+
+    Source: Zhang and Sennrich, Root Mean Square Layer Normalization (2019).
+    """
+
+    def __init__(
+        self,
+        normalized_shape: Any,
+        eps: float | None = None,
+        elementwise_affine: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.normalized_shape = as_shape(normalized_shape)
+        self.eps, self.elementwise_affine = eps, elementwise_affine
+        self._scale_and_shift(self.normalized_shape, elementwise_affine, False, device, dtype)
+        self.reset_parameters()
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.rms_norm(input, self.normalized_shape, self.weight, self.eps)
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+        )
+
+
+class LocalResponseNorm(Module):
+    """z = x / (k + alpha * mean of x**2 over `size` channels around)**beta
+
+    input    (n, c, ...)
+
+    Source: Krizhevsky, Sutskever and Hinton, ImageNet Classification with Deep
+    Convolutional Neural Networks (2012).
+    """
+
+    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
+        super().__init__()
+        self.size, self.alpha, self.beta, self.k = size, alpha, beta, k
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
+
+    def extra_repr(self) -> str:
+        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
+
+
+def as_shape(sizes: Any) -> tuple[int, ...]:
+    return (sizes,) if isinstance(sizes, int) else tuple(sizes)

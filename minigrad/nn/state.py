@@ -1,0 +1,289 @@
+"""state_dict: all that a module has learned, as a dict from names to tensors.
+
+    minigrad.save(net.state_dict(), path)
+    net.load_state_dict(minigrad.load(path))
+
+The names are those of named_parameters and of the persistent buffers, so a state fits
+every module that is built in the same way, and PyTorch's names fit, too. The tensors share
+their memory with the module; loading copies into it.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from minigrad import modes
+from minigrad.hooks import RemovableHandle
+from minigrad.nn.parameter import Parameter
+from minigrad.nn.registry import BUFFER, MODULE, PARAMETER, Registry
+from minigrad.tensor import Size, Tensor
+
+EXTRA = "_extra_state"
+
+
+class _IncompatibleKeys(NamedTuple):
+    """What load_state_dict returns: names that the state lacks, and names it has too many."""
+
+    missing_keys: list[str]
+    unexpected_keys: list[str]
+
+    def __repr__(self) -> str:
+        if not self.missing_keys and not self.unexpected_keys:
+            return "<All keys matched successfully>"
+        return (
+            f"_IncompatibleKeys(missing_keys={self.missing_keys}, "
+            f"unexpected_keys={self.unexpected_keys})"
+        )
+
+
+class State(OrderedDict[str, Any]):
+    """The dict that state_dict returns, with the version of each module's class beside it."""
+
+    _metadata: dict[str, Any]
+
+
+class StateHooks:
+    """The hooks around saving and loading of one module."""
+
+    def __init__(self) -> None:
+        self.before_saving: OrderedDict[int, Any] = OrderedDict()
+        self.after_saving: OrderedDict[int, Any] = OrderedDict()
+        self.before_loading: OrderedDict[int, Any] = OrderedDict()
+        self.after_loading: OrderedDict[int, Any] = OrderedDict()
+
+
+class Stateful(Registry):
+    """The part of a module that is about saving and loading."""
+
+    _version: int = 1
+    _state_hooks: StateHooks | None = None
+
+    # ------------------------------------------------------------------ saving
+
+    def state_dict(
+        self, *, destination: Any = None, prefix: str = "", keep_vars: bool = False
+    ) -> Any:
+        """The parameters and persistent buffers of this module and those inside it, by name.
+
+        destination   a dict to be filled, instead of a new one
+        prefix        put before every name
+        keep_vars     the parameters themselves, instead of detached tensors?
+
+        >>> from minigrad import nn
+        >>> list(nn.Sequential(nn.Linear(2, 3), nn.ReLU()).state_dict())
+        ['0.weight', '0.bias']
+        """
+        if destination is None:
+            destination = State()
+            destination._metadata = OrderedDict()
+        local_metadata: dict[str, Any] = {"version": self._version}
+        if hasattr(destination, "_metadata"):
+            destination._metadata[prefix[:-1]] = local_metadata
+        hooks = self._state_hooks
+        if hooks is not None:
+            for hook in list(hooks.before_saving.values()):
+                hook(self, prefix, keep_vars)
+        self._save_to_state_dict(destination, prefix, keep_vars)
+        for name, module in self._own_named(MODULE):
+            if module is not None:
+                module.state_dict(
+                    destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars
+                )
+        if hooks is not None:
+            for hook in list(hooks.after_saving.values()):
+                given = hook(self, destination, prefix, local_metadata)
+                if given is not None:
+                    raise RuntimeError("state_dict post-hook must return None")
+        return destination
+
+    def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
+        """Write this module's own state, without that of the modules inside."""
+        for name, tensor in self._own_state_tensors():
+            destination[prefix + name] = tensor if keep_vars else tensor.detach()
+        if type(self).get_extra_state is not Stateful.get_extra_state:
+            destination[prefix + EXTRA] = self.get_extra_state()
+
+    def _own_state_tensors(self) -> list[tuple[str, Tensor]]:
+        """This module's own parameters and persistent buffers."""
+        named = self._own_named(PARAMETER)
+        named += [
+            b for b in self._own_named(BUFFER) if b[0] not in self._non_persistent_buffers_set
+        ]
+        return [(name, tensor) for name, tensor in named if tensor is not None]
+
+    def get_extra_state(self) -> Any:
+        """What else belongs to the state, if a class gives this and set_extra_state."""
+        raise RuntimeError("this module has no extra state: its class gives no get_extra_state.")
+
+    def set_extra_state(self, state: Any) -> None:
+        """Take what get_extra_state gave."""
+        raise RuntimeError("this module has no extra state: its class gives no set_extra_state.")
+
+    # ------------------------------------------------------------------ loading
+
+    def load_state_dict(
+        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
+    ) -> _IncompatibleKeys:
+        """Copy a state into this module and those inside it.
+
+        state_dict   names -> tensors, or arrays
+        strict       must the names be exactly those of this module?
+        assign       let the module have the tensors themselves, instead of copying
+        returns      the names missing and those unexpected
+
+        Raises RuntimeError, listing all that does not fit, after copying what does.
+
+        >>> from minigrad import nn
+        >>> nn.Linear(2, 3).load_state_dict(nn.Linear(2, 3).state_dict())
+        <All keys matched successfully>
+        """
+        if not isinstance(state_dict, Mapping):
+            raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
+        state = OrderedDict(state_dict)  # hooks may change it
+        metadata = getattr(state_dict, "_metadata", None) or {}
+        keys = _IncompatibleKeys([], [])
+        errors: list[str] = []
+        self._load_into_all(state, "", metadata, assign, keys, errors)
+        if strict:
+            for word, names in (
+                ("Unexpected", keys.unexpected_keys),
+                ("Missing", keys.missing_keys),
+            ):
+                if names:
+                    listed = ", ".join(f'"{name}"' for name in names)
+                    errors.insert(0, f"{word} key(s) in state_dict: {listed}. ")
+        if errors:
+            raise RuntimeError(
+                f"Error(s) in loading state_dict for {type(self).__name__}:\n\t"
+                + "\n\t".join(errors)
+            )
+        return keys
+
+    def _load_into_all(
+        self,
+        state: Any,
+        prefix: str,
+        metadata: Any,
+        assign: bool,
+        keys: _IncompatibleKeys,
+        errors: list[str],
+    ) -> None:
+        """Load into this module, then into each one inside it."""
+        local = dict(metadata.get(prefix[:-1], {}))
+        if assign:
+            local["assign_to_params_buffers"] = True
+        self._load_from_state_dict(
+            state, prefix, local, True, keys.missing_keys, keys.unexpected_keys, errors
+        )
+        for name, module in self._own_named(MODULE):
+            if module is not None:
+                inside = f"{prefix}{name}."
+                part = {k: v for k, v in state.items() if k.startswith(inside)}
+                module._load_into_all(part, inside, metadata, assign, keys, errors)
+        if self._state_hooks is not None:
+            for hook in list(self._state_hooks.after_loading.values()):
+                if hook(self, keys) is not None:
+                    raise AssertionError(
+                        "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to "
+                        "return new values, if incompatible_keys need to be modified, it should be done inplace."
+                    )
+
+    def _load_from_state_dict(
+        self,
+        state_dict: Any,
+        prefix: str,
+        local_metadata: dict[str, Any],
+        strict: bool,
+        missing_keys: list[str],
+        unexpected_keys: list[str],
+        error_msgs: list[str],
+    ) -> None:
+        """Load into this module alone. A class may override it, to read older states."""
+        if self._state_hooks is not None:
+            for hook in list(self._state_hooks.before_loading.values()):
+                hook(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys,
+                     error_msgs)  # fmt: skip
+        own = dict(self._own_state_tensors())
+        assign = local_metadata.get("assign_to_params_buffers", False)
+        for name, tensor in own.items():
+            key = prefix + name
+            if key in state_dict:
+                error = self._load_one_tensor(name, tensor, key, state_dict[key], assign)
+                if error is not None:
+                    error_msgs.append(error)
+            elif strict:
+                missing_keys.append(key)
+        extra = prefix + EXTRA
+        if type(self).set_extra_state is not Stateful.set_extra_state:
+            if extra in state_dict:
+                self.set_extra_state(state_dict[extra])
+            elif strict:
+                missing_keys.append(extra)
+        elif strict and extra in state_dict:
+            unexpected_keys.append(extra)
+        if strict:
+            for key in state_dict:
+                if key.startswith(prefix) and key != extra:
+                    name, dot, _ = key[len(prefix) :].partition(".")
+                    if self._registered_kinds.get(name) != MODULE if dot else name not in own:
+                        unexpected_keys.append(key)
+
+    def _load_one_tensor(
+        self, name: str, old: Tensor, key: str, new: Any, assign: bool
+    ) -> str | None:
+        """Load one tensor; returns what is wrong with it, if anything is."""
+        if not isinstance(new, Tensor):
+            if not hasattr(new, "__array__"):
+                return (
+                    f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like '
+                    f"object from checkpoint but received {type(new)}"
+                )
+            new = Tensor(np.asarray(getattr(new, "detach", lambda: new)()))
+        if old.shape == () and new.shape == (1,):
+            new = new[0]
+        if old.shape != new.shape:
+            return (
+                f"size mismatch for {key}: copying a param with shape {Size(new.shape)} from checkpoint, "
+                f"the shape in current model is {Size(old.shape)}."
+            )
+        try:
+            with modes.no_grad():
+                if not assign:
+                    old.copy_(new)
+                elif isinstance(old, Parameter):
+                    setattr(self, name, Parameter(new.detach(), requires_grad=old.requires_grad))
+                else:
+                    setattr(self, name, new)
+        except Exception as error:
+            return (
+                f'While copying the parameter named "{key}", whose dimensions in the model are '
+                f"{Size(old.shape)} and whose dimensions in the checkpoint are {Size(new.shape)}, "
+                f"an exception occurred : {error.args}."
+            )
+        return None
+
+    # ------------------------------------------------------------------ hooks
+
+    def _add_state_hook(self, when: str, hook: Callable[..., Any]) -> RemovableHandle:
+        if self._state_hooks is None:
+            self._state_hooks = StateHooks()
+        return RemovableHandle(getattr(self._state_hooks, when), hook)
+
+    def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call hook(module, prefix, keep_vars) before this module's state is written."""
+        return self._add_state_hook("before_saving", hook)
+
+    def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call hook(module, state_dict, prefix, local_metadata) once it is; it may change the dict."""
+        return self._add_state_hook("after_saving", hook)
+
+    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call hook(module, state_dict, prefix, local_metadata, strict, missing_keys,
+        unexpected_keys, error_msgs) before this module's state is read; it may change them."""
+        return self._add_state_hook("before_loading", hook)
+
+    def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call hook(module, incompatible_keys) once it is; it may change the two lists."""
+        return self._add_state_hook("after_loading", hook)

@@ -1,0 +1,134 @@
+"""What is done with all parameters at once: clipping gradients, and seeing them as one vector."""
+
+import math
+import warnings
+from collections.abc import Iterable
+from types import GeneratorType
+from typing import Any
+
+import numpy as np
+
+from minigrad import modes
+from minigrad.functions import cat
+from minigrad.nn.registry import type_name
+from minigrad.sparse import RowSparse
+from minigrad.tensor import Tensor
+
+Tensors = Tensor | Iterable[Tensor]
+
+
+def _listed(tensors: Tensors) -> list[Tensor]:
+    return [tensors] if isinstance(tensors, Tensor) else list(tensors)
+
+
+def get_total_norm(
+    tensors: Tensors,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
+    """The norm of all tensors together, as if they were one long vector.
+
+    norm_type            2: the length; inf: the greatest absolute value; or another p
+    error_if_nonfinite   raise RuntimeError if the norm is inf or nan?
+    foreach              ignored
+
+    >>> from minigrad import tensor
+    >>> get_total_norm([tensor([3.0]), tensor([4.0])])
+    tensor(5.)
+    """
+    p = float(norm_type)
+    norms = [np.linalg.norm(_entries(t), p) for t in _listed(tensors)]
+    if not norms:
+        return Tensor(0.0)
+    # The norm of the norms is the norm of all: (sum of sums of |x|**p)**(1/p).
+    total = np.linalg.norm(np.array(norms), p)
+    if error_if_nonfinite and not math.isfinite(total):
+        raise RuntimeError(
+            f"The total norm of order {p} for gradients from `parameters` is non-finite, so it cannot be "
+            "clipped. To disable this error and scale the gradients by the non-finite norm anyway, set "
+            "`error_if_nonfinite=False`"
+        )
+    return Tensor(np.asarray(total, np.result_type(*norms)))
+
+
+def _entries(t: Tensor) -> Any:
+    """A tensor's entries in a row; of a gradient that has few rows, those of its rows."""
+    array = t.array.coalesce().values if isinstance(t.array, RowSparse) else np.asarray(t.array)
+    return array.ravel()
+
+
+def clip_grads_with_norm_(
+    parameters: Tensors, max_norm: float, total_norm: Tensor, foreach: bool | None = None
+) -> None:
+    """Multiply all gradients by max_norm / total_norm, if that is less than 1."""
+    # The small number keeps the quotient finite where all gradients are 0.
+    factor = np.minimum(float(max_norm) / (total_norm.array + 1e-6), 1.0)
+    with modes.no_grad():
+        for parameter in _listed(parameters):
+            grad = parameter.grad
+            if grad is None:
+                continue
+            if isinstance(grad.array, RowSparse):
+                grad.array = grad.array * grad.array.values.dtype.type(factor)
+            else:
+                grad.mul_(grad.array.dtype.type(factor))
+
+
+def clip_grad_norm_(
+    parameters: Tensors,
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
+    """Shrink all gradients by one factor, if together they are longer than max_norm.
+
+    The direction of the step stays; only its length is limited. Returns the norm that they
+    had before. The settings are those of get_total_norm.
+
+    Source: Pascanu, Mikolov and Bengio, On the difficulty of training recurrent neural
+    networks (2013).
+    """
+    if isinstance(parameters, GeneratorType):
+        parameters = list(parameters)
+        if not parameters:
+            warnings.warn(
+                "`parameters` is an empty generator, no gradient clipping will occur.",
+                stacklevel=2,
+            )
+    listed = _listed(parameters)
+    grads = [p.grad for p in listed if p.grad is not None]
+    total = get_total_norm(grads, norm_type, error_if_nonfinite, foreach)
+    clip_grads_with_norm_(listed, max_norm, total, foreach)
+    return total
+
+
+def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | None = None) -> None:
+    """Bring each entry of each gradient into the range from -clip_value to clip_value."""
+    limit = float(clip_value)
+    with modes.no_grad():
+        for parameter in _listed(parameters):
+            if parameter.grad is not None:
+                parameter.grad.clamp_(-limit, limit)
+
+
+def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
+    """All entries of all parameters, one after the other; gradients flow through.
+
+    >>> from minigrad import nn
+    >>> parameters_to_vector(nn.Linear(2, 3).parameters()).shape
+    minigrad.Size([9])
+    """
+    return cat([p.reshape(-1) for p in parameters])
+
+
+def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
+    """The way back: let the parameters show parts of the vector's memory."""
+    if not isinstance(vec, Tensor):
+        raise TypeError(f"expected torch.Tensor, but got: {type_name(vec)}")
+    start = 0
+    for parameter in parameters:
+        n = parameter.numel()
+        parameter.data = vec[start : start + n].view_as(parameter).data
+        start += n

@@ -1,0 +1,279 @@
+"""How a step is computed quickly: the values of many parameters, in blocks.
+
+The rules of SGD, Adam and their kin treat each value by itself. So it is the same to a rule
+whether the values that it is given belong to one parameter, to several, or are a part of one:
+
+    small parameters     are put one behind the other, and the rule runs once for all
+    a large parameter    is worked through in pieces that fit into the processor's cache
+
+What the optimizer remembers (momentum and the like) lies in memory as the blocks do; the
+tensors in `optimizer.state` are views of it.
+
+Measured: SGD with momentum on four tensors of 8 to 64 values takes 9 microseconds a step, of
+which 5 are NumPy's; PyTorch takes 40. Adam on 10 million values in pieces takes 20 ms, in
+one piece 37.
+
+Read elementwise.py first.
+"""
+
+from collections.abc import Iterator, Sequence
+from operator import attrgetter, is_, itemgetter
+from typing import Any
+
+import numpy as np
+
+from minigrad.dtypes import get_default_dtype
+from minigrad.tensor import Tensor
+
+SMALL = 1 << 13  # a parameter with at most so many values is packed with others
+PIECE = 1 << 16  # values of a block at most: with state and scratch, some hundred KiB
+array_of = attrgetter("array")
+
+
+class Plan:
+    """How the parameters of a group that have gradients are divided into blocks.
+
+    A plan holds as long as it speaks of the arrays that the parameters and their state
+    really have; `fits` says so, and if not, another is made. Making one moves the state of
+    small parameters to where the block has it; the tensors in the state stay the same objects.
+    """
+
+    def __init__(
+        self,
+        params: list[Tensor],
+        state: Any,
+        slots: dict[str, float],
+        counters: dict[str, float],
+    ) -> None:
+        self.arrays = [p.memory() for p in params]
+        self.names = tuple(slots)
+        keeps = bool(slots or counters)  # plain SGD remembers nothing
+        self.states = [state[p] if keeps else {} for p in params]
+        self.keys = params if keeps else []
+        first = [any(s.get(name) is None for name in slots) for s in self.states]
+        self.counts = [self._counted(name, start) for name, start in counters.items()]
+        for s, a in zip(self.states, self.arrays, strict=True):
+            for name, fill in slots.items():
+                if s.get(name) is None:
+                    s[name] = tensor_of(np.full(a.shape, fill, a.dtype))
+                elif s[name].is_sparse:
+                    raise RuntimeError(
+                        f"add(sparse, dense) is not supported: {name} is row-sparse, as the gradients were so "
+                        "far, and this one is dense. To mend it, use sparse=False, or momentum=0."
+                    )
+        self.blocks = list(self._blocks(first))
+        fields = [(s, name) for s in self.states for name in (*counters, *self.names)]
+        self.dicts = [s for s, _ in fields]
+        self.fields = [name for _, name in fields]
+        self.held = [s[name].array for s, name in fields]
+
+    def fits(self, arrays: list[Any], state: Any, slots: dict[str, float]) -> bool:
+        """Are these the arrays, and is this the state, that the plan was made for?"""
+        if len(arrays) != len(self.arrays) or tuple(slots) != self.names:
+            return False
+        if not all(map(is_, arrays, self.arrays)):
+            return False
+        if not all(map(is_, map(state.get, self.keys), self.states)):
+            return False
+        try:
+            now = map(array_of, map(dict.get, self.dicts, self.fields))
+            return all(map(is_, now, self.held))
+        except AttributeError:  # something else, or nothing, is in the place of a tensor
+            return False
+
+    def _counted(self, name: str, start: float) -> Any:
+        """One array of all parameters' counts; each state has its own as a view of it."""
+        counts = np.array([float(s.get(name, start)) for s in self.states], count_dtype())
+        for k, s in enumerate(self.states):
+            if not isinstance(s.get(name), Tensor):
+                s[name] = tensor_of(None)
+            s[name].array = counts[k, ...]
+        return counts
+
+    def _blocks(self, first: list[bool]) -> Iterator["Block"]:
+        """Pack what is small and alike, cut what is large."""
+        whole = [a.size for k, a in enumerate(self.arrays) if not self._cuttable(k)]
+        total = sum(a.size for a in self.arrays)
+        longest = max(min(PIECE, total), *whole, 0)
+        scratch = {a.dtype: np.empty((4, longest), a.dtype) for a in self.arrays}
+        packs: dict[Any, list[int]] = {}
+        sizes: dict[Any, int] = {}
+        for k, a in enumerate(self.arrays):
+            if a.size <= SMALL:
+                steps = tuple([float(counts[k]) for counts in self.counts])
+                kind = (a.dtype, first[k], steps)
+                if sizes.get(kind, 0) + a.size > PIECE:
+                    yield block_of(self, packs.pop(kind), scratch, first)
+                    sizes[kind] = 0
+                packs.setdefault(kind, []).append(k)
+                sizes[kind] = sizes.get(kind, 0) + a.size
+            elif a.size <= PIECE or not self._cuttable(k):
+                yield Piece(self, k, None, scratch[a.dtype], first[k])
+            else:
+                for start in range(0, a.size, PIECE):
+                    piece = slice(start, start + PIECE)
+                    yield Piece(self, k, piece, scratch[a.dtype], first[k])
+        for pack in packs.values():
+            yield block_of(self, pack, scratch, first)
+
+    def _cuttable(self, k: int) -> bool:
+        """Can the parameter and its state be seen as one row of values?"""
+        own = [self.states[k][name].array for name in self.names]
+        return all(map(cuttable, [self.arrays[k], *own]))
+
+
+class Block:
+    """Values that a rule treats as one array: some whole parameters, or a piece of one.
+
+    g        their gradients
+    p        the values themselves; only if weight decay asks for them
+    state    what is remembered of them: one array for each slot, to be written in place
+    first    is this their first step?
+    out      room to compute in; the rule leaves its result here
+    more     more room
+    """
+
+    __slots__ = ("_numbers", "first", "g", "index", "more", "out", "own", "p", "plan", "state")
+
+    g: Any
+    p: Any
+    state: tuple[Any, ...]
+    out: Any
+    more: Any
+    own: Any  # room for a gradient that is not the learner's
+
+    def __init__(self, plan: Plan, index: int, first: bool) -> None:
+        self.plan, self.index, self.first = plan, index, first
+        self._numbers: tuple[Any, ...] = ()
+
+    @property
+    def t(self) -> int:
+        """Which step this is: 1, 2, ..."""
+        return int(self.count(0))
+
+    def count(self, which: int) -> float:
+        """One of the single numbers that are kept for these parameters."""
+        value: float = self.plan.counts[which].item(self.index)
+        return value
+
+    def numbers(self, *values: float) -> tuple[Any, ...]:
+        """The numbers as arrays without axes, which NumPy takes in half the time of a float."""
+        if len(values) != len(self._numbers):
+            self._numbers = tuple([np.empty((), self.out.dtype) for _ in values])
+        for c, value in zip(self._numbers, values, strict=True):
+            c[()] = value
+        return self._numbers
+
+    def take(self, grads: Sequence[Any], maximize: bool, decay: float) -> None:
+        """Fetch the gradients: g, or -g to maximize; plus decay * p."""
+        self.fetch(grads)
+        if maximize:
+            self.g = np.negative(self.g, self.own)
+        if decay:
+            np.multiply(self.fetch_values(), decay, self.out)
+            self.g = np.add(self.g, self.out, self.own)
+
+    def fetch(self, grads: Sequence[Any]) -> None:
+        raise NotImplementedError
+
+    def fetch_values(self) -> Any:
+        raise NotImplementedError
+
+    def subtract(self, step: Any) -> None:
+        raise NotImplementedError
+
+
+class Packed(Block):
+    """Several small parameters, one behind the other."""
+
+    __slots__ = ("choose", "members", "parts", "values")
+
+    def __init__(self, plan: Plan, indices: Sequence[int], room: Any, first: bool) -> None:
+        super().__init__(plan, indices[0], first)
+        self.choose = itemgetter(*indices)
+        self.members = self.choose(plan.arrays)
+        n = sum(a.size for a in self.members)
+        self.out, self.own, self.values, self.more = (row[:n] for row in room)
+        self.parts = list(zip(self.members, cut(self.out, self.members), strict=True))
+        state = []
+        for name in plan.names:
+            tensors = [s[name] for s in self.choose(plan.states)]
+            row = np.concatenate([x.array for x in tensors], axis=None, dtype=self.out.dtype)
+            for x, part in zip(tensors, cut(row, self.members), strict=True):
+                x.array = part
+            state.append(row)
+        self.state = tuple(state)
+
+    def fetch(self, grads: Sequence[Any]) -> None:
+        self.g = np.concatenate(self.choose(grads), None, self.own)
+
+    def fetch_values(self) -> Any:
+        self.p = np.concatenate(self.members, None, self.values)
+        return self.p
+
+    def subtract(self, step: Any) -> None:
+        for a, part in self.parts:
+            np.subtract(a, part, a)
+
+
+class Piece(Block):
+    """One parameter, or a piece of it."""
+
+    __slots__ = ("piece",)
+
+    def __init__(self, plan: Plan, index: int, piece: slice | None, room: Any, first: bool) -> None:
+        super().__init__(plan, index, first)
+        self.piece = piece
+        self.p = self._part(plan.arrays[index])
+        state = plan.states[index]
+        self.state = tuple([self._part(state[name].memory()) for name in plan.names])
+        shape = self.p.shape
+        self.out, self.own, _, self.more = (row[: self.p.size].reshape(shape) for row in room)
+
+    def _part(self, array: Any) -> Any:
+        return array if self.piece is None else array.reshape(-1)[self.piece]
+
+    def fetch(self, grads: Sequence[Any]) -> None:
+        self.g = self._part(grads[self.index])
+
+    def fetch_values(self) -> Any:
+        return self.p
+
+    def subtract(self, step: Any) -> None:
+        np.subtract(self.p, step, self.p)
+
+
+def block_of(plan: Plan, pack: list[int], scratch: Any, first: list[bool]) -> Block:
+    """The block of the small parameters with these numbers."""
+    k = pack[0]
+    room = scratch[plan.arrays[k].dtype]
+    if len(pack) == 1:
+        return Piece(plan, k, None, room, first[k])
+    return Packed(plan, tuple(pack), room, first[k])
+
+
+def cut(row: Any, like: Sequence[Any]) -> list[Any]:
+    """The row in parts, shaped as these arrays."""
+    parts, start = [], 0
+    for a in like:
+        parts.append(row[start : start + a.size].reshape(a.shape))
+        start += a.size
+    return parts
+
+
+def cuttable(array: Any) -> bool:
+    """Does it lie in memory in one row?"""
+    contiguous: bool = array.flags.c_contiguous
+    return contiguous
+
+
+def count_dtype() -> Any:
+    """Counts are float32, as in PyTorch; float64 where that is the default."""
+    return np.float64 if get_default_dtype() == np.float64 else np.float32
+
+
+def tensor_of(array: Any) -> Tensor:
+    """A tensor that shows this very array."""
+    x = Tensor.__new__(Tensor, ())
+    x.array = array
+    return x

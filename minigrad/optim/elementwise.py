@@ -1,0 +1,160 @@
+"""Elementwise: an optimizer whose rule treats each value by itself, as nearly all do.
+
+It leaves the rule to its subclasses, a method that reads like its formula:
+
+    def _rule(self, b, group):
+        (v,) = b.state
+        lr, mu = b.numbers(group["lr"], group["momentum"])
+        v *= mu
+        v += b.g                                v = mu*v + g
+        return multiply(v, lr, b.out)           lr*v, which is then subtracted from p
+
+Here b is a block of values: some parameters, or a piece of one; see blocks.py. All of it
+happens on arrays, in place, and is not recorded; each parameter that was written to is at its
+next version afterwards, so that a graph from before the step is known to be stale.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from minigrad.errors import learner_line
+from minigrad.leaf import AccumulateGrad
+from minigrad.memory import FRESH
+from minigrad.modes import enable_grad
+from minigrad.optim.blocks import Block, Plan
+from minigrad.optim.optimizer import Group, Optimizer, Params
+from minigrad.sparse import RowSparse
+from minigrad.tensor import Tensor
+
+
+class Elementwise(Optimizer):
+    """An optimizer whose rule treats each value by itself.
+
+    A subclass says
+
+        _slots(group)        which arrays it keeps for each parameter, and what fills them at first
+        _rule(b, group)      the step of a block, which is to be subtracted from the values
+        _sparse(...)         the same for a gradient that has few rows; or nothing, if it cannot
+        counters             which single numbers it keeps: "step" for most
+    """
+
+    counters: dict[str, float] = {"step": 0.0}
+    _keeps_account = True
+
+    def __init__(self, params: Params, defaults: dict[str, Any]) -> None:
+        check_implementation(type(self).__name__, defaults)
+        super().__init__(params, defaults)
+
+    def _slots(self, group: Group) -> dict[str, float]:
+        raise NotImplementedError
+
+    def _rule(self, b: Block, group: Group) -> Any:
+        raise NotImplementedError
+
+    def _sparse(self, p: Tensor, rows: RowSparse, group: Group) -> None:
+        raise RuntimeError(f"{type(self).__name__} does not support sparse gradients")
+
+    def _advance(self, plan: Plan, group: Group) -> None:
+        """Count the step, of all parameters of the plan at once."""
+        if plan.counts:
+            plan.counts[0] += 1
+
+    def _decay(self, group: Group) -> Any:
+        """The weight decay that is added to the gradient: g + decay * p."""
+        return group.get("weight_decay", 0)
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Change each parameter that has a gradient, in place.
+
+        closure    evaluates the loss anew, calls backward, and returns the loss
+        returns    the closure's loss; None without a closure
+        """
+        loss = None
+        if closure is not None:
+            with enable_grad():
+                loss = closure()
+        written: list[Tensor] = []
+        try:
+            for k, group in enumerate(self.param_groups):
+                self._step_group(k, group, written)
+        finally:
+            self._count(written)  # also if the last one was refused: the others have changed
+        return loss
+
+    def _step_group(self, k: int, group: Group, written: list[Tensor]) -> None:
+        params, grads, arrays = [], [], []
+        for p in group["params"]:
+            node = p.node
+            grad = node.grad if type(node) is AccumulateGrad else p.grad
+            if grad is None:
+                continue
+            g = grad.array
+            if type(g) is RowSparse:
+                self._sparse(p, g, group)
+                written.append(p)
+            else:
+                written.append(p)
+                params.append(p)
+                grads.append(g)
+                arrays.append(p.array)
+        if not params:
+            return
+        slots = self._slots(group)
+        plan = self._plans.get(k)
+        if plan is None or not plan.fits(arrays, self.state, slots):
+            if len({id(p) for p in params}) < len(params):  # one after the other, as PyTorch does
+                for p, g in zip(params, grads, strict=True):
+                    self._run(Plan([p], self.state, slots, self.counters), [g], group)
+                return
+            plan = self._plans[k] = Plan(params, self.state, slots, self.counters)
+        self._run(plan, grads, group)
+
+    def _run(self, plan: Plan, grads: list[Any], group: Group) -> None:
+        maximize, decay = group["maximize"], self._decay(group)
+        self._advance(plan, group)
+        rule = self._rule
+        for b in plan.blocks:
+            b.take(grads, maximize, decay)
+            b.subtract(rule(b, group))
+            b.first = False
+
+    def _count(self, written: list[Tensor]) -> None:
+        """Each parameter that was written to is at its next version."""
+        place = learner_line()
+        log = []
+        for p in written:
+            counter = p.counter if p.counter is not FRESH else p._shared_counter()
+            counter.count += 1
+            counter.place = place
+            log.append((p, counter.count))
+        self._written = log
+
+
+def check_implementation(name: str, defaults: dict[str, Any]) -> None:
+    """`foreach`, `fused` and `capturable` choose among PyTorch's implementations; here is one."""
+    if defaults.get("differentiable"):
+        raise NotImplementedError(
+            f"{name}(differentiable=True): minigrad's optimizers write in place and are not recorded. To "
+            "differentiate through a step, write it as an expression:  p = p - lr * g."
+        )
+    if defaults.get("fused") and defaults.get("foreach"):
+        raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+
+
+def check(what: str, value: Any, well: bool) -> None:
+    """Raise ValueError, in PyTorch's words, if a setting is not in its range."""
+    if not well:
+        raise ValueError(f"Invalid {what}: {value}")
+
+
+def check_lr(lr: Any) -> None:
+    """A learning rate is a number that is not negative, or a tensor with one entry."""
+    if isinstance(lr, Tensor) and lr.array.size != 1:
+        raise ValueError("Tensor lr must be 1-element")
+    check("learning rate", lr, bool(lr >= 0.0))
+
+
+def check_betas(betas: Any) -> None:
+    """Each beta is a share: at least 0, less than 1."""
+    for k in (0, 1):
+        check(f"beta parameter at index {k}", betas[k], 0.0 <= betas[k] < 1.0)

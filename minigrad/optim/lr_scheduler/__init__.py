@@ -1,0 +1,43 @@
+"""Schedulers: learning rates that change as training goes on.
+
+scheduler.py    what all have in common
+decays.py       along a curve: StepLR, LinearLR, ExponentialLR, CosineAnnealingLR, ...
+cycles.py       up and down: CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR
+plateau.py      when the loss no longer falls: ReduceLROnPlateau
+combined.py     several: SequentialLR, ChainedScheduler
+"""
+
+from minigrad.optim.lr_scheduler.combined import ChainedScheduler, SequentialLR
+from minigrad.optim.lr_scheduler.cycles import CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR
+from minigrad.optim.lr_scheduler.decays import (
+    ConstantLR,
+    CosineAnnealingLR,
+    ExponentialLR,
+    LambdaLR,
+    LinearLR,
+    MultiplicativeLR,
+    MultiStepLR,
+    PolynomialLR,
+    StepLR,
+)
+from minigrad.optim.lr_scheduler.plateau import ReduceLROnPlateau
+from minigrad.optim.lr_scheduler.scheduler import LRScheduler
+
+__all__ = [
+    "ChainedScheduler",
+    "ConstantLR",
+    "CosineAnnealingLR",
+    "CosineAnnealingWarmRestarts",
+    "CyclicLR",
+    "ExponentialLR",
+    "LRScheduler",
+    "LambdaLR",
+    "LinearLR",
+    "MultiStepLR",
+    "MultiplicativeLR",
+    "OneCycleLR",
+    "PolynomialLR",
+    "ReduceLROnPlateau",
+    "SequentialLR",
+    "StepLR",
+]

@@ -1,0 +1,210 @@
+"""LRScheduler: what changes the learning rate as training goes on.
+
+    for epoch in range(100):
+        train(...)              optimizer.step() many times
+        scheduler.step()        the next epoch's learning rate
+
+A scheduler writes into `group["lr"]` of each of the optimizer's groups. It computes the new
+rate from the one that is there (times 0.1, say), not from the initial one; that is why
+several schedulers may work on one optimizer, each changing what the others have left.
+
+    last_epoch    how often `step` was called; the rate now is that of this epoch
+    base_lrs      the groups' initial rates, kept in group["initial_lr"]
+
+A scheduler of your own is a subclass with a `get_lr`.
+"""
+
+import warnings
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
+from minigrad.modes import no_grad
+from minigrad.optim.optimizer import Optimizer
+from minigrad.tensor import Tensor
+
+EPOCH = (
+    "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where "
+    "possible. Please use `scheduler.step()` to step the scheduler."
+)
+
+
+class LRScheduler:
+    """What all schedulers have in common.
+
+    optimizer     whose learning rates are changed
+    last_epoch    -1 to begin. To go on from a checkpoint, its last epoch; the optimizer's
+                  groups must then have the "initial_lr" that an earlier scheduler left there
+
+    Making a scheduler sets the rates of epoch 0 at once.
+    """
+
+    _is_initial = False
+    _get_lr_called_within_step = False
+    _last_lr: list[Any]
+
+    def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
+        self.optimizer = checked(optimizer)
+        for k, group in enumerate(optimizer.param_groups):
+            if last_epoch == -1:
+                group.setdefault("initial_lr", copy_of(group["lr"]))
+            elif "initial_lr" not in group:
+                raise KeyError(
+                    f"param 'initial_lr' is not specified in param_groups[{k}] when resuming scheduler with "
+                    "last_epoch >= 0. To go on from a checkpoint, load the optimizer's state first; to begin, "
+                    "leave last_epoch out."
+                )
+        self.base_lrs = settings(optimizer, "initial_lr")
+        self.last_epoch = last_epoch
+        self._initial_step()
+
+    def _initial_step(self) -> None:
+        self._step_count = 0
+        self._is_initial = True
+        try:
+            self.step()
+        finally:
+            self._is_initial = False
+
+    def get_lr(self) -> list[Any]:
+        """The rates of `last_epoch`, one for each group, computed from those that are there."""
+        raise NotImplementedError
+
+    def get_last_lr(self) -> list[Any]:
+        """The rates that were set last, one for each group."""
+        return self._last_lr
+
+    def step(self, epoch: int | None = None) -> None:
+        """Go on to the next epoch. To be called after the optimizer's step."""
+        if self._step_count == 1:
+            self._warn_about_order()
+        self._step_count += 1
+        if epoch is not None:
+            warnings.warn(EPOCH, UserWarning, stacklevel=2)
+        self._update_lr(epoch)
+
+    def _update_lr(self, epoch: int | None = None) -> None:
+        """Set the rates of the next epoch, or of this one."""
+        self._get_lr_called_within_step = True
+        try:
+            closed = None if epoch is None else getattr(self, "_get_closed_form_lr", None)
+            self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
+            rates = self.get_lr() if closed is None else closed()
+        finally:
+            self._get_lr_called_within_step = False
+        self._set(rates)
+
+    def _set(self, rates: list[Any]) -> None:
+        for group, lr in zip(self.optimizer.param_groups, rates, strict=True):
+            set_value(group, "lr", lr)
+        self._last_lr = settings(self.optimizer, "lr")
+
+    def _warn_about_order(self) -> None:
+        """The first epoch's rate is never used if the scheduler steps before the optimizer."""
+        if "step" in vars(self.optimizer):
+            warnings.warn(
+                "Seems like `optimizer.step()` has been overridden after learning rate scheduler "
+                "initialization. Please, make sure to call `optimizer.step()` before `lr_scheduler.step()`.",
+                UserWarning,
+                stacklevel=3,
+            )
+        elif not self.optimizer._opt_called:
+            warnings.warn(
+                "Detected call of `lr_scheduler.step()` before `optimizer.step()`. Call them in the opposite "
+                "order: `optimizer.step()` before `lr_scheduler.step()`. Otherwise the first value of the "
+                "learning rate schedule is skipped.",
+                UserWarning,
+                stacklevel=3,
+            )
+
+    def _warn_unless_stepping(self) -> None:
+        """get_lr computes the next rate from the present one, so a call from outside misleads."""
+        if not self._get_lr_called_within_step:
+            warnings.warn(
+                "To get the last learning rate computed by the scheduler, please use `get_last_lr()`.",
+                UserWarning,
+                stacklevel=3,
+            )
+
+    def state_dict(self) -> dict[str, Any]:
+        """All that the scheduler knows, without the optimizer."""
+        return {key: value for key, value in vars(self).items() if key != "optimizer"}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take over what `state_dict` returned. The rates come with the optimizer's own state."""
+        vars(self).update(state_dict)
+
+
+class Factors(LRScheduler):
+    """A scheduler that multiplies every group's rate by one factor at each step.
+
+    _factor()    lr of this epoch / lr of the epoch before
+    _share(t)    lr of epoch t / initial lr: the product of the factors, in closed form
+    """
+
+    def _factor(self) -> float:
+        raise NotImplementedError
+
+    def _share(self, t: int) -> float:
+        raise NotImplementedError
+
+    def get_lr(self) -> list[Any]:
+        self._warn_unless_stepping()
+        factor = self._factor()
+        return [group["lr"] * factor for group in self.optimizer.param_groups]
+
+    def _get_closed_form_lr(self) -> list[Any]:
+        share = self._share(self.last_epoch)
+        return [lr * share for lr in self.base_lrs]
+
+
+def checked(optimizer: Any) -> Optimizer:
+    if not isinstance(optimizer, Optimizer):
+        raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
+    return optimizer
+
+
+def copy_of(value: Any) -> Any:
+    return value.detach().clone() if isinstance(value, Tensor) else value
+
+
+def settings(optimizer: Optimizer, name: str) -> list[Any]:
+    """A setting of each group. Tensors are copied, as they change in place."""
+    return [copy_of(group[name]) for group in optimizer.param_groups]
+
+
+def set_value(group: dict[str, Any], name: str, value: Any) -> None:
+    """Write a group's setting; into the tensor, if it is one."""
+    if isinstance(group[name], Tensor):
+        with no_grad():
+            group[name].fill_(float(value))
+    else:
+        group[name] = value
+
+
+def for_each_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
+    """A setting that was given for all groups, or as a list with one for each."""
+    n = len(optimizer.param_groups)
+    if not isinstance(value, (list, tuple)):
+        return [copy_of(value) for _ in range(n)]
+    if len(value) != n:
+        raise ValueError(
+            f"{name} must have the same length as optimizer.param_groups. {name} has {len(value)} values, "
+            f"param_groups has {n}."
+        )
+    return [copy_of(v) for v in value]
+
+
+def without_functions(functions: list[Any]) -> list[Any]:
+    """What can be saved of some callables: nothing of a function, the attributes of an object."""
+    return [None if isinstance(f, FunctionType) else vars(f).copy() for f in functions]
+
+
+def functions_for(optimizer: Optimizer, given: Any) -> list[Callable[[int], float]]:
+    """One function for each group."""
+    n = len(optimizer.param_groups)
+    if not isinstance(given, (list, tuple)):
+        return [given] * n
+    if len(given) != n:
+        raise ValueError(f"Expected {n} lr_lambdas, but got {len(given)}")
+    return list(given)

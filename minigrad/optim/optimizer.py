@@ -1,0 +1,378 @@
+"""Optimizer: which parameters are changed, with which settings, and what is remembered of each.
+
+An optimizer holds the parameters themselves, not copies. So the model, the tape and the
+optimizer speak of the same objects: `backward` leaves a gradient in `p.grad`, `step` writes
+into `p`, and the model computes with the new values.
+
+    param_groups    dicts: {"params": [...], "lr": ..., ...}. A group has its own settings
+    defaults        the settings of a group that does not say
+    state           a dict for each parameter: its momentum, its number of steps, ...
+
+An optimizer of your own is a subclass with a `step`:
+
+>>> import minigrad
+>>> class Descent(Optimizer):
+...     def __init__(self, params, lr):
+...         super().__init__(params, {"lr": lr})
+...
+...     @minigrad.no_grad()
+...     def step(self):
+...         for group in self.param_groups:
+...             for p in group["params"]:
+...                 p -= group["lr"] * p.grad
+>>> x = minigrad.tensor([3.0], requires_grad=True)
+>>> descent = Descent([x], lr=0.5)
+>>> (x * x).sum().backward()
+>>> descent.step()
+>>> x
+tensor([0.], requires_grad=True)
+
+How the optimizers of this package compute their steps stands in elementwise.py.
+"""
+
+import functools
+import warnings
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Iterable
+from copy import deepcopy
+from typing import Any
+
+from minigrad.hooks import RemovableHandle
+from minigrad.leaf import AccumulateGrad
+from minigrad.tensor import Tensor
+
+Group = dict[str, Any]
+Params = Iterable[Tensor] | Iterable[Group] | Iterable[tuple[str, Tensor]]
+
+
+class _Required:
+    """Stands for a default that there is not: each group must say."""
+
+    def __repr__(self) -> str:
+        return "<required parameter>"
+
+
+required = _Required()
+
+
+class Optimizer:
+    """What all optimizers have in common: groups, state, and saving and loading them.
+
+    params      tensors; or (name, tensor) pairs, as named_parameters() gives them; or dicts,
+                one for each group, with "params" and the settings in which it differs
+    defaults    the settings of groups that do not say
+
+    Raises TypeError for what is no tensor, and ValueError for an empty list, for a tensor
+    that is the result of an operation, and for one that occurs in two groups.
+    """
+
+    _keeps_account = False  # does step say itself what it wrote?
+
+    def __init__(self, params: Params, defaults: dict[str, Any]) -> None:
+        if isinstance(params, Tensor):
+            raise TypeError(
+                "params argument given to the optimizer should be an iterable of Tensors or dicts, but "
+                "got a Tensor. To mend it, give a list: [x]."
+            )
+        self.defaults = defaults
+        self._forget()
+        self.state: defaultdict[Any, Any] = defaultdict(dict)
+        self.param_groups: list[Group] = []
+        groups: list[Any] = list(params)
+        if not groups:
+            raise ValueError(
+                "optimizer got an empty parameter list. If it came from model.parameters(), that generator "
+                "may have been used up, or the model keeps its layers where it cannot find them (in a plain "
+                "list or dict)."
+            )
+        if not isinstance(groups[0], dict):
+            groups = [{"params": groups}]
+        for group in groups:
+            self.add_param_group(group)
+
+    def _forget(self) -> None:
+        """Begin without hooks, and without plans of how to compute a step (see blocks.py)."""
+        self._step_pre_hooks: OrderedDict[int, Any] = OrderedDict()
+        self._step_post_hooks: OrderedDict[int, Any] = OrderedDict()
+        self._state_dict_hooks: dict[str, OrderedDict[int, Any]] = {
+            name: OrderedDict() for name in ("save", "saved", "load", "loaded")
+        }
+        self._plans: dict[int, Any] = {}
+        self._written: list[tuple[Tensor, int]] = []  # by the latest step: what, its new version
+        self._opt_called = False  # has step() been called? The schedulers ask
+        self._stepping = False
+
+    # ------------------------------------------------------------------ the step
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Change the parameters according to their gradients.
+
+        closure    evaluates the loss anew, calls backward, and returns the loss
+        returns    the closure's loss; None without a closure
+        """
+        raise NotImplementedError
+
+    def __init_subclass__(cls, **settings: Any) -> None:
+        super().__init_subclass__(**settings)
+        if "step" in vars(cls):
+            cls.step = _with_hooks(vars(cls)["step"])  # type: ignore[method-assign]
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget the gradients: `.grad` becomes None, or zeros if set_to_none is False.
+
+        Gradients add up until this is called. A parameter whose `.grad` is None is passed over by
+        `step`; one whose gradient is zero is not, as its momentum or weight decay still moves it.
+        """
+        for group in self.param_groups:
+            for p in group["params"]:
+                grad = p.grad
+                if grad is None:
+                    continue
+                if set_to_none:
+                    if type(p.node) is AccumulateGrad:
+                        p.node.grad = None
+                    else:
+                        p.grad = None
+                elif grad.is_sparse:
+                    p.grad = Tensor(grad.array.to_dense() * 0)
+                else:
+                    grad.node = None
+                    grad.zero_()
+
+    # ------------------------------------------------------------------ the groups
+
+    def add_param_group(self, param_group: Group) -> None:
+        """Add a group of parameters, such as a layer that was frozen until now.
+
+        param_group    {"params": ..., and the settings that are not to be the defaults}
+        """
+        if not isinstance(param_group, dict):
+            raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
+        params = param_group["params"]
+        if isinstance(params, set):
+            raise TypeError(
+                "optimizer parameters need to be organized in ordered collections, but the ordering of "
+                "tensors in sets will change between runs. Please use a list instead."
+            )
+        entries = [params] if isinstance(params, Tensor) else list(params)
+        names = [entry[0] for entry in entries if isinstance(entry, tuple)]
+        if names and len(names) != len(entries):
+            raise ValueError(
+                "all optimizer params should be with/without names. Some param names are missing"
+            )
+        params = [entry[1] if isinstance(entry, tuple) else entry for entry in entries]
+        param_group["params"] = params
+        if names:
+            param_group["param_names"] = names
+        for k, p in enumerate(params):
+            self._check(p, k)
+        for name, default in self.defaults.items():
+            if default is required and name not in param_group:
+                raise ValueError(
+                    f"parameter group didn't specify a value of required optimization parameter {name}"
+                )
+            param_group.setdefault(name, default)
+        if len({id(p) for p in params}) != len(params):
+            warnings.warn(
+                "optimizer contains a parameter group with duplicate parameters; in future, this will "
+                "cause an error",
+                stacklevel=3,
+            )
+        for group in self.param_groups:
+            if ("param_names" in param_group) != ("param_names" in group):
+                kind = "with names" if names else "without names"
+                raise ValueError(
+                    "all optimizer param groups should be with/without names. cannot add param group "
+                    f"{kind} to the optimizer"
+                )
+        known = {id(p) for group in self.param_groups for p in group["params"]}
+        if not known.isdisjoint(id(p) for p in params):
+            raise ValueError("some parameters appear in more than one parameter group")
+        self.param_groups.append(param_group)
+
+    def _check(self, p: Any, k: int) -> None:
+        """Raise unless p is something that an optimizer can change."""
+        if not isinstance(p, Tensor):
+            raise TypeError(
+                f"optimizer can only optimize Tensors, but one of the params is {type(p).__name__} "
+                f"(number {k})"
+            )
+        if not (p.is_leaf or p.retains_grad):
+            raise ValueError(
+                f"can't optimize a non-leaf Tensor: parameter {k}, of shape {p.array.shape}, is the result "
+                "of an operation, so the next forward pass would compute it anew. To mend it, give the "
+                "optimizer the leaf that it was computed from, or make it one: x.detach().requires_grad_()."
+            )
+
+    def __repr__(self) -> str:
+        lines = [f"{type(self).__name__} ("]
+        for k, group in enumerate(self.param_groups):
+            lines.append(f"Parameter Group {k}")
+            lines += [f"    {key}: {group[key]}" for key in sorted(group) if key != "params"]
+        return "\n".join(lines) + "\n)"
+
+    # ------------------------------------------------------------------ saving and loading
+
+    def state_dict(self) -> dict[str, Any]:
+        """State and groups as plain data, with numbers in the place of the parameters.
+
+        {"state": {0: {"momentum_buffer": tensor(...)}, 1: ...},
+         "param_groups": [{"lr": 0.1, ..., "params": [0, 1]}]}
+
+        Parameters are numbered in the order in which the groups list them.
+        """
+        for hook in self._state_dict_hooks["save"].values():
+            hook(self)
+        number: dict[int, int] = {}
+        groups = []
+        start = 0
+        for group in self.param_groups:
+            for k, p in enumerate(group["params"], start):
+                number.setdefault(id(p), k)
+            start += len(group["params"])
+            packed = {key: value for key, value in group.items() if key != "params"}
+            packed["params"] = [number[id(p)] for p in group["params"]]
+            groups.append(packed)
+        state = {
+            number[id(key)] if isinstance(key, Tensor) else key: value
+            for key, value in self.state.items()
+        }
+        saved: dict[str, Any] = {"state": state, "param_groups": groups}
+        for hook in self._state_dict_hooks["saved"].values():
+            saved = _unless_none(hook(self, saved), saved)
+        return saved
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take over what `state_dict` of such an optimizer returned. Tensors are copied.
+
+        Raises ValueError if the groups do not have as many parameters as these here.
+        """
+        state_dict = state_dict.copy()
+        for hook in self._state_dict_hooks["load"].values():
+            state_dict = _unless_none(hook(self, state_dict), state_dict)
+        saved_groups = deepcopy(state_dict["param_groups"])
+        if len(saved_groups) != len(self.param_groups):
+            raise ValueError(
+                "loaded state dict has a different number of parameter groups: "
+                f"{len(saved_groups)}, but the optimizer has {len(self.param_groups)}"
+            )
+        by_number: dict[Any, Tensor] = {}
+        for k, (group, saved) in enumerate(zip(self.param_groups, saved_groups, strict=True)):
+            if len(saved["params"]) != len(group["params"]):
+                raise ValueError(
+                    "loaded state dict contains a parameter group that doesn't match the size of "
+                    f"optimizer's group: group {k} has {len(saved['params'])} parameters there and "
+                    f"{len(group['params'])} here"
+                )
+            by_number.update(zip(saved["params"], group["params"], strict=True))
+            saved["params"] = group["params"]
+            if "param_names" in group:
+                saved.setdefault("param_names", group["param_names"])
+        state: defaultdict[Any, Any] = defaultdict(dict)
+        for key, value in state_dict["state"].items():
+            p = by_number.get(key)
+            state[key if p is None else p] = value if p is None else _fitted(value, p, None)
+        self.__setstate__({"state": state, "param_groups": saved_groups})
+        for hook in self._state_dict_hooks["loaded"].values():
+            hook(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {
+            "defaults": self.defaults,
+            "state": self.state,
+            "param_groups": self.param_groups,
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        if "_plans" not in self.__dict__:
+            self._forget()
+        self.__dict__.update(state)
+        self._plans = {}
+
+    # ------------------------------------------------------------------ hooks
+
+    def register_step_pre_hook(self, hook: Any) -> RemovableHandle:
+        """Call hook(optimizer, args, kwargs) before each step; it may return new (args, kwargs)."""
+        return RemovableHandle(self._step_pre_hooks, hook)
+
+    def register_step_post_hook(self, hook: Any) -> RemovableHandle:
+        """Call hook(optimizer, args, kwargs) after each step."""
+        return RemovableHandle(self._step_post_hooks, hook)
+
+    def register_state_dict_pre_hook(self, hook: Any, prepend: bool = False) -> RemovableHandle:
+        """Call hook(optimizer) before `state_dict` begins."""
+        return _hang(self._state_dict_hooks["save"], hook, prepend)
+
+    def register_state_dict_post_hook(self, hook: Any, prepend: bool = False) -> RemovableHandle:
+        """Call hook(optimizer, state_dict) on its result; what it returns takes its place."""
+        return _hang(self._state_dict_hooks["saved"], hook, prepend)
+
+    def register_load_state_dict_pre_hook(
+        self, hook: Any, prepend: bool = False
+    ) -> RemovableHandle:
+        """Call hook(optimizer, state_dict) before loading; what it returns is loaded instead."""
+        return _hang(self._state_dict_hooks["load"], hook, prepend)
+
+    def register_load_state_dict_post_hook(
+        self, hook: Any, prepend: bool = False
+    ) -> RemovableHandle:
+        """Call hook(optimizer) after loading."""
+        return _hang(self._state_dict_hooks["loaded"], hook, prepend)
+
+
+def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
+    """A step that calls the hooks around it, and remembers that it was called."""
+
+    @functools.wraps(step)
+    def stepped(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
+        self._opt_called = True
+        hooked = self._step_pre_hooks or self._step_post_hooks
+        if self._stepping or (self._keeps_account and not hooked):
+            return step(self, *args, **kwargs)
+        self._stepping = True  # a step that calls super().step() is still one step
+        before = [(p, p._version) for group in self.param_groups for p in group["params"]]
+        try:
+            for hook in list(self._step_pre_hooks.values()):
+                given = hook(self, args, kwargs)
+                if given is not None:
+                    if not (isinstance(given, tuple) and len(given) == 2):
+                        raise RuntimeError(
+                            f"{step.__qualname__} must return None or a tuple of (new_args, new_kwargs), "
+                            f"but got {given}: that is what a hook before the step may return."
+                        )
+                    args, kwargs = given
+            result = step(self, *args, **kwargs)
+            for hook in list(self._step_post_hooks.values()):
+                hook(self, args, kwargs)
+            self._written = [(p, p._version) for p, version in before if p._version != version]
+            return result
+        finally:
+            self._stepping = False
+
+    return stepped
+
+
+def _hang(hooks: "OrderedDict[int, Any]", hook: Any, prepend: bool) -> RemovableHandle:
+    handle = RemovableHandle(hooks, hook)
+    if prepend:
+        hooks.move_to_end(handle.id, last=False)
+    return handle
+
+
+def _unless_none(given: Any, otherwise: Any) -> Any:
+    return otherwise if given is None else given
+
+
+def _fitted(value: Any, p: Tensor, key: Any) -> Any:
+    """A loaded value in the parameter's type of number; steps are counted as they were saved."""
+    if isinstance(value, Tensor):
+        array = value.array
+        same = key == "step" or array.dtype.kind != "f" or array.dtype == p.array.dtype
+        copy: Tensor = Tensor.__new__(Tensor, ())
+        copy.array = array.copy() if same else array.astype(p.array.dtype)
+        return copy
+    if isinstance(value, dict):
+        return {k: _fitted(v, p, k) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)([_fitted(v, p, None) for v in value])
+    return value

@@ -1,0 +1,134 @@
+"""SGD: down the gradient, with or without momentum."""
+
+from typing import Any
+
+import numpy as np
+
+from minigrad.optim.blocks import Block, tensor_of
+from minigrad.optim.elementwise import Elementwise, check, check_lr
+from minigrad.optim.optimizer import Group, Params
+from minigrad.sparse import RowSparse
+from minigrad.tensor import Tensor
+
+
+class SGD(Elementwise):
+    """Stochastic gradient descent.
+
+        g = gradient + weight_decay * p            (its opposite, to maximize)
+        v = momentum * v + (1 - dampening) * g     (the first time: v = g)
+        p = p - lr * v                             (nesterov: p - lr * (g + momentum * v))
+
+    params         what to change: tensors, (name, tensor) pairs, or groups
+    lr             learning rate, the length of a step
+    momentum       how much of the last velocity v is kept; 0: there is none, v = g
+    dampening      how much of the gradient momentum leaves out
+    weight_decay   pulls every value toward 0
+    nesterov       looks ahead, to where momentum will have led
+    maximize       go up instead of down
+
+    How this differs from the literature. Sutskever and others put the learning rate into
+    the velocity: v = momentum * v + lr * g;  p = p - v. Here, as in PyTorch, it multiplies
+    the velocity when the step is taken. The two agree as long as lr stays the same; when lr
+    is lowered, Sutskever's velocity still carries the old steps, and this one does not. And
+    the first velocity is the whole gradient, also with dampening.
+
+    A row-sparse gradient touches only its rows. With momentum, the velocity is then sparse
+    too, and grows by the rows that were ever seen.
+
+    Raises ValueError for settings out of range.
+
+    >>> import minigrad
+    >>> x = minigrad.tensor([3.0], requires_grad=True)
+    >>> sgd = SGD([x], lr=0.1, momentum=0.9)
+    >>> for _ in range(2):
+    ...     sgd.zero_grad()
+    ...     (x * x).sum().backward()
+    ...     sgd.step()
+    >>> x
+    tensor([1.3800], requires_grad=True)
+
+    Sources: Polyak (1964); Sutskever, Martens, Dahl, Hinton, On the importance of
+    initialization and momentum in deep learning (2013), for both kinds of momentum.
+    """
+
+    counters = {}
+
+    def __init__(
+        self,
+        params: Params,
+        lr: Any = 1e-3,
+        momentum: float = 0,
+        dampening: float = 0,
+        weight_decay: float = 0,
+        nesterov: bool = False,
+        *,
+        maximize: bool = False,
+        foreach: bool | None = None,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        check_lr(lr)
+        check("momentum value", momentum, momentum >= 0.0)
+        check("weight_decay value", weight_decay, weight_decay >= 0.0)
+        if nesterov and (momentum <= 0 or dampening != 0):
+            raise ValueError("Nesterov momentum requires a momentum and zero dampening")
+        defaults = {
+            "lr": lr,
+            "momentum": momentum,
+            "dampening": dampening,
+            "weight_decay": weight_decay,
+            "nesterov": nesterov,
+            "maximize": maximize,
+            "foreach": foreach,
+            "differentiable": differentiable,
+            "fused": fused,
+        }
+        super().__init__(params, defaults)
+
+    def _slots(self, group: Group) -> dict[str, float]:
+        return {"momentum_buffer": 0.0} if group["momentum"] else {}
+
+    def _rule(self, b: Block, group: Group) -> Any:
+        mu, tau = group["momentum"], group["dampening"]
+        lr, momentum, rest = b.numbers(group["lr"], mu, 1 - tau)
+        if not mu:
+            return np.multiply(b.g, lr, b.out)
+        (v,) = b.state
+        if b.first:
+            v[...] = b.g
+        else:
+            v *= momentum
+            v += np.multiply(b.g, rest, b.out) if tau else b.g
+        if not group["nesterov"]:
+            return np.multiply(v, lr, b.out)
+        step = np.multiply(v, momentum, b.out)
+        step += b.g
+        step *= lr
+        return step
+
+    def _sparse(self, p: Tensor, rows: RowSparse, group: Group) -> None:
+        """The same formulas; v has the rows that were seen so far."""
+        if group["weight_decay"]:
+            raise RuntimeError(
+                "add(sparse, dense) is not supported: SGD with weight_decay would change every row of a "
+                "parameter whose gradient is sparse. To mend it, give this parameter a group with "
+                "weight_decay=0, or use sparse=False."
+            )
+        mu = group["momentum"]
+        g: Any = -rows if group["maximize"] else rows
+        if mu:
+            state = self.state[p]
+            v = state.get("momentum_buffer")
+            if v is None:
+                v = state["momentum_buffer"] = tensor_of(g.copy())
+            elif isinstance(v.array, RowSparse):
+                v.array = (v.array * mu + g * (1 - group["dampening"])).coalesce()
+            else:
+                v.array *= mu
+                (g * (1 - group["dampening"])).add_to(v.array)
+            g = g + v.array * mu if group["nesterov"] else v.array
+        g = g * -float(group["lr"])
+        if isinstance(g, RowSparse):
+            g.add_to(p.memory())
+        else:
+            p.memory()[...] += g

@@ -1,0 +1,116 @@
+"""Hogwild: several processes learn one model, without locks.
+
+    python -m minigrad.teach.hogwild
+
+The model is matrix factorization for recommendations (BPR): each user and each item is a
+row of d numbers, and what a user likes should have the greater dot product:
+
+    loss = -log sigmoid(u . (i - j))        u liked i, and has not seen j
+
+One step reads three rows and, as the gradients are row-sparse, writes three rows. With many
+users and items two processes rarely write to the same row at the same time; when they do,
+one of the writes may be lost, and learning goes on. So there is nothing to wait for.
+
+Sources: Rendle, Freudenthaler, Gantner, Schmidt-Thieme, BPR (2009); Niu, Recht, Re, Wright,
+Hogwild! (2011).
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import minigrad
+from minigrad.multiprocessing import start_processes
+from minigrad.nn import functional as F
+from minigrad.optim import SGD
+from minigrad.tensor import Tensor
+
+
+class Model(NamedTuple):
+    """Two tables: a row for each user, a row for each item."""
+
+    users: Tensor
+    items: Tensor
+
+
+class Likes(NamedTuple):
+    """Who liked what: entry k says that user[k] liked item[k]. Of `of` items."""
+
+    user: Any
+    item: Any
+    of: int
+
+
+def invented(users: int = 60, items: int = 80, each: int = 8, seed: int = 0) -> Likes:
+    """Users with two hidden tastes, who like what fits them."""
+    r = np.random.default_rng(seed)
+    taste, kind = r.normal(size=(users, 2)), r.normal(size=(items, 2))
+    best = np.argsort(-(taste @ kind.T), axis=1)[:, :each]
+    return Likes(np.repeat(np.arange(users), each), best.reshape(-1), items)
+
+
+def new_model(users: int = 60, items: int = 80, d: int = 4, seed: int = 0) -> Model:
+    """Small random rows."""
+    generator = minigrad.Generator().manual_seed(seed)
+    tables = [
+        minigrad.randn(n, d, generator=generator).mul(0.1).requires_grad_() for n in (users, items)
+    ]
+    return Model(*tables)
+
+
+def bpr(model: Model, user: Any, liked: Any, other: Any) -> Tensor:
+    """The mean of -log sigmoid(u . (i - j)) over the examples."""
+    u = F.embedding(minigrad.tensor(user), model.users, sparse=True)
+    i = F.embedding(minigrad.tensor(liked), model.items, sparse=True)
+    j = F.embedding(minigrad.tensor(other), model.items, sparse=True)
+    return -F.logsigmoid((u * (i - j)).sum(1)).mean()
+
+
+def loss_of(model: Model, likes: Likes, seed: int = 99) -> float:
+    """The loss over all likes, each against an item drawn at random."""
+    other = np.random.default_rng(seed).integers(0, likes.of, len(likes.user))
+    with minigrad.no_grad():
+        return float(bpr(model, likes.user, likes.item, other).item())
+
+
+def learn(worker: int, model: Model, likes: Likes, steps: int, lr: float = 0.5) -> None:
+    """What one process does. If the tables are shared, others do it at the same time."""
+    r = np.random.default_rng([worker, 7])
+    sgd = SGD(list(model), lr=lr)
+    for _ in range(steps):
+        k = r.integers(0, len(likes.user), 16)
+        sgd.zero_grad()
+        bpr(model, likes.user[k], likes.item[k], r.integers(0, likes.of, 16)).backward()
+        sgd.step()
+
+
+def hogwild(
+    model: Model,
+    likes: Likes,
+    steps: int,
+    workers: int = 2,
+    lr: float = 0.5,
+    start_method: str = "spawn",
+) -> None:
+    """Let several processes learn the one model: `steps` steps in all, without locks.
+
+    Raises ProcessRaisedException or ProcessExitedException if a worker fails.
+    """
+    for table in model:
+        table.share_memory_()
+    start_processes(learn, (model, likes, steps // workers, lr), workers, start_method=start_method)
+
+
+def main(steps: int = 2000) -> None:
+    """Compare one process with two."""
+    likes = invented()
+    alone, together = new_model(), new_model()
+    print(f"before          loss {loss_of(alone, likes):.3f}")
+    learn(0, alone, likes, steps)
+    print(f"one process     loss {loss_of(alone, likes):.3f}")
+    hogwild(together, likes, steps)
+    print(f"two, no locks   loss {loss_of(together, likes):.3f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,224 @@
+"""Who holds whom: what an optimizer has to do with the model and the tape.
+
+    net -> loss -> backward -> step
+
+    explain(optimizer, loss)    which tensors it holds, which node fills their .grad, what the
+                                last step wrote, and why the model notices
+
+The answer to all four is that there is one object. The module's weight, the leaf at the end
+of the tape, and the entry in `optimizer.param_groups` are the same tensor, so what one does
+to it the others see. Where they are not the same (the model was made anew after the optimizer,
+or a layer is not in the list), training silently does nothing; the report says so.
+"""
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from minigrad.leaf import AccumulateGrad
+from minigrad.node import reachable
+from minigrad.optim.optimizer import Optimizer
+from minigrad.tape.names import namespace_of, tensors_in
+from minigrad.teach.report import Report
+from minigrad.tensor import Tensor
+
+
+@dataclass(frozen=True)
+class ParameterRow:
+    """One parameter that an optimizer holds.
+
+    parameter    the tensor itself
+    name         what the optimizer or the caller's variables call it
+    group        the number of its group
+    node         the AccumulateGrad that adds to its .grad; None if it requires no gradient
+    same         is node.variable this very tensor?
+    reached      does the tape of the loss lead to it? None if no loss was given
+    graded       has it a .grad?
+    version      how often its memory was written to
+    wrote        its version after the optimizer's last step; None if that left it alone
+    note         what else is to be known, in words
+    """
+
+    parameter: Tensor
+    name: str
+    group: int
+    node: AccumulateGrad | None
+    same: bool
+    reached: bool | None
+    graded: bool
+    version: int
+    wrote: int | None
+    note: str = ""
+
+    @property
+    def ok(self) -> bool:
+        return not self.note
+
+    def cells(self) -> tuple[str, ...]:
+        return (
+            self.name,
+            str(self.group),
+            str(tuple(self.parameter.array.shape)),
+            hex(id(self.parameter)),
+            self._filled(),
+            self._written(),
+        )
+
+    def _filled(self) -> str:
+        if self.node is None:
+            return "requires no gradient"
+        if not self.graded:
+            return "None"
+        return f"AccumulateGrad, node.variable is p: {self.same}"
+
+    def _written(self) -> str:
+        if self.wrote is None:
+            return "nothing"
+        return f"in place, version {self.wrote - 1} -> {self.wrote}"
+
+
+class Explanation(Report[ParameterRow]):
+    """What `explain` returns: one row for each parameter, and the four answers."""
+
+    header = ("name", "group", "shape", "id", ".grad filled by", "last step wrote")
+
+    def __init__(self, headline: str, rows: Sequence[ParameterRow], answers: Sequence[str]) -> None:
+        super().__init__(headline, rows)
+        self.answers = tuple(answers)
+
+    def _notes(self) -> list[str]:
+        return [*super()._notes(), *self.answers]
+
+
+def explain(optimizer: Optimizer, loss: Tensor | None = None) -> Explanation:
+    """Say how an optimizer, its parameters, and the tape of a loss belong together.
+
+    optimizer    any optimizer, before or after its step
+    loss         the result of the forward pass; with it, the report also says which
+                 parameters its tape leads to, and which leaves the optimizer does not hold
+
+    Names come from the optimizer (named parameters) or from the variables where it is called.
+
+    >>> import minigrad
+    >>> w = minigrad.tensor([1.0, 2.0], requires_grad=True)
+    >>> sgd = minigrad.optim.SGD([w], lr=0.1)
+    >>> loss = (w * w).sum()
+    >>> loss.backward()
+    >>> sgd.step()
+    >>> report = explain(sgd, loss)
+    >>> report.rows[0].name, report.rows[0].same, report.rows[0].wrote
+    ('w', True, 1)
+    """
+    if not isinstance(optimizer, Optimizer):
+        raise TypeError(f"explain takes an optimizer, but got {type(optimizer).__name__}.")
+    if loss is not None and not isinstance(loss, Tensor):
+        raise TypeError(f"loss must be a Tensor, but got {type(loss).__name__}.")
+    names = _names(namespace_of(sys._getframe(1)))
+    leaves = None if loss is None else _leaves_of(loss)
+    written = {id(p): version for p, version in optimizer._written}
+    rows = [_row(p, name, k, leaves, written.get(id(p))) for k, name, p in _held(optimizer, names)]
+    groups = len(optimizer.param_groups)
+    headline = (
+        f"{type(optimizer).__name__} holds {_many(len(rows), 'tensor')} in {_many(groups, 'group')}"
+    )
+    answers = [*_strangers(rows, leaves, names), *_answers(rows, optimizer)]
+    return Explanation(headline, rows, answers)
+
+
+def _held(optimizer: Optimizer, names: Mapping[int, str]) -> Iterator[tuple[int, str, Tensor]]:
+    """Every parameter with its group and its name."""
+    for k, group in enumerate(optimizer.param_groups):
+        given = group.get("param_names")
+        for i, p in enumerate(group["params"]):
+            place = f"param_groups[{k}]['params'][{i}]"
+            yield k, given[i] if given else names.get(id(p), place), p
+
+
+def _names(namespace: Mapping[str, Any]) -> dict[int, str]:
+    """The names of tensors; that of a module's parameter is taken rather than a list's entry."""
+    found: dict[int, str] = {}
+    for name, x in tensors_in(namespace):
+        if id(x) not in found or found[id(x)].endswith("]"):
+            found[id(x)] = name
+    return found
+
+
+def _leaves_of(loss: Tensor) -> list[AccumulateGrad]:
+    if loss.node is None:
+        return []
+    return [node for node in reachable([loss.node]) if isinstance(node, AccumulateGrad)]
+
+
+def _row(
+    p: Tensor, name: str, group: int, leaves: list[AccumulateGrad] | None, wrote: int | None
+) -> ParameterRow:
+    node = p.node if isinstance(p.node, AccumulateGrad) else None
+    reached = None if leaves is None else node in leaves
+    graded = p.grad is not None
+    note = ""
+    if node is None:
+        note = f"{name} requires no gradient, so no backward pass fills its .grad, and step passes it over."
+    elif reached is False:
+        note = (
+            f"{name} is not on the tape of this loss: no backward pass from it fills {name}.grad. Was the "
+            "model made anew after the optimizer, or is this layer not used?"
+        )
+    elif not graded and wrote is None:
+        note = f"{name}.grad is None: step passes it over until a backward pass has filled it."
+    return ParameterRow(
+        p,
+        name,
+        group,
+        node,
+        node is not None and node.variable is p,
+        reached,
+        graded,
+        p._version,
+        wrote,
+        note,
+    )
+
+
+def _strangers(
+    rows: Sequence[ParameterRow], leaves: list[AccumulateGrad] | None, names: Mapping[int, str]
+) -> Iterator[str]:
+    """Leaves of the loss that the optimizer does not hold: they get a .grad, and no step."""
+    held = {row.node for row in rows}
+    for node in leaves or ():
+        if node not in held:
+            x = node.variable
+            name = names.get(id(x), f"a leaf of shape {tuple(x.array.shape)}")
+            yield f"{name} is on the tape of this loss, but the optimizer does not hold it: it stays as it is."
+
+
+def _answers(rows: Sequence[ParameterRow], optimizer: Optimizer) -> Iterator[str]:
+    """The four questions, answered with the names of this case."""
+    if not rows:
+        return
+    row = next((r for r in rows if r.wrote is not None), rows[0])
+    i = [id(r.parameter) for r in rows if r.group == row.group].index(id(row.parameter))
+    entry = f"optimizer.param_groups[{row.group}]['params'][{i}]"
+    yield f"Which objects?  The tensors themselves, not copies: {entry} is {row.name}."
+    if row.node is not None:
+        yield (
+            f"Who fills .grad?  Where the tape ends in {row.name} stands an AccumulateGrad; backward hands it "
+            f"the gradient, and it adds that to {row.name}.grad. Its `variable` is {row.name} itself: {row.same}."
+        )
+    if row.wrote is None:
+        so_far = (
+            "Its last call found no gradient"
+            if optimizer._opt_called
+            else "It has not been called yet"
+        )
+        yield f"What does step write?  {row.name}, in place, from {row.name}.grad. {so_far}."
+    else:
+        yield (
+            f"What did step write?  {row.name}, in place: version {row.wrote - 1} -> {row.wrote} (now "
+            f"{row.version}). A graph that saved version {row.wrote - 1} can no longer be walked back."
+        )
+    yield "Why does the model see it?  It computes with the same object; nothing is copied back."
+
+
+def _many(n: int, what: str) -> str:
+    return f"{n} {what}{'' if n == 1 else 's'}"

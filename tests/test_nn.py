@@ -1,0 +1,466 @@
+"""Modules: what they are made of, how they are called, saved and trained."""
+
+import copy
+import gc
+import pickle
+import weakref
+
+import numpy as np
+import pytest
+
+import minigrad
+from minigrad import nn, tensor
+from tests.numeric import assert_close
+
+
+def linear(*rows, bias=None):
+    """A Linear layer with these weights."""
+    weight = tensor(np.float64(rows))
+    layer = nn.Linear(weight.shape[1], weight.shape[0], bias=bias is not None, dtype=weight.dtype)
+    state = {"weight": weight} | ({} if bias is None else {"bias": tensor(np.float64(bias))})
+    layer.load_state_dict(state)
+    return layer
+
+
+# ------------------------------------------------------------------------ parameters
+
+
+def test_the_end_of_an_edge_is_the_very_parameter():
+    layer = linear([1, 2])
+    z = layer(tensor([[1.0, 1.0]], dtype=minigrad.float64))
+    ends, seen = [z.grad_fn], []
+    while ends:
+        node = ends.pop()
+        if hasattr(node, "variable"):
+            seen.append(node.variable)
+        ends += [n for n, _ in node.next_functions if n is not None]
+
+    assert len(seen) == 1 and seen[0] is layer.weight
+
+
+def test_a_parameter_uses_the_memory_of_its_tensor():
+    data = minigrad.zeros(2)
+    p = nn.Parameter(data)
+    with minigrad.no_grad():
+        p += 1
+
+    assert data.tolist() == [1, 1]
+    assert p._version == data._version == 1
+
+
+def test_what_is_computed_from_a_parameter_is_a_tensor():
+    p = nn.Parameter(minigrad.ones(2, 2))
+
+    for z in (p + 1, p[0], p.T, p.detach(), p.data, p.clone(), p.sum(), p.double()):
+        assert not isinstance(z, nn.Parameter)
+    assert str(p).startswith("Parameter containing:\ntensor(") and isinstance(p, minigrad.Tensor)
+
+
+def test_a_parameter_is_made_of_a_tensor():
+    with pytest.raises(AttributeError, match=r"'list' object has no .* write  Parameter\(minigrad"):
+        nn.Parameter([1.0])
+    with pytest.raises(RuntimeError, match="require gradients"):
+        nn.Parameter(tensor([1]))
+
+
+def test_a_buffer_knows_whether_it_is_saved():
+    model = nn.Module()
+    model.kept, model.lost = (
+        nn.Buffer(minigrad.ones(1)),
+        nn.Buffer(minigrad.ones(1), persistent=False),
+    )
+    other = copy.deepcopy(model)
+    again = pickle.loads(pickle.dumps(model))
+
+    for m in (model, other, again):
+        assert [n for n, _ in m.named_buffers()] == ["kept", "lost"]
+        assert list(m.state_dict()) == ["kept"]
+        assert not m.lost.persistent
+
+
+# ------------------------------------------------------------------------ what a module is made of
+
+
+def test_a_plain_tensor_and_a_list_are_not_noticed():
+    model = nn.Module()
+    model.tensor, model.layers = minigrad.ones(1), [nn.Linear(1, 1)]
+
+    assert not list(model.parameters()) and not list(model.state_dict())
+
+
+def test_a_forgotten_init_is_told():
+    class Net(nn.Module):
+        def __init__(self):
+            self.layer = nn.Linear(1, 1)
+
+    with pytest.raises(
+        AttributeError, match=r"cannot assign module before Module.__init__\(\) call"
+    ):
+        Net()
+
+
+def test_assigning_a_tensor_to_a_parameter_says_what_to_do():
+    layer = nn.Linear(1, 1)
+
+    with pytest.raises(
+        TypeError,
+        match=r"cannot assign 'minigrad.FloatTensor' as parameter 'weight' .* nn.Parameter",
+    ):
+        layer.weight = minigrad.ones(1, 1)
+
+
+def test_a_parameter_may_give_way_to_a_computed_tensor():
+    layer = linear([1, 2])
+    del layer.weight
+    free = nn.Parameter(minigrad.ones(1, 2))
+    layer.weight = free * 3
+    layer(minigrad.ones(1, 2)).sum().backward()
+
+    assert free.grad.tolist() == [[3, 3]]
+    assert not list(layer.parameters())
+
+
+def test_the_names_of_one_kind_can_be_written_to():
+    layer = linear([1, 2])
+    layer._parameters["weight"] = nn.Parameter(minigrad.zeros(1, 2))
+
+    assert layer.weight.tolist() == [[0, 0]] and "weight" in layer._parameters
+    del layer._parameters["weight"]
+    assert not hasattr(layer, "weight") and len(layer._parameters) == 1  # bias, which is None
+    with pytest.raises(KeyError):
+        layer._modules["weight"]
+
+
+def test_a_subclass_may_have_a_getattr_of_its_own():
+    class Wrapper(nn.Module):
+        def __init__(self, inner):
+            super().__init__()
+            self.inner = inner
+
+        def __getattr__(self, name):
+            try:
+                return super().__getattr__(name)
+            except AttributeError:
+                return getattr(self.inner, name)
+
+    assert Wrapper(nn.Linear(2, 3)).out_features == 3
+
+
+def test_a_class_behind_module_can_be_initialized_too():
+    class Named:
+        def __init__(self, name):
+            self.name = name
+
+    class Layer(nn.Module, Named):
+        call_super_init = True
+
+        def __init__(self):
+            super().__init__("layer")
+            self.weight = nn.Parameter(minigrad.ones(1))
+
+    assert Layer().name == "layer" and len(list(Layer().parameters())) == 1
+
+
+def test_names_that_a_subclass_uses_do_not_clash():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self._hooks, self._names, self._kind = [], [], "net"
+            self.inner = nn.ReLU()
+
+        def _load(self):
+            raise AssertionError
+
+        def forward(self, x):
+            return self.inner(x)
+
+    net = Net()
+    net.load_state_dict(net.state_dict())
+    assert net(minigrad.ones(1)).tolist() == [1]
+
+
+def test_a_module_is_freed_at_once():
+    gc.disable()
+    try:
+        model = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2))
+        model(minigrad.ones(3, 2)).sum().backward()
+        module, parameter = weakref.ref(model), weakref.ref(model[0].weight)
+        del model
+
+        assert module() is None and parameter() is None
+    finally:
+        gc.enable()
+
+
+def test_a_state_dict_shows_the_memory_of_the_module():
+    layer = linear([1, 2])
+    state = layer.state_dict()
+    with minigrad.no_grad():
+        layer.weight.fill_(5)
+
+    assert state["weight"].tolist() == [[5, 5]] and not state["weight"].requires_grad
+
+
+def test_a_state_may_be_of_arrays():
+    layer = nn.Linear(2, 1, bias=False)
+
+    assert (
+        str(layer.load_state_dict({"weight": np.array([[1.0, 2.0]])}))
+        == "<All keys matched successfully>"
+    )
+    assert layer.weight.tolist() == [[1, 2]] and layer.weight.dtype == np.float32
+
+
+def test_all_that_does_not_fit_is_listed():
+    model = nn.Sequential(nn.Linear(2, 1))
+
+    with pytest.raises(RuntimeError) as error:
+        model.load_state_dict({"0.weight": minigrad.ones(1, 3), "1.bias": minigrad.ones(1)})
+    assert str(error.value).split("\n\t") == [
+        "Error(s) in loading state_dict for Sequential:",
+        'Missing key(s) in state_dict: "0.bias". ',
+        'Unexpected key(s) in state_dict: "1.bias". ',
+        "size mismatch for 0.weight: copying a param with shape minigrad.Size([1, 3]) from checkpoint, "
+        "the shape in current model is minigrad.Size([1, 2]).",
+    ]
+
+
+def test_parameters_stay_the_same_objects_when_their_type_changes():
+    layer = linear([1, 2])
+    weight = layer.weight
+    layer(minigrad.ones(1, 2).double()).sum().backward()
+
+    assert layer.float() is layer and layer.weight is weight
+    assert weight.dtype == weight.grad.dtype == np.float32
+    layer(minigrad.ones(1, 2)).sum().backward()
+    assert weight.grad.tolist() == [[2, 2]]
+
+
+def test_there_is_no_gpu():
+    with pytest.raises(RuntimeError, match="on the CPU only"):
+        nn.Linear(1, 1).cuda()
+    with pytest.raises(RuntimeError, match="on the CPU only"):
+        nn.Linear(1, 1, device="cuda")
+
+
+# ------------------------------------------------------------------------ calling
+
+
+def test_a_module_without_forward_says_so():
+    class Net(nn.Module):
+        pass
+
+    with pytest.raises(
+        NotImplementedError, match=r'Module \[Net\] is missing the required "forward" function'
+    ):
+        Net()(1)
+
+
+def test_a_removed_hook_is_not_called():
+    layer, seen = nn.ReLU(), []
+    with layer.register_forward_hook(lambda module, args, z: seen.append(1)):
+        layer(minigrad.ones(1))
+    layer(minigrad.ones(1))
+
+    assert seen == [1]
+
+
+def test_a_forward_hook_may_replace_the_result_and_gradients_flow_through_it():
+    layer = linear([2])
+    layer.register_forward_hook(lambda module, args, z: z * 10)
+    layer(minigrad.ones(1, 1).double()).sum().backward()
+
+    assert layer.weight.grad.tolist() == [[10]]
+
+
+def test_a_backward_hook_sees_a_second_derivative():
+    layer, seen = nn.Tanh(), []
+    layer.register_full_backward_hook(
+        lambda module, given, out: seen.append(given[0].requires_grad)
+    )
+    x = tensor([0.5], dtype=minigrad.float64, requires_grad=True)
+    (g,) = minigrad.autograd.grad(layer(x).sum(), x, create_graph=True)
+    (h,) = minigrad.autograd.grad(g.sum(), x)
+
+    t = np.tanh(0.5)
+    assert seen[0] and h.item() == pytest.approx(-2 * t * (1 - t * t), rel=1e-12)
+
+
+def test_an_argument_without_a_gradient_stays_so_under_backward_hooks():
+    class Pair(nn.Module):
+        def forward(self, x, y):
+            assert x.requires_grad and not y.requires_grad
+            return x * y
+
+    pair = Pair()
+    pair.register_full_backward_hook(lambda module, given, out: None)
+    pair(minigrad.ones(1).requires_grad_(), minigrad.ones(1)).sum().backward()
+
+
+def test_a_tape_knows_in_which_module_an_operation_ran():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = nn.ModuleList([nn.Linear(2, 2, bias=False), nn.Tanh()])
+
+        def forward(self, x):
+            return self.layers[1](self.layers[0](x)) + 1
+
+    net = Net()
+    with minigrad.record() as tape:
+        net(minigrad.ones(1, 2)).sum()
+
+    ran = [(n["op"], n["module"]) for n in tape.document["nodes"] if n["kind"] == "op"]
+    assert ran == [
+        ("t", "Net.layers.0"),
+        ("mm", "Net.layers.0"),
+        ("tanh", "Net.layers.1"),
+        ("add", "Net"),
+        ("sum", None),
+    ]
+
+
+# ------------------------------------------------------------------------ layers
+
+
+def test_dropout_drops_in_training_only():
+    minigrad.manual_seed(0)
+    layer = nn.Dropout(0.25)
+    z = layer(minigrad.ones(10_000))
+
+    assert set(np.unique(z.numpy())) == {np.float32(0), np.float32(1 / 0.75)}
+    assert abs(z.mean().item() - 1) < 0.05  # the deviation is 0.006
+    assert layer.eval()(z) is z
+
+
+def test_running_statistics_move_toward_the_batch():
+    layer = nn.BatchNorm1d(1, momentum=0.5)
+    layer(tensor([[1.0], [3.0]]))
+
+    assert layer.running_mean.tolist() == [1.0]  # halfway from 0 to 2
+    assert layer.running_var.tolist() == [1.5]  # halfway from 1 to 2, the unbiased variance
+    assert layer.num_batches_tracked.item() == 1
+    assert_close(
+        layer.eval()(tensor([[1.0], [3.0]])).detach(),
+        [[0], [2 / np.sqrt(1.5)]],
+        rtol=1e-5,
+        atol=1e-6,
+    )
+    layer.reset_running_stats()
+    assert (layer.running_mean.item(), layer.running_var.item()) == (0, 1)
+
+
+def test_an_embedding_can_have_a_gradient_of_few_rows():
+    layer = nn.Embedding(1000, 2, sparse=True)
+    layer(tensor([3, 5, 3])).sum().backward()
+
+    assert layer.weight.grad.is_sparse
+    assert layer.weight.grad.coalesce().indices().tolist() == [[3, 5]]
+    total = nn.utils.clip_grad_norm_(layer.parameters(), 1.0)
+    assert_close(total.item(), np.sqrt(2 * 2**2 + 2 * 1), rtol=1e-6)
+    assert_close(nn.utils.get_total_norm([layer.weight.grad]).item(), 1, rtol=1e-5)
+
+
+def test_the_row_of_the_padding_is_zeros_and_stays_so():
+    layer = nn.Embedding(4, 2, padding_idx=-1)
+    layer(tensor([1, 3])).sum().backward()
+
+    assert layer.padding_idx == 3 and layer.weight[3].tolist() == [0, 0]
+    assert layer.weight.grad.tolist() == [[0, 0], [1, 1], [0, 0], [0, 0]]
+
+
+def test_a_pretrained_embedding_is_frozen():
+    table = minigrad.ones(3, 2)
+
+    assert not nn.Embedding.from_pretrained(table).weight.requires_grad
+    assert nn.Embedding.from_pretrained(table, freeze=False).weight.requires_grad
+
+
+def test_an_lstm_is_its_cell_in_a_loop():
+    minigrad.manual_seed(1)
+    layer = nn.LSTM(2, 3, dtype=minigrad.float64)
+    cell = nn.LSTMCell(2, 3, dtype=minigrad.float64)
+    cell.load_state_dict({k.removesuffix("_l0"): v for k, v in layer.state_dict().items()})
+    x = minigrad.randn(4, 1, 2, dtype=minigrad.float64)
+    output, (h, c) = layer(x)
+    state = None
+    for t in range(4):
+        state = cell(x[t], state)
+        assert_close(output[t].detach(), state[0].detach(), rtol=1e-12)
+
+    assert_close(h[0].detach(), state[0].detach(), rtol=1e-12)
+    assert_close(c[0].detach(), state[1].detach(), rtol=1e-12)
+
+
+def test_dropout_of_a_single_recurrent_layer_warns():
+    with pytest.warns(UserWarning, match="non-zero dropout expects num_layers greater than 1"):
+        nn.GRU(1, 1, dropout=0.5)
+
+
+def test_what_is_left_out_is_told():
+    with pytest.raises(NotImplementedError, match="proj_size"):
+        nn.LSTM(2, 3, proj_size=1)
+
+
+def test_the_older_way_to_say_a_reduction():
+    with pytest.warns(UserWarning, match="please use reduction='sum' instead"):
+        assert nn.MSELoss(size_average=False).reduction == "sum"
+    with pytest.warns(UserWarning, match="please use reduction='none' instead"):
+        assert nn.L1Loss(reduce=False).reduction == "none"
+
+
+def test_transposed_convolution_reaches_the_size_that_is_asked():
+    layer = nn.ConvTranspose2d(1, 1, 3, stride=2, padding=1)
+
+    assert layer(minigrad.ones(1, 1, 3, 3), output_size=(6, 5)).shape == (1, 1, 6, 5)
+    assert layer(minigrad.ones(1, 1, 3, 3), output_size=[1, 1, 5, 6]).shape == (1, 1, 5, 6)
+    with pytest.raises(ValueError, match=r"requested an output size of \[9, 9\]"):
+        layer(minigrad.ones(1, 1, 3, 3), output_size=(9, 9))
+
+
+def test_weights_of_a_type():
+    for make in (nn.Linear, nn.RNNCell, nn.LSTM):
+        assert {p.dtype for p in make(2, 3, dtype=minigrad.float64).parameters()} == {
+            np.dtype("float64")
+        }
+
+
+def test_a_small_network_learns_xor():
+    minigrad.manual_seed(3)
+    net = nn.Sequential(nn.Linear(2, 8), nn.Tanh(), nn.Linear(8, 1))
+    x, y = tensor([[0.0, 0], [0, 1], [1, 0], [1, 1]]), tensor([[0.0], [1], [1], [0]])
+    loss_of = nn.BCEWithLogitsLoss()
+    for _ in range(400):
+        net.zero_grad()
+        loss = loss_of(net(x), y)
+        loss.backward()
+        with minigrad.no_grad():
+            for p in net.parameters():
+                p -= p.grad
+
+    assert loss.item() < 0.05
+    assert ((net(x) > 0) == y.bool()).all()
+
+
+def test_a_model_can_be_saved_and_loaded(tmp_path):
+    net, other = (nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3)) for _ in range(2))
+    minigrad.save(net.state_dict(), tmp_path / "net.npz")
+    other.load_state_dict(minigrad.load(tmp_path / "net.npz"))
+    x = minigrad.ones(4, 2)
+
+    assert (net.eval()(x) == other.eval()(x)).all()
+
+
+def test_parameters_in_shared_memory():
+    net = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3))
+    weight = net[0].weight
+
+    assert net.share_memory() is net and net[0].weight is weight
+    assert all(t.is_shared() for t in (*net.parameters(), *net.buffers()))
+    net(minigrad.ones(2, 2)).sum().backward()
+    assert weight.grad is not None
+
+
+def test_every_public_name_of_nn_has_a_docstring():
+    for name in nn.__all__:
+        assert getattr(nn, name).__doc__, name
