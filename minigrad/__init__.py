@@ -413,6 +413,9 @@ from minigrad.version import __version__
 # As in PyTorch, 1 / 0 is inf and log(0) is -inf without a word. NumPy used elsewhere still warns.
 warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"minigrad(\.|$)")
 
+# How tapes and tensors are shown: "auto", "widget", "html", "svg" or "text"; see jupyter/display.py.
+display = "auto"
+
 _LATE: dict[str, tuple[str, str | None]] = {
     "Tape": ("minigrad.tape", "Tape"),
     "chain": ("minigrad.tape", "chain"),
@@ -421,6 +424,7 @@ _LATE: dict[str, tuple[str, str | None]] = {
     "func": ("minigrad.func", None),
     "linalg": ("minigrad.linalg", None),
     "load": ("minigrad.saving", "load"),
+    "make_dot": ("minigrad.tape.dot", "make_dot"),
     "load_ipython_extension": ("minigrad.jupyter", "load_ipython_extension"),
     "multiprocessing": ("minigrad.multiprocessing", None),
     "nn": ("minigrad.nn", None),

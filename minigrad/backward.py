@@ -16,14 +16,15 @@ import numpy as np
 from minigrad import dtypes, modes
 from minigrad.allocator import keep_freed_memory
 from minigrad.data import as_array
-from minigrad.engine import GraphTask
-from minigrad.engines import engine_named
+from minigrad.engine import GraphTask, Step
+from minigrad.engines import contributions, engine_named
 from minigrad.errors import DtypeError, NoGradient, ShapeError
 from minigrad.hooks import hooks_of
 from minigrad.leaf import AccumulateGrad
 from minigrad.memory import make
 from minigrad.node import Node
 from minigrad.ops.elementwise import to
+from minigrad.results import Result
 
 Tensor = Any  # of tensor.py, which stands above this module
 
@@ -34,17 +35,19 @@ def run_backward(
     retain_graph: bool | None,
     create_graph: bool,
     inputs: Tensor | Sequence[Tensor] | None,
-    engine: str = "graph",
+    engine: str | None = None,
 ) -> None:
     """`Tensor.backward` for several outputs at once, as in `autograd.backward`."""
     if retain_graph is None:
         retain_graph = create_graph
-    if inputs is None and engine == "graph" and not (create_graph or modes.unusual):
+    if inputs is None and engine is None and not (create_graph or modes.unusual):
         roots = [root_of(z) for z in outputs]
         seeds = [seed(z, g, False) for z, g in zip(outputs, gradients, strict=True)]
         keep_freed_memory()
         GraphTask(roots, seeds, retain_graph=retain_graph).run()
         return
+    if engine is None:
+        engine = modes.state.engine
     wanted = None
     if inputs is not None:
         wanted = [inputs] if isinstance(inputs, make.Tensor) else list(inputs)
@@ -67,8 +70,7 @@ def run_backward(
     else:
         if wanted is not None:
             raise RuntimeError(f"the {engine} engine goes to every leaf: it takes no inputs.")
-        with modes.set_grad_enabled(create_graph):
-            engine_named(engine)(task)
+        run_other(engine, task)
     for x in wanted or ():
         if isinstance(x.node, Node) and x.node in task.captured:
             g = task.captured[x.node]
@@ -109,6 +111,33 @@ def run_task(task: GraphTask) -> None:
             error = e
             raise
         finally:
+            observer.finished(task, error)
+
+
+def run_other(engine: str, task: GraphTask) -> None:
+    """Run a pass by one of the engines of engines.py, telling the observer."""
+    run, observer = engine_named(engine), modes.state.observer
+    with modes.set_grad_enabled(task.create_graph):
+        if observer is None:
+            run(task, None)
+            return
+        task.waiting = contributions(engine, task)
+
+        def watch(node: Node | AccumulateGrad, g: Any, grads: Sequence[Any]) -> None:
+            for parent in node.edges:
+                task.waiting[parent] -= 1
+            if not isinstance(node, Result):  # an edge in disguise, not a step of its own
+                observer.step(task, Step(node, g, grads))
+
+        error: BaseException | None = None
+        observer.backward(task)
+        try:
+            run(task, watch)
+        except BaseException as e:
+            error = e
+            raise
+        finally:
+            task.waiting = {}
             observer.finished(task, error)
 
 

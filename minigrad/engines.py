@@ -25,17 +25,19 @@ from minigrad.leaf import AccumulateGrad
 from minigrad.node import reachable
 from minigrad.saved import Freed
 
-Deliver = Callable[[AnyNode, Any], list[Any]]
+# Who looks on is told of each turn: the node, the gradient that came in, those that went out.
+Watch = Callable[[AnyNode, Any, list[Any]], None] | None
 
 
-def by_graph(task: GraphTask) -> int:
+def by_graph(task: GraphTask, watch: Watch = None) -> int:
     """The default engine; returns how many rules were applied."""
-    for _ in task.steps():
-        pass
+    for step in task.steps():
+        if watch is not None:
+            watch(step.node, step.g, list(step.grads))
     return task.applications
 
 
-def by_tape(task: GraphTask) -> int:
+def by_tape(task: GraphTask, watch: Watch = None) -> int:
     """Go through the list of nodes from the latest to the first.
 
     The list is what a recorder would have written down: the nodes in the order in which
@@ -57,16 +59,20 @@ def by_tape(task: GraphTask) -> int:
         for parent, d in zip(node.edges, grads, strict=True):
             if d is not None:
                 listed[parent] = d if listed[parent] is None else listed[parent] + d
+        if watch is not None:
+            watch(node, g, grads)
     return applied
 
 
-def by_recursion(task: GraphTask) -> int:
+def by_recursion(task: GraphTask, watch: Watch = None) -> int:
     """Pass each contribution on by itself, as soon as it arrives."""
     visited: set[AnyNode] = set()
 
     def visit(node: AnyNode, g: Any) -> int:
         visited.add(node)
         grads = _rules(task, node, g)
+        if watch is not None:
+            watch(node, g, grads)
         return len(grads) + sum(
             visit(p, d) for p, d in zip(node.edges, grads, strict=True) if d is not None
         )
@@ -91,14 +97,15 @@ def _rules(task: GraphTask, node: AnyNode, g: Any) -> list[Any]:
     return list((case.run_tensors if task.tensors else case.run)(g, node))
 
 
-ENGINES: dict[str, Callable[[GraphTask], int]] = {
+Engine = Callable[[GraphTask, Watch], int]
+ENGINES: dict[str, Engine] = {
     "graph": by_graph,
     "tape": by_tape,
     "recursive": by_recursion,
 }
 
 
-def engine_named(name: str) -> Callable[[GraphTask], int]:
+def engine_named(name: str) -> Engine:
     """The engine of that name. Raises ValueError for an unknown one."""
     try:
         return ENGINES[name]
@@ -106,6 +113,20 @@ def engine_named(name: str) -> Callable[[GraphTask], int]:
         raise ValueError(
             f"engine must be one of {', '.join(map(repr, ENGINES))}, but got {name!r}."
         ) from None
+
+
+def contributions(engine: str, task: GraphTask) -> dict[AnyNode, int]:
+    """How many contributions each node will get: one for each edge that leads to it; by recursion,
+    one for each path."""
+    found = dict.fromkeys(reachable(task.roots), 0)
+    turns = dict.fromkeys(found, 0 if engine == "recursive" else 1)
+    for root in task.roots:
+        turns[root] += engine == "recursive"
+    for node in sorted(found, key=lambda n: n.rank):
+        for parent in node.edges:
+            found[parent] += turns[node]
+            turns[parent] += turns[node] if engine == "recursive" else 0
+    return found
 
 
 def applications(z: Any, gradient: Any = None) -> dict[str, int]:
@@ -128,7 +149,7 @@ def applications(z: Any, gradient: Any = None) -> dict[str, int]:
         for leaf in leaves:
             leaf.grad = None
         try:
-            counts[name] = engine(GraphTask([z.node], [g], retain_graph=True))
+            counts[name] = engine(GraphTask([z.node], [g], retain_graph=True), None)
         finally:
             for leaf, grad in zip(leaves, kept, strict=True):
                 leaf.grad = grad

@@ -46,6 +46,7 @@ class _State(threading.local):
     observer: Observer | None = None
     saved_hooks: tuple[Any, ...] = ()  # (pack, unpack) pairs, the innermost last
     levels: tuple[int, ...] = ()  # the open levels of forward mode, outermost first
+    engine = "graph"  # which engine runs a backward pass that names none; see engines.py
 
 
 state = _State()
@@ -88,6 +89,16 @@ def set_levels(levels: tuple[int, ...]) -> None:
 def set_saved_hooks(hooks: tuple[Any, ...]) -> None:
     """Say through which (pack, unpack) pairs saved tensors pass; see autograd/graph.py."""
     _set("saved_hooks", hooks or _State.saved_hooks)
+
+
+@contextmanager
+def using_engine(name: str) -> Iterator[None]:
+    """Within this block a backward pass that names no engine is run by this one."""
+    before = _set("engine", name)
+    try:
+        yield
+    finally:
+        _set("engine", before)
 
 
 @contextmanager

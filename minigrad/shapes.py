@@ -100,12 +100,23 @@ def repeat_to(g: Any, shape: Shape) -> Any:
         return np.ndarray(
             shape, g.dtype, g, 0, (0,) * len(shape)
         )  # what broadcast_to does, quicker
-    return g.expand(shape) if hasattr(g, "expand") else np.broadcast_to(g, shape)
+    if not isinstance(g, np.ndarray):
+        return g.expand(shape) if hasattr(g, "expand") else np.broadcast_to(g, shape)
+    if g.ndim == len(shape) and g.flags.c_contiguous and 0 not in shape:
+        strides = [0 if n == 1 else s for n, s in zip(g.shape, g.strides, strict=True)]
+        return np.ndarray(shape, g.dtype, g, 0, strides)
+    return np.broadcast_to(g, shape)
 
 
 def restore_axes(g: Any, x_shape: Shape, axis: int | Shape | None, keepdims: bool) -> Any:
     """Give back to `g`, as axes of size 1, the axes of x that a reduction has removed."""
     if keepdims or axis is None or not x_shape:
         return g  # without axes it needs none back: it can be repeated as it is
-    axes = normalize(axis, len(x_shape))
-    return g.reshape(tuple(1 if i in axes else n for i, n in enumerate(x_shape)))
+    return g.reshape(_reduced(x_shape, axis))
+
+
+@lru_cache(maxsize=256)
+def _reduced(shape: Shape, axis: int | Shape) -> Shape:
+    """The shape of which a reduction over axis leaves 1 in each place."""
+    axes = normalize(axis, len(shape))
+    return tuple(1 if i in axes else n for i, n in enumerate(shape))

@@ -90,6 +90,9 @@ class RowSparse:
         """The same with each row once, in order."""
         if self.is_coalesced:
             return self
+        if self.shape[0] <= 16 * len(self.indices):  # a table of moderate size: no need to sort
+            rows = np.flatnonzero(np.bincount(self.indices, minlength=self.shape[0]))
+            return type(self)(rows, self.to_dense().take(rows, 0), self.shape, True)
         rows, inverse = np.unique(self.indices, return_inverse=True)
         values = np.zeros((len(rows), *self.shape[1:]), self.values.dtype)
         add_rows(values, inverse.reshape(-1), self.values)

@@ -206,7 +206,7 @@ class Tensor(ArrayMethods):
         create_graph: bool = False,
         inputs: "Tensor | Sequence[Tensor] | None" = None,
         *,
-        engine: str = "graph",
+        engine: str | None = None,
     ) -> None:
         """Add the gradient of this tensor to the `.grad` of each leaf that it depends on.
 
@@ -215,7 +215,7 @@ class Tensor(ArrayMethods):
         retain_graph   keep the saved values, so that backward can run again
         create_graph   record the backward pass itself, for gradients of gradients
         inputs         only these tensors get a gradient
-        engine         "graph"; or "tape" or "recursive", to compare: see engines.py
+        engine         "graph", the default; or "tape" or "recursive", to compare: see engines.py
 
         Raises NoGradient if nothing here requires one, BackwardTwice if the graph was
         used up, and SavedValueChanged if an in-place write spoiled it.

@@ -112,6 +112,8 @@ class Indexing(Arrangement):
 
 def plain_index(index: Any) -> Any:
     """An index without tensors in it: they become arrays of integers or truth values."""
+    if index.__class__ is int or index.__class__ is slice:
+        return (index,)
     parts = index if isinstance(index, tuple) else (index,)
     plain = []
     for part in parts:

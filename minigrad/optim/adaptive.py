@@ -277,17 +277,29 @@ class Adagrad(Elementwise):
         return step
 
     def _sparse(self, p: Tensor, rows: RowSparse, group: Group) -> None:
-        """The same formulas on the rows that have a gradient."""
+        """The same formulas on the rows that have a gradient.
+
+        If these are most of the rows, on all: a row whose gradient is zero does not move.
+        """
         if group["weight_decay"]:
             raise RuntimeError("weight_decay option is not compatible with sparse gradients")
         state = self.state[p]
         self._begin(p.memory(), state, group)
         state["step"].array += 1
-        t, s = state["step"].array.item(), state["sum"].array
-        g = (-rows if group["maximize"] else rows).coalesce()
-        s[g.indices] += g.values * g.values
-        lr = float(group["lr"]) / (1 + (t - 1) * group["lr_decay"])
-        p.memory()[g.indices] -= lr * (g.values / (np.sqrt(s[g.indices]) + group["eps"]))
+        t, table, sums = state["step"].array.item(), p.memory(), state["sum"].array
+        lr, eps = float(group["lr"]) / (1 + (t - 1) * group["lr_decay"]), group["eps"]
+        rows = -rows if group["maximize"] else rows
+        if len(rows.indices) > len(table) and eps > 0:
+            g = rows.to_dense()
+            sums += g * g
+            table -= lr * g / (np.sqrt(sums) + eps)
+            return
+        rows = rows.coalesce()
+        k, g = rows.indices, rows.values
+        s = sums.take(k, 0)
+        s += g * g
+        sums[k] = s
+        table[k] -= lr * g / (np.sqrt(s) + eps)
 
 
 class RMSprop(Elementwise):

@@ -1,0 +1,86 @@
+"""How a tape or a tensor is shown: `minigrad.display`, and where a widget can run.
+
+    "auto"      the widget where one can run, otherwise as "svg": the default
+    "widget"    the inspector, with the picture and the table for those who cannot run it
+    "html"      the inspector as a page inside the notebook, which needs no kernel
+    "svg"       the picture, and the table as text
+    "text"      the table, and nothing else; tensors as text too
+
+    minigrad.display = "svg"            for this session
+    MINIGRAD_DISPLAY=svg jupyter ...    from outside, as for CI; what the session says wins
+
+Whoever draws asks `mode()`. A mistaken name is found there, when it is first used: a module's
+attribute cannot refuse a value when it is assigned.
+"""
+
+import difflib
+import importlib.util
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+MODES = ("auto", "widget", "html", "svg", "text")
+VARIABLE = "MINIGRAD_DISPLAY"
+
+_instead: list[str] = []  # what `shown_as` asks for, the innermost last
+
+
+def mode() -> str:
+    """The way to show things now: "widget", "html", "svg" or "text", never "auto".
+
+    Raises ValueError, which says where the wrong name stands.
+
+    >>> import minigrad
+    >>> with shown_as("text"):
+    ...     mode()
+    'text'
+    """
+    if _instead:
+        return _instead[-1]
+    wanted = _checked(getattr(sys.modules.get("minigrad"), "display", "auto"), "minigrad.display")
+    if wanted == "auto":
+        wanted = _checked(os.environ.get(VARIABLE) or "auto", f"the environment's {VARIABLE}")
+    if wanted == "auto":
+        wanted = "widget" if can_run_widgets() else "svg"
+    return wanted
+
+
+@contextmanager
+def shown_as(wanted: str) -> Iterator[None]:
+    """Within this block things are shown this way, whatever `minigrad.display` says."""
+    _instead.append(_checked(wanted, "shown_as"))
+    try:
+        yield
+    finally:
+        _instead.pop()
+
+
+def can_run_widgets() -> bool:
+    """Is this a kernel, with a front end at its other end, and is anywidget installed?
+
+    Whether the front end can show widgets is not known here. One that cannot takes the
+    picture, which is in the same bundle.
+    """
+    shell = _shell()
+    if shell is None or getattr(shell, "kernel", None) is None:
+        return False
+    return "anywidget" in sys.modules or importlib.util.find_spec("anywidget") is not None
+
+
+def _shell() -> Any:
+    """The IPython shell of this process, if there is one; IPython is not imported for it."""
+    ipython = sys.modules.get("IPython")
+    return None if ipython is None else ipython.get_ipython()
+
+
+def _checked(wanted: Any, where: str) -> str:
+    if isinstance(wanted, str) and wanted in MODES:
+        return wanted
+    near = difflib.get_close_matches(str(wanted).lower(), MODES, n=1)
+    names = ", ".join(f'"{name}"' for name in MODES)
+    raise ValueError(
+        f"{where} is {wanted!r}, which is no way to show things: it must be one of {names}."
+        + (f' Did you mean "{near[0]}"?' if near else "")
+    )
