@@ -39,7 +39,7 @@ class Base:
         raise TypeError(f"{type(self).__name__} cannot be rearranged in place.")
 
     @property
-    def ndim(self) -> int: return self.array.ndim  # type: ignore[no-any-return]
+    def ndim(self) -> int: return self.array.ndim
     def dim(self) -> int: return int(self.array.ndim)
     def numel(self) -> int: return int(self.array.size)
     def size(self, dim: int | None = None) -> Any: return self.shape if dim is None else self.shape[normalize_one(dim, self.ndim)]
