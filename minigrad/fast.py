@@ -62,78 +62,114 @@ def write(op: Op) -> tuple[str, dict[str, Any]]:
     return _write_view(op) if op.view else _write_plain(op)
 
 
+PLAIN = """\
+def apply({operands}{signature}):
+    try:{numbers}
+{read}
+    except AttributeError:
+        return op({operands}, **{settings})
+    if modes.unusual or {mixed} or {constant}:
+        if modes.unusual > modes.paused or {mixed} or {first}d.dtype.kind != 'f':
+            return general(op, ({operands},), {settings})
+        if {constant} or not modes.state.recording:
+            return constant({arrays}, {settings})
+    try:
+        zd = {forward}
+    except ValueError as error:
+        raise explained({arrays}, error, {settings}) from None
+    z = new(Tensor); z.array = zd; z.counter = FRESH
+    n = z.node = new(Node); n.rank = next_rank()
+{node}
+    return z
+"""
+
+
 def _write_plain(op: Op) -> tuple[str, dict[str, Any]]:
-    names = op.operands
-    settings = "".join(f", {s}=_{s}" for s in op.settings)
-    signature = ", ".join(names) + (f", *{settings}" if settings else "")
-    passed = "".join(f", {s}={s}" for s in op.settings)
-    as_dict = "{" + ", ".join(f"{s!r}: {s}" for s in op.settings) + "}"
-    operands = "(" + ", ".join(names) + ",)"
-    long_way = f"return general(op, {operands}, {as_dict})"
-    types = [f"{names[0]}d.dtype is not {x}d.dtype" for x in names[1:]]
-    wanting = " is ".join(f"{x}n" for x in names) + " is None"
-    forward = OPERATORS.get(op.numpy) or f"forward({', '.join(f'{x}d' for x in names)}{passed})"
-
-    lines = [f"def apply({signature}):", "    try:"]
-    if op.kind == "elementwise" and len(names) > 1:
-        x, *others = names
-        lines += [
-            f"        if {y}.__class__ in NUMBERS: {y} = number_like({y}, {x})" for y in others
-        ]
-        if len(names) == 2:
-            lines += [f"        elif {x}.__class__ in NUMBERS: {x} = number_like({x}, {others[0]})"]
-    lines += [f"        {x}d = {x}.array; {x}n = {x}.node" for x in names]
-    lines += ["    except AttributeError:", f"        return op(*{operands}, **{as_dict})"]
+    """The short way of an op whose result has memory of its own."""
+    first, *others = names = op.operands
     arrays = ", ".join(f"{x}d" for x in names)
-    odd = " or ".join(["modes.unusual > modes.paused", *types, f"{names[0]}d.dtype.kind != 'f'"])
-    lines += [f"    if {' or '.join(['modes.unusual', *types, wanting])}:"]
-    lines += [f"        if {odd}:", f"            {long_way}"]
-    lines += [f"        if {wanting} or not modes.state.recording:"]
-    lines += [f"            return constant({arrays}, {as_dict})"]
-    lines += ["    try:", f"        zd = {forward}", "    except ValueError as error:"]
-    lines += [f"        raise explained({arrays}, error, {as_dict}) from None"]
-    lines += ["    z = new(Tensor); z.array = zd; z.counter = FRESH"]
-    lines += ["    n = z.node = new(Node); n.rank = next_rank()"]
+    node, cases = _node(op)
+    text = PLAIN.format(
+        operands=", ".join(names),
+        first=first,
+        numbers=_numbers(op),
+        read="\n".join(f"        {x}d = {x}.array; {x}n = {x}.node" for x in names),
+        mixed=" or ".join(f"{first}d.dtype is not {x}d.dtype" for x in others) or "False",
+        constant=" is ".join(f"{x}n" for x in names) + " is None",
+        arrays=arrays,
+        forward=OPERATORS.get(op.numpy) or f"forward({arrays}{_passed(op)})",
+        node="\n".join(f"    {line}" for line in node),
+        **_spelled_settings(op),
+    )
+    return text, _scope(op) | cases | {"general": apply, "constant": _constant_result(op)}
 
-    scope: dict[str, Any] = {
-        "op": op, "modes": modes, "general": apply, "forward": op.forward, "new": new, "Tensor": Tensor,
-        "Node": Node, "FRESH": FRESH, "Counter": Counter, "turned": turned, "next_rank": next_rank,
-        "NUMBERS": NUMBERS, "number_like": number_like, "explained": _explained(op), "constant": _constant_result(op),
-        "__name__": "minigrad.fast",
+
+def _spelled_settings(op: Op) -> dict[str, str]:
+    """The op's settings as they stand in a signature, and as a dict."""
+    signature = "".join(f", {s}=_{s}" for s in op.settings).replace(",", ", *,", 1)
+    return {
+        "signature": signature,
+        "settings": "{" + ", ".join(f"{s!r}: {s}" for s in op.settings) + "}",
+    }
+
+
+def _passed(op: Op) -> str:
+    return "".join(f", {s}={s}" for s in op.settings)
+
+
+def _scope(op: Op) -> dict[str, Any]:
+    """The names that every short way uses."""
+    return {
+        "op": op, "modes": modes, "general": apply, "forward": op.forward, "explained": _explained(op),
+        "new": new, "Tensor": Tensor, "Node": Node, "next_rank": next_rank, "FRESH": FRESH, "Counter": Counter,
+        "turned": turned, "NUMBERS": NUMBERS, "number_like": number_like, "__name__": "minigrad.fast",
         **{f"_{s}": default for s, default in op.settings.items()},
     }  # fmt: skip
-    may_broadcast = op.kind == "elementwise" and len(names) > 1
-    fits = "dtype" in op.settings or (len(names) > 1 and not op.exact)
-    choices = [(False, True) if may_broadcast else (fits,)]
-    if may_broadcast:
-        lines += [f"    same = {' == '.join(f'{x}d.shape' for x in names)}"]
-    cases = [c for c in product((True, False), repeat=len(names)) if any(c)]
-    if len(names) > 1:
-        cases = [
-            c for c in cases if all(n in op.rules for n, need in zip(names, c, strict=True) if need)
-        ]
-    for k, needs in enumerate(cases):
-        tests = [f"{x}n is not None" for x, need in zip(names, needs, strict=True) if need]
-        word = "if" if k == 0 else "elif"
-        indent = "    "
-        if len(names) > 1:
-            lines += [f"    {word} {' and '.join(tests)}:"]
-            indent = "        "
-        edges = ", ".join(f"{x}n" for x, need in zip(names, needs, strict=True) if need)
-        lines += [f"{indent}n.edges = ({edges},)"]
-        for fitted in choices[0]:
-            case = case_of(op, needs, fitted)
-            label = "case_" + "_".join(x for x, need in zip(names, needs, strict=True) if need)
-            label = f"{label}_fitted" if fitted else label
-            scope[label] = case
-            inner = indent
-            if may_broadcast:
-                lines += [f"{indent}{'else' if fitted else 'if same'}:"]
-                inner += "    "
-            lines += [f"{inner}{line}" for line in _saving(op, case)]
-            lines += [f"{inner}n.case = {label}"]
-    lines += ["    return z"]
-    return "\n".join(lines) + "\n", scope
+
+
+def _numbers(op: Op) -> str:
+    """What makes a constant of a plain number among the operands (2 * x, x ** 2)."""
+    first, *others = op.operands
+    if op.kind != "elementwise" or not others:
+        return ""
+    lines = [f"if {y}.__class__ in NUMBERS: {y} = number_like({y}, {first})" for y in others]
+    if len(others) == 1:
+        lines += [f"elif {first}.__class__ in NUMBERS: {first} = number_like({first}, {others[0]})"]
+    return "".join(f"\n        {line}" for line in lines)
+
+
+def _node(op: Op) -> tuple[list[str], dict[str, Any]]:
+    """The lines that fill in the node, by which operands need a gradient; and the cases they name."""
+    names = op.operands
+    scope: dict[str, Any] = {}
+    if len(names) == 1:
+        fitted = "dtype" in op.settings
+        return _edges(op, (True,), [fitted], scope), scope
+    fits = [False, True] if op.kind == "elementwise" else [not op.exact]
+    lines = [f"same = {' == '.join(f'{x}d.shape' for x in names)}"] if len(fits) == 2 else []
+    word = "if"
+    for needs in product((True, False), repeat=len(names)):
+        wanted = [x for x, need in zip(names, needs, strict=True) if need]
+        if wanted and all(x in op.rules for x in wanted):
+            lines += [f"{word} {' and '.join(f'{x}n is not None' for x in wanted)}:"]
+            lines += [f"    {line}" for line in _edges(op, needs, fits, scope)]
+            word = "elif"
+    return lines, scope
+
+
+def _edges(op: Op, needs: tuple[bool, ...], fits: list[bool], scope: dict[str, Any]) -> list[str]:
+    """The same for one choice of operands: edges, saved values, case."""
+    wanted = [x for x, need in zip(op.operands, needs, strict=True) if need]
+    lines = [f"n.edges = ({', '.join(f'{x}n' for x in wanted)},)"]
+    for fitted in fits:
+        case = case_of(op, needs, fitted)
+        label = f"case_{'_'.join(wanted)}{'_fitted' if fitted else ''}"
+        scope[label] = case
+        block = [*_saving(op, case), f"n.case = {label}"]
+        if len(fits) == 2:
+            block = ["else:" if fitted else "if same:", *(f"    {line}" for line in block)]
+        lines += block
+    return lines
 
 
 VIEW = """\
@@ -170,19 +206,18 @@ def _write_view(op: Op) -> tuple[str, dict[str, Any]]:
     """The same for a view op, whose result may show its operand's memory."""
     case = case_of(op, (True,), False)
     text = VIEW.format(
-        signature="".join(f", {s}=_{s}" for s in op.settings).replace(",", ", *,", 1),
-        settings="{" + ", ".join(f"{s!r}: {s}" for s in op.settings) + "}",
-        passed="".join(f", {s}={s}" for s in op.settings),
+        passed=_passed(op),
         saving="\n".join(f"        {line}" for line in _saving(op, case)) or "        pass",
+        **_spelled_settings(op),
     )
-    scope: dict[str, Any] = {
-        "op": op, "modes": modes, "general": apply, "forward": op.forward, "new": new, "Tensor": Tensor,
-        "View": View, "Node": Node, "FRESH": FRESH, "Hop": Hop, "shows": shows, "next_rank": next_rank,
-        "ndarray": np.ndarray, "as_tuple": tuple.__new__, "explained": _explained(op),
-        "case_x": case, "__name__": "minigrad.fast",
-        **{f"_{s}": default for s, default in op.settings.items()},
-    }  # fmt: skip
-    return text, scope
+    views = {
+        "View": View,
+        "Hop": Hop,
+        "shows": shows,
+        "ndarray": np.ndarray,
+        "as_tuple": tuple.__new__,
+    }
+    return text, _scope(op) | views | {"case_x": case}
 
 
 def _saving(op: Op, case: Case) -> list[str]:

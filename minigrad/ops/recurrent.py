@@ -17,8 +17,7 @@ import numpy as np
 from minigrad.op import general
 from minigrad.ops.elementwise import sigmoid
 
-
-I, F, G, O = range(4)
+LET_IN, KEEP, CANDIDATE, SHOW = range(4)
 
 
 def _part(x, k):
@@ -31,16 +30,16 @@ def _part(x, k):
 def lstm_gates(x):
     """z = 1 / (1 + exp(-x)), but tanh(x) in the third quarter        dz/dx = z * (1 - z), but 1 - z**2 there"""
     z = sigmoid.forward(x)
-    np.tanh(_part(x, G), out=_part(z, G))
+    np.tanh(_part(x, CANDIDATE), out=_part(z, CANDIDATE))
     return z
 
 
 def _lstm_gates_dx(g, z):
-    slope, tanh = z * (1 - z), _part(z, G)
+    slope, tanh = z * (1 - z), _part(z, CANDIDATE)
     if isinstance(z, np.ndarray):
-        np.subtract(1, tanh * tanh, out=_part(slope, G))
+        np.subtract(1, tanh * tanh, out=_part(slope, CANDIDATE))
     else:
-        slope = np.concatenate((_part(slope, I), _part(slope, F), 1 - tanh * tanh, _part(slope, O)), axis=-1)
+        slope = np.concatenate((_part(slope, LET_IN), _part(slope, KEEP), 1 - tanh * tanh, _part(slope, SHOW)), axis=-1)
     return g * slope
 
 
@@ -50,51 +49,51 @@ lstm_gates.vjp(x=_lstm_gates_dx).jvp(lambda x_dot, z: _lstm_gates_dx(x_dot, z))
 @general(result="float", exact=True)
 def lstm_cell(x, y):
     """z = f * y + i * g, with i, f, g, o the quarters of x        dL/dx = g * (g, y, i, 0)        dL/dy = g * f"""
-    z = _part(x, F) * y
-    z += _part(x, I) * _part(x, G)
+    z = _part(x, KEEP) * y
+    z += _part(x, LET_IN) * _part(x, CANDIDATE)
     return z
 
 
 def _lstm_cell_dx(g, x, y):
-    i = _part(x, I)
-    return np.concatenate((g * _part(x, G), g * y, g * i, 0 * i), axis=-1)
+    i = _part(x, LET_IN)
+    return np.concatenate((g * _part(x, CANDIDATE), g * y, g * i, 0 * i), axis=-1)
 
 
 def _lstm_cell_dot(x_dot, y_dot, x, y):
-    z_dot = 0 if y_dot is None else _part(x, F) * y_dot
+    z_dot = 0 if y_dot is None else _part(x, KEEP) * y_dot
     if x_dot is not None:
-        z_dot = _part(x_dot, F) * y + _part(x_dot, I) * _part(x, G) + _part(x, I) * _part(x_dot, G) + z_dot
+        z_dot = _part(x_dot, KEEP) * y + _part(x_dot, LET_IN) * _part(x, CANDIDATE) + _part(x, LET_IN) * _part(x_dot, CANDIDATE) + z_dot
     return z_dot
 
 
 lstm_cell.vjp(x=_lstm_cell_dx,
-              y=lambda g, x: g * _part(x, F)).jvp(_lstm_cell_dot)
+              y=lambda g, x: g * _part(x, KEEP)).jvp(_lstm_cell_dot)
 
 
 @general(result="float", exact=True)
 def lstm_hidden(x, y):
     """z = o * tanh(y), with o the last quarter of x        dL/dx = g * (0, 0, 0, tanh(y))        dL/dy = g * o * (1 - tanh(y)**2)"""
-    return _part(x, O) * np.tanh(y)
+    return _part(x, SHOW) * np.tanh(y)
 
 
 def _lstm_hidden_dx(g, y, x_shape):
     d = g * np.tanh(y)
     if isinstance(d, np.ndarray):
         z = np.zeros(x_shape, d.dtype)
-        _part(z, O)[...] = d
+        _part(z, SHOW)[...] = d
         return z
     return np.concatenate((0 * d, 0 * d, 0 * d, d), axis=-1)
 
 
 def _lstm_hidden_dy(g, x, y):
     t = np.tanh(y)
-    return g * _part(x, O) * (1 - t * t)
+    return g * _part(x, SHOW) * (1 - t * t)
 
 
 def _lstm_hidden_dot(x_dot, y_dot, x, y):
     t = np.tanh(y)
-    z_dot = 0 if x_dot is None else _part(x_dot, O) * t
-    return z_dot if y_dot is None else _part(x, O) * (1 - t * t) * y_dot + z_dot
+    z_dot = 0 if x_dot is None else _part(x_dot, SHOW) * t
+    return z_dot if y_dot is None else _part(x, SHOW) * (1 - t * t) * y_dot + z_dot
 
 
 lstm_hidden.vjp(x=_lstm_hidden_dx, y=_lstm_hidden_dy).jvp(_lstm_hidden_dot)

@@ -1,0 +1,152 @@
+"""Table of derivatives, chapter 6, continued: softmax, and the losses that teach a network.
+
+The gradient of cross_entropy is p - onehot, which no chain of exp and log gives as exactly.
+"""
+
+import math
+
+import numpy as np
+
+from minigrad.op import elementwise, general, linear
+from minigrad.ops.indexing import gather, put_zeros, scatter_add
+
+
+@general(result="float")
+def softmax(x, *, axis):
+    """z = exp(x) / sum of exp(x) along axis        dL/dx = z * (g - sum of g * z)
+
+    The greatest entry is subtracted first: that changes nothing, and exp cannot overflow.
+    """
+    if not x.size:
+        return np.copy(x)
+    z = np.exp(x - x.max(axis, keepdims=True))
+    return z / z.sum(axis, keepdims=True)
+
+
+def _softmax_dx(g, z, axis):
+    y = g * z
+    return y - z * np.sum(y, axis=axis, keepdims=True)
+
+
+softmax.vjp(x=_softmax_dx).jvp(lambda x_dot, z, axis: _softmax_dx(x_dot, z, axis))
+
+
+@general(result="float")
+def log_softmax(x, *, axis):
+    """z = x - log of the sum of exp(x) along axis        dL/dx = g - softmax(x) * sum of g"""
+    if not x.size:
+        return np.copy(x)
+    z = x - x.max(axis, keepdims=True)
+    return z - np.log(np.exp(z).sum(axis, keepdims=True))
+
+
+log_softmax.vjp(x=lambda g, z, axis: g - np.exp(z) * np.sum(g, axis=axis, keepdims=True))
+log_softmax.jvp(lambda x_dot, z, axis: x_dot - np.sum(np.exp(z) * x_dot, axis=axis, keepdims=True))
+
+
+@general(result="float")
+def cross_entropy(x, *, target, weights, axis, reduced):
+    """z = sum of weights * (logsumexp(x) - x[target])        dL/dx = weights * g * (softmax(x) - onehot)
+
+    The sum is taken if reduced.
+    """
+    greatest = x.max(axis, keepdims=True) if x.size else np.zeros(_kept(x.shape, axis), x.dtype)
+    z = np.log(np.add.reduce(np.exp(x - greatest), axis=axis)) + greatest.reshape(target.shape)
+    z = (z - x[at_class(target, axis)]) * weights
+    return np.add.reduce(z, axis=None) if reduced else z
+
+
+def at_class(target, axis):
+    """The index of the entries x[n, target[n, ...], ...]."""
+    if target.ndim == axis == 1:
+        return np.arange(len(target)), target
+    mesh = list(np.ix_(*(np.arange(n) for n in target.shape)))
+    mesh.insert(axis, target)
+    return tuple(mesh)
+
+
+def _kept(shape, axis):
+    return tuple(1 if i == axis else n for i, n in enumerate(shape))
+
+
+def _cross_entropy_dx(g, x, x_shape, target, weights, axis):
+    g = np.broadcast_to(g * weights, target.shape)
+    column = _kept(x_shape, axis)
+    if not isinstance(x, np.ndarray):
+        g = np.reshape(g, column)
+        at = target.reshape(column)
+        return softmax(x, axis=axis) * g - scatter_add(np.zeros(x_shape, g.dtype), g, index=at, axis=axis)
+    d = np.exp(x - x.max(axis, keepdims=True)) if x.size else np.zeros_like(x)
+    d *= g.reshape(column) / np.add.reduce(d, axis=axis, keepdims=True)
+    d[at_class(target, axis)] -= g
+    return d
+
+
+def _cross_entropy_dot(x_dot, x, target, weights, axis, reduced):
+    z_dot = np.sum(softmax(x, axis=axis) * x_dot, axis=axis)
+    z_dot = (z_dot - np.squeeze(gather(x_dot, index=np.expand_dims(target, axis), axis=axis), axis)) * weights
+    return np.sum(z_dot) if reduced else z_dot
+
+
+cross_entropy.vjp(x=_cross_entropy_dx).jvp(_cross_entropy_dot)
+
+
+@linear(result="float")
+def nll_loss(x, *, target, weights, axis, reduced):
+    """z = -weights * x[target], summed if reduced        dL/dx = -weights * g, put at target"""
+    z = x[at_class(target, axis)] * -weights
+    return np.add.reduce(z, axis=None) if reduced else z
+
+
+def _nll_loss_dx(g, x_shape, target, weights, axis):
+    g = np.broadcast_to(g * -weights, target.shape)
+    if not isinstance(g, np.ndarray):
+        return put_zeros(g, index=at_class(target, axis), shape=x_shape)
+    d = np.zeros(x_shape, g.dtype)
+    d[at_class(target, axis)] = g  # no entry is named twice
+    return d
+
+
+nll_loss.vjp(x=_nll_loss_dx)
+
+
+@general(result="float")
+def mse_loss(x, y, *, mean=True):
+    """z = mean (or sum) of (x - y)**2        dL/dx = 2 * g * (x - y) / n        dL/dy = 2 * g * (y - x) / n"""
+    d = (x - y).reshape(-1)
+    z = np.dot(d, d)
+    return z / z.dtype.type(d.size) if mean else z
+
+
+def _mse_factor(g, x_shape, y_shape, mean):
+    if x_shape != y_shape:
+        x_shape = np.broadcast_shapes(x_shape, y_shape)
+    return g * (2 / max(1, math.prod(x_shape)) if mean else 2)
+
+
+mse_loss.vjp(x=lambda g, x, y, x_shape, y_shape, mean: _mse_factor(g, x_shape, y_shape, mean) * (x - y),
+             y=lambda g, x, y, x_shape, y_shape, mean: _mse_factor(g, x_shape, y_shape, mean) * (y - x))
+
+
+def _mse_dot(x_dot, y_dot, x, y, x_shape, y_shape, mean):
+    d_dot = -y_dot if x_dot is None else x_dot if y_dot is None else x_dot - y_dot
+    return np.sum(_mse_factor(d_dot, x_shape, y_shape, mean) * (x - y))
+
+
+mse_loss.jvp(_mse_dot)
+
+
+@elementwise(result="float")
+def binary_cross_entropy(x, y):
+    """z = -y * log(x) - (1 - y) * log(1 - x)        dz/dx = (x - y) / (x * (1 - x))        dz/dy = log(1 - x) - log(x)
+
+    Each logarithm is at least -100, so that x = 0 does not make the loss infinite.
+    """
+    low = x.dtype.type(-100)
+    return (y - 1) * np.maximum(np.log1p(-x), low) - y * np.maximum(np.log(x), low)
+
+
+binary_cross_entropy.vjp(
+    x=lambda g, x, y: g * (x - y) / np.maximum(x * (1 - x), 1e-12),
+    y=lambda g, x: g * (np.maximum(np.log(1 - x), -100) - np.maximum(np.log(x), -100)),
+)
