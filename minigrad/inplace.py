@@ -71,6 +71,7 @@ def write(op: Op, x: Tensor, others: Sequence[Any], settings: dict[str, Any]) ->
         needs = tuple([a.node is not None for a in operands])
         if True in needs:
             node = record(op, operands, needs, settings, x, before=lambda: copy_of(x))
+            node.wrote = True
     before = [copy_of(x), *operands[1:]] if modes.state.levels else operands
     if dtype == array.dtype:
         op.forward(*arrays, **settings, out=array)
@@ -103,7 +104,7 @@ def check_shape(
     try:
         result = np.broadcast_shapes(*(a.shape for a in arrays))
     except ValueError as error:
-        raise shape_error(op.name, [a.shape for a in arrays], settings, error) from None
+        raise shape_error(op.name, arrays, settings, error) from None
     if result != shape:
         raise ShapeError(
             f"output with shape {list(shape)} doesn't match the broadcast shape {list(result)}: "

@@ -43,6 +43,7 @@ class Node:
     place: Place | None = None  # the line that made it, where lines are traced
     tangents: dict[int, Any] | None = None  # of the result, in forward mode
     versions: dict[str, int] | None = None  # of each saved tensor, where lines are traced
+    wrote = False  # was the result written over the first operand?
 
     @property
     def op(self) -> Op:

@@ -22,6 +22,7 @@ from minigrad.creation import ones_like
 from minigrad.errors import BackwardTwice, NoGradient
 from minigrad.hooks import Hooked
 from minigrad.modes import unobserved
+from minigrad.teach.diagnose import Diagnosis, diagnose, repeated
 from minigrad.teach.difference import Verdict, difference, magnitude, number, position
 from minigrad.teach.report import Report
 from minigrad.tensor import Tensor
@@ -42,6 +43,7 @@ class CompareRow:
     yours      the value there, derived by hand
     tape       the value there, from the tape
     note       what else is to be known, in words
+    diagnosis  the mistake that gives just these numbers, if one is known; see diagnose.py
     """
 
     name: str
@@ -53,6 +55,7 @@ class CompareRow:
     yours: float | None
     tape: float | None
     note: str = ""
+    diagnosis: Diagnosis | None = None
 
     @property
     def ok(self) -> bool:
@@ -146,6 +149,12 @@ def compare_in(
         if right is None:
             raise NoGradient(_unused(name))
         d = difference(mine, right, rtol, atol)
+        found = None
+        if not d.ok:
+            how = {"gradient": gradient, "name": name, "namespace": namespace}
+            found = repeated(name, mine, right) if note else None
+            found = found or diagnose(z, tensor, mine, rtol=rtol, atol=atol, **how)
+        said = [said for said in (d.reason, note) if said] + ([str(found)] if found else [])
         rows.append(
             CompareRow(
                 name=name,
@@ -156,7 +165,8 @@ def compare_in(
                 index=d.index,
                 yours=d.mine,
                 tape=d.theirs,
-                note="; ".join(f"{name}: {said}" for said in (d.reason, note) if said),
+                note="\n".join(f"{name}: {one}" for one in said),
+                diagnosis=found,
             )
         )
     return Comparison(rows)

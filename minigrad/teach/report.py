@@ -67,7 +67,7 @@ class Report(Generic[R]):
         ]
 
     def _notes(self) -> list[str]:
-        return [_plain(row.note) for row in self.rows if row.note]
+        return [_plain(line) for row in self.rows for line in row.note.splitlines()]
 
     def _repr_html_(self) -> str:
         def line(cells: Sequence[str], tag: str) -> str:

@@ -1,0 +1,224 @@
+"""The graph behind a gradient, as the search for mistakes sees it.
+
+A *use* is one edge of the tape: an operation reads a tensor, and so a part of the tensor's
+gradient comes back along that edge. The gradient is the sum over the paths from the result
+to the tensor; a mistake made at one use changes what passes along that edge, and all that
+comes after it is linear. So the effect of a mistake is found by walking back the change
+alone, from that edge to the tensor that was asked about:
+
+    wrong gradient = right gradient + walk back (what passed by mistake - what should pass)
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+from minigrad import modes
+from minigrad.case import Case, fit
+from minigrad.errors import Place
+from minigrad.hooks import Hooked
+from minigrad.leaf import AccumulateGrad
+from minigrad.node import Node, reachable
+from minigrad.op import Op
+from minigrad.sparse import RowSparse
+from minigrad.tensor import Tensor
+
+AnyNode = Node | AccumulateGrad
+
+
+class Use:
+    """One edge of the tape, with all that is known where it starts.
+
+    node       the operation's node                 parent    where the gradient goes
+    op         the operation, if it is in the table
+    name       which operand is read: "x", "y", ...; "" if the node is none of the table's
+    g          the gradient of the operation's result
+    passed     what comes back along the edge
+    values     operands, result z, and settings, by the names that the rules use
+    fan_in     in how many places the parent's gradient is added up
+    """
+
+    def __init__(
+        self, graph: "Graph", node: Node, k: int, parent: AnyNode, g: Any, passed: Any
+    ) -> None:
+        self.graph, self.node, self.k, self.parent, self.g, self.passed = (
+            graph,
+            node,
+            k,
+            parent,
+            g,
+            passed,
+        )
+        case = case_of(node)
+        self.op: Op | None = case.op if isinstance(case, Case) else None
+        self.position, self.name = case.wanted[k] if isinstance(case, Case) else (k, "")
+        self.values = graph.values(node)
+
+    @property
+    def fan_in(self) -> int:
+        return self.graph.fan_in[self.parent]
+
+    @property
+    def outermost(self) -> bool:
+        """Is this the operation that made the result?"""
+        return self.node is self.graph.root
+
+    @property
+    def place(self) -> Place | None:
+        return self.node.place
+
+    def reads(self) -> tuple[str, ...]:
+        """The names that the rule of this operand reads."""
+        if self.op is None or self.name not in self.op.rules:
+            return ()
+        return self.op.rules[self.name].reads
+
+    def rule(self, g: Any, name: str | None = None, **changed: Any) -> Any:
+        """What passes if the rule of `name` is given this g, and other values than it should."""
+        name = name or self.name
+        if self.op is None or name not in self.op.rules:
+            return None
+        values = {**self.values, **changed, "k": self.position}
+        rule = self.op.rules[name]
+        if any(r not in values for r in rule.reads):
+            return None
+        with modes.no_grad(), np.errstate(all="ignore"):
+            try:
+                return self.fit(rule.formula(g, *(values[r] for r in rule.reads)))
+            except Exception:  # the changed values do not go together: no such mistake here
+                return None
+
+    def fit(self, d: Any) -> Any:
+        """A gradient summed to the parent's shape; None if it cannot be."""
+        d = np.asarray(d)
+        if d.shape == self.passed.shape:
+            return d
+        try:
+            if np.broadcast_shapes(d.shape, self.passed.shape) == d.shape:
+                return fit(d, (self.passed.shape, self.passed.dtype))  # type: ignore[arg-type]
+            return np.broadcast_to(d, self.passed.shape)
+        except ValueError:
+            return None
+
+
+class Graph:
+    """The nodes behind z, the gradient of each, and what is known of their values.
+
+    z           the result          seed    the gradient it starts with
+    namespace   tensors by name, whose values may help
+    target      the node of the tensor whose gradient is asked for
+    """
+
+    def __init__(self, z: Tensor, seed: Any, namespace: Mapping[str, Any], target: AnyNode) -> None:
+        assert z.node is not None
+        self.root, self.target = z.node, target
+        self.seed = np.asarray(seed, z.dtype)[()]
+        self.nodes = sorted(reachable([self.root]), key=lambda n: n.rank)
+        self.names = {
+            t.node: name
+            for name, t in reversed(list(namespace.items()))
+            if isinstance(t, Tensor) and t.node is not None and not name.startswith("_")
+        }
+        self.known = self._known(namespace)
+        self.gradients, self.uses = self._walk()
+        self.fan_in: dict[Any, int] = {}
+        for use in self.uses:
+            self.fan_in[use.parent] = self.fan_in.get(use.parent, 0) + 1
+
+    def _known(self, namespace: Mapping[str, Any]) -> dict[Any, Any]:
+        """node -> the value of the tensor it stands for, where something still holds it."""
+        known: dict[Any, Any] = {}
+        for tensor in namespace.values():
+            if isinstance(tensor, Tensor) and tensor.node is not None and not tensor.is_sparse:
+                known[tensor.node] = tensor.array
+        for node in self.nodes:
+            if isinstance(node, AccumulateGrad):
+                known[node] = node.variable.array
+            elif isinstance(case_of(node), Case):
+                for name, (value, _) in node.saved_values().items():
+                    if name == "z":
+                        known[node] = value
+                    elif isinstance(value, Tensor) and value.node is not None:
+                        known[value.node] = value.array
+        self.known = known
+        for node in reversed(self.nodes):  # what nothing holds may be computed again
+            if node not in known and isinstance(case := case_of(node), Case):
+                values, op = self.values(node), case.op
+                if not op.variadic and all(name in values for name in op.operands):
+                    given = {s: values[s] for s in op.settings if s in values}
+                    with suppress(Exception):
+                        known[node] = op.forward(*(values[name] for name in op.operands), **given)
+        return known
+
+    def values(self, node: Node) -> dict[str, Any]:
+        """What the rules of a node may read, by name, as arrays."""
+        case = case_of(node)
+        if not isinstance(case, Case):
+            return {}
+        values: dict[str, Any] = dict(case.op.settings)
+        for name, (value, _) in node.saved_values().items():
+            values[name] = value.array if isinstance(value, Tensor) else value
+        for (_, name), parent in zip(case.wanted, node.edges, strict=True):
+            if name not in values and parent in self.known and name != "xs":
+                values[name] = self.known[parent]
+        if "z" not in values and node in self.known:
+            values["z"] = self.known[node]
+        for name in case.op.operands:
+            if name in values:
+                values.setdefault(f"{name}_shape", np.shape(values[name]))
+                values.setdefault(f"{name}_turned", False)
+        return values
+
+    def _walk(self) -> tuple[dict[Any, Any], list[Use]]:
+        """One right pass: the gradient of each node, and all uses."""
+        gradients: dict[Any, Any] = {self.root: self.seed}
+        uses = []
+        for node in self.nodes:
+            g = gradients.get(node)
+            if g is None or isinstance(node, AccumulateGrad):
+                continue
+            for k, (parent, d) in enumerate(
+                zip(node.edges, case_of(node).run(g, node), strict=True)
+            ):
+                if d is None:
+                    continue
+                d = dense(d)
+                gradients[parent] = gradients[parent] + d if parent in gradients else d
+                if isinstance(d, np.ndarray | np.generic):
+                    uses.append(Use(self, node, k, parent, g, np.asarray(d)))
+        return gradients, uses
+
+    def walk_back(self, start: AnyNode, change: Any, target: AnyNode) -> Any:
+        """What a change of the gradient at `start` does to the gradient at `target`."""
+        pending: dict[Any, Any] = {start: change}
+        for node in self.nodes:
+            if node is target:
+                return pending.get(node)
+            if node not in pending or isinstance(node, AccumulateGrad):
+                continue
+            g = pending.pop(node)
+            for parent, d in zip(node.edges, case_of(node).run(g, node), strict=True):
+                if d is not None:
+                    pending[parent] = pending[parent] + d if parent in pending else d
+        return pending.get(target)
+
+    def paths_to(self, target: AnyNode) -> Iterator[Use]:
+        """The uses from which something reaches the target, the nearest to it first."""
+        wanted = {target}
+        found = []
+        for use in sorted(self.uses, key=lambda u: u.node.rank, reverse=True):
+            if use.parent in wanted:
+                wanted.add(use.node)
+                found.append(use)
+        return iter(found)
+
+
+def case_of(node: Node) -> Any:
+    """The node's own case, also where hooks hang around it."""
+    return node.case.case if isinstance(node.case, Hooked) else node.case
+
+
+def dense(d: Any) -> Any:
+    return d.to_dense() if isinstance(d, RowSparse) else d
