@@ -16,13 +16,13 @@ import minigrad
 PACKAGE = Path(minigrad.__file__).parent
 
 LAYERS = [
-    {"errors", "modes", "shapes", "dtypes", "devices", "cuda", "sparse", "allocator", "version"},
+    {"errors", "modes", "shapes", "dtypes", "devices", "cuda", "sparse", "allocator", "version", "return_types"},
     {"op"},
     {"ops"},
     {"methods"},
     {"memory", "case", "saved", "leaf", "node", "results", "views", "hooks"},
     {"engine", "engines"},
-    {"data", "duals", "apply", "inplace", "backward", "generator"},
+    {"data", "duals", "apply", "inplace", "backward", "generator", "chance"},
     {"formatting", "tensor", "creation", "functions", "fast", "random", "saving", "sharing"},
     {
         "autograd",
@@ -35,6 +35,7 @@ LAYERS = [
         "nn",
         "optim",
         "multiprocessing",
+        "utils",
         "tape",
         "static",
         "minigrad",

@@ -5,11 +5,11 @@ words, `axis` and `keepdims`, are taken as well.
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 
-from minigrad import ops
+from minigrad import ops, return_types
 from minigrad.methods.base import Base, Dim, Operand
 from minigrad.methods.indexing import Indexing, part
 from minigrad.methods.operators import Operators
@@ -133,7 +133,7 @@ class Reductions(Operators, Indexing):
     def mode(self, dim: int = -1, keepdim: bool = False) -> Any: return along(composites.mode, self, dim, keepdim)
     def quantile(self, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear") -> Self: return quantiles(self, q, dim, keepdim, interpolation, False)
     def nanquantile(self, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear") -> Self: return quantiles(self, q, dim, keepdim, interpolation, True)
-    def aminmax(self, *, dim: int | None = None, keepdim: bool = False) -> Any: return Bounds(self.amin(dim, keepdim), self.amax(dim, keepdim))
+    def aminmax(self, *, dim: int | None = None, keepdim: bool = False) -> Any: return return_types.aminmax(self.amin(dim, keepdim), self.amax(dim, keepdim))
     def count_nonzero(self, dim: Dim = None) -> Self: return self.ne(0).sum(dim)
     def nansum(self, dim: Dim = None, keepdim: bool = False, *, dtype: Any = None) -> Self: return self.masked_fill(self.isnan(), 0).sum(dim, keepdim, dtype=dtype)
     def nanmean(self, dim: Dim = None, keepdim: bool = False, *, dtype: Any = None) -> Self: return self.nansum(dim, keepdim, dtype=dtype) / (~self.isnan()).sum(dim, keepdim)
@@ -180,33 +180,20 @@ def axes_of(dim: Dim, axis: Dim, ndim: int) -> Any:
     return normalize(dim, ndim) if ndim else (normalize(dim, ndim) and None)
 
 
-class Extremes(NamedTuple):
-    """What x.max(dim) and x.min(dim) return."""
-
-    values: Any
-    indices: Any
-
-
 def extreme(x: Any, along: Op, over: Op, place: Any, dim: Any, axis: Any, keepdims: bool) -> Any:
     """x.max() and x.min(): of all entries, or along one axis with the place of each."""
     if dim is None and axis is None:
         return over.apply(x, axis=filled(along.name, x, None), keepdims=keepdims)
+    kind = return_types.max if along is ops.max else return_types.min
     if not x.ndim:
         normalize_one(axis if dim is None else dim, 0)
-        return Extremes(x.clone(), ops.zeros_like(x).long())
+        return kind(x.clone(), ops.zeros_like(x).long())
     a = normalize_one(axis if dim is None else dim, x.ndim)
     if not x.shape[a]:
         raise IndexError(f"{along.name}(): Expected reduction dim {a} to have non-zero size.")
     at = np.expand_dims(place(x.array, axis=a), a)
     indices = x._constant(at if keepdims else at.squeeze(a))
-    return Extremes(along.apply(x, at=at, axis=a, keepdims=keepdims), indices)
-
-
-class Bounds(NamedTuple):
-    """What x.aminmax() returns."""
-
-    min: Any
-    max: Any
+    return kind(along.apply(x, at=at, axis=a, keepdims=keepdims), indices)
 
 
 def along(f: Any, x: Any, dim: int, *settings: Any) -> Any:

@@ -10,22 +10,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from minigrad import return_types
 from minigrad.ops.indexing import along, gather, scatter_add, where
 
 
-class Taken(NamedTuple):
-    """Entries of a tensor, and where along an axis they stood."""
-
-    values: Any
-    indices: Any
-
-
-def taken(x: Any, at: Any, axis: int, keepdims: bool = True) -> Taken:
-    """x at the places `at` along axis; the axis stays, or is dropped if only one is taken."""
+def taken(kind: Any, x: Any, at: Any, axis: int, keepdims: bool = True) -> Any:
+    """x at the places `at` along axis, as a `kind`; the axis stays, or is dropped if only one is taken."""
     z = gather.apply(x, index=at, axis=axis)
     if keepdims:
-        return Taken(z, x._constant(at))
-    return Taken(z.squeeze(axis), x._constant(at.squeeze(axis)))
+        return kind(z, x._constant(at))
+    return kind(z.squeeze(axis), x._constant(at.squeeze(axis)))
 
 
 def sorting(values: Any, axis: int, descending: bool = False) -> Any:
@@ -36,44 +30,44 @@ def sorting(values: Any, axis: int, descending: bool = False) -> Any:
     return np.flip(last - np.argsort(np.flip(values, axis), axis=axis, kind="stable"), axis)
 
 
-def sort(x: Any, axis: int, descending: bool) -> Taken:
-    return taken(x, sorting(x.array, axis, descending), axis)
+def sort(x: Any, axis: int, descending: bool) -> Any:
+    return taken(return_types.sort, x, sorting(x.array, axis, descending), axis)
 
 
 def argsort(x: Any, axis: int, descending: bool) -> Any:
     return x._constant(sorting(x.array, axis, descending))
 
 
-def topk(x: Any, axis: int, k: int, largest: bool) -> Taken:
+def topk(x: Any, axis: int, k: int, largest: bool) -> Any:
     """The k greatest (or least) entries, in order."""
     if not 0 <= k <= x.shape[axis]:
         raise RuntimeError(f"selected index k out of range: k is {k}, and there are {x.shape[axis]} entries.")
-    return taken(x, _first(sorting(x.array, axis, largest), k, axis), axis)
+    return taken(return_types.topk, x, _first(sorting(x.array, axis, largest), k, axis), axis)
 
 
 def _first(at: Any, k: int, axis: int) -> Any:
     return at[(slice(None),) * axis + (slice(0, k),)]
 
 
-def kthvalue(x: Any, axis: int, k: int, keepdims: bool) -> Taken:
+def kthvalue(x: Any, axis: int, k: int, keepdims: bool) -> Any:
     """The k-th least entry, counted from 1."""
     if not 1 <= k <= x.shape[axis]:
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {axis}")
     at = sorting(x.array, axis).take([k - 1], axis)
-    return taken(x, at, axis, keepdims)
+    return taken(return_types.kthvalue, x, at, axis, keepdims)
 
 
-def median_along(x: Any, axis: int, keepdims: bool) -> Taken:
+def median_along(x: Any, axis: int, keepdims: bool) -> Any:
     """The lower one of those in the middle; NaN, if there is one."""
     _something("median", x, axis)
     order = sorting(x.array, axis)
     at = order.take([(x.shape[axis] - 1) // 2], axis)
     last = order.take([-1], axis)  # a NaN would stand there
     at = np.where(np.isnan(np.take_along_axis(x.array, last, axis)), last, at)
-    return taken(x, at, axis, keepdims)
+    return taken(return_types.median, x, at, axis, keepdims)
 
 
-def mode(x: Any, axis: int, keepdims: bool) -> Taken:
+def mode(x: Any, axis: int, keepdims: bool) -> Any:
     """The most frequent entry, the least of several; the last place where it stands."""
     _something("mode", x, axis)
     rows = np.moveaxis(x.array, axis, -1)
@@ -81,16 +75,17 @@ def mode(x: Any, axis: int, keepdims: bool) -> Taken:
     for i in np.ndindex(*rows.shape[:-1]):
         found, often = np.unique(rows[i], return_counts=True)
         at[i] = np.flatnonzero(rows[i] == found[often.argmax()])[-1]
-    return taken(x, np.moveaxis(at, -1, axis), axis, keepdims)
+    return taken(return_types.mode, x, np.moveaxis(at, -1, axis), axis, keepdims)
 
 
-def running_extreme(x: Any, axis: int, function: Any) -> Taken:
+def running_extreme(x: Any, axis: int, function: Any) -> Any:
     """cummax and cummin: the extreme so far (NaN, once there was one), and its latest place."""
     array = x.array
     z = function.accumulate(array, axis=axis)
     places = np.arange(array.shape[axis]).reshape([-1 if i == axis else 1 for i in range(array.ndim)])
     at = np.maximum.accumulate(np.where((array == z) | np.isnan(array), places, 0), axis=axis)
-    return taken(x, at, axis)
+    kind = return_types.cummax if function is np.maximum else return_types.cummin
+    return taken(kind, x, at, axis)
 
 
 def scatter_extreme(x: Any, y: Any, function: Any, index: Any, axis: int) -> Any:
@@ -138,12 +133,12 @@ def quantile(x: Any, axis: int, q: Any, keepdims: bool, interpolation: str, igno
     return z if q.ndim else z.squeeze(0)
 
 
-def nanmedian(x: Any, axis: int, keepdims: bool) -> Taken:
+def nanmedian(x: Any, axis: int, keepdims: bool) -> Any:
     """The lower one of those in the middle, of those that are no NaN."""
     _something("nanmedian", x, axis)
     order = sorting(x.array, axis)  # NaN last
     count = (~np.isnan(x.array)).sum(axis, keepdims=True)
-    return taken(x, np.take_along_axis(order, np.maximum(count - 1, 0) // 2, axis), axis, keepdims)
+    return taken(return_types.nanmedian, x, np.take_along_axis(order, np.maximum(count - 1, 0) // 2, axis), axis, keepdims)
 
 
 # ------------------------------------------- counting and finding: nothing to differentiate
