@@ -1,6 +1,6 @@
 """What functions with several results return: tuples whose parts have names.
 
-    values, indices = x.max(dim=1)          x.max(dim=1).values
+values, indices = x.max(dim=1)          x.max(dim=1).values
 """
 
 from collections import namedtuple
@@ -14,7 +14,7 @@ def _shown(self: Any) -> str:
 
 def return_type(name: str, *fields: str) -> Any:
     """The class of what minigrad.<name> returns; it prints as PyTorch's does."""
-    parts: Any = namedtuple(name, fields)
+    parts: Any = namedtuple(name, fields)  # type: ignore[misc]
     return type(name, (parts,), {"__slots__": (), "__repr__": _shown, "__module__": __name__})
 
 

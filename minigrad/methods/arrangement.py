@@ -6,10 +6,11 @@ from typing import Any, Self
 import numpy as np
 
 from minigrad import ops
-from minigrad.methods.base import Base, Dim, sizes
+from minigrad.methods.base import Base, Dim, sizes, with_numpy_names
 from minigrad.shapes import normalize, normalize_one
 
 
+@with_numpy_names
 class Arrangement(Base):
     """Shapes, and the order of axes and entries."""
 
@@ -23,7 +24,7 @@ class Arrangement(Base):
     def H(self) -> Self: return self.t()
     @property
     def mH(self) -> Self: return self.transpose(-2, -1)
-    def reshape(self, *shape: Any) -> Self: return ops.reshape.apply(self, shape=sizes(shape))
+    def reshape(self, *size: Any, shape: Any = None) -> Self: return ops.reshape.apply(self, shape=sizes(size if shape is None else (shape,)))
     def view(self, *shape: Any) -> Self: return viewed(self, shape)
     def flatten(self, start_dim: int = 0, end_dim: int = -1) -> Self: return self.reshape(flat_shape(self.shape, start_dim, end_dim))
     def ravel(self) -> Self: return self.reshape(-1)

@@ -5,6 +5,7 @@ in place: a method whose name ends in an underscore hands it the op.
 """
 
 import builtins
+import functools
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -17,6 +18,32 @@ from minigrad.shapes import normalize_one
 
 Operand = Any  # a tensor, an array, or a number
 Dim = int | Sequence[int] | None
+
+
+TWINS = {"axis": "dim", "keepdims": "keepdim"}  # NumPy's names, which PyTorch takes as well
+
+
+def with_numpy_names(chapter: type) -> type:
+    """Let the methods of a chapter that take dim and keepdim take axis and keepdims too."""
+    for name, method in list(vars(chapter).items()):
+        code = getattr(method, "__code__", None)
+        known = () if code is None else code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        missing = {twin: own for twin, own in TWINS.items() if own in known and twin not in known}
+        if missing:
+            setattr(chapter, name, _either(method, missing))
+    return chapter
+
+
+def _either(method: Any, twins: dict[str, str]) -> Any:
+    @functools.wraps(method)
+    def called(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if kwargs:
+            for twin, own in twins.items():
+                if twin in kwargs and own not in kwargs:
+                    kwargs[own] = kwargs.pop(twin)
+        return method(self, *args, **kwargs)
+
+    return called
 
 
 class Base:

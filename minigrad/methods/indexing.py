@@ -10,11 +10,12 @@ import numpy as np
 
 from minigrad import ops
 from minigrad.methods.arrangement import Arrangement
-from minigrad.methods.base import Base, Operand, scaled, written_over
+from minigrad.methods.base import Base, Operand, scaled, with_numpy_names, written_over
 from minigrad.ops import composites
 from minigrad.shapes import normalize_one
 
 
+@with_numpy_names
 class Indexing(Arrangement):
     """Entries by their place."""
 

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from minigrad import ops, return_types
-from minigrad.methods.base import Base, Dim, Operand
+from minigrad.methods.base import Base, Dim, Operand, with_numpy_names
 from minigrad.methods.indexing import Indexing, part
 from minigrad.methods.operators import Operators
 from minigrad.op import Op
@@ -18,6 +18,7 @@ from minigrad.ops import composites
 from minigrad.shapes import normalize, normalize_one
 
 
+@with_numpy_names
 class Reductions(Operators, Indexing):
     """What becomes of a whole axis."""
 
