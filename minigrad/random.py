@@ -1,16 +1,24 @@
 """Random tensors. Each function takes `generator=`; without one, the default generator.
 
 `manual_seed(0)` starts the default generator anew: after it, a program draws the same
-numbers each time it is run.
+numbers each time it is run. They are the numbers that PyTorch draws on the CPU; chance.py
+tells how they are made, and where the last digit may differ.
+
+>>> generator = manual_seed(42)
+>>> rand(3)
+tensor([0.8823, 0.9150, 0.3829])
+>>> randint(0, 10, (5,)), randperm(5)
+(tensor([4, 6, 5, 0, 4]), tensor([0, 2, 3, 1, 4]))
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
+from minigrad import chance as draw
 from minigrad import dtypes
-from minigrad import generator as draw
 from minigrad.creation import finish, shape_of
 from minigrad.devices import check_device
 from minigrad.generator import Generator, default_generator
@@ -18,8 +26,8 @@ from minigrad.tensor import Tensor
 
 
 def manual_seed(seed: int) -> Generator:
-    """Start the default generator anew, from this seed."""
-    return default_generator.manual_seed(seed)
+    """Start the default generator anew, from this seed; returns it."""
+    return default_generator.manual_seed(int(seed))
 
 
 def seed() -> int:
@@ -41,6 +49,27 @@ def get_rng_state() -> Tensor:
 def set_rng_state(new_state: Tensor) -> None:
     """Bring the default generator back to a state that get_rng_state gave."""
     default_generator.set_state(new_state)
+
+
+@contextmanager
+def fork_rng(devices: Iterable[Any] | None = None, enabled: bool = True, _caller: str = "fork_rng",
+             _devices_kw: str = "devices", device_type: str = "cpu") -> Iterator[None]:  # fmt: skip
+    """A block whose draws are forgotten: after it, the default generator goes on as if without it.
+
+    >>> generator = manual_seed(42)
+    >>> with fork_rng():
+    ...     x = rand(100)
+    >>> rand(3)
+    tensor([0.8823, 0.9150, 0.3829])
+    """
+    if not enabled:
+        yield
+        return
+    state = get_rng_state()
+    try:
+        yield
+    finally:
+        set_rng_state(state)
 
 
 def _float(dtype: Any) -> dtypes.Dtype:
@@ -100,11 +129,8 @@ def randperm(
     check_device(device)
     if n < 0:
         raise RuntimeError(f"n must be non-negative, got {n}")
-    return Tensor(
-        draw.source(generator)
-        .permutation(n)
-        .astype(np.int64 if dtype is None else dtypes.as_dtype(dtype))
-    )
+    d = dtypes.int64 if dtype is None else dtypes.as_dtype(dtype)
+    return Tensor(draw.permutation(n, generator).astype(d, copy=False))
 
 
 def rand_like(input: Tensor, *, generator: Generator | None = None, dtype: Any = None, device: Any = None,
@@ -138,10 +164,13 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator 
     if np.any(np.asarray(getattr(std, "array", std)) < 0):
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
     tensors = [t.array for t in (mean, std) if isinstance(t, Tensor)]
-    d = tensors[0].dtype if tensors else _float(dtype)
-    shape = np.broadcast_shapes(*(t.shape for t in tensors)) if tensors else shape_of((size,))
+    if not tensors:
+        shape = shape_of((size,))
+        return finish(draw.normal(shape, _float(dtype), mean, std, generator), requires_grad)
+    d = tensors[0].dtype
+    z = draw.standard_normal(np.broadcast_shapes(*(t.shape for t in tensors)), d, generator)
     m, s = (np.asarray(getattr(t, "array", t), d) for t in (mean, std))
-    return finish(draw.standard_normal(shape, d, generator) * s + m, requires_grad)
+    return finish(z * s + m, requires_grad)
 
 
 def bernoulli(input: Tensor, p: Any = None, *, generator: Generator | None = None) -> Tensor:
@@ -162,11 +191,13 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *,
     returns      (num_samples,) or (n, num_samples), of int64
 
     Without replacement no category is drawn twice: a waiting time is drawn for each, shorter
-    the greater its weight, and the first to arrive are taken.
+    the greater its weight, and the first to arrive are taken. With replacement a uniform
+    number is drawn for each sample: the category is the one on whose stretch of the summed
+    weights it falls. (A single sample is drawn in the first way, whatever is asked for.)
 
     Source: Efraimidis and Spirakis, Weighted random sampling with a reservoir (2006).
     """
-    w = np.asarray(input.array, np.float64)
+    w = np.asarray(input.array)
     if w.ndim not in (1, 2):
         raise RuntimeError("prob_dist must be 1 or 2 dim")
     if input.dtype.kind != "f":
@@ -183,18 +214,15 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *,
         raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
     if (w.sum(-1) <= 0).any():
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
-    r = draw.source(generator)
-    if not replacement:
-        if ((w > 0).sum(-1) < num_samples).any():
-            raise RuntimeError(
-                "invalid multinomial distribution (with replacement=False, not enough non-negative category to sample)"
-            )
-        wait = r.exponential(size=w.shape) / np.where(w > 0, w, 1)
-        return Tensor(np.argsort(np.where(w > 0, wait, np.inf), axis=-1)[..., :num_samples])
-    steps = np.cumsum(w, -1)
-    at = r.random((*w.shape[:-1], num_samples)) * steps[..., -1:]
-    if w.ndim == 1:
-        return Tensor(np.searchsorted(steps, at, side="right"))
-    return Tensor(
-        np.stack([np.searchsorted(row, a, side="right") for row, a in zip(steps, at, strict=True)])
-    )
+    if not replacement and ((w > 0).sum(-1) < num_samples).any():
+        raise RuntimeError(
+            "invalid multinomial distribution (with replacement=False, not enough non-negative category to sample)"
+        )
+    if not replacement or num_samples == 1:
+        hurry = w / draw.exponential(w.shape, w.dtype, 1, generator)  # 1 / waiting time
+        return Tensor(np.argsort(-hurry, axis=-1, kind="stable")[..., :num_samples])
+    stretches = np.cumsum(w, -1, dtype=w.dtype)
+    stretches = (stretches / stretches[..., -1:]).reshape(-1, w.shape[-1])
+    at = draw.unit(len(stretches) * num_samples, np.float64, generator).reshape(-1, num_samples)
+    z = [np.searchsorted(row, a) for row, a in zip(stretches, at, strict=True)]
+    return Tensor(np.reshape(z, (*w.shape[:-1], num_samples)).astype(np.int64, copy=False))

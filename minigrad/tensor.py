@@ -12,13 +12,13 @@ Read op.py and node.py first. The operators and methods that tensors have are li
 methods/; each is one line that applies an op.
 """
 
+import importlib
 from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
 import numpy as np
 
-from minigrad import dtypes, formatting, modes
-from minigrad import generator as generators
+from minigrad import chance, dtypes, formatting, modes
 from minigrad.apply import apply
 from minigrad.backward import keep_gradient, run_backward
 from minigrad.data import as_array
@@ -297,7 +297,9 @@ class Tensor(ArrayMethods):
         """The values as a NumPy array that shares this tensor's memory."""
         if self.node is not None and not force:
             raise RuntimeError(
-                "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+                "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead. "
+                "(What NumPy computes is not recorded, so the gradient would stop here without a word: "
+                "detach() says that it may.) To mend it, write  x.detach().numpy()  for the values alone."
             )
         return self.memory()
 
@@ -335,19 +337,23 @@ class Tensor(ArrayMethods):
 
     def uniform_(self, a: float = 0, b: float = 1, *, generator: Any = None) -> Self:
         """Fill with numbers from a up to b, all equally likely. (PyTorch: from, to.)"""
-        return self.copy_(generators.uniform(self.array.shape, self.array.dtype, a, b, generator))
+        return self._fill(lambda shape, dtype: chance.uniform(shape, dtype, a, b, generator))
 
     def normal_(self, mean: float = 0, std: float = 1, *, generator: Any = None) -> Self:
         """Fill from the bell curve."""
         if std < 0:
             raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
-        z = generators.standard_normal(self.array.shape, self.array.dtype, generator)
-        return self.copy_(z * self.array.dtype.type(std) + self.array.dtype.type(mean))
+        dense = self.array.flags.c_contiguous
+        return self._fill(
+            lambda shape, dtype: chance.normal(shape, dtype, mean, std, generator, dense)
+        )
 
     def bernoulli_(self, p: Any = 0.5, *, generator: Any = None) -> Self:
         """Fill with ones, each with probability p, and zeros."""
-        p = getattr(p, "array", p)
-        return self.copy_(generators.coins(p, self.array.shape, self.array.dtype, generator))
+        if isinstance(p, Tensor):
+            p = p.array
+            return self.copy_(chance.coins(p, self.array.shape, self.array.dtype, generator))
+        return self._fill(lambda shape, dtype: chance.coins(p, shape, dtype, generator))
 
     def bernoulli(self, p: Any = None, *, generator: Any = None) -> "Tensor":
         """1 with the probability that stands in each entry (or is p), else 0."""
@@ -364,23 +370,23 @@ class Tensor(ArrayMethods):
         return multinomial(self, num_samples, replacement, generator=generator)
 
     def random_(self, low: int = 0, to: int | None = None, *, generator: Any = None) -> Self:
-        """random_(to), random_(from, to): fill with whole numbers below `to`."""
-        if to is None:
-            whole = self.array.dtype.kind in "iu"
-            most = (
-                np.iinfo(self.array.dtype).max
-                if whole
-                else 2 ** (np.finfo(self.array.dtype).nmant + 1)
-            )
-            low, to = (0, low) if low else (0, int(most))
-        z = generators.integers(self.array.shape, self.array.dtype, low, to, generator)
-        return self.copy_(z)
+        """random_(to), random_(from, to): fill with whole numbers below `to`.
+
+        random_() fills with all that the type can tell apart, from 0 on.
+        """
+        if to is None and not low:
+            return self._fill(lambda shape, dtype: chance.anything(shape, dtype, generator))
+        low, to = (0, low) if to is None else (low, to)
+        return self._fill(lambda shape, dtype: chance.integers(shape, dtype, low, to, generator))
 
     def exponential_(self, lambd: float = 1, *, generator: Any = None) -> Self:
         """Fill with waiting times for what happens `lambd` times in a unit of time."""
-        return self.copy_(
-            generators.exponential(self.array.shape, self.array.dtype, lambd, generator)
-        )
+        return self._fill(lambda shape, dtype: chance.exponential(shape, dtype, lambd, generator))
+
+    def _fill(self, draw: Any) -> Self:
+        """Write random numbers, in the order in which the entries lie in memory."""
+        dtype = self.array.dtype
+        return self.copy_(chance.in_memory_order(self.array, lambda shape: draw(shape, dtype)))
 
     # ------------------------------------------------------------------ a sparse gradient
 
@@ -422,6 +428,11 @@ class Tensor(ArrayMethods):
 
     __str__ = __repr__
 
+    def _repr_html_(self) -> Any:
+        """In a notebook: with shape, heat map and chain. None where text alone is wanted."""
+        # By name, since the notebook's side of minigrad stands above this module.
+        return importlib.import_module("minigrad.jupyter.tensor_html").html(self)
+
     def __format__(self, spec: str) -> str:
         return format(self.item(), spec) if self.array.ndim == 0 else format(str(self), spec)
 
@@ -460,7 +471,9 @@ class Tensor(ArrayMethods):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         if self.node is not None and modes.state.recording:
             raise RuntimeError(
-                "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+                "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead. "
+                "(What NumPy computes is not recorded, so the gradient would stop here without a word: "
+                "detach() says that it may.) To mend it, write  x.detach().numpy()  for the values alone."
             )
         a = self.memory()
         if dtype is not None and dtype != a.dtype:

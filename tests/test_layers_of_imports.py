@@ -16,7 +16,18 @@ import minigrad
 PACKAGE = Path(minigrad.__file__).parent
 
 LAYERS = [
-    {"errors", "modes", "shapes", "dtypes", "devices", "cuda", "sparse", "allocator", "version", "return_types"},
+    {
+        "errors",
+        "modes",
+        "shapes",
+        "dtypes",
+        "devices",
+        "cuda",
+        "sparse",
+        "allocator",
+        "version",
+        "return_types",
+    },
     {"op"},
     {"ops"},
     {"methods"},

@@ -1,10 +1,23 @@
 """Random numbers: the same seed gives the same ones, and they are spread as they should be."""
 
+import copy
+import json
+import pickle
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import minigrad
+import minigrad.nn
 from minigrad import Generator, tensor
+from tests.random_cases import CLOSE, CLOSE_BUT_ON_INTEL, LAYERS, drawn, weights
+from tests.random_cases import DRAWS as CASES
+
+REFERENCE = json.loads((Path(__file__).parent / "random_reference.json").read_text())
 
 DRAWS = {
     "rand": lambda g: minigrad.rand(2, 3, generator=g),
@@ -138,9 +151,119 @@ def test_a_random_leaf_may_require_a_gradient():
     assert minigrad.randn(2, requires_grad=True, dtype=minigrad.float64).is_leaf
 
 
+@pytest.mark.parametrize("name", CASES)
+def test_the_numbers_are_those_that_pytorch_draws(name):
+    for ours, theirs in zip(drawn(minigrad, name), REFERENCE["draws"][name], strict=True):
+        if name in CLOSE or name in CLOSE_BUT_ON_INTEL:
+            np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-6)
+        else:
+            assert ours == theirs
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_layers_begin_with_the_weights_that_pytorch_draws(name):
+    ours, theirs = weights(minigrad, minigrad.nn, name), REFERENCE["layers"][name]
+
+    assert list(ours) == list(theirs)
+    for key, value in theirs.items():
+        np.testing.assert_allclose(ours[key], value, rtol=1e-6, atol=1e-6)
+
+
+def test_the_first_words_are_those_of_the_paper():
+    g = Generator().manual_seed(5489)  # the seed of the authors' own example
+
+    assert g.words(10000)[-1] == 4123659995  # as the C++ standard says of std::mt19937
+
+
+def test_an_odd_number_of_the_bell_curve_leaves_one_for_the_next_time():
+    g, h = Generator().manual_seed(1), Generator().manual_seed(1)
+
+    by_ones = minigrad.cat([minigrad.randn(1, generator=g) for _ in range(6)])
+
+    assert minigrad.equal(by_ones, minigrad.randn(6, generator=h))
+
+
+def test_a_seed_forgets_the_number_that_was_left_over():
+    g = Generator().manual_seed(1)
+    x = minigrad.randn(1, generator=g)
+
+    assert minigrad.equal(minigrad.randn(1, generator=g.manual_seed(1)), x)
+
+
+@pytest.mark.parametrize(
+    "copied", [copy.copy, copy.deepcopy, lambda g: pickle.loads(pickle.dumps(g))]
+)
+def test_a_copy_of_a_generator_goes_its_own_way(copied):
+    g = Generator().manual_seed(1)
+    minigrad.randn(1, generator=g)
+    h = copied(g)
+
+    assert minigrad.equal(minigrad.randn(3, generator=g), minigrad.randn(3, generator=h))
+    assert h.initial_seed() == 1
+
+
+def test_a_transposed_matrix_is_filled_along_its_columns():
+    x, y = minigrad.empty(3, 2).t(), minigrad.empty(3, 2)
+
+    x.uniform_(generator=Generator().manual_seed(1))
+    y.uniform_(generator=Generator().manual_seed(1))
+
+    assert minigrad.equal(x.t(), y)
+
+
+def test_threads_share_a_generator_without_drawing_a_number_twice():
+    g = Generator().manual_seed(1)
+    with ThreadPoolExecutor(4) as threads:
+        parts = list(threads.map(lambda _: g.words(1000), range(40)))
+
+    every = Generator().manual_seed(1).words(40_000)
+    np.testing.assert_array_equal(np.sort(np.concatenate(parts)), np.sort(every))
+
+
+def test_a_fork_is_forgotten():
+    minigrad.manual_seed(1)
+    with minigrad.random.fork_rng():
+        x = minigrad.rand(3)
+
+    assert minigrad.equal(minigrad.rand(3), x)
+
+
+def test_importing_minigrad_leaves_numpys_random_numbers_for_later():
+    program = "import minigrad, sys; print('numpy.random' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+
+    assert done.stdout.strip() == "False"
+
+
+@pytest.mark.parametrize(
+    "seed, error, message",
+    [(1.5, RuntimeError, "expected a long"), (2**64, ValueError, "Overflow when unpacking")],
+)
+def test_what_is_no_seed_is_refused(seed, error, message):
+    with pytest.raises(error, match=message):
+        Generator().manual_seed(seed)
+
+
+@pytest.mark.parametrize(
+    "state, error",
+    [(tensor([1.0]), TypeError), (minigrad.zeros(5, dtype=minigrad.uint8), RuntimeError)],
+)
+def test_what_is_no_state_is_refused(state, error):
+    with pytest.raises(error, match="RNG state"):
+        minigrad.set_rng_state(state)
+
+
 def test_generator_must_be_a_generator():
     with pytest.raises(TypeError, match="generator must be"):
         minigrad.rand(2, generator=3)
+
+
+@pytest.mark.parametrize("low, high, wrong", [(0, 300, "to - 1"), (-1, 3, "from")])
+def test_whole_numbers_must_fit_their_type(low, high, wrong):
+    with pytest.raises(RuntimeError, match=f"{wrong} is out of bounds for uint8"):
+        minigrad.randint(low, high, (2,), dtype=minigrad.uint8)
 
 
 def test_randint_says_what_it_takes():

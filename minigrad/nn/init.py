@@ -18,8 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from minigrad import generator as chance
-from minigrad import modes
+from minigrad import chance, modes
 from minigrad.tensor import Tensor
 
 LINEAR = ("linear", "conv1d", "conv2d", "conv3d",
@@ -211,7 +210,8 @@ def trunc_normal_(
     """From the part of the bell curve between a and b.
 
     Numbers outside are drawn again. Where most would be, numbers are drawn evenly between a
-    and b instead, and kept with a chance that is as high as the curve.
+    and b instead, and kept with a chance that is as high as the curve there. As in PyTorch,
+    each round draws for all entries, also for those that are settled.
     """
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn(
@@ -222,23 +222,22 @@ def trunc_normal_(
     share_below = [(1 + math.erf((x - mean) / std / math.sqrt(2))) / 2 for x in (a, b)]
     often_inside = share_below[1] - share_below[0] > 0.3
     top = max(a, min(mean, b))  # where the curve is highest
-    d = np.dtype(np.float64)
-    values = np.full(tensor.numel(), np.nan)
-    wanted = np.arange(tensor.numel())
-    while len(wanted):
-        shape = (len(wanted),)
+    shape, dtype = tuple(tensor.shape), tensor.dtype
+    low, high = dtype.type(a), dtype.type(b)
+    values = np.zeros(shape, dtype)
+    open_ = np.ones(shape, bool)  # where no number has been accepted
+    while open_.any():
         if often_inside:
-            x = mean + std * chance.standard_normal(shape, d, generator)
-            keep = (x >= a) & (x <= b)
+            x = chance.normal(shape, dtype, mean, std, generator)
+            keep = (x >= low) & (x <= high)
         else:
-            x = chance.uniform(shape, d, a, b, generator)
-            height = np.exp((((top - mean) / std) ** 2 - ((x - mean) / std) ** 2) / 2)
-            keep = chance.uniform(shape, d, 0, 1, generator) < height
-        values[wanted[keep]] = x[keep]
-        wanted = wanted[~keep]
+            x = chance.uniform(shape, dtype, a, b, generator)
+            log_height = ((top - mean) / std) ** 2 / 2 - ((x - mean) / std) ** 2 / 2
+            keep = np.log(chance.uniform(shape, dtype, 0, 1, generator)) <= log_height
+        values[open_ & keep] = x[open_ & keep]
+        open_ &= ~keep
     with modes.no_grad():
-        values = np.clip(values.astype(tensor.dtype), a, b)  # rounding must not lead outside
-        return tensor.copy_(Tensor(values.reshape(tensor.shape)))
+        return tensor.copy_(Tensor(values))
 
 
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
@@ -255,7 +254,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
     if tensor.numel() == 0:
         return tensor
     rows = tensor.shape[0]
-    flat = chance.standard_normal((rows, tensor.numel() // rows), np.dtype(np.float64), generator)
+    flat = chance.standard_normal((rows, tensor.numel() // rows), tensor.dtype, generator)
     wide = flat.shape[0] < flat.shape[1]
     q, r = np.linalg.qr(flat.T if wide else flat)
     q = q * np.where(np.diag(r) < 0, -1, 1)
@@ -273,8 +272,8 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
         raise ValueError("Only tensors with 2 dimensions are supported")
     rows, columns = tensor.shape
     zeros = math.ceil(sparsity * rows)
-    values = std * chance.standard_normal((rows, columns), np.dtype(np.float64), generator)
-    for j in range(columns):
-        values[chance.source(generator).permutation(rows)[:zeros], j] = 0
     with modes.no_grad():
-        return tensor.copy_(Tensor(values.astype(tensor.dtype)))
+        tensor.normal_(0, std, generator=generator)
+        for j in range(columns):  # PyTorch draws the rows from the default generator
+            tensor[Tensor(chance.permutation(rows, None)[:zeros]), j] = 0
+    return tensor

@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from minigrad import ops
-from minigrad.generator import uniform
+from minigrad import chance, ops
 from minigrad.op import Op
 from minigrad.tensor import Tensor
 
@@ -119,9 +118,10 @@ def rrelu(
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")
     if not training:
         return leaky_relu(input, (lower + upper) / 2, inplace)
-    drawn = uniform(input.shape, input.dtype, lower, upper, None)
-    slope = Tensor(np.where(input.array > 0, 1, drawn).astype(input.dtype))
-    return _composite(lambda x: x * slope, input, inplace)
+    slope = np.ones(input.shape, input.dtype)
+    negative = input.array <= 0  # only these take a number from the generator
+    slope[negative] = chance.uniform((negative.sum(),), np.dtype(float), lower, upper, None)
+    return _composite(lambda x: x * Tensor(slope), input, inplace)
 
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -291,10 +291,8 @@ def gumbel_softmax(
 
     Source: Jang, Gu and Poole, Categorical Reparameterization with Gumbel-Softmax (2017).
     """
-    drawn = uniform(logits.shape, logits.dtype, 0, 1, None)
-    tiny = np.finfo(logits.dtype).tiny
-    noise = Tensor(-np.log(np.maximum(-np.log(np.maximum(drawn, tiny)), tiny)))
-    soft = ((logits + noise) / tau).softmax(dim)
+    noise = -np.log(chance.exponential(logits.shape, logits.dtype, 1, None))
+    soft = ((logits + Tensor(noise)) / tau).softmax(dim)
     if not hard:
         return soft
     best = soft.argmax(dim, keepdim=True)

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from minigrad import dtypes
-from minigrad.generator import uniform
+from minigrad.chance import coins
 from minigrad.tensor import Tensor
 
 
@@ -51,7 +50,7 @@ def alpha_dropout(
         return input.mul_(0.0) if inplace else input * 0.0
     least = -1.7580993408473766
     scale = 1 / math.sqrt((1 - p) * (1 + p * least**2))
-    keep = Tensor((uniform(input.shape, dtypes.float32, 0, 1, None) >= p).astype(input.dtype))
+    keep = Tensor(coins(1 - p, input.shape, input.dtype, None))
     z = (input * keep + (1 - keep) * least) * scale - p * least * scale
     return input.copy_(z) if inplace else z
 
@@ -64,6 +63,7 @@ def _dropout(x: Tensor, shape: Any, p: float, training: bool, inplace: bool) -> 
     if p == 1:
         keep = np.zeros(shape, x.array.dtype)
     else:
-        drawn = uniform(shape, dtypes.float32, 0, 1, None)
-        keep = (drawn >= p) * x.array.dtype.type(1 / (1 - p))
+        dtype = x.array.dtype
+        wide = np.promote_types(dtype, np.float32).type
+        keep = coins(1 - p, shape, dtype, None) * dtype.type(wide(1) / wide(1 - p))
     return x.mul_(Tensor(keep)) if inplace else x * Tensor(keep)

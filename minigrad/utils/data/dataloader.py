@@ -1,0 +1,215 @@
+"""DataLoader: a loop over batches.
+
+    for x, y in DataLoader(examples, batch_size=32, shuffle=True):
+        ...
+
+Each pass asks a sampler for numbers, the dataset for the examples that have them, and a
+function to collate these into one batch. Read dataset.py, sampler.py and collate.py first.
+
+Left out: worker processes. `num_workers` and what belongs to it are accepted, and batches
+are the same ones in the same order, but this process loads them.
+"""
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from minigrad import dtypes
+from minigrad.creation import empty
+from minigrad.generator import Generator
+from minigrad.utils.data.collate import default_collate, default_convert
+from minigrad.utils.data.dataset import IterableDataset
+from minigrad.utils.data.sampler import BatchSampler, RandomSampler, SequentialSampler
+
+FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
+
+
+class DataLoader:
+    """Batches of a dataset; each `for` loop over it is one pass over the examples.
+
+    dataset         anything with `__getitem__` and `__len__`, or an IterableDataset
+    batch_size      how many examples are in a batch; None: examples come one by one, uncollated
+    shuffle         a new random order for each pass?
+    sampler         numbers of examples, in the order wanted
+    batch_sampler   lists of numbers, one for each batch
+    collate_fn      from a list of examples to a batch
+    drop_last       leave out the last batch if it is smaller?
+    generator       from which the random order is drawn
+    num_workers     accepted, like what is about workers and pinned memory; this process loads
+
+    A pass draws a first number that PyTorch gives to its workers, and, if it shuffles without
+    a generator, a second one as seed of the order; so for the same seed the order is PyTorch's.
+
+    >>> list(DataLoader(range(5), batch_size=2, drop_last=True))
+    [tensor([0, 1]), tensor([2, 3])]
+
+    Raises ValueError for settings that contradict each other.
+    """
+
+    def __init__(
+        self,
+        dataset: Any,
+        batch_size: int | None = 1,
+        shuffle: bool | None = None,
+        sampler: Iterable[Any] | None = None,
+        batch_sampler: Iterable[Any] | None = None,
+        num_workers: int = 0,
+        collate_fn: Callable[[Any], Any] | None = None,
+        pin_memory: bool = False,
+        drop_last: bool = False,
+        timeout: float = 0,
+        worker_init_fn: Any = None,
+        multiprocessing_context: Any = None,
+        generator: Generator | None = None,
+        *,
+        prefetch_factor: int | None = None,
+        persistent_workers: bool = False,
+        pin_memory_device: str = "",
+        in_order: bool = True,
+    ) -> None:
+        _check_workers(
+            num_workers, timeout, multiprocessing_context, prefetch_factor, persistent_workers
+        )
+        self.dataset, self.generator = dataset, generator
+        self.num_workers, self.prefetch_factor = num_workers, prefetch_factor
+        self.pin_memory, self.pin_memory_device = pin_memory, pin_memory_device
+        self.timeout, self.worker_init_fn = timeout, worker_init_fn
+        self.multiprocessing_context, self.in_order = multiprocessing_context, in_order
+        self.persistent_workers = persistent_workers
+
+        self._in_sequence = isinstance(dataset, IterableDataset)  # has it no i-th example?
+        if self._in_sequence:
+            _check_no_order(shuffle, sampler, batch_sampler)
+        if sampler is not None and shuffle:
+            raise ValueError("sampler option is mutually exclusive with shuffle")
+        if batch_sampler is not None:
+            if batch_size != 1 or shuffle or sampler is not None or drop_last:
+                raise ValueError(
+                    "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, "
+                    "and drop_last"
+                )
+            batch_size, drop_last = None, False
+        elif batch_size is None and drop_last:
+            raise ValueError(
+                "batch_size=None option disables auto-batching and is mutually exclusive with drop_last"
+            )
+
+        if sampler is None:
+            if self._in_sequence:
+                sampler = itertools.repeat(None)  # the next one, again and again
+            elif shuffle:
+                sampler = RandomSampler(dataset, generator=generator)
+            else:
+                sampler = SequentialSampler(dataset)
+        if batch_size is not None:
+            batch_sampler = BatchSampler(sampler, batch_size, drop_last)
+        self.batch_size, self.drop_last = batch_size, drop_last
+        self.sampler, self.batch_sampler = sampler, batch_sampler
+        if collate_fn is None:
+            collate_fn = default_convert if batch_sampler is None else default_collate
+        self.collate_fn = collate_fn
+        self._ready = True
+
+    def __iter__(self) -> Iterator[Any]:
+        return _Pass(self)
+
+    def __len__(self) -> int:
+        """How many batches a pass has."""
+        if not self._in_sequence:
+            return len(self.sampler if self.batch_sampler is None else self.batch_sampler)  # type: ignore[arg-type]
+        n = len(self.dataset)
+        if self.batch_size is None:
+            return n
+        return n // self.batch_size if self.drop_last else -(-n // self.batch_size)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in FIXED and getattr(self, "_ready", False):
+            raise ValueError(
+                f"{name} attribute should not be set after {type(self).__name__} is initialized: "
+                "make a new one."
+            )
+        super().__setattr__(name, value)
+
+
+class _Pass(Iterator[Any]):
+    """One pass over the examples."""
+
+    def __init__(self, loader: DataLoader) -> None:
+        self.loader = loader
+        # Nobody needs this number here; but PyTorch draws it, and the next ones must agree.
+        empty((), dtype=dtypes.int64).random_(generator=loader.generator)
+        batched = loader.batch_sampler is not None
+        numbers = loader.batch_sampler if batched else loader.sampler
+        assert numbers is not None
+        if loader._in_sequence:
+            examples = _in_sequence(loader, batched)
+        else:
+            fetch = _fetch_several if batched else _fetch_one
+            examples = (fetch(loader.dataset, chosen) for chosen in numbers)
+        self.batches = map(loader.collate_fn, examples)
+
+    def __next__(self) -> Any:
+        return next(self.batches)
+
+    def __len__(self) -> int:
+        return len(self.loader)
+
+
+def _fetch_one(dataset: Any, number: Any) -> Any:
+    return dataset[number]
+
+
+def _fetch_several(dataset: Any, numbers: Any) -> Any:
+    several = getattr(dataset, "__getitems__", None)
+    return several(numbers) if several else [dataset[i] for i in numbers]
+
+
+def _in_sequence(loader: DataLoader, batched: bool) -> Iterator[Any]:
+    """The examples of an IterableDataset, one by one or in lists."""
+    examples = iter(loader.dataset)
+    if not batched:
+        yield from examples
+        return
+    size = loader.batch_size
+    while batch := list(itertools.islice(examples, size)):
+        if len(batch) == size or not loader.drop_last:
+            yield batch
+
+
+def get_worker_info() -> None:
+    """None: this is no worker process. (There are none here.)"""
+    return None
+
+
+def _check_workers(
+    num_workers: int, timeout: float, context: Any, prefetch_factor: Any, persistent: bool
+) -> None:
+    if num_workers < 0:
+        raise ValueError(
+            "num_workers option should be non-negative; use num_workers=0 to disable multiprocessing."
+        )
+    if timeout < 0:
+        raise ValueError("timeout option should be non-negative")
+    if num_workers == 0 and prefetch_factor is not None:
+        raise ValueError(
+            "prefetch_factor option could only be specified in multiprocessing. "
+            "Let num_workers > 0 to enable multiprocessing, otherwise set prefetch_factor to None."
+        )
+    if num_workers == 0 and persistent:
+        raise ValueError("persistent_workers option needs num_workers > 0")
+    if num_workers == 0 and context is not None:
+        raise ValueError(
+            "multiprocessing_context can only be used with multi-process loading (num_workers > 0), "
+            f"but got num_workers={num_workers}"
+        )
+
+
+def _check_no_order(shuffle: Any, sampler: Any, batch_sampler: Any) -> None:
+    """An IterableDataset comes in its own order."""
+    wrong = {"shuffle": shuffle or None, "sampler": sampler, "batch_sampler": batch_sampler}
+    for name, value in wrong.items():
+        if value is not None:
+            raise ValueError(
+                f"DataLoader with IterableDataset: expected unspecified {name} option, "
+                f"but got {name}={value}"
+            )

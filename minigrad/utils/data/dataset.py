@@ -1,0 +1,194 @@
+"""Datasets: what is the i-th example?
+
+A dataset is anything with `__getitem__` and `__len__`; a list will do. `Dataset` is a class
+to inherit from, and the others make new datasets of old ones. An `IterableDataset` has no
+i-th example: it yields one after the other, from a file, say, that is too long to keep.
+"""
+
+import bisect
+import itertools
+import math
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Generic, TypeVar
+
+from minigrad.generator import Generator
+from minigrad.random import randperm
+from minigrad.tensor import Tensor
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Dataset(Generic[T_co]):
+    """Examples by number. A subclass says what the i-th is, and how many there are.
+
+    >>> class Squares(Dataset):
+    ...     def __getitem__(self, index):
+    ...         return index, index**2
+    ...
+    ...     def __len__(self):
+    ...         return 100
+    >>> Squares()[7]
+    (7, 49)
+    """
+
+    def __getitem__(self, index: Any) -> T_co:
+        raise NotImplementedError("Subclasses of Dataset should implement __getitem__.")
+
+    def __add__(self, other: "Dataset[Any]") -> "ConcatDataset":
+        return ConcatDataset([self, other])
+
+
+class IterableDataset(Dataset[T_co], Iterable[T_co]):
+    """Examples one after the other. A subclass has `__iter__`, and no order to choose.
+
+    >>> class Countdown(IterableDataset):
+    ...     def __iter__(self):
+    ...         return iter([3, 2, 1])
+    >>> list(Countdown() + Countdown())
+    [3, 2, 1, 3, 2, 1]
+    """
+
+    def __iter__(self) -> Iterator[T_co]:
+        raise NotImplementedError("Subclasses of IterableDataset should implement __iter__.")
+
+    def __add__(self, other: Dataset[Any]) -> "ChainDataset":  # type: ignore[override]
+        return ChainDataset([self, other])
+
+
+class TensorDataset(Dataset[tuple[Tensor, ...]]):
+    """The i-th example is the i-th row of each tensor.
+
+    tensors   (n, ...) each, with the same n
+    """
+
+    def __init__(self, *tensors: Tensor) -> None:
+        sizes = [len(t) for t in tensors]
+        if len(set(sizes)) > 1:
+            raise AssertionError(
+                f"Size mismatch between tensors: they have {sizes} rows, but the i-th example is the "
+                "i-th row of each."
+            )
+        self.tensors = tensors
+
+    def __getitem__(self, index: Any) -> tuple[Tensor, ...]:
+        return tuple(t[index] for t in self.tensors)
+
+    def __len__(self) -> int:
+        return len(self.tensors[0])
+
+
+class Subset(Dataset[T_co]):
+    """The examples of a dataset that have these numbers, in this order."""
+
+    def __init__(self, dataset: Any, indices: Sequence[int]) -> None:
+        self.dataset, self.indices = dataset, indices
+
+    def __getitem__(self, idx: Any) -> T_co:
+        if isinstance(idx, list):
+            example: T_co = self.dataset[[self.indices[i] for i in idx]]
+        else:
+            example = self.dataset[self.indices[idx]]
+        return example
+
+    def __getitems__(self, indices: list[int]) -> list[T_co]:
+        """Several at once: a loader asks so for a batch."""
+        numbers = [self.indices[i] for i in indices]
+        several = getattr(self.dataset, "__getitems__", None)
+        found: list[T_co] = several(numbers) if several else [self.dataset[i] for i in numbers]
+        return found
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+
+class ConcatDataset(Dataset[Any]):
+    """Several datasets as one: first all examples of the first, then those of the second, ...
+
+    >>> both = ConcatDataset(["ab", "cde"])
+    >>> len(both), both[3], both[-1], both.cumulative_sizes
+    (5, 'd', 'e', [2, 5])
+    """
+
+    def __init__(self, datasets: Iterable[Any]) -> None:
+        self.datasets = list(datasets)
+        if not self.datasets:
+            raise AssertionError("datasets should not be an empty iterable")
+        if any(isinstance(d, IterableDataset) for d in self.datasets):
+            raise AssertionError(
+                "ConcatDataset does not support IterableDataset, which has no i-th example: "
+                "use ChainDataset."
+            )
+        self.cumulative_sizes = list(itertools.accumulate(len(d) for d in self.datasets))
+
+    def __getitem__(self, idx: int) -> Any:
+        if idx < -len(self):
+            raise ValueError("absolute value of index should not exceed dataset length")
+        if idx >= len(self):
+            raise IndexError(
+                f"list index out of range: example {idx} was asked for, and there are {len(self)}."
+            )
+        idx %= len(self)
+        k = bisect.bisect_right(self.cumulative_sizes, idx)
+        return self.datasets[k][idx - (self.cumulative_sizes[k - 1] if k else 0)]
+
+    def __len__(self) -> int:
+        return self.cumulative_sizes[-1]
+
+
+class ChainDataset(IterableDataset[Any]):
+    """Several iterable datasets, one after the other."""
+
+    def __init__(self, datasets: Iterable[Any]) -> None:
+        self.datasets = datasets
+
+    def __iter__(self) -> Iterator[Any]:
+        for dataset in self.datasets:
+            if not isinstance(dataset, IterableDataset):
+                raise AssertionError("ChainDataset only supports IterableDataset")
+            yield from dataset
+
+    def __len__(self) -> int:
+        return sum(len(d) for d in self.datasets)
+
+
+def random_split(
+    dataset: Any, lengths: Sequence[int | float], generator: Generator | None = None
+) -> list[Subset[Any]]:
+    """Divide a dataset at random, into parts that have no example in common.
+
+    lengths   how many examples each part gets; or which share, if they add up to 1
+
+    Of shares, the whole parts are taken, and what remains is dealt out from the first on.
+
+    Raises ValueError if the lengths do not add up to all examples.
+
+    >>> [len(part) for part in random_split(range(10), [0.5, 0.25, 0.25])]
+    [6, 2, 2]
+    """
+    n = len(dataset)
+    if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
+        for i, share in enumerate(lengths):
+            if not 0 <= share <= 1:
+                raise ValueError(f"Fraction at index {i} is not between 0 and 1")
+        counts = [math.floor(n * share) for share in lengths]
+        for i in range(n - sum(counts)):
+            counts[i % len(counts)] += 1
+        for i, count in enumerate(counts):
+            if count == 0:
+                warnings.warn(
+                    f"Length of split at index {i} is 0. This might result in an empty dataset.",
+                    stacklevel=2,
+                )
+    else:
+        counts = list(lengths)  # type: ignore[arg-type]
+    if sum(counts) != n:
+        raise ValueError(
+            "Sum of input lengths does not equal the length of the input dataset! "
+            f"The lengths {list(lengths)} add up to {sum(counts)}, and there are {n} examples."
+        )
+    order = randperm(n, generator=generator).tolist()
+    ends = itertools.accumulate(counts)
+    return [
+        Subset(dataset, order[end - count : end]) for end, count in zip(ends, counts, strict=True)
+    ]
