@@ -40,7 +40,7 @@ def apply(op: Op, args: Sequence[Any], settings: dict[str, Any]) -> Any:
     try:
         z_array = op.forward(*arrays, **settings)
     except ValueError as error:
-        raise shape_error(op.name, [a.shape for a in arrays], settings, error) from None
+        raise shape_error(op.name, arrays, settings, error) from None
     except TypeError as error:
         names = [dtypes.torch_name(a.dtype) for a in arrays]
         raise dtype_error(op.name, names, error) from None

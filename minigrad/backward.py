@@ -103,7 +103,7 @@ def run_task(task: GraphTask) -> None:
             task.run()
             return
         error: BaseException | None = None
-        observer.backward(task)
+        observer.backward(task, "graph")
         try:
             for step in task.steps():
                 observer.step(task, step)
@@ -130,7 +130,7 @@ def run_other(engine: str, task: GraphTask) -> None:
                 observer.step(task, Step(node, g, grads))
 
         error: BaseException | None = None
-        observer.backward(task)
+        observer.backward(task, engine)
         try:
             run(task, watch)
         except BaseException as e:
@@ -160,6 +160,19 @@ def root_of(z: Any) -> Node | AccumulateGrad:
     return node
 
 
+def _shaped_like(wanted: tuple[int, ...], given: tuple[int, ...]) -> str:
+    """How to write a gradient of the wanted shape, given one of another."""
+    if wanted == given[::-1]:
+        return f"gradient.T, of shape {wanted}"
+    try:
+        fits = np.broadcast_shapes(wanted, given) == wanted
+    except ValueError:
+        fits = False
+    if fits:
+        return f"z.backward(gradient.expand_as(z)), where z is the tensor of shape {wanted}"
+    return f"z.backward(minigrad.ones_like(z)), if each entry of z, {wanted}, counts the same"
+
+
 def seed(z: Tensor, gradient: Any, tensors: bool) -> Any:
     """The gradient that a pass starts with: as given, or 1 for a scalar."""
     if gradient is None:
@@ -184,7 +197,8 @@ def seed(z: Tensor, gradient: Any, tensors: bool) -> Any:
     if g.array.shape != z.array.shape:
         raise ShapeError(
             f"Mismatch in shape: grad_output[0] has a shape of {list(g.array.shape)} and output[0] has "
-            f"a shape of {list(z.array.shape)}. The gradient is shaped like the tensor it belongs to."
+            f"a shape of {list(z.array.shape)}. The gradient is shaped like the tensor it belongs to.",
+            mend=_shaped_like(z.array.shape, g.array.shape),
         )
     if g.array.dtype != z.array.dtype:
         g = to(g, dtype=z.array.dtype)

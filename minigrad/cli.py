@@ -1,4 +1,4 @@
-"""The command line: minigrad lab | demo | release.
+"""The command line: minigrad lab | demo | kernel | strip | release.
 
 Each command is a short function here that says what it did; the work is done elsewhere.
 Typer and Rich are imported with this module and with no other, so that `import minigrad`
@@ -89,9 +89,13 @@ def _serve(folder: Path, lesson: str | None, browser: bool, port: int | None) ->
     """Run JupyterLab in this process, so that Ctrl-C and signals reach it directly."""
     from jupyterlab.labapp import LabApp
 
+    from minigrad.jupyter import kernel
+
     argv = [
         f"--ServerApp.root_dir={folder}",
-        "--LabApp.news_url=None",  # no question about news in front of the first lesson
+        f"--MultiKernelManager.default_kernel_name={kernel.NAME}",  # of new notebooks
+        "--LabApp.news_url=None",
+        "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
         "--log-level=WARN",
     ]
     if lesson is not None:
@@ -103,7 +107,81 @@ def _serve(folder: Path, lesson: str | None, browser: bool, port: int | None) ->
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         argv.append("--allow-root")  # in a container there is often nobody else
     os.chdir(folder)
-    return LabApp.launch_instance(argv) or 0
+    with kernel.lent():
+        return LabApp.launch_instance(argv) or 0
+
+
+kernels = typer.Typer(
+    help='The kernel "Python (minigrad)": Python with the magics loaded, for notebooks of a course.',
+    no_args_is_help=True,
+)
+app.add_typer(kernels, name="kernel")
+
+User = Annotated[bool, typer.Option("--user", help="For this user, in Jupyter's data folder.")]
+Prefix = Annotated[
+    Path | None,
+    typer.Option("--prefix", help="For the Jupyter installed there, in PREFIX/share/jupyter."),
+]
+
+
+@kernels.command("install")
+def kernel_install(user: User = False, prefix: Prefix = None) -> None:
+    """Add the kernel to Jupyter: by default, to that of this Python environment.
+
+    Notebooks that use it need no %load_ext: the magics are there from the first cell on.
+    """
+    from minigrad.jupyter import kernel
+
+    try:
+        place = kernel.install(user, prefix)
+    except kernel.KernelError as error:
+        _stop(str(error))
+    typer.echo(f'installed the kernel "{kernel.DISPLAY_NAME}" in {place}')
+    if not kernel.is_found(place):
+        typer.echo(
+            "The Jupyter of this environment does not look there: start the one that does, or set "
+            f"JUPYTER_PATH={place.parent.parent}"
+        )
+
+
+@kernels.command("remove")
+def kernel_remove(user: User = False, prefix: Prefix = None) -> None:
+    """Take the kernel away again, from wherever it is; nothing is left behind."""
+    from minigrad.jupyter import kernel
+
+    try:
+        for place in kernel.remove(user, prefix):
+            typer.echo(f'removed the kernel "{kernel.DISPLAY_NAME}" from {place}')
+    except kernel.KernelError as error:
+        _stop(str(error))
+
+
+@app.command()
+def strip(
+    notebooks: Annotated[list[Path], typer.Argument(help="The notebooks to strip, in place.")],
+    check: Annotated[
+        bool, typer.Option("--check", help="Change nothing; fail if something is to be stripped.")
+    ] = False,
+) -> None:
+    """Take out of notebooks what only a running kernel can show.
+
+    The keys and the state of widgets go, which would read "model not found"; the pictures and
+    the text beside them stay, and each picture is also kept as PNG, for viewers that show
+    no SVG of an untrusted notebook. Stripping again changes nothing.
+    """
+    from minigrad.jupyter.strip import StripError, strip_file
+
+    found = []
+    for path in notebooks:
+        try:
+            changes = strip_file(path, check=check)
+        except StripError as error:
+            _stop(str(error))
+        if changes:
+            found.append(str(path))
+            typer.echo(f"{path}: {'to strip: ' if check else ''}{', '.join(changes)}")
+    if check and found:
+        _stop(f"To mend it, run  minigrad strip {' '.join(found)}")
 
 
 @app.command()

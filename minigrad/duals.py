@@ -74,6 +74,7 @@ def push(op: Op, operands: Sequence[Tensor], settings: dict[str, Any], z: Tensor
     if all(x._tangents is None for x in operands):
         return
     levels = modes.state.levels
+    observer = modes.observe(None)  # what is computed here is no operation of the learner's
     try:
         for k, level in enumerate(levels):
             # What is computed with has tangents of the outer levels only: the others are closed.
@@ -83,6 +84,7 @@ def push(op: Op, operands: Sequence[Tensor], settings: dict[str, Any], z: Tensor
                 set_tangent(z, level, z_dot)
     finally:
         modes.set_levels(levels)
+        modes.observe(observer)
 
 
 def push_level(

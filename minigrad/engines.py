@@ -10,6 +10,7 @@ the rules of a node once per *path* that leads to it: on n diamonds in a row, wh
 first two need n applications, it needs 2**n. That is why engines wait and add up.
 
     z.backward(engine="recursive")      uses one of them
+    %%autograd --engine recursive       the same for a cell, with its steps on the tape
     applications(z)                     how many rule applications each makes
 
 Source: Wengert, "A simple automatic derivative evaluation program", CACM 7 (1964).

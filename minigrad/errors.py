@@ -12,8 +12,11 @@ written for one is caught by the other.
 import linecache
 import os.path
 import sys
+from collections.abc import Sequence
 from types import FrameType
 from typing import Any, NamedTuple
+
+CO_OPTIMIZED = 1  # of a code object: a function, with local variables of its own
 
 _OUR_FOLDER = os.path.dirname(os.path.realpath(__file__))  # pathlib is slow to import
 
@@ -47,6 +50,33 @@ def learner_line() -> Place | None:
             return tuple.__new__(Place, (file, frame.f_lineno))  # Place(...), in half the time
         frame = frame.f_back
     return None
+
+
+def learner_names(arrays: Sequence[Any]) -> list[str | None]:
+    """What the learner calls the tensors of these arrays, on the line that is running now.
+
+    None for one that has no name there: a constant, or a value inside an expression.
+    """
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and _is_ours(frame.f_code.co_filename):
+        frame = frame.f_back
+    if frame is None:
+        return [None] * len(arrays)
+    local = frame.f_locals
+    found: dict[int, str] = {}
+    for names in (frame.f_globals, local):  # local ones win
+        for name, value in reversed(list(names.items())):
+            if not name.startswith("_"):
+                found[id(getattr(value, "array", value))] = name
+    if (
+        local is not frame.f_globals
+        and frame.f_code.co_flags & CO_OPTIMIZED
+        and type(local) is dict
+    ):
+        # Before Python 3.13 the frame of a function keeps this copy of its variables, which
+        # would keep tensors alive that the function has deleted.
+        local.clear()
+    return [found.get(id(a)) for a in arrays]
 
 
 _ours: dict[str, bool] = {}
@@ -144,9 +174,10 @@ def dtype_error(name: str, dtypes: list[str], error: Exception) -> Exception:
 
 
 def shape_error(
-    name: str, shapes: list[tuple[int, ...]], settings: dict[str, Any], error: Exception
+    name: str, arrays: Sequence[Any], settings: dict[str, Any], error: Exception
 ) -> Exception:
     """What NumPy's complaint about shapes means, in PyTorch's words and with a remedy."""
+    shapes = [tuple(a.shape) for a in arrays]
     if name in ("matmul", "mm", "bmm", "mv"):
         return _matmul_error(*shapes)
     if name in ("addmm", "addmv", "baddbmm") and shapes[1][-1] != shapes[2][-2:][0]:
@@ -165,38 +196,57 @@ def shape_error(
     if name in ("cat", "stack"):
         return _cat_error(name, shapes, settings.get("axis", 0))
     if len(shapes) > 1:
-        return _broadcast_error(name, shapes) or ShapeError(f"{name}: {error}")
+        called = learner_names(arrays)
+        return _broadcast_error(name, shapes, called) or ShapeError(f"{name}: {error}")
     return ShapeError(f"{name} of a tensor of shape {shapes[0]}: {error}")
 
 
-def _broadcast_error(name: str, shapes: list[tuple[int, ...]]) -> Exception | None:
+def _broadcast_error(
+    name: str, shapes: list[tuple[int, ...]], called: Sequence[str | None] = ()
+) -> Exception | None:
+    """The error for shapes that cannot be broadcast; None if they can."""
     ndim = max(map(len, shapes))
-    for i in range(1, ndim + 1):
-        sizes = [s[-i] if len(s) >= i else 1 for s in shapes]
-        large = {n for n in sizes if n != 1}
-        if len(large) > 1:
-            a, b = (n for n in dict.fromkeys(sizes) if n != 1)
-            shown = " and ".join(str(s) for s in shapes)
-            return ShapeError(
-                f"The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton "
-                f"dimension {ndim - i}: {name} of shapes {shown}. Shapes are compared from the right; "
-                "two sizes fit if they are equal or one of them is 1.",
-                mend=_unsqueezed(shapes),
+    for axis in range(ndim - 1, -1, -1):
+        sizes = [s[axis - ndim] if len(s) >= ndim - axis else 1 for s in shapes]
+        large = [k for k, n in enumerate(sizes) if n != 1]
+        differing = [k for k in large if sizes[k] != sizes[large[0]]]
+        if differing:
+            a, b = large[0], differing[0]
+            given = {letter: dict(enumerate(called)).get(k) for letter, k in (("a", a), ("b", b))}
+            who = " and ".join(f"{letter} is {word}" for letter, word in given.items() if word)
+            a_or_name, b_or_name = (word or letter for letter, word in given.items())
+            message = (
+                f"The size of tensor a ({sizes[a]}) must match the size of tensor b ({sizes[b]}) at "
+                f"non-singleton dimension {axis}: {name} of shapes {' and '.join(map(str, shapes))}"
+                f"{', where ' + who if who else ''}. Shapes are compared from the right; two sizes fit "
+                "if they are equal or one of them is 1."
             )
+            mend = _fitted(a_or_name, b_or_name, *shapes) if len(shapes) == 2 else None
+            if mend is None:
+                message += (
+                    f" To mend it, look at the lines that made {a_or_name} and {b_or_name}: at dimension "
+                    f"{axis} both must be equally long, or one of them 1 long."
+                )
+            return ShapeError(message, mend=mend)
     return None
 
 
-def _unsqueezed(shapes: list[tuple[int, ...]]) -> str | None:
-    """A new last axis that would make the shapes fit, if there is one."""
-    if len(shapes) != 2:
-        return None
-    for which, (s, other) in {"b": (shapes[1], shapes[0]), "a": (shapes[0], shapes[1])}.items():
-        padded = (*s, 1)
-        if len(padded) <= len(other) and all(
-            m == n or m == 1 for m, n in zip(padded[::-1], other[::-1], strict=False)
-        ):
-            return f"{which}.unsqueeze(-1), of shape {padded}"
+def _fitted(a: str, b: str, x: tuple[int, ...], y: tuple[int, ...]) -> str | None:
+    """What to write for one of the two so that they fit: a new axis, or the transpose."""
+    for name, s, other in ((b, y, x), (a, x, y)):
+        for k in range(len(s), -1, -1):
+            longer = (*s[:k], 1, *s[k:])
+            if len(longer) <= len(other) and _fits(longer, other):
+                return f"{name}.unsqueeze({-1 if k == len(s) else k}), of shape {longer}"
+    for name, s, other in ((b, y, x), (a, x, y)):
+        if len(s) == 2 and _fits(s[::-1], other):
+            return f"{name}.T, of shape {s[::-1]}"
     return None
+
+
+def _fits(s: tuple[int, ...], other: tuple[int, ...]) -> bool:
+    """Can the two be broadcast together?"""
+    return all(m == n or 1 in (m, n) for m, n in zip(s[::-1], other[::-1], strict=False))
 
 
 def _matmul_error(x: tuple[int, ...], y: tuple[int, ...]) -> Exception:

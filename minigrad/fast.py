@@ -267,7 +267,7 @@ def _constant_result(op: Op) -> Callable[..., Tensor]:
 def _explained(op: Op) -> Callable[..., Exception]:
     def explained(*arguments: Any) -> Exception:
         *arrays, error, settings = arguments
-        return shape_error(op.name, [a.shape for a in arrays], settings, error)
+        return shape_error(op.name, arrays, settings, error)
 
     return explained
 

@@ -74,8 +74,18 @@ class Hooked:
         """Let the hooks see, and perhaps replace, the gradient that comes in."""
         if not tensors:
             with modes.no_grad():
-                return self._arrive(make.wrap(g)).array
-        return self._arrive(g)
+                seen = self._arrive(make.wrap(g)).array
+        else:
+            seen = self._arrive(g)
+        if modes.state.observer is not None:
+            self._tell("before", len(self.on_result) + len(self.before), [g], [seen])
+        return seen
+
+    def _tell(self, when: str, hooks: int, before: Sequence[Any], after: Sequence[Any]) -> None:
+        """Tell an onlooker who wants to know what the hooks made of a gradient."""
+        hooked = getattr(modes.state.observer, "hooked", None)
+        if hooked is not None and hooks:
+            hooked(when, hooks, before, after)
 
     def _arrive(self, seen: Any) -> Any:
         for hook in list(self.on_result.values()):
@@ -93,7 +103,11 @@ class Hooked:
         if not (self.after or self.finally_):
             return grads
         with modes.set_grad_enabled(modes.state.recording and tensors):
-            return self._depart(grads, g, node, tensors)
+            departing = self._depart(grads, g, node, tensors)
+        if modes.state.observer is not None:
+            self._tell("after", len(self.after), grads, departing)
+            self._tell("finally", len(self.finally_), (), ())
+        return departing
 
     def _depart(self, grads: Sequence[Any], g: Any, node: Any, tensors: bool) -> Sequence[Any]:
         if self.after:

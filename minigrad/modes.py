@@ -33,7 +33,7 @@ class Observer(Protocol):
     def forward(
         self, op: Any, operands: tuple[Any, ...], result: Any, params: dict[str, Any], inplace: bool
     ) -> None: ...
-    def backward(self, task: Any) -> None: ...
+    def backward(self, task: Any, engine: str) -> None: ...
     def step(self, task: Any, step: Any) -> None: ...
     def finished(self, task: Any, error: BaseException | None) -> None: ...
 
@@ -278,6 +278,12 @@ def observing(observer: Observer) -> Iterator[None]:
         yield
     finally:
         _set("observer", before)
+
+
+def observe(observer: Observer | None) -> Observer | None:
+    """From here on report to `observer`, or to nobody; returns who was told before."""
+    before: Observer | None = _set("observer", observer)
+    return before
 
 
 @contextmanager

@@ -131,6 +131,7 @@ def test_lab_serves_the_lessons(tmp_path):
         listing = answer_of(
             server, f"http://127.0.0.1:{port}/api/contents/exercises/reverse_mode?token=secret"
         )
+        kernels = answer_of(server, f"http://127.0.0.1:{port}/api/kernelspecs?token=secret")
     finally:
         server.terminate()
         server.wait(timeout=30)
@@ -139,6 +140,8 @@ def test_lab_serves_the_lessons(tmp_path):
         f["name"] for f in listing["content"]
     }
     assert (tmp_path / "mine" / "exercises" / "reverse_mode" / "01_shared_input.ipynb").exists()
+    assert kernels["default"] == "minigrad"
+    assert not list((tmp_path / "data").glob("kernels/*"))
 
 
 def test_demo_shows_the_example_and_writes_a_page_that_needs_no_network(tmp_path, monkeypatch):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import minigrad
+from minigrad import modes
 from minigrad.engines import applications
 
 ENGINES = ["graph", "tape", "recursive"]
@@ -62,3 +63,29 @@ def test_a_graph_too_deep_for_recursion_is_a_clear_error():
 def test_an_unknown_engine():
     with pytest.raises(ValueError, match="engine must be one of 'graph', 'tape', 'recursive'"):
         minigrad.tensor(1.0, requires_grad=True).backward(engine="magic")
+
+
+@pytest.mark.parametrize("engine", ["graph", "tape", "recursive"])
+def test_a_block_says_which_engine_runs_a_pass_that_names_none(engine):
+    x = minigrad.tensor(2.0, requires_grad=True)
+    y = x * x
+    z = y * y + y
+
+    with modes.using_engine(engine), minigrad.record() as tape:
+        z.backward()
+
+    assert x.grad.item() == 36
+    assert modes.state.engine == "graph"
+    # One turn for each node: z's two, y's and x's; by recursion one for each path to it.
+    assert tape.document["backward"][0]["steps"] == (11 if engine == "recursive" else 4)
+
+
+def test_an_engine_that_is_named_runs_in_any_block():
+    x = minigrad.tensor(2.0, requires_grad=True)
+
+    with modes.using_engine("recursive"), pytest.raises(ValueError, match="engine must be one of"):
+        (x * x).backward(engine="steam")
+    with modes.using_engine("steam"):
+        (x * x).backward(engine="graph")
+
+    assert x.grad.item() == 4

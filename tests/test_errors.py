@@ -4,6 +4,7 @@ The cells run in an IPython shell of their own, as they would in a notebook.
 """
 
 import textwrap
+import weakref
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
@@ -203,3 +204,77 @@ def test_an_unknown_numpy_function_names_the_nearest():
         TypeError, match="np.nanmean is not an operation of tensors. Did you mean .*np.mean"
     ):
         np.nanmean(minigrad.ones(2))
+
+
+def test_shapes_that_cannot_be_broadcast_are_called_by_the_learners_names():
+    x, v = minigrad.ones(2, 3), minigrad.ones(2)
+
+    with pytest.raises(ShapeError) as caught:
+        x * v
+
+    assert str(caught.value) == (
+        "The size of tensor a (3) must match the size of tensor b (2) at non-singleton dimension 1: mul of "
+        "shapes (2, 3) and (2,), where a is x and b is v. Shapes are compared from the right; two sizes fit "
+        "if they are equal or one of them is 1. To mend it, try  v.unsqueeze(-1), of shape (2, 1)."
+    )
+    assert (x * v.unsqueeze(-1)).shape == (2, 3)
+
+
+@pytest.mark.parametrize(
+    "shapes, remedy",
+    [
+        ([(2, 3), (3, 2)], "try  b.T, of shape (2, 3)"),
+        ([(2, 5, 3), (2, 3)], "try  b.unsqueeze(1), of shape (2, 1, 3)"),
+        ([(4,), (4, 2)], "try  a.unsqueeze(-1), of shape (4, 1)"),
+        ([(2, 3), (4,)], "To mend it, look at the lines that made a and b: at dimension 1"),
+    ],
+)
+def test_a_remedy_for_each_mismatch(shapes, remedy):
+    with pytest.raises(ShapeError) as caught:
+        minigrad.ones(*shapes[0]) + minigrad.ones(*shapes[1])
+
+    assert remedy in str(caught.value)
+
+
+def test_three_shapes_that_do_not_fit_name_the_first_two():
+    with pytest.raises(ShapeError, match=r"tensor a \(3\) must match the size of tensor b \(4\)"):
+        minigrad.where(minigrad.ones(3) > 0, minigrad.ones(4), minigrad.ones(5))
+
+
+def test_looking_for_names_keeps_nothing_alive():
+    x, y = minigrad.ones(2), minigrad.ones(3)
+    seen = weakref.ref(y)
+
+    with pytest.raises(ShapeError):
+        x + y
+    del y
+
+    assert seen() is None
+
+
+@pytest.mark.parametrize(
+    "shape, remedy",
+    [
+        ((3, 2), "gradient.T, of shape (2, 3)"),
+        ((3,), "gradient.expand_as(z)"),
+        ((4,), "z.backward(minigrad.ones_like(z))"),
+    ],
+)
+def test_a_gradient_of_another_shape_says_how_to_mend_it(shape, remedy):
+    z = minigrad.ones(2, 3, requires_grad=True) * 2
+
+    with pytest.raises(ShapeError, match="Mismatch in shape: grad_output") as caught:
+        z.backward(minigrad.ones(*shape))
+
+    assert "To mend it" in str(caught.value) and remedy in str(caught.value)
+
+
+def test_numpy_of_a_tensor_that_requires_grad_says_how_to_mend_it():
+    x = minigrad.ones(2, requires_grad=True)
+
+    with pytest.raises(
+        RuntimeError, match=r"Can't call numpy\(\) on Tensor that requires grad"
+    ) as caught:
+        x.numpy()
+
+    assert "To mend it, write  x.detach().numpy()" in str(caught.value)

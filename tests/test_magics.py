@@ -2,12 +2,17 @@
 
 import subprocess
 import sys
+from pathlib import Path
+from urllib.parse import urlparse
 
 import nbformat
 import pytest
+from IPython.core.completer import provisionalcompleter
 from IPython.core.interactiveshell import InteractiveShell
 from nbformat.v4 import new_code_cell, new_notebook
 
+import minigrad
+from minigrad.jupyter.display import mode
 from minigrad.modes import state, trace_lines
 from minigrad.tape import Tape
 
@@ -30,6 +35,7 @@ def shell(monkeypatch):
     shell.history_manager.enabled = False
     shell.shown = []
     monkeypatch.setattr("minigrad.jupyter.magics.display", lambda tape: shell.shown.append(tape))
+    monkeypatch.setattr(minigrad, "display", "svg")
     shell.run_line_magic("load_ext", "minigrad")
     assert shell.run_cell(SETUP, store_history=True).success
     yield shell
@@ -99,10 +105,87 @@ def test_a_cell_under_autograd_may_use_magics_itself(shell):
     assert shell.user_ns["a"].requires_grad
 
 
-def test_the_name_of_a_tape_must_be_a_name(shell, capsys):
-    run(shell, "%%autograd 3\nx1 + x2")
+@pytest.mark.parametrize(
+    "line, says",
+    [
+        ("%%autograd 3", "'3' is none"),
+        ("%%autograd class", "'class' is none"),
+        (
+            "%%autograd my tape",
+            "a tape has one name, and 'my tape' are 2 words. Write  %%autograd my_tape",
+        ),
+        ("%%autograd --engine steam", "--engine graph|tape|recursive"),
+        ("%%autograd --wrong", "Write  %%autograd [NAME]"),
+        ("%tape nope", "there is no tape called nope. To record one, write %%autograd over a cell"),
+        ("%tape x1", "x1 is no tape, but a Tensor"),
+        ("%tape x1 x2", "one tape at a time"),
+        ("%chain", "which tensor? For example: %chain z"),
+        ("%chain nope", "there is nothing called nope"),
+        ("%chain x9", "there is nothing called x9. Did you mean x4?"),
+        ("%chain x1 +", "'x1 +' is no expression. See %chain?"),
+        ("%compare x1", "%compare z x1=y2"),
+        ("%compare nope x1=1", "there is nothing called nope"),
+        ("%compare x1=x2", "The tensor comes first: %compare z x1=x2"),
+        ("%compare x1 a= b", "there is a space beside the = of a. Write it without:  a=b"),
+        ("%compare x1 a =b", "there is a space beside the = of a. Write it without:  a=b"),
+        ("%compare x1 a = b", "there is a space beside the = of a. Write it without:  a=b"),
+        ("%compare x1 =b", "a name is missing before the ="),
+        ("%compare x1 nonsense", "'nonsense' is not of the form name=expression"),
+        ("%compare x1 x1=1 + x2 x2=3", "goes into parentheses:  x1=(1 + x2)"),
+        ("%compare x1 x1=1, x2=3", "by spaces, not by commas:  x1=1 x2=3"),
+        ("%compare x1 x1=1 x1=2", "x1 is given twice"),
+        ("%gradcheck", "%gradcheck f x"),
+        ("%gradcheck x1 x2", "x1 is a tensor of float32, not a function"),
+        ("%gradcheck abs 3", "3 is an int, not a tensor of floating point"),
+    ],
+)
+def test_a_line_that_makes_no_sense_is_explained(shell, capsys, line, says):
+    run(shell, line + "\nx1 + x2" * line.startswith("%%"))
 
-    assert "'3' is none" in capsys.readouterr().err
+    written = capsys.readouterr()
+    assert "UsageError" in written.err and says in written.err
+    assert "Traceback" not in written.out + written.err
+    assert shell.shown == []
+
+
+def test_a_tape_does_not_take_the_name_of_a_tensor(shell, capsys):
+    run(shell, "%%autograd z\nz = x1 * x2")
+
+    assert isinstance(shell.user_ns["z"], minigrad.Tensor)
+    assert shell.user_ns["tape"] is shell.shown[0]
+    assert "%%autograd z_tape" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("engine, turns", [("graph", 3), ("tape", 3), ("recursive", 5)])
+def test_each_engine_can_run_the_backward_passes_of_a_cell(shell, engine, turns):
+    run(shell, f"%%autograd --engine {engine}\na = x1 * 2\nb = (a + a).sum()\nb.backward()")
+
+    passed = shell.user_ns["tape"].document["backward"][0]
+    assert (shell.user_ns["x1"].grad == 4).all()
+    # sum, add, mul, leaf; by recursion mul and leaf have a turn for each of the two paths
+    assert passed["steps"] == turns + 1
+    assert state.engine == "graph"
+
+
+def test_no_widget_shows_the_picture(shell, monkeypatch):
+    modes = []
+    monkeypatch.setattr("minigrad.jupyter.magics.display", lambda tape: modes.append(mode()))
+    monkeypatch.setattr(minigrad, "display", "widget")
+
+    run(shell, "%%autograd\nx1 + x2")
+    run(shell, "%%autograd --no-widget\nx1 + x2")
+
+    assert modes == ["widget", "svg"]
+
+
+def test_open_writes_the_page_and_opens_it(shell, monkeypatch):
+    opened = []
+    monkeypatch.setattr("webbrowser.open", lambda url: opened.append(url) or True)
+
+    run(shell, "%%autograd t --open\ny = x1 + x2")
+
+    page = Path(urlparse(opened[0]).path)
+    assert page.name == "t.html" and "<svg" in page.read_text(encoding="utf-8")
 
 
 def test_tape_shows_a_tape_again(shell):
@@ -132,7 +215,7 @@ def test_chain_takes_an_expression_and_refuses_what_is_no_tensor(shell, capsys):
 
     run(shell, "%chain 3")
 
-    assert "3 is a int, not a tensor" in capsys.readouterr().err
+    assert "3 is an int, not a tensor" in capsys.readouterr().err
 
 
 def test_compare_asks_the_engine(shell):
@@ -144,14 +227,16 @@ def test_compare_asks_the_engine(shell):
     assert not run(shell, "%compare z x1=y1*y1").result.ok
 
 
-def test_compare_explains_its_form(shell, capsys):
-    run(shell, LESSON)
-    run(shell, "%compare z")
-    run(shell, "%compare z nonsense")
+def test_gradcheck_says_which_gradient_is_wrong(shell):
+    run(shell, "def f(x, y): return (x * y).sum()\ndef g(x, y): return (x.detach() * x * y).sum()")
 
-    err = capsys.readouterr().err
-    assert "%compare z x1=y2" in err
-    assert "'nonsense' is not of the form name=expression" in err
+    right = run(shell, "%gradcheck f x1 x3").result
+    wrong = run(shell, "%gradcheck g x1 x3").result
+
+    assert right.ok and not wrong.ok
+    assert [(row.name, row.ok) for row in wrong.rows] == [("x1", False), ("x3", True)]
+    assert "numerical 2" in repr(wrong) and "analytical 1" in repr(wrong)
+    assert shell.user_ns["x1"].grad is None
 
 
 def test_help_is_the_docstring(shell, capsys):
@@ -171,12 +256,96 @@ def test_loading_turns_line_tracing_on_and_unloading_takes_all_away(shell):
     assert shell.find_cell_magic("autograd") is not None
 
 
+def test_unloading_leaves_nothing_behind(shell):
+    run(shell, "%unload_ext minigrad")
+
+    registered = {name for kind in shell.magics_manager.magics.values() for name in kind}
+    assert registered.isdisjoint({"autograd", "tape", "chain", "compare", "gradcheck"})
+    assert shell.Completer.custom_matchers == []
+    assert shell.custom_exceptions == ()
+    run(shell, "%load_ext minigrad")
+    run(shell, "%reload_ext minigrad")
+    assert len(shell.Completer.custom_matchers) == 1
+
+
 def test_reloading_counts_tapes_from_one_again(shell):
     run(shell, LESSON)
     run(shell, "%reload_ext minigrad")
     run(shell, LESSON)
 
     assert shell.user_ns["t"].number == 1
+
+
+@pytest.mark.parametrize(
+    "line, offered",
+    [
+        ("%chain ", ["t_x", "x1", "x2", "x3", "x4"]),
+        ("%chain t", ["t_x"]),
+        ("%compare x", ["x1", "x2", "x3", "x4"]),
+        ("%compare x1 ", ["t_x=", "x1=", "x2="]),
+        ("%compare x1 x1=t", ["x1=t_x"]),
+        ("%gradcheck ", ["f"]),
+        ("%gradcheck f t", ["t_x"]),
+        ("%tape ", ["t"]),
+        ("%%autograd --engine ", ["graph", "recursive", "tape"]),
+        ("%%autograd --n", ["--no-widget"]),
+    ],
+)
+def test_tab_offers_what_may_stand_there(shell, line, offered):
+    run(shell, "def f(x): return x\nt_x = x1 + 1\nn = 3")
+    run(shell, "%%autograd t\nx1 + 1")
+
+    with provisionalcompleter():
+        found = list(shell.Completer.completions(line, len(line)))
+
+    assert sorted((line[: c.start] + c.text).split()[-1] for c in found) == offered
+
+
+def frames(shell, capsys, cell):
+    """Run the cell, and return what is shown of its error."""
+    run(shell, cell)
+    return capsys.readouterr().out
+
+
+def test_an_error_of_minigrad_ends_on_the_learners_line(shell, capsys):
+    shown = frames(shell, capsys, "def f(a, b):\n    return a + b\nf(x1, minigrad.ones(5))")
+
+    assert "----> 2     return a + b" in shown and "----> 3 f(x1" in shown
+    assert "ShapeError: The size of tensor a (4) must match" in shown
+    assert "minigrad/" not in shown and "<minigrad" not in shown
+
+
+def test_what_numpy_says_of_an_index_is_the_learners_as_well(shell, capsys):
+    shown = frames(shell, capsys, "x1[7]")
+
+    assert "IndexError: index 7 is out of bounds" in shown
+    assert "minigrad/" not in shown
+
+
+def test_frames_of_the_learners_own_functions_stay(shell, capsys):
+    shown = frames(shell, capsys, "x1.register_hook(lambda g: 1 / 0)\n(x1 * 2).sum().backward()")
+
+    assert "in <lambda>(g)" in shown and "ZeroDivisionError" in shown
+    assert "engine.py" not in shown
+
+
+def test_in_a_recorded_cell_the_line_of_the_magic_is_not_shown(shell, capsys):
+    shown = frames(shell, capsys, "%%autograd\ny = x1 * 2\ny.backward()")
+
+    assert "----> 3 y.backward()" in shown
+    assert "run_cell_magic" not in shown
+
+
+def test_a_mistake_of_minigrad_itself_is_shown_whole(shell, capsys, monkeypatch):
+    monkeypatch.setattr(sys.modules["minigrad.tensor"], "run_backward", lambda *args: None.nothing)
+
+    assert "tensor.py" in frames(shell, capsys, "(x1 * 2).backward()")
+
+
+def test_the_environment_can_ask_for_whole_tracebacks(shell, capsys, monkeypatch):
+    monkeypatch.setenv("MINIGRAD_TRACEBACK", "full")
+
+    assert "backward.py" in frames(shell, capsys, "(x1 * 2).backward()")
 
 
 def test_a_notebook_passes_nbval_twice(tmp_path):

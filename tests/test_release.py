@@ -207,6 +207,17 @@ def test_what_is_no_notebook_is_refused_with_a_reason(tmp_path, text, message):
     assert not (tmp_path / "students").exists()
 
 
+def test_a_student_s_notebook_is_not_released_again(tmp_path):
+    author = write(tmp_path / "author.ipynb", answer_cell(), check_cell())
+    student = release(author, tmp_path / "students")
+
+    with pytest.raises(MarkerError, match="no ### BEGIN SOLUTION.*release the author's notebook"):
+        release(student, tmp_path / "again")
+    with pytest.raises(MarkerError, match="student's notebook"):
+        gate(student)
+    assert not (tmp_path / "again").exists()
+
+
 def test_the_author_s_notebook_is_never_overwritten(tmp_path):
     author = write(tmp_path / "author.ipynb", answer_cell())
 
@@ -254,3 +265,24 @@ def test_the_gate_stays_shut_for_checks_that_always_pass(tmp_path):
 
     with pytest.raises(GateError, match="the untouched starter passes"):
         gate(author)
+
+
+def test_a_right_answer_may_come_another_way(tmp_path):
+    """A tensor's HTML shows its chain, which is the student's own; its text is what counts."""
+    source = "def double(x):\n    ### BEGIN SOLUTION\n    return x + x\n    ### END SOLUTION"
+    given = new_code_cell("import minigrad\nx = minigrad.ones(2, requires_grad=True)", id="given")
+    check = check_cell("double(x) + 0")
+    data = {"text/plain": "tensor([2., 2.], grad_fn=<AddBackward>)", "text/html": TENSOR}
+    check.outputs = [nbformat.v4.new_output("execute_result", data=data, execution_count=1)]
+    author = write(tmp_path / "author.ipynb", given, answer_cell(source), check)
+    student = release(author, tmp_path / "students")
+    notebook = nbformat.read(student, as_version=4)
+    notebook.cells[1].source = "def double(x):\n    return 2 * x"
+    nbformat.write(notebook, student)
+
+    verdict = grade(author, student)
+
+    assert verdict.passed, verdict.report
+
+
+TENSOR = '<div class="minigrad-tensor">of another chain</div>'

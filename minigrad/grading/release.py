@@ -129,7 +129,9 @@ def student_notebook(
             cell.outputs, cell.execution_count = [], None
             for shown in ("collapsed", "scrolled", "execution"):
                 cell.metadata.pop(shown, None)
-        cell.metadata.setdefault("minigrad", {})["cell"] = cell.id
+        ours = cell.metadata.setdefault("minigrad", {})
+        ours.pop("question", None)  # what is asked, and which mistakes are tried, is the author's
+        ours["cell"] = cell.id
         _lock(cell)
     return student
 
@@ -170,9 +172,10 @@ def read_notebook(path: str | Path) -> Notebook:
 def check_author(notebook: Notebook, name: str) -> None:
     """Refuse, before anything is written, what a student's notebook cannot be made from.
 
-    Raises MarkerError for regions that do not match and CellMetadataError for repeated
+    Raises MarkerError for regions that do not match, or for a student's notebook, and CellMetadataError for repeated
     grade ids and for regions in cells that are not declared for them.
     """
+    _refuse_released(notebook, name)
     grade_ids = [_nbgrader(cell).get("grade_id") for cell in notebook.cells]
     _refuse_duplicates([i for i in grade_ids if i is not None], "grade_id", name)
     for number, cell in enumerate(notebook.cells, 1):
@@ -191,6 +194,19 @@ def check_author(notebook: Notebook, name: str) -> None:
             )
 
 
+def _refuse_released(notebook: Notebook, name: str) -> None:
+    """Refuse a notebook that was released before: there is no solution in it to replace."""
+    answers = [cell for cell in notebook.cells if is_answer(cell)]
+    if any(SOLUTION.begin in cell.source for cell in notebook.cells):
+        return
+    if any("cell" in cell.metadata.get("minigrad", {}) for cell in answers):
+        raise MarkerError(
+            f"{name}: there is no ### {SOLUTION.begin} in any cell. This is a student's notebook, which "
+            "release has written: its answers are stubs, or a student's own. To mend it, release the "
+            "author's notebook, the one with the solutions."
+        )
+
+
 def check_nothing_left(author: Notebook, student: Notebook, name: str) -> None:
     """Refuse a student's notebook in which a line of the solution can still be read.
 
@@ -200,11 +216,7 @@ def check_nothing_left(author: Notebook, student: Notebook, name: str) -> None:
     Raises SolutionLeft, which names the line and the cell.
     """
     telling = {
-        "".join(line.split()): (line.strip(), number)
-        for number, cell in enumerate(author.cells, 1)
-        for region in (SOLUTION, HIDDEN_TESTS)
-        for line in _inside(cell.source, region)
-        if _tells_something(line)
+        "".join(line.split()): (line, number) for line, number in solution_lines(author)
     }
     for number, cell in enumerate(student.cells, 1):
         text = "".join(cell.source.split())
@@ -217,6 +229,17 @@ def check_nothing_left(author: Notebook, student: Notebook, name: str) -> None:
                     f"It stands in cell {number} (id {cell.id}), outside the markers. "
                     "To mend it, remove it there, or move it out of the solution if it is given."
                 )
+
+
+def solution_lines(author: Notebook) -> list[tuple[str, int]]:
+    """The lines of solutions and hidden tests that would tell something, with their cells."""
+    return [
+        (line.strip(), number)
+        for number, cell in enumerate(author.cells, 1)
+        for region in (SOLUTION, HIDDEN_TESTS)
+        for line in _inside(cell.source, region)
+        if _tells_something(line)
+    ]
 
 
 def is_answer(cell: Notebook) -> bool:

@@ -63,13 +63,13 @@ def can_run_widgets() -> bool:
     Whether the front end can show widgets is not known here. One that cannot takes the
     picture, which is in the same bundle.
     """
-    shell = _shell()
-    if shell is None or getattr(shell, "kernel", None) is None:
+    here = shell()
+    if here is None or getattr(here, "kernel", None) is None:
         return False
     return "anywidget" in sys.modules or importlib.util.find_spec("anywidget") is not None
 
 
-def _shell() -> Any:
+def shell() -> Any:
     """The IPython shell of this process, if there is one; IPython is not imported for it."""
     ipython = sys.modules.get("IPython")
     return None if ipython is None else ipython.get_ipython()

@@ -4,24 +4,42 @@
     %tape [NAME]           show a tape again
     %chain z               the grad_fn chain of a tensor
     %compare z x1=... ...  hand-derived gradients against the engine's
+    %gradcheck f x ...     the engine's gradients against central differences
 
 `%%autograd?` shows the help. A cell under `%%autograd` runs as any cell does: through
 the shell, so its line numbers, its last expression and its errors are those that the
 learner expects.
+
+A line that cannot be understood is a UsageError, which says what is wrong with it and how
+to write it; errors in what the learner computes stay those that Python raises.
 """
 
 from __future__ import annotations
 
 import ast
+import atexit
+import difflib
+import re
+import shutil
 import sys
+import tempfile
+import webbrowser
+from contextlib import nullcontext
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from IPython.core.error import UsageError
 from IPython.core.magic import Magics, cell_magic, line_magic, magics_class
-from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
+from IPython.core.magic_arguments import argument, magic_arguments
 from IPython.display import display
 
+from minigrad.engines import ENGINES
+from minigrad.jupyter.completion import variables
+from minigrad.jupyter.display import shown_as
+from minigrad.jupyter.gradient_report import GradcheckReport, checked
+from minigrad.jupyter.lines import gradients, parsed, tape_name, words_of
+from minigrad.modes import using_engine
 from minigrad.tape.chain import Chain
 from minigrad.tape.record import Tape, record
 from minigrad.tensor import Tensor
@@ -39,7 +57,15 @@ class AutogradMagics(Magics):
         return self.shell
 
     @magic_arguments()
-    @argument("name", nargs="?", default="tape", help="the variable that the tape is bound to")
+    @argument("name", nargs="*", help="the variable that the tape is bound to; `tape` by default")
+    @argument(
+        "--engine",
+        choices=list(ENGINES),
+        default="graph",
+        help="which engine runs the backward passes of the cell, to compare them",
+    )
+    @argument("--no-widget", action="store_true", help="show the picture, not the inspector")
+    @argument("--open", action="store_true", help="open the tape's page in a browser, as well")
     @cell_magic
     def autograd(self, line: str, cell: str) -> None:
         """Run the cell, record its operations and backward passes, and show the tape.
@@ -53,24 +79,37 @@ class AutogradMagics(Magics):
         If the cell raises, the tape up to the error is shown above the error.
         """
         __tracebackhide__ = True  # a traceback is the learner's, and starts in the cell
-        name = parse_argstring(self.autograd, line).name
-        if not name.isidentifier():
-            raise UsageError(
-                f"%%autograd: a tape is bound to a variable name, and {name!r} is none."
-            )
+        options = parsed(self.autograd, line)
+        name = tape_name(options.name)
         tree, file = self._parse(cell)
         recording = record(name, namespace=self.session.user_ns)
         error: BaseException | None = None
         tape = recording.__enter__()
         try:
-            self._run(tree, file, show=not _ends_silently(cell))
+            with using_engine(options.engine):
+                self._run(tree, file, show=not _ends_silently(cell))
         except BaseException as e:
             error = e
             raise
         finally:
             recording.__exit__(type(error) if error else None, error, None)
-            self.session.user_ns[name] = self.latest = tape
-            display(tape)
+            self._bind(name, tape)
+            with shown_as("svg") if options.no_widget else nullcontext():
+                display(tape)
+            if options.open:
+                _open_page(tape)
+
+    def _bind(self, name: str, tape: Tape) -> None:
+        """Give the tape its name, unless that is the name of a tensor, which would be lost."""
+        self.latest = tape
+        if isinstance(self.session.user_ns.get(name), Tensor):
+            print(
+                f"%%autograd: {name} is a tensor, and stays one: the tape is bound to `tape` "
+                f"instead. To name it, choose another name:  %%autograd {name}_tape",
+                file=sys.stderr,
+            )
+            name = "tape"
+        self.session.user_ns[name] = tape
 
     def _parse(self, cell: str) -> tuple[ast.Module, str]:
         """The cell's code, numbered as the learner sees it, and the file name it goes by.
@@ -107,15 +146,28 @@ class AutogradMagics(Magics):
             exec(code, shell.user_global_ns, shell.user_ns)
 
     @magic_arguments()
-    @argument("name", nargs="?", help="the variable that holds the tape; the latest, if left out")
+    @argument("name", nargs="*", help="the variable that holds the tape; the latest, if left out")
     @line_magic
     def tape(self, line: str) -> Tape:
         """Show a tape again, with all that has happened on it since."""
-        name = parse_argstring(self.tape, line).name
-        found = self.latest if name is None else self.session.user_ns.get(name)
-        if not isinstance(found, Tape):
-            what = "there is no tape yet" if name is None else f"{name} is no tape"
-            raise UsageError(f"%tape: {what}. Record one: write %%autograd over a cell.")
+        names = parsed(self.tape, line).name
+        if not names:
+            if self.latest is None:
+                raise UsageError(
+                    "%tape: there is no tape yet. To record one, write %%autograd over a cell."
+                )
+            return self.latest
+        name, namespace = names[0], self.session.user_ns
+        tapes = [n for n, v in namespace.items() if isinstance(v, Tape) and not n.startswith("_")]
+        known = f" The tapes here are: {', '.join(tapes)}." if tapes else ""
+        if len(names) > 1:
+            raise UsageError(f"%tape: one tape at a time, like  %tape {name}.{known}")
+        if name not in namespace:
+            raise UsageError(f"%tape: there is no tape called {name}.{known or _RECORD}")
+        if not isinstance(namespace[name], Tape):
+            kind = type(namespace[name]).__name__
+            raise UsageError(f"%tape: {name} is no tape, but a {kind}.{known or _RECORD}")
+        found: Tape = namespace[name]
         return found
 
     @line_magic
@@ -129,9 +181,9 @@ class AutogradMagics(Magics):
         expression = line.strip()
         if not expression:
             raise UsageError("%chain: which tensor? For example: %chain z")
-        z = self.session.ev(expression)
+        z = self._value(expression, "%chain")
         if not isinstance(z, Tensor):
-            raise UsageError(f"%chain: {expression} is a {type(z).__name__}, not a tensor.")
+            raise UsageError(f"%chain: {expression} is {_a(z)}, not a tensor.")
         return Chain(z, self.session.user_ns)
 
     @line_magic
@@ -146,44 +198,94 @@ class AutogradMagics(Magics):
         """
         from minigrad.teach.compare import compare_in
 
-        terms = _split(line)
+        terms = words_of(line)
+        if terms and re.match(r"\w+=(?!=)", terms[0]):
+            raise UsageError(
+                f"%compare: whose gradient is it? The tensor comes first: %compare z {line.strip()}"
+            )
         if len(terms) < 2:
             raise UsageError("%compare: write the tensor, then each gradient: %compare z x1=y2")
         derived: dict[str, Any] = {}
-        for term in terms[1:]:
-            name, equals, expression = term.partition("=")
-            if not equals or not name.isidentifier() or not expression:
-                raise UsageError(f"%compare: {term!r} is not of the form name=expression.")
-            derived[name] = self.session.ev(expression)
-        return compare_in(self.session.user_ns, self.session.ev(terms[0]), derived)
+        for name, expression in gradients(terms[1:]):
+            if name in derived:
+                raise UsageError(f"%compare: {name} is given twice.")
+            derived[name] = self._value(expression, "%compare")
+        return compare_in(self.session.user_ns, self._value(terms[0], "%compare"), derived)
+
+    @line_magic
+    def gradcheck(self, line: str) -> GradcheckReport:
+        """Compare the gradients of a function with central differences.
+
+            %gradcheck f x
+            %gradcheck f x w
+
+        f            a function of tensors, or an expression that gives one
+        x, w, ...    where: tensors of floating point, by name or as expressions without
+                     spaces. The check computes with copies in double precision, since
+                     differences of float32 numbers say little; no `.grad` is touched
+        """
+        terms = words_of(line)
+        if len(terms) < 2:
+            raise UsageError("%gradcheck: write the function, then its inputs: %gradcheck f x")
+        f = self._value(terms[0], "%gradcheck")
+        if not callable(f) or isinstance(f, Tensor):
+            raise UsageError(
+                f"%gradcheck: {terms[0]} is {_a(f)}, not a function. The function comes first, then "
+                "the tensors that it takes: %gradcheck f x"
+            )
+        xs = [self._value(term, "%gradcheck") for term in terms[1:]]
+        if not any(isinstance(x, Tensor) and x.array.dtype.kind == "f" for x in xs):
+            raise UsageError(
+                f"%gradcheck: there is nothing to differentiate by: {terms[1]} is {_a(xs[0])}, not a "
+                "tensor of floating point."
+            )
+        return checked(f, terms, xs)
+
+    def _value(self, expression: str, magic: str) -> Any:
+        """What an expression of the learner's gives; one that makes no sense is explained."""
+        __tracebackhide__ = True
+        try:
+            return self.session.ev(expression)
+        except SyntaxError:
+            raise UsageError(
+                f"{magic}: {expression!r} is no expression. See {magic}? for how to write the line."
+            ) from None
+        except NameError as error:
+            trace = error.__traceback__
+            while trace is not None and trace.tb_next is not None:
+                trace = trace.tb_next
+            if trace is None or trace.tb_frame.f_code.co_filename != "<string>":
+                raise  # from inside a function of the learner's
+            near = difflib.get_close_matches(
+                error.name or "", variables(self.session), n=1, cutoff=0.5
+            )
+            remedy = f" Did you mean {near[0]}?" if near else " Was the cell run that makes it?"
+            raise UsageError(f"{magic}: there is nothing called {error.name}.{remedy}") from None
+
+
+_RECORD = " To record one, write %%autograd over a cell."
+
+
+def _a(value: Any) -> str:
+    """ "a Tensor", "an int": the type of a value, in words."""
+    name = type(value).__name__
+    if isinstance(value, Tensor):
+        name = f"tensor of {value.dtype}"
+    return f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"
+
+
+# ------------------------------------------------------------------- a page of its own
+
+
+def _open_page(tape: Tape) -> None:
+    """Open the tape as a page in the learner's browser; if there is none, say where it is."""
+    folder = Path(tempfile.mkdtemp(prefix="minigrad-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    page = tape.save(folder / f"{tape.name}.html")
+    if not webbrowser.open(page.as_uri()):
+        print(f"No browser could be opened. Until this session ends, the page is in {page}")
 
 
 def _ends_silently(cell: str) -> bool:
     """Does the cell end on a semicolon, which says: do not show the last value?"""
     return cell.rstrip().endswith(";")
-
-
-def _split(line: str) -> list[str]:
-    """The words of a line; what stands in brackets or quotes belongs together.
-
-    >>> _split("z x1=(a + 1) x2=f(b, c)")
-    ['z', 'x1=(a + 1)', 'x2=f(b, c)']
-    """
-    words: list[str] = []
-    word, depth, quote = "", 0, ""
-    for c in line:
-        if quote:
-            quote = "" if c == quote else quote
-        elif c in "'\"":
-            quote = c
-        elif c in "([{":
-            depth += 1
-        elif c in ")]}":
-            depth -= 1
-        if c.isspace() and not depth and not quote:
-            if word:
-                words.append(word)
-            word = ""
-        else:
-            word += c
-    return [*words, word] if word else words

@@ -1,0 +1,91 @@
+"""Completion on the lines of the magics: `%chain <Tab>` offers tensors, not files.
+
+    %tape                 the tapes
+    %chain                the tensors
+    %compare              the tensors; after the first word, those that get a gradient, with =
+    %gradcheck            the functions; after the first word, the tensors
+    %%autograd            the options; after --engine, the engines
+
+IPython asks each of its matchers, and one of them is ours as long as the extension is loaded.
+"""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from IPython.core.completer import CompletionContext, SimpleCompletion, context_matcher
+
+from minigrad.engines import ENGINES
+from minigrad.tape.record import Tape
+from minigrad.tensor import Tensor
+
+MAGIC = re.compile(r"\s*%{0,2}(autograd|tape|chain|compare|gradcheck)\s(.*)$", re.DOTALL)
+OPTIONS = ("--engine", "--no-widget", "--open")
+
+Matcher = Callable[[CompletionContext], Any]
+
+
+def install(shell: Any) -> Matcher:
+    """Add the matcher to this shell, and return it for `remove`."""
+
+    @context_matcher()
+    def minigrad_matcher(context: CompletionContext) -> Any:
+        before = context.line_with_cursor[: context.cursor_position]
+        words = candidates(before, variables(shell))
+        if words is None:
+            return {"completions": []}
+        # IPython puts the completion in place of the whole token, which may be `x1=y`.
+        begun = re.search(r"[\w-]*$" if "-" in before else r"\w*$", context.token)
+        assert begun is not None
+        lead, begun_word = context.token[: begun.start()], begun.group()
+        found = [SimpleCompletion(lead + w) for w in words if w.startswith(begun_word)]
+        return {"completions": found, "suppress": bool(found)}
+
+    shell.Completer.custom_matchers.append(minigrad_matcher)
+    matcher: Matcher = minigrad_matcher
+    return matcher
+
+
+def remove(shell: Any, matcher: Matcher) -> None:
+    """Take the matcher away again."""
+    if matcher in shell.Completer.custom_matchers:
+        shell.Completer.custom_matchers.remove(matcher)
+
+
+def variables(shell: Any) -> dict[str, Any]:
+    """The learner's own variables: not those that IPython puts there."""
+    hidden = shell.user_ns_hidden
+    return {
+        name: value
+        for name, value in shell.user_ns.items()
+        if not name.startswith("_") and name not in hidden
+    }
+
+
+def candidates(before: str, namespace: dict[str, Any]) -> list[str] | None:
+    """What may stand at the cursor, given the line before it; None if it is no line of ours.
+
+    >>> candidates("%chain ", {"z": Tensor([1.0]), "n": 3})
+    ['z']
+    >>> candidates("%%autograd --engine t", {})
+    ['graph', 'tape', 'recursive']
+    """
+    found = MAGIC.match(before)
+    if found is None:
+        return None
+    magic, rest = found.groups()
+    words = rest.split()
+    first = len(words) < 2 and not (words and rest[-1].isspace())
+    if magic == "autograd":
+        at_engine = words[-1:] == ["--engine"] or words[-2:-1] == ["--engine"]
+        return list(ENGINES) if at_engine else list(OPTIONS)
+    if magic == "tape":
+        return [name for name in namespace if isinstance(namespace[name], Tape)]
+    if magic == "gradcheck" and first:
+        return [
+            n for n, v in namespace.items() if callable(v) and not isinstance(v, (type, Tensor))
+        ]
+    tensors = [name for name in namespace if isinstance(namespace[name], Tensor)]
+    if magic == "compare" and not first and "=" not in (rest[-1:].strip() and words[-1]):
+        return [f"{name}=" for name in tensors if namespace[name].requires_grad]
+    return tensors

@@ -1,0 +1,64 @@
+"""%gradcheck's report: for each input of a function, does the gradient agree with differences?
+
+The function is checked by one input at a time, the others being constants, so that the report
+can say by which of them the gradient is wrong. The numbers are those of minigrad/gradcheck.py.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from minigrad.gradcheck import GradcheckError, gradcheck
+from minigrad.teach.report import Report
+from minigrad.tensor import Tensor
+
+
+@dataclass(frozen=True)
+class GradcheckRow:
+    """One input of the function: do the gradients by it agree?"""
+
+    name: str
+    shape: tuple[int, ...]
+    ok: bool
+    note: str = ""
+
+    def cells(self) -> tuple[str, ...]:
+        return self.name, str(self.shape), "agrees" if self.ok else "differs"
+
+
+class GradcheckReport(Report[GradcheckRow]):
+    """The rows of %gradcheck; true if all gradients agree with the differences."""
+
+    header = ("input", "shape", "gradient")
+
+
+def checked(f: Any, terms: list[str], xs: list[Any]) -> GradcheckReport:
+    """Check the gradient by each input alone, the others being constants."""
+    doubled = [_doubled(x) for x in xs]
+    rows = []
+    for k, x in enumerate(doubled):
+        if not isinstance(x, Tensor) or x.array.dtype.kind != "f":
+            continue
+        given = [Tensor(y.array) if isinstance(y, Tensor) else y for y in doubled]
+        given[k] = Tensor(x.array, requires_grad=True)
+        note = ""
+        try:
+            gradcheck(f, tuple(given))
+        except GradcheckError as error:
+            # The two Jacobians below the summary would fill the page.
+            summary = str(error).partition("\nnumerical:")[0].replace("input 0", f"input {k}")
+            note = "; ".join(" ".join(line.split()).rstrip(".") for line in summary.splitlines())
+        rows.append(GradcheckRow(terms[k + 1], tuple(x.shape), not note, note))
+    agree = sum(row.ok for row in rows)
+    word = "gradient agrees" if agree == len(rows) == 1 else "gradients agree"
+    count = "1" if agree == len(rows) == 1 else f"{agree} of {len(rows)}"
+    return GradcheckReport(
+        f"gradcheck of {terms[0]}: {count} {word} with central differences", rows
+    )
+
+
+def _doubled(x: Any) -> Any:
+    if isinstance(x, Tensor) and x.array.dtype.kind == "f":
+        return Tensor(np.array(x.array, dtype=np.float64))
+    return x

@@ -1,0 +1,161 @@
+"""The teaching kernel: "Python (minigrad)".
+
+It is the usual Python kernel, of the interpreter that installs it, started with the
+extension loaded. So a course's notebooks need no `%load_ext minigrad` in their first cell.
+
+    install    write the kernelspec where Jupyter looks for it
+    remove     take it away, and the folders that only it had needed
+    lent       lend it to the Jupyter of this process, and leave nothing on disk
+
+A kernelspec is a folder with a kernel.json and a logo; its name is the folder's.
+"""
+
+import json
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+NAME = "minigrad"
+DISPLAY_NAME = "Python (minigrad)"
+
+# Two nodes, and the way down and back between them; the colors are those of the tape's pictures.
+LOGO = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 64 64" role="img">
+<title>minigrad</title>
+<rect x="12" y="6" width="40" height="17" rx="5" fill="#ffffff" stroke="#0072b2" stroke-width="4"/>
+<rect x="12" y="41" width="40" height="17" rx="5" fill="#fff6e0" stroke="#8a929c" stroke-width="3"/>
+<path d="M26 25v10" stroke="#e69f00" stroke-width="4"/><path d="M20 33h12l-6 7z" fill="#e69f00"/>
+<path d="M38 40v-9" stroke="#0b5a8a" stroke-width="4" stroke-dasharray="4 2"/><path d="M32 32h12l-6-7z" fill="#0b5a8a"/>
+</svg>
+"""
+
+
+class KernelError(RuntimeError):
+    """The kernelspec could not be written or removed, with the place and the reason."""
+
+
+def spec() -> dict[str, Any]:
+    """What stands in kernel.json."""
+    return {
+        "argv": [
+            sys.executable,
+            "-m",
+            "ipykernel_launcher",
+            "-f",
+            "{connection_file}",
+            f"--InteractiveShellApp.extra_extensions={NAME}",
+        ],
+        "display_name": DISPLAY_NAME,
+        "language": "python",
+        "metadata": {"debugger": True},
+    }
+
+
+def folder(user: bool = False, prefix: str | Path | None = None) -> Path:
+    """Where the kernelspec belongs: the user's own, that of an installation, or this environment's."""
+    if user and prefix is not None:
+        raise KernelError("The kernel goes to --user or to a --prefix, not to both.")
+    if user:
+        from jupyter_core.paths import jupyter_data_dir
+
+        return Path(jupyter_data_dir(), "kernels", NAME)
+    return Path(sys.prefix if prefix is None else prefix, "share", "jupyter", "kernels", NAME)
+
+
+def write(place: Path) -> Path:
+    """Write the kernelspec into this folder, over an older one if there is one."""
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        text = json.dumps(spec(), indent=1) + "\n"
+        (place / "kernel.json").write_text(text, encoding="utf-8")
+        (place / "logo-svg.svg").write_text(LOGO, encoding="utf-8")
+    except OSError as error:
+        raise KernelError(
+            f"The kernel cannot be written to {place}: {error.strerror or error}. "
+            "To mend it, install it for yourself:  minigrad kernel install --user"
+        ) from error
+    return place
+
+
+def install(user: bool = False, prefix: str | Path | None = None) -> Path:
+    """Install the kernelspec; return its folder.
+
+    user      for this user, in Jupyter's data folder
+    prefix    for the Jupyter of that installation, in PREFIX/share/jupyter/kernels
+
+    Without either it goes into the environment of this interpreter. Raises KernelError if
+    the folder cannot be written.
+    """
+    return write(folder(user, prefix))
+
+
+def is_found(place: Path) -> bool:
+    """Does the Jupyter of this environment look where the kernelspec is?"""
+    from jupyter_client.kernelspec import KernelSpecManager
+
+    found = KernelSpecManager().find_kernel_specs().get(NAME)
+    return found is not None and Path(found).resolve() == place.resolve()
+
+
+def remove(user: bool = False, prefix: str | Path | None = None) -> list[Path]:
+    """Remove the kernelspec; return the folders that are gone.
+
+    Without a place, both usual ones are looked at: the user's and this environment's. A
+    folder above it goes, too, if it is empty then: nobody else needs it.
+
+    Raises KernelError if there is no kernelspec there, or if it cannot be removed.
+    """
+    places = [folder(user, prefix)] if user or prefix is not None else [folder(), folder(user=True)]
+    there = [place for place in dict.fromkeys(places) if (place / "kernel.json").is_file()]
+    if not there:
+        looked = " and ".join(str(place) for place in dict.fromkeys(places))
+        raise KernelError(f'There is no kernel "{DISPLAY_NAME}" to remove: it is not in {looked}.')
+    for place in there:
+        try:
+            shutil.rmtree(place)
+        except OSError as error:
+            raise KernelError(
+                f"The kernel in {place} cannot be removed: {error.strerror or error}."
+            ) from error
+        # kernels, jupyter, and of an installation also share
+        for above in place.parents[: 2 if place == folder(user=True) else 3]:
+            try:
+                above.rmdir()
+            except OSError:
+                break  # not empty: it is others', too
+    return there
+
+
+# JupyterLab asks each new user about news, in front of the first lesson, and looks for
+# updates of itself. These are new defaults: who has chosen otherwise is not overruled.
+QUIET = {
+    "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False}
+}
+
+
+@contextmanager
+def lent() -> Iterator[None]:
+    """Within this block, Jupyter started from this process has the kernel, and asks about no news.
+
+    Both are in a temporary folder that is gone afterwards; nothing of the user's is changed.
+    """
+    names = ("JUPYTER_PATH", "JUPYTER_CONFIG_PATH")
+    before = {name: os.environ.get(name) for name in names}
+    with tempfile.TemporaryDirectory(prefix="minigrad-jupyter-") as place:
+        write(Path(place, "kernels", NAME))
+        quiet = Path(place, "labconfig", "default_setting_overrides.json")
+        quiet.parent.mkdir()
+        quiet.write_text(json.dumps(QUIET), encoding="utf-8")
+        for name, value in before.items():
+            os.environ[name] = os.pathsep.join(filter(None, (place, value)))
+        try:
+            yield
+        finally:
+            for name, value in before.items():
+                os.environ.pop(name, None)
+                if value is not None:
+                    os.environ[name] = value

@@ -1,0 +1,118 @@
+"""The line of a magic, taken apart: words, options, and name=expression.
+
+What cannot be understood is a UsageError. It names the word that is wrong and shows the
+line as it should be, with the learner's own words.
+"""
+
+import keyword
+import re
+from typing import Any
+
+from IPython.core.error import UsageError
+from IPython.core.magic_arguments import parse_argstring
+
+AUTOGRAD = "%%autograd [NAME] [--engine graph|tape|recursive] [--no-widget] [--open]"
+
+
+def words_of(line: str) -> list[str]:
+    """The words of a line; what stands in brackets or quotes belongs together.
+
+    >>> words_of("z x1=(a + 1) x2=f(b, c)")
+    ['z', 'x1=(a + 1)', 'x2=f(b, c)']
+    """
+    words: list[str] = []
+    word, depth, quote = "", 0, ""
+    for c in line:
+        if quote:
+            quote = "" if c == quote else quote
+        elif c in "'\"":
+            quote = c
+        elif c in "([{":
+            depth += 1
+        elif c in ")]}":
+            depth -= 1
+        if c.isspace() and not depth and not quote:
+            if word:
+                words.append(word)
+            word = ""
+        else:
+            word += c
+    return [*words, word] if word else words
+
+
+def parsed(magic: Any, line: str) -> Any:
+    """The options of a line; of the parser's complaint, what helps."""
+    try:
+        return parse_argstring(magic, line)
+    except (UsageError, ValueError) as error:  # ValueError: a quotation mark without its other
+        name = magic.__name__
+        form = AUTOGRAD if name == "autograd" else f"%{name} [NAME]"
+        raise UsageError(f"{form.split()[0]}: {error}. Write  {form}") from None
+
+
+def tape_name(words: list[str]) -> str:
+    """The one name that a tape is bound to."""
+    if not words:
+        return "tape"
+    if len(words) > 1:
+        joined = "_".join(re.sub(r"\W", "", word) for word in words)
+        raise UsageError(
+            f"%%autograd: a tape has one name, and {' '.join(words)!r} are {len(words)} words. "
+            f"Write  %%autograd {joined}"
+        )
+    [name] = words
+    if not name.isidentifier() or keyword.iskeyword(name):
+        raise UsageError(
+            f"%%autograd: a tape is bound to a variable name, and {name!r} is none. Write  {AUTOGRAD}"
+        )
+    return name
+
+
+def gradients(terms: list[str]) -> list[tuple[str, str]]:
+    """The (name, expression) of each term; one that is of another form is explained."""
+    found: list[tuple[str, str]] = []
+    for k, term in enumerate(terms):
+        name, equals, expression = term.partition("=")
+        after = terms[k + 1] if k + 1 < len(terms) else "..."
+        if equals and not expression and name.isidentifier():  # a= b
+            _refuse_space(name, after)
+        if term.startswith("=") and not found:
+            raise UsageError("%compare: a name is missing before the =, as in  %compare z x1=y2")
+        if term.isidentifier() and after.startswith("="):  # a =b, a = b
+            value = after[1:] or (terms[k + 2] if k + 2 < len(terms) else "...")
+            _refuse_space(term, value)
+        if found and not equals:  # a=b + 1
+            last, begun = found[-1]
+            rest = " ".join([begun, *_until_next(terms[k:])])
+            raise UsageError(
+                f"%compare: {term!r} is not of the form name=expression. An expression with spaces in it "
+                f"goes into parentheses:  {last}=({rest})"
+            )
+        if not equals or not name.isidentifier() or not expression:
+            raise UsageError(
+                f"%compare: {term!r} is not of the form name=expression, as in  %compare z x1=y2"
+            )
+        if expression.endswith(","):
+            raise UsageError(
+                "%compare: gradients are separated by spaces, not by commas:  "
+                + " ".join(t.rstrip(",") for t in terms)
+            )
+        found.append((name, expression))
+    return found
+
+
+def _refuse_space(name: str, expression: str) -> None:
+    raise UsageError(
+        f"%compare: there is a space beside the = of {name}. Write it without:  {name}={expression}"
+        f"    (an expression with spaces in it goes into parentheses, {name}=(...))"
+    )
+
+
+def _until_next(terms: list[str]) -> list[str]:
+    """The words up to the next name=expression."""
+    words: list[str] = []
+    for term in terms:
+        if re.match(r"\w+=[^=]", term):
+            break
+        words.append(term)
+    return words

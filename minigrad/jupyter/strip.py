@@ -1,0 +1,117 @@
+"""A notebook without what only a running kernel can show.
+
+A widget's output has several faces: the widget itself, a picture (SVG) and a text. Stored in
+a file, the widget is worse than nothing: a reader without its kernel gets "Error displaying
+widget: model not found", or a blank page where state was saved with it, and never sees the
+picture. So from a notebook that is handed out
+
+    goes      the key of a widget's view in each output; the state of widgets, of the notebook
+    comes     a PNG beside each of our pictures: viewers show no SVG in a file from elsewhere
+    stays     the SVG and the text, which a check of the outputs compares, and all else
+
+Stripping twice is the same as stripping once. An output that is a widget and nothing else has
+no other face; it is removed.
+"""
+
+import copy
+import json
+from base64 import b64encode
+from pathlib import Path
+from typing import Any
+
+import nbformat
+
+from minigrad.tape import bitmap
+
+VIEW = "application/vnd.jupyter.widget-view+json"
+SVG, PNG = "image/svg+xml", "image/png"
+SCALE = 1.5  # pixels to the unit: sharp enough, at half the size
+STATE = "widgets"  # in the notebook's metadata
+
+Notebook = Any  # nbformat's NotebookNode: a dict with attributes, without types
+
+
+class StripError(ValueError):
+    """A file that cannot be stripped, with the reason."""
+
+
+def strip_file(path: str | Path, *, check: bool = False) -> list[str]:
+    """Strip a notebook in place; return what there was to do, in words.
+
+    check    look only: the file stays as it is
+
+    A file in which there is nothing to do is not written. Raises StripError if it cannot be
+    read as a notebook, or not be written.
+    """
+    path = Path(path)
+    try:
+        notebook = nbformat.read(path, as_version=nbformat.NO_CONVERT)
+        if not isinstance(notebook.cells, list):
+            raise ValueError("it has no list of cells")
+    except OSError as error:
+        raise StripError(f"{path} cannot be read: {error.strerror or error}.") from error
+    except AttributeError:
+        raise StripError(f"{path} is no notebook of format 4: it has no cells.") from None
+    except (ValueError, TypeError, nbformat.reader.NotJSONError) as error:
+        raise StripError(f"{path} is no notebook of format 4: {str(error)[:200]}.") from error
+    before = json.dumps(notebook)
+    changes = strip(notebook, draw=not check)
+    if not check and json.dumps(notebook) != before:
+        try:
+            nbformat.write(notebook, path, version=nbformat.NO_CONVERT)
+        except OSError as error:
+            raise StripError(f"{path} cannot be written: {error.strerror or error}.") from error
+    return changes
+
+
+def stripped(notebook: Notebook) -> Notebook:
+    """A stripped copy of the notebook."""
+    notebook = copy.deepcopy(notebook)
+    strip(notebook)
+    return notebook
+
+
+def strip(notebook: Notebook, *, draw: bool = True) -> list[str]:
+    """Strip a notebook; return what there was to do, in words.
+
+    draw    False: only say where a PNG is missing
+    """
+    views = pictures = 0
+    for cell in notebook.cells:
+        if cell.cell_type != "code":
+            continue
+        kept = []
+        for output in cell.outputs:
+            data = output.get("data")
+            if data is not None:
+                views += data.pop(VIEW, None) is not None
+                pictures += _missing_png(data, draw)
+            if data is None or data:
+                kept.append(output)
+        cell.outputs = kept
+    state = notebook.metadata.pop(STATE, None) is not None
+    said = [(views, "widget"), (pictures, "picture without PNG")]
+    changes = [_many(n, what) for n, what in said if n]
+    return [*changes, "the state of widgets"] if state else changes
+
+
+def _missing_png(data: Any, draw: bool) -> bool:
+    """Is there one of our pictures without a PNG? With `draw`, there is one then."""
+    if SVG not in data or PNG in data:
+        return False
+    text = data[SVG]
+    text = text if isinstance(text, str) else "".join(text)
+    if 'xmlns="http://www.w3.org/2000/svg"' not in text[:200]:
+        return False  # somebody else's
+    try:
+        png = bitmap.png(text, SCALE) if draw else b""
+    except ValueError:
+        return False
+    if draw:
+        data[PNG] = b64encode(png).decode("ascii")
+    return True
+
+
+def _many(n: int, what: str) -> str:
+    head, space, tail = what.partition(" ")
+    return f"{n} {head}{'' if n == 1 else 's'}{space}{tail}"

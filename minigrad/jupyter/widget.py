@@ -1,0 +1,131 @@
+"""The widget: the inspector in a notebook, live.
+
+    show(tape)      the tape's widget; the same one each time, so that all its views agree
+
+Stepping happens in the browser (static/inspector.js), from the tape's document. Between the
+browser and Python go only
+
+    doc        the document, once, and again when more was recorded
+    step       the step that is shown         selected    the id of the selected node
+    ask        a question of the learner's    answer      the answer to it
+
+A question is an expression for a gradient derived by hand. It is evaluated here, in the
+learner's own kernel, as the learner's own code; nothing that a saved notebook holds ever is.
+"""
+
+from __future__ import annotations
+
+import json
+import weakref
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import anywidget
+import traitlets
+
+from minigrad.tape.trace import packed
+
+if TYPE_CHECKING:
+    from minigrad.tape.record import Tape
+
+STATIC = Path(__file__).parent / "static"
+
+
+class Inspector(anywidget.AnyWidget):
+    """The inspector of one tape. Its traits are synchronized with every view of it."""
+
+    _esm = STATIC / "inspector.js"
+    _css = STATIC / "inspector.css"
+    doc = traitlets.Unicode("{}").tag(sync=True)
+    step = traitlets.Int(0).tag(sync=True)
+    selected = traitlets.Unicode("").tag(sync=True)
+    ask = traitlets.Dict().tag(sync=True)
+    answer = traitlets.Dict().tag(sync=True)
+
+    def __init__(self, tape: Tape) -> None:
+        self._tape = weakref.ref(tape)
+        super().__init__(doc=written(tape), step=tape._step or 0, selected=tape._selected or "")
+        self._recorded = len(tape._recorder.events)
+
+    def refresh(self) -> None:
+        """Send the document again if more was recorded since."""
+        tape = self._tape()
+        if tape is not None and self._recorded != len(tape._recorder.events):
+            self._recorded = len(tape._recorder.events)
+            self.doc = written(tape)
+
+    @traitlets.observe("step")
+    def _stepped(self, change: Any) -> None:
+        tape = self._tape()
+        if tape is not None:
+            tape._step = change.new
+
+    @traitlets.observe("selected")
+    def _was_selected(self, change: Any) -> None:
+        tape = self._tape()
+        if tape is not None:
+            tape._selected = change.new or None
+
+    @traitlets.observe("ask")
+    def _asked(self, change: Any) -> None:
+        tape, question = self._tape(), change.new
+        if tape is None or not question:
+            return
+        reply = {"id": question.get("id"), "kind": question.get("kind")}
+        if question.get("kind") == "html":
+            self.answer = reply | {"text": tape.html()}
+        elif question.get("kind") == "check":
+            ok, text = checked(tape, str(question.get("leaf")), str(question.get("text")))
+            self.answer = reply | {"ok": ok, "text": text}
+
+    def __repr__(self) -> str:
+        tape = self._tape()
+        return "Inspector()" if tape is None else f"Inspector({tape.name!r})"
+
+
+def show(tape: Tape) -> Inspector:
+    """The widget of this tape, made when first asked for."""
+    if tape._widget is None:
+        tape._widget = Inspector(tape)
+    tape._widget.refresh()
+    widget: Inspector = tape._widget
+    return widget
+
+
+def written(tape: Tape) -> str:
+    """The document as the inspector's script reads it."""
+    text = json.dumps(packed(tape.document), ensure_ascii=False, separators=(",", ":"))
+    return text.encode("utf-8", "replace").decode()
+
+
+def checked(tape: Tape, leaf: str, text: str) -> tuple[bool, str]:
+    """Evaluate the learner's expression in their namespace and compare it with the tape."""
+    from minigrad.modes import no_grad, unobserved
+    from minigrad.tape.check import check_leaf
+
+    try:
+        with unobserved(), no_grad():
+            mine = eval(text, dict(namespace_of_learner(tape)))
+        row = check_leaf(tape, leaf, mine)
+    except Exception as error:  # whatever the learner's expression raises is the answer
+        return False, f"{type(error).__name__}: {error}"
+    return row.ok, row.text()
+
+
+def namespace_of_learner(tape: Tape) -> Mapping[str, Any]:
+    """The notebook's variables; outside of one, the tensors of the tape that have a name."""
+    from IPython import get_ipython
+
+    import minigrad
+
+    shell = get_ipython()
+    if shell is not None:
+        return dict(shell.user_ns)
+    recorder = tape._recorder
+    found: dict[str, Any] = {"minigrad": minigrad}
+    for number, name in recorder.names.items():
+        tensor = recorder.tensor(number)
+        if tensor is not None:
+            found[name] = tensor
+    return found

@@ -1,0 +1,259 @@
+"""make_dot: the graph behind a tensor, as torchviz shows it, without Graphviz.
+
+    make_dot(loss, params=dict(model.named_parameters()))
+
+A box is a node of the backward pass, and arrows point the way that the data went:
+
+    blue      a leaf that gets a gradient, with its name from `params` and its shape
+    gray      an operation, by its grad_fn
+    green     the tensor that was given; darker, the base of which it is a view
+    orange    a tensor saved for backward (show_saved), without an arrow's head
+
+The text in DOT has these nodes and edges one by one, as torchviz's has. In the picture a
+leaf and its AccumulateGrad share a box, and a leaf that is used far from it is named again
+there; with as many arrows as a weight has uses, nobody could follow any of them.
+
+The same graph always gives the same text and picture: boxes are numbered as they are met,
+never by an id() that changes from run to run.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from minigrad.leaf import AccumulateGrad
+from minigrad.node import Node
+from minigrad.tape import bitmap
+from minigrad.tape.dot_picture import COLORS, Edge, Graph, drawn, joined
+from minigrad.tape.names import clean, namespace_of, shape_text, short, tensors_in
+from minigrad.tensor import Tensor
+
+FORMATS = ("svg", "png", "pdf", "dot", "gv")
+
+
+def make_dot(
+    var: Tensor | Sequence[Tensor],
+    params: Mapping[str, Tensor] | None = None,
+    show_attrs: bool = False,
+    show_saved: bool = False,
+    max_attr_chars: int = 50,
+) -> Dot:
+    """The graph of the backward pass of `var`, with torchviz's arguments.
+
+    var               a tensor that requires a gradient, or several
+    params            names for tensors, as dict(model.named_parameters()) gives them; tensors
+                      that are not in it are called by the caller's variables
+    show_attrs        write into each box what the operation keeps besides tensors
+    show_saved        a box for each tensor that is saved for backward
+    max_attr_chars    longer values are cut
+    returns           a Dot: in a notebook the picture; `.source` is the text in DOT
+
+    Raises TypeError if `var` or a value of `params` is no tensor.
+
+    >>> import minigrad
+    >>> w = minigrad.tensor([1.0, 2.0], requires_grad=True)
+    >>> print(make_dot((w * w).sum(), params={"w": w}).source)
+    digraph {
+        graph [rankdir=TB]
+        node [shape=box style=filled fontname=monospace fontsize=10 height=0.2]
+        n0 [label="()" fillcolor=darkolivegreen1]
+        n1 [label="SumBackward" fillcolor=lightgray]
+        n2 [label="MulBackward" fillcolor=lightgray]
+        n3 [label="w\\n(2,)" fillcolor=lightblue]
+        n4 [label="AccumulateGrad" fillcolor=lightgray]
+        n1 -> n0
+        n2 -> n1
+        n3 -> n4
+        n4 -> n2
+        n4 -> n2
+    }
+
+    Source: torchviz (S. Zagoruyko), whose arguments and colors these are.
+    """
+    outputs = [var] if isinstance(var, Tensor) else list(var)
+    for value in (*outputs, *(params or {}).values()):
+        if not isinstance(value, Tensor):
+            raise TypeError(
+                f"make_dot shows tensors, but got a value of type {type(value).__name__}."
+            )
+    # Names from params win; of two names for one tensor, the first.
+    named = [*tensors_in(namespace_of(sys._getframe(1)))][::-1]
+    named += [(str(name), tensor) for name, tensor in (params or {}).items()]
+    names = {id(tensor): short(name) for name, tensor in named}
+    names |= {id(t.node): short(n) for n, t in named if isinstance(t.node, AccumulateGrad)}
+    graph = _Builder(names, show_attrs, show_saved, max_attr_chars).build(outputs)
+    return Dot(graph)
+
+
+class _Builder:
+    """Walks from the outputs to the leaves, by a list of its own."""
+
+    def __init__(
+        self, names: dict[int, str], show_attrs: bool, show_saved: bool, longest: int
+    ) -> None:
+        self.names, self.show_attrs, self.show_saved = names, show_attrs, show_saved
+        self.longest = longest
+        self.graph = Graph()
+        self.met: dict[Any, str] = {}
+        self.queue: list[Node | AccumulateGrad] = []
+
+    def build(self, outputs: Sequence[Tensor]) -> Graph:
+        for z in outputs:
+            self._tensor(z, "output")
+        for node in self.queue:  # which grows on the way
+            self._edges_of(node)
+        return self.graph
+
+    def _tensor(self, x: Tensor, kind: str) -> str:
+        key = self.graph.add([self.names.get(id(x), ""), shape_text(x.shape)], kind)
+        if x.node is not None:
+            self.graph.edges.append(Edge(self._node(x.node), key))
+        if x._base is not None:
+            self.graph.edges.append(Edge(self._tensor(x._base, "base"), key, "dotted"))
+        return key
+
+    def _node(self, node: Node | AccumulateGrad) -> str:
+        if node not in self.met:
+            if isinstance(node, AccumulateGrad):
+                lines = [self.names.get(id(node), ""), shape_text(np.shape(node._array))]
+                leaf = self.graph.add(lines, "leaf")
+                self.met[node] = self.graph.add([node.name()], "op")
+                self.graph.edges.append(Edge(leaf, self.met[node]))
+            else:
+                self.met[node] = self.graph.add([node.name(), *self._attributes(node)], "op")
+            self.queue.append(node)
+        return self.met[node]
+
+    def _edges_of(self, node: Node | AccumulateGrad) -> None:
+        for parent, _ in node.next_functions:
+            if parent is not None:
+                self.graph.edges.append(Edge(self._node(parent), self.met[node]))
+        if self.show_saved and isinstance(node, Node) and not node.freed:
+            for name, (value, _) in node.saved_values().items():
+                for part in value if isinstance(value, tuple) else (value,):
+                    if name in node.case.tensors:
+                        lines = [self.names.get(id(part), name), shape_text(np.shape(part))]
+                        key = self.graph.add(lines, "saved")
+                        self.graph.edges.append(Edge(self.met[node], key, "none"))
+
+    def _attributes(self, node: Node) -> list[str]:
+        """The settings that the node keeps for its rules, and the versions of what it saved."""
+        if not self.show_attrs:
+            return []
+        if node.freed:
+            return ["freed by a backward pass"]
+        lines = []
+        for name, (value, version) in node.saved_values().items():
+            if name not in node.case.tensors:
+                text = clean(repr(value))
+            else:
+                text = f"saved {shape_text(np.shape(value))}" + (f" v{version}" if version else "")
+            lines.append(f"{name}: {text[: self.longest] + '…' * (len(text) > self.longest)}")
+        return lines
+
+
+class Dot:
+    """A graph for Graphviz, and our own drawing of it.
+
+    source           the text in DOT
+    save(path)       write it: .svg .png .pdf as a picture, otherwise the text in DOT
+    render(name)     as graphviz's: the text to `name`, and the picture to `name.format`
+    svg(), png()     the picture
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self.format = "svg"
+
+    @property
+    def source(self) -> str:
+        """The graph in Graphviz's language."""
+        lines = [
+            "digraph {",
+            "    graph [rankdir=TB]",
+            "    node [shape=box style=filled fontname=monospace fontsize=10 height=0.2]",
+        ]
+        for v in self._graph.vertices.values():
+            label = "\\n".join(_quoted(line) for line in v.lines)
+            lines.append(f'    {v.id} [label="{label}" fillcolor={COLORS[v.kind][0]}]')
+        styles = {"": "", "none": " [dir=none]", "dotted": " [style=dotted]"}
+        lines += [f"    {e.start} -> {e.end}{styles[e.style]}" for e in self._graph.edges]
+        return "\n".join([*lines, "}"])
+
+    def svg(self) -> str:
+        """The picture."""
+        return drawn(joined(self._graph))
+
+    def png(self, scale: float = 2.0) -> bytes:
+        """The picture as a bitmap."""
+        return bitmap.png(self.svg(), scale)
+
+    def pipe(self, format: str | None = None) -> bytes:  # noqa: A002  (graphviz's name)
+        """The bytes of a file in this format."""
+        form = format or self.format
+        if form not in FORMATS:
+            raise ValueError(
+                f"make_dot draws no {form!r}: the format must be one of {', '.join(FORMATS)}."
+            )
+        if form in ("png", "pdf"):
+            return bitmap.picture(self.svg(), form)
+        return (self.svg() if form == "svg" else self.source + "\n").encode()
+
+    def save(self, filename: str | Path, directory: str | Path = ".") -> str:
+        """Write the file that the name's ending asks for, and return its path."""
+        path = Path(directory, filename)
+        form = path.suffix.lower().lstrip(".")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(self.pipe(form if form in FORMATS else "dot"))
+        return str(path)
+
+    def render(
+        self,
+        filename: str | Path = "Digraph.gv",
+        directory: str | Path = ".",
+        view: bool = False,
+        cleanup: bool = False,
+        format: str | None = None,  # noqa: A002  (graphviz's name)
+    ) -> str:
+        """Write the text to `filename` and the picture beside it; return the picture's path.
+
+        format     "svg", "png" or "pdf"; otherwise the attribute `format`, at first "svg"
+        view       open the picture
+        cleanup    remove the text again
+        """
+        form = format or self.format
+        drawn = self.pipe(form)
+        text = Path(directory, filename)
+        picture = Path(directory, f"{filename}.{form}")
+        text.parent.mkdir(parents=True, exist_ok=True)
+        if not cleanup:
+            text.write_text(self.source + "\n", encoding="utf-8")
+        picture.write_bytes(drawn)
+        if view:
+            import webbrowser
+
+            webbrowser.open(picture.resolve().as_uri())
+        return str(picture)
+
+    def view(self, filename: str | Path = "Digraph.gv", directory: str | Path = ".") -> str:
+        """Render, and open the picture."""
+        return self.render(filename, directory, view=True)
+
+    def __str__(self) -> str:
+        return self.source
+
+    def __repr__(self) -> str:
+        g = self._graph
+        return f"<make_dot: {len(g.vertices)} nodes, {len(g.edges)} edges>"
+
+    def _repr_svg_(self) -> str:
+        return self.svg()
+
+
+def _quoted(line: str) -> str:
+    return clean(line).replace("\\", "\\\\").replace('"', '\\"')

@@ -1,0 +1,140 @@
+"""Stripping: what goes, what comes, what stays; and the stored notebooks are stripped."""
+
+from base64 import b64decode
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_notebook, new_output
+from typer.testing import CliRunner
+
+from minigrad.cli import app
+from minigrad.jupyter.strip import StripError, strip_file, stripped
+from minigrad.tape import bitmap
+
+ROOT = Path(__file__).parent.parent
+VIEW = "application/vnd.jupyter.widget-view+json"
+PICTURE = (
+    '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="20" viewBox="0 0 40 20">'
+    '<rect x="0" y="0" width="40" height="20" fill="#FFFFFF"/>'
+    '<g fill="#D55E00"><path d="M0 0h20v20H0z"/></g></svg>'
+)
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+@pytest.fixture
+def notebook():
+    """A widget with picture and text, a widget alone, a plot of somebody else's, a printed line."""
+    widget = new_output(
+        "display_data",
+        data={VIEW: {"model_id": "1"}, "image/svg+xml": PICTURE, "text/plain": "tape"},
+    )
+    alone = new_output("display_data", data={VIEW: {"model_id": "2"}})
+    plot = new_output("display_data", data={"image/png": "abc=", "text/plain": "<Figure>"})
+    line = new_output("stream", text="printed\n")
+    cell = new_code_cell("%%autograd", outputs=[widget, alone, plot, line])
+    made = new_notebook(cells=[cell])
+    made.metadata["widgets"] = {"state": {}}
+    return made
+
+
+def test_widgets_and_their_state_go_and_all_else_stays(notebook):
+    clean = stripped(notebook)
+
+    first, *rest = clean.cells[0].outputs
+    assert set(first.data) == {"image/svg+xml", "image/png", "text/plain"}
+    assert first.data["image/svg+xml"] == PICTURE
+    assert rest == notebook.cells[0].outputs[2:]
+    assert "widgets" not in clean.metadata and "widgets" in notebook.metadata
+
+
+def test_the_png_shows_the_picture(notebook):
+    import io
+
+    from matplotlib.image import imread
+
+    png = b64decode(stripped(notebook).cells[0].outputs[0].data["image/png"])
+
+    pixels = imread(io.BytesIO(png))[..., :3]
+    assert png.startswith(PNG) and pixels.shape == (30, 60, 3)
+    assert pixels[15, 10] == pytest.approx([0xD5 / 255, 0x5E / 255, 0], abs=0.02)
+    assert pixels[15, 50] == pytest.approx([1, 1, 1], abs=0.02)
+
+
+def test_a_file_is_stripped_once(notebook, tmp_path):
+    path = tmp_path / "lesson.ipynb"
+    nbformat.write(notebook, path)
+
+    changes = strip_file(path)
+    once = path.read_bytes()
+
+    assert changes == ["2 widgets", "1 picture without PNG", "the state of widgets"]
+    assert strip_file(path) == []
+    assert path.read_bytes() == once
+
+
+def test_check_changes_nothing_and_fails_until_it_is_done(notebook, tmp_path):
+    path = tmp_path / "lesson.ipynb"
+    nbformat.write(notebook, path)
+    before = path.read_bytes()
+
+    def strip(*options):
+        return CliRunner().invoke(app, ["strip", str(path), *options])
+
+    refused = strip("--check")
+    assert refused.exit_code == 1 and f"minigrad strip {path}" in refused.output
+    assert path.read_bytes() == before
+    assert strip().exit_code == 0
+    assert strip("--check").exit_code == 0
+
+
+def test_a_picture_of_somebody_elses_that_cannot_be_drawn_is_left(notebook):
+    broken = PICTURE.replace("</svg>", "")
+    entities = '<!DOCTYPE svg [<!ENTITY a "b">]>' + PICTURE
+    for text in (broken, entities):
+        notebook.cells[0].outputs[0].data["image/svg+xml"] = text
+
+        assert "image/png" not in stripped(notebook).cells[0].outputs[0].data
+
+
+@pytest.mark.parametrize("text", ["{", "{}", "[]", '{"nbformat": 4, "cells": 3}'])
+def test_what_is_no_notebook_is_refused(tmp_path, text):
+    path = tmp_path / "no.ipynb"
+    path.write_text(text)
+
+    with pytest.raises(StripError, match="no notebook of format 4"):
+        strip_file(path)
+    with pytest.raises(StripError, match="cannot be read"):
+        strip_file(tmp_path / "none.ipynb")
+    assert path.read_text() == text
+
+
+STORED = sorted([*ROOT.glob("notebooks/**/*.ipynb"), *ROOT.glob("exercises/**/*.ipynb")])
+
+
+@pytest.mark.parametrize(
+    "path",
+    [p for p in STORED if ".ipynb_checkpoints" not in p.parts],
+    ids=lambda p: str(p.relative_to(ROOT)),
+)
+def test_the_stored_notebooks_are_stripped(path):
+    assert strip_file(path, check=True) == [], f"run  minigrad strip {path.relative_to(ROOT)}"
+
+
+# ------------------------------------------------------------------- the bitmap itself
+
+
+def test_shapes_that_are_not_known_are_passed_over():
+    svg = PICTURE.replace("</svg>", '<mask/><path d="M0 0A1 2 3 4 5 6 7"/></svg>')
+
+    assert bitmap.png(svg).startswith(PNG)
+
+
+def test_the_same_picture_gives_the_same_bytes():
+    assert bitmap.png(PICTURE) == bitmap.png(PICTURE)
+
+
+@pytest.mark.parametrize("text", ["", "<p/>", '<svg xmlns="http://www.w3.org/2000/svg"/>'])
+def test_what_is_no_picture_is_refused(text):
+    with pytest.raises(ValueError, match="SVG"):
+        bitmap.png(text)
