@@ -1,4 +1,4 @@
-"""Puts the lessons into the wheel: notebooks as they are, exercises as students get them.
+"""Puts the lessons into the wheel: notebooks and their data as they are, exercises as students get them.
 
 Released notebooks are generated, never kept in the tree, so that they cannot drift from
 the author's. An editable installation reads the clone and needs none of this.
@@ -21,8 +21,10 @@ class Lessons(BuildHookInterface):
             return
         root = Path(self.root)
         included = build_data["force_include"]
-        for notebook in sorted((root / "notebooks").glob("*.ipynb")):
-            included[str(notebook)] = f"minigrad/_lessons/notebooks/{notebook.name}"
+        for pattern in ("*.ipynb", "data/*"):
+            for file in sorted((root / "notebooks").glob(pattern)):
+                place = file.relative_to(root).as_posix()
+                included[str(file)] = f"minigrad/_lessons/{place}"
         release = _release_module(root).release
         self._released = tempfile.TemporaryDirectory(prefix="minigrad-released-")
         for author in sorted((root / "exercises").glob("*/*.ipynb")):

@@ -5,7 +5,7 @@ a copy and may change everything there. `copy_lessons` makes the copy and, run a
 an update of minigrad, renews the files that the learner has not touched. What the learner
 has changed is never overwritten. A small file of checksums tells the two apart.
 
-    notebooks/    the lessons, as they are
+    notebooks/    the lessons, as they are, and the data that they read
     exercises/    the exercises, released: with stubs in place of the solutions
 """
 
@@ -73,11 +73,12 @@ def _lessons() -> dict[str, bytes]:
     package = Path(__file__).resolve().parent
     clone = package.parent
     if (clone / "exercises").is_dir() and (clone / "pyproject.toml").exists():
-        return _read(clone, "notebooks/*.ipynb") | _released(clone)
+        lessons = _read(clone, "notebooks/*.ipynb") | _read(clone, "notebooks/data/*")
+        return lessons | _released(clone)
     shipped = package / "_lessons"
     if not shipped.is_dir():
         raise NoLessons(f"minigrad is installed in {package} without its lessons.")
-    return _read(shipped, "*/**/*.ipynb")
+    return _read(shipped, "*/**/*.ipynb") | _read(shipped, "notebooks/data/*")
 
 
 def _read(root: Path, pattern: str) -> dict[str, bytes]:

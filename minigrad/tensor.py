@@ -411,6 +411,8 @@ class Tensor(ArrayMethods):
         """The rows themselves, of shape (k, ...)."""
         return _wrap(self._rows().values)
 
+    _indices, _values = indices, values
+
     def _nnz(self) -> int:
         return len(self._rows().indices)
 
@@ -458,10 +460,18 @@ class Tensor(ArrayMethods):
         return bool(self.array)
 
     def __float__(self) -> float:
-        return float(self.item())
+        return float(self._scalar())
 
     def __int__(self) -> int:
-        return int(self.item())
+        return int(self._scalar())
+
+    def _scalar(self) -> Any:
+        """The one entry, for float(x) and int(x)."""
+        if self.array.size != 1:
+            raise ValueError(
+                f"only one element tensors can be converted to Python scalars, and this one is {self.array.shape}."
+            )
+        return self.array.item()
 
     def __index__(self) -> int:
         if self.array.dtype.kind not in "iub" or self.array.size != 1:
