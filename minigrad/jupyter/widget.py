@@ -16,7 +16,6 @@ learner's own kernel, as the learner's own code; nothing that a saved notebook h
 from __future__ import annotations
 
 import json
-import weakref
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import anywidget
 import traitlets
 
-from minigrad.tape.trace import packed
+from minigrad.tape.packing import packed
 
 if TYPE_CHECKING:
     from minigrad.tape.record import Tape
@@ -44,33 +43,29 @@ class Inspector(anywidget.AnyWidget):
     answer = traitlets.Dict().tag(sync=True)
 
     def __init__(self, tape: Tape) -> None:
-        self._tape = weakref.ref(tape)
+        self._tape = tape
         super().__init__(doc=written(tape), step=tape._step or 0, selected=tape._selected or "")
         self._recorded = len(tape._recorder.events)
 
     def refresh(self) -> None:
         """Send the document again if more was recorded since."""
-        tape = self._tape()
-        if tape is not None and self._recorded != len(tape._recorder.events):
-            self._recorded = len(tape._recorder.events)
-            self.doc = written(tape)
+        recorded = len(self._tape._recorder.events)
+        if self._recorded != recorded:
+            self._recorded = recorded
+            self.doc = written(self._tape)
 
     @traitlets.observe("step")
     def _stepped(self, change: Any) -> None:
-        tape = self._tape()
-        if tape is not None:
-            tape._step = change.new
+        self._tape._step = change.new
 
     @traitlets.observe("selected")
     def _was_selected(self, change: Any) -> None:
-        tape = self._tape()
-        if tape is not None:
-            tape._selected = change.new or None
+        self._tape._selected = change.new or None
 
     @traitlets.observe("ask")
     def _asked(self, change: Any) -> None:
-        tape, question = self._tape(), change.new
-        if tape is None or not question:
+        tape, question = self._tape, change.new
+        if not question:
             return
         reply = {"id": question.get("id"), "kind": question.get("kind")}
         if question.get("kind") == "html":
@@ -80,8 +75,7 @@ class Inspector(anywidget.AnyWidget):
             self.answer = reply | {"ok": ok, "text": text}
 
     def __repr__(self) -> str:
-        tape = self._tape()
-        return "Inspector()" if tape is None else f"Inspector({tape.name!r})"
+        return f"Inspector({self._tape.name!r})"
 
 
 def show(tape: Tape) -> Inspector:

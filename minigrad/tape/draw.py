@@ -1,4 +1,4 @@
-"""Drawing: the document as a picture and as a table.
+"""Drawing: the document as a picture.
 
 A box is one node. Its upper part belongs to the forward pass: the name of the tensor,
 its shape, what was computed, on which line. Its lower part belongs to the backward
@@ -8,251 +8,93 @@ gradients flow up along the dashed ones beside them, from lower part to lower pa
 
     thick border       a leaf that requires a gradient
     dashed border      a leaf that does not
-    "no grad_fn"       the tape stops here: no dashed arrow leaves this box
-    v0, v1             versions of one tensor, joined by a double line: in place
+    thick bar          the tape stops here (no_grad, detach): no dashed arrow leaves the box
+    v0 v1              versions of one tensor, joined by a double line: in place
+    saved y @v0        a value that was saved, on the node that saved it, with its version;
+                       an empty outline once it was freed, a cross where it has changed
     ①, ②               after a backward pass: the order in which the nodes ran
     1 of 2             at the end of an arrow: which contribution this was
+    hatched            freed by a backward pass
+    faded              not needed by the backward pass
 
-The picture is first a list of shapes (the scene), so that the SVG and the PNG cannot
-differ. Colors are Okabe and Ito's, and none of them says anything alone.
-
-Left out: what moves. That is the widget's business, from the same document.
+Colors are Okabe and Ito's, and none of them says anything alone. What moves is the
+inspector's business, from the same document.
 """
 
 from __future__ import annotations
 
-import io
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
 
+from minigrad.tape.boxes import BOTTOM, PAD, ROW_1, ROW_2, TOP, Sizes, chip_width, describe
+from minigrad.tape.boxes import versioned as versioned
 from minigrad.tape.layout import text_width
-from minigrad.tape.names import clean, in_words, shape_text, short
+from minigrad.tape.legend import (
+    BACKWARD,
+    BACKWARD_INK,
+    BACKWARD_TINT,
+    ERROR,
+    ERROR_TINT,
+    FAINT,
+    FORWARD,
+    FORWARD_TINT,
+    INK,
+    LEAF,
+    LEGEND_ROW,
+    LINE,
+    MARGIN,
+    PER_ROW,
+    SECOND,
+    SECOND_TINT,
+    draw_legend,
+    signs_of,
+    width_of,
+)
+from minigrad.tape.names import clean, short
+from minigrad.tape.shapes import (
+    Anchor,
+    Disc,
+    Group,
+    Hatching,
+    Item,
+    Line,
+    Point,
+    Rect,
+    Scene,
+    Shape,
+    Words,
+)
+from minigrad.tape.shapes import esc as esc
+from minigrad.tape.shapes import png as as_png
+from minigrad.tape.shapes import svg as as_svg
 
 Document = dict[str, Any]
 Node = dict[str, Any]
 
-# Okabe and Ito, Color universal design (2008), with a tint and an ink of each.
-FORWARD, FORWARD_TINT = "#E69F00", "#FFF6E0"
-BACKWARD, BACKWARD_TINT, BACKWARD_INK = "#56B4E9", "#E6F4FC", "#0B5A8A"
-LEAF = "#0072B2"
-ERROR, ERROR_TINT = "#D55E00", "#FDEBDD"
-INK, FAINT, LINE = "#1A1A1A", "#5F6670", "#8A929C"
-
-PAD = 12.0
-ROW_1, ROW_2, TOP, BOTTOM = 20.0, 38.0, 47.0, 25.0
 APART = 6.0  # half the distance between an arrow and the gradient's arrow beside it
-MARGIN = 28.0
 TITLE = 58.0
-LEGEND_ROW = 26.0
 
 
-def esc(text: object) -> str:
-    """The text made safe for XML, in an element or in an attribute.
-
-    >>> esc('<b a="1">')
-    '&lt;b a=&quot;1&quot;&gt;'
-    """
-    return (
-        clean(text)
-        .replace("&", "&amp;")
-        .replace("<", "&lt;")
-        .replace(">", "&gt;")
-        .replace('"', "&quot;")
-        .replace("'", "&#39;")
-    )
+def svg(found: Document, step: int | None = None) -> str:
+    """The picture as SVG text, as things stand at the end or after a step."""
+    width, height, shapes = scene(found, step)
+    first, second = headline(found)
+    title = found["name"] + ": " + first + "; " + second
+    return as_svg(width, height, shapes, f"mg-{found['number']}", title)
 
 
-# ---------------------------------------------------------------------- what is shown
-
-
-@dataclass
-class Ran:
-    """The backward pass that the picture shows: the last one."""
-
-    number: int = 0
-    order: dict[str, int] = field(default_factory=dict)  # node -> its turn
-    expected: dict[str, int] = field(default_factory=dict)
-    flow: dict[tuple[str, int], tuple[int, int]] = field(default_factory=dict)
-    seeds: set[str] = field(default_factory=set)
-    failed: str | None = None
-
-
-def last_pass(found: Document) -> Ran:
-    """What the last backward pass did to each node and edge."""
-    ran = Ran(len(found["backward"]))
-    for step in found["steps"]:
-        if step["phase"] != "backward" or step["pass"] != ran.number:
-            continue
-        if step["event"] == "seed":
-            ran.expected = step["expected"]
-            ran.seeds = {s["node"] for s in step["seeds"]}
-        elif step["event"] == "error":
-            ran.failed = step["node"]
-        else:
-            ran.order[step["node"]] = step["order"]
-            for sent in step["sent"]:
-                ran.flow[step["node"], sent["edge"]] = (sent["arrived"], sent["expected"])
-    return ran
-
-
-class Sizes:
-    """How large each box must be for what is written in it."""
-
-    def __init__(self, found: Document) -> None:
-        self.found, self.ran = found, last_pass(found)
-
-    def box(self, node: Node) -> tuple[float, float]:
-        rows = [
-            text_width(self.name(node), 14, mono=True)
-            + (14 + text_width(self.version(node), 11, bold=True) if self.version(node) else 0)
-            + 18
-            + text_width(self.shape(node), 11.5),
-            text_width(self.what(node), 12, mono=True) + 18 + text_width(self.line(node), 11),
-            text_width(self.backward(node), 12, bold=True)
-            + (26 if node["id"] in self.ran.order or self.ran.failed == node["id"] else 0)
-            + (18 + text_width(self.note(node), 11) if self.note(node) else 0),
-        ]
-        # An even width puts the middle of the box on a whole pixel.
-        return 2 * round(max(*rows, 108.0) / 2) + 2 * PAD, TOP + BOTTOM
-
-    def chip(self, node: Node) -> float:
-        return 2 * round(text_width(f"↑ {self.name(node)}", 12, mono=True) / 2) + 26
-
-    def name(self, node: Node) -> str:
-        return short(node["name"])
-
-    def version(self, node: Node) -> str:
-        return f"v{node['version']}" if node["versions"] > 1 else ""
-
-    def shape(self, node: Node) -> str:
-        return "" if node["shape"] is None else shape_text(node["shape"])
-
-    def what(self, node: Node) -> str:
-        if node["kind"] == "leaf":
-            return "leaf, requires_grad" if node["requires_grad"] else "leaf"
-        if node["expression"] is None:
-            return "made before the recording"
-        return short(node["expression"])
-
-    def line(self, node: Node) -> str:
-        if node["made_by"] is not None:
-            return f"backward {node['made_by']}"
-        return "" if node["line"] is None else f"line {node['line']}"
-
-    def backward(self, node: Node) -> str:
-        if node["backward"] is not None:
-            return short(node["backward"])
-        return "no gradient" if node["kind"] == "leaf" else "no grad_fn"
-
-    def note(self, node: Node) -> str:
-        """Beside the backward node: what a leaf got, or what a node put together."""
-        if node["backward"] is None:
-            return ""
-        terms = self.ran.expected.get(node["id"], 0) if node["id"] in self.ran.order else 0
-        if self.ran.failed == node["id"]:
-            return "stopped here"
-        if node["kind"] == "leaf":
-            if node["id"] not in self.ran.order:
-                filled = [p["number"] for p in self.found["backward"] if node["id"] in p["grads"]]
-                return f".grad from backward {filled[-1]}" if filled else ".grad none yet"
-            return ".grad" if terms < 2 else f".grad, {terms} contributions"
-        return f"{terms} contributions" if terms > 1 else ""
+def png(found: Document, scale: float = 2.0, step: int | None = None) -> bytes:
+    """The same picture as a bitmap, `scale` pixels to the unit; needs matplotlib."""
+    return as_png(*scene(found, step), scale)
 
 
 # ---------------------------------------------------------------------- the scene
 
-Point = tuple[float, float]
-Anchor = Literal["start", "middle", "end"]
 
-
-@dataclass(frozen=True)
-class Rect:
-    x: float
-    y: float
-    width: float
-    height: float
-    fill: str
-    stroke: str = "none"
-    thick: float = 1.0
-    dash: str = ""
-    radius: float = 0.0
-
-
-@dataclass(frozen=True)
-class Line:
-    """A path: it starts at the first point; then each piece is one point or a cubic's three."""
-
-    start: Point
-    pieces: tuple[tuple[Point, ...], ...]
-    stroke: str
-    thick: float = 1.6
-    dash: str = ""
-
-
-@dataclass(frozen=True)
-class Shape:
-    points: tuple[Point, ...]
-    fill: str
-
-
-@dataclass(frozen=True)
-class Disc:
-    x: float
-    y: float
-    radius: float
-    fill: str
-
-
-@dataclass(frozen=True)
-class Words:
-    x: float
-    y: float
-    text: str
-    size: float
-    fill: str = INK
-    bold: bool = False
-    mono: bool = False
-    anchor: Anchor = "start"
-
-
-@dataclass(frozen=True)
-class Group:
-    """Shapes that belong together: one node, or one edge, with a title for the reader."""
-
-    id: str
-    title: str
-    items: tuple[Item, ...]
-
-
-Item = Rect | Line | Shape | Disc | Words
-Scene = list[Group | Item]
-
-
-def scene(found: Document) -> tuple[float, float, Scene]:
+def scene(found: Document, step: int | None = None) -> tuple[float, float, Scene]:
     """Width, height and shapes of the picture."""
-    sizes = Sizes(found)
-    layout = found["layout"]
-    prefix = f"mg-{found['number']}"
-    nodes = {n["id"]: n for n in found["nodes"]}
-    legend = _legend(found, sizes.ran)
-    width = max(layout["width"], _legend_width(legend), _title_width(found)) + 2 * MARGIN
-    dx, dy = round((width - layout["width"]) / 2), MARGIN + TITLE
-    rows = -(-len(legend) // _PER_ROW)
-    bottom = dy + layout["height"] + 34
-    height = bottom + LEGEND_ROW * rows + MARGIN
-    shapes: Scene = [Rect(0, 0, width, height, "#FFFFFF")]
-    shapes += _title(found)
-    for edge in found["edges"]:
-        if edge["id"] in layout["routes"]:
-            shapes.append(_edge(edge, layout, nodes, sizes.ran, prefix, dx, dy))
-    for k, chip in enumerate(layout["chips"]):
-        x, y, w, h = chip["place"]
-        shapes.append(_chip(nodes[chip["of"]], sizes, f"{prefix}-c{k}", (x + dx, y + dy, w, h)))
-    for key, (x, y, w, h, _) in layout["nodes"].items():
-        shapes.append(_box(nodes[key], sizes, f"{prefix}-{key}", (x + dx, y + dy, w, h)))
-    shapes += _draw_legend(legend, bottom)
-    return width, height, shapes
+    return _Picture(found, step).scene()
 
 
 def headline(found: Document) -> tuple[str, str]:
@@ -269,8 +111,9 @@ def headline(found: Document) -> tuple[str, str]:
         second = f"{which}: {_many(last['steps'], 'node')} ran"
         if last["error"] is not None:
             second += f", then {short(last['error'].partition(':')[0])}"
-    if found["layout"]["left_out"]:
-        second += f"; the first {found['layout']['left_out']} boxes are left out of the picture"
+    if found["views"] and found["views"][0]["folded"]:
+        boxes = len(found["views"][0]["boxes"])
+        second += f"; {len(found['nodes'])} nodes folded into {_many(boxes, 'box', 'boxes')}"
     if found["error"] is not None:
         second += f"; the code stopped with {short(found['error']['text'].partition(':')[0])}"
     return first, second
@@ -278,6 +121,262 @@ def headline(found: Document) -> tuple[str, str]:
 
 def _many(n: int, what: str, plural: str | None = None) -> str:
     return f"{n} {what if n == 1 else plural or what + 's'}"
+
+
+class _Picture:
+    """The first view of a document, at one moment."""
+
+    def __init__(self, found: Document, step: int | None) -> None:
+        self.found, self.view = found, found["views"][0]
+        self.sizes = Sizes(found, step)
+        self.moment = self.sizes.moment
+        self.prefix = f"mg-{found['number']}"
+        self.nodes = {n["id"]: n for n in found["nodes"]}
+        self.edges = {e["id"]: e for e in found["edges"]}
+        self.groups = {g["id"]: g for g in found["groups"]}
+        self.flow = {
+            (a.sender, a.edge): (a.arrived, a.expected)
+            for arrivals in self.moment.arrived.values()
+            for a in arrivals
+        }
+        self.leaving = Counter(r["from"] for r in self.view["routes"])
+        self.dx = self.dy = 0.0
+
+    def scene(self) -> tuple[float, float, Scene]:
+        view = self.view
+        legend = signs_of(self.view, self.nodes, self.edges, self.moment)
+        width = max(view["width"], width_of(legend), _title_width(self.found)) + 2 * MARGIN
+        self.dx, self.dy = round((width - view["width"]) / 2), MARGIN + TITLE
+        rows = -(-len(legend) // PER_ROW)
+        bottom = self.dy + view["height"] + 34
+        height = bottom + LEGEND_ROW * rows + MARGIN
+        shapes: Scene = [Rect(0, 0, width, height, "#FFFFFF")]
+        shapes += _title(self.found)
+        shapes += [self._route(k, r) for k, r in enumerate(view["routes"])]
+        for k, chip in enumerate(view["chips"]):
+            shapes.append(self._leaf_chip(chip["of"], f"{self.prefix}-c{k}", chip["place"]))
+        for key, place in view["boxes"].items():
+            if key in self.groups:
+                shapes.append(self._group_box(self.groups[key], place))
+            else:
+                shapes.append(self._box(self.nodes[key], place))
+        shapes += self._culprit()
+        shapes += draw_legend(legend, bottom)
+        beyond = _right_edge(shapes) + 10
+        if beyond > width:  # words beside an arrow at the right
+            width = beyond
+            shapes[0] = Rect(0, 0, width, height, "#FFFFFF")
+        return width, height, shapes
+
+    def _at(self, place: Sequence[float]) -> tuple[float, float, float, float]:
+        x, y, w, h = place
+        return x + self.dx, y + self.dy, w, h
+
+    # ---- boxes -------------------------------------------------------------------
+
+    def _box(self, node: Node, place: Sequence[float]) -> Group:
+        x, y, w, h = self._at(place)
+        sizes, key = self.sizes, node["id"]
+        leaf, wanted = node["kind"] == "leaf", node["requires_grad"]
+        failed = self.moment.failed == key or node["kind"] == "failed"
+        band = y + h - BOTTOM
+        border, thick, dash = LINE, 1.2, ""
+        if leaf:
+            border, thick, dash = (LEAF, 3.0, "") if wanted else (FAINT, 1.4, "6 4")
+        if node["made_by"] is not None:
+            border, dash = SECOND, "2 3"
+        if failed:
+            border, thick = ERROR, 3.0
+        tint = "#FFFFFF" if leaf else SECOND_TINT if node["made_by"] else FORWARD_TINT
+        items: list[Item] = [Rect(x, y, w, h, tint, radius=7)]
+        if wanted or failed:
+            below = ERROR_TINT if failed else BACKWARD_TINT
+            items += [Rect(x, band, w, BOTTOM, below, radius=7), Rect(x, band, w, 8, below)]
+        if key in self.moment.freed:
+            items.append(Hatching(x, y + TOP, w, h - TOP - 2, "#C9CED4"))
+        items.append(
+            Line((x, band), (((x + w, band),),), border, 1.0, "" if wanted or not leaf else "6 4")
+        )
+        items.append(Rect(x, y, w, h, "none", border, thick, dash, 7))
+        if node["stop"]:
+            items.append(Rect(x + 4, y - 3, w - 8, 6, INK))
+        items += self._upper(node, x, y, w)
+        items += self._chips(node, x + PAD, y + TOP)
+        items += self._lower(node, x, band, w, failed)
+        faded = key in self.moment.pruned
+        return Group(f"{self.prefix}-{key}", describe(node, sizes), tuple(items), faded)
+
+    def _upper(self, node: Node, x: float, y: float, w: float) -> list[Item]:
+        sizes, leaf = self.sizes, node["kind"] == "leaf"
+        name = sizes.name(node)
+        items: list[Item] = [Words(x + PAD, y + ROW_1, name, 14, bold=True, mono=True)]
+        at = x + PAD + text_width(name, 14, mono=True) + 7
+        for version, own in sizes.tabs(node):
+            wide = text_width(version, 11, bold=True) + 10
+            items += [
+                Rect(at, y + ROW_1 - 12, wide, 16, INK if own else "#FFFFFF", INK, 1.0, "", 4),
+                _middle(at + wide / 2, y + ROW_1, version, 11, "#FFFFFF" if own else INK),
+            ]
+            at += wide + 3
+        items += [
+            Words(x + w - PAD, y + ROW_1, sizes.shape(node), 11.5, FAINT, anchor="end"),
+            Words(x + PAD, y + ROW_2, sizes.what(node), 12, FAINT if leaf else INK, mono=not leaf),
+            Words(x + w - PAD, y + ROW_2, sizes.line(node), 11, FAINT, anchor="end"),
+        ]
+        return items
+
+    def _chips(self, node: Node, x: float, y: float) -> list[Item]:
+        items: list[Item] = []
+        for text, look in self.sizes.chips(node):
+            wide = chip_width(text, look)
+            fill, stroke, dash, ink = _CHIP_LOOKS[look]
+            items += [
+                Rect(x, y, wide, 17, fill, stroke, 1.2, dash, 8),
+                Words(x + 6, y + 12.5, text, 10.5, ink, look == "bad"),
+            ]
+            x += wide + 6
+        return items
+
+    def _lower(self, node: Node, x: float, band: float, w: float, failed: bool) -> list[Item]:
+        items: list[Item] = []
+        base, at, wanted = band + 17, x + PAD, node["requires_grad"]
+        if failed or node["id"] in self.moment.order:
+            mark = "×" if failed else str(self.moment.order[node["id"]])
+            radius = 9.0 if len(mark) < 3 else 11.0
+            items.append(Disc(at + 8, base - 4, radius, ERROR if failed else BACKWARD_INK))
+            items.append(_middle(at + 8, base, mark, 11 if len(mark) < 3 else 9, "#FFFFFF"))
+            at += 26
+        ink = ERROR if node["kind"] == "failed" else BACKWARD_INK if wanted else FAINT
+        items.append(Words(at, base, self.sizes.backward(node), 12, ink, bold=wanted))
+        note = self.sizes.note(node)
+        if note:
+            items.append(
+                Words(x + w - PAD, base, note, 11, ERROR if failed else BACKWARD_INK, anchor="end")
+            )
+        return items
+
+    def _group_box(self, group: dict[str, Any], place: Sequence[float]) -> Group:
+        x, y, w, h = self._at(place)
+        title, many = short(group["title"]), _many(group["count"], "operation")
+        items: list[Item] = [Rect(x + 5, y - 5, w, h, "#FFFFFF", LINE, 1.0, "", 7)]
+        items += [
+            Rect(x, y, w, h, FORWARD_TINT, LINE, 1.6, "", 7),
+            _middle(x + w / 2, y + 28, title, 14, INK),
+            Words(x + w / 2, y + 47, many, 11, FAINT, anchor="middle"),
+        ]
+        return Group(f"{self.prefix}-{group['id']}", f"{title}, {many}, folded", tuple(items))
+
+    def _leaf_chip(self, of: str, key: str, place: Sequence[float]) -> Group:
+        x, y, w, h = self._at(place)
+        node = self.nodes[of]
+        wanted = node["requires_grad"]
+        stroke, dash = (LEAF, "") if wanted else (FAINT, "5 3")
+        name = self.sizes.name(node)
+        items: tuple[Item, ...] = (
+            Rect(x, y, w, h, "#FFFFFF", stroke, 2.0, dash, h / 2),
+            Words(x + w / 2, y + 15, f"↑ {name}", 12, anchor="middle", mono=True),
+        )
+        return Group(key, f"the leaf {name}, drawn further up", items)
+
+    def _culprit(self) -> list[Item]:
+        """A line from the node whose saved value has changed to the op that wrote to it."""
+        conflict, boxes = self.moment.conflict, self.view["boxes"]
+        if conflict is None or conflict["by"] is None or self.moment.failed is None:
+            return []
+        if conflict["by"] not in boxes or self.moment.failed not in boxes:
+            return []
+        x0, y0, w0, _ = self._at(boxes[self.moment.failed])
+        x1, y1, w1, _ = self._at(boxes[conflict["by"]])
+        right = x1 >= x0 + w0  # the culprit stands to the right, or it is gone around on the right
+        start = (x0 + w0, y0 + TOP + 8)
+        end = (x1, y1 + 20) if right else (x1 + w1, y1 + 20)
+        out = (start[0] + end[0]) / 2 if right else max(start[0], end[0]) + 34
+        back = -9 if right else 9
+        curve = ((out, start[1]), (out, end[1]), (end[0] + back, end[1]))
+        tips = (end, (end[0] + back, end[1] - 4.5), (end[0] + back, end[1] + 4.5))
+        label = (end[0] - 4, y1 - 22) if right else (end[0] + 12, end[1] - 8)
+        return [
+            Line(start, (curve,), ERROR, 2.0, "2 3"),
+            Shape(tips, ERROR),
+            Words(*label, "changed it", 11, ERROR, True),
+        ]
+
+    # ---- arrows ------------------------------------------------------------------
+
+    def _route(self, number: int, route: dict[str, Any]) -> Group:
+        edges = [self.edges[e] for e in route["edges"]]
+        edge = edges[0]
+        points = [(x + self.dx, y + self.dy) for x, y in route["points"]]
+        if (
+            route["chip"] is not None
+        ):  # arrows leave a chip from its middle: it has no room for more
+            x, y, w, h = self._at(self.view["chips"][route["chip"]]["place"])
+            points[0] = (x + w / 2, y + h)
+        both = any(e["gradient"] for e in edges)
+        items: list[Item] = []
+        down = [(x - APART, y) for x, y in points] if both else points
+        double = len(edges) == 1 and (edge["inplace"] or edge["view"])
+        for shift in (-2.2, 2.2) if double else (0.0,):
+            line = [(x + shift, y) for x, y in down]
+            items.append(_path(line, FORWARD, 1.6, end=-8, side=-both))
+        items.append(_head(down[-1], down=True, fill=FORWARD))
+        title = f"{self._called(route['from'], edge['from'])} goes into {self._called(route['to'], edge['to'])}"
+        if both:
+            items += self._gradient(edges, points, down)
+            title += ", its gradient comes back"
+        if double:
+            x, y = down[-1]
+            what = "in place" if edge["inplace"] else "view"
+            items.append(Words(x - 9, y - 8, what, 10.5, FAINT, anchor="end"))
+        return Group(f"{self.prefix}-r{number}", clean(title), tuple(items))
+
+    def _gradient(
+        self, edges: list[dict[str, Any]], points: list[Point], down: list[Point]
+    ) -> list[Item]:
+        up = [(x + APART, y) for x, y in points]
+        edge = edges[0]
+        flow = self.flow.get((edge["to"], edge["backward_edge"]))
+        ink = BACKWARD_INK if flow else BACKWARD
+        items: list[Item] = [_path(up, ink, 1.8, "5 4", start=8, side=1)]
+        items.append(_head(up[0], down=False, fill=ink))
+        words = []
+        if len(edges) > 1:
+            words.append(f"{len(edges)} arrows")
+        elif flow and flow[1] > 1:
+            many, wide = self.leaving[edge["from"]], self.view["boxes"][edge["from"]][2]
+            crowded = many > 1 and wide * 0.7 / many < 84
+            words.append(f"{flow[0]}/{flow[1]}" if crowded else f"{flow[0]} of {flow[1]}")
+        words += [edge["summed"]] if edge["summed"] and len(edges) == 1 else []
+        # Beside the arrow's head, on the side to which the two lines do not lean.
+        (x, y), right = up[0], up[1][0] <= up[0][0]
+        at = x + 8 if right else down[0][0] - 5
+        anchor: Anchor = "start" if right else "end"
+        for k, said in enumerate(words):
+            items.append(Words(at, y + 13 + 14 * k, said, 10.5, BACKWARD_INK, True, False, anchor))
+        return items
+
+    def _called(self, box: str, node: str) -> str:
+        return str(self.groups[box]["title"] if box in self.groups else self.nodes[node]["name"])
+
+
+_CHIP_LOOKS = {  # fill, border, dash, ink
+    "saved": ("#FFFFFF", BACKWARD_INK, "", BACKWARD_INK),
+    "freed": ("none", FAINT, "3 3", FAINT),
+    "bad": (ERROR_TINT, ERROR, "", ERROR),
+    "memory": ("#FFFFFF", LEAF, "", LEAF),
+    "tangent": ("#FFFFFF", "#009E73", "", "#00664B"),
+}
+
+
+def _right_edge(shapes: Scene) -> float:
+    """How far to the right the words of a picture go."""
+    words = [i for s in shapes if isinstance(s, Group) for i in s.items if isinstance(i, Words)]
+    ends = [w.x + text_width(w.text, w.size, bold=w.bold) for w in words if w.anchor == "start"]
+    return max(ends, default=0.0)
+
+
+def _middle(x: float, y: float, text: str, size: float, fill: str) -> Words:
+    return Words(x, y, text, size, fill, True, False, "middle")
 
 
 def _title(found: Document) -> Scene:
@@ -294,143 +393,6 @@ def _title_width(found: Document) -> float:
     first, second = headline(found)
     name = text_width(short(found["name"]), 17, mono=True) + 14
     return max(name + text_width(first, 13), text_width(second, 13))
-
-
-def _box(node: Node, sizes: Sizes, key: str, place: tuple[float, float, float, float]) -> Group:
-    x, y, w, h = place
-    ran = sizes.ran
-    leaf, wanted = node["kind"] == "leaf", node["requires_grad"]
-    failed = ran.failed == node["id"]
-    border, thick, dash = LINE, 1.2, ""
-    if leaf:
-        border, thick, dash = (LEAF, 3.0, "") if wanted else (FAINT, 1.4, "6 4")
-    if failed:
-        border, thick = ERROR, 3.0
-    tint = "#FFFFFF" if leaf else FORWARD_TINT
-    items: list[Item] = [Rect(x, y, w, h, tint, radius=7)]
-    if wanted:
-        items += [
-            Rect(x, y + TOP, w, BOTTOM, ERROR_TINT if failed else BACKWARD_TINT, radius=7),
-            Rect(x, y + TOP, w, 8, ERROR_TINT if failed else BACKWARD_TINT),
-        ]
-    items.append(
-        Line((x, y + TOP), (((x + w, y + TOP),),), border, 1.0, "" if wanted or not leaf else "6 4")
-    )
-    items.append(Rect(x, y, w, h, "none", border, thick, dash, 7))
-    name, version = sizes.name(node), sizes.version(node)
-    items.append(Words(x + PAD, y + ROW_1, name, 14, bold=True, mono=True))
-    if version:
-        at = x + PAD + text_width(name, 14, mono=True) + 7
-        wide = text_width(version, 11, bold=True) + 10
-        old = node["version"] + 1 < node["versions"]
-        items += [
-            Rect(at, y + ROW_1 - 12, wide, 16, "#FFFFFF" if old else INK, INK, 1.0, "", 4),
-            Words(
-                at + wide / 2,
-                y + ROW_1,
-                version,
-                11,
-                INK if old else "#FFFFFF",
-                True,
-                False,
-                "middle",
-            ),
-        ]
-    items += [
-        Words(x + w - PAD, y + ROW_1, sizes.shape(node), 11.5, FAINT, anchor="end"),
-        Words(x + PAD, y + ROW_2, sizes.what(node), 12, FAINT if leaf else INK, mono=not leaf),
-        Words(x + w - PAD, y + ROW_2, sizes.line(node), 11, FAINT, anchor="end"),
-    ]
-    base, at = y + TOP + 17, x + PAD
-    if failed or node["id"] in ran.order:
-        mark = "×" if failed else str(ran.order[node["id"]])
-        radius = 9.0 if len(mark) < 3 else 11.0
-        items += [
-            Disc(at + 8, base - 4, radius, ERROR if failed else BACKWARD_INK),
-            Words(at + 8, base, mark, 11 if len(mark) < 3 else 9, "#FFFFFF", True, False, "middle"),
-        ]
-        at += 26
-    text = sizes.backward(node)
-    items.append(Words(at, base, text, 12, BACKWARD_INK if wanted else FAINT, bold=wanted))
-    if sizes.note(node):
-        items.append(Words(x + w - PAD, base, sizes.note(node), 11, BACKWARD_INK, anchor="end"))
-    return Group(key, describe(node, sizes), tuple(items))
-
-
-def describe(node: Node, sizes: Sizes) -> str:
-    """A box in one sentence, for whoever cannot see it."""
-    parts = [f"{sizes.name(node)} {sizes.version(node)}".strip(), sizes.shape(node)]
-    parts.append(sizes.what(node))
-    if sizes.line(node):
-        parts.append(sizes.line(node))
-    parts.append(sizes.backward(node))
-    if node["id"] in sizes.ran.order:
-        parts.append(f"ran as number {sizes.ran.order[node['id']]}")
-    if sizes.note(node):
-        parts.append(sizes.note(node))
-    return ", ".join(p for p in parts if p)
-
-
-def _chip(node: Node, sizes: Sizes, key: str, place: tuple[float, float, float, float]) -> Group:
-    x, y, w, h = place
-    wanted = node["requires_grad"]
-    items: tuple[Item, ...] = (
-        Rect(x, y, w, h, "#FFFFFF", LEAF if wanted else FAINT, 2.0, "" if wanted else "5 3", h / 2),
-        Words(x + w / 2, y + 15, f"↑ {sizes.name(node)}", 12, anchor="middle", mono=True),
-    )
-    return Group(key, f"the leaf {sizes.name(node)}, drawn further up", items)
-
-
-def _edge(
-    edge: dict[str, Any],
-    layout: dict[str, Any],
-    nodes: dict[str, Node],
-    ran: Ran,
-    prefix: str,
-    dx: float,
-    dy: float,
-) -> Group:
-    route = layout["routes"][edge["id"]]
-    points = [(x + dx, y + dy) for x, y in route["points"]]
-    if route["chip"] is not None:
-        points[0] = _chip_port(edge, layout, dx, dy)
-    both = edge["gradient"]
-    items: list[Item] = []
-    down = [(x - APART, y) for x, y in points] if both else points
-    if edge["inplace"]:
-        for shift in (-2.2, 2.2):
-            line = [(x + shift, y) for x, y in down]
-            items.append(_path(line, FORWARD, 1.6, end=-8, side=-both))
-    else:
-        items.append(_path(down, FORWARD, 1.8, end=-8, side=-both))
-    items.append(_head(down[-1], down=True, fill=FORWARD))
-    title = f"{nodes[edge['from']]['name']} goes into {nodes[edge['to']]['name']}"
-    if both:
-        up = [(x + APART, y) for x, y in points]
-        flow = ran.flow.get((edge["to"], edge["backward_edge"]))
-        ink = BACKWARD_INK if flow else BACKWARD
-        items.append(_path(up, ink, 1.8, "5 4", start=8, side=1))
-        items.append(_head(up[0], down=False, fill=ink))
-        words = [f"{flow[0]} of {flow[1]}"] if flow and flow[1] > 1 else []
-        words += [edge["summed"]] if edge["summed"] else []
-        # Beside the arrow's head, on the side to which the two lines do not lean.
-        (x, y), right = up[0], up[1][0] <= up[0][0]
-        at = x + 8 if right else down[0][0] - 5
-        anchor: Anchor = "start" if right else "end"
-        for k, said in enumerate(words):
-            items.append(Words(at, y + 13 + 14 * k, said, 10.5, BACKWARD_INK, True, False, anchor))
-        title += ", its gradient comes back"
-    if edge["inplace"]:
-        x, y = down[0]
-        items.append(Words(x - 10, y + 15, "in place", 10.5, FAINT, anchor="end"))
-    return Group(f"{prefix}-{edge['id']}", clean(title), tuple(items))
-
-
-def _chip_port(edge: dict[str, Any], layout: dict[str, Any], dx: float, dy: float) -> Point:
-    """Arrows leave a chip from its middle, or there would be no room."""
-    route = layout["routes"][edge["id"]]
-    x, y, w, h = layout["chips"][route["chip"]]["place"]
-    return (x + w / 2 + dx, y + h + dy)
 
 
 def _path(
@@ -468,367 +430,3 @@ def _head(tip: Point, down: bool, fill: str) -> Shape:
     x, y = tip
     back = y - 9 if down else y + 9
     return Shape(((x, y), (x - 4.5, back), (x + 4.5, back)), fill)
-
-
-# ---------------------------------------------------------------------- the legend
-
-
-def _legend(found: Document, ran: Ran) -> list[tuple[str, str]]:
-    """The signs that occur in this picture, with their meaning."""
-    nodes, edges = found["nodes"], found["edges"]
-    signs = [("forward", "data, forward")]
-    if any(e["gradient"] for e in edges):
-        signs.append(("backward", "gradient, backward"))
-    if any(n["kind"] == "leaf" and n["requires_grad"] for n in nodes):
-        signs.append(("leaf", "leaf that requires grad"))
-    if any(n["kind"] == "leaf" and not n["requires_grad"] for n in nodes):
-        signs.append(("plain", "leaf that does not"))
-    if any(e["inplace"] for e in edges):
-        signs.append(("inplace", "same tensor, next version"))
-    if ran.order:
-        signs.append(("order", "order in which nodes ran"))
-    if found["layout"]["chips"]:
-        signs.append(("chip", "a leaf drawn further up"))
-    return signs
-
-
-_PER_ROW = 4
-
-
-def _columns(signs: list[tuple[str, str]]) -> list[float]:
-    rows = [signs[k : k + _PER_ROW] for k in range(0, len(signs), _PER_ROW)]
-    return [
-        max(44 + text_width(row[c][1], 11.5) + 18 for row in rows if c < len(row))
-        for c in range(len(rows[0]))
-    ]
-
-
-def _legend_width(signs: list[tuple[str, str]]) -> float:
-    return sum(_columns(signs))
-
-
-def _draw_legend(signs: list[tuple[str, str]], top: float) -> Scene:
-    shapes: Scene = []
-    columns = _columns(signs)
-    for k, (sign, meaning) in enumerate(signs):
-        x = MARGIN + sum(columns[: k % _PER_ROW])
-        y = top + 18 + LEGEND_ROW * (k // _PER_ROW)
-        shapes += _sign(sign, x, y)
-        shapes.append(Words(x + 40, y + 4, meaning, 11.5, FAINT))
-    return shapes
-
-
-def _sign(sign: str, x: float, y: float) -> Iterable[Item]:
-    if sign in ("forward", "inplace"):
-        for shift in (-2.2, 2.2) if sign == "inplace" else (0.0,):
-            yield Line((x, y + shift), (((x + 22, y + shift),),), FORWARD, 1.8)
-        yield Shape(((x + 31, y), (x + 22, y - 4.5), (x + 22, y + 4.5)), FORWARD)
-    elif sign == "backward":
-        yield Line((x + 9, y), (((x + 31, y),),), BACKWARD_INK, 1.8, "5 4")
-        yield Shape(((x, y), (x + 9, y - 4.5), (x + 9, y + 4.5)), BACKWARD_INK)
-    elif sign == "leaf":
-        yield Rect(x + 2, y - 8, 28, 16, "#FFFFFF", LEAF, 3.0, "", 4)
-    elif sign == "plain":
-        yield Rect(x + 2, y - 8, 28, 16, "#FFFFFF", FAINT, 1.4, "6 4", 4)
-    elif sign == "chip":
-        yield Rect(x + 2, y - 8, 28, 16, "#FFFFFF", LEAF, 2.0, "", 8)
-    else:
-        yield Disc(x + 16, y, 9, BACKWARD_INK)
-        yield Words(x + 16, y + 4, "1", 11, "#FFFFFF", True, False, "middle")
-
-
-# ---------------------------------------------------------------------- as SVG
-
-SANS = "'DejaVu Sans', Verdana, Arial, sans-serif"
-MONO = "'DejaVu Sans Mono', Menlo, Consolas, monospace"
-
-
-def svg(found: Document) -> str:
-    """The picture as SVG text, the same on every machine."""
-    width, height, shapes = scene(found)
-    first, second = headline(found)
-    prefix = f"mg-{found['number']}"
-    lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{_n(width)}" height="{_n(height)}"'
-        f' viewBox="0 0 {_n(width)} {_n(height)}" role="img"'
-        f' aria-labelledby="{prefix}-title" font-family="{SANS}">',
-        f'<title id="{prefix}-title">{esc(found["name"] + ": " + first + "; " + second)}</title>',
-    ]
-    for item in shapes:
-        if isinstance(item, Group):
-            lines.append(f'<g id="{esc(item.id)}"><title>{esc(item.title)}</title>')
-            lines += [_svg_item(i) for i in item.items]
-            lines.append("</g>")
-        else:
-            lines.append(_svg_item(item))
-    lines.append("</svg>")
-    return "\n".join(lines) + "\n"
-
-
-def _n(value: float) -> str:
-    """A coordinate: at most one decimal, and none if it is whole."""
-    return f"{value:.1f}".removesuffix(".0")
-
-
-def _svg_item(item: Item) -> str:
-    if isinstance(item, Rect):
-        extra = f' rx="{_n(item.radius)}"' if item.radius else ""
-        return (
-            f'<rect x="{_n(item.x)}" y="{_n(item.y)}" width="{_n(item.width)}"'
-            f' height="{_n(item.height)}" fill="{item.fill}"{extra}{_stroke(item)}/>'
-        )
-    if isinstance(item, Line):
-        path = f"M{_n(item.start[0])} {_n(item.start[1])}"
-        for piece in item.pieces:
-            path += ("L" if len(piece) == 1 else "C") + " ".join(
-                f"{_n(x)} {_n(y)}" for x, y in piece
-            )
-        return f'<path d="{path}" fill="none"{_stroke(item)}/>'
-    if isinstance(item, Shape):
-        points = " ".join(f"{_n(x)},{_n(y)}" for x, y in item.points)
-        return f'<polygon points="{points}" fill="{item.fill}"/>'
-    if isinstance(item, Disc):
-        return f'<circle cx="{_n(item.x)}" cy="{_n(item.y)}" r="{_n(item.radius)}" fill="{item.fill}"/>'
-    extra = f' font-family="{MONO}"' if item.mono else ""
-    if item.bold:
-        extra += ' font-weight="bold"'
-    if item.anchor != "start":
-        extra += f' text-anchor="{item.anchor}"'
-    return (
-        f'<text x="{_n(item.x)}" y="{_n(item.y)}" font-size="{_n(item.size)}"'
-        f' fill="{item.fill}"{extra} xml:space="preserve">{esc(item.text)}</text>'
-    )
-
-
-def _stroke(item: Rect | Line) -> str:
-    if item.stroke == "none":
-        return ""
-    dash = f' stroke-dasharray="{item.dash}"' if item.dash else ""
-    return f' stroke="{item.stroke}" stroke-width="{_n(item.thick)}"{dash}'
-
-
-# ---------------------------------------------------------------------- as PNG
-
-
-def png(found: Document, scale: float = 2.0) -> bytes:
-    """The same picture as a bitmap, `scale` pixels to the unit; needs matplotlib."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    width, height, shapes = scene(found)
-    dpi = 72 * scale
-    # A bitmap has at most 65,535 pixels to a side.
-    dpi = min(dpi, 72 * 60_000 / max(width, height))
-    figure = Figure(figsize=(width / 72, height / 72), dpi=dpi)
-    FigureCanvasAgg(figure)
-    axes = figure.add_axes((0, 0, 1, 1))
-    axes.set_xlim(0, width)
-    axes.set_ylim(height, 0)
-    axes.axis("off")
-    order = 0
-    for item in shapes:
-        for part in item.items if isinstance(item, Group) else (item,):
-            order += 1
-            _plot(axes, part, order)
-    out = io.BytesIO()
-    figure.savefig(out, format="png", metadata={"Software": None})
-    return out.getvalue()
-
-
-def _plot(axes: Any, item: Item, order: int) -> None:
-    from matplotlib import patches
-    from matplotlib.path import Path
-
-    look: dict[str, Any] = {"zorder": order}
-    if isinstance(item, Rect | Line):
-        look |= {"edgecolor": item.stroke, "linewidth": item.thick if item.stroke != "none" else 0}
-        if item.dash:
-            on, off = item.dash.split()
-            look["linestyle"] = (0, (float(on) / item.thick, float(off) / item.thick))
-    if isinstance(item, Rect):
-        rounding = min(item.radius, item.height / 2, item.width / 2)
-        style = f"round,pad=0,rounding_size={rounding}" if rounding else "square,pad=0"
-        axes.add_patch(
-            patches.FancyBboxPatch(
-                (item.x, item.y),
-                item.width,
-                item.height,
-                boxstyle=style,
-                facecolor=item.fill,
-                **look,
-            )
-        )
-    elif isinstance(item, Line):
-        points, codes = [item.start], [Path.MOVETO]
-        for piece in item.pieces:
-            points += piece
-            codes += [Path.LINETO] if len(piece) == 1 else [Path.CURVE4] * 3
-        axes.add_patch(patches.PathPatch(Path(points, codes), facecolor="none", **look))
-    elif isinstance(item, Shape):
-        axes.add_patch(patches.Polygon(item.points, facecolor=item.fill, linewidth=0, **look))
-    elif isinstance(item, Disc):
-        axes.add_patch(
-            patches.Circle((item.x, item.y), item.radius, facecolor=item.fill, linewidth=0, **look)
-        )
-    else:
-        anchor = {"start": "left", "middle": "center", "end": "right"}[item.anchor]
-        axes.text(
-            item.x,
-            item.y,
-            clean(item.text).replace("$", r"\$"),
-            fontsize=item.size,
-            color=item.fill,
-            fontweight="bold" if item.bold else "normal",
-            family="DejaVu Sans Mono" if item.mono else "DejaVu Sans",
-            ha=anchor,
-            va="baseline",
-            **look,
-        )
-
-
-# ---------------------------------------------------------------------- as text
-
-LONGEST_TABLE = 200
-
-
-def table(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
-    """Rows in columns, the first row being the head; `right` aligned columns are numbers."""
-    widths = [max(len(row[c]) for row in rows) for c in range(len(rows[0]))]
-    lines = []
-    for row in rows:
-        cells = [
-            cell.rjust(w) if c in right else cell.ljust(w)
-            for c, (cell, w) in enumerate(zip(row, widths, strict=True))
-        ]
-        lines.append("  ".join(cells).rstrip())
-    return "\n".join(lines)
-
-
-def forward_rows(found: Document) -> list[tuple[str, ...]]:
-    """The table of the forward pass, head included."""
-    from minigrad.tape.trace import where
-
-    nodes = {n["id"]: n for n in found["nodes"]}
-    rows: list[tuple[str, ...]] = [
-        ("step", "line", "op", "inputs", "output", "shape", "version", "grad_fn")
-    ]
-    for node in found["nodes"]:
-        if node["kind"] != "op":
-            continue
-        inputs = [
-            clean(i["constant"]) if "constant" in i else _versioned(nodes[i["node"]])
-            for i in node["inputs"]
-        ]
-        rows.append(
-            (
-                str(node["order"]),
-                where(found, node["code"]),
-                node["op"] + ("_" if node["inplace"] else ""),
-                short(", ".join(inputs)),
-                short(node["name"]),
-                shape_text(node["shape"]),
-                str(node["version"]),
-                node["backward"] or "none",
-            )
-        )
-    return rows
-
-
-def leaf_rows(found: Document) -> list[tuple[str, ...]]:
-    """The table of the leaves, head included."""
-    rows: list[tuple[str, ...]] = [("leaf", "shape", "dtype", "requires_grad")]
-    for node in found["nodes"]:
-        if node["kind"] == "leaf":
-            rows.append(
-                (
-                    short(node["name"]),
-                    shape_text(node["shape"]),
-                    node["dtype"],
-                    "yes" if node["requires_grad"] else "no",
-                )
-            )
-    return rows
-
-
-def backward_rows(found: Document, number: int) -> list[tuple[str, ...]]:
-    """The table of one backward pass, head included."""
-    nodes = {n["id"]: n for n in found["nodes"]}
-    rows: list[tuple[str, ...]] = [("step", "node", "of", "contributions", "sends to")]
-    expected: dict[str, int] = {}
-    for step in found["steps"]:
-        if step["phase"] != "backward" or step["pass"] != number:
-            continue
-        if step["event"] == "seed":
-            expected = step["expected"]
-        elif step["event"] == "node":
-            node = nodes[step["node"]]
-            sends = ", ".join(_versioned(nodes[s["to"]]) for s in step["sent"])
-            rows.append(
-                (
-                    str(step["order"]),
-                    node["backward"] or "",
-                    _versioned(node),
-                    str(expected.get(node["id"], 0) or "seed"),
-                    sends or ".grad",
-                )
-            )
-    return rows
-
-
-def _versioned(node: Node) -> str:
-    name = short(node["name"])
-    return f"{name} v{node['version']}" if node["versions"] > 1 else name
-
-
-def text(found: Document) -> str:
-    """The tape as tables: what ran forward, and what each backward pass did."""
-    from minigrad.tape.trace import where
-
-    first, _ = headline(found)
-    parts = [f"{short(found['name'])}: {first}"]
-    forward, leaves = forward_rows(found), leaf_rows(found)
-    if len(leaves) > 1:
-        parts.append(_elided(leaves, ()))
-    if len(forward) > 1:
-        parts.append(_elided(forward, (0, 1, 6)))
-    for ran in found["backward"]:
-        line = where(found, ran["code"])
-        head = f"backward {ran['number']}" + (f" (line {line})" if line else "")
-        rows = backward_rows(found, ran["number"])
-        parts.append(head + "\n" + _elided(rows, (0,)))
-        if ran["error"] is not None:
-            parts.append(f"backward {ran['number']} stopped: {clean(ran['error'].splitlines()[0])}")
-    if found["error"] is not None:
-        line = where(found, found["error"]["code"])
-        at = f" (line {line})" if line else ""
-        said = clean(found["error"]["text"].splitlines()[0])
-        if found["backward"] and found["backward"][-1]["error"] == found["error"]["text"]:
-            said = said.partition(":")[0]  # the whole of it stands just above
-        parts.append(f"the code stopped{at}: {said}")
-    return "\n\n".join(parts)
-
-
-def _elided(rows: list[tuple[str, ...]], right: Sequence[int]) -> str:
-    """A table; of a very long one the middle is left out, and that is said."""
-    if len(rows) <= LONGEST_TABLE + 1:
-        return table(rows, right)
-    half = LONGEST_TABLE // 2
-    lines = table([*rows[: half + 1], *rows[-half:]], right).split("\n")
-    lines.insert(half + 1, f"... {len(rows) - 1 - 2 * half} more rows ...")
-    return "\n".join(lines)
-
-
-def value_rows(found: Document) -> list[tuple[str, ...]]:
-    """The table of values: what each tensor held when it was made."""
-    rows: list[tuple[str, ...]] = [("tensor", "shape", "dtype", "value")]
-    for node in found["nodes"]:
-        if node["shape"] is not None:
-            rows.append(
-                (
-                    _versioned(node),
-                    shape_text(node["shape"]),
-                    node["dtype"],
-                    in_words(node["value"]),
-                )
-            )
-    return rows

@@ -51,13 +51,14 @@ class Saved:
     entry: int | None
     version: int | None
     tensor: int | None
+    constant: str = ""  # of a plain number: how it is written
 
 
 @dataclass(slots=True)
 class Entry:
     """One application of an op; or a leaf; or a node made before the recording."""
 
-    kind: str  # "op", "leaf", "before"
+    kind: str  # "op", "leaf", "before", "failed"
     op: str = ""
     formula: str = ""
     inputs: list[Input] = field(default_factory=list)
@@ -75,6 +76,7 @@ class Entry:
     local: dict[str, Snapshot] = field(default_factory=dict)  # elementwise: dz/dx by input name
     made_by: int | None = None  # the backward pass that computed it, under create_graph
     call: int | None = None  # the call of a module in whose forward it ran
+    shapes: list[str] = field(default_factory=list)  # of the operands, if it failed
 
 
 @dataclass(slots=True)
@@ -153,12 +155,3 @@ class Backward:
     failed: int | None = None
     conflict: Conflict | None = None
     finished: bool = False
-
-
-@dataclass(slots=True)
-class Failure:
-    """The op at which the recorded code stopped."""
-
-    op: str
-    shapes: list[str]
-    inputs: list[Input]

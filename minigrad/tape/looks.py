@@ -9,6 +9,7 @@ import numpy as np
 from minigrad import dtypes, modes
 from minigrad.errors import Place, _is_ours
 from minigrad.op import Op
+from minigrad.saved import Packed
 from minigrad.tape.events import Result
 from minigrad.tape.names import number
 from minigrad.tape.snapshot import Snapshot
@@ -103,8 +104,20 @@ def op_of(node: Any) -> Any:
     return node.op
 
 
+def saved_values(node: Any) -> dict[str, tuple[Any, int | None]]:
+    """What a node saved; nothing where hooks have packed it, or a Function of the learner's keeps it."""
+    if isinstance(getattr(node, "saved", None), Packed):
+        return {}  # to look at what is packed would unpack it
+    try:
+        return dict(node.saved_values())
+    except ValueError:
+        return {}
+
+
 def counters(node: Any) -> dict[str, Any]:
     """The counters of a node's saved tensors; none where hooks have packed them."""
+    if isinstance(getattr(node, "saved", None), Packed):
+        return {}
     try:
         return dict(node.counters())
     except (AttributeError, TypeError, ValueError):
@@ -146,5 +159,3 @@ def place_in(error: BaseException) -> Place | None:
             found = Place(file, trace.tb_lineno)
         trace = trace.tb_next
     return found
-
-

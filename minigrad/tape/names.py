@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import inspect
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import FrameType
 from typing import Any
 
@@ -120,6 +120,10 @@ def in_words(snapshot: Mapping[str, Any] | None) -> str:
     if snapshot is None:
         return "not recorded"
     first, size = snapshot["first"], snapshot["size"]
+    if "rows" in snapshot:
+        rows = snapshot["rows"]
+        more = ", …" if len(rows) > 6 else ""
+        return f"sparse: rows {', '.join(map(str, rows[:6]))}{more}"
     if not snapshot["shape"] and size:
         return number(first[0])
     if not size:
@@ -134,3 +138,15 @@ def in_words(snapshot: Mapping[str, Any] | None) -> str:
         f"from {number(snapshot['min'])} to {number(snapshot['max'])},"
         f" mean {number(snapshot['mean'])}"
     )
+
+
+def near(name: str, known: Iterable[str]) -> str:
+    """ " Did you mean ...?" with the name that is most like it, or those there are."""
+    import difflib
+
+    known = [k for k in dict.fromkeys(known) if k]
+    found = difflib.get_close_matches(name, known, 1)
+    if found:
+        return f" Did you mean {found[0]!r}?"
+    some = ", ".join(known[:8])
+    return f" There is {some}{', ...' if len(known) > 8 else ''}." if some else ""

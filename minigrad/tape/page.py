@@ -1,83 +1,124 @@
-"""The page: a tape as one HTML file that needs nothing else.
+"""The page: the inspector as one HTML file that needs no kernel and nothing from outside.
 
-It holds the picture and, for whoever cannot see it or wants to search and copy, the
-same content as tables. There is no script in it, and its content security policy
-forbids any request, so that it may be opened anywhere and sent to anybody. It follows
-the reader's light or dark theme; the picture keeps its own white ground.
+It holds the document as JSON, the same script and style as the widget, and for readers
+without scripts the picture and the tables. Its content security policy forbids every
+request, and every script but the one whose hash it names, so that it may be opened
+anywhere, sent to anybody, and shown in a sandboxed frame. It follows the reader's light
+or dark theme.
 """
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import json
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
-from minigrad.tape import draw
-from minigrad.tape.draw import Document, esc
+from minigrad.tape import draw, text
 from minigrad.tape.names import short
+from minigrad.tape.packing import packed
+from minigrad.tape.shapes import esc
+
+Document = dict[str, Any]
+STATIC = Path(__file__).parent.parent / "jupyter" / "static"
 
 STYLE = """
 :root { color-scheme: light dark; --ink: #1a1a1a; --faint: #5f6670; --ground: #fff; --line: #d4d8dd; }
 @media (prefers-color-scheme: dark) {
-  :root { --ink: #e8eaed; --faint: #a7adb5; --ground: #15181c; --line: #3a4048; }
+  :root { --ink: #e8eaed; --faint: #a7adb5; --ground: #0e1013; --line: #3a4048; }
 }
-body { margin: 2rem auto; max-width: 74rem; padding: 0 1rem; color: var(--ink);
-  background: var(--ground); font: 16px/1.5 system-ui, sans-serif; }
-h1, h2 { font-weight: 600; line-height: 1.2; } h2 { margin-top: 2.2rem; font-size: 1.2rem; }
-p { color: var(--faint); }
-.picture { overflow-x: auto; border: 1px solid var(--line); border-radius: 8px; background: #fff; }
-.picture svg { display: block; margin: auto; }
+body { margin: 12px; color: var(--ink); background: var(--ground); font: 15px/1.5 system-ui, sans-serif; }
+.picture { overflow-x: auto; border: 1px solid var(--line); background: #fff; }
 .scroll { overflow-x: auto; }
-table { border-collapse: collapse; font-size: 0.93rem; }
-th, td { padding: 0.3rem 0.9rem 0.3rem 0; border-bottom: 1px solid var(--line); text-align: left; }
-td { font-family: ui-monospace, Menlo, Consolas, monospace; }
-pre { padding: 0.8rem 1rem; border: 1px solid var(--line); border-radius: 8px; overflow-x: auto; }
-.error { border-left: 4px solid #d55e00; padding-left: 0.8rem; color: var(--ink); }
+.fallback table { border-collapse: collapse; font-size: 0.93rem; }
+.fallback :is(th, td) { padding: 0.3rem 0.9rem 0.3rem 0; border-bottom: 1px solid var(--line); text-align: left; }
+.fallback td { font-family: ui-monospace, Menlo, Consolas, monospace; }
+"""
+
+# The model of a notebook, as far as the inspector needs it, for a page that has none.
+STAND_IN = """
+const state = JSON.parse(document.getElementById("document").textContent);
+const heard = {};
+const model = {
+  alone: true,
+  get: (name) => state[name],
+  set: (name, value) => { state[name] = value; for (const f of heard["change:" + name] ?? []) f(); },
+  on: (name, f) => { (heard[name] ??= new Set()).add(f); },
+  off: (name, f) => { heard[name]?.delete(f); },
+  save_changes: () => {},
+};
+render({ model, el: document.getElementById("inspector") });
 """
 
 
-def html(found: Document) -> str:
-    """The document as a self-contained page."""
-    first, second = draw.headline(found)
+def html(found: Document, step: int | None = None) -> str:
+    """The document as a self-contained page; it opens at a step, at first nothing has run."""
+    script = _script()
+    hashed = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    policy = (
+        f"default-src 'none'; script-src 'sha256-{hashed}'; style-src 'unsafe-inline';"
+        " img-src data: blob:; base-uri 'none'; form-action 'none'"
+    )
     name = esc(short(found["name"]))
+    style = STYLE + (STATIC / "inspector.css").read_text(encoding="utf-8")
+    state = {"doc": packed(found), "step": 0 if step is None else step, "selected": ""}
     parts = [
         "<!DOCTYPE html>",
         '<html lang="en"><head><meta charset="utf-8">',
-        '<meta http-equiv="Content-Security-Policy"'
-        " content=\"default-src 'none'; style-src 'unsafe-inline'\">",
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>{name}: the tape of a computation</title><style>{STYLE}</style></head><body>",
-        f"<h1>{name}</h1><p>{esc(first)}; {esc(second)}</p>",
+        f"<title>{name}: the tape of a computation</title><style>{style}</style></head><body>",
+        '<div id="inspector"></div>',
+        f'<noscript><div class="fallback">{_fallback(found)}</div></noscript>',
+        f'<script type="application/json" id="document">{json_in_html(state)}</script>',
+        f'<script type="module">{script}</script>',
+        "</body></html>",
     ]
-    if found["error"] is not None:
-        parts.append(f'<p class="error">{esc(found["error"]["text"])}</p>')
-    parts.append(f'<div class="picture">{draw.svg(found)}</div>')
-    if any(line["text"] for line in found["code"]):
-        parts += ["<h2>Code</h2>", _code(found)]
-    if any(node["kind"] == "op" for node in found["nodes"]):
-        parts += ["<h2>Forward</h2>", _table(draw.forward_rows(found))]
-    for ran in found["backward"]:
-        parts.append(f"<h2>Backward {ran['number']}</h2>")
-        parts.append(_table(draw.backward_rows(found, ran["number"])))
-        if ran["error"] is not None:
-            parts.append(f'<p class="error">{esc(ran["error"])}</p>')
-    parts += ["<h2>Values</h2>", "<p>As they were when each tensor was made.</p>"]
-    parts += [_table(draw.value_rows(found)), "</body></html>"]
     return "\n".join(parts) + "\n"
 
 
-def _code(found: Document) -> str:
-    """The lines that ran, in the order of the source."""
-    lines = sorted(found["code"], key=lambda c: (c["source"], c["line"]))
-    shown: list[str] = []
-    for before, line in zip([None, *lines], lines, strict=False):
-        if before is not None and before["source"] != line["source"]:
-            shown.append("")
-        shown.append(f"{line['line']:>4}  {line['text']}")
-    return "<pre>" + "\n".join(esc(line) for line in shown) + "</pre>"
+def json_in_html(data: Any) -> str:
+    """JSON that cannot end the script element it stands in.
+
+    >>> json_in_html({"name": "</script>"})
+    '{"name":"\\\\u003c/script>"}'
+    """
+    written = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    for character in "<\u2028\u2029":
+        written = written.replace(character, f"\\u{ord(character):04x}")
+    return written.encode("utf-8", "replace").decode()
+
+
+def _script() -> str:
+    module = (STATIC / "inspector.js").read_text(encoding="utf-8")
+    return module.replace("export default { render };", "") + STAND_IN
+
+
+def _fallback(found: Document) -> str:
+    """The picture and the tables, for a reader without scripts."""
+    first, second = draw.headline(found)
+    parts = [f"<h1>{esc(short(found['name']))}</h1><p>{esc(first)}; {esc(second)}</p>"]
+    if found["error"] is not None:
+        parts.append(f"<p>{esc(found['error']['text'])}</p>")
+    parts.append(f'<div class="picture">{draw.svg(found)}</div>')
+    if any(node["kind"] == "op" for node in found["nodes"]):
+        parts += ["<h2>Forward</h2>", _table(text.forward_rows(found))]
+    for ran in found["backward"]:
+        parts.append(f"<h2>Backward {ran['number']}</h2>")
+        parts.append(_table(text.backward_rows(found, ran["number"])))
+        if ran["error"] is not None:
+            parts.append(f"<p>{esc(ran['error'])}</p>")
+    parts += ["<h2>Values</h2>", _table(text.value_rows(found))]
+    return "\n".join(parts)
 
 
 def _table(rows: Sequence[Sequence[str]]) -> str:
-    head, *body = rows
-    cells = "".join(f'<th scope="col">{esc(c)}</th>' for c in head)
+    if len(rows) > text.LONGEST_TABLE:
+        rows = rows[: text.LONGEST_TABLE]
+    header, *body = rows
+    cells = "".join(f'<th scope="col">{esc(c)}</th>' for c in header)
     lines = [f'<div class="scroll"><table><thead><tr>{cells}</tr></thead><tbody>']
     lines += ["<tr>" + "".join(f"<td>{esc(c)}</td>" for c in row) + "</tr>" for row in body]
     return "\n".join(lines) + "\n</tbody></table></div>"

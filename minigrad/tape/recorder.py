@@ -23,9 +23,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from minigrad import modes
 from minigrad.engine import GraphTask, Step
-from minigrad.errors import learner_line
+from minigrad.engines import contributions
+from minigrad.errors import Place, learner_line
 from minigrad.hooks import Hooked
 from minigrad.leaf import AccumulateGrad
 from minigrad.memory import FRESH
@@ -65,7 +65,8 @@ class Recorder:
         self.storages: dict[int, int] = {}  # tensor -> the memory it shows, where shared or written
         self.bases: dict[int, int] = {}  # a view's tensor -> its base's
         self._numbers: dict[int, tuple[weakref.ref[Tensor], int]] = {}
-        self._count = 0
+        self._many = 0
+        self._sought: set[int] = set()  # whose names were looked up
         self._counters: dict[int, tuple[Any, int]] = {}  # id of a counter -> it, its storage
         self._latest: dict[int, tuple[int, int]] = {}  # tensor -> (entry, output) that made it
         self._entry_of: weakref.WeakKeyDictionary[AnyNode, int] = weakref.WeakKeyDictionary()
@@ -96,7 +97,11 @@ class Recorder:
             op.name,
             op.formula,
             inputs,
-            {k: looks.setting(v) for k, v in params.items() if not looks.same(v, op.settings.get(k))},
+            {
+                k: looks.setting(v)
+                for k, v in params.items()
+                if not looks.same(v, op.settings.get(k))
+            },
             inplace=inplace,
             place=learner_line(),
             made_by=self.passes[self._open[-1][1]].number if self._open else None,
@@ -112,7 +117,7 @@ class Recorder:
             self._latest[key] = (number, output)
         if through is not None:
             entry.through = self._number(through)
-            self._look_up_one(entry.through)
+            self._look_up_one(through, entry.through)
         elif isinstance(result, Tensor) and not inplace:
             entry.view = bool(getattr(op, "view", False)) and result._base is not None
         node = results[0].grad_fn if isinstance(results[0], Tensor) else None
@@ -122,6 +127,17 @@ class Recorder:
                 entry.local = looks.local_derivatives(op, operands, result, params)
         elif any(isinstance(x, Tensor) and x.node is not None for x in operands):
             entry.stop = looks.why_no_gradient(op, results[0])
+
+    def failed(self, op: Any, operands: Sequence[Any], place: Place | None) -> int:
+        """An op raised, and the recorded code stopped there."""
+        inputs = [self._input(x, overwritten=False) for x in operands]
+        shapes = [str(tuple(getattr(x, "shape", ()))) for x in operands]
+        number = len(self.entries)
+        self.entries.append(
+            Entry("failed", op.name, op.formula, inputs, place=place, shapes=shapes)
+        )
+        self.events.append(("failed", number, 0))
+        return number
 
     @contextmanager
     def module(self, module: Any) -> Iterator[None]:
@@ -148,13 +164,22 @@ class Recorder:
             self._add_leaf(operand, key, overwritten)
         elif not overwritten:
             self._follow_base(operand, key)
-        self._look_up_one(key)
+        self._look_up_one(operand, key)
         entry, output = self._latest[key]
         return Input(entry, output, operand._version - overwritten)
 
-    def _look_up_one(self, key: int) -> None:
-        if key not in self.names:
-            self.look_up_names()  # by now the learner has given it one, or never will
+    def _look_up_one(self, tensor: Tensor, key: int) -> None:
+        """By now the learner has given this tensor a name, or never will.
+
+        The variables themselves are looked at; what is in lists and modules, later.
+        """
+        if key in self.names or key in self._sought:
+            return
+        self._sought.add(key)
+        for name, value in self.namespace().items():
+            if value is tensor and not name.startswith("_"):
+                self.names[key] = name
+                return
 
     def _follow_base(self, view: Tensor, key: int) -> None:
         """A view whose base was written to since has a new history: the same hops again."""
@@ -204,6 +229,7 @@ class Recorder:
         if result.requires_grad:
             entry.backward = "AccumulateGrad" if node is None else node.name()
             entry.kind = kind
+            entry.rank = None if tensor.node is None else tensor.node.rank
         self._latest[key] = (len(self.entries), 0)
         if node is not None:
             entry.op = looks.op_of(node).name
@@ -238,16 +264,18 @@ class Recorder:
                         source.backward, source.rank = parent.name(), parent.rank
         else:
             entry.inputs[0].gradient = True
-        for name, (value, version) in node.saved_values().items():
-            if not hasattr(value, "shape"):
+        for name, (value, version) in looks.saved_values(node).items():
+            if version is None or not hasattr(value, "shape"):
                 continue
-            source_entry, key = None, None
+            source_entry, key, constant = None, None, ""
             if name == "z":
                 source_entry, key = number, entry.results[0].tensor
             elif isinstance(value, Tensor):
                 key = self._known(value)
                 source_entry = self._latest[key][0] if key in self._latest else None
-            entry.saved.append(Saved(name, source_entry, version, key))
+                if key is None and looks.is_number(value):
+                    constant = looks.constant(value.array)
+            entry.saved.append(Saved(name, source_entry, version, key, constant))
 
     # ---- backward ----------------------------------------------------------------
 
@@ -280,7 +308,7 @@ class Recorder:
         if not now.turns:
             self._count(task, now)
         entry = self._entry(step.node)
-        turn = Turn(entry, maybe(step.g), freed=step.node.freed, hooks=self._hooks)
+        turn = Turn(entry, _opened(step.g), freed=step.node.freed, hooks=self._hooks)
         self._hooks = []
         self._take(task, step, turn, now)
         for edge, (parent, g) in enumerate(zip(step.node.edges, step.grads, strict=False)):
@@ -316,19 +344,24 @@ class Recorder:
 
     def _count(self, task: GraphTask, now: Backward) -> None:
         """How many contributions will each node receive? And which nodes are left out?"""
-        in_order: dict[int, int] = {}
         pruned = set()
+        taking_part = []
         for node in sorted(reachable(task.roots), key=lambda n: n.rank):
             if isinstance(node, Edge):
                 continue
-            if not task._leads_to_an_input(node):
+            if task._leads_to_an_input(node):
+                taking_part.append(node)
+            else:
                 pruned.add(self._entry(node))
-                continue
-            in_order.setdefault(self._entry(node), 0)
+        in_order = {self._entry(node): 0 for node in taking_part}
+        for node in taking_part:
             for parent in node.edges:
                 if task._leads_to_an_input(parent):
-                    to = self._entry(parent)
-                    in_order[to] = in_order.get(to, 0) + 1
+                    in_order[self._entry(parent)] += 1
+        if now.engine == "recursive":  # it does not wait: one contribution for each path
+            for node, paths in contributions("recursive", task).items():
+                if not isinstance(node, Edge):
+                    in_order[self._entry(node)] = paths
         now.expected = in_order
         now.pruned = sorted(pruned)
 
@@ -448,8 +481,8 @@ class Recorder:
         """
         known = self._known(tensor)
         if known is None:
-            known = self._count
-            self._count += 1
+            known = self._many
+            self._many += 1
             self._numbers[id(tensor)] = (weakref.ref(tensor), known)
         counter = tensor.counter
         if counter is not FRESH:

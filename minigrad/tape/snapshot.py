@@ -64,6 +64,18 @@ class Snapshot:
         for n in self.shape:
             size *= n
         found: Plain = {"shape": list(self.shape), "dtype": str(a.dtype), "size": size}
+        if size == 1 and a.dtype.kind == "f" and math.isfinite(x := a.item()):
+            x = _json(x)
+            found |= {
+                "min": x,
+                "max": x,
+                "mean": x,
+                "norm": abs(x),
+                "nan": 0,
+                "inf": 0,
+                "first": [x],
+            }
+            return found if self.rows is None else found | {"rows": self.rows}
         real = a.size > 0 and a.dtype.kind in "fiub"
         floating = a.dtype.kind in "fc"
         nan = int(np.isnan(a).sum()) if floating else 0

@@ -1,97 +1,98 @@
 """The document: a tape as one JSON-able dictionary, from which everything is drawn.
 
-    schema     "minigrad.tape/1"; the number rises when a reader must change
+    schema     "minigrad.tape/2"; the number rises when a reader must change
     name, number
     code       the learner's lines that ran: where ("In [4]"), the number of that source
                among those of the tape, line, text
+    values     snapshots of arrays; everything else refers to them by their place here
+    ops        what is known of each op: its formula, and the derivatives in it
     nodes      one for each entry of the recording: a leaf, or one application of an op
     edges      which node feeds which; `gradient` says whether backward goes that way
-    layout     a place for each node, a route for each edge (layout.py)
-    steps      what happened, in time, forward and backward, as deltas
+    groups     nodes that may be folded into one box: calls of modules, repeats (fold.py)
+    views      pictures: places and routes, of the whole tape or of what is in a group
+    steps      what happened, in time, forward and backward, as deltas (steps.py)
     backward   one line on each backward pass
-    error      what the recorded code raised, if it did
+    error      what the recorded code raised, if it did; with the op that failed
 
-A node has an id ("n3"), the tensor's name and version ("z", 1), how many versions that
-tensor came to have, its shape, dtype and value (a snapshot), the op with its formula,
-expression and settings, the source line (a place in `code`), the name of its backward
-node, what was saved for it, and the module in whose forward it ran ("Net.hidden"), if
-any. `order` is its place among the forward steps.
+A node has an id ("n3"), the tensor's name and version ("z", 1), a label ("z v1"), how many
+versions that tensor came to have, its shape, dtype and value, the op with its expression
+and settings, the source line (a place in `code`), the name of its backward node and its
+priority in the engine's queue (0 runs first), what was saved for it, and the module in
+whose forward it ran ("Net.hidden"), if any. `order` is its place among the forward steps.
 
-A backward step names the node, the gradient that came in, and to whom it sent what.
-Who is ready and who still waits is not written into each step: `expected` in the seed
-step and `became_ready` in each step give it, at a small part of the size.
-
-The document holds whole names. Whoever draws cuts and escapes them.
+schema.json describes all of it. The document holds whole names. Whoever draws cuts and
+escapes them.
 """
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from minigrad.errors import Place
-from minigrad.tape import draw
-from minigrad.tape.layout import Box, lay_out
-from minigrad.tape.record import Backward, Entry, Input, Recorder
+from minigrad.op import REGISTRY
+from minigrad.tape.events import Backward, Entry, Input
+from minigrad.tape.naming import expression, label, name_of_tensor, node_names, versions_of
+from minigrad.tape.recorder import Recorder
+from minigrad.tape.snapshot import FIRST, Snapshot
 
 if TYPE_CHECKING:
     from minigrad.tape.record import Tape
 
-SCHEMA = "minigrad.tape/1"
-MOST_DRAWN = 400  # boxes in a picture; of a longer tape, the latest are drawn
+SCHEMA = "minigrad.tape/2"
+BUDGET = 1 << 17  # entries of arrays that are kept whole, about 1 MiB as text
 
 Document = dict[str, Any]
-
-INFIX = {
-    "add": "+",
-    "sub": "-",
-    "mul": "*",
-    "div": "/",
-    "pow": "**",
-    "matmul": "@",
-    "equal": "==",
-    "not_equal": "!=",
-    "less": "<",
-    "less_equal": "<=",
-    "greater": ">",
-    "greater_equal": ">=",
-}
 
 
 def document(tape: Tape) -> Document:
     """The tape as plain data, see the head of this module."""
+    from minigrad.tape import fold, steps
+
     recorder = tape._recorder
-    code = _Code()
+    code, values, ops = Code(), Values(), Ops()
     names = node_names(recorder)
-    versions: dict[int, int] = {}
-    for entry in recorder.entries:
-        for result in entry.results:
-            versions[result.tensor] = max(versions.get(result.tensor, 0), result.version + 1)
-    nodes = [
-        _node(number, entry, names, versions, code) for number, entry in enumerate(recorder.entries)
-    ]
+    versions = versions_of(recorder)
+    queue = sorted(
+        (k for k, e in enumerate(recorder.entries) if e.rank is not None),
+        key=lambda k: recorder.entries[k].rank or 0,
+    )
+    priority = {k: place for place, k in enumerate(queue)}
+    shared = _shared(recorder)
+    nodes = []
+    for number, entry in enumerate(recorder.entries):
+        through = None
+        if entry.through is not None:
+            through = name_of_tensor(recorder, entry.through, names)
+        node = _node(number, entry, names, versions, code, values, ops, through)
+        node["priority"] = priority.get(number)
+        call = None if entry.call is None else recorder.calls[entry.call]
+        node["module"] = None if call is None else call.path
+        node["storage"] = None if node["tensor"] is None else shared.get(node["tensor"])
+        nodes.append(node)
     edges = _edges(recorder.entries)
     overwritten = {e["from"]: e["to"] for e in edges if e["inplace"]}
     for node in nodes:
         node["overwritten_by"] = overwritten.get(node["id"])
-    error = None
-    if tape.error is not None:
-        error = {"text": tape.error, "code": code.number(tape.error_place)}
     found: Document = {
         "schema": SCHEMA,
         "name": tape.name,
         "number": tape.number,
         "code": code.lines,
+        "values": values.all,
+        "ops": ops.all,
         "nodes": nodes,
         "edges": edges,
-        "steps": _steps(recorder, nodes),
-        "backward": [_pass(b, code) for b in recorder.passes],
-        "error": error,
+        "steps": steps.steps(recorder, nodes, values),
+        "backward": [_pass(b, code, values) for b in recorder.passes],
+        "error": _error(tape, code),
     }
-    found["layout"] = _layout(found)
+    found["groups"], found["views"] = fold.fold(found, recorder)
     return found
 
 
-class _Code:
+class Code:
     """The lines that ran, each once, in the order in which they were first met."""
 
     def __init__(self) -> None:
@@ -113,97 +114,127 @@ class _Code:
         return self._known[key]
 
 
-def node_names(recorder: Recorder) -> list[str]:
-    """A name for each entry: the learner's, or one made from the op, like mul#2.
+class Values:
+    """The snapshots of the document, equal ones once; small arrays whole while there is room."""
 
-    When one variable was bound to several tensors, as in a loop, the later ones are
-    numbered: h, h#2, h#3.
-    """
-    taken: dict[str, int] = {}
-    of_tensor: dict[int, str] = {}
+    def __init__(self) -> None:
+        self.all: list[dict[str, Any]] = []
+        self._known: dict[tuple[Any, ...], int] = {}
+        self._left = BUDGET
 
-    def unique(name: str, always: bool) -> str:
-        taken[name] = count = taken.get(name, 0) + 1
-        return f"{name}#{count}" if always or count > 1 else name
-
-    names = []
-    for entry in recorder.entries:
-        own = []
-        for result in entry.results:
-            if result.tensor not in of_tensor:
-                given = recorder.names.get(result.tensor)
-                made = entry.op or ("input" if not result.requires_grad else "leaf")
-                of_tensor[result.tensor] = unique(given or made, always=given is None)
-            own.append(of_tensor[result.tensor])
-        names.append(", ".join(own) if own else unique(entry.op or "input", always=True))
-    return names
-
-
-def expression(entry: Entry, names: list[str]) -> str:
-    """What was computed, as the learner might have written it."""
-    terms = [_term(given, names) for given in entry.inputs]
-    settings = [f"{key}={value}" for key, value in entry.settings.items()]
-    infix = INFIX.get(entry.op)
-    if entry.inplace:
-        if infix and len(terms) == 2:
-            return f"{terms[0]} {infix}= {terms[1]}"
-        return f"{terms[0]}.{entry.op}_({', '.join(terms[1:] + settings)})"
-    if infix and len(terms) == 2:
-        return f"{terms[0]} {infix} {terms[1]}"
-    if entry.op == "neg":
-        return f"-{terms[0]}"
-    if entry.op == "getitem" and len(terms) == 1 and "index" in entry.settings:
-        return f"{terms[0]}[{entry.settings['index'].removeprefix('(').removesuffix(')')}]"
-    return f"{entry.op}({', '.join(terms + settings)})"
+    def number(self, snapshot: Snapshot | None) -> int | None:
+        if snapshot is None:
+            return None
+        plain = snapshot.plain()
+        if len(plain["first"]) > FIRST:
+            if len(plain["first"]) > self._left:
+                plain = plain | {"first": plain["first"][:FIRST]}
+        rows = plain.get("rows")
+        key = (
+            *plain["shape"],
+            plain["dtype"],
+            plain["mean"],
+            plain["norm"],
+            tuple(plain["first"]),
+            None if rows is None else tuple(rows),
+        )
+        if key not in self._known:
+            self._left -= len(plain["first"])
+            self._known[key] = len(self.all)
+            self.all.append(plain)
+        return self._known[key]
 
 
-def _term(given: Input, names: list[str]) -> str:
-    return given.constant if given.entry is None else names[given.entry]
+class Ops:
+    """The formulas of the ops on the tape, each once."""
+
+    def __init__(self) -> None:
+        self.all: dict[str, dict[str, Any]] = {}
+
+    def add(self, entry: Entry) -> None:
+        if entry.op and entry.op not in self.all:
+            first, *rules = re.split(r"\s{2,}", entry.formula.strip()) or [""]
+            self.all[entry.op] = {"formula": first, "rules": rules}
+
+
+def _shared(recorder: Recorder) -> dict[int, int]:
+    """The memory of each tensor, if another tensor on the tape shows it as well."""
+    many = Counter(recorder.storages.values())
+    shared = [storage for storage, n in many.items() if n > 1]
+    place = {storage: k for k, storage in enumerate(shared)}
+    return {t: place[s] for t, s in recorder.storages.items() if s in place}
 
 
 def _node(
-    number: int, entry: Entry, names: list[str], versions: dict[int, int], code: _Code
+    number: int,
+    entry: Entry,
+    names: list[str],
+    versions: dict[int, int],
+    code: Code,
+    values: Values,
+    ops: Ops,
+    through: str | None,
 ) -> dict[str, Any]:
     result = entry.results[0] if entry.results else None
+    ops.add(entry)
+    op = REGISTRY.get(entry.op)
+    operands = () if op is None or op.variadic else op.operands
+    inputs: list[dict[str, Any]] = []
+    for k, i in enumerate(entry.inputs):
+        given: dict[str, Any] = (
+            {"constant": i.constant}
+            if i.entry is None
+            else {"node": f"n{i.entry}", "output": i.output, "version": i.version}
+        )
+        given["operand"] = operands[k] if k < len(operands) else None
+        inputs.append(given)
     return {
         "id": f"n{number}",
         "kind": entry.kind,
         "name": names[number],
+        "label": label(entry, names[number], versions),
         "tensor": None if result is None else result.tensor,
         "version": 0 if result is None else result.version,
         "versions": 1 if result is None else versions[result.tensor],
         "shape": None if result is None else list(result.shape),
         "dtype": None if result is None else result.dtype,
         "requires_grad": entry.backward is not None,
-        "value": None if result is None else result.value,
+        "value": None if result is None else values.number(result.value),
+        "tangents": [] if result is None else [values.number(t) for t in result.tangents],
         "results": [
-            {"tensor": r.tensor, "shape": list(r.shape), "dtype": r.dtype, "value": r.value}
-            for r in entry.results
+            {
+                "tensor": r.tensor,
+                "shape": list(r.shape),
+                "dtype": r.dtype,
+                "value": values.number(r.value),
+            }
+            for r in entry.results[1:]
         ],
         "op": entry.op or None,
-        "formula": entry.formula or None,
-        "expression": expression(entry, names) if entry.op and entry.inputs else None,
-        "inputs": [
-            {"constant": i.constant}
-            if i.entry is None
-            else {"node": f"n{i.entry}", "output": i.output, "version": i.version}
-            for i in entry.inputs
-        ],
+        "expression": expression(entry, names, through) if entry.op and entry.inputs else None,
+        "inputs": inputs,
         "settings": entry.settings,
         "inplace": entry.inplace,
+        "view": entry.view,
+        "replayed": entry.replayed,
+        "stop": entry.stop,
         "code": code.number(entry.place),
         "line": None if entry.place is None else entry.place.line,
+        "order": None,
         "backward": entry.backward,
+        "local": {name: values.number(d) for name, d in entry.local.items()},
         "saved": [
             {
                 "name": s.name,
                 "node": None if s.entry is None else f"n{s.entry}",
                 "version": s.version,
+                "constant": s.constant,
             }
             for s in entry.saved
         ],
         "made_by": entry.made_by,
-        "module": entry.module,
+        "shapes": entry.shapes,
+        "hooks": 0,
     }
 
 
@@ -225,136 +256,93 @@ def _edges(entries: list[Entry]) -> list[dict[str, Any]]:
                     "gradient": given.gradient,
                     "backward_edge": passed if given.gradient else None,
                     "inplace": entry.inplace and operand == 0,
+                    "view": entry.view and operand == 0,
                     "summed": _summed(entries[given.entry], given, entry),
                 }
             )
             passed += given.gradient
-    return edges
+    return _without_circles(edges)
+
+
+def _without_circles(edges: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The edges, but for those that would close a circle.
+
+    An edge leads from a lower number to a higher one, except to a node that was not seen being
+    made. Where a transform of minigrad.func lends one tensor to several graphs, such a node can
+    seem to come before what it was computed from.
+    """
+    ends = [(int(e["from"][1:]), int(e["to"][1:])) for e in edges]
+    doubtful = {k for k, (u, v) in enumerate(ends) if u >= v}
+    if not doubtful:
+        return edges
+    onward: dict[int, list[int]] = {}
+    for k, (u, v) in enumerate(ends):
+        if k not in doubtful:
+            onward.setdefault(u, []).append(v)
+    dropped = set()
+    for k in sorted(doubtful):
+        start, end = ends[k]
+        seen, stack = {end}, [end]
+        while stack:
+            for v in onward.get(stack.pop(), ()):
+                if v not in seen:
+                    seen.add(v)
+                    stack.append(v)
+        if start in seen:
+            dropped.add(k)
+        else:
+            onward.setdefault(start, []).append(end)
+    return [e for k, e in enumerate(edges) if k not in dropped]
 
 
 def _summed(source: Entry, given: Input, entry: Entry) -> str | None:
     """In words, over which axes a gradient is summed on its way back, if broadcast."""
-    if not given.gradient or not source.results or not entry.results or entry.op not in INFIX:
+    if not given.gradient or not source.results or not entry.results or entry.view:
         return None
-    if entry.op == "matmul":
+    op = REGISTRY.get(entry.op)
+    if op is None or op.kind != "elementwise":
         return None
     small, large = source.results[given.output].shape, entry.results[0].shape
     lead = len(large) - len(small)
-    axes = [*range(lead)]
-    axes += [lead + k for k, n in enumerate(small) if n == 1 and large[lead + k] != 1]
+    if lead < 0 or small == large:
+        return None
+    axes = [(k, f"{large[k]}") for k in range(lead)]
+    axes += [
+        (lead + k, f"{large[lead + k]} → 1")
+        for k, n in enumerate(small)
+        if n == 1 and large[lead + k] != 1
+    ]
     if not axes:
         return None
-    return f"summed over {'axis' if len(axes) == 1 else 'axes'} {', '.join(map(str, axes))}"
+    word = "axis" if len(axes) == 1 else "axes"
+    return f"summed over {word} " + ", ".join(f"{k} ({sizes})" for k, sizes in axes)
 
 
-def _steps(recorder: Recorder, nodes: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    steps: list[dict[str, Any]] = []
-    order = 0
-    for kind, number in recorder.events:
-        if kind == "op":
-            order += 1
-            nodes[number]["order"] = order
-            steps.append({"phase": "forward", "event": "op", "node": f"n{number}"})
-            continue
-        b = recorder.passes[number]
-        steps.append(
-            {
-                "phase": "backward",
-                "event": "seed",
-                "pass": b.number,
-                "seeds": [{"node": f"n{e}", "g": g} for e, g in b.seeds],
-                "expected": {f"n{e}": count for e, count in sorted(b.expected.items())},
-            }
-        )
-        for k, step in enumerate(b.steps, 1):
-            steps.append(
-                {
-                    "phase": "backward",
-                    "event": "node",
-                    "pass": b.number,
-                    "order": k,
-                    "node": f"n{step.entry}",
-                    "g": step.g,
-                    "sent": [
-                        {
-                            "to": f"n{s.to}",
-                            "edge": s.edge,
-                            "g": s.value,
-                            "arrived": s.arrived,
-                            "expected": s.expected,
-                        }
-                        for s in step.sent
-                    ],
-                    "became_ready": [f"n{e}" for e in step.became_ready],
-                    "freed": step.freed,
-                }
-            )
-        if b.error is not None:
-            failed = None if b.failed is None else f"n{b.failed}"
-            steps.append(
-                {
-                    "phase": "backward",
-                    "event": "error",
-                    "pass": b.number,
-                    "node": failed,
-                    "text": b.error,
-                }
-            )
-    return steps
-
-
-def _pass(b: Backward, code: _Code) -> dict[str, Any]:
+def _pass(b: Backward, code: Code, values: Values) -> dict[str, Any]:
     return {
         "number": b.number,
         "code": code.number(b.place),
         "line": None if b.place is None else b.place.line,
+        "engine": b.engine,
         "retain_graph": b.retain_graph,
         "create_graph": b.create_graph,
-        "steps": len(b.steps),
+        "steps": len(b.turns),
         "finished": b.finished,
         "error": b.error,
         "grads": {
-            f"n{e}": {"before": before, "after": after}
+            f"n{e}": {"before": values.number(before), "after": values.number(after)}
             for e, (before, after) in sorted(b.grads.items())
         },
     }
 
 
-def _layout(found: Document) -> dict[str, Any]:
-    """Places and routes of what is drawn: all of it, or the latest of a long tape."""
-    nodes, edges = found["nodes"], found["edges"]
-    shown = {node["id"] for node in nodes[-MOST_DRAWN:]}
-    if len(nodes) > MOST_DRAWN:
-        # Leaves stand before the op that first needs them: keep those, too, that are
-        # used by what is drawn, and drop those that are not.
-        used = {e["from"] for e in edges if e["to"] in shown}
-        kept = [n["id"] for n in nodes if n["id"] in shown or n["id"] in used]
-        shown = set(kept)
-    sizes = draw.Sizes(found)
-    boxes = [
-        Box(n["id"], *sizes.box(n), leaf=n["kind"] == "leaf", chip=sizes.chip(n))
-        for n in nodes
-        if n["id"] in shown
-    ]
-    drawn = [e for e in edges if e["from"] in shown and e["to"] in shown]
-    layout = lay_out(boxes, [(e["from"], e["to"]) for e in drawn])
+def _error(tape: Tape, code: Code) -> dict[str, Any] | None:
+    if tape.error is None:
+        return None
     return {
-        "width": layout.width,
-        "height": layout.height,
-        "left_out": len(nodes) - len(boxes),
-        "crossings": layout.crossings,
-        "nodes": {
-            key: [place.x, place.y, place.width, place.height, place.layer]
-            for key, place in layout.boxes.items()
-        },
-        "chips": [
-            {"of": c.of, "place": [c.place.x, c.place.y, c.place.width, c.place.height]}
-            for c in layout.chips
-        ],
-        "routes": {
-            e["id"]: {"points": [list(point) for point in route.points], "chip": route.chip}
-            for e, route in zip(drawn, layout.routes, strict=True)
-        },
+        "text": tape.error,
+        "code": code.number(tape.error_place),
+        "node": None if tape.failed is None else f"n{tape.failed}",
     }
 
 
@@ -370,3 +358,11 @@ def where(found: Document, code: int | None) -> str:
         return str(line["line"])
     name = "another cell" if line["where"].startswith("In [") else line["where"]
     return f"{line['line']} of {name}"
+
+
+def value(found: Document, number: int | None) -> dict[str, Any] | None:
+    """A snapshot of the document, by its number."""
+    if number is None:
+        return None
+    snapshot: dict[str, Any] = found["values"][number]
+    return snapshot

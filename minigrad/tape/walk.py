@@ -21,9 +21,11 @@ from typing import TYPE_CHECKING, Any
 from minigrad import modes
 from minigrad.backward import root_of, seed
 from minigrad.engine import GraphTask
+from minigrad.tape.events import Backward, Turn
 from minigrad.tape.names import in_words, shape_text, short
-from minigrad.tape.record import Backward, BackwardStep, Recorder, Snapshot
-from minigrad.tape.trace import expression, node_names
+from minigrad.tape.naming import expression, name_of_tensor, node_names
+from minigrad.tape.recorder import Recorder
+from minigrad.tape.snapshot import Snapshot
 from minigrad.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -95,6 +97,7 @@ class _Labels:
     """What each entry of the recording is called in the text of a step."""
 
     def __init__(self, recorder: Recorder) -> None:
+        self.recorder = recorder
         self.entries = recorder.entries
         self.names = node_names(recorder)
         self.versions: dict[int, int] = {}
@@ -140,7 +143,7 @@ def _run(recorder: Recorder, task: GraphTask) -> Iterator[WalkStep]:
             if step is None:
                 break
             recorder.step(task, step)
-            done = now.steps[-1]
+            done = now.turns[-1]
             ready = tuple(labels.node(recorder.entry_of(n)) for n in task.ready)
             waiting = {
                 labels.node(recorder.entry_of(n)): count
@@ -173,10 +176,10 @@ def recorded(tape: Tape) -> Iterator[WalkStep]:
 
 def _again(recorder: Recorder, now: Backward) -> Iterator[WalkStep]:
     labels = _Labels(recorder)
-    turn = {step.entry: k for k, step in enumerate(now.steps)}
+    turn = {step.entry: k for k, step in enumerate(now.turns)}
     waiting = dict(now.expected)
     ready = {entry for entry, _ in now.seeds}
-    for step in now.steps:
+    for step in now.turns:
         ready.discard(step.entry)
         for sent in step.sent:
             waiting[sent.to] -= 1
@@ -197,7 +200,7 @@ def _again(recorder: Recorder, now: Backward) -> Iterator[WalkStep]:
 def _shown(
     labels: _Labels,
     now: Backward,
-    done: BackwardStep,
+    done: Turn,
     node: Any,
     g: Any,
     values: list[Any],
@@ -205,11 +208,14 @@ def _shown(
     waiting: dict[str, int],
 ) -> WalkStep:
     entry = labels.entries[done.entry]
-    written = expression(entry, labels.names) if entry.op and entry.inputs else ""
+    through = None
+    if entry.through is not None:
+        through = name_of_tensor(labels.recorder, entry.through, labels.names)
+    written = expression(entry, labels.names, through) if entry.op and entry.inputs else ""
     return WalkStep(
-        number=next(k for k, s in enumerate(now.steps, 1) if s is done)
-        if now.steps[-1] is not done
-        else len(now.steps),
+        number=next(k for k, s in enumerate(now.turns, 1) if s is done)
+        if now.turns[-1] is not done
+        else len(now.turns),
         of=len(now.expected),
         node=node,
         name=entry.backward or "",
@@ -224,9 +230,9 @@ def _shown(
         ready=ready,
         waiting=waiting,
         words=_words(done.g),
-        shape=() if done.g is None else tuple(done.g["shape"]),
+        shape=() if done.g is None else done.g.shape,
     )
 
 
 def _words(value: Snapshot | None) -> str:
-    return "no gradient" if value is None else in_words(value)
+    return "no gradient" if value is None else in_words(value.plain())

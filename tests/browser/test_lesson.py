@@ -18,9 +18,7 @@ def test_the_lesson_runs_and_shows_its_tape(lab):
     notebook = lab(LESSON)
 
     assert notebook.error_outputs() == []
-    picture = notebook.page.locator(
-        ".jp-RenderedSVG svg, .jp-RenderedSVG img, .jp-RenderedHTMLCommon svg"
-    ).first
+    picture = notebook.page.locator(".mg-inspector svg.mg-svg").first
     picture.scroll_into_view_if_needed()
     picture.wait_for()
     box = picture.bounding_box()

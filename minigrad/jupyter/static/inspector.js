@@ -137,11 +137,13 @@ class Tape {
 
 // ------------------------------------------------------------------- a moment
 
+const append = (lists, key, item) => (lists.has(key) ? lists.get(key).push(item) : lists.set(key, [item]));
+
 /** How things stand after step k, or after `detail` details of it; as tape/moment.py does it. */
 function momentAt(tape, k, detail) {
   const m = { k, pass: 0, computed: new Set(), node: null, expected: {}, pruned: new Set(), seeds: new Map(),
     arrived: new Map(), queue: [], order: new Map(), freed: new Map(), terms: new Map(), kept: new Map(),
-    sent: new Map(), hooks: new Map(), g: new Map(), failed: null, conflict: null, event: null, detail: null,
+    sent: new Map(), sentBy: new Map(), hooks: new Map(), g: new Map(), failed: null, conflict: null, event: null, detail: null,
     text: "Nothing has run yet.", phase: "forward", now: new Set() };
   const ready = (id) => {
     if (!m.queue.includes(id)) m.queue.push(id);
@@ -164,21 +166,22 @@ function momentAt(tape, k, detail) {
       else if (d.event === "seed") {
         Object.assign(m, { pass: step.pass, expected: d.expected ?? {}, pruned: new Set(d.pruned ?? []),
           seeds: new Map((d.seeds ?? []).map((x) => [x.node, x.g])), arrived: new Map(), queue: [],
-          order: new Map(), kept: new Map(), sent: new Map(), hooks: new Map(), g: new Map(), failed: null,
+          order: new Map(), kept: new Map(), sent: new Map(), sentBy: new Map(), hooks: new Map(), g: new Map(), failed: null,
           conflict: null, engine: tape.backward[step.pass - 1].engine });
         for (const n of m.seeds.keys()) if (!m.expected[n]) ready(n);
       } else if (d.event === "pop") {
         m.queue = m.queue.filter((x) => x !== id);
         if (step.order) m.order.set(id, step.order);
         if (step.g !== undefined) m.g.set(id, step.g);
-      } else if (d.event === "hook") m.hooks.set(id, [...(m.hooks.get(id) ?? []), d]);
+      } else if (d.event === "hook") append(m.hooks, id, d);
       else if (d.event === "deposit") {
-        m.arrived.set(d.to, [...(m.arrived.get(d.to) ?? []), { ...d, from: id }]);
+        append(m.arrived, d.to, { ...d, from: id });
         m.sent.set(`${id}:${d.edge ?? 0}`, d);
+        append(m.sentBy, id, d);
         m.now.add(`${id}:${d.edge ?? 0}`);
         if (d.ready) ready(d.to);
       } else if (d.event === "accumulate")
-        m.terms.set(id, [...(m.terms.get(id) ?? []), { ...d, pass: step.pass }]);
+        append(m.terms, id, { ...d, pass: step.pass });
       else if (d.event === "capture" || d.event === "keep") m.kept.set(id, d);
       else if (d.event === "free") m.freed.set(id, step.pass);
       else if (d.event === "error") {
@@ -255,9 +258,8 @@ class Graph {
     this.boxes = new Map();
     this.routes = [];
     const pad = 16, hatch = `mg-hatch-${this.ui.serial}`;
-    const [w, height] = [Math.max(view.width, 60) + 2 * pad, view.height + 2 * pad + 8];
-    this.size = [w, height];
-    this.svg = s("svg", { class: "mg-svg", viewBox: `0 0 ${w} ${height}`, role: "group",
+    this.right = Math.max(view.width, 60) + 10; // a place in the queue may be written beside a box
+    this.svg = s("svg", { class: "mg-svg", role: "group",
       "aria-label": `Graph of ${clean(this.tape.name)}. Arrow keys move, Enter selects.` },
       s("defs", {}, s("pattern", { id: hatch, width: 8, height: 8, patternUnits: "userSpaceOnUse", patternTransform: "rotate(30)" },
         s("line", { class: "mg-hatch", x1: 0, y1: 0, x2: 0, y2: 8 }))));
@@ -269,6 +271,8 @@ class Graph {
       layer.append(this.tape.group.has(id) ? this.groupBox(id, place) : (view.ports ?? []).includes(id) ? this.port(id, place) : this.nodeBox(id, place, hatch));
     layer.append(this.culprit);
     this.svg.append(layer);
+    this.size = [this.right + 2 * pad, view.height + 2 * pad + 8];
+    this.svg.setAttribute("viewBox", `0 0 ${this.size[0]} ${this.size[1]}`);
     clear(this.box, this.svg);
     this.zoom(this.scale);
     this.breadcrumbs();
@@ -416,7 +420,7 @@ class Graph {
     g.append(s("polygon", { class: "mg-head", points: head(tip[0] + left, tip[1], -9) }));
     const parts = { edges, g, crowded: false };
     const many = this.view.routes.filter((q) => q.from === route.from).length;
-    parts.crowded = many > 1 && (this.view.boxes[route.from][2] * 0.7) / many < 72;
+    parts.crowded = many > 1 && (this.view.boxes[route.from][2] * 0.7) / many < 84;
     if (both) {
       const [x, y] = points[0];
       parts.back = s("path", { class: "mg-backward", d: path(shift(APART), 8, 0, 1) });
@@ -425,6 +429,7 @@ class Graph {
       parts.label = s("text", { class: "mg-flow", x: right ? x + APART + 8 : x - APART - 5, y: y + 13, "text-anchor": right ? "start" : "end" });
       g.append(parts.back, parts.tip, parts.label);
       const summed = edges.length === 1 ? edge.summed : null;
+      if (summed && right) this.right = Math.max(this.right, x + APART + 8 + summed.length * 7);
       if (summed) g.append(s("text", { class: "mg-flow", x: right ? x + APART + 8 : x - APART - 5, y: y + 27, "text-anchor": right ? "start" : "end" }, summed));
     }
     if (double) g.append(s("text", { class: "mg-small", x: tip[0] + left - 9, y: tip[1] - 8, "text-anchor": "end" }, edge.inplace ? "in place" : "view"));
@@ -471,25 +476,23 @@ class Graph {
     return (n.kind === "op" || n.kind === "failed") && !m.computed.has(id);
   }
 
-  updateNode(m, id, { g, parts }) {
-    const n = this.tape.node.get(id), state = stateOf(this.tape, m, id);
-    for (const c of ["current", "done", "ready", "waiting", "failed", "pruned", "pending", "idle"]) g.classList.toggle(`mg-${c}`, c === state || (c === "pending" && this.pending(m, id)));
-    const freed = m.freed.has(id);
+  updateNode(m, id, box) {
+    const { g, parts } = box, n = this.tape.node.get(id), state = stateOf(this.tape, m, id), pending = this.pending(m, id);
+    const note = this.note(m, n, state), freed = m.freed.has(id), place = m.queue.indexOf(id);
+    const label = this.describe(m, n, state, note), key = [label, m.order.get(id), freed, place, pending, this.ui.values].join("|");
+    if (box.key === key) return; // as it was: most boxes, at most steps
+    box.key = key;
+    for (const c of ["current", "done", "ready", "waiting", "failed", "pruned", "pending", "idle"]) g.classList.toggle(`mg-${c}`, c === state || (c === "pending" && pending));
     g.classList.toggle("mg-freed", freed);
-    const failed = state === "failed";
-    const mark = failed ? "×" : m.order.has(id) ? String(m.order.get(id)) : "";
+    const mark = state === "failed" ? "×" : m.order.has(id) ? String(m.order.get(id)) : "";
     parts.badge.style.display = mark ? "" : "none";
     parts.mark.textContent = mark;
     parts.below.setAttribute("x", parts.x + PAD + (mark ? 26 : 0));
-    const note = this.note(m, n, state);
     parts.note.textContent = note;
-    const place = m.queue.indexOf(id);
     parts.queue.textContent = place >= 0 ? `▸${place + 1}` : "";
-    if (this.ui.values && !this.pending(m, id)) parts.what.textContent = clean(`= ${this.tape.words(n.value)}`, parts.room);
-    else parts.what.textContent = this.what(n);
+    parts.what.textContent = this.ui.values && !pending ? clean(`= ${this.tape.words(n.value)}`, parts.room) : this.what(n);
     parts.line.style.display = this.ui.values ? "none" : "";
     this.chips(m, n, parts, freed);
-    const label = this.describe(m, n, state, note);
     g.setAttribute("aria-label", label);
     g.lastElementChild.textContent = label;
   }
@@ -520,6 +523,7 @@ class Graph {
       else found.push(["mg-saved", saved.constant ? `saved ${clean(saved.name)} = ${clean(saved.constant, 12)}` : `saved ${of} @v${saved.version}`]);
     }
     if (found.length > 4) found.splice(3, found.length, [found.at(-1)[0], `${found.length - 3} more`]);
+    if (n.hooks) found.push(["mg-memory", n.hooks > 1 ? `${n.hooks} hooks` : "hook"]);
     if (n.storage !== undefined) found.push(["mg-memory", `memory ${letter(n.storage)}`]);
     if (n.tangents) found.push(["mg-tangent", this.ui.values ? `tangent ${this.tape.words(n.tangents[0])}` : "tangent"]);
     clear(parts.chips);
@@ -538,7 +542,7 @@ class Graph {
       waiting: `waits for ${m.left(n.id)} more`, failed: "failed", pruned: "not needed", idle: "" };
     const parts = [clean(n.label), shapeText(n.shape), clean(n.expression ?? (n.kind === "leaf" ? "leaf" : "")), clean(n.backward ?? "no gradient"), said[state]];
     if (m.g.has(n.id)) parts.push(`receives ${this.tape.words(m.g.get(n.id))}`);
-    const sent = [...m.sent].filter(([key]) => key.startsWith(`${n.id}:`)).map(([, d]) => `${this.tape.words(d.g)} to ${clean(this.tape.node.get(d.to).label)}`);
+    const sent = (m.sentBy.get(n.id) ?? []).map((d) => `${this.tape.words(d.g)} to ${clean(this.tape.node.get(d.to).label)}`);
     if (sent.length) parts.push(`sends ${sent.join(" and ")}`);
     if (note && state !== "failed") parts.push(note);
     return parts.filter(Boolean).join(", ");
@@ -674,7 +678,7 @@ function backwardRows(ui, id, n, number) {
     rows.push(row("in  g", h("ul", {}, list, arrived.length > 1 ? sum : []), expected > 1 ? `${arrived.length} of ${expected} arrived` : ""));
   } else rows.push(row("in  g", m.pass ? (m.pruned.has(id) ? "not needed by this pass" : id in m.expected ? `none yet, ${expected} to come` : "not part of this pass") : "none yet"));
   for (const hook of m.hooks.get(id) ?? []) rows.push(row("hook", long(hook.text)));
-  const sent = [...m.sent].filter(([key]) => key.startsWith(`${id}:`)).map(([, d]) => h("li", {}, number(d.g), ` to ${tape.title(d.to)}`));
+  const sent = (m.sentBy.get(id) ?? []).map((d) => h("li", {}, number(d.g), ` to ${tape.title(d.to)}`));
   if (sent.length) rows.push(row("out", h("ul", {}, sent)));
   if (n.backward === "AccumulateGrad") {
     const sum = sumOfTerms(tape, m.terms.get(id));
@@ -825,7 +829,7 @@ class Inspector {
     const track = h("div", { class: "mg-track" }, this.slider);
     for (const [i, x] of tape.steps.entries())
       if (x.event === "seed") track.append(h("span", { class: "mg-split", title: `backward ${x.pass} begins`, style: `left:calc(8px + (100% - 16px) * ${(i + 0.5) / Math.max(1, tape.last)})` }));
-    this.where = h("output", { class: "mg-where" });
+    this.where = h("span", { class: "mg-where" });
     this.speed = h("select", { "aria-label": "Speed", class: "mg-speed", onchange: () => { if (this.timer) { this.stop(); this.play(); } } }, [["1", "1/s"], ["2", "2/s"], ["5", "5/s"]].map(([v, t]) => h("option", { value: v }, t)));
     this.byDetail = h("select", { "aria-label": "Granularity", class: "mg-granularity", onchange: () => { this.detailed = this.byDetail.value === "detail"; this.detail = null; this.refresh(); } }, h("option", { value: "node" }, "by node"), h("option", { value: "detail" }, "by detail"));
     this.bar = h("div", { class: "mg-bar", role: "toolbar", "aria-label": "Steps" }, this.first, button("◂", "One step back (p)", () => this.back(), { class: "mg-back" }), this.playButton, this.forward,
@@ -854,7 +858,7 @@ class Inspector {
     if (!this.tape.leaves.length) return null;
     this.leaf = h("select", { "aria-label": "Leaf" }, this.tape.leaves.map((n) => h("option", { value: n.id }, `${clean(n.name)}.grad`)));
     this.entry = h("input", { type: "text", class: "mg-entry", placeholder: "an expression, or [2.0, 4.0]", "aria-label": "Your gradient", onkeydown: (e) => { if (e.key === "Enter") this.check(); } });
-    this.verdict = h("output", { class: "mg-verdict" }, "not shown until you check");
+    this.verdict = h("span", { class: "mg-verdict" }, "not shown until you check");
     return h("div", { class: "mg-hand" }, h("span", {}, "hand-derived:"), this.leaf, " = ", this.entry, h("button", { type: "button", class: "mg-check", onclick: () => this.check() }, "check"), this.verdict);
   }
 
@@ -1036,10 +1040,15 @@ class Inspector {
     if (!answer || this.open?.id !== answer.id) return;
     this.open = null;
     if (answer.kind === "check") {
-      this.verdict.textContent = answer.silent ? "No kernel answers: type numbers, like [2.0, 4.0]." : long(answer.text);
-      this.verdict.className = `mg-verdict ${answer.ok ? "mg-right" : "mg-wrongly"}`;
+      this.judge(answer.ok, answer.silent ? "No kernel answers: is one running?" : long(answer.text));
     } else if (answer.kind === "html" && answer.text) this.download("tape.html", answer.text, "text/html");
     else this.said.textContent = "The page is written by the kernel, and none answers: tape.save(\"tape.html\") does the same.";
+  }
+  /** The verdict stands beside the entry, and is read out where everything else is. */
+  judge(ok, text) {
+    this.verdict.textContent = text;
+    this.verdict.className = `mg-verdict ${ok ? "mg-right" : "mg-wrongly"}`;
+    this.said.textContent = `${this.leaf.selectedOptions[0].textContent}: ${text}`;
   }
   check() {
     const leaf = this.leaf.value, text = this.entry.value.trim();
@@ -1054,7 +1063,7 @@ class Inspector {
   checkHere(leaf, numbers) {
     const ran = this.tape.steps.findLast((x) => x.node === leaf && x.event === "node");
     const right = this.tape.value(ran?.g);
-    const say = (ok, text) => { this.verdict.textContent = text; this.verdict.className = `mg-verdict ${ok ? "mg-right" : "mg-wrongly"}`; };
+    const say = (ok, text) => this.judge(ok, text);
     if (numbers === null) return say(false, "This page has no kernel: type numbers, like [2.0, 4.0].");
     if (!right || (right.first ?? []).length < (right.size ?? 0)) return say(false, "This gradient was not recorded whole.");
     const mine = [numbers].flat(Infinity);

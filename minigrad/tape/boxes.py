@@ -1,0 +1,196 @@
+"""Boxes: what is written in each, at some moment, and how large it must be for that.
+
+A box has the same size at every step, so that positions do not move while one steps.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from minigrad.tape.layout import text_width
+from minigrad.tape.moment import Moment
+from minigrad.tape.names import shape_text, short
+
+Document = dict[str, Any]
+Node = dict[str, Any]
+
+PAD = 12.0
+ROW_1, ROW_2, TOP, CHIPS, BOTTOM = 20.0, 38.0, 47.0, 24.0, 25.0  # the rows of a box
+MOST_CHIPS = 4
+
+
+class Sizes:
+    """What is written in each box at some moment, and how large boxes must be for it."""
+
+    def __init__(self, found: Document, step: int | None = None) -> None:
+        self.found, self.moment = found, Moment.of(found, step)
+        self.most: dict[str, int] = {}  # contributions a node got in any pass
+        for s in found["steps"]:
+            if s["event"] == "seed":
+                for key, n in s["details"][0]["expected"].items():
+                    self.most[key] = max(self.most.get(key, 0), n)
+
+    def box(self, node: Node) -> tuple[float, float]:
+        """Wide enough for what will be written at any step."""
+        turns = 26 if node["backward"] or node["kind"] == "failed" else 0
+        rows = [
+            text_width(self.name(node), 14, mono=True)
+            + sum(text_width(v, 11, bold=True) + 13 for v, _ in self.tabs(node))
+            + 18
+            + text_width(self.shape(node), 11.5),
+            text_width(self.what(node), 12, mono=True) + 18 + text_width(self.line(node), 11),
+            text_width(self.backward(node), 12, bold=True)
+            + turns
+            + max((18 + text_width(n, 11) for n in self._notes(node)), default=0),
+            *(sum(chip_width(*c) + 6 for c in chips) - 6 for chips in self._chip_rows(node)),
+        ]
+        # An even width puts the middle of the box on a whole pixel.
+        width = 2 * round(max(*rows, 108.0) / 2) + 2 * PAD
+        return width, TOP + (CHIPS if has_chips(node) else 0) + BOTTOM
+
+    def chip(self, node: Node) -> float:
+        return 2 * round(text_width(f"↑ {self.name(node)}", 12, mono=True) / 2) + 26
+
+    def name(self, node: Node) -> str:
+        return short(node["op"] if node["kind"] == "failed" else node["name"])
+
+    def tabs(self, node: Node) -> list[tuple[str, bool]]:
+        """The versions of the tensor, and which one this is."""
+        n, own = node["versions"], node["version"]
+        if n < 2:
+            return []
+        shown = range(n) if n <= 4 else sorted({0, own, n - 1})
+        return [(f"v{k}", k == own) for k in shown]
+
+    def shape(self, node: Node) -> str:
+        return "" if node["shape"] is None else shape_text(node["shape"])
+
+    def what(self, node: Node) -> str:
+        if node["kind"] == "leaf":
+            return "leaf, requires_grad" if node["requires_grad"] else "leaf"
+        if node["expression"] is None:
+            return "made before the recording"
+        return short(node["expression"])
+
+    def line(self, node: Node) -> str:
+        if node["made_by"] is not None:
+            return f"backward {node['made_by']}"
+        return "" if node["line"] is None else f"line {node['line']}"
+
+    def _chip_rows(self, node: Node) -> list[list[tuple[str, str]]]:
+        """The chips before and after the saved values are freed."""
+        return [self.chips(node, freed) for freed in (None, False, True)]
+
+    def chips(self, node: Node, freed: bool | None = None) -> list[tuple[str, str]]:
+        """The chips on a box, with their looks: what was saved, the memory, the tangent.
+
+        freed    as if its saved values were freed, or not; None: as they are
+        """
+        found, moment = [], self.moment
+        freed = node["id"] in moment.freed if freed is None else freed
+        for s in node["saved"]:
+            of = self._name_of(s)
+            at = (
+                f"{s['name']} = {short(s['constant'], 12)}"
+                if s["constant"]
+                else f"{of} @v{s['version']}"
+            )
+            conflict = moment.conflict if moment.failed == node["id"] else None
+            if conflict is not None and conflict["name"] == s["name"]:
+                found.append((f"× {of} saved v{conflict['saved']}, now v{conflict['now']}", "bad"))
+            elif freed:
+                found.append((f"{s['name'] if s['constant'] else of} freed", "freed"))
+            else:
+                found.append((f"saved {at}", "saved"))
+        if len(found) > MOST_CHIPS:
+            more = len(found) - MOST_CHIPS + 1
+            found = [*found[: MOST_CHIPS - 1], (f"{more} more", found[-1][1])]
+        if node["hooks"]:
+            found.append(("hook" if node["hooks"] == 1 else f"{node['hooks']} hooks", "memory"))
+        if node["storage"] is not None:
+            found.append((f"memory {letter(node['storage'])}", "memory"))
+        if node["tangents"]:
+            found.append(("tangent", "tangent"))
+        return found
+
+    def _name_of(self, saved: dict[str, Any]) -> str:
+        if saved["node"] is None:
+            return short(saved["name"], 16)
+        return short(self.found["nodes"][int(saved["node"][1:])]["name"], 16)
+
+    def backward(self, node: Node) -> str:
+        if node["kind"] == "failed":
+            return short(" and ".join(node["shapes"]))
+        if node["backward"] is not None:
+            return short(node["backward"])
+        if node["stop"]:
+            return f"stop: {short(node['stop'])}"
+        return "no gradient" if node["kind"] == "leaf" else "no grad_fn"
+
+    def note(self, node: Node) -> str:
+        """Beside the backward node: what a leaf got, or what a node put together."""
+        key, moment = node["id"], self.moment
+        if node["kind"] == "failed":
+            return "failed here"
+        if node["backward"] is None:
+            return ""
+        if moment.failed == key:
+            return "stopped here"
+        if key in moment.pruned:
+            return "not needed"
+        terms = moment.expected.get(key, 0)
+        arrived = len(moment.arrived.get(key, ()))
+        if key not in moment.order and terms > 1 and arrived:
+            return f"{arrived} of {terms} arrived"
+        if node["backward"] == "AccumulateGrad":
+            if key in moment.order:
+                if key in moment.captured:
+                    return "to the caller"
+                return ".grad" if terms < 2 else f".grad, {terms} contributions"
+            filled = moment.terms.get(key)
+            return f".grad from backward {filled[-1].number}" if filled else ".grad none yet"
+        return f"{terms} contributions" if terms > 1 and key in moment.order else ""
+
+    def _notes(self, node: Node) -> list[str]:
+        """What may come to stand there at some step."""
+        found = [self.note(node)] if self.note(node) else []
+        terms = self.most.get(node["id"], 0)
+        if terms > 1:
+            found.append(f"{terms} of {terms} arrived")
+        if node["backward"] == "AccumulateGrad":
+            found.append(f".grad, {terms} contributions" if terms > 1 else ".grad none yet")
+        elif terms > 1:
+            found.append(f"{terms} contributions")
+        return found
+
+
+def has_chips(node: Node) -> bool:
+    """Has the box a row of chips?"""
+    return bool(node["saved"] or node["hooks"] or node["storage"] is not None or node["tangents"])
+
+
+def letter(storage: int) -> str:
+    """A shared memory's name: A, B, ..., Z, A1, ..."""
+    return chr(65 + storage % 26) + (str(storage // 26) if storage >= 26 else "")
+
+
+def versioned(node: Node) -> str:
+    """The label of a node, cut where it is too long."""
+    return short(node["label"])
+
+
+def describe(node: Node, sizes: Sizes) -> str:
+    """A box in one sentence, for whoever cannot see it."""
+    own = [v for v, current in sizes.tabs(node) if current]
+    parts = [" ".join([sizes.name(node), *own]), sizes.shape(node)]
+    parts += [sizes.what(node), sizes.line(node), sizes.backward(node)]
+    if node["id"] in sizes.moment.order:
+        parts.append(f"ran as number {sizes.moment.order[node['id']]}")
+    parts += [text for text, _ in sizes.chips(node)]
+    parts.append(sizes.note(node))
+    return ", ".join(p for p in parts if p)
+
+
+def chip_width(text: str, look: str) -> float:
+    """The width of a chip with this text on it."""
+    return text_width(text, 10.5, bold=look == "bad") + 12

@@ -1,0 +1,181 @@
+"""A gradient derived by hand, beside the one that a recorded pass found.
+
+    tape.check(a=..., b=...)     one row for each leaf: agrees, or different, and how
+
+What is compared with is what the last backward pass that reached the leaf found for it:
+not `.grad`, which may hold the sum of several passes. Before it says "different", the check
+tries the usual slips: a sign, a factor, a mean taken for a sum, a transpose, a sum over a
+broadcast axis that is missing, and the part that came through one op only.
+
+See also minigrad.compare, which asks the graph itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from minigrad.tape.events import Backward, Turn
+from minigrad.tape.names import in_words, near
+from minigrad.tape.naming import label, node_names, versions_of
+from minigrad.tape.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from minigrad.tape.record import Tape
+
+
+@dataclass(frozen=True)
+class CheckedLeaf:
+    """One leaf: whether the two agree, both in words, and a guess at the slip."""
+
+    name: str
+    ok: bool
+    yours: str
+    tape: str
+    hint: str = ""
+
+    def text(self) -> str:
+        if self.ok:
+            return "✓ right"
+        said = f"different: yours {self.yours}, the tape's {self.tape}."
+        return f"{said} {self.hint}".rstrip()
+
+
+class Checked:
+    """The rows of a check; true if all of them agree."""
+
+    def __init__(self, rows: list[CheckedLeaf]) -> None:
+        self.rows = rows
+
+    @property
+    def ok(self) -> bool:
+        return all(row.ok for row in self.rows)
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+    def __repr__(self) -> str:
+        agree = sum(row.ok for row in self.rows)
+        head = f"check: {agree} of {len(self.rows)} gradients agree with the tape"
+        width = max(len(row.name) for row in self.rows)
+        return "\n".join([head, *(f"    {r.name:<{width}}    {r.text()}" for r in self.rows)])
+
+
+def check(tape: Tape, derived: Mapping[str, Any]) -> Checked:
+    """Compare gradients, by the names of leaves."""
+    if not derived:
+        raise TypeError("tape.check needs at least one gradient, like  tape.check(x=my_gradient).")
+    names = node_names(tape._recorder)
+    leaves = {
+        names[k]: k for k, e in enumerate(tape._recorder.entries) if e.backward == "AccumulateGrad"
+    }
+    rows = []
+    for name, mine in derived.items():
+        if name not in leaves:
+            raise KeyError(
+                f"tape.check: there is no leaf {name!r} that requires a gradient on this tape."
+                + near(name, leaves)
+            )
+        rows.append(check_leaf(tape, f"n{leaves[name]}", mine))
+    return Checked(rows)
+
+
+def check_leaf(tape: Tape, leaf: str, mine: Any) -> CheckedLeaf:
+    """Compare one gradient with that of a leaf, by the leaf's id in the document."""
+    recorder, entry = tape._recorder, int(leaf[1:])
+    names = node_names(recorder)
+    found = _last_turn(recorder.passes, entry)
+    if found is None:
+        raise ValueError(
+            f"tape.check: no backward pass on this tape reached {names[entry]}. Record one first."
+        )
+    ran, turn = found
+    right = None if turn.g is None else turn.g.array
+    if right is None:
+        raise ValueError(
+            f"tape.check: the gradient of {names[entry]} was too large to be recorded whole. "
+            "To mend it, use minigrad.compare, which asks the graph."
+        )
+    array = np.asarray(getattr(mine, "array", mine), dtype=np.float64)
+    versions = versions_of(recorder)
+    labels = [label(e, n, versions) for e, n in zip(recorder.entries, names)]
+    parts = {
+        labels[t.entry]: s.value.array
+        for t in ran.turns
+        for s in t.sent
+        if s.to == entry and s.value is not None and s.value.array is not None
+    }
+    ok = array.shape == right.shape and _close(array, right)
+    hint = "" if ok else _diagnosis(array, right, parts)
+    return CheckedLeaf(names[entry], ok, _words(array), _words(right), hint)
+
+
+def _last_turn(passes: list[Backward], entry: int) -> tuple[Backward, Turn] | None:
+    for b in reversed(passes):
+        for turn in reversed(b.turns):
+            if turn.entry == entry:
+                return b, turn
+    return None
+
+
+def _close(a: Any, b: Any) -> bool:
+    """Equal but for the rounding of the tape's type; a derivation on paper has few digits."""
+    tolerance = 1e-4 if b.dtype.itemsize < 8 else 1e-6
+    return bool(np.allclose(a, b, rtol=tolerance, atol=tolerance * 1e-2, equal_nan=True))
+
+
+def _diagnosis(mine: Any, right: Any, parts: dict[str, Any]) -> str:
+    """The usual slips, tried one after another."""
+    if mine.shape != right.shape:
+        return _shape_slip(mine, right)
+    for sender, part in parts.items():
+        if len(parts) > 1 and part.shape == mine.shape and _close(mine, part):
+            return (
+                f"It is the part that comes through {sender} only; there are {len(parts)} to add."
+            )
+    if _close(-mine, right):
+        return "The sign is the other way round."
+    for factor, said in (
+        (2.0, "It is half of it: a factor 2 is missing."),
+        (0.5, "It is twice as much: there is a factor 2 too many."),
+    ):
+        if _close(mine * factor, right):
+            return said
+    size = max((p.size for p in parts.values()), default=right.size)
+    for n in {right.size, size} - {1}:
+        if _close(mine / n, right):
+            return f"It is {n} times as much: the 1/N of a mean is missing."
+        if _close(mine * n, right):
+            return f"It is 1/{n} of it: a sum was taken for a mean."
+    if mine.ndim == 2 and mine.shape[0] == mine.shape[1] and _close(mine.T, right):
+        return "It is the transpose."
+    with np.errstate(all="ignore"):
+        ratio = mine / right
+    if np.isfinite(ratio).all() and np.ptp(ratio) < 1e-5 * abs(float(ratio.flat[0])):
+        return f"Every entry is {float(ratio.flat[0]):.4g} times as large."
+    k = int(np.argmax(np.abs(mine - right)))
+    at = list(map(int, np.unravel_index(k, right.shape)))
+    return f"The entry {at} is off most." if right.ndim else ""
+
+
+def _shape_slip(mine: Any, right: Any) -> str:
+    if mine.ndim == 2 and mine.T.shape == right.shape and _close(mine.T, right):
+        return "It is the transpose."
+    lead = mine.ndim - right.ndim
+    if lead >= 0:
+        axes = tuple(
+            k
+            for k in range(mine.ndim)
+            if k < lead or (right.shape[k - lead] == 1 and mine.shape[k] != 1)
+        )
+        if axes and _close(mine.sum(axes).reshape(right.shape), right):
+            many = "axis" if len(axes) == 1 else "axes"
+            return f"The sum over the broadcast {many} {', '.join(map(str, axes))} is missing."
+    return f"Its shape is {mine.shape}, and the gradient's is {right.shape}."
+
+
+def _words(array: Any) -> str:
+    return in_words(Snapshot(array).plain())

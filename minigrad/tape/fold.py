@@ -1,0 +1,391 @@
+"""Folding: which nodes may be shown as one box, and the pictures that follow from it.
+
+A tape of a thousand nodes is no picture. So nodes are put into groups, and a group can be
+drawn as one box that opens into a picture of its own:
+
+    call      what ran inside one call of a module, in the order of the calls
+    copy      one turn of a loop: a run of ops whose source lines come again
+    repeat    the turns of a loop together ("line 4, x12")
+    stretch   where neither helps, a hundred nodes or so that follow each other
+
+All are intervals of the tape. Because a node's inputs come before it, boxes that are
+intervals cannot depend on each other in a circle, and folding leaves a graph without
+cycles. Leaves belong to no interval: a picture shows those that it uses.
+
+    views[0]    the picture of the whole tape, folded if it has more than 400 nodes
+    "unfolded"  the same without folding, if it is small enough for that
+    then        one picture for each group: what is in it, with ports to what is outside
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from typing import Any
+
+from minigrad.tape.layout import Box, Layout, lay_out, text_width
+from minigrad.tape.recorder import Recorder
+
+MOST = 400  # boxes in a picture; above that, groups are folded
+FEW = 24  # a tape of fewer nodes is not offered folded
+LONGEST_PERIOD = 60  # ops in one turn of a loop that is looked for
+STRETCH = 60  # nodes in a stretch, at least
+
+Document = dict[str, Any]
+
+
+@dataclass
+class Group:
+    """Nodes that may be drawn as one box. `items` are entries and groups, in order."""
+
+    kind: str
+    title: str
+    items: list[Item] = field(default_factory=list)
+    id: str = ""
+    path: str = ""
+    parent: str = ""
+
+    def entries(self) -> list[int]:
+        """The entries in it, at any depth."""
+        found: list[int] = []
+        stack: list[Item] = [self]
+        while stack:
+            item = stack.pop()
+            if isinstance(item, Group):
+                stack.extend(reversed(item.items))
+            else:
+                found.append(item)
+        return found
+
+
+Item = int | Group
+
+
+def fold(found: Document, recorder: Recorder) -> tuple[list[Document], list[Document]]:
+    """The groups and the views of a document."""
+    return _Folding(found, recorder).result()
+
+
+class _Folding:
+    def __init__(self, found: Document, recorder: Recorder) -> None:
+        from minigrad.tape.boxes import Sizes
+
+        self.found, self.recorder = found, recorder
+        self.nodes = found["nodes"]
+        self.into: list[list[tuple[str, int]]] = [[] for _ in self.nodes]  # (edge, source)
+        for e in found["edges"]:
+            self.into[int(e["to"][1:])].append((e["id"], int(e["from"][1:])))
+        self.leaves = {k for k, n in enumerate(self.nodes) if n["kind"] == "leaf"}
+        self.sizes = Sizes(found)
+        self.made: dict[int, Box] = {}
+        self.groups: list[Group] = []
+
+    def result(self) -> tuple[list[Document], list[Document]]:
+        n = len(self.nodes)
+        root = Group("tape", self.found["name"], self._calls())
+        self._repeats(root)
+        self._stretches(root)
+        while len(root.items) == 1 and isinstance(root.items[0], Group):
+            root.items = root.items[0].items
+        self._number(root)
+        views: list[Document] = []
+        if n <= MOST:
+            views.append(self._view("root", "", list(range(n)), None))
+            if self.groups and n > FEW:
+                views.append(self._group_view(root, "folded"))
+        else:
+            views.append(self._group_view(root, "root"))
+        if n > FEW or n > MOST:
+            views += [self._group_view(g, g.id) for g in self.groups]
+        else:
+            self.groups = []
+        views[0]["folded"] = n > MOST
+        return [self._plain(g) for g in self.groups], views
+
+    # ---- groups ------------------------------------------------------------------
+
+    def _in_order(self) -> list[int]:
+        """The entries, inputs first, as near to their numbers as that allows.
+
+        Nearly always that is the order of the numbers. But of nodes that were not seen being
+        made, and found by a backward pass only, the inputs may have later numbers.
+        """
+        missing = [len(into) for into in self.into]
+        users: list[list[int]] = [[] for _ in self.nodes]
+        for v, into in enumerate(self.into):
+            for _, u in into:
+                users[u].append(v)
+        heap = [k for k, n in enumerate(missing) if not n]
+        order: list[int] = []
+        while heap:
+            u = heappop(heap)
+            order.append(u)
+            for v in users[u]:
+                missing[v] -= 1
+                if not missing[v]:
+                    heappush(heap, v)
+        return order
+
+    def _calls(self) -> list[Item]:
+        """The ops in order, each run of a module as a group, calls within calls."""
+        top: list[Item] = []
+        open_calls: list[tuple[int, list[Item]]] = []
+        for k in self._in_order():
+            if k in self.leaves:
+                continue
+            chain = self._chain(self.recorder.entries[k].call)
+            same = 0
+            while same < min(len(chain), len(open_calls)) and open_calls[same][0] == chain[same]:
+                same += 1
+            del open_calls[same:]
+            for call in chain[same:]:
+                path = self.recorder.calls[call].path
+                group = Group("call", path.rsplit(".", 1)[-1], path=path)
+                (open_calls[-1][1] if open_calls else top).append(group)
+                open_calls.append((call, group.items))
+            (open_calls[-1][1] if open_calls else top).append(k)
+        return _unwrapped(top)
+
+    def _chain(self, call: int | None) -> list[int]:
+        """The calls that a call was made in, outermost first, itself last."""
+        found: list[int] = []
+        while call is not None:
+            found.append(call)
+            call = self.recorder.calls[call].parent
+        return found[::-1]
+
+    def _repeats(self, root: Group) -> None:
+        """Fold the turns of loops, from the outermost level of calls inward."""
+        stack = [root]
+        while stack:
+            group = stack.pop()
+            stack += [i for i in group.items if isinstance(i, Group)]
+            group.items = self._folded(group.items)
+
+    def _folded(self, items: list[Item]) -> list[Item]:
+        """The items with each run of three or more equal blocks as a repeat of copies."""
+        signs = [self._sign(i) for i in items]
+        found: list[Item] = []
+        k = 0
+        while k < len(items):
+            period, times = _period(signs, k)
+            if times < 3 or period * times < 6:
+                found.append(items[k])
+                k += 1
+                continue
+            copies: list[Item] = []
+            title = self._lines(items[k : k + period])
+            for c in range(times):
+                block = items[k + c * period : k + (c + 1) * period]
+                if period <= 2:  # a box would show no less than what is in it
+                    copies += block
+                else:
+                    copies.append(Group("copy", f"{title}, turn {c + 1}", list(block)))
+            found.append(Group("repeat", f"{title} ×{times}", copies))
+            k += period * times
+        return found
+
+    def _sign(self, item: Item) -> Any:
+        """What makes two items turns of one loop: the same op on the same line, or the same module."""
+        if isinstance(item, Group):
+            first = item.entries()[:1]
+            line = None if not first else self.nodes[first[0]]["code"]
+            return item.kind, item.path, len(item.items), line if not item.path else None
+        node = self.nodes[item]
+        return node["op"], node["code"], node["inplace"], node["made_by"]
+
+    def _lines(self, items: Sequence[Item]) -> str:
+        """On which lines of the code a block was made, in words."""
+        paths = [i.title for i in items if isinstance(i, Group)]
+        if paths:
+            return paths[0]
+        lines = sorted({self.nodes[i]["line"] for i in items if isinstance(i, int)} - {None})
+        if not lines:
+            return "block"
+        if len(lines) == 1:
+            return f"line {lines[0]}"
+        return f"lines {lines[0]}–{lines[-1]}"
+
+    def _stretches(self, root: Group) -> None:
+        """Cut what is still too long for one picture into stretches."""
+        stack = [root]
+        while stack:
+            group = stack.pop()
+            if len(group.items) > MOST // 2:
+                size = max(STRETCH, -(-len(group.items) // (MOST // 4)))
+                group.items = [
+                    self._stretch(group.items[k : k + size], k)
+                    for k in range(0, len(group.items), size)
+                ]
+            stack += [i for i in group.items if isinstance(i, Group)]
+
+    def _stretch(self, items: list[Item], at: int) -> Group:
+        ends = f"{at + 1}–{at + len(items)}"
+        turns = {i.title.rpartition(", turn ")[0] for i in items if isinstance(i, Group)}
+        if len(turns) == 1 and "" not in turns:
+            return Group("stretch", f"{turns.pop()}, turns {ends}", items)
+        return Group("stretch", f"operations {ends}", items)
+
+    def _number(self, root: Group) -> None:
+        stack: list[tuple[Group, str]] = [(root, "")]
+        while stack:
+            group, parent = stack.pop()
+            group.parent = parent
+            if group is not root:
+                group.id = f"g{len(self.groups)}"
+                self.groups.append(group)
+            inner = [i for i in group.items if isinstance(i, Group)]
+            stack += [(i, group.id) for i in reversed(inner)]
+
+    def _plain(self, group: Group) -> Document:
+        entries = group.entries()
+        leaves = [k for k in entries if k in self.leaves]
+        return {
+            "id": group.id,
+            "kind": group.kind,
+            "title": group.title,
+            "path": group.path,
+            "parent": group.parent or None,
+            "count": len(entries) - len(leaves),
+            "members": [i.id if isinstance(i, Group) else f"n{i}" for i in group.items],
+        }
+
+    # ---- views -------------------------------------------------------------------
+
+    def _group_view(self, group: Group, key: str) -> Document:
+        owner: dict[int, Item] = {}
+        for item in group.items:
+            for k in item.entries() if isinstance(item, Group) else [item]:
+                owner[k] = item
+        return self._view(key, group.id, [*owner], owner)
+
+    def _view(
+        self, key: str, group: str, entries: list[int], owner: dict[int, Item] | None
+    ) -> Document:
+        """The picture of some entries; `owner` says as part of which box each is drawn.
+
+        An input from outside is a port; a leaf that only one folded box uses is in it.
+        """
+        box_of: dict[int, str] = {}
+        boxes: dict[str, Box] = {}
+        for k in entries:
+            item: Item = k if owner is None else owner[k]
+            if isinstance(item, Group):
+                box_of[k] = item.id
+                boxes.setdefault(item.id, self._group_box(item))
+            else:
+                box_of[k] = f"n{k}"
+                boxes[f"n{k}"] = self._node_box(k)
+        joined: dict[tuple[str, str, str], list[str]] = {}
+        inside = self._leaves_inside(box_of) if owner is not None else {}
+        ports: set[str] = set()
+        for v in sorted(box_of):
+            for edge, u in self.into[v]:
+                if u in inside and u not in box_of:
+                    continue
+                source = box_of.get(u)
+                if source is None:
+                    source = f"n{u}"
+                    if u not in self.leaves:
+                        ports.add(source)
+                    made = self._node_box if u in self.leaves else self._port_box
+                    boxes.setdefault(source, made(u))
+                if source != box_of[v]:
+                    merged = source[0] == "g" or box_of[v][0] == "g"
+                    key_of = (source, box_of[v], "" if merged else edge)
+                    joined.setdefault(key_of, []).append(edge)
+        shown = list(boxes.values())
+        ends = [(u, v) for u, v, *_ in joined]
+        return self._as_data(key, group, lay_out(shown, ends), ends, list(joined.values()), ports)
+
+    def _leaves_inside(self, box_of: dict[int, str]) -> dict[int, str]:
+        """The leaves that a single folded box uses."""
+        users: dict[int, set[str]] = {}
+        for v, box in box_of.items():
+            for _, u in self.into[v]:
+                if u in self.leaves:
+                    users.setdefault(u, set()).add(box)
+        return {u: next(iter(b)) for u, b in users.items() if len(b) == 1 and [*b][0][0] == "g"}
+
+    def _node_box(self, k: int) -> Box:
+        if k not in self.made:
+            node = self.nodes[k]
+            leaf, chip = node["kind"] == "leaf", self.sizes.chip(node)
+            self.made[k] = Box(f"n{k}", *self.sizes.box(node), leaf=leaf, chip=chip)
+        return self.made[k]
+
+    def _port_box(self, k: int) -> Box:
+        width = self.sizes.chip(self.nodes[k])
+        return Box(f"n{k}", width, 22.0, leaf=True, chip=width)
+
+    def _group_box(self, group: Group) -> Box:
+        many = f"{len(group.entries())} operations"
+        width = max(text_width(group.title, 14, bold=True), text_width(many, 11) + 60, 120)
+        return Box(group.id, 2 * round(width / 2) + 40, 64.0)
+
+    def _as_data(
+        self,
+        key: str,
+        group: str,
+        layout: Layout,
+        ends: list[tuple[str, str]],
+        edges: list[list[str]],
+        ports: set[str],
+    ) -> Document:
+        return {
+            "id": key,
+            "group": group or None,
+            "folded": False,
+            "width": layout.width,
+            "height": layout.height,
+            "crossings": layout.crossings,
+            "boxes": {
+                name: [place.x, place.y, place.width, place.height]
+                for name, place in layout.boxes.items()
+            },
+            "ports": sorted(ports),
+            "chips": [
+                {"of": c.of, "place": [c.place.x, c.place.y, c.place.width, c.place.height]}
+                for c in layout.chips
+            ],
+            "routes": [
+                {
+                    "from": u,
+                    "to": v,
+                    "edges": names,
+                    "points": [list(p) for p in route.points],
+                    "chip": route.chip,
+                }
+                for (u, v), names, route in zip(ends, edges, layout.routes)
+            ],
+        }
+
+
+def _unwrapped(items: list[Item]) -> list[Item]:
+    """Without a group that holds everything, or that holds one thing only."""
+    while len(items) == 1 and isinstance(items[0], Group):
+        items = items[0].items
+    found: list[Item] = []
+    for item in items:
+        if isinstance(item, Group) and len(item.items) == 1:
+            found += item.items
+        else:
+            found.append(item)
+    return found
+
+
+def _period(signs: list[Any], k: int) -> tuple[int, int]:
+    """The shortest block at k that comes again at once, and how many times it stands there."""
+    best = (1, 1)
+    n = len(signs)
+    for period in range(1, min(LONGEST_PERIOD, (n - k) // 2) + 1):
+        if signs[k] != signs[k + period]:
+            continue
+        end = k + period
+        while end < n and signs[end] == signs[end - period]:
+            end += 1
+        times = (end - k) // period
+        if times >= 3 and times * period > best[0] * best[1]:
+            best = (period, times)
+    return best

@@ -1,0 +1,99 @@
+"""What the entries of a recording are called, and what they computed, as a learner writes it."""
+
+from __future__ import annotations
+
+from minigrad.tape.events import Entry, Input
+from minigrad.tape.recorder import Recorder
+
+INFIX = {
+    "add": "+",
+    "sub": "-",
+    "mul": "*",
+    "div": "/",
+    "pow": "**",
+    "matmul": "@",
+    "equal": "==",
+    "not_equal": "!=",
+    "less": "<",
+    "less_equal": "<=",
+    "greater": ">",
+    "greater_equal": ">=",
+}
+
+
+def versions_of(recorder: Recorder) -> dict[int, int]:
+    """How many versions each tensor came to have, by its number."""
+    versions: dict[int, int] = {}
+    for entry in recorder.entries:
+        for r in entry.results:
+            versions[r.tensor] = max(versions.get(r.tensor, 0), r.version + 1)
+    return versions
+
+
+def node_names(recorder: Recorder) -> list[str]:
+    """A name for each entry: the learner's, or one made from the op, like mul#2.
+
+    When one variable was bound to several tensors, as in a loop, the later ones are
+    numbered: h, h#2, h#3.
+    """
+    taken: dict[str, int] = {}
+    of_tensor: dict[int, str] = {}
+
+    def unique(name: str, always: bool) -> str:
+        taken[name] = count = taken.get(name, 0) + 1
+        return f"{name}#{count}" if always or count > 1 else name
+
+    names = []
+    for entry in recorder.entries:
+        own = []
+        for result in entry.results:
+            if result.tensor not in of_tensor:
+                given = recorder.names.get(result.tensor)
+                made = entry.op or ("input" if not result.requires_grad else "leaf")
+                of_tensor[result.tensor] = unique(given or made, always=given is None)
+            own.append(of_tensor[result.tensor])
+        names.append(", ".join(own) if own else unique(entry.op or "input", always=True))
+    return names
+
+
+def name_of_tensor(recorder: Recorder, number: int | None, names: list[str]) -> str:
+    """What a tensor is called, by its number."""
+    for entry, name in zip(recorder.entries, names):
+        for r in entry.results:
+            if r.tensor == number:
+                return name
+    return recorder.names.get(number or 0, "a view")
+
+
+def label(entry: Entry, name: str, versions: dict[int, int]) -> str:
+    """A name with the version, where there is more than one."""
+    if entry.results and versions[entry.results[0].tensor] > 1:
+        return f"{name} v{entry.results[0].version}"
+    return name
+
+
+def expression(entry: Entry, names: list[str], through: str | None = None) -> str:
+    """What was computed, as the learner might have written it."""
+    terms = [term(given, names) for given in entry.inputs]
+    settings = [f"{key}={value}" for key, value in entry.settings.items()]
+    infix = INFIX.get(entry.op)
+    if entry.inplace:
+        target = terms[0] if through is None else through
+        if infix and len(terms) == 2:
+            return f"{target} {infix}= {terms[1]}"
+        return f"{target}.{entry.op}_({', '.join(terms[1:] + settings)})"
+    if infix and len(terms) == 2:
+        return f"{terms[0]} {infix} {terms[1]}"
+    if entry.op == "neg":
+        return f"-{terms[0]}"
+    if entry.op == "detach":
+        return f"{terms[0]}.detach()"
+    if entry.op == "getitem" and len(terms) == 1 and "index" in entry.settings:
+        index = entry.settings["index"].removeprefix("(").removesuffix(")").removesuffix(",")
+        return f"{terms[0]}[{index}]"
+    return f"{entry.op}({', '.join(terms + settings)})"
+
+
+def term(given: Input, names: list[str]) -> str:
+    """An operand: a name, or a number as it is written."""
+    return given.constant if given.entry is None else names[given.entry]

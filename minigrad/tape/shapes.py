@@ -1,0 +1,272 @@
+"""Shapes: what a picture is made of, and how that becomes SVG text or a bitmap.
+
+A picture is first a list of shapes, the scene, so that the SVG and the PNG cannot differ.
+Everything that comes from the learner's code passes through `esc` on its way into SVG.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from minigrad.tape.names import clean
+
+INK = "#1A1A1A"
+
+
+Point = tuple[float, float]
+Anchor = Literal["start", "middle", "end"]
+
+
+@dataclass(frozen=True)
+class Rect:
+    x: float
+    y: float
+    width: float
+    height: float
+    fill: str
+    stroke: str = "none"
+    thick: float = 1.0
+    dash: str = ""
+    radius: float = 0.0
+
+
+@dataclass(frozen=True)
+class Line:
+    """A path: it starts at the first point; then each piece is one point or a cubic's three."""
+
+    start: Point
+    pieces: tuple[tuple[Point, ...], ...]
+    stroke: str
+    thick: float = 1.6
+    dash: str = ""
+
+
+@dataclass(frozen=True)
+class Shape:
+    points: tuple[Point, ...]
+    fill: str
+
+
+@dataclass(frozen=True)
+class Disc:
+    x: float
+    y: float
+    radius: float
+    fill: str
+
+
+@dataclass(frozen=True)
+class Words:
+    x: float
+    y: float
+    text: str
+    size: float
+    fill: str = INK
+    bold: bool = False
+    mono: bool = False
+    anchor: Anchor = "start"
+
+
+@dataclass(frozen=True)
+class Hatching:
+    """Slanted lines over a part of a box."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    stroke: str
+
+    def lines(self) -> list[tuple[Point, Point]]:
+        """From the bottom of the part to its top."""
+        found, x = [], self.x + 6
+        while x + self.height / 2 < self.x + self.width - 4:
+            found.append(((x, self.y + self.height), (x + self.height / 2, self.y)))
+            x += 9
+        return found
+
+
+@dataclass(frozen=True)
+class Group:
+    """Shapes that belong together: one node, or one edge, with a title for the reader."""
+
+    id: str
+    title: str
+    items: tuple[Item, ...]
+    faded: bool = False
+
+
+Item = Rect | Line | Shape | Disc | Words | Hatching
+Scene = list[Group | Item]
+
+
+def esc(text: object) -> str:
+    """The text made safe for XML, in an element or in an attribute.
+
+    >>> esc('<b a="1">')
+    '&lt;b a=&quot;1&quot;&gt;'
+    """
+    return (
+        clean(text)
+        .replace("&", "&amp;")
+        .replace("<", "&lt;")
+        .replace(">", "&gt;")
+        .replace('"', "&quot;")
+        .replace("'", "&#39;")
+    )
+
+
+# ---------------------------------------------------------------------- as SVG
+
+SANS = "'DejaVu Sans', Verdana, Arial, sans-serif"
+MONO = "monospace"
+
+
+def svg(width: float, height: float, scene: Iterable[Group | Item], prefix: str, title: str) -> str:
+    """The scene as SVG text, the same on every machine."""
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{_n(width)}" height="{_n(height)}"'
+        f' viewBox="0 0 {_n(width)} {_n(height)}" role="img"'
+        f' aria-labelledby="{prefix}-title" font-family="{SANS}"'
+        ' xml:space="preserve">',
+        f'<title id="{prefix}-title">{esc(title)}</title>',
+    ]
+    for item in scene:
+        if isinstance(item, Group):
+            faded = ' opacity="0.45"' if item.faded else ""
+            lines.append(f'<g id="{esc(item.id)}"{faded}><title>{esc(item.title)}</title>')
+            lines += [_svg_item(i) for i in item.items]
+            lines.append("</g>")
+        else:
+            lines.append(_svg_item(item))
+    lines.append("</svg>")
+    return "\n".join(lines) + "\n"
+
+
+def _n(value: float) -> str:
+    """A coordinate: at most one decimal, and none if it is whole."""
+    return f"{value:.1f}".removesuffix(".0")
+
+
+def _svg_item(item: Item) -> str:
+    if isinstance(item, Rect):
+        extra = f' rx="{_n(item.radius)}"' if item.radius else ""
+        return (
+            f'<rect x="{_n(item.x)}" y="{_n(item.y)}" width="{_n(item.width)}"'
+            f' height="{_n(item.height)}" fill="{item.fill}"{extra}{_stroke(item)}/>'
+        )
+    if isinstance(item, Line):
+        path = f"M{_n(item.start[0])} {_n(item.start[1])}"
+        for piece in item.pieces:
+            path += ("L" if len(piece) == 1 else "C") + " ".join(
+                f"{_n(x)} {_n(y)}" for x, y in piece
+            )
+        return f'<path d="{path}" fill="none"{_stroke(item)}/>'
+    if isinstance(item, Shape):
+        points = " ".join(f"{_n(x)},{_n(y)}" for x, y in item.points)
+        return f'<polygon points="{points}" fill="{item.fill}"/>'
+    if isinstance(item, Disc):
+        return f'<circle cx="{_n(item.x)}" cy="{_n(item.y)}" r="{_n(item.radius)}" fill="{item.fill}"/>'
+    if isinstance(item, Hatching):
+        path = "".join(f"M{_n(x)} {_n(y)}L{_n(u)} {_n(v)}" for (x, y), (u, v) in item.lines())
+        return f'<path d="{path}" stroke="{item.stroke}"/>'
+    extra = f' font-family="{MONO}"' if item.mono else ""
+    if item.bold:
+        extra += ' font-weight="bold"'
+    if item.anchor != "start":
+        extra += f' text-anchor="{item.anchor}"'
+    return (
+        f'<text x="{_n(item.x)}" y="{_n(item.y)}" font-size="{_n(item.size)}"'
+        f' fill="{item.fill}"{extra}>{esc(item.text)}</text>'
+    )
+
+
+def _stroke(item: Rect | Line) -> str:
+    if item.stroke == "none":
+        return ""
+    dash = f' stroke-dasharray="{item.dash}"' if item.dash else ""
+    return f' stroke="{item.stroke}" stroke-width="{_n(item.thick)}"{dash}'
+
+
+# ---------------------------------------------------------------------- as PNG
+
+
+def png(width: float, height: float, scene: Iterable[Group | Item], scale: float = 2.0) -> bytes:
+    """The scene as a bitmap, `scale` pixels to the unit; needs matplotlib."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    dpi = 72 * scale
+    # A bitmap has at most 65,535 pixels to a side.
+    dpi = min(dpi, 72 * 60_000 / max(width, height))
+    figure = Figure(figsize=(width / 72, height / 72), dpi=dpi)
+    FigureCanvasAgg(figure)
+    axes = figure.add_axes((0, 0, 1, 1))
+    axes.set_xlim(0, width)
+    axes.set_ylim(height, 0)
+    axes.axis("off")
+    order = 0
+    for item in scene:
+        for part in item.items if isinstance(item, Group) else (item,):
+            order += 1
+            faded = isinstance(item, Group) and item.faded
+            _plot(axes, part, {"zorder": order, "alpha": 0.45 if faded else None})
+    out = io.BytesIO()
+    figure.savefig(out, format="png", metadata={"Software": None})
+    return out.getvalue()
+
+
+def _plot(axes: Any, item: Item, look: dict[str, Any]) -> None:
+    from matplotlib import patches
+    from matplotlib.path import Path
+
+    if isinstance(item, Rect | Line):
+        look |= {"edgecolor": item.stroke, "linewidth": item.thick if item.stroke != "none" else 0}
+        if item.dash:
+            on, off = item.dash.split()
+            look["linestyle"] = (0, (float(on) / item.thick, float(off) / item.thick))
+    if isinstance(item, Rect):
+        rounding = min(item.radius, item.height / 2, item.width / 2)
+        style = f"round,pad=0,rounding_size={rounding}" if rounding else "square,pad=0"
+        axes.add_patch(
+            patches.FancyBboxPatch(
+                (item.x, item.y),
+                item.width,
+                item.height,
+                boxstyle=style,
+                facecolor=item.fill,
+                **look,
+            )
+        )
+    elif isinstance(item, Line):
+        points, codes = [item.start], [Path.MOVETO]
+        for piece in item.pieces:
+            points += piece
+            codes += [Path.LINETO] if len(piece) == 1 else [Path.CURVE4] * 3
+        axes.add_patch(patches.PathPatch(Path(points, codes), facecolor="none", **look))
+    elif isinstance(item, Shape):
+        axes.add_patch(patches.Polygon(item.points, facecolor=item.fill, linewidth=0, **look))
+    elif isinstance(item, Hatching):
+        for (x, y), (u, v) in item.lines():
+            axes.plot([x, u], [y, v], color=item.stroke, linewidth=1, **look)
+    elif isinstance(item, Disc):
+        axes.add_patch(
+            patches.Circle((item.x, item.y), item.radius, facecolor=item.fill, linewidth=0, **look)
+        )
+    else:
+        anchor = {"start": "left", "middle": "center", "end": "right"}[item.anchor]
+        axes.text(
+            item.x,
+            item.y,
+            clean(item.text).replace("$", r"\$"),
+            fontsize=item.size,
+            color=item.fill,
+            fontweight="bold" if item.bold else "normal",
+            family="DejaVu Sans Mono" if item.mono else "DejaVu Sans",
+            ha=anchor,
+            va="baseline",
+            **look,
+        )

@@ -1,0 +1,173 @@
+"""The tape as text: tables for a terminal and a screen reader, and DOT for Graphviz."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from minigrad.tape.boxes import versioned
+from minigrad.tape.draw import headline
+from minigrad.tape.names import clean, in_words, shape_text, short
+from minigrad.tape.trace import value, where
+
+Document = dict[str, Any]
+
+LONGEST_TABLE = 200
+
+
+def table(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
+    """Rows in columns, the first row being the head; `right` aligned columns are numbers."""
+    widths = [max(len(row[c]) for row in rows) for c in range(len(rows[0]))]
+    lines = []
+    for row in rows:
+        cells = [
+            cell.rjust(w) if c in right else cell.ljust(w)
+            for c, (cell, w) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join(lines)
+
+
+def forward_rows(found: Document) -> list[tuple[str, ...]]:
+    """The table of the forward pass, head included."""
+    nodes = {n["id"]: n for n in found["nodes"]}
+    rows: list[tuple[str, ...]] = [
+        ("step", "line", "op", "inputs", "output", "shape", "version", "grad_fn")
+    ]
+    for node in found["nodes"]:
+        if node["kind"] != "op":
+            continue
+        inputs = [
+            clean(i["constant"]) if "constant" in i else versioned(nodes[i["node"]])
+            for i in node["inputs"]
+        ]
+        rows.append(
+            (
+                str(node["order"]),
+                where(found, node["code"]),
+                node["op"] + ("_" if node["inplace"] else ""),
+                short(", ".join(inputs)),
+                short(node["name"]),
+                shape_text(node["shape"]),
+                str(node["version"]),
+                node["backward"] or "none",
+            )
+        )
+    return rows
+
+
+def leaf_rows(found: Document) -> list[tuple[str, ...]]:
+    """The table of the leaves, head included."""
+    rows: list[tuple[str, ...]] = [("leaf", "shape", "dtype", "requires_grad")]
+    for node in found["nodes"]:
+        if node["kind"] == "leaf":
+            rows.append(
+                (
+                    short(node["name"]),
+                    shape_text(node["shape"]),
+                    node["dtype"],
+                    "yes" if node["requires_grad"] else "no",
+                )
+            )
+    return rows
+
+
+def backward_rows(found: Document, number: int) -> list[tuple[str, ...]]:
+    """The table of one backward pass, head included."""
+    nodes = {n["id"]: n for n in found["nodes"]}
+    rows: list[tuple[str, ...]] = [("step", "node", "of", "contributions", "sends to")]
+    expected: dict[str, int] = {}
+    for step in found["steps"]:
+        if step["phase"] != "backward" or step["pass"] != number:
+            continue
+        if step["event"] == "seed":
+            expected = step["details"][0]["expected"]
+        elif step["event"] == "node":
+            node = nodes[step["node"]]
+            sent = [d["to"] for d in step["details"] if d["event"] == "deposit"]
+            sends = ", ".join(versioned(nodes[to]) for to in sent)
+            end = "the caller" if step["details"][-1]["event"] == "capture" else ".grad"
+            rows.append(
+                (
+                    str(step["order"]),
+                    node["backward"] or "",
+                    versioned(node),
+                    str(expected.get(node["id"], 0) or "seed"),
+                    sends or end,
+                )
+            )
+    return rows
+
+
+def text(found: Document) -> str:
+    """The tape as tables: what ran forward, and what each backward pass did."""
+    first, _ = headline(found)
+    parts = [f"{short(found['name'])}: {first}"]
+    forward, leaves = forward_rows(found), leaf_rows(found)
+    if len(leaves) > 1:
+        parts.append(_elided(leaves, ()))
+    if len(forward) > 1:
+        parts.append(_elided(forward, (0, 1, 6)))
+    for ran in found["backward"]:
+        line = where(found, ran["code"])
+        head = f"backward {ran['number']}" + (f" (line {line})" if line else "")
+        rows = backward_rows(found, ran["number"])
+        parts.append(head + "\n" + _elided(rows, (0,)))
+        if ran["error"] is not None:
+            parts.append(f"backward {ran['number']} stopped: {clean(ran['error'].splitlines()[0])}")
+    if found["error"] is not None:
+        line = where(found, found["error"]["code"])
+        at = f" (line {line})" if line else ""
+        said = clean(found["error"]["text"].splitlines()[0])
+        if found["backward"] and found["backward"][-1]["error"] == found["error"]["text"]:
+            said = said.partition(":")[0]  # the whole of it stands just above
+        parts.append(f"the code stopped{at}: {said}")
+    return "\n\n".join(parts)
+
+
+def _elided(rows: list[tuple[str, ...]], right: Sequence[int]) -> str:
+    """A table; of a very long one the middle is left out, and that is said."""
+    if len(rows) <= LONGEST_TABLE + 1:
+        return table(rows, right)
+    half = LONGEST_TABLE // 2
+    lines = table([*rows[: half + 1], *rows[-half:]], right).split("\n")
+    lines.insert(half + 1, f"... {len(rows) - 1 - 2 * half} more rows ...")
+    return "\n".join(lines)
+
+
+def value_rows(found: Document) -> list[tuple[str, ...]]:
+    """The table of values: what each tensor held when it was made."""
+    rows: list[tuple[str, ...]] = [("tensor", "shape", "dtype", "value")]
+    for node in found["nodes"]:
+        if node["shape"] is not None:
+            rows.append(
+                (
+                    versioned(node),
+                    shape_text(node["shape"]),
+                    node["dtype"],
+                    in_words(value(found, node["value"])),
+                )
+            )
+    return rows
+
+
+def dot(found: Document) -> str:
+    """The tape in the language of Graphviz: solid edges for data, dashed ones for gradients."""
+    lines = ["digraph tape {", "  node [shape=box, fontname=monospace];"]
+    for node in found["nodes"]:
+        rows = [versioned(node), shape_text(node["shape"]) if node["shape"] is not None else ""]
+        rows += [short(node["expression"] or ""), node["backward"] or ""]
+        style = "rounded" if node["kind"] == "leaf" else "solid"
+        lines.append(f"  {node['id']} [label={_quoted(rows)}, style={style}];")
+    for edge in found["edges"]:
+        lines.append(f"  {edge['from']} -> {edge['to']};")
+        if edge["gradient"]:
+            back = "style=dashed, constraint=false"
+            lines.append(f"  {edge['to']} -> {edge['from']} [{back}];")
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def _quoted(rows: Sequence[str]) -> str:
+    """Lines of a label as a DOT string."""
+    text = [clean(r).replace("\\", "\\\\").replace('"', '\\"') for r in rows if r]
+    return '"' + "\\n".join(text) + '"'

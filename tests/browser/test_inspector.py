@@ -1,0 +1,353 @@
+"""The inspector as a learner meets it: in JupyterLab and Notebook 7, and as a page of its own."""
+
+import re
+
+import nbformat
+import pytest
+
+from tests import tape_cases as cases
+
+pytestmark = pytest.mark.browser
+
+LOAD = "%load_ext minigrad\nimport minigrad"
+LEAVES = (
+    "a = minigrad.tensor(2.0, requires_grad=True)\nb = minigrad.tensor(3.0, requires_grad=True)"
+)
+CELL = "%%autograd tape\nc = a * b\nloss = c + a\nloss.backward()"
+CELLS = [LOAD, LEAVES, CELL]
+
+
+def cell_count(notebook):
+    return notebook.page.locator(".jp-Cell").count()
+
+
+def node(inspector, label):
+    """The box whose description begins with this label."""
+    return inspector.locator(f".mg-node[aria-label^='{label},']").first
+
+
+# ---------------------------------------------------------------------- in a notebook
+
+
+@pytest.mark.parametrize("app", ["lab", "notebook"])
+def test_stepping_selecting_and_reading_the_queue(lab, app):
+    notebook = lab(CELLS, app=app)
+    assert notebook.error_outputs() == []
+    inspector = notebook.page.locator(".mg-inspector").first
+    inspector.wait_for()
+    said, where = inspector.locator(".mg-said"), inspector.locator(".mg-where")
+
+    inspector.locator(".mg-next").click()  # by button
+    notebook.wait_python("tape.step", "1")
+    assert "c = a * b was computed: 6." in said.inner_text()
+
+    inspector.locator(".mg-slider").focus()  # by slider
+    for _ in range(3):
+        notebook.page.keyboard.press("ArrowRight")
+    notebook.wait_python("tape.step", "4")
+    assert "AddBackward of loss took 1" in said.inner_text()
+    queue = inspector.locator(".mg-ready li")
+    assert "MulBackward of c" in queue.inner_text() and "seq 1" in queue.inner_text()
+    assert "AccumulateGrad of a 1 more" in inspector.locator(".mg-waits").inner_text()
+    assert notebook.python("tape.at().ready") == "('MulBackward of c',)"
+
+    node(inspector, "c").click()  # select by mouse
+    notebook.wait_python("tape.selected", "'c'")
+    details = inspector.locator(".mg-details")
+    assert "dz/dx = y = 3" in re.sub(r"\s+", " ", details.inner_text())
+    assert "c = a * b" in inspector.locator(".mg-lit").inner_text()
+
+    notebook.page.keyboard.press("n")  # by key
+    assert "step 5/7" in where.inner_text()
+    before = cell_count(notebook)
+    for key in ("d", "d", "x", "a", "b"):
+        notebook.page.keyboard.press(key)
+    notebook.page.wait_for_timeout(300)
+    assert cell_count(notebook) == before
+    for element in inspector.locator("button, input, select, [tabindex]").all():
+        assert element.get_attribute("data-lm-suppress-shortcuts") == "true"
+
+    notebook.python("setattr(tape, 'step', 7)")  # from Python
+    inspector.locator(".mg-where", has_text="step 7/7").wait_for()
+    notebook.python("tape.select('a')")
+    inspector.locator(".mg-detailhead", has_text="leaf").wait_for()
+    assert "4" in details.inner_text()
+    assert notebook.outside == [] and notebook.widget_errors() == []
+
+
+def test_two_views_of_one_tape_a_check_and_a_hostile_name(lab):
+    hostile = "'<img src=x onerror=window.hit=1>\\u202e' + 'n' * 60"
+    more = [
+        "%tape",
+        f"names = {{{hostile}: a}}\nwith minigrad.record({hostile}, namespace=names) as h:\n"
+        "    (a * 2).backward()\nh",
+    ]
+    notebook = lab(CELLS + more)
+    assert notebook.error_outputs() == []
+    both = notebook.page.locator(".mg-inspector")
+    both.nth(2).wait_for()
+
+    both.nth(0).locator(".mg-next").click()
+    both.nth(1).locator(".mg-where", has_text="step 1/7").wait_for()
+
+    first = both.nth(0)
+    first.locator(".mg-entry").fill("b")
+    first.locator(".mg-check").click()
+    first.locator(".mg-verdict", has_text="the part that comes through c only").wait_for()
+    first.locator(".mg-entry").fill("b + 1")
+    first.locator(".mg-entry").press("Enter")
+    first.locator(".mg-verdict", has_text="✓ right").wait_for()
+    first.locator(".mg-entry").fill("nonsense")
+    first.locator(".mg-check").click()
+    first.locator(".mg-verdict", has_text="NameError").wait_for()
+
+    assert "<img src=x" in both.nth(2).locator(".mg-title").inner_text()
+    assert notebook.page.evaluate("window.hit") is None
+    assert both.nth(2).locator("img").count() == 0
+    assert notebook.outside == [] and notebook.widget_errors() == []
+
+
+def test_dark_and_light(lab, tmp_path):
+    notebook = lab(CELLS, theme="dark")
+    inspector = notebook.page.locator(".mg-inspector").first
+    inspector.wait_for()
+    ground = "e => getComputedStyle(e.querySelector('.mg-frame')).backgroundColor"
+
+    assert inspector.evaluate(ground) == "rgb(21, 24, 28)"
+    inspector.screenshot(path=str(tmp_path / "dark.png"))
+    notebook.page.evaluate(
+        "() => window.jupyterapp.commands.execute('apputils:change-theme', {theme: 'JupyterLab Light'})"
+    )
+    notebook.page.wait_for_selector("[data-jp-theme-light='true']", state="attached")
+    assert inspector.evaluate(ground) == "rgb(255, 255, 255)"
+
+
+def saved(notebook, changed=None):
+    """Save the notebook with its widgets' state, change the file, and open it again, no kernel running."""
+    page, name = notebook.page, notebook.page.url.rpartition("/")[2].partition("?")[0]
+    page.evaluate(
+        """async () => {
+             const {commands} = window.jupyterapp;
+             if (commands.hasCommand('@jupyter-widgets/jupyterlab-manager:saveWidgetState'))
+               await commands.execute('@jupyter-widgets/jupyterlab-manager:saveWidgetState');
+             await commands.execute('docmanager:save');
+           }"""
+    )
+    path = notebook.server.root / name
+    for _ in range(100):
+        stored = nbformat.read(path, as_version=4)
+        if any(c.get("outputs") for c in stored.cells if c.cell_type == "code"):
+            break
+        page.wait_for_timeout(50)
+    if changed is not None:
+        changed(stored)
+        nbformat.write(stored, path)
+    notebook.server.stop_kernels()
+    notebook.open(name)
+    return stored
+
+
+def test_saved_and_reopened_the_widget_steps_without_a_kernel(lab):
+    notebook = lab(CELLS)
+    notebook.page.locator(".mg-inspector").first.wait_for()
+
+    stored = saved(notebook)
+    bundle = stored.cells[2].outputs[0].data
+
+    assert "image/svg+xml" in bundle and "text/plain" in bundle
+    assert "widgets" in stored.metadata
+    inspector = notebook.page.locator(".mg-inspector").first  # Lab restores it from its state
+    inspector.wait_for()
+    inspector.locator(".mg-next").click()
+    inspector.locator(".mg-where", has_text="step 1/7").wait_for()
+    assert notebook.outside == [] and notebook.widget_errors() == []
+
+
+def test_an_untrusted_file_shows_no_frame_and_runs_nothing(lab):
+    notebook = lab([LOAD, LEAVES, "minigrad.display = 'html'", CELL])
+    assert notebook.error_outputs() == []
+    frame = notebook.page.frame_locator("iframe[sandbox='allow-scripts']").first
+    frame.locator(".mg-next").click()
+    assert "step 1/7" in frame.locator(".mg-where").inner_text()
+
+    def from_elsewhere(stored):
+        stored.metadata.pop("widgets", None)
+        for cell in stored.cells:
+            cell.metadata.pop("trusted", None)
+            cell.source += "\n# changed by somebody else"
+
+    saved(notebook, from_elsewhere)
+
+    notebook.page.locator(".jp-RenderedHTMLCommon summary").first.wait_for()
+    assert notebook.page.locator("iframe").count() == 0
+    notebook.page.locator(".jp-RenderedHTMLCommon summary").first.click()
+    assert notebook.page.locator(".jp-RenderedHTMLCommon img[src^='data:image/svg']").count() == 1
+    assert notebook.outside == []
+
+
+# ---------------------------------------------------------------------- as a page of its own
+
+
+@pytest.fixture
+def opened(browser, tmp_path):
+    """opened(tape) saves the tape as a page and opens it; nothing may leave the machine."""
+    contexts = []
+
+    def open_page(tape, theme="light", framed=False):
+        path = tape.save(tmp_path / "tape.html")
+        if framed:
+            inner = path.read_text().replace("&", "&amp;").replace('"', "&quot;")
+            path.write_text(
+                f'<iframe sandbox="allow-scripts" srcdoc="{inner}" width=1200></iframe>'
+            )
+        context = browser.new_context(
+            viewport={"width": 1280, "height": 900}, color_scheme=theme, accept_downloads=True
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.problems = []
+        page.on("pageerror", lambda e: page.problems.append(str(e)))
+        page.on("console", lambda m: m.type == "error" and page.problems.append(m.text))
+        page.route(
+            re.compile("^https?:"), lambda r: (page.problems.append(r.request.url), r.abort())
+        )
+        page.set_default_timeout(8_000)
+        page.goto(path.as_uri())
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+
+
+@pytest.mark.parametrize("case", cases.CASES, ids=lambda case: case.__name__)
+def test_the_page_says_at_each_step_what_python_says(opened, case):
+    tape = case()
+    page = opened(tape)
+    page.locator(".mg-next").focus()
+
+    for step in range(1, len(tape.document["steps"]) + 1):
+        page.keyboard.press("n")
+        moment = tape.at(step)
+        said = page.evaluate(
+            """() => { const {m, tape} = document.getElementById('inspector').inspector;
+                       return [m.queue.map(x => tape.node.get(x).label),
+                               Object.keys(m.expected).filter(x => m.left(x) > 0 && !m.queue.includes(x)).length,
+                               m.freed.size]; }"""
+        )
+        labels = [r.partition(" of ")[2] for r in moment.ready]
+        assert said[1:] == [len(moment.waiting), len(moment.freed)]
+        if case is not cases.hostile:
+            assert said[0] == labels
+            assert page.locator(".mg-said").inner_text() == " ".join(moment.just_now.split("\n"))
+    assert page.problems == []
+    assert page.evaluate("window.hit") is None
+
+
+def test_details_keyboard_search_list_and_export(opened, tmp_path):
+    page = opened(cases.fan_in())
+    page.locator(".mg-next").focus()
+
+    page.keyboard.press("b")
+    page.keyboard.press("d")  # by detail
+    for said in ("is taken from the queue", "rules are applied", "goes to MulBackward of mul#1"):
+        page.keyboard.press("n")
+        assert said in page.locator(".mg-said").inner_text()
+    assert "detail 3 of 4" in page.locator(".mg-where").inner_text()
+
+    page.locator(".mg-node[tabindex='0']").focus()  # the graph is one tab stop
+    assert page.locator(".mg-node[tabindex='0']").count() == 1
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    selected = page.locator(".mg-node.mg-selected")
+    assert selected.get_attribute("aria-label").startswith("mul#1, (), x * x, MulBackward")
+    page.keyboard.press("Escape")
+    assert page.evaluate("document.activeElement.getAttribute('aria-label')") == "First step (Home)"
+
+    page.keyboard.press("/")
+    page.keyboard.type("addb")
+    assert page.locator(".mg-count").inner_text() == "1 found"
+    page.keyboard.press("Enter")
+    assert "z" in page.locator(".mg-detailhead").inner_text()
+
+    page.locator("[data-tab='list']").click()
+    page.locator(".mg-search").fill("")
+    rows = page.locator(".mg-list tbody tr")
+    assert rows.count() == 3
+    assert page.locator(".mg-list thead th[scope='col']").count() == 9
+    page.locator("[data-tab='graph']").click()
+
+    for kind, begins in (("svg", "<svg"), ("text", "fan_in, step")):
+        with page.expect_download() as download:
+            page.locator(".mg-export").select_option(kind)
+        assert download.value.path().read_text().startswith(begins)
+    with page.expect_download() as download:
+        page.locator(".mg-export").select_option("png")
+    assert download.value.path().read_bytes().startswith(b"\x89PNG")
+
+    page.locator(".mg-entry").fill("5")
+    page.locator(".mg-check").click()
+    assert "✓ right" in page.locator(".mg-verdict").inner_text()
+    assert page.problems == []
+
+
+def test_play_runs_to_the_end_and_stops(opened):
+    page = opened(cases.no_gradient_yet())
+
+    page.locator(".mg-play").click()
+    page.locator(".mg-where", has_text="step 1/1").wait_for()
+
+    assert page.locator(".mg-play").get_attribute("aria-label") == "Play (Space)"
+
+
+def test_a_folded_tape_opens_and_follows_the_current_node(opened):
+    page = opened(cases.loop(400, ops=3))
+    assert "1201 nodes, folded" in page.locator(".mg-crumbs").inner_text()
+    assert page.locator(".mg-node").count() <= 400
+
+    page.locator(".mg-group").first.click()
+    page.locator(".mg-group").first.click()
+    assert page.locator(".mg-op").count() == 3
+    page.locator(".mg-next").focus()
+    page.keyboard.press("b")
+    page.keyboard.press("n")
+    page.locator(".mg-elsewhere").wait_for()
+    page.locator(".mg-elsewhere").click()
+    assert page.locator(".mg-node.mg-current").count() == 1
+    page.locator(".mg-search").fill("h#700")
+    page.locator(".mg-search").press("Enter")
+    assert page.locator(".mg-node.mg-selected").get_attribute("aria-label").startswith("h#700")
+    assert page.problems == []
+
+
+def test_a_small_tape_can_be_folded_by_hand(opened):
+    page = opened(cases.loop(12, ops=3))
+    assert page.locator(".mg-group").count() == 0
+
+    page.get_by_role("button", name="Fold modules and loops").click()
+
+    assert page.locator(".mg-group").count() == 12
+
+
+def test_the_page_works_in_a_sandboxed_frame_and_in_the_dark(opened):
+    page = opened(cases.hostile(), theme="dark", framed=True)
+    inner = page.frame_locator("iframe")
+
+    inner.locator(".mg-next").click()
+
+    assert "step 1/" in inner.locator(".mg-where").inner_text()
+    ground = inner.locator(".mg-frame").evaluate("e => getComputedStyle(e).backgroundColor")
+    assert ground == "rgb(21, 24, 28)"
+    assert inner.locator("img").count() == 0
+    assert page.evaluate("window.hit") is None
+
+
+def test_the_tree_for_a_screen_reader(opened):
+    page = opened(cases.no_gradient_yet())
+    page.locator(".mg-next").click()
+
+    tree = page.locator(".mg-graph").aria_snapshot()
+
+    assert "x, (), leaf, AccumulateGrad, .grad none yet" in tree
+    assert "z, (), x * x, MulBackward, computed now" in tree
+    assert page.locator("[role='status'][aria-live='polite']").count() == 1
