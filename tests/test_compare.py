@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from minigrad import ones_like, tensor
+from minigrad import nn, ones_like, tensor
 from minigrad.errors import BackwardTwice, NoGradient
 from minigrad.teach import compare, compare_in
 
@@ -110,6 +110,19 @@ def test_a_mapping_takes_tensors_and_any_name():
     assert [(row.name, row.verdict) for row in result.rows] == [
         ("x", "exact"),
         ("gradient", "exact"),
+    ]
+
+
+def test_parameters_of_a_module_have_names():
+    layer = nn.Linear(2, 1)
+    x = tensor([[1.0, 2.0]])
+    z = layer(x).sum()
+
+    result = compare(z, {layer.weight: [[1.0, 2.0]], "layer.bias": [2.0]})
+
+    assert [(row.name, row.ok) for row in result.rows] == [
+        ("layer.weight", True),
+        ("layer.bias", False),
     ]
 
 

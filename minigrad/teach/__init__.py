@@ -4,14 +4,25 @@ compare     your gradients beside the tape's, input by input
 compare_update    the steps of an optimizer, likewise
 diagnose    which mistake gives exactly these numbers
 Exercise    an exercise as a declaration; Exercise(...).check()
+progress    what is solved in this session
+
+Other kinds of exercise: Tangents, Differentiable and Function (functions), Edges, Order and
+Adjoints (what a tape looks like), Facts (predictions), Updates (optimizers).
 """
 
+from minigrad.teach.ask_facts import Facts, outcome, saved_at
+from minigrad.teach.ask_functions import Differentiable, Function, Tangents
+from minigrad.teach.ask_optimizers import Updates
+from minigrad.teach.ask_structure import Adjoints, Edges, Order
 from minigrad.teach.checks import Case, CheckResult, CheckRow, ChecksFailed, Exercise
 from minigrad.teach.compare import CompareRow, Comparison, compare, compare_in
-from minigrad.teach.diagnose import Diagnosis, diagnose
+from minigrad.teach.diagnose import Diagnosis, diagnose, diagnose_function
+from minigrad.teach.misconceptions import Misconception
+from minigrad.teach.question import Hint, Progress, Question, progress
 from minigrad.teach.updates import UpdateComparison, UpdateRow, compare_update
 
 __all__ = [
+    "Adjoints",
     "Case",
     "CheckResult",
     "CheckRow",
@@ -19,11 +30,26 @@ __all__ = [
     "CompareRow",
     "Comparison",
     "Diagnosis",
+    "Differentiable",
+    "Edges",
     "Exercise",
+    "Facts",
+    "Function",
+    "Hint",
+    "Misconception",
+    "Order",
+    "Progress",
+    "Question",
+    "Tangents",
     "UpdateComparison",
     "UpdateRow",
+    "Updates",
     "compare",
     "compare_in",
     "compare_update",
     "diagnose",
+    "diagnose_function",
+    "outcome",
+    "progress",
+    "saved_at",
 ]

@@ -140,6 +140,7 @@ def compare_in(
         raise TypeError(
             "compare needs at least one gradient, for example  compare(z, x=my_gradient)."
         )
+    namespace = {**_parameters(namespace), **namespace}
     named = [(*_tensor(key, namespace), value) for key, value in derived.items()]
     for name, tensor, _ in named:
         _must_require_grad(name, tensor)
@@ -240,6 +241,16 @@ def _tensor(key: Any, namespace: Mapping[str, Any]) -> tuple[str, Tensor]:
     near = difflib.get_close_matches(key, tensors, n=1)
     remedy = f" Did you mean {near[0]}?" if near else ""
     raise NameError(f"compare: there is no tensor called {key} here.{remedy}")
+
+
+def _parameters(namespace: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters of the modules in a namespace: "layer.weight", "model.0.bias"."""
+    return {
+        f"{name}.{inner}": parameter
+        for name, module in namespace.items()
+        if not name.startswith("_") and hasattr(type(module), "named_parameters")
+        for inner, parameter in module.named_parameters()
+    }
 
 
 def _must_require_grad(name: str, tensor: Tensor) -> None:

@@ -9,7 +9,7 @@ alone, from that edge to the tensor that was asked about:
     wrong gradient = right gradient + walk back (what passed by mistake - what should pass)
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -22,8 +22,10 @@ from minigrad.hooks import Hooked
 from minigrad.leaf import AccumulateGrad
 from minigrad.node import Node, reachable
 from minigrad.op import Op
+from minigrad.shapes import restore_axes
 from minigrad.sparse import RowSparse
 from minigrad.tensor import Tensor
+from minigrad.views import CopySlices
 
 AnyNode = Node | AccumulateGrad
 
@@ -37,6 +39,7 @@ class Use:
     g          the gradient of the operation's result
     passed     what comes back along the edge
     values     operands, result z, and settings, by the names that the rules use
+    origins    the nodes of the operands that need a gradient, by the same names
     fan_in     in how many places the parent's gradient is added up
     """
 
@@ -55,15 +58,22 @@ class Use:
         self.op: Op | None = case.op if isinstance(case, Case) else None
         self.position, self.name = case.wanted[k] if isinstance(case, Case) else (k, "")
         self.values = graph.values(node)
+        self.origins = {} if not self.op else dict(zip(names_of(case), node.edges, strict=True))
+
+    def at(self, g: Any) -> "Use":
+        """The same edge, if another gradient had arrived at its node."""
+        passed = np.asarray(dense(case_of(self.node).run(g, self.node)[self.k]))
+        return Use(self.graph, self.node, self.k, self.parent, g, passed)
 
     @property
     def fan_in(self) -> int:
         return self.graph.fan_in[self.parent]
 
     @property
-    def outermost(self) -> bool:
-        """Is this the operation that made the result?"""
-        return self.node is self.graph.root
+    def twins(self) -> "list[Use]":
+        """The uses of one tensor by one operation, this one among them: x * x has two."""
+        here = [u for u in self.graph.uses if u.node is self.node and u.parent is self.parent]
+        return [self if u.k == self.k else u if u.g is self.g else u.at(self.g) for u in here]
 
     @property
     def place(self) -> Place | None:
@@ -90,6 +100,37 @@ class Use:
             except Exception:  # the changed values do not go together: no such mistake here
                 return None
 
+    def wide(self) -> Any:
+        """What the rule gives before it is summed to the shape of a tensor that was broadcast.
+
+        None if nothing was broadcast here.
+        """
+        if self.op is None or self.name not in self.op.rules:
+            return None
+        rule, g = self.op.rules[self.name], self.g
+        if self.op.name in ("expand", "addmm", "addmv", "baddbmm"):
+            if self.name not in ("x", "b") or (self.name == "x") != (self.op.name == "expand"):
+                return None  # the factors of a product are not broadcast
+            d = g * self.values.get("beta", 1)
+        elif self.op.kind == "elementwise" or self.op.name == "matmul":
+            if any(r not in self.values for r in rule.reads):
+                return None
+            d = np.asarray(rule.formula(g, *(self.values[r] for r in rule.reads)))
+            if self.op.kind == "elementwise" and d.shape != np.shape(g):
+                d = np.broadcast_to(d, np.shape(g))
+        else:
+            return None
+        return d if np.size(d) > self.passed.size else None
+
+    def widened(self) -> Any:
+        """g, given back to every entry that a reduction has read; None if it does not fit."""
+        g, shape = self.g, self.passed.shape
+        axis, keepdims = self.values.get("axis"), bool(self.values.get("keepdims", False))
+        try:
+            return np.broadcast_to(restore_axes(g, shape, axis, keepdims), shape)
+        except (ValueError, IndexError, RuntimeError):
+            return None
+
     def fit(self, d: Any) -> Any:
         """A gradient summed to the parent's shape; None if it cannot be."""
         d = np.asarray(d)
@@ -109,6 +150,11 @@ class Graph:
     z           the result          seed    the gradient it starts with
     namespace   tensors by name, whose values may help
     target      the node of the tensor whose gradient is asked for
+
+    uses        every edge          paths      those that lead to the target
+    gradients   node -> its right gradient
+    known       node -> the value of its result, where that can be found out
+    names       node -> what the student calls its result
     """
 
     def __init__(self, z: Tensor, seed: Any, namespace: Mapping[str, Any], target: AnyNode) -> None:
@@ -123,6 +169,7 @@ class Graph:
         }
         self.known = self._known(namespace)
         self.gradients, self.uses = self._walk()
+        self.paths, self.leading = self._paths()
         self.fan_in: dict[Any, int] = {}
         for use in self.uses:
             self.fan_in[use.parent] = self.fan_in.get(use.parent, 0) + 1
@@ -146,11 +193,26 @@ class Graph:
         for node in reversed(self.nodes):  # what nothing holds may be computed again
             if node not in known and isinstance(case := case_of(node), Case):
                 values, op = self.values(node), case.op
-                if not op.variadic and all(name in values for name in op.operands):
-                    given = {s: values[s] for s in op.settings if s in values}
+                if op.variadic or any(name not in values for name in op.operands):
+                    continue
+                if op.name == "clone":
+                    known[node] = values["x"]
+                elif all(setting in case.reads for setting in op.settings):
+                    given = {s: values[s] for s in op.settings}
                     with suppress(Exception):
                         known[node] = op.forward(*(values[name] for name in op.operands), **given)
         return known
+
+    def before(self, node: AnyNode) -> Any:
+        """What the tensor held before the operation of this node wrote to it; None if unknown."""
+        while not isinstance(node, AccumulateGrad):
+            whole = isinstance(node, CopySlices) and node.keeps
+            if not whole and (not node.wrote or case_of(node).wanted[0][0] != 0):
+                return None
+            node = node.edges[0]
+            if node in self.known:
+                return self.known[node]
+        return None
 
     def values(self, node: Node) -> dict[str, Any]:
         """What the rules of a node may read, by name, as arrays."""
@@ -160,7 +222,7 @@ class Graph:
         values: dict[str, Any] = dict(case.op.settings)
         for name, (value, _) in node.saved_values().items():
             values[name] = value.array if isinstance(value, Tensor) else value
-        for (_, name), parent in zip(case.wanted, node.edges, strict=True):
+        for name, parent in zip(names_of(case), node.edges, strict=True):
             if name not in values and parent in self.known and name != "xs":
                 values[name] = self.known[parent]
         if "z" not in values and node in self.known:
@@ -190,34 +252,43 @@ class Graph:
                     uses.append(Use(self, node, k, parent, g, np.asarray(d)))
         return gradients, uses
 
-    def walk_back(self, start: AnyNode, change: Any, target: AnyNode) -> Any:
-        """What a change of the gradient at `start` does to the gradient at `target`."""
-        pending: dict[Any, Any] = {start: change}
+    def changes(self, start: AnyNode, change: Any) -> dict[Any, Any]:
+        """What a change of the gradient at `start` does to the gradients of the nodes after it."""
+        changed: dict[Any, Any] = {start: change}
         for node in self.nodes:
-            if node is target:
-                return pending.get(node)
-            if node not in pending or isinstance(node, AccumulateGrad):
+            if node is self.target:
+                break
+            if node not in changed or isinstance(node, AccumulateGrad) or node not in self.leading:
                 continue
-            g = pending.pop(node)
-            for parent, d in zip(node.edges, case_of(node).run(g, node), strict=True):
-                if d is not None:
-                    pending[parent] = pending[parent] + d if parent in pending else d
-        return pending.get(target)
+            passed = case_of(node).run(changed[node], node)
+            for parent, d in zip(node.edges, passed, strict=True):
+                if d is not None and parent in self.leading:
+                    changed[parent] = changed[parent] + dense(d) if parent in changed else dense(d)
+        return changed
 
-    def paths_to(self, target: AnyNode) -> Iterator[Use]:
-        """The uses from which something reaches the target, the nearest to it first."""
-        wanted = {target}
+    def walk_back(self, start: AnyNode, change: Any) -> Any:
+        """What a change of the gradient at `start` does to the target's gradient; None if nothing."""
+        return self.changes(start, change).get(self.target)
+
+    def _paths(self) -> tuple[list[Use], set[Any]]:
+        """The uses and the nodes from which something reaches the target, the nearest first."""
+        leading: set[Any] = {self.target}
         found = []
         for use in sorted(self.uses, key=lambda u: u.node.rank, reverse=True):
-            if use.parent in wanted:
-                wanted.add(use.node)
+            if use.parent in leading:
+                leading.add(use.node)
                 found.append(use)
-        return iter(found)
+        return found, leading
 
 
 def case_of(node: Node) -> Any:
     """The node's own case, also where hooks hang around it."""
     return node.case.case if isinstance(node.case, Hooked) else node.case
+
+
+def names_of(case: Case) -> list[str]:
+    """The names of the operands that need a gradient."""
+    return [name for _, name in case.wanted]
 
 
 def dense(d: Any) -> Any:

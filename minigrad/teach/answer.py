@@ -1,0 +1,111 @@
+"""A student's answer, all that it is held against, and what is found.
+
+Diagnosis    a mistake that gives the student's numbers
+Answer       the student's array, the right gradient, and the graph it comes from
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from minigrad.node import Node
+from minigrad.teach.uses import Graph, Use
+from minigrad.tensor import Tensor
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """The mistake that gives a student's numbers.
+
+    kind       its name in the table of mistakes
+    node       the operation of the tape at which it was made; None if at none in particular
+    line       the line of code of that operation, like "In [3], line 2", if lines are traced
+    message    what the mistake was
+    hint       what to do about it
+    also       the kinds of other mistakes that would give the same numbers
+    """
+
+    kind: str
+    node: Node | None
+    line: str | None
+    message: str
+    hint: str
+    also: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.hint}".strip()
+
+
+class Answer:
+    """One student's array, and what it is held against.
+
+    mine     the student's array        right   the right one
+    name     what the student calls x   graph   the graph from z to x
+    """
+
+    def __init__(
+        self,
+        z: Tensor,
+        x: Tensor,
+        mine: Any,
+        seed: Any,
+        name: str,
+        namespace: Mapping[str, Any],
+        rtol: float | None,
+        atol: float | None,
+    ) -> None:
+        assert x.node is not None
+        self.z, self.x, self.target, self.name = z, x, x.node, name
+        self.graph = Graph(z, seed, namespace, self.target)
+        right = self.graph.gradients.get(self.target)
+        self.right = np.asarray(np.zeros(x.shape, x.dtype) if right is None else right)
+        self.mine = np.asarray(mine, np.float64)
+        small = self.right.dtype.itemsize < 8
+        # What may be lost to rounding on the way is a share of the greatest number, not of
+        # each. A fixed share would take small gradients for equal.
+        size = max(float(np.max(np.abs(a), initial=0)) for a in (self.mine, self.right))
+        self.rtol = rtol if rtol is not None else 1e-5 if small else 1e-7
+        self.atol = atol if atol is not None else (1e-5 if small else 1e-8) * size
+        if atol is None:  # where great parts cancel, what is left is no more exact than they are
+            parts = [np.max(np.abs(u.passed), initial=0) for u in self.graph.paths]
+            last_digit = (
+                float(np.finfo(self.right.dtype).eps) if self.right.dtype.kind == "f" else 0
+            )
+            self.atol = max(self.atol, 4 * last_digit * float(max(parts, default=0)))
+
+    def same(self, candidate: Any) -> bool:
+        """Is this the student's array?"""
+        return self.equal(self.mine, candidate)
+
+    def wrong(self, candidate: Any) -> bool:
+        """Is this another array than the right one?"""
+        return not self.equal(candidate, self.right)
+
+    def equal(self, a: Any, b: Any) -> bool:
+        a, b = np.asarray(a), np.asarray(b)
+        if a.shape != b.shape:
+            return False
+        return bool(np.allclose(a, b, self.rtol, self.atol, equal_nan=True))
+
+    def same_contracted(self, jacobian: Any) -> bool:
+        """Does a whole Jacobian, multiplied by what comes from above, give the right gradient?"""
+        seed = np.broadcast_to(self.graph.seed, self.z.shape)
+        return self.equal(np.tensordot(seed, jacobian, self.z.array.ndim), self.right)
+
+    def found(self, use: Use, kind: str, message: str, hint: str) -> Diagnosis:
+        """A diagnosis at a use, in words."""
+        op = use.node.name().removesuffix("Backward")
+        op = f"the in-place {op}" if use.node.wrote else op
+        line = use.place.label if use.place is not None else None
+        words = message.replace("{x}", self.name).replace("{op}", op)
+        words = words.replace("{line}", f" ({line})" if line else "")
+        if message.startswith("{op}"):
+            words = words[:1].upper() + words[1:]
+        return Diagnosis(kind, use.node, line, words, hint)
+
+
+def nowhere(kind: str, message: str, hint: str) -> Diagnosis:
+    """A diagnosis that belongs to no operation in particular."""
+    return Diagnosis(kind, None, None, message, hint)

@@ -1,0 +1,146 @@
+"""Predictions: what will this program do? Say it before you run it.
+
+The author gives a function that runs and returns what happened, by name; the student assigns
+a dict with the same names. Nothing is written down: the function is run when it is checked.
+
+    exercise = Facts("predicted", what_happens)
+    predicted = {"first": "runs", "second": "error in backward"}      # by the student
+
+    outcome(program)   "runs", "error at the write", or "error in backward"
+    saved_at(z)        the version at which the value was saved that z's backward reads
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from minigrad.modes import enable_grad, unobserved
+from minigrad.teach.diagnose import Diagnosis
+from minigrad.teach.misconceptions import Misconception, alike
+from minigrad.teach.question import Question
+from minigrad.teach.results import CheckRow, Kind
+from minigrad.teach.trying import judge_plain
+from minigrad.tensor import Tensor
+
+
+class Facts(Question):
+    """The student predicts facts, by name.
+
+    name       the variable that the student assigns: a dict
+    program    a function that runs and returns the facts; a dict of names, numbers, truths
+    mistakes   what a learner with a misconception would predict; `gives` is called with the
+               right facts and returns the predicted ones; where several entries differ, all
+               that are wrong must be explained by it
+
+    >>> exercise = Facts("predicted", lambda: {"1 + 1": 2})
+    >>> exercise.check({"1 + 1": 3}).rows[0].message
+    '1 + 1: 3 is not what happens'
+    """
+
+    column = "fact"
+
+    def __init__(
+        self,
+        name: str,
+        program: Callable[[], Mapping[str, Any]],
+        *,
+        mistakes: Sequence[Misconception] = (),
+        choices: Sequence[str] = (),
+        **settings: Any,
+    ) -> None:
+        super().__init__(name, **settings)
+        self.program, self.mistakes, self.choices = program, mistakes, choices
+        self._facts: dict[str, Any] | None = None
+
+    def facts(self) -> dict[str, Any]:
+        """What happens, from a run of the program."""
+        if self._facts is None:
+            with enable_grad(), unobserved():
+                self._facts = dict(self.program())
+        return self._facts
+
+    def parts(self) -> Sequence[str]:
+        return list(self.facts())
+
+    def rows(self, answer: Any) -> Iterator[tuple[CheckRow, str]]:
+        facts = self.facts()
+        if answer is None or answer is Ellipsis or not isinstance(answer, Mapping):
+            example = f"{self.name} = {{{next(iter(facts))!r}: ...}}"
+            kind: Kind = "wrong type" if answer not in (None, Ellipsis) else "missing"
+            yield CheckRow(None, "", "", kind, f"assign a dict, for example  {example}"), ""
+            return
+        wrong = {
+            name
+            for name, right in facts.items()
+            if answer.get(name, ...) is not ... and judge_plain(name, answer[name], right)[1]
+        }
+        found = self._explain(answer, facts, wrong)
+        for name, right in facts.items():
+            mine = answer.get(name, ...)
+            if mine is ...:
+                yield CheckRow(1, "", name, "missing", f"there is no entry for {name}"), ""
+            elif name not in wrong:
+                yield CheckRow(1, "", name, "right"), ""
+            else:
+                message = f"{name}: {mine!r} is not what happens"
+                if self.choices and mine not in self.choices:
+                    message = f"{name}: {mine!r} is none of " + ", ".join(map(repr, self.choices))
+                # Not what is right: a prediction is to be thought over, or tried out.
+                yield (
+                    CheckRow(1, "", name, _verdict(mine, right), message, found.get(name)),
+                    "",
+                )
+
+    def _explain(
+        self, answer: Mapping[str, Any], facts: Mapping[str, Any], wrong: set[str]
+    ) -> dict[str, Diagnosis]:
+        """The misconception that explains the most of the wrong entries, beside its first."""
+        best: list[str] = []
+        said: Diagnosis | None = None
+        for one in self.mistakes:
+            predicted = one.gives(dict(facts))
+            explained = [n for n in facts if n in wrong and alike(answer[n], predicted.get(n))]
+            if len(explained) > len(best):
+                best, said = explained, Diagnosis(one.kind, None, None, one.message, one.hint)
+        return {best[0]: said} if said is not None and len(best) == len(wrong) else {}
+
+
+def _verdict(mine: Any, right: Any) -> Kind:
+    numbers = isinstance(mine, int | float) and isinstance(right, int | float)
+    return "wrong value" if numbers else "wrong answer"
+
+
+def outcome(program: Callable[[], Any]) -> str:
+    """Run a program, then backward from the sum of what it returns; where does it stop?"""
+    try:
+        z = program()
+    except RuntimeError:
+        return "error at the write"
+    try:
+        z.sum().backward()
+    except RuntimeError:
+        return "error in backward"
+    return "runs"
+
+
+def saved_at(z: Tensor) -> int | None:
+    """The version at which the value that z's backward reads was saved; None if it reads none.
+
+    >>> import minigrad
+    >>> x = minigrad.ones(2, requires_grad=True)
+    >>> y = x * 2
+    >>> y.add_(1)
+    tensor([3., 3.], grad_fn=<AddBackward>)
+    >>> saved_at(y.exp()), saved_at(y.square()), saved_at(y + 1)
+    (0, 1, None)
+    """
+    node = z.grad_fn
+    if node is None:
+        return None
+    counters = node.counters()
+    if not counters:
+        return None
+    if len({id(counter) for counter in counters.values()}) > 1:
+        raise ValueError(
+            "saved_at: the node has saved more than one value; its name is needed too."
+        )
+    return int(node.version) // len(counters)  # the node keeps the sum over what it reads

@@ -1,0 +1,314 @@
+"""Exercises whose answer is a function of another kind than a backward.
+
+    Tangents          z_dot from the inputs and their tangents: forward mode
+    Differentiable    a function of tensors: its value *and* what backward() makes of it
+    Function          any function, beside a second way to compute the same
+
+As for `Exercise`, no right answer is written down: it comes from the engine, or from a second
+implementation that the author gives, which may be slow as long as it is plain.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from minigrad.autograd import grad
+from minigrad.creation import tensor
+from minigrad.func import jvp
+from minigrad.modes import enable_grad, unobserved
+from minigrad.teach.cases import Array, Case, Shape, draw, layouts, tolerance
+from minigrad.teach.checks import Exercise, in_all
+from minigrad.teach.diagnose import Diagnosis, diagnose
+from minigrad.teach.difference import as_array
+from minigrad.teach.misconceptions import Misconception, alike
+from minigrad.teach.results import Kind
+from minigrad.teach.trying import DIAGNOSED, FunctionQuestion, Mistaken, count
+from minigrad.tensor import Tensor
+
+
+class Tangents(Exercise):
+    """The student writes how a computation moves: z_dot = f(x, y, x_dot, y_dot).
+
+    The arguments are those of Exercise.
+
+    Found without being declared: that another tangent was forgotten, that the tangents were
+    not used at all, and that the gradient was given in the place of the tangent.
+    """
+
+    column = "tangent"
+
+    def __init__(
+        self,
+        name: str,
+        forward: Callable[..., Any],
+        shapes: Sequence[Sequence[Shape]],
+        **settings: Any,
+    ) -> None:
+        super().__init__(name, forward, shapes, **settings)
+        self.mistakes = (*self.mistakes, *self._known())
+
+    def parts(self) -> list[str]:
+        return ["z_dot"]
+
+    def cases(self, seed: str = "public") -> Iterator[Case]:
+        for n, (shapes, label) in enumerate(layouts(self.shapes, self.more), 1):
+            inputs = self._drawn(f"{seed}/{self.name}/{n}", shapes, label)
+            for name in self.inputs:
+                shape = inputs[name].shape
+                inputs[f"{name}_dot"] = draw(f"{seed}/{self.name}/{n}/{name}_dot", shape)
+            atol = tolerance(lambda given: [self.tangent(*given.values())], inputs)
+            yield Case(n, inputs, None, (self.tangent(*inputs.values()),), atol, label)
+
+    def given(self, case: Case) -> Mapping[str, Any]:
+        return case.inputs
+
+    def take_apart(self, returned: Any, case: Case) -> Sequence[Any] | str:
+        if returned is None:
+            return "nothing was returned; end with  return z_dot"
+        return [returned]
+
+    def tangent(self, *given: Any) -> Array:
+        """What is right: the engine's own forward mode."""
+        half = len(self.inputs)
+        with unobserved():
+            x, x_dot = (tuple(tensor(a) for a in part) for part in (given[:half], given[half:]))
+            return np.array(as_array(jvp(self.forward, x, x_dot)[1]))
+
+    def explain(
+        self, what: str, wrong: Sequence[Mistaken], in_general: bool = True
+    ) -> Diagnosis | None:
+        return FunctionQuestion.explain(self, what, wrong) or self._on_the_tape(wrong)
+
+    def _on_the_tape(self, wrong: Sequence[Mistaken]) -> Diagnosis | None:
+        """What the search of the tape finds, for a function of one input, entry by entry.
+
+        There the Jacobian is diagonal, so J @ x_dot and x_dot @ J are the same numbers.
+        """
+        found: list[Diagnosis] = []
+        for m in wrong[:DIAGNOSED] if len(self.inputs) == 1 else ():
+            x, x_dot = (m.case.inputs[n] for n in (self.inputs[0], f"{self.inputs[0]}_dot"))
+            z, tensors = self._program({self.inputs[0]: x})
+            with unobserved():
+                (back,) = grad(z, list(tensors.values()), tensor(x_dot), retain_graph=True)
+            if not alike(as_array(back), m.case.expected[0]):
+                return None
+            name = self.inputs[0]
+            d = diagnose(
+                z, tensors[name], m.mine, gradient=tensor(x_dot), name=name, namespace=tensors,
+                rtol=1e-9, atol=1e-12,
+            )  # fmt: skip
+            if d is None:
+                return None
+            found.append(d)
+        return in_all(found)
+
+    def _known(self) -> Iterator[Misconception]:
+        half = len(self.inputs)
+        for k, name in enumerate(self.inputs if half > 1 else []):
+
+            def without(*given: Any, k: int = k) -> Array:
+                still = [np.zeros_like(v) if j == half + k else v for j, v in enumerate(given)]
+                return self.tangent(*still)
+
+            yield Misconception(
+                "missing_path",
+                without,
+                f"The part that comes from {name}_dot is missing.",
+                "z moves with each of its inputs; their contributions are added.",
+            )
+        yield Misconception(
+            "upstream_ignored",
+            lambda *given: self.tangent(*given[:half], *(np.ones_like(v) for v in given[half:])),
+            "This is how z moves if every input moves by 1: the tangents were not used.",
+            "Multiply each local derivative by the tangent of its input.",
+        )
+        yield Misconception(
+            "gradient_for_tangent",
+            self._gradient,
+            "This is the gradient (v @ J, reverse mode), where the tangent J @ v was asked for.",
+            "A tangent has the shape of z, and says how z moves; a gradient has that of the input.",
+        )
+
+    def _gradient(self, *given: Any) -> Any:
+        half = len(self.inputs)
+        z, tensors = self._program(dict(zip(self.inputs, given[:half], strict=True)))
+        with unobserved():
+            (d,) = grad(z, list(tensors.values())[:1], grad_outputs=tensor(np.ones(z.shape)))
+        return as_array(d)
+
+
+class Differentiable(Exercise):
+    """The student writes a function of tensors that can be differentiated.
+
+    The parts are z, its value, and dx for each input, which the engine takes back through
+    whatever the student wrote: a repaired program, or the `apply` of a Function of one's own.
+    """
+
+    column = "part"
+
+    def parts(self) -> list[str]:
+        return ["z", *super().parts()]
+
+    def cases(self, seed: str = "public") -> Iterator[Case]:
+        for case in super().cases(seed):
+            z, tensors = case.program
+            value = np.array(as_array(z))
+            atol = (1e-13 * (1 + float(np.max(np.abs(value), initial=0.0))), *case.atol)
+            yield Case(
+                case.number, case.inputs, case.g, (value, *case.expected), atol, case.label,
+                (z, tensors),
+            )  # fmt: skip
+
+    def given(self, case: Case) -> Mapping[str, Any]:
+        return {"case": replace(case, program=None)}  # what `_Watched` wants; see rows
+
+    def rows(self, answer: Any) -> Iterator[Any]:
+        gone = self.missing(answer)
+        if gone is not None:
+            yield gone, ""
+            return
+        self._wrong_values: set[int] = set()
+        yield from super().rows(_Watched(answer, self.constants))
+
+    def take_apart(self, returned: Any, case: Case) -> Sequence[Any] | str:
+        return str(returned) if isinstance(returned, str) else list(returned)
+
+    def explain(
+        self, what: str, wrong: Sequence[Mistaken], in_general: bool = True
+    ) -> Diagnosis | None:
+        """The gradient's mistake; none is looked for where the value is wrong already."""
+        if what == "z":
+            self._wrong_values = {m.case.number for m in wrong}
+            return None
+        if any(m.case.number in self._wrong_values for m in wrong):
+            return None
+        return super().explain(what, wrong)
+
+
+class _Watched:
+    """A student's function of tensors, as a function of a case: its value and its gradients."""
+
+    def __init__(self, answer: Callable[..., Any], constants: Sequence[str]) -> None:
+        self.answer, self.constants = answer, constants
+        code = getattr(answer, "__code__", None)
+        if code is not None:
+            self.__code__ = code  # where the line of an error is looked up
+            self.__globals__ = getattr(answer, "__globals__", {})
+
+    def __call__(self, case: Case) -> Any:
+        with enable_grad(), unobserved():
+            tensors = {
+                name: tensor(value.copy(), requires_grad=name not in self.constants)
+                for name, value in case.inputs.items()
+            }
+            before = {name: t.detach().numpy().copy() for name, t in tensors.items()}
+            z = self.answer(*tensors.values())
+            if not isinstance(z, Tensor):
+                return f"a {type(z).__name__} was returned; it must be a tensor"
+            for name, t in tensors.items():
+                if t.detach().numpy().tobytes() != before[name].tobytes():
+                    return f"the input {name} was changed in place"
+            if tuple(z.shape) != np.shape(case.g):
+                return f"z has the shape {tuple(z.shape)} instead of {np.shape(case.g)}"
+            wanted = [t for t in tensors.values() if t.requires_grad]
+            if not z.requires_grad:
+                return "z does not require a gradient: the chain from the inputs was cut"
+            grads = grad(z, wanted, grad_outputs=tensor(case.g), allow_unused=True)
+            zeros = (np.zeros(t.shape) for t in wanted)
+            return [z.detach().numpy(), *(o if d is None else d for d, o in zip(grads, zeros))]
+
+
+class Function(FunctionQuestion):
+    """The student writes a function; a second implementation says what is right.
+
+    name        the function's name
+    reference   the same, computed in another way; returns one value, or as many as `returns`
+    inputs      for each case its inputs by name: a shape to draw numbers for, or the value
+                itself wrapped in a list of one, [value]
+    returns     the names of what the function returns
+    accepts     instead of comparing with the reference: accepts(answer, *inputs) gives None if
+                the answer is right, and otherwise says in words why not
+    mistakes    what is commonly done wrong
+    """
+
+    def __init__(
+        self,
+        name: str,
+        reference: Callable[..., Any] | None,
+        inputs: Sequence[Mapping[str, Any]],
+        *,
+        returns: Sequence[str] = ("result",),
+        accepts: Callable[..., str | None] | None = None,
+        mistakes: Sequence[Misconception] = (),
+        rtol: float | None = None,
+        atol: float | None = None,
+        **settings: Any,
+    ) -> None:
+        super().__init__(name, **settings)
+        self.reference, self.inputs, self.returns = reference, inputs, list(returns)
+        self.accepts, self.mistakes, self.rtol, self.atol = accepts, mistakes, rtol, atol
+
+    def parts(self) -> list[str]:
+        return self.returns
+
+    def cases(self, seed: str = "public") -> Iterator[Case]:
+        for n, wanted in enumerate(self.inputs, 1):
+            inputs = {
+                name: draw(f"{seed}/{self.name}/{n}/{name}", value)
+                if isinstance(value, tuple)
+                else value[0]
+                for name, value in wanted.items()
+            }
+            if self.reference is None:
+                yield Case(n, inputs, None, (None,) * len(self.returns))
+                continue
+            right = tuple(self._right(inputs))
+            plain = any(not isinstance(r, np.ndarray | float | int) for r in right)
+            atol = () if plain else tolerance(self._right, inputs)
+            yield Case(n, inputs, None, right, atol)
+
+    def _right(self, inputs: Mapping[str, Any]) -> list[Any]:
+        assert self.reference is not None
+        with enable_grad(), unobserved():
+            out = self.reference(*inputs.values())
+        out = list(out) if len(self.returns) > 1 else [out]
+        return [as_array(v) if isinstance(v, Tensor) else v for v in out]
+
+    def take_apart(self, returned: Any, case: Case) -> Sequence[Any] | str:
+        if len(self.returns) == 1:
+            if returned is None:
+                return f"nothing was returned; end with  return {self.returns[0]}"
+            return [returned]
+        return count(returned, self.returns)
+
+    def judge(self, what: str, mine: Any, case: Case, k: int) -> tuple[Kind, str]:
+        if self.accepts is None:
+            if isinstance(case.expected[k], dict):
+                return judge_mapping(what, mine, case.expected[k])
+            return super().judge(what, mine, case, k)
+        try:
+            objection = self.accepts(mine, *case.inputs.values())
+        except Exception as error:  # the answer is of a form that nobody thought of
+            return "wrong type", f"{what} cannot be read: {type(error).__name__}: {error}"
+        return ("right", "") if objection is None else ("wrong answer", objection)
+
+
+def judge_mapping(what: str, mine: Any, right: Mapping[str, Any]) -> tuple[Kind, str]:
+    """Numbers by name: the first name that is missing, too many, or has a wrong number."""
+    if not isinstance(mine, Mapping):
+        return "wrong type", f"{what} is of type {type(mine).__name__}; it must be a dict"
+    for key, value in right.items():
+        if key not in mine:
+            return "wrong answer", f"{what} has no entry {key!r}"
+        try:
+            near = bool(np.all(np.isclose(mine[key], value, rtol=1e-9, atol=1e-12)))
+        except (TypeError, ValueError):
+            near = False
+        if not near:
+            return "wrong value", f"{what}[{key!r}] is {mine[key]!r} and should be {value!r}"
+    extra = [key for key in mine if key not in right]
+    if extra:
+        return "wrong answer", f"{what} has an entry {extra[0]!r} too many"
+    return "right", ""

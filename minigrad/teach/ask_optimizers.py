@@ -1,0 +1,154 @@
+"""Exercises whose answer is an optimizer, written by the student.
+
+    exercise = Updates("sgd_step", optim.SGD, [dict(lr=0.1)])
+
+    def sgd_step(p, g, state, lr):          # by the student: the new p
+        return p - lr * g
+
+The student writes either one step as a function of the parameter, its gradient, a dict that is
+kept from step to step, and the settings; or a class like those of `optim`, with parameters that
+are tensors. It is run over a few gradients beside minigrad's own optimizer; where the two part,
+steps_by_hand.py is asked which known variant gives the student's numbers at *every* step.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from minigrad.modes import unobserved
+from minigrad.teach.cases import Array, Shape, draw
+from minigrad.teach.difference import as_array
+from minigrad.teach.question import Question
+from minigrad.teach.results import CheckRow
+from minigrad.teach.running import Outcome, run
+from minigrad.teach.trying import judge_array
+from minigrad.teach.updates import compare_update, run_optimizer
+from minigrad.tensor import Tensor
+
+
+class Updates(Question):
+    """The student writes an optimizer.
+
+    name        the function's or the class's name
+    optimizer   what it should do: optim.SGD, optim.Adam, ...
+    settings    one dict for each case, such as dict(lr=0.1, momentum=0.9); lr may be a list,
+                one rate for each step
+    steps       how many steps each case takes
+    shape       the shape of the parameter
+    """
+
+    column = "step"
+
+    def __init__(
+        self,
+        name: str,
+        optimizer: Callable[..., Any],
+        settings: Sequence[Mapping[str, Any]],
+        *,
+        steps: int = 5,
+        shape: Shape = (3,),
+        wanted: str = "function",
+        **other: Any,
+    ) -> None:
+        super().__init__(name, **other)
+        self.optimizer, self.settings, self.steps = optimizer, settings, steps
+        self.shape, self.wanted = shape, wanted
+
+    def parts(self) -> Sequence[str]:
+        return [f"settings {n}" for n in range(1, len(self.settings) + 1)]
+
+    def rows(self, answer: Any) -> Iterator[tuple[CheckRow, str]]:
+        gone = self.missing(answer, self.wanted)
+        if gone is not None:
+            yield gone, ""
+            return
+        for n, settings in enumerate(self.settings, 1):
+            row, printed = self._one(n, settings, answer)
+            yield row, printed
+            if row.verdict in ("not written", "too slow"):
+                return
+
+    def _one(self, n: int, settings: Mapping[str, Any], answer: Any) -> tuple[CheckRow, str]:
+        start = draw(f"public/{self.name}/{n}/p", self.shape)
+        grads = [draw(f"public/{self.name}/{n}/g{k}", self.shape) for k in range(self.steps)]
+        words = ", ".join(f"{k}={v}" for k, v in settings.items())
+        student = (by_class if isinstance(answer, type) else by_function)(answer, settings)
+        # One call for all the steps: the time limit and the messages are those of any function.
+        outcome: Outcome = run(_Steps(answer, student), {"p": start, "grads": grads}, self.seconds)
+        what = f"settings {n}"
+        if outcome.trouble is not None:
+            verdict, message = outcome.trouble
+            return CheckRow(n, words, "", verdict, message), outcome.printed
+        yours = outcome.returned
+        right = run_optimizer(self.optimizer, settings, start, grads)
+        for k, (mine, r) in enumerate(zip(yours, right, strict=True), 1):
+            verdict, message = judge_array("p", mine, np.asarray(r), 1e-10, 1e-13)
+            if verdict == "right":
+                continue
+            found = None
+            if verdict == "wrong value":
+                report = compare_update(
+                    self.optimizer, settings, params=start, grads=grads, yours=yours
+                )
+                found = report.diagnosis
+            message = f"after step {k}: {message}"
+            return CheckRow(n, words, what, verdict, message, found), outcome.printed
+        return CheckRow(n, words, what, "right"), outcome.printed
+
+
+class _Steps:
+    """All the steps as one call; errors are looked up in the student's own code."""
+
+    def __init__(self, answer: Any, student: Callable[..., Any]) -> None:
+        self.student = student
+        for part in ("__code__", "__globals__"):
+            if hasattr(answer, part):
+                setattr(self, part, getattr(answer, part))
+
+    def __call__(self, p: Array, grads: Sequence[Array]) -> list[Any]:
+        return list(self.student(p, grads))
+
+
+def by_function(step: Callable[..., Any], settings: Mapping[str, Any]) -> Callable[..., Any]:
+    """The steps of a function step(p, g, state, **settings) -> p."""
+
+    def student(p: Array, grads: Sequence[Array]) -> Iterator[Any]:
+        state: dict[str, Any] = {}
+        for k, g in enumerate(grads):
+            p = step(p, g, state, **_at(settings, k))
+            yield p if p is None else np.array(as_array(p), copy=True)
+
+    return student
+
+
+def by_class(make: type, settings: Mapping[str, Any]) -> Callable[..., Any]:
+    """The steps of a class make(params, **settings) with a method step()."""
+
+    def student(p: Array, grads: Sequence[Array]) -> Iterator[Any]:
+        with unobserved():
+            t = Tensor(np.array(p)).requires_grad_()
+            other = Tensor(np.array(p)).requires_grad_()  # it never has a gradient
+            optimizer = make([t, other], **_at(settings, 0))
+            for k, g in enumerate(grads):
+                t.grad = Tensor(np.array(g))
+                if isinstance(settings.get("lr"), Sequence):
+                    _set_rate(optimizer, settings["lr"][k])
+                optimizer.step()
+                yield t.detach().numpy().copy()
+
+    return student
+
+
+def _set_rate(optimizer: Any, lr: float) -> None:
+    groups = getattr(optimizer, "param_groups", None)
+    if groups:
+        groups[0]["lr"] = lr
+    else:
+        optimizer.lr = lr
+
+
+def _at(settings: Mapping[str, Any], k: int) -> dict[str, Any]:
+    """The settings of one step: of a list of rates, the one for it."""
+    lr = settings.get("lr")
+    return {**settings, "lr": lr[k]} if isinstance(lr, Sequence) else dict(settings)

@@ -1,0 +1,261 @@
+"""Exercises about the shape of a tape: its edges, a valid order, what arrives where.
+
+A small program is given, as a function of its inputs that ends with `return locals()`; the
+names of its variables are the names of the questions. It is run, and the answers are read off
+the tape that it leaves.
+
+    Edges       for each result, the tensors that its node sends gradients to
+    Order       an order in which a backward pass may visit the tensors; any valid one will do
+    Adjoints    dL/dt for named intermediate tensors t, as numbers
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from minigrad.autograd import grad
+from minigrad.creation import tensor
+from minigrad.modes import enable_grad, unobserved
+from minigrad.teach.diagnose import Diagnosis, diagnose
+from minigrad.teach.difference import as_array
+from minigrad.teach.question import Question
+from minigrad.teach.results import CheckRow, Kind
+from minigrad.teach.trying import judge_array, short
+from minigrad.tensor import Tensor
+
+
+class OnATape(Question):
+    """A question about the tape of one small program.
+
+    name      the variable that the student assigns
+    program   program(**inputs) -> locals(), with the result in the variable z
+    inputs    name -> numbers; all of them require a gradient
+    """
+
+    def __init__(
+        self,
+        name: str,
+        program: Callable[..., Mapping[str, Any]],
+        inputs: Mapping[str, Any],
+        **settings: Any,
+    ) -> None:
+        super().__init__(name, **settings)
+        self.program = program
+        self.inputs = {k: np.asarray(v, dtype=np.float64) for k, v in inputs.items()}
+
+    def tensors(self) -> dict[str, Tensor]:
+        """The program's tensors by name, inputs first, after a run."""
+        with enable_grad(), unobserved():
+            given = {k: tensor(v, requires_grad=True) for k, v in self.inputs.items()}
+            local = self.program(**given)
+        made = {k: v for k, v in local.items() if isinstance(v, Tensor) and v.node is not None}
+        return {**given, **made}
+
+    def edges(self) -> dict[str, list[str]]:
+        """Result -> the tensors behind its node, as often as it reads them."""
+        tensors = self.tensors()
+        names = {t.node: name for name, t in tensors.items()}
+        return {
+            name: [names[parent] for parent in t.node.edges if parent in names]
+            for name, t in tensors.items()
+            if t.node is not None and name not in self.inputs
+        }
+
+    def parts(self) -> Sequence[str]:
+        return [name for name in self.tensors() if name not in self.inputs]
+
+    def row(
+        self, what: str, verdict: Kind, message: str = "", found: Diagnosis | None = None
+    ) -> tuple[CheckRow, str]:
+        return CheckRow(1, "", what, verdict, message, found), ""
+
+    def given_as(self, answer: Any, form: type, example: str) -> CheckRow | None:
+        """A row, if the variable is missing, still unwritten, or of another type."""
+        if answer is None or answer is Ellipsis:
+            message = f"there is no {self.name} yet; assign it, for example  {example}"
+            return CheckRow(None, "", "", "missing", message)
+        if not isinstance(answer, form):
+            message = f"{self.name} is of type {type(answer).__name__}; it must be like  {example}"
+            return CheckRow(None, "", "", "wrong type", message)
+        return None
+
+
+class Edges(OnATape):
+    """The student writes the edges of the reverse graph: {"z": ["s", "x"], "s": ["x", "y"]}.
+
+    The order within a list does not count; that a tensor is read twice does.
+    """
+
+    column = "node of"
+
+    def rows(self, answer: Any) -> Iterator[tuple[CheckRow, str]]:
+        gone = self.given_as(answer, dict, '{"z": ["a", "b"]}')
+        if gone is not None:
+            yield gone, ""
+            return
+        edges = self.edges()
+        users = {name: [z for z, xs in edges.items() if name in xs] for name in self.tensors()}
+        for name, right in edges.items():
+            if name not in answer:
+                yield self.row(name, "wrong answer", f"there is no entry for {name}")
+                continue
+            mine = [answer[name]] if isinstance(answer[name], str) else answer[name]
+            try:
+                have, want = Counter(mine), Counter(right)
+            except TypeError:
+                yield self.row(name, "wrong type", f"{short(mine)} is no list of names")
+                continue
+            if have == want:
+                yield self.row(name, "right")
+                continue
+            missing, extra = want - have, have - want
+            words = [
+                *(f"{k} is missing" for k in missing),
+                *(f"{k} does not belong here" for k in extra),
+            ]
+            yield self.row(
+                name, "wrong answer", "; ".join(words), self._explain(name, have, want, users)
+            )
+
+    def _explain(
+        self, name: str, have: Counter[str], want: Counter[str], users: Mapping[str, list[str]]
+    ) -> Diagnosis | None:
+        def found(kind: str, message: str, hint: str) -> Diagnosis:
+            return Diagnosis(kind, None, None, message, hint)
+
+        if have == Counter(users.get(name, [])):
+            return found(
+                "forward_edges",
+                f"These are the operations that read {name}: the edges of the forward pass.",
+                f"The node of {name} sends gradients to the tensors that {name} was computed from.",
+            )
+        if set(have) == set(want):
+            return found(
+                "double_use",
+                "Each use of an operand is an edge of its own; a tensor that is read twice gets two.",
+                "Both contributions are added where the edges end.",
+            )
+        leaves = set(self.inputs)
+        if set(have) <= leaves and set(have) == self._leaves_behind(name):
+            return found(
+                "jumped_to_the_leaves",
+                f"These are the inputs that {name} depends on in the end.",
+                "An edge goes one operation back, no further.",
+            )
+        return None
+
+    def _leaves_behind(self, name: str) -> set[str]:
+        edges, seen, stack = self.edges(), set(), [name]
+        while stack:
+            for parent in edges.get(stack.pop(), []):
+                if parent not in seen:
+                    seen.add(parent)
+                    stack.append(parent)
+        return seen & set(self.inputs)
+
+
+class Order(OnATape):
+    """The student writes an order in which a backward pass may visit the tensors.
+
+    Every tensor from z on, inputs included, once; none before all that send it a gradient.
+    """
+
+    column = "step"
+
+    def parts(self) -> Sequence[str]:
+        return ("order",)
+
+    def rows(self, answer: Any) -> Iterator[tuple[CheckRow, str]]:
+        gone = self.given_as(answer, list | tuple, '["z", "s", "x"]')  # type: ignore[arg-type]
+        if gone is not None:
+            yield gone, ""
+            return
+        edges = self.edges()
+        reached, stack = {"z"}, ["z"]
+        while stack:
+            for parent in edges.get(stack.pop(), []):
+                if parent not in reached:
+                    reached.add(parent)
+                    stack.append(parent)
+        verdict, message, found = self._judge(list(answer), edges, reached)
+        yield self.row("order", verdict, message, found)
+
+    def _judge(
+        self, order: list[Any], edges: Mapping[str, list[str]], reached: set[str]
+    ) -> tuple[Kind, str, Diagnosis | None]:
+        place = {name: k for k, name in enumerate(order) if isinstance(name, str)}
+        unknown = [n for n in order if not isinstance(n, str) or n not in reached]
+        if unknown:
+            return "wrong answer", f"{short(unknown[0])} is no tensor behind z", None
+        missing = sorted(reached - set(place))
+        if missing:
+            return "wrong answer", f"{missing[0]} is missing", None
+        if len(order) > len(place):
+            twice = next(name for name in order if order.count(name) > 1)
+            return (
+                "wrong answer",
+                f"{twice} is visited {order.count(twice)} times",
+                Diagnosis(
+                    "visited_twice", None, None,
+                    f"{twice} is visited once for each path that leads to it.",
+                    "Wait until all contributions are there, add them, and go on once.",
+                ),
+            )  # fmt: skip
+        for name in order:
+            for z, xs in edges.items():
+                if name in xs and place[z] > place[name]:
+                    return "wrong answer", *self._early(order, name, z)
+        return "right", "", None
+
+    def _early(self, order: list[Any], name: str, z: str) -> tuple[str, Diagnosis]:
+        message = f"{name} is visited before {z}, which has yet to send it a gradient"
+        if order[-1] == "z":
+            return message, Diagnosis(
+                "forward_order", None, None,
+                "This is an order for computing z, from the inputs on.",
+                "A backward pass starts at z.",
+            )  # fmt: skip
+        return message, Diagnosis(
+            "too_early", None, None,
+            f"{name} passed its gradient on before all of it had arrived.",
+            f"Count the edges that end at {name}: it is ready when as many gradients have come.",
+        )  # fmt: skip
+
+
+class Adjoints(OnATape):
+    """The student writes the adjoint dL/dt of each named tensor t, z's own being ones.
+
+    The answer is a dict, {"s": array, "x": array}.
+    """
+
+    column = "adjoint of"
+
+    def __init__(self, *args: Any, of: Sequence[str], **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.of = list(of)
+
+    def parts(self) -> Sequence[str]:
+        return self.of
+
+    def rows(self, answer: Any) -> Iterator[tuple[CheckRow, str]]:
+        gone = self.given_as(answer, dict, '{"s": 2.0 * x}')
+        if gone is not None:
+            yield gone, ""
+            return
+        tensors = self.tensors()
+        z = tensors["z"]
+        wanted = [tensors[name] for name in self.of]
+        with unobserved():
+            right = grad(z, wanted, grad_outputs=tensor(np.ones(z.shape)), retain_graph=True)
+        for name, t, r in zip(self.of, wanted, right, strict=True):
+            mine = answer.get(name)
+            if mine is None or mine is Ellipsis:
+                yield self.row(name, "missing", f"there is no entry for {name}")
+                continue
+            verdict, message = judge_array(name, mine, np.asarray(as_array(r)), 1e-9, 1e-12)
+            found = None
+            if verdict not in ("right", "wrong type"):
+                found = diagnose(z, t, mine, name=name, namespace=tensors)
+            yield self.row(name, verdict, message, found)

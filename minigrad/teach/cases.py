@@ -1,0 +1,125 @@
+"""The inputs that an exercise is tried on, and how near to the right answer is near enough.
+
+    draw(seed, shape)         numbers that depend on the seed alone: the same on every machine
+    layouts(...)              the same program on zero-size, strided and extreme inputs
+    tolerance(reference, inputs)   what rounding alone does to the right answer, times a margin
+
+A tolerance is measured, not guessed: the inputs are nudged by their last bit, and what that
+does to the answer is what any other order of the same sums may do as well. Finite differences
+are off by a thousand times more, and so do not pass for a derivation.
+
+Source: Higham, Accuracy and Stability of Numerical Algorithms (2002), section 1.6.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from minigrad.teach.running import strided
+
+Array = NDArray[Any]
+Shape = tuple[int, ...]
+MARGIN = 64  # times what one bit does; measured answers stay below 8
+EPS = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One set of inputs, dL/dz where there is one, and what is right for them."""
+
+    number: int
+    inputs: dict[str, Any]
+    g: Any
+    expected: tuple[Any, ...]
+    atol: tuple[float, ...] = ()
+    label: str = ""
+    program: Any = field(default=None, compare=False, repr=False)  # z and its tensors, if any
+
+    @property
+    def shapes(self) -> str:
+        shapes = ", ".join(
+            f"{name} {np.shape(value)}" if isinstance(value, np.ndarray) else _short(name, value)
+            for name, value in self.inputs.items()
+        )
+        return f"{shapes}; {self.label}" if self.label else shapes
+
+
+def _short(name: str, value: Any) -> str:
+    text = repr(value)
+    return f"{name} {text}" if len(text) <= 24 and "\n" not in text else name
+
+
+def draw(seed: str, shape: Shape) -> Array:
+    """Normal numbers with two decimals: short to print, and the same on every machine."""
+    digest = hashlib.sha256(seed.encode()).digest()
+    numbers = np.random.default_rng(int.from_bytes(digest[:8], "big")).normal(size=shape)
+    return np.asarray(np.round(numbers, 2))
+
+
+def layouts(
+    shapes: Sequence[Sequence[Shape]], more: Sequence[str]
+) -> Iterator[tuple[Sequence[Shape], str]]:
+    """Each case's shapes and its label; `more` adds "empty", "strided", "extreme" and "zero" ones.
+
+    They take the shapes of the last case: "empty" with the longest axis of length 0 wherever it
+    occurs, the others as they are.
+    """
+    for one in shapes:
+        yield one, ""
+    for label in more:
+        last = shapes[-1]
+        if label == "empty":
+            n = max((n for shape in last for n in shape), default=0)
+            last = [tuple(0 if k == n else k for k in shape) for shape in last]
+        yield last, label
+
+
+def laid_out(value: Array, label: str) -> Array:
+    """The numbers of a case as its label wants them."""
+    if label == "strided" and value.ndim:
+        return strided(value)
+    if label == "extreme":
+        return value * 1000.0
+    if label == "zero":
+        return value * 0.0
+    return value
+
+
+def tolerance(
+    reference: Callable[[Mapping[str, Any]], Sequence[Array]], inputs: Mapping[str, Any]
+) -> tuple[float, ...]:
+    """For each result the absolute error that rounding explains.
+
+    reference   the right results for inputs
+    inputs      arrays; those of other types than floating point are not nudged
+
+    >>> tolerance(lambda given: [given["x"] - 1.0], {"x": np.array([1.0 + 1e-9])})[0] < 1e-13
+    True
+    """
+    right = reference(inputs)
+    worst = [0.0] * len(right)
+    for sign in (1, -1):
+        nudged = {name: _nudge(value, sign) for name, value in inputs.items()}
+        for k, (a, b) in enumerate(zip(right, reference(nudged), strict=True)):
+            worst[k] = max(worst[k], _greatest(np.asarray(a) - np.asarray(b)))
+    return tuple(
+        MARGIN * max(w, EPS * _greatest(r), EPS * 1e-3) for w, r in zip(worst, right, strict=True)
+    )
+
+
+def _nudge(value: Any, sign: int) -> Any:
+    """Every number by its last bit, up and down in turn."""
+    if not isinstance(value, np.ndarray) or value.dtype.kind != "f":
+        return value
+    signs = np.where(np.arange(value.size).reshape(value.shape) % 2, -sign, sign)
+    return value * (1 + EPS * signs)
+
+
+def _greatest(a: Any) -> float:
+    a = np.abs(np.asarray(a, dtype=np.float64))
+    a = a[np.isfinite(a)]
+    return float(a.max()) if a.size else 0.0

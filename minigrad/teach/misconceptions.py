@@ -1,0 +1,118 @@
+"""Which misconception gives exactly this answer, where no tape can be asked.
+
+diagnose.py searches the tape of a computation. For other exercises, on tangents, predictions,
+or an engine that students write, the author declares what is commonly done wrong, as one more
+way to compute the answer:
+
+    Misconception("forgot_inner", lambda x, x_dot: np.cos(x * x) * x_dot, "...", "...")
+
+It is reported only if it gives the student's answer in every case, and the right answer not in
+all of them: a coincidence in one case does not count.
+"""
+
+import io
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from minigrad.teach.diagnose import Diagnosis
+from minigrad.teach.difference import difference
+from minigrad.teach.running import TooSlow, quiet, time_limit
+
+SECONDS = 1.0  # a misconception may be slow: that may be what is wrong with it
+
+
+class Misconception(NamedTuple):
+    """What is commonly done wrong.
+
+    kind      its name
+    gives     the answer that it leads to, from the same inputs
+    message   what the mistake was
+    hint      what to do about it
+    """
+
+    kind: str
+    gives: Callable[..., Any]
+    message: str
+    hint: str = ""
+
+
+class Seen(NamedTuple):
+    """One part of a student's answer in one case, beside what is right."""
+
+    inputs: Mapping[str, Any]
+    mine: Any
+    right: Any
+
+
+def recognize(
+    cases: Sequence[Seen], known: Sequence[Misconception], pick: Callable[[Any], Any]
+) -> Diagnosis | None:
+    """The first misconception that gives the student's answer in all cases; None if none does.
+
+    pick    takes the part in question out of what a misconception gives
+    """
+    for one in known:
+        told = []
+        for case in cases:
+            try:
+                with quiet(io.StringIO()), time_limit(SECONDS):
+                    told.append((case, pick(one.gives(*case.inputs.values()))))
+            except (Exception, TooSlow):  # it cannot be made on these inputs
+                continue
+        same = bool(told) and all(alike(case.mine, theirs) for case, theirs in told)
+        if same and not all(alike(case.right, theirs) for case, theirs in told):
+            return Diagnosis(one.kind, None, None, one.message, one.hint)
+    return None
+
+
+GENERAL: list[tuple[str, Callable[[Any], Any], str, str]] = [
+    ("sign", lambda r: -r, "The sign is wrong: this is the negative of what is asked for.", ""),
+    ("scale", lambda r: 2 * r, "All is doubled.", "Look for a factor 2 too many."),
+    ("scale", lambda r: r / 2, "All is halved.", "Look for a factor 2 that is missing."),
+    ("transposed", lambda r: r.T, "This is the transpose of what is asked for.", ""),
+]
+
+
+def generally(cases: Sequence[Seen]) -> Diagnosis | None:
+    """A sign, a factor 2, a transpose; or the right number but for a few digits."""
+    arrays = []
+    for case in cases:
+        try:
+            mine, right = np.asarray(case.mine, float), np.asarray(case.right, float)
+        except (TypeError, ValueError):
+            return None
+        arrays.append((mine, right))
+    told = [(m, r) for m, r in arrays if r.size and np.any(r)]
+    for kind, change, message, hint in GENERAL:
+        tells = any(not alike(change(r), r) for _, r in told)  # the transpose of a vector does not
+        if tells and all(alike(m, change(r)) for m, r in told):
+            return Diagnosis(kind, None, None, message, hint)
+    if told and all(m.shape == r.shape and _nearly(m, r) for m, r in told):
+        return Diagnosis(
+            "finite_difference_noise",
+            None,
+            None,
+            "The numbers are nearly right, as finite differences or rounded numbers are.",
+            "Derive the formula: a derivation is right to some fifteen digits.",
+        )
+    return None
+
+
+def _nearly(mine: Any, right: Any) -> bool:
+    size, error = float(np.max(np.abs(right))), float(np.max(np.abs(mine - right)))
+    return error <= 1e-4 * size
+
+
+def alike(mine: Any, theirs: Any) -> bool:
+    """Are these the same answer: numbers within 1e-9, all else by equality?"""
+    if isinstance(theirs, str | bool | dict | set) or theirs is None:
+        return bool(type(mine) is type(theirs) and mine == theirs)
+    try:
+        return bool(difference(mine, theirs, rtol=1e-9, atol=1e-12).ok)
+    except (TypeError, ValueError):
+        try:
+            return bool(mine == theirs)
+        except Exception:
+            return False

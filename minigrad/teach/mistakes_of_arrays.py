@@ -1,0 +1,226 @@
+"""The table of mistakes, continued: where entries come from, and where they go.
+
+    indices     sums, means and axes     products
+
+Read mistakes.py first.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from minigrad.teach.mistakes import Variant, at_a_use
+from minigrad.teach.mistakes_of_ops import is_one_of, parts_of_cross_entropy, softmax
+from minigrad.teach.uses import Use
+
+# ------------------------------------------------------------------ indices
+
+
+@at_a_use(
+    "index_not_scattered",
+    "{op}{line} reads some entries more than once, and their parts were not added up: the last overwrote the others.",
+    "Add with np.add.at, or sum over all places where the same index stands.",
+)
+def index_not_scattered(use: Use) -> Any:
+    return _overwritten(use, use.g)
+
+
+@at_a_use(
+    "index_not_scattered",
+    "{op}{line} reads some entries more than once, and only the first part of each was kept.",
+    "Add with np.add.at, or sum over all places where the same index stands.",
+)
+def only_the_first_scattered(use: Use) -> Any:
+    """As if the places had been written from the last to the first."""
+    index = use.values.get("index")
+    if not isinstance(index, np.ndarray) or index.dtype.kind == "b" or index.ndim != 1:
+        return None
+    if not is_one_of(use, "getitem", "index_select", "embedding"):
+        return None
+    axis = int(use.values.get("axis") or 0)
+    return _overwritten(use, np.flip(use.g, axis), np.flip(index))
+
+
+def _overwritten(use: Use, g: Any, index: Any = None) -> Any:
+    d, axis = np.zeros_like(use.passed), use.values.get("axis")
+    index = use.values.get("index") if index is None else index
+    if index is None or not is_one_of(use, "getitem", "gather", "index_select", "embedding"):
+        return None
+    try:
+        if is_one_of(use, "gather"):
+            np.put_along_axis(d, index, g, int(axis or 0))
+        elif is_one_of(use, "index_select"):
+            d[(slice(None),) * int(axis or 0) + (index,)] = g
+        else:
+            d[index] = g
+    except (ValueError, IndexError, TypeError):
+        return None
+    return d
+
+
+# ------------------------------------------------------------------ sums, means and axes
+
+
+@at_a_use(
+    "mean_for_sum",
+    "{op}{line} divides by {n}, the number of entries, and your gradient does not.",
+    "The derivative of a mean is 1/n for each entry.",
+)
+def mean_taken_for_sum(use: Use) -> Any:
+    n = _averaged(use)
+    return [Variant(use.passed * n, str(n))] if n > 1 else None
+
+
+def _averaged(use: Use) -> int:
+    """How many entries the operation averages; 0 if it does not."""
+    if is_one_of(use, "mean") and use.g.size:
+        return int(use.passed.size // use.g.size)
+    if is_one_of(use, "mse_loss") and use.values.get("mean", True):
+        return int(use.passed.size)
+    if is_one_of(use, "cross_entropy", "nll_loss") and use.values.get("reduced"):
+        weights = use.values.get("weights")
+        n = 1 / float(np.max(weights)) if weights is not None and np.size(weights) else 0
+        return round(n) if abs(n - round(n)) < 1e-4 * max(n, 1) else 0
+    if is_one_of(use, "div", "mul") and use.name == "x" and np.size(use.values.get("y", [])) == 1:
+        y = float(np.reshape(use.values["y"], ()))
+        n = y if is_one_of(use, "div") else 1 / y if y else 0
+        sums = {
+            u.passed.size // u.g.size for u in use.graph.paths if is_one_of(u, "sum") and u.g.size
+        }
+        return round(n) if n > 1 and any(abs(n - m) < 1e-6 * n for m in sums) else 0
+    return 0
+
+
+@at_a_use(
+    "mean_for_sum",
+    "{op}{line} is a sum, and your gradient is that of a mean: divided by {n}.",
+    "The derivative of a sum is 1 for each entry.",
+)
+def sum_taken_for_mean(use: Use) -> Any:
+    n = use.passed.size // use.g.size if is_one_of(use, "sum") and use.g.size else 0
+    return [Variant(use.passed / n, str(n))] if n > 1 else None
+
+
+@at_a_use(
+    "mean_for_sum",
+    "The sum that undoes the broadcast in {op}{line} became a mean: your gradient is divided by {n}.",
+    "What was repeated gets the sum of what comes back, not its mean.",
+)
+def mean_over_a_broadcast(use: Use) -> Any:
+    wide = use.g if is_one_of(use, "convolution") and use.name == "b" else use.wide()
+    n = 0 if wide is None or not use.passed.size else wide.size // use.passed.size
+    return [Variant(use.passed / n, str(n))] if n > 1 else None
+
+
+REDUCTIONS = (
+    "sum",
+    "mean",
+    "amax",
+    "amin",
+    "softmax",
+    "log_softmax",
+    "logsumexp",
+    "cumsum",
+    "prod",
+)
+
+
+@at_a_use(
+    "reduction_axis",
+    "{op}{line} works along axis {n}, and your gradient is that of another axis.",
+    "What was summed along an axis is repeated along the same axis on the way back.",
+)
+def reduction_axis(use: Use) -> Any:
+    axis, values, op = use.values.get("axis"), use.values, use.op
+    if is_one_of(use, "cross_entropy") and use.passed.ndim == 2 and axis is not None:
+        if (parts := parts_of_cross_entropy(use)) is not None:
+            yield Variant(softmax(values["x"], 1 - int(axis)) * parts[3] - parts[1], str(axis))
+    if op is None or use.passed.ndim < 2 or not is_one_of(use, *REDUCTIONS):
+        return
+    right = axis if isinstance(axis, int) else axis[0] if axis and len(axis) == 1 else None
+    if right is None:
+        return
+    for other in range(use.passed.ndim):
+        if other != right % use.passed.ndim:
+            changed: Any = other if isinstance(axis, int) else (other,)
+            yield Variant(use.rule(use.g, axis=changed), str(right))
+            if "z" in use.reads() and "x" in values:
+                settings = {s: values[s] for s in op.settings} | {"axis": changed}
+                z = op.forward(values["x"], **settings)
+                yield Variant(use.rule(use.g, axis=changed, z=z), str(right))
+
+
+@at_a_use(
+    "reduction_axis",
+    "The sum that undoes the broadcast in {op}{line} was taken along another axis.",
+    "Sum along the axis along which the value was repeated.",
+)
+def broadcast_axis(use: Use) -> Any:
+    """Only between axes of one length can the two be mistaken for each other."""
+    wide = use.wide()
+    if wide is None or wide.ndim != 2 or wide.shape[0] != wide.shape[1]:
+        return
+    for total in (wide.sum(0), wide.sum(1)):
+        if total.size == math.prod(use.passed.shape):
+            yield total.reshape(use.passed.shape)
+
+
+# ------------------------------------------------------------------ products
+
+
+@at_a_use(
+    "matmul_order",
+    "The factors of the product {op}{line} are in the wrong order on the way back.",
+    "For z = x @ y:  dx = g @ y.T  and  dy = x.T @ g.",
+)
+def matmul_order(use: Use) -> Any:
+    return [_product(b, a, use) for a, b in _factors(use) if a.ndim > 1 and b.ndim > 1]
+
+
+@at_a_use(
+    "transposed",
+    "A factor of the product {op}{line}, or the product itself, is transposed and should not be, or the reverse.",
+    "For z = x @ y:  dx = g @ y.T  and  dy = x.T @ g. The shapes tell, unless they are square.",
+)
+def transposed_factor(use: Use) -> Any:
+    for a, b in _factors(use):
+        for left, right in ((_T(a), b), (a, _T(b)), (_T(a), _T(b))):
+            yield _product(left, right, use)
+    if is_one_of(use, *PRODUCTS) and use.passed.ndim > 1:
+        yield _T(use.passed)
+
+
+@at_a_use(
+    "transposed",
+    "{op}{line} exchanges two axes, and they were not exchanged back.",
+    "The gradient of a transpose is the transpose of the gradient.",
+)
+def not_transposed_back(use: Use) -> Any:
+    return use.g if is_one_of(use, "t", "transpose", "permute") else None
+
+
+PRODUCTS = ("matmul", "mm", "bmm", "addmm", "baddbmm", "mv", "addmv")
+
+
+def _factors(use: Use) -> list[tuple[Any, Any]]:
+    """The two matrices whose product is what should pass; none, if it is no product of two."""
+    x, y = use.values.get("x"), use.values.get("y")
+    if not is_one_of(use, *PRODUCTS):
+        return []
+    if use.name == "x" and y is not None and np.ndim(y) >= 2:
+        return [(use.g, _T(y))] if use.g.ndim >= 2 else [(y, use.g)]
+    if use.name == "y" and x is not None and np.ndim(x) >= 2:
+        return [(_T(x), use.g)]
+    return []
+
+
+def _T(a: Any) -> Any:
+    return a if np.ndim(a) < 2 else np.swapaxes(a, -1, -2)
+
+
+def _product(a: Any, b: Any, use: Use) -> Any:
+    try:
+        return a @ b if np.shape(a @ b) == use.passed.shape else None
+    except ValueError:  # the shapes do not go together
+        return None

@@ -1,0 +1,88 @@
+"""Right to some digits, but no more: finite differences, and rounded numbers.
+
+A difference quotient errs in two ways, and each leaves its mark:
+
+    the step is too wide     (f(x + h) - f(x)) / h  errs by h/2 times the second derivative
+    the step is too narrow   f moves in steps of its last digit, so the quotient does too
+
+Read answer.py first.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from minigrad.autograd import grad
+from minigrad.errors import AutogradError
+from minigrad.modes import enable_grad
+from minigrad.teach.answer import Answer, Diagnosis, nowhere
+from minigrad.teach.difference import number
+from minigrad.tensor import Tensor
+
+
+def noise(a: Answer) -> Iterator[Diagnosis]:
+    """Right to some digits, but no more."""
+    if a.mine.shape != a.right.shape or not a.right.size or not np.all(np.isfinite(a.mine)):
+        return
+    error = a.mine - a.right
+    size, worst = float(np.max(np.abs(a.right))), float(np.max(np.abs(error)))
+    if size == 0 or worst == 0:
+        return
+    if worst <= 1e-3 * size or _rounded(a, worst, size) or _one_sided(a, error, worst, size):
+        digits = max(int(-np.log10(worst / size)), 0)
+        right_to = (
+            f"{digits} digit{'s' if digits != 1 else ''}" if digits else "less than one digit"
+        )
+        yield nowhere(
+            "finite_difference_noise",
+            f"The numbers are right to about {right_to}, as finite differences or rounded numbers are.",
+            f"The greatest difference is {number(worst, 2)}. Derive the formula, or compare with a tolerance.",
+        )
+
+
+STEPS = [10.0**-k for k in range(2, 9)]
+
+
+def _one_sided(a: Answer, error: Any, worst: float, size: float) -> bool:
+    """(f(x + h) - f(x)) / h errs by h/2 times the second derivative; is there such an h?"""
+    if worst > 0.2 * size or not 3 <= a.right.size <= 64:
+        return False
+    try:
+        with enable_grad():
+            seed = Tensor(np.broadcast_to(a.graph.seed, a.z.shape).astype(a.z.dtype))
+            (g,) = grad(a.z, a.x, seed, retain_graph=True, create_graph=True)
+            if g is None or not g.requires_grad:
+                return False
+            second = np.zeros(a.right.size)
+            for k in range(a.right.size):
+                one = np.zeros(a.right.size, a.right.dtype)
+                one[k] = 1
+                one_hot = Tensor(one.reshape(a.right.shape))
+                (row,) = grad(g, a.x, one_hot, retain_graph=True, allow_unused=True)
+                second[k] = 0 if row is None else row.array.reshape(-1)[k]
+    except (AutogradError, NotImplementedError, RuntimeError):
+        return False
+    return any(
+        np.max(np.abs(error.reshape(-1) - h / 2 * second)) < 0.1 * worst
+        for step in STEPS
+        for h in (step, -step)
+    )
+
+
+def _rounded(a: Answer, worst: float, size: float) -> bool:
+    """In single precision the loss moves in steps of its last digit: so do differences of it."""
+    error = a.mine - a.right
+    if a.z.dtype != np.float32 or a.z.array.size != 1 or a.right.size < 4 or worst > 0.5 * size:
+        return False
+    if np.std(error) < 0.2 * worst or len(np.unique(a.right)) < 4:
+        return False  # noise has no pattern
+    last_digit = float(np.spacing(np.abs(a.z.array.reshape(()))))
+    for h in STEPS:
+        for width in (h, 2 * h):
+            counts = a.mine * width / (last_digit / 2)
+            whole = np.round(counts)
+            few = 3 <= float(np.median(np.abs(whole))) < 1e4 and worst * width < 20 * last_digit
+            if few and np.max(np.abs(counts - whole)) < 0.02:
+                return True
+    return False

@@ -1,0 +1,198 @@
+"""Mistakes that come in numbers: the same one at every operation of a kind, and two at once.
+
+    whole_nodes    what comes from above is ignored for both operands of an operation
+    everywhere     the student takes tanh's derivative at the input, in each of the three layers
+    two_at_once    a sign is wrong, and a path is missing
+
+Two mistakes at different branches add up. Where one lies further down the same path, the
+second is made on what the first has passed. So the pairs are tried in two ways, and only on
+small tapes: there are many, and the more that is tried the more may fit by chance.
+
+Read diagnose.py first.
+"""
+
+import time
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from minigrad.leaf import AccumulateGrad
+from minigrad.teach.answer import Answer, Diagnosis
+from minigrad.teach.mistakes import KINDS, Mistake, rows, variants
+from minigrad.teach.uses import Use
+
+SMALL = 24  # uses: the tapes on which pairs are tried
+PER_OPERATION = {
+    "softmax_diagonal_only", "mask_missing", "mask_inverted", "ties", "index_not_scattered",
+    "mean_for_sum", "stale_value", "wrong_argument", "matmul_order", "transposed", "sign",
+    "swapped_operands", "upstream_ignored",
+}  # fmt: skip
+
+
+class Tried(NamedTuple):
+    """One mistake at one use, and what it does.
+
+    effect    what is added to the right gradient
+    changed   node -> what is added to its gradient, for all the nodes that it reaches
+    """
+
+    row: Mistake
+    use: Use
+    n: str
+    effect: Any
+    changed: dict[Any, Any]
+
+    def diagnosis(self, a: Answer) -> Diagnosis:
+        return a.found(
+            self.use, self.row.kind, self.row.message.replace("{n}", self.n), self.row.hint
+        )
+
+
+# ------------------------------------------------------------------ everywhere
+
+
+def everywhere(a: Answer, until: float) -> Iterator[Diagnosis]:
+    """One mistake at every use of one operation, wherever it is used."""
+    names = [use.op.name for use in a.graph.paths if use.op is not None]
+    for row in rows():
+        if row.kind not in PER_OPERATION:
+            continue
+        for name in dict.fromkeys(n for n in names if names.count(n) > 1):
+            for k in range(2):
+                if time.monotonic() > until:
+                    return
+                candidate, first = _all_wrong(a, row, name, k)
+                if first is None:
+                    break
+                if candidate is not None and a.same(candidate) and a.wrong(candidate):
+                    d = a.found(first, row.kind, row.message, row.hint)
+                    words = d.message.replace("{n}", "as at the other places")
+                    words += f" So it is at every {first.node.name().removesuffix('Backward')}."
+                    yield Diagnosis(d.kind, d.node, d.line, words, d.hint)
+
+
+def _all_wrong(a: Answer, row: Mistake, name: str, k: int) -> tuple[Any, Use | None]:
+    """The gradient if the k-th variant of a mistake is made at every use of the operation."""
+    graph = a.graph
+    gradients: dict[Any, Any] = {graph.root: graph.seed}
+    first: Use | None = None
+    by_node: dict[Any, list[Use]] = {}
+    for use in graph.paths:
+        by_node.setdefault(use.node, []).append(use)
+    for node in graph.nodes:
+        g = gradients.get(node)
+        if g is None or isinstance(node, AccumulateGrad):
+            continue
+        for use in by_node.get(node, ()):
+            here = use.at(g)
+            passed = here.passed
+            if use.op is not None and use.op.name == name:
+                given = list(variants(row, here))
+                if k < len(given):
+                    passed, first = np.asarray(given[k].array), first or use
+            if use.parent in gradients:
+                passed = gradients[use.parent] + passed
+            gradients[use.parent] = passed
+    return gradients.get(a.target), first
+
+
+def whole_nodes(a: Answer) -> Iterator[Diagnosis]:
+    """The gradient from above left out for all the operands of an operation together."""
+    graph = a.graph
+    for use in graph.paths:
+        node = use.node
+        several = [u for u in graph.paths if u.node is node]
+        if len(several) < 2 or use is not several[0] or np.all(use.g == 1):
+            continue
+        effect = graph.walk_back(node, (1 - use.g).astype(use.g.dtype))
+        if effect is not None and a.same(a.right + effect) and a.wrong(a.right + effect):
+            yield a.found(
+                use,
+                "upstream_ignored",
+                "What comes from above {op}{line} was left out: its derivative is there, but not multiplied by it.",
+                "Each rule is multiplied by g, the gradient of what comes after.",
+            )
+
+
+# ------------------------------------------------------------------ two at once
+
+
+def two_at_once(a: Answer, tried: list[Tried], until: float) -> Iterator[Diagnosis]:
+    """The first pair of mistakes that gives the student's numbers."""
+    if a.mine.shape != a.right.shape or a.mine.size < 4 or len(a.graph.paths) > SMALL:
+        return
+    if np.all(a.mine == a.mine.reshape(-1)[0]):
+        return  # one number only: too much would fit
+    tried = [one for one in tried if one.row.kind != "scale" or one.n in ("2", "1/2")]
+    for search in (_with_a_factor, _on_two_branches, _on_one_path):
+        for one in search(a, tried, until):
+            yield one
+            return
+
+
+def _with_a_factor(a: Answer, tried: list[Tried], until: float) -> Iterator[Diagnosis]:
+    factors = ((-1, "sign", "a sign is wrong"), (2, "scale", "all is doubled"),
+               (0.5, "scale", "all is halved"))  # fmt: skip
+    for times, kind, words in factors:
+        for one in tried:
+            if one.row.kind in ("sign", "scale", "mean_for_sum"):
+                continue
+            candidate = a.right + one.effect
+            if np.any(candidate) and a.same(times * candidate):
+                d = one.diagnosis(a)
+                message = f"There are two mistakes: {words}; and the other: {d.message}"
+                yield Diagnosis(d.kind, d.node, d.line, message, d.hint, (kind,))
+
+
+def _on_two_branches(a: Answer, tried: list[Tried], until: float) -> Iterator[Diagnosis]:
+    if not tried:
+        return
+    effects = np.stack([one.effect.reshape(-1).astype(np.float64) for one in tried])
+    missing = (a.mine - a.right).reshape(-1)
+    bound = a.atol + a.rtol * np.abs(missing)
+    for i, one in enumerate(tried):
+        if time.monotonic() > until:
+            return
+        fits = np.all(np.abs(missing - effects[i] - effects) <= bound, axis=1)
+        for j in np.flatnonzero(fits[i + 1 :]) + i + 1:
+            two = tried[j]
+            apart = two.use.node not in one.changed and one.use.node not in two.changed
+            if one.use is not two.use and apart and np.any(effects[i]) and np.any(effects[j]):
+                yield _both(a, one, two)
+
+
+def _on_one_path(a: Answer, tried: list[Tried], until: float) -> Iterator[Diagnosis]:
+    graph = a.graph
+    for one in tried:
+        for use in graph.paths:
+            if use.node not in one.changed:
+                continue
+            below = use.at(graph.gradients[use.node] + one.changed[use.node])
+            for row in rows():
+                if time.monotonic() > until:
+                    return
+                for variant in variants(row, below):
+                    if row.kind == "scale" and variant.n not in ("2", "1/2"):
+                        continue
+                    change = (np.asarray(variant.array) - below.passed).astype(below.passed.dtype)
+                    effect = graph.walk_back(use.parent, change) if np.any(change) else None
+                    if effect is None:
+                        continue
+                    candidate = a.right + one.effect + effect
+                    if a.same(candidate) and not a.equal(effect, 0 * effect):
+                        yield _both(a, one, Tried(row, use, variant.n, effect, {}))
+
+
+def _both(a: Answer, one: Tried, two: Tried) -> Diagnosis:
+    """Two mistakes as one diagnosis, under the name of the more particular."""
+    order = list(KINDS)
+    one, two = sorted((one, two), key=lambda t: order.index(t.row.kind))
+    first, second = one.diagnosis(a), two.diagnosis(a)
+    if first.kind == second.kind == "missing_path":
+        message = f"Two paths are missing. {first.message} {second.message}"
+    else:
+        message = f"There are two mistakes. One: {first.message} The other: {second.message}"
+    also = (second.kind,) if second.kind != first.kind else ()
+    hint = first.hint if first.hint == second.hint else f"{first.hint} {second.hint}"
+    return Diagnosis(first.kind, first.node, first.line, message, hint, also)

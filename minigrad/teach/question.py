@@ -1,0 +1,255 @@
+"""What every exercise has, whatever it asks for: a name, points, hints, and a check.
+
+    exercise.check()         a row for each fact; never fails, whatever the student wrote
+    exercise.hint()          the next hint; they unfold one at a time
+    @exercise.wrong(kind)    for the author: an answer that must fail, and for which reason
+    progress()               what is solved of all that was declared in this session
+
+The kinds of exercise stand in files of their own: checks.py for the backward of a computation,
+ask_functions.py for other functions, ask_structure.py for what a tape looks like, ask_facts.py
+for predictions, ask_optimizers.py for optimizers.
+"""
+
+import linecache
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from minigrad.teach.report import Report
+from minigrad.teach.results import CheckResult, CheckRow
+from minigrad.teach.running import defined_in, loose_names
+
+DECLARED: dict[str, "Question"] = {}  # the exercises of this session, by name
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """An answer that must lose points.
+
+    kind     the diagnosis that it was written for; or a verdict, such as "wrong shape"
+    answer   what stands in the place of the student's answer
+    """
+
+    kind: str
+    answer: Any
+
+
+class Hint:
+    """One hint, as text and as HTML."""
+
+    def __init__(self, number: int, n: int, text: str) -> None:
+        self.number, self.n, self.text = number, n, text
+
+    def __repr__(self) -> str:
+        if not self.n:
+            return "There are no hints for this exercise."
+        return f"Hint {self.number} of {self.n}: {self.text}"
+
+    def _repr_html_(self) -> str:
+        return f'<div class="minigrad-report">{escape(repr(self))}</div>'
+
+
+class Question:
+    """An exercise: what the student writes, and how it is seen to be right.
+
+    name      what the student's function, class or variable is called
+    points    for all of it, in equal shares for its parts; or a number for each part
+    hints     from a nudge to nearly the solution
+    seconds   how long one call may take
+    """
+
+    column = "part"  # the heading of the column that names the parts
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        points: float | Mapping[str, float] = 1.0,
+        hints: Sequence[str] = (),
+        seconds: float = 2.0,
+    ) -> None:
+        self.name, self.points, self.hints, self.seconds = name, points, tuple(hints), seconds
+        self.unfolded = 0
+        self.wrongs: list[Wrong] = []
+        self.last: CheckResult | None = None
+        self._given = _given_names()
+        DECLARED[name] = self
+
+    # -------------------------------------------------------------- for the student
+
+    def check(self, answer: Any = None) -> CheckResult:
+        """Check the student's answer; without an argument, the one of that name here."""
+        frame = sys._getframe(1)
+        if answer is None:
+            namespace = {**frame.f_globals, **frame.f_locals}
+            answer = namespace.get(self.name)
+        rows, printed = [], ""
+        for row, text in self.rows(answer):
+            rows.append(row)
+            printed = printed or text
+        result = CheckResult(
+            self.name,
+            rows,
+            parts=self.parts_with_points(),
+            column=self.column,
+            remarks=list(self._remarks(answer, rows, printed)),
+        )
+        self.last = result
+        return result
+
+    def hint(self) -> Hint:
+        """The next hint. When all have been seen, the last one again."""
+        self.unfolded = min(self.unfolded + 1, len(self.hints))
+        text = self.hints[self.unfolded - 1] if self.hints else ""
+        return Hint(self.unfolded, len(self.hints), text)
+
+    # -------------------------------------------------------------- for the author
+
+    def wrong(self, kind: str, answer: Any = None) -> Any:
+        """Register an answer that must fail, with the diagnosis or the verdict that it gets.
+
+        As a decorator of a function or a class, or with the answer as the second argument.
+        Write it between ### BEGIN HIDDEN TESTS and ### END HIDDEN TESTS: students do not
+        see it then, and a test of the course runs it.
+        """
+        if answer is not None:
+            self.wrongs.append(Wrong(kind, answer))
+            return answer
+
+        def register(answer: Any) -> Any:
+            self.wrongs.append(Wrong(kind, answer))
+            return answer
+
+        return register
+
+    def recognized(self, wrong: Wrong) -> bool:
+        """Does a wrong answer lose points, and for the reason that it was written for?"""
+        result = self.check(wrong.answer)
+        kinds: set[str] = {row.verdict for row in result.rows}
+        kinds |= {kind for d in result.diagnoses for kind in (d.kind, *d.also)}
+        return not result.ok and result.points < result.out_of and wrong.kind in kinds
+
+    # -------------------------------------------------------------- for the kinds of exercise
+
+    def parts(self) -> Sequence[str]:
+        """What points are given for."""
+        return (self.name,)
+
+    def rows(self, answer: Any) -> Iterator[tuple[CheckRow, str]]:
+        """The facts about an answer, each with what the student's code printed."""
+        raise NotImplementedError
+
+    def parts_with_points(self) -> dict[str, float]:
+        parts = self.parts()
+        if isinstance(self.points, Mapping):
+            return {part: float(self.points.get(part, 0)) for part in parts}
+        return {part: self.points / len(parts) for part in parts}
+
+    def missing(self, answer: Any, wanted: str = "function") -> CheckRow | None:
+        """A row, if there is no answer or it is of another type."""
+        if answer is None:
+            message = f"there is no {wanted} {self.name} yet; run the cell that defines it"
+        elif wanted == "function" and not callable(answer):
+            message = f"{self.name} is of type {type(answer).__name__}; it must be a function"
+        elif wanted == "class" and not isinstance(answer, type):
+            message = f"{self.name} is of type {type(answer).__name__}; it must be a class"
+        else:
+            return None
+        return CheckRow(None, "", "", "missing", message)
+
+    def _remarks(self, answer: Any, rows: Sequence[CheckRow], printed: str) -> Iterator[str]:
+        loose = [n for n in loose_names(answer, self._given) if n not in DECLARED]
+        if loose:
+            names, verb = ", ".join(loose), "is" if len(loose) == 1 else "are"
+            yield (
+                f"{names} {verb} defined in another cell. Only the cell of {self.name} is graded: "
+                f"define {'it' if len(loose) == 1 else 'them'} there."
+            )
+        if all(row.ok for row in rows):
+            return
+        for line in printed.splitlines()[:5]:
+            yield f"printed: {line}"
+
+
+def _given_names() -> frozenset[str]:
+    """The names of the author's: those there are when the exercise is declared, and its cell's."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(
+        "minigrad.teach"
+    ):
+        frame = frame.f_back
+    source = "".join(linecache.getlines(frame.f_code.co_filename))
+    return frozenset(frame.f_globals) | frozenset(defined_in(source))
+
+
+# ------------------------------------------------------------------------- progress
+
+
+@dataclass(frozen=True)
+class ProgressRow:
+    """How far an exercise is."""
+
+    name: str
+    right: int | None
+    n: int
+    points: float
+    out_of: float
+    hints: str
+
+    @property
+    def ok(self) -> bool:
+        return self.right is not None and 0 < self.n == self.right
+
+    @property
+    def note(self) -> str:
+        return ""
+
+    def cells(self) -> tuple[str, ...]:
+        state = "solved" if self.ok else "not tried" if self.right is None else "begun"
+        checks = "" if self.right is None else f"{self.right} of {self.n}"
+        return self.name, state, checks, f"{self.points:g} of {self.out_of:g}", self.hints
+
+
+class Progress(Report[ProgressRow]):
+    """What is solved; as text, and in a notebook as a panel with a bar for each exercise."""
+
+    header = ("exercise", "", "public checks", "points", "hints")
+
+    def __init__(self, rows: Sequence[ProgressRow]) -> None:
+        solved = sum(row.ok for row in rows)
+        super().__init__(f"progress: {solved} of {len(rows)} exercises solved", rows)
+
+    def _repr_html_(self) -> str:
+        lines = []
+        for row in self.rows:
+            share = 0 if not row.n or row.right is None else round(100 * row.right / row.n)
+            name, state, checks, points, hints = (escape(cell) for cell in row.cells())
+            bar = (
+                '<div style="width: 8em; border: 1px solid currentColor; opacity: 0.7">'
+                f'<div style="width: {share}%; height: 0.6em; background: currentColor"></div></div>'
+            )
+            cells = (name, bar, state, checks, f"{points} points", hints)
+            lines.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
+        return (
+            f'<div class="minigrad-report"><strong>{escape(self.headline)}</strong>'
+            f"<table>{''.join(lines)}</table>Public checks, for learning: no grade.</div>"
+        )
+
+
+def progress() -> Progress:
+    """What is solved of the exercises that were declared in this session."""
+    return Progress([_progress_of(q) for q in DECLARED.values()])
+
+
+def _progress_of(q: Question) -> ProgressRow:
+    out_of = sum(q.parts_with_points().values())
+    hints = f"{q.unfolded} of {len(q.hints)} seen" if q.hints else ""
+    if q.last is None:
+        return ProgressRow(q.name, None, 0, 0.0, out_of, hints)
+    right = sum(row.ok for row in q.last.rows)
+    return ProgressRow(q.name, right, len(q.last.rows), q.last.points, out_of, hints)
+
+
+Answer = Callable[..., Any]

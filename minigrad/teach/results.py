@@ -1,0 +1,137 @@
+"""What a check says: a row for each fact, and the points of each part.
+
+    CheckRow       one fact about the student's answer: which case, which part, the verdict
+    CheckResult    the rows; true if all of them are right
+    ChecksFailed   what a check cell raises, so that pytest and nbval take it for a failure
+
+A *part* is what points are given for: the gradient `dx`, the tangent `z_dot`, one entry of a
+prediction. Its points are earned if it is right in every case.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from minigrad.teach.diagnose import Diagnosis
+from minigrad.teach.report import Report, _plain
+
+Kind = Literal[
+    "right",
+    "wrong value",
+    "wrong shape",
+    "wrong type",
+    "wrong answer",
+    "error",
+    "too slow",
+    "changed input",
+    "not written",
+    "missing",
+]
+
+
+@dataclass(frozen=True)
+class CheckRow:
+    """One fact about the student's answer.
+
+    case       which case; None if the answer could not be tried at all
+    inputs     the inputs' names and shapes
+    what       which part: dx for the gradient of x; empty if it is about the call
+    verdict    right, or what kind of mistake
+    message    what is wrong and where, in words
+    diagnosis  the misconception that gives exactly this answer, if one is known
+    """
+
+    case: int | None
+    inputs: str
+    what: str
+    verdict: Kind
+    message: str = ""
+    diagnosis: Diagnosis | None = None
+
+    @property
+    def ok(self) -> bool:
+        return self.verdict == "right"
+
+    @property
+    def note(self) -> str:
+        if self.diagnosis is None:
+            return ""
+        return f"{self.what}: {self.diagnosis}" if self.what else str(self.diagnosis)
+
+    def cells(self) -> tuple[str, ...]:
+        case = "" if self.case is None else str(self.case)
+        return (case, self.inputs, self.what, self.verdict, self.message)
+
+
+class CheckResult(Report[CheckRow]):
+    """The rows of a check; true if all of them are right.
+
+    name     the exercise
+    points   what is earned, of the `out_of` that there are
+    parts    part -> its points, earned or not
+    """
+
+    def __init__(
+        self,
+        name: str,
+        rows: Sequence[CheckRow],
+        *,
+        parts: Mapping[str, float] | None = None,
+        column: str = "gradient",
+        remarks: Sequence[str] = (),
+    ) -> None:
+        self.name, self.parts, self.remarks = name, dict(parts or {}), tuple(remarks)
+        self.header = ("case", "inputs", column, "verdict", "")
+        right, n = sum(row.ok for row in rows), len(rows)
+        verb = "is" if right == 1 else "are"
+        count = (
+            f"all {n} public checks are" if right == n else f"{right} of {n} public checks {verb}"
+        )
+        super().__init__(f"{name}: {count} right", rows)
+
+    @property
+    def ok(self) -> bool:
+        return bool(self.rows) and super().ok
+
+    @property
+    def out_of(self) -> float:
+        return sum(self.parts.values())
+
+    @property
+    def points(self) -> float:
+        """The points of the parts that are right in every case."""
+        spoiled = {row.what for row in self.rows if not row.ok}
+        seen = {row.what for row in self.rows}
+        if "" in spoiled:  # an error, or a changed input, spoils all that was asked
+            return 0.0
+        return sum(p for part, p in self.parts.items() if part in seen and part not in spoiled)
+
+    @property
+    def diagnoses(self) -> tuple[Diagnosis, ...]:
+        """What was recognized, the first for each part that is wrong."""
+        return tuple(row.diagnosis for row in self.rows if row.diagnosis is not None)
+
+    def or_raise(self) -> "CheckResult":
+        """The result itself if all is right; otherwise raises ChecksFailed, which shows it."""
+        if not self.ok:
+            raise ChecksFailed(self)
+        return self
+
+    def _notes(self) -> list[str]:
+        lines = [line for row in self.rows for line in row.note.splitlines()]
+        return [_plain(line) for line in dict.fromkeys([*lines, *self.remarks])]
+
+
+class ChecksFailed(AssertionError):
+    """A check cell whose answer is not right yet. Its message is the table.
+
+    result   the CheckResult
+    """
+
+    def __init__(self, result: CheckResult) -> None:
+        super().__init__(repr(result))
+        self.result = result
+
+    def _render_traceback_(self) -> list[str]:
+        """What IPython prints: the table alone, since no line of minigrad is at fault."""
+        return str(self).splitlines()

@@ -1,0 +1,279 @@
+"""Running a student's function without being harmed by it.
+
+Whatever it does, there is an outcome: what it returned, or what happened instead, in words.
+
+    run(answer, inputs, seconds)    call it with copies of the inputs, within a time limit
+    loose_names(answer, given)      names it uses that come from a cell which is not graded
+
+The time limit is an alarm that rings in the main thread, between two steps of the student's
+Python; in other threads, and where there are no alarms (Windows), a timer has the interpreter
+raise the same exception there. A single call into NumPy is not broken off by either, and
+nothing here stops somebody who wants to do harm: public checks run in the student's own kernel.
+What the function prints is kept, up to a limit, and shown only if something is wrong.
+"""
+
+import ast
+import builtins
+import copy
+import ctypes
+import io
+import linecache
+import signal
+import threading
+import traceback
+import types
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from minigrad.teach.results import Kind
+
+PRINTED = 2_000  # characters kept of what a student's function prints
+
+
+class TooSlow(BaseException):
+    """Raised inside the student's code when its time is up.
+
+    No Exception, so that  except Exception  in the student's loop does not swallow it.
+    """
+
+
+@dataclass
+class Outcome:
+    """What became of a call.
+
+    returned   what the function gave back
+    trouble    a verdict and a message, if it gave back nothing
+    changed    the inputs that it changed in place
+    printed    what it printed
+    """
+
+    returned: Any = None
+    trouble: tuple[Kind, str] | None = None
+    changed: tuple[str, ...] = ()
+    printed: str = ""
+
+
+def run(
+    answer: Callable[..., Any],
+    inputs: Mapping[str, Any],
+    seconds: float,
+    settings: Mapping[str, Any] | None = None,
+) -> Outcome:
+    """Call the student's function with copies of the inputs, and of settings by keyword."""
+    handed = {name: fresh(value) for name, value in inputs.items()}
+    by_keyword = dict(settings or {})
+    out = _Kept()
+    outcome = Outcome()
+    try:
+        with time_limit(seconds), quiet(out):
+            outcome.returned = answer(*handed.values(), **by_keyword)
+    except NotImplementedError:
+        line = "replace the line  raise NotImplementedError()  by your own"
+        outcome.trouble = "not written", line
+    except TooSlow:
+        outcome.trouble = (
+            "too slow",
+            f"no result after {seconds:g} s; is there a loop that never ends, or work that doubles at each step?",
+        )
+    except (Exception, SystemExit, GeneratorExit) as error:
+        outcome.trouble = "error", said(error, answer)
+    outcome.changed = tuple(n for n, value in inputs.items() if not _same(value, handed[n]))
+    outcome.printed = out.getvalue()
+    return outcome
+
+
+def fresh(value: Any) -> Any:
+    """A copy that a student may spoil, with the same layout in memory."""
+    if isinstance(value, np.ndarray):
+        return value.copy() if value.flags.c_contiguous else strided(value)
+    try:
+        return copy.deepcopy(value)
+    except Exception:  # what cannot be copied, a module for instance, is handed on as it is
+        return value
+
+
+def strided(value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """A copy whose entries do not lie side by side: every second one of a larger array."""
+    wide = np.zeros(tuple(2 * n for n in value.shape), value.dtype)
+    view = wide[tuple(slice(None, None, 2) for _ in value.shape)]
+    view[...] = value
+    return view
+
+
+@contextmanager
+def quiet(out: io.StringIO) -> Iterator[None]:
+    """Prints go to `out`; warnings, which name files that change from run to run, nowhere."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        with redirect_stdout(out), redirect_stderr(out):
+            yield
+
+
+@contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """Raise TooSlow inside the block when its time is up; Ctrl-C works as ever."""
+    if hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread():
+        yield from _alarm(seconds)
+    else:
+        yield from _timer(seconds)
+
+
+def _alarm(seconds: float) -> Iterator[None]:
+    running = True
+
+    def ring(number: int, frame: types.FrameType | None) -> None:
+        if running:
+            raise TooSlow
+
+    before = signal.signal(signal.SIGALRM, ring)
+    # Again and again: a bare `except:` in a loop swallows one ring, not all.
+    signal.setitimer(signal.ITIMER_REAL, seconds, 0.05)
+    try:
+        yield
+    finally:
+        running = False
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _timer(seconds: float) -> Iterator[None]:
+    done, lock = threading.Event(), threading.Lock()
+    target = ctypes.c_ulong(threading.get_ident())
+
+    def ring() -> None:
+        wait = seconds
+        while not done.wait(wait):
+            with lock:
+                if not done.is_set():
+                    ctypes.pythonapi.PyThreadState_SetAsyncExc(target, ctypes.py_object(TooSlow))
+            wait = 0.05
+
+    watch = threading.Thread(target=ring, daemon=True)
+    watch.start()
+    try:
+        yield
+    finally:
+        with lock:  # from here on nothing rings; what has been rung and not yet heard is taken back
+            done.set()
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(target, None)
+        watch.join()
+
+
+class _Kept(io.StringIO):
+    """A place to print to that does not grow without end."""
+
+    def write(self, text: str, /) -> int:
+        room = PRINTED - self.tell()
+        if room > 0:
+            super().write(text[:room])
+        return len(text)
+
+
+def said(error: BaseException, answer: Any) -> str:
+    """The exception in one line, with the student's line that raised it."""
+    try:
+        words = str(error)
+    except Exception:
+        words = ""
+    text = f"{type(error).__name__}: {words}" if words else type(error).__name__
+    codes = {code.co_filename for code in _codes(answer)}
+    for entry in reversed(traceback.extract_tb(error.__traceback__)):
+        if entry.filename in codes and entry.lineno is not None:
+            line = linecache.getline(entry.filename, entry.lineno).strip()
+            return f"{text}    in the line  {line}" if line else text
+    return text
+
+
+def loose_names(answer: Any, given: frozenset[str]) -> list[str]:
+    """Global names that the answer uses, and that neither its own cell nor a given one defines.
+
+    A grader takes the answer cells only, so a helper in another cell would be missing there.
+    Nothing is said where the source of the answer's cell is not at hand.
+    """
+    codes = _codes(answer)
+    files = {code.co_filename for code in codes}
+    if len(files) != 1:
+        return []
+    source = "".join(linecache.getlines(next(iter(files))))
+    own = defined_in(source)
+    if not own:
+        return []
+    space = _globals(answer)
+    used: dict[str, None] = {}
+    for code in codes:
+        used |= dict.fromkeys(_global_reads(code))
+    return [
+        name
+        for name in used
+        if name in space and name not in own and name not in given and not hasattr(builtins, name)
+    ]
+
+
+def defined_in(source: str) -> set[str]:
+    """The names that a cell defines at its top level; empty if it cannot be read."""
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:
+        lines = [line for line in source.splitlines() if not line.startswith(("%", "!"))]
+        try:
+            tree = ast.parse("\n".join(lines))
+        except SyntaxError:
+            return set()
+    names: set[str] = set()
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            names.add(node.name)
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            names |= {(alias.asname or alias.name).split(".")[0] for alias in node.names}
+        else:
+            names |= {
+                inner.id
+                for inner in ast.walk(node)
+                if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store)
+            }
+    return names
+
+
+def _codes(answer: Any) -> list[types.CodeType]:
+    """The code of a function, or of the methods of a class."""
+    if isinstance(answer, type):
+        members = [getattr(m, "__func__", m) for m in vars(answer).values()]
+        return [m.__code__ for m in members if isinstance(m, types.FunctionType)]
+    code = getattr(answer, "__code__", None)
+    return [code] if isinstance(code, types.CodeType) else []
+
+
+def _globals(answer: Any) -> Mapping[str, Any]:
+    if isinstance(answer, type):
+        members = [getattr(m, "__func__", m) for m in vars(answer).values()]
+        answer = next((m for m in members if isinstance(m, types.FunctionType)), answer)
+    return getattr(answer, "__globals__", {})
+
+
+def _global_reads(code: types.CodeType) -> Iterator[str]:
+    """Names that a function looks up outside, those of functions inside it included."""
+    import dis
+
+    for step in dis.get_instructions(code):
+        if step.opname in ("LOAD_GLOBAL", "LOAD_NAME") and isinstance(step.argval, str):
+            yield step.argval
+    for inner in code.co_consts:
+        if isinstance(inner, types.CodeType):
+            yield from _global_reads(inner)
+
+
+def _same(before: Any, after: Any) -> bool:
+    """Is an input as it was? What cannot be compared counts as unchanged."""
+    if isinstance(before, np.ndarray):
+        return bool(before.shape == after.shape and before.tobytes() == after.tobytes())
+    if isinstance(before, list | dict | set):
+        try:
+            return bool(before == after)
+        except Exception:
+            return True
+    return True

@@ -1,0 +1,188 @@
+"""A student's function, tried on cases, part by part.
+
+For each case the function is called with copies of the inputs (running.py); what it returns is
+taken apart and each part is held against what is right, within the case's own tolerance
+(cases.py). When all cases are done, a part that is wrong somewhere is explained: by a
+misconception that accounts for it in *every* case where it is wrong, so that a coincidence is
+not reported. The explanation stands at the part's first wrong row.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from minigrad.teach.cases import Case
+from minigrad.teach.diagnose import Diagnosis
+from minigrad.teach.difference import as_array, difference, number, position
+from minigrad.teach.misconceptions import Misconception, Seen, generally, recognize
+from minigrad.teach.question import Question
+from minigrad.teach.results import CheckRow, Kind
+from minigrad.teach.running import run
+
+DIAGNOSED = 4  # wrong cases that are looked at: the search takes time
+
+
+class Mistaken(NamedTuple):
+    """A part that is wrong in a case."""
+
+    case: Case
+    k: int
+    mine: Any
+
+
+class FunctionQuestion(Question):
+    """The student writes a function. A subclass says how cases are drawn and what is right."""
+
+    rtol: float | None = None
+    atol: float | None = None
+    mistakes: Sequence[Misconception] = ()
+
+    def cases(self, seed: str = "public") -> Iterator[Case]:
+        raise NotImplementedError
+
+    def given(self, case: Case) -> Mapping[str, Any]:
+        """What the function is called with."""
+        return case.inputs
+
+    def settings(self, case: Case) -> Mapping[str, Any]:
+        return {}
+
+    def take_apart(self, returned: Any, case: Case) -> Sequence[Any] | str:
+        """The parts of what was returned, or in words why there are none."""
+        return [returned]
+
+    def rows(self, answer: Any) -> Iterator[tuple[CheckRow, str]]:
+        gone = self.missing(answer)
+        if gone is not None:
+            yield gone, ""
+            return
+        rows: list[tuple[CheckRow, str]] = []
+        wrong: dict[str, list[Mistaken]] = {}
+        first: dict[str, int] = {}
+        for case in self.cases():
+            outcome = run(answer, self.given(case), self.seconds, self.settings(case))
+            stop = False
+            for row, mistaken in self._one_case(case, outcome):
+                if mistaken is not None:
+                    wrong.setdefault(row.what, []).append(mistaken)
+                    first.setdefault(row.what, len(rows))
+                rows.append((row, outcome.printed))
+                stop = row.verdict in ("not written", "too slow")
+            if stop:  # the other cases would say the same, and take as long
+                break
+        for what, mistakes in wrong.items():
+            found = self.explain(what, mistakes)
+            row, printed = rows[first[what]]
+            rows[first[what]] = replace(row, diagnosis=found), printed
+        yield from rows
+
+    def _one_case(self, case: Case, outcome: Any) -> Iterator[tuple[CheckRow, Mistaken | None]]:
+        def row(verdict: Kind, message: str, what: str = "") -> CheckRow:
+            return CheckRow(case.number, case.shapes, what, verdict, message)
+
+        if outcome.trouble is not None:
+            yield row(*outcome.trouble), None
+            return
+        for name in outcome.changed:
+            message = f"{name} was changed in place; compute with a new array instead"
+            yield row("changed input", message), None
+        taken = self.take_apart(outcome.returned, case)
+        if isinstance(taken, str):
+            yield row("wrong type", taken), None
+            return
+        for k, (what, mine) in enumerate(zip(self.parts(), taken, strict=True)):
+            verdict, message = self.judge(what, mine, case, k)
+            mistaken = None if verdict in ("right", "wrong type") else Mistaken(case, k, mine)
+            yield row(verdict, message, what), mistaken
+
+    def judge(self, what: str, mine: Any, case: Case, k: int) -> tuple[Kind, str]:
+        """Is one part right?"""
+        right = case.expected[k]
+        if not isinstance(right, np.ndarray | float | int | np.generic) or isinstance(right, bool):
+            return judge_plain(what, mine, right)
+        atol = case.atol[k] if case.atol else 0.0
+        return judge_array(
+            what,
+            mine,
+            np.asarray(right),
+            0.0 if self.rtol is None and case.atol else self.rtol,
+            atol if self.atol is None else self.atol,
+        )
+
+    def explain(
+        self, what: str, wrong: Sequence[Mistaken], in_general: bool = True
+    ) -> Diagnosis | None:
+        """The misconception behind a part that is wrong in these cases.
+
+        in_general   look for a sign or a factor, too, if none that was declared fits
+        """
+        seen = [Seen(self.given(m.case), m.mine, m.case.expected[m.k]) for m in wrong]
+        k = wrong[0].k
+        several = len(self.parts()) > 1
+        pick: Callable[[Any], Any] = (lambda out: out[k]) if several else (lambda out: out)
+        found = recognize(seen, self.mistakes, pick)
+        return generally(seen) if found is None and in_general else found
+
+
+def judge_array(
+    what: str, mine: Any, right: Any, rtol: float | None, atol: float | None
+) -> tuple[Kind, str]:
+    """The first element that is wrong, the wrong shape, or that it is no array."""
+    d = difference(mine, right, rtol, atol)
+    if d.ok:
+        return "right", ""
+    if d.verdict == "not an array":
+        return "wrong type", f"{what} is {d.reason}"
+    if d.verdict == "wrong shape":
+        return "wrong shape", f"{what} has {d.reason}"
+    first = _first_wrong(as_array(mine), right, rtol or 0.0, atol or 0.0)
+    yours, theirs = float(as_array(mine)[first]), float(right[first])
+    digits = next((n for n in (6, 9, 12, 17) if number(yours, n) != number(theirs, n)), 17)
+    return (
+        "wrong value",
+        f"{what}{position(first)} is {number(yours, digits)} and should be {number(theirs, digits)}",
+    )
+
+
+def judge_plain(what: str, mine: Any, right: Any) -> tuple[Kind, str]:
+    """Names, truth values, lists of them: right if they are equal."""
+    try:
+        same = bool(mine == right) and isinstance(mine, bool) == isinstance(right, bool)
+    except Exception:  # an object whose == raises, or gives an array
+        same = False
+    if same:
+        return "right", ""
+    if not isinstance(mine, str | bool | int | float | list | tuple | dict | set | None):
+        return "wrong type", f"{what} is of type {type(mine).__name__}"
+    return "wrong answer", f"{what} is {short(mine)} and should be {short(right)}"
+
+
+def short(value: Any, length: int = 90) -> str:
+    try:
+        text = repr(value)
+    except Exception:
+        text = f"of type {type(value).__name__}"
+    return text if len(text) <= length else text[: length - 3] + "..."
+
+
+def _first_wrong(mine: Any, right: Any, rtol: float, atol: float) -> tuple[int, ...]:
+    """The first entry, in reading order, that is not close."""
+    near = np.isclose(mine, right, rtol=rtol, atol=atol, equal_nan=True)
+    wrong = np.argwhere(~near)
+    return tuple(int(i) for i in (wrong[0] if len(wrong) else np.zeros(right.ndim)))
+
+
+def count(returned: Any, names: Sequence[str]) -> Sequence[Any] | str:
+    """What was returned as one value for each name, or in words what is wrong with it."""
+    values = returned if isinstance(returned, tuple | list) else (returned,)
+    if len(names) == 1 and not isinstance(returned, tuple | list):
+        values = (returned,)
+    wanted = ", ".join(names)
+    if returned is None:
+        return f"nothing was returned; end with  return {wanted}"
+    if len(values) != len(names):
+        got = f"{len(values)} value{'s' * (len(values) != 1)}"
+        return f"{got} returned instead of {len(names)}; end with  return {wanted}"
+    return list(values)

@@ -1,0 +1,272 @@
+"""Mistakes that show in the gradient as a whole, not at one operation.
+
+    shapes          the right numbers in a wrong shape, a broadcast that was not summed back
+    kept            what .grad holds after several backward passes
+    factor          a sign or a factor in front of all
+    other           the gradient of another tensor
+    tangent         J @ v, where v @ J was asked for
+
+Each yields the diagnoses that give exactly the student's numbers. Read answer.py first.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from minigrad.autograd import grad
+from minigrad.errors import AutogradError
+from minigrad.leaf import AccumulateGrad
+from minigrad.modes import enable_grad
+from minigrad.teach.answer import Answer, Diagnosis, nowhere
+from minigrad.teach.difference import as_array, difference
+from minigrad.teach.uses import Use
+from minigrad.tensor import Tensor
+
+# ------------------------------------------------------------------ shapes
+
+
+def shapes(a: Answer) -> Iterator[Diagnosis]:
+    """Mistakes that leave an array of the wrong shape."""
+    mine, right, x = a.mine, a.right, a.name
+    for use in a.graph.paths:
+        yield from _unsummed(a, use)
+        if use.parent is a.target and use.op is not None and use.op.name in _PICKING:
+            if mine.shape == use.g.shape and a.same(use.g):
+                yield a.found(
+                    use,
+                    "index_not_scattered",
+                    "This is the gradient of the entries that {op}{line} picked, and was not put back into place.",
+                    "Begin with zeros like {x}, and add each part at its index.".replace("{x}", x),
+                )
+    if right.ndim == 2 and a.same(right.T):
+        yield nowhere(
+            "transposed",
+            f"The gradient of {x} is transposed: it has the shape {mine.shape}, and {x} is {right.shape}.",
+            "A gradient has the shape of its tensor. To mend it, write  .T  behind it, or exchange the factors.",
+        )
+    elif mine.size == right.size and a.same(right.reshape(mine.shape)):
+        yield nowhere(
+            "shape",
+            f"The numbers are right, but the shape {mine.shape} is not that of {x}, which is {right.shape}.",
+            f"To mend it, write  .reshape{right.shape}.",
+        )
+    elif right.ndim and mine.shape == (*a.z.shape, *right.shape) and a.same_contracted(mine):
+        yield nowhere(
+            "shape",
+            f"This is the whole Jacobian, of the shape {mine.shape}; the gradient of {x} has the shape {right.shape}.",
+            "Multiply by dL/dz, and sum over the axes of z.",
+        )
+    elif mine.size < right.size and _broadcasts(mine, right) and a.equal(mine + 0 * right, right):
+        what = "one number" if mine.size == 1 else f"of the shape {mine.shape}"
+        yield nowhere(
+            "shape",
+            f"The gradient of {x} is {what} here; it should be the same for each entry, {right.shape}.",
+            "A gradient has the shape of its tensor, also where its entries repeat.",
+        )
+
+
+_PICKING = ("getitem", "gather", "index_select", "embedding")
+
+
+def _broadcasts(mine: Any, right: Any) -> bool:
+    try:
+        return bool(np.broadcast_shapes(mine.shape, right.shape) == right.shape)
+    except ValueError:
+        return False
+
+
+def _unsummed(a: Answer, use: Use) -> Iterator[Diagnosis]:
+    """Sums that undo a broadcast: left out, or taken along another axis."""
+    bias = use.op is not None and use.op.name == "convolution" and use.name == "b"
+    wide = use.g if bias else use.wide()
+    if wide is None:
+        return
+    axes = [0, *range(2, wide.ndim)] if bias else _summed_axes(wide.shape, use.passed.shape)
+    along = ("axis " if len(axes) == 1 else "axes ") + ", ".join(map(str, axes))
+    rest = a.right - use.passed if use.parent is a.target else 0
+    mine = a.mine
+    if mine.size == wide.size and mine.shape[-1:] == wide.shape[-1:]:
+        mine = mine.reshape(wide.shape)  # a layer may treat several axes of examples as one
+    if any(a.equal(mine, d + rest) for d in _carried(a, use, wide)):
+        yield a.found(
+            use,
+            "broadcast_not_summed",
+            f"What comes from {{x}} was broadcast in {{op}}{{line}}, to {wide.shape}, "
+            "and its gradient was not summed back.",
+            f"What was repeated along {along} gets the sum along {along} as its gradient.",
+        )
+        return
+    for axis in range(wide.ndim if not bias else 0):
+        for keepdims in (False, True):
+            total = wide.sum(axis, keepdims=keepdims)
+            if [axis] != axes and any(a.same(d) for d in _carried(a, use, total)):
+                yield a.found(
+                    use,
+                    "reduction_axis" if axis not in axes else "broadcast_not_summed",
+                    "What comes from {x} was broadcast in {op}{line} along "
+                    f"{along}, and its gradient was summed along axis {axis}.",
+                    "Sum along the axes along which the value was repeated, and leave the others.",
+                )
+                return
+
+
+def _carried(a: Answer, use: Use, wide: Any) -> Iterator[Any]:
+    """The array in its wrong shape, and what further rules make of it on the way to x."""
+    parent = use.parent
+    while True:
+        yield wide
+        onward = [u for u in a.graph.paths if u.node is parent]
+        if parent is a.target or len(onward) != 1:
+            return
+        (u,) = onward
+        if u.op is None or u.op.kind != "elementwise" or any(r not in u.values for r in u.reads()):
+            return
+        try:
+            wide = u.op.rules[u.name].formula(wide, *(u.values[r] for r in u.reads()))
+        except ValueError:  # this shape goes with the values no longer
+            return
+        parent = u.parent
+
+
+def _summed_axes(wide: tuple[int, ...], narrow: tuple[int, ...]) -> list[int]:
+    extra = len(wide) - len(narrow)
+    kept = [k + extra for k, n in enumerate(narrow) if n == 1 and wide[k + extra] != 1]
+    return [*range(extra), *kept]
+
+
+# ------------------------------------------------------------------ .grad and factors
+
+
+def kept(a: Answer) -> Iterator[Diagnosis]:
+    """What `.grad` holds after several passes."""
+    left = a.x.grad if a.x.is_leaf else None
+    if left is None or left.is_sparse:
+        return
+    if any(a.wrong(g) and a.same(g) for g in (left.array, left.array + a.right)):
+        yield nowhere(
+            "accumulated_twice",
+            f"This is the sum over several backward passes, as it stands in {a.name}.grad; "
+            "the gradient of z is one of them.",
+            f"backward() adds to .grad. To mend it, write  {a.name}.grad = None  (or zero_grad()) before it.",
+        )
+
+
+def repeated(name: str, mine: Any, kept: Any) -> Diagnosis | None:
+    """Where several passes have added up in `.grad`, and the student's array is one of them."""
+    kept = as_array(kept)
+    try:
+        mine = as_array(mine)
+    except TypeError:
+        return None
+    if mine.shape != kept.shape or not np.any(mine):
+        return None
+    for times in (2, 3, 4, 5):
+        if difference(times * mine, kept).ok:
+            return nowhere(
+                "not_accumulated",
+                f"{name}.grad holds {times} times this: backward() ran {times} times, and adds to .grad.",
+                f"To begin anew, write  {name}.grad = None  (or zero_grad()) before backward().",
+            )
+        if difference(mine, times * kept).ok:
+            return nowhere(
+                "accumulated_twice",
+                f"This is {times} times what {name}.grad holds, as if backward() had run {times} times.",
+                "Each backward pass adds to .grad once.",
+            )
+    return None
+
+
+def factor(a: Answer) -> Iterator[Diagnosis]:
+    """A sign or a factor in front of all."""
+    if not np.any(a.right):
+        return
+    if a.same(-a.right):
+        yield nowhere(
+            "sign", f"The gradient of {a.name} has the opposite sign.", "Look for a minus sign."
+        )
+    sizes = {n for n in (*a.right.shape, a.right.size, *a.z.shape, a.z.array.size) if n > 2}
+    for n in (2, *sorted(sizes)):
+        for times, words in ((n, str(n)), (1 / n, f"1/{n}")):
+            if a.same(times * a.right):
+                yield Diagnosis(
+                    "scale",
+                    None,
+                    None,
+                    f"The gradient of {a.name} is {words} times what it should be.",
+                    "Look for a factor that all its parts have in common.",
+                    ("accumulated_twice",) if times == 2 and a.x.is_leaf else (),
+                )
+                return
+
+
+def turned(a: Answer) -> Iterator[Diagnosis]:
+    """A square matrix, transposed."""
+    if a.right.ndim == 2 and a.wrong(a.right.T) and a.same(a.right.T):
+        yield nowhere(
+            "transposed",
+            f"The gradient of {a.name} is transposed.",
+            "Its shape is square and does not tell; the place of each entry does.",
+        )
+
+
+# ------------------------------------------------------------------ other quantities
+
+
+def other(a: Answer) -> Iterator[Diagnosis]:
+    """The gradient of another tensor."""
+    for node, g in a.graph.gradients.items():
+        name = a.graph.names.get(node)
+        if name is None and isinstance(node, AccumulateGrad):
+            name = f"another tensor, of the shape {tuple(node.variable.shape)}"
+        if name is None or node is a.target or tells_nothing(g) or not a.same(g):
+            continue
+        yield nowhere(
+            "other_variable",
+            f"This is the gradient of {name}, not of {a.name}.",
+            "Check which tensor each result belongs to.",
+        )
+        return
+
+
+def tangent(a: Answer) -> Iterator[Diagnosis]:
+    """Forward mode, along ones or along the gradient that was given."""
+    seed = a.graph.seed
+    directions = [np.ones(a.x.shape, a.x.dtype)]
+    if np.shape(seed) == a.x.shape and np.any(seed != 1):
+        directions.append(np.asarray(seed))
+    for v in directions:
+        pushed = _jvp(a, v)
+        if pushed is None or tells_nothing(pushed):
+            continue
+        if a.same(pushed) or (np.any(seed != 1) and a.same(pushed * seed)):
+            yield nowhere(
+                "tangent_for_gradient",
+                f"This is J @ v, how z moves along {a.name} (forward mode), where v @ J was asked for (reverse mode).",
+                "The gradient sums over the entries of z, a tangent over those of the input: J is transposed.",
+            )
+            return
+
+
+def _jvp(a: Answer, v: Any) -> Any:
+    """J @ v, by differentiating v @ J once more; None if that cannot be done."""
+    try:
+        with enable_grad():
+            u = Tensor(np.ones(a.z.shape, a.z.dtype)).requires_grad_()
+            (g,) = grad(a.z, a.x, u, retain_graph=True, create_graph=True)
+            if g is None or not g.requires_grad:
+                return None
+            (pushed,) = grad(g, u, Tensor(np.asarray(v)), retain_graph=True, allow_unused=True)
+        return None if pushed is None else pushed.array
+    except (AutogradError, NotImplementedError, RuntimeError):
+        return None
+
+
+def tells_nothing(g: Any) -> bool:
+    """No array, or all entries alike (many gradients are), or a number that anything may give."""
+    if not isinstance(g, np.ndarray | np.generic):
+        return True
+    g = np.asarray(g)
+    if g.size <= 1:
+        return not g.size or float(g.reshape(())) in (0.0, 1.0, -1.0)
+    return bool(np.all(g == g.reshape(-1)[0]))
