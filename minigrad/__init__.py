@@ -431,6 +431,7 @@ _LATE: dict[str, tuple[str, str | None]] = {
     "optim": ("minigrad.optim", None),
     "record": ("minigrad.tape", "record"),
     "save": ("minigrad.saving", "save"),
+    "static": ("minigrad.static", None),
     "three_ways": ("minigrad.three_ways", "three_ways"),
     "utils": ("minigrad.utils", None),
     "unload_ipython_extension": ("minigrad.jupyter", "unload_ipython_extension"),

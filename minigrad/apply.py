@@ -35,8 +35,10 @@ def apply(op: Op, args: Sequence[Any], settings: dict[str, Any]) -> Any:
 
     Arguments that are no tensors (numbers, arrays) are constants.
     """
-    operands, arrays = prepare(op, args)
     state = modes.state
+    if state.observer is not None and (interpret := getattr(state.observer, "interpret", None)):
+        return interpret(op, args, settings)  # a program is being recorded: see static/recorder.py
+    operands, arrays = prepare(op, args)
     try:
         z_array = op.forward(*arrays, **settings)
     except ValueError as error:

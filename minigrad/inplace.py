@@ -45,6 +45,10 @@ def write(op: Op, x: Tensor, others: Sequence[Any], settings: dict[str, Any]) ->
     The tensor stays the same object; it gets a new version, and a new node if a gradient
     is wanted. What a rule needs of the value that is overwritten is copied first.
     """
+    observer = modes.state.observer
+    if observer is not None and (interpret := getattr(observer, "interpret_write", None)):
+        interpret(op, x, others, settings)  # a program is being recorded: see static/recorder.py
+        return
     recording = modes.state.recording
     array = x.memory()
     if others and others[0].__class__ in NUMBERS and op.kind == "elementwise":

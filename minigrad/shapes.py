@@ -24,9 +24,12 @@ def sum_to(g: Any, shape: Shape) -> Any:
     """
     if g.shape == shape:
         return g
-    if g.ndim == 2 and shape == g.shape[1:] and isinstance(g, np.ndarray) and g.dtype.kind == "f":
+    if g.ndim == 2 and shape == g.shape[1:] and g.dtype.kind == "f":
         # The gradient of a bias: a product with ones is much quicker than g.sum(0).
-        return ones(g.shape[0], g.dtype).dot(g)
+        if isinstance(g, np.ndarray):
+            return ones(g.shape[0], g.dtype).dot(g)
+        if hasattr(g, "recorder"):  # a Slot of a program
+            return ones(g.shape[0], g.dtype) @ g
     extra = g.ndim - len(shape)
     axes = tuple(range(extra)) + tuple(
         i + extra for i, size in enumerate(shape) if size == 1 and g.shape[i + extra] != 1

@@ -136,7 +136,7 @@ def _without(x, is_zero, product, zeros, count):
 
 
 def _number(truth):
-    return np.asarray(getattr(truth, "array", truth)).astype(np.int64)
+    return getattr(truth, "array", truth).astype(np.int64)
 
 
 scatter_mul.vjp(x=lambda g, x, y, index, axis: g * _other_factors(x, y, index, axis)[0],

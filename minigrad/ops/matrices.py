@@ -73,7 +73,8 @@ def det(x):
 
 def _cofactors(x, z):
     """What each entry of x is multiplied by in the determinant."""
-    n, value = x.shape[-1], getattr(z, "array", z)
+    # (A program that is being recorded keeps to the way that its example takes.)
+    n, value = x.shape[-1], np.asarray(getattr(z, "array", z))
     if n < 2 or (value != 0).all():
         return z[..., None, None] * turned(inverse(x)) if n != 1 else np.ones_like(x)
     others = [np.delete(np.arange(n), i) for i in range(n)]  # no inverse, but still cofactors

@@ -155,7 +155,13 @@ def running_product(x):
 
 def _prod_slope(x, z, axis):
     """The others' product is z / x, unless some entry is 0 and it must be found without dividing."""
-    return z / x if np.all(getattr(x, "array", x)) else product_of_others(x, axis)
+    return z / x if none_is_zero(x) else product_of_others(x, axis)
+
+
+def none_is_zero(x):
+    """Is it known that no entry is 0? (While a program is recorded, no value is known.)"""
+    values = getattr(x, "array", x)
+    return getattr(values, "slot", None) is None and bool(np.all(values))
 
 
 def _prod_dot(x_dot, x, z, x_shape, axis, keepdims):
@@ -352,7 +358,7 @@ def _one_before(x):
 
 
 def _cumprod_dx(g, x, z, axis):
-    if np.all(getattr(x, "array", x)):
+    if none_is_zero(x):
         return np.flip(cumsum(np.flip(g * z, axis), axis=axis), axis) / x
     # With zeros: dx[k] = z[k - 1] * r[k], where r[k] = g[k] + x[k + 1] * r[k + 1].
     g, x, z = (np.moveaxis(a, axis, 0) for a in (g, x, z))

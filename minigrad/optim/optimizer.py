@@ -31,6 +31,7 @@ How the optimizers of this package compute their steps stands in elementwise.py.
 """
 
 import functools
+import threading
 import warnings
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
@@ -43,6 +44,15 @@ from minigrad.tensor import Tensor
 
 Group = dict[str, Any]
 Params = Iterable[Tensor] | Iterable[Group] | Iterable[tuple[str, Tensor]]
+
+
+class _Instead(threading.local):
+    """What a thread does instead of a step: static.compile, while it records one."""
+
+    step: Callable[..., Any] | None = None
+
+
+instead = _Instead()
 
 
 class _Required:
@@ -326,6 +336,8 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(step)
     def stepped(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
         self._opt_called = True
+        if instead.step is not None:
+            return instead.step(self, *args, **kwargs)
         hooked = self._step_pre_hooks or self._step_post_hooks
         if self._stepping or (self._keeps_account and not hooked):
             return step(self, *args, **kwargs)

@@ -1,0 +1,40 @@
+"""Static programs: a run written down once, differentiated as a program, replayed without allocating.
+
+    record(f)(*examples)    runs f once and writes down what it does, a Program
+    placeholder(shape)      a value that is not there yet: compute with it, then program(outputs)
+    compile(step)           replays a whole training step: forward, backward, optimizer
+
+    instruction, program    the listing itself: instructions in a row, operands by number
+    slot, traced            what stands for a value while a program is being recorded
+    recorder                who writes it down
+    differentiate           program in, program of its gradient out
+    simplify                the same program with less to do
+    plan, memory            the same run in fixed memory
+    source, templates       a program as plain NumPy that can be read and run
+    step, updates           training steps: what compile does
+
+An eager tape is built anew at each step, and may be another one each time. A program is built
+once and runs many times: nothing is asked that was settled when it was recorded. That makes
+it fast, and it makes it rigid: see `program.notes`.
+"""
+
+from minigrad.static.differentiate import gradient
+from minigrad.static.instruction import Instruction, ProgramError
+from minigrad.static.plan import Plan
+from minigrad.static.program import Program
+from minigrad.static.recorder import placeholder, program, record
+from minigrad.static.slot import Slot
+from minigrad.static.step import compile  # noqa: A004
+
+__all__ = [
+    "Instruction",
+    "Plan",
+    "Program",
+    "ProgramError",
+    "Slot",
+    "compile",
+    "gradient",
+    "placeholder",
+    "program",
+    "record",
+]

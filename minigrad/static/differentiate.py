@@ -1,0 +1,273 @@
+"""Differentiate: a program in, the program of its gradient out.
+
+The instructions are walked once, backward. For each, its op's rules are called, the very
+formulas that eager backward passes use, but on Slots: so instead of computing they write
+more instructions. What they write is the dual graph, and it is a program like any other. It
+can be printed, run many times, and differentiated again.
+
+    reach   which values depend on those asked about? Only these are walked
+    seed    the gradient of each output: 1, or an input of the new program
+    pull    for each instruction, last to first: call its rules, add up what arrives
+
+When the walk comes to an instruction, every instruction that reads its result stands later in
+the list and has been walked. So its gradient is complete: it is added up before it is passed
+on, and each instruction is walked once, however many ways lead to it.
+
+Read program.py and recorder.py first.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from minigrad import ops
+from minigrad.case import turned
+from minigrad.modes import enable_grad
+from minigrad.shapes import sum_to
+from minigrad.static.instruction import Kernel, ProgramError, Ref, resolved
+from minigrad.static.program import Program
+from minigrad.static.recorder import Recorder
+from minigrad.static.slot import Slot
+
+
+def gradient(program: Program, wrt: Any = None, *, seeded: bool = False) -> Program:
+    """The program that computes gradients of another one's output.
+
+    program   its first output is differentiated; a scalar, unless seeded
+    wrt       positions or names of inputs, one or several; None for all that can have a gradient
+    seeded    shall the new program take, after the inputs, the gradient of each output?
+              It then computes vector-Jacobian products
+    returns   a Program of the same inputs, whose outputs are the gradients in the order asked for
+
+    The result is simplified: no dead code, nothing computed twice.
+
+    >>> import minigrad
+    >>> from minigrad import static
+    >>> p = static.record(lambda x: (x * x).sum())(minigrad.ones(3))
+    >>> g = p.gradient(wrt=[0])
+    >>> g(minigrad.tensor([1.0, 2.0, 3.0]))
+    tensor([2., 4., 6.])
+    """
+    wanted, single = chosen(program, wrt)
+    recorder, numbers = copied(program)
+    outputs = [numbers[i] for i in program.outputs]
+    seeds: dict[int, Any] = {}
+    if not seeded:
+        z = recorder.values[outputs[0]]
+        if z.shape != () and int(np.prod(z.shape)) != 1:
+            raise ProgramError(
+                f"grad can be implicitly created only for scalar outputs: the program's output has shape {z.shape}. "
+                "To mend it, reduce it to a scalar in the recorded function (sum, mean), or ask for "
+                "program.gradient(wrt, seeded=True), which takes the gradient of the output as a further input."
+            )
+        seeds[outputs[0]] = Slot(recorder, recorder.constant(np.ones(z.shape, z.dtype)))
+    else:
+        for k, i in enumerate(outputs):
+            v = recorder.values[i]
+            seed = recorder.input(np.ones(v.shape, v.dtype), f"g{k}" if len(outputs) > 1 else "g")
+            seeds[i] = seed if i not in seeds else seeds[i] + seed
+    with enable_grad():
+        grads = pull(recorder, seeds, [numbers[i] for i in wanted])
+    results = []
+    for i in wanted:
+        g = grads.get(numbers[i])
+        v = program.values[i]
+        results.append(recorder.constant(np.zeros(v.shape, v.dtype)) if g is None else g.index)
+    return recorder.program(results, single).simplified()
+
+
+def chosen(program: Program, wrt: Any) -> tuple[list[int], bool]:
+    """The numbers of the values asked about; and: is it a single one?"""
+    if wrt is None:
+        wrt = [k for k, i in enumerate(program.inputs) if program.values[i].dtype.kind in "fc"]
+    asked: Sequence[Any] = [wrt] if isinstance(wrt, (int, str)) else list(wrt)
+    found = []
+    for k in asked:
+        if isinstance(k, str):
+            if k not in program.names:
+                raise ProgramError(
+                    f"the program has no input {k!r}; its inputs are {', '.join(program.names)}."
+                )
+            k = program.names.index(k)
+        elif hasattr(k, "array"):  # a captured tensor itself
+            match = [i for i, t in program.captured.items() if t is k]
+            if not match:
+                raise ProgramError("the program does not use this tensor.")
+            found.append(match[0])
+            continue
+        if not -len(program.inputs) <= k < len(program.inputs):
+            raise ProgramError(
+                f"the program has no input {k}; it has {len(program.inputs)}, counted from 0."
+            )
+        found.append(program.inputs[k])
+    for i in found:
+        if program.values[i].dtype.kind not in "fc":
+            raise ProgramError(
+                f"{program.values[i].name} is of {program.values[i].dtype}; only floating point values have a gradient."
+            )
+    return found, len(found) == 1
+
+
+def copied(program: Program) -> tuple[Recorder, dict[int, int]]:
+    """A recorder that has written the program down already; and old number -> new number."""
+    recorder = Recorder()
+    recorder.frozen = list(program.frozen)
+    inputs = [recorder.input(program.examples[i], program.values[i].name) for i in program.inputs]
+    return recorder, insert(recorder, program, inputs)
+
+
+def insert(recorder: Recorder, program: Program, inputs: Sequence[Any]) -> dict[int, int]:
+    """Write a program into another one, for these inputs; old number -> new number.
+
+    Rules that were one instruction (Kernels) are written out, so that they can be differentiated.
+    """
+    numbers = {i: x.index for i, x in zip(program.inputs, inputs, strict=True)}
+    for i, a in program.examples.items():
+        if i in program.captured:
+            numbers[i] = recorder.capture(program.captured[i], program.values[i].name)
+        elif i not in numbers:
+            numbers[i] = recorder.constant(a)
+    for line in program.instructions:
+        operands = tuple([numbers[i] for i in line.operands])
+        settings = resolved(line.settings, lambda i: Ref(numbers[i]))
+        if isinstance(line.op, Kernel):
+            with enable_grad():
+                numbers[line.result] = spelled_out(recorder, line.op, operands, settings)
+            continue
+        numbers[line.result] = recorder.emit(line.op, operands, settings)
+        recorder.instructions[-1].stopped |= line.stopped
+        recorder.instructions[-1].over = None if line.over is None else numbers[line.over]
+    return numbers
+
+
+def pull(recorder: Recorder, seeds: dict[int, Any], wanted: Iterable[int]) -> dict[int, Any]:
+    """Walk the instructions backward; number -> gradient, for the values that are wanted.
+
+    seeds   number of an output -> its gradient, a Slot
+    """
+    lines = list(recorder.instructions)
+    kept = set(wanted)
+    reach = depending(recorder, lines, kept)
+    grads: dict[int, Any] = dict(seeds)
+    for line in reversed(lines):
+        if line.result not in reach:
+            continue
+        g = grads.get(line.result) if line.result in kept else grads.pop(line.result, None)
+        if g is None or line.stopped:
+            continue
+        for k, i in enumerate(line.operands):
+            if i not in reach:
+                continue
+            d = from_rule(recorder, line, k, g)
+            before = grads.get(i)
+            grads[i] = d if before is None else before + d
+    return grads
+
+
+def depending(recorder: Recorder, lines: Sequence[Any], wanted: Iterable[int]) -> set[int]:
+    """The wanted values, and all through which a gradient could flow to them."""
+    reach = set(wanted)
+    for line in lines:
+        if not line.stopped and line.op.rules and recorder.values[line.result].dtype.kind in "fc":
+            if any(i in reach for i in line.operands):
+                reach.add(line.result)
+    return reach
+
+
+def from_rule(recorder: Recorder, line: Any, k: int, g: Any) -> Any:
+    """What an instruction passes to its k-th operand: the op's rule, called on Slots."""
+    op = line.op
+    name = "xs" if op.variadic else op.operands[k]
+    rule = op.rules.get(name)
+    if rule is None:
+        raise ProgramError(
+            f"the derivative of {op.name} with respect to its input {name} is not implemented    ({op.formula})."
+        )
+    reads = _Reads(recorder, line, k)
+    if op is ops.embedding and recorder.keeps_rows and line.settings.get("sparse"):
+        return rows_of(recorder, line, g)
+    d: Any
+    if (op, name) in QUICKER:
+        d = by_kernel(recorder, line, k, g, Kernel(op, name))
+    else:
+        d = rule.formula(g, *(reads[r] for r in rule.reads))
+    if not isinstance(d, Slot):
+        d = Slot(recorder, recorder.number(d))
+    value = recorder.values[line.operands[k]]
+    if d.shape != value.shape:
+        d = sum_to(d, value.shape)
+    return d if d.dtype == value.dtype else ops.to(d, dtype=value.dtype)
+
+
+def rows_of(recorder: Recorder, line: Any, g: Any) -> Any:
+    """The gradient of a table of which few rows were read."""
+    from minigrad.static.updates import Rows
+
+    settings = recorder.slots_in({**line.op.settings, **line.settings})
+    index, padding, counts = settings["index"], settings["padding_idx"], settings["counts"]
+    if counts is not None:
+        g = g / counts[..., None]
+    if padding is not None:
+        g = g * (index != padding)[..., None]
+    return Rows([(index, g)], recorder.values[line.operands[0]].shape)
+
+
+# Rules that have a quicker way for arrays than for tensors, or choose by the values.
+QUICKER = {
+    (ops.convolution, "b"), (ops.cross_entropy, "x"), (ops.nll_loss, "x"), (ops.max_pool2d, "x"),
+    (ops.prod, "x"), (ops.cumprod, "x"), (ops.det, "x"),
+}  # fmt: skip
+
+
+def by_kernel(recorder: Recorder, line: Any, k: int, g: Slot, kernel: Kernel) -> Slot:
+    """The rule as one instruction, to be called on arrays in each run."""
+    reads = _Reads(recorder, line, k)
+    operands, settings = [g.index], {}
+    for r in kernel.rule.reads:
+        if r == "z":
+            operands.append(line.result)
+        elif r in line.op.operands:
+            operands.append(line.operands[line.op.operands.index(r)])
+        elif r in line.op.settings:
+            settings[r] = line.settings.get(r, line.op.settings[r])
+        else:
+            settings[r] = reads[r]
+    return Slot(recorder, recorder.emit(kernel, tuple(operands), settings))
+
+
+def spelled_out(recorder: Recorder, kernel: Kernel, operands: Sequence[int], settings: Any) -> int:
+    """What a Kernel computes, as instructions that can be differentiated."""
+    slots = [Slot(recorder, i) for i in operands]
+    given = dict(zip(kernel.operands, slots, strict=True)) | recorder.slots_in(settings)
+    d = kernel.rule.formula(slots[0], *(given[r] for r in kernel.rule.reads))
+    i: int = recorder.number(d)
+    return i
+
+
+class _Reads:
+    """What the names in a rule stand for."""
+
+    def __init__(self, recorder: Recorder, line: Any, k: int) -> None:
+        self.recorder, self.line, self.k = recorder, line, k
+
+    def slot(self, i: int) -> Slot:
+        return Slot(self.recorder, i)
+
+    def __getitem__(self, name: str) -> Any:
+        op, operands, values = self.line.op, self.line.operands, self.recorder.values
+        if name == "z":
+            return self.slot(self.line.result)
+        if name == "k":
+            return self.k
+        if name == "xs":
+            return tuple([self.slot(i) for i in operands])
+        if name == "xs_shapes":
+            return tuple([values[i].shape for i in operands])
+        if name in op.operands:
+            return self.slot(operands[op.operands.index(name)])
+        if name in op.settings:
+            return self.recorder.slots_in(self.line.settings.get(name, op.settings[name]))
+        x, _, what = name.rpartition("_")
+        i = operands[op.operands.index(x)]
+        return values[i].shape if what == "shape" else turned(self.recorder.examples[i])

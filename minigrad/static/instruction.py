@@ -1,0 +1,152 @@
+"""What a program is made of: values, and the instructions that make them.
+
+    Value         what a number in the listing stands for: an input, a constant, a tensor that
+                  was met while recording, or the result of an instruction
+    Instruction   op, the numbers of its operands, settings, the number of its result
+    Ref           a value inside a setting: an index that is itself computed, or given
+
+An instruction's op is one of the table; or a NumPy function that has no row there (Foreign); or
+an op's rule, taken as one piece (Kernel).
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+
+class ProgramError(RuntimeError):
+    """A program cannot do what was asked of it; what it does was settled when it was recorded."""
+
+
+class Ref(NamedTuple):
+    """Stands for a value of the program inside a setting, by its number."""
+
+    number: int
+
+
+class Value(NamedTuple):
+    """What one number of the listing stands for.
+
+    kind     "input"; "constant", a plain array or number; "captured", the memory of a tensor
+             that the recorded function used without being given it; or "result"
+    """
+
+    kind: str
+    shape: tuple[int, ...]
+    dtype: Any
+    name: str | None = None
+
+
+class Foreign:
+    """A NumPy function that has no row in the table of ops: it has no derivative."""
+
+    takes_out = inplace = view = False
+    kind = "constant"
+    rules: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
+    operands: tuple[str, ...] = ()
+    variadic = False
+    numpy = None
+
+    def __init__(self, name: str, function: Callable[..., Any]) -> None:
+        self.name, self.function = name, function
+        self.formula = f"z = {name}(...)"
+
+    def forward(self, *, args: Any, kwargs: Any) -> Any:
+        return self.function(*args, **kwargs)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Foreign) and self.function is other.function
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+
+class Kernel:
+    """An op's rule as one instruction, which is called on arrays.
+
+    Rules run on Slots are written out in full. A few have a quicker way for arrays, and a
+    program that is run, not differentiated, may take it. To differentiate the program again,
+    the rule is written out after all.
+    """
+
+    takes_out = inplace = view = variadic = False
+    kind = "constant"
+    rules: dict[str, Any] = {}
+    numpy = None
+
+    def __init__(self, op: Any, input: str) -> None:
+        self.op, self.input, self.rule = op, input, op.rules[input]
+        self.name = f"{op.name}_d{input}"
+        self.formula = f"the gradient of {op.name} by {input}    ({op.formula})"
+        self.operands = ("g", *(r for r in self.rule.reads if r in op.operands or r == "z"))
+        self.settings = {r: None for r in self.rule.reads if r not in self.operands}
+
+    def forward(self, *operands: Any, **settings: Any) -> Any:
+        given = dict(zip(self.operands, operands, strict=True)) | settings
+        return self.rule.formula(operands[0], *(given[r] for r in self.rule.reads))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Kernel) and (self.op, self.input) == (other.op, other.input)
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+
+class Instruction:
+    """One line of a program: result = op(*operands, **settings).
+
+    op         an Op of the table; or a Foreign function, without a derivative
+    operands   the numbers of the values that it reads
+    settings   as given to the op; a Ref in them stands for a value
+    refs       the numbers of these values
+    result     the number of the value that it makes
+    stopped    no gradient passes (it was recorded under no_grad)
+    over       the number of a captured value whose memory the result is written to, or None
+    """
+
+    __slots__ = ("op", "operands", "over", "refs", "result", "settings", "stopped")
+
+    def __init__(
+        self,
+        op: Any,
+        operands: tuple[int, ...],
+        settings: dict[str, Any],
+        result: int,
+        stopped: bool = False,
+        over: int | None = None,
+    ) -> None:
+        self.op, self.operands, self.settings = op, operands, settings
+        self.result, self.stopped, self.over = result, stopped, over
+        self.refs = tuple(refs_in(settings))
+
+    def reads(self) -> list[int]:
+        """The numbers of all values that it reads, those in its settings included."""
+        return [*self.operands, *self.refs]
+
+    def __repr__(self) -> str:
+        from minigrad.static.listing import described
+
+        return f"%{self.result} = {self.op.name}({described(self)})"
+
+
+def refs_in(thing: Any) -> Iterator[int]:
+    """The values that a setting speaks of."""
+    if isinstance(thing, Ref):
+        yield thing.number
+    elif isinstance(thing, dict):
+        for part in thing.values():
+            yield from refs_in(part)
+    elif isinstance(thing, (tuple, list)):
+        for part in thing:
+            yield from refs_in(part)
+
+
+def resolved(thing: Any, value_of: Callable[[int], Any]) -> Any:
+    """A setting with values in the place of its Refs."""
+    if isinstance(thing, Ref):
+        return value_of(thing.number)
+    if isinstance(thing, dict):
+        return {key: resolved(part, value_of) for key, part in thing.items()}
+    if isinstance(thing, (tuple, list)):
+        return type(thing)([resolved(part, value_of) for part in thing])
+    return thing

@@ -1,0 +1,103 @@
+"""Plan: the same run in fixed memory.
+
+A program that is called runs op by op, and each op takes fresh memory for its result. A plan
+looks at the whole list beforehand: it gives each value a buffer, makes views of buffers once,
+writes the remaining work down as plain NumPy (source.py), and from then on only runs that text.
+
+What it costs to be so quick: inputs must have the shapes and types that were recorded; and
+with `copy=False` the results lie in the plan's own memory, where the next run writes over them.
+
+Read source.py first.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from minigrad.memory import make
+from minigrad.static.program import Program, as_array, mismatch
+from minigrad.static.simplify import thinned
+from minigrad.static.source import Writer
+
+
+class Plan:
+    """A program in fixed memory. Call it as the program is called.
+
+    program   what it computes; simplified first
+    reuse     may values that are not alive at the same time share a buffer?
+    copy      are results copied out of the plan's memory, so that the next run leaves them alone?
+
+    source        the text that it runs
+    buffer_bytes  how much memory its buffers take
+
+    >>> import minigrad
+    >>> from minigrad import static
+    >>> p = static.record(lambda x, w: (x @ w).relu())(minigrad.ones(8, 4), minigrad.ones(4, 2))
+    >>> plan = p.plan()
+    >>> plan(minigrad.ones(8, 4), minigrad.ones(4, 2))[0]
+    tensor([4., 4.])
+    >>> print(plan.source)
+    from numpy import array, dot, empty, float32, maximum
+    import numpy as np
+    <BLANKLINE>
+    b0 = empty(16, float32)
+    b0_0 = b0.reshape(8, 2)
+    n0 = array(0.0, float32)
+    <BLANKLINE>
+    def run(x, w):
+        v2 = dot(x, w, b0_0)
+        v3 = maximum(v2, n0, out=b0_0)
+        return v3,
+    <BLANKLINE>
+    """
+
+    def __init__(self, program: Program, *, reuse: bool = True, copy: bool = True) -> None:
+        self.original, self.reuse, self.copy = program, reuse, copy
+        self.program = thinned(program.simplified())
+        self._compile()
+
+    def _compile(self) -> None:
+        writer = Writer(self.program, self.reuse)
+        self.source = writer.text
+        self.buffer_bytes = writer.buffer_bytes
+        scope: dict[str, Any] = {**writer.scope, "__name__": "minigrad.static.replay"}
+        exec(compile(self.source, "<minigrad program>", "exec"), scope)
+        self.function = scope["run"]
+        self.wanted = [self.program.values[i] for i in self.program.inputs]
+        self.bound = [(t, t.array) for t in self.program.captured.values()]
+
+    def __call__(self, *inputs: Any) -> Any:
+        """The outputs for these inputs, as tensors."""
+        results = self.arrays(*inputs)
+        if self.copy:
+            results = tuple([np.array(a) if isinstance(a, np.ndarray) else a for a in results])
+        tensors = tuple([make.wrap(a) for a in results])
+        return tensors[0] if self.program.single else tensors
+
+    def run(self, **named: Any) -> Any:
+        """The same, for inputs given by name."""
+        return self(*[named[name] for name in self.program.names])
+
+    def arrays(self, *inputs: Any) -> tuple[Any, ...]:
+        """The outputs as arrays, in the plan's own memory."""
+        self.rebind()
+        if len(inputs) != len(self.wanted):
+            self.program.checked(inputs)
+        arrays = []
+        for x, v in zip(inputs, self.wanted, strict=True):
+            a = as_array(x, v.dtype)
+            if a.shape != v.shape or a.dtype != v.dtype:
+                raise mismatch(v.name or "an input", a, v)
+            arrays.append(a)
+        results: tuple[Any, ...] = self.function(*arrays)
+        return results
+
+    def rebind(self) -> None:
+        """Write the text anew if a captured tensor has other memory now (p.data = ...)."""
+        for tensor, array in self.bound:
+            if tensor.array is not array:
+                self._compile()
+                break
+
+    def __repr__(self) -> str:
+        return f"<Plan of {self.program!r}: {self.buffer_bytes} bytes of buffers>"

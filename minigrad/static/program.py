@@ -1,0 +1,303 @@
+"""Program: a run written down as a list of instructions (a Wengert list).
+
+Each instruction applies one op to values that stand before it and makes one new value. So the
+list is in topological order as it is written; to run it is to go through it once, and to
+differentiate it is to go through it once more, backward.
+
+    %0  x                                 (8, 4) float32
+    %1  w                                 (4, 2) float32
+    %2  = matmul(%0, %1)                  (8, 2) float32
+    %3  = relu(%2)                        (8, 2) float32
+
+This is the vector form of a graph: operands are small numbers, not pointers to nodes. The tape
+of an eager run (node.py) is the graph form of the same thing.
+
+Read instruction.py first.
+
+Source: Wengert, A Simple Automatic Derivative Evaluation Program (1964).
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from minigrad.memory import make
+from minigrad.static.instruction import Instruction, ProgramError, Value, resolved
+from minigrad.static.listing import described, shape_and_type
+
+
+class Program:
+    """A recorded run. Call it with new inputs; differentiate it; replay it without allocating.
+
+    values        what each number stands for
+    instructions  in the order in which they are run
+    inputs        the numbers of the inputs, in order
+    outputs       the numbers of the results
+    single        did the recorded function return one tensor, and not several?
+    examples      number -> the array of an input, constant or captured tensor. For an input, it
+                  is what the program was recorded with
+    captured      number -> the tensor whose memory it is
+    notes         what is frozen, in words
+
+    Made by `record`, `placeholder` and `gradient`.
+
+    >>> import minigrad
+    >>> from minigrad import static
+    >>> cube = static.record(lambda x: x * x * x)(minigrad.tensor(2.0))
+    >>> print(cube)
+    %0  x                       () float32
+    %1  = mul(%0, %0)           () float32
+    %2  = mul(%1, %0)           () float32
+    return %2
+    >>> cube(minigrad.tensor(3.0))
+    tensor(27.)
+    >>> cube.gradient(wrt=[0])(minigrad.tensor(3.0))
+    tensor(27.)
+    """
+
+    def __init__(
+        self,
+        values: list[Value],
+        instructions: list[Instruction],
+        inputs: Sequence[int],
+        outputs: Sequence[int],
+        single: bool,
+        examples: dict[int, Any],
+        captured: dict[int, Any],
+        frozen: Sequence[str] = (),
+    ) -> None:
+        self.values, self.instructions = values, instructions
+        self.inputs, self.outputs, self.single = list(inputs), list(outputs), single
+        self.examples, self.captured = examples, captured
+        self.frozen = list(frozen)
+        self._plan: Any = None
+        self._last: dict[int, list[int]] | None = None
+
+    # ------------------------------------------------------------------ running it
+
+    def __call__(self, *inputs: Any) -> Any:
+        """The outputs for these inputs, as tensors: each instruction is run in turn.
+
+        Inside a function that is being recorded, the instructions become a part of its program.
+        """
+        recorder = next((x.recorder for x in inputs if hasattr(x, "recorder")), None)
+        if recorder is not None:
+            results = recorder.inlined(self, inputs)
+            return results[0] if self.single else tuple(results)
+        arrays = self.checked(inputs)
+        known: dict[int, Any] = dict(self.constants())
+        known.update(zip(self.inputs, arrays, strict=True))
+        if self._last is None:
+            self._last = self.last_uses()
+        last = self._last
+        for k, line in enumerate(self.instructions):
+            operands = [known[i] for i in line.operands]
+            settings = line.settings
+            if line.refs:
+                settings = resolved(settings, known.__getitem__)
+            known[line.result] = line.op.forward(*operands, **settings)
+            if line.over is not None:
+                known[line.over][...] = known[line.result]
+            for i in last.get(k, ()):
+                del known[i]  # nobody reads it again
+        constant = [self.values[i].kind == "constant" for i in self.outputs]
+        return self.packed(
+            [
+                np.array(known[i]) if c else known[i]
+                for i, c in zip(self.outputs, constant, strict=True)
+            ]
+        )
+
+    def run(self, **named: Any) -> Any:
+        """The outputs, for inputs given by name: program.run(x=..., y=...)."""
+        names = self.names
+        unknown = sorted(set(named) - set(names))
+        missing = [name for name in names if name not in named]
+        if unknown or missing:
+            what = (
+                f"has no input {', '.join(unknown)}" if unknown else f"needs {', '.join(missing)}"
+            )
+            raise TypeError(f"the program {what}; its inputs are {', '.join(names)}.")
+        return self(*[named[name] for name in names])
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the inputs."""
+        return [self.values[i].name or f"input{k}" for k, i in enumerate(self.inputs)]
+
+    def checked(self, inputs: Sequence[Any]) -> list[Any]:
+        """The inputs as arrays, if they have the shapes and types that were recorded."""
+        if len(inputs) != len(self.inputs):
+            raise TypeError(
+                f"the program takes {len(self.inputs)} inputs ({', '.join(self.names)}), "
+                f"but was given {len(inputs)}."
+            )
+        arrays = [
+            as_array(x, self.values[i].dtype) for x, i in zip(inputs, self.inputs, strict=True)
+        ]
+        for a, i, name in zip(arrays, self.inputs, self.names, strict=True):
+            want = self.values[i]
+            if a.shape != want.shape or a.dtype != want.dtype:
+                raise mismatch(name, a, want)
+        return arrays
+
+    def constants(self) -> dict[int, Any]:
+        """The arrays of what is neither input nor result."""
+        return {
+            i: self.captured[i].array if i in self.captured else a
+            for i, a in self.examples.items()
+            if self.values[i].kind != "input"
+        }
+
+    def last_uses(self) -> dict[int, list[int]]:
+        """Position of an instruction -> the results that it is the last to read."""
+        last: dict[int, int] = {}
+        for k, line in enumerate(self.instructions):
+            last[line.result] = k
+            for i in line.reads():
+                if self.values[i].kind == "result":
+                    last[i] = k
+        kept = set(self.outputs)
+        ends: dict[int, list[int]] = {}
+        for i, k in last.items():
+            if i not in kept:
+                ends.setdefault(k, []).append(i)
+        return ends
+
+    def packed(self, arrays: Sequence[Any]) -> Any:
+        """The outputs as the recorded function returned them: one tensor, or a tuple."""
+        tensors = tuple([make.wrap(a) for a in arrays])
+        return tensors[0] if self.single else tensors
+
+    # ------------------------------------------------------------------ other forms of it
+
+    def gradient(self, wrt: Any = None, *, seeded: bool = False) -> "Program":
+        """The program of the gradients: see `differentiate.gradient`."""
+        from minigrad.static.differentiate import gradient
+
+        return gradient(self, wrt, seeded=seeded)
+
+    def simplified(self) -> "Program":
+        """The same program without dead code, repetitions, and what can be known beforehand."""
+        from minigrad.static.simplify import simplified
+
+        return simplified(self)
+
+    def plan(self, *, reuse: bool = True, copy: bool = True) -> Any:
+        """The same run in fixed memory: see `plan.Plan`."""
+        from minigrad.static.plan import Plan
+
+        return Plan(self, reuse=reuse, copy=copy)
+
+    def source(self) -> str:
+        """The program as plain NumPy, which can be read and run. The plan runs this text."""
+        if self._plan is None:
+            self._plan = self.plan()
+        text: str = self._plan.source
+        return text
+
+    def to_dot(self) -> str:
+        """The program as a drawing, in the language of Graphviz."""
+        from minigrad.static.draw import to_dot
+
+        text: str = to_dot(self)
+        return text
+
+    # ------------------------------------------------------------------ showing it
+
+    def __len__(self) -> int:
+        return len(self.instructions)
+
+    def __str__(self) -> str:
+        """The listing: what there is at first, then the instructions, then what is returned."""
+        at_first = [i for i, v in enumerate(self.values) if v.kind != "result" and self._is_used(i)]
+        left = [f"%{i}  {self.first_words(i)}" for i in at_first]
+        left += [
+            f"%{line.result}  = {line.op.name}({described(line)})"
+            + (f"  over %{line.over}" if line.over is not None else "")
+            for line in self.instructions
+        ]
+        right = [shape_and_type(self.values[i]) for i in at_first]
+        right += [shape_and_type(self.values[line.result]) for line in self.instructions]
+        width = min(max([len(text) for text in left], default=0) + 4, 72)
+        width = max(width, 28)
+        rows = [f"{a:<{width}}{b}" for a, b in zip(left, right, strict=True)]
+        return "\n".join([*rows, "return " + ", ".join(f"%{i}" for i in self.outputs)])
+
+    def __repr__(self) -> str:
+        return (
+            f"<Program of {', '.join(self.names)}: {len(self.instructions)} instructions, "
+            f"{len(self.outputs)} output{'s' * (len(self.outputs) != 1)}>"
+        )
+
+    def _is_used(self, i: int) -> bool:
+        if self.values[i].kind == "input":
+            return True
+        return i in self.outputs or any(
+            i in line.reads() or i == line.over for line in self.instructions
+        )
+
+    def first_words(self, i: int) -> str:
+        value = self.values[i]
+        if value.kind == "input":
+            return value.name or "input"
+        if value.kind == "captured":
+            return f"captured {value.name or 'tensor'}"
+        a = self.examples[i]
+        return f"constant {a.item():g}" if a.size == 1 else "constant"
+
+    @property
+    def notes(self) -> list[str]:
+        """What is frozen in this program, in words."""
+        shapes = ", ".join(
+            f"{n} {v.shape} {v.dtype}"
+            for n, v in zip(self.names, (self.values[i] for i in self.inputs), strict=True)
+        )
+        notes = [
+            f"shapes and types: {shapes}. With others, record again.",
+            "control flow: each `if` went the way, and each loop ran as often, as when it was recorded.",
+        ]
+        used = [i for i in self.examples if self.values[i].kind != "input" and self._is_used(i)]
+        constants = [i for i in used if self.values[i].kind == "constant" and self.values[i].shape]
+        if constants:
+            notes.append(
+                "constants: " + ", ".join(f"%{i} {self.values[i].shape}" for i in constants) + "."
+            )
+        captured = [i for i in used if self.values[i].kind == "captured"]
+        if captured:
+            notes.append(
+                "captured tensors, whose memory is read at each run: "
+                + ", ".join(
+                    f"%{i} {self.values[i].name or ''}{self.values[i].shape}" for i in captured
+                )
+                + "."
+            )
+        return notes + self.frozen
+
+    def nbytes(self) -> int:
+        """How much memory the list itself takes: instructions, operands and settings, not values."""
+        from sys import getsizeof
+
+        total = getsizeof(self.instructions) + getsizeof(self.values)
+        for line in self.instructions:
+            total += getsizeof(line) + getsizeof(line.operands)
+            total += getsizeof(line.settings) if line.settings else 0
+        return total + sum(getsizeof(v) for v in self.values)
+
+
+def as_array(x: Any, dtype: Any) -> Any:
+    """A tensor, an array, or a plain number as an array."""
+    a = getattr(x, "array", x)
+    if isinstance(a, (np.ndarray, np.generic)):
+        return a
+    return np.asarray(a, dtype)
+
+
+def mismatch(name: str, a: Any, want: Value) -> ProgramError:
+    """The error of an input that is not what the program was recorded for."""
+    return ProgramError(
+        f"the program was recorded for {name} of shape {want.shape} and type {want.dtype}, but was "
+        f"given {a.shape} and {a.dtype}. Shapes are frozen in a program. To mend it, record again: "
+        f"static.record(f)(...) with inputs of these shapes, or let static.compile(f) keep one program for each."
+    )

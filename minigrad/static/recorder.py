@@ -1,0 +1,413 @@
+"""The recorder: writes a program down while a function runs on Slots.
+
+    record(f)(*examples)           runs f once, on Slots that stand for the examples
+    placeholder(shape, name=...)   a Slot without a value, to write a program by hand
+    program(outputs)               the program that was written with placeholders
+
+Every op is run on example values too, so that shapes and types are known without rules of
+their own. A placeholder has none; ones stand in for it.
+
+Read program.py and slot.py first.
+"""
+
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from minigrad import dtypes, modes, ops
+from minigrad.apply import CONSTANTS, prepare
+from minigrad.errors import dtype_error, learner_names, shape_error
+from minigrad.generator import default_generator
+from minigrad.memory import make
+from minigrad.op import Op
+from minigrad.static.instruction import Foreign, Instruction, ProgramError, Ref, Value, resolved
+from minigrad.static.program import Program, mismatch
+from minigrad.static.slot import Slot
+from minigrad.static.traced import Traced, slot_of
+from minigrad.views import shows
+
+
+class Recorder:
+    """Writes down what is done with Slots.
+
+    values, instructions   the program so far
+    examples    for each value, an array: what it is for the examples, or a stand-in
+    """
+
+    keeps_rows = False  # is the gradient of a table kept as rows where the op asks for that?
+
+    def __init__(self) -> None:
+        self.values: list[Value] = []
+        self.examples: list[Any] = []
+        self.instructions: list[Instruction] = []
+        self.inputs: list[int] = []
+        self.captured: dict[int, Any] = {}
+        self.frozen: list[str] = []
+        self.current: dict[int, int] = {}  # captured, and written over since -> its latest value
+        self._known: dict[int, int] = {}  # id of an array or tensor -> its number
+        self._keep: list[Any] = []  # so that no id is used twice
+        self._by_memory: dict[Any, int] = {}
+        self._stopping = False
+
+    # ------------------------------------------------------------------ values
+
+    def _value(self, kind: str, example: Any, name: str | None = None) -> int:
+        i = len(self.values)
+        self.values.append(Value(kind, tuple(np.shape(example)), example.dtype, name))
+        self.examples.append(example)
+        if isinstance(example, np.ndarray) and kind != "constant":
+            self._by_memory[memory_of(example)] = i
+        return i
+
+    def input(self, example: Any, name: str | None = None) -> Slot:
+        # A copy: an array that is given twice stands for two inputs.
+        i = self._value("input", np.array(example), name)
+        self.inputs.append(i)
+        return Slot(self, i)
+
+    def constant(self, array: Any) -> int:
+        known = self._known.get(id(array))
+        if known is None:
+            known = self._known[id(array)] = self._value("constant", np.asarray(array))
+            self._keep.append(array)
+        return known
+
+    def capture(self, tensor: Any, name: str | None = None, as_memory: bool = False) -> int:
+        """The number of a tensor that is no Slot: a parameter, say, or what was computed of some."""
+        known = self._known.get(id(tensor))
+        if known is not None:
+            return known
+        if tensor.node is None and not tensor.array.ndim and not as_memory:
+            i = self._value("constant", np.asarray(tensor.array))  # a number beside a tensor
+        else:
+            if tensor.node is not None and not tensor.is_leaf:
+                raise ProgramError(
+                    "a program can only use a tensor that is a leaf, but this one, of shape "
+                    f"{tuple(tensor.shape)}, was computed before recording began, and its gradient would stop "
+                    "here. To mend it, compute it inside the recorded function, or use x.detach()."
+                )
+            name = name or learner_names([tensor.array])[0]
+            i = self._value("captured", np.asarray(tensor.memory()), name)
+            self.captured[i] = tensor
+        self._known[id(tensor)] = i
+        self._keep.append(tensor)
+        return i
+
+    def number(self, a: Any) -> int:
+        """The number of an operand: a Slot, a Traced, a Tensor, or an array."""
+        if isinstance(a, Slot):
+            if a.recorder is not self:
+                raise ProgramError(
+                    "two programs are mixed: this value belongs to another one. To mend it, return it from that "
+                    "program, and make it an input of this one."
+                )
+            return a.index
+        if isinstance(a, Traced):
+            return self.number(slot_of(a))
+        if isinstance(a, make.Tensor):
+            return self.capture(a)
+        return self.constant(np.asarray(a))
+
+    # ------------------------------------------------------------------ instructions
+
+    def apply(self, op: Op, args: Sequence[Any], settings: dict[str, Any]) -> Slot:
+        """Write op(*args, **settings) down, and give the Slot of its result."""
+        numbers = [None if isinstance(a, CONSTANTS) else self.number(a) for a in args]
+        given = [
+            a if i is None else make.wrap(self.examples[i])
+            for a, i in zip(args, numbers, strict=True)
+        ]
+        _, arrays = prepare(op, given)
+        operands = []
+        for i, a in zip(numbers, arrays, strict=True):
+            if i is None:
+                i = self.constant(np.asarray(a))
+            elif self.values[i].dtype != a.dtype:
+                i = self.emit(ops.to, (i,), {"dtype": a.dtype})
+            operands.append(i)
+        refs = self.referred(settings)
+        i = self.emit(op, tuple(operands), refs)
+        origin = None
+        if (
+            op.view
+            and isinstance(args[0], (Slot, make.Tensor))
+            and shows(self.examples[i], self.examples[operands[0]])
+        ):
+            base = args[0] if isinstance(args[0], Slot) else Slot(self, operands[0])
+            origin = (base, op, refs)
+        return Slot(self, i, origin)
+
+    def emit(self, op: Any, operands: tuple[int, ...], settings: dict[str, Any]) -> int:
+        """Write an instruction down; run it on the examples, for the shape of its result."""
+        arrays = [self.examples[i] for i in operands]
+        plain = self.resolved(settings)
+        try:
+            with np.errstate(all="ignore"):
+                z = op.forward(*arrays, **plain)
+        except ValueError as error:
+            raise shape_error(op.name, arrays, plain, error) from None
+        except TypeError as error:
+            if isinstance(op, Foreign):
+                raise
+            raise dtype_error(
+                op.name, [dtypes.torch_name(a.dtype) for a in arrays], error
+            ) from None
+        if not isinstance(z, (np.ndarray, np.generic)):
+            raise ProgramError(
+                f"{op.name} gives no single array, so it cannot be written down as one instruction. What it "
+                "gives depends on the values; to mend it, compute it outside and make it an input."
+            )
+        if op is ops.getitem and self._chooses_by_value(settings):
+            raise ProgramError(
+                "the shape of x[mask] depends on the values of the mask, and shapes are frozen in a program. To "
+                "mend it, keep the shape, where(mask, x, 0), or stay with eager tensors."
+            )
+        i = self._value("result", z)
+        stopped = self._stopping or not modes.state.recording
+        self.instructions.append(Instruction(op, operands, settings, i, stopped))
+        return i
+
+    def _chooses_by_value(self, settings: dict[str, Any]) -> bool:
+        index = settings["index"]
+        parts = index if isinstance(index, tuple) and not isinstance(index, Ref) else (index,)
+        return any(isinstance(p, Ref) and self.values[p.number].dtype == bool for p in parts)
+
+    def foreign(self, name: str, function: Any, args: Any, kwargs: Any) -> Slot:
+        """A NumPy function of values of the program: an instruction without a derivative."""
+        settings = {"args": self.referred(tuple(args)), "kwargs": self.referred(dict(kwargs))}
+        return Slot(self, self.emit(Foreign(name, function), (), settings))
+
+    def inlined(self, program: Program, inputs: Sequence[Any]) -> list[Slot]:
+        """The results of a program that is called while this one is recorded."""
+        from minigrad.static.differentiate import insert
+
+        slots = [Slot(self, self.number(x)) for x in inputs]
+        for x, i, name in zip(slots, program.inputs, program.names, strict=True):
+            if x.shape != program.values[i].shape or x.dtype != program.values[i].dtype:
+                raise mismatch(name, x, program.values[i])
+        numbers = insert(self, program, slots)
+        return [Slot(self, numbers[i]) for i in program.outputs]
+
+    def referred(self, thing: Any) -> Any:
+        """A setting with Refs in the place of what is a value of the program."""
+        if isinstance(thing, Slot):
+            return Ref(thing.index)
+        if isinstance(thing, Traced):
+            return Ref(slot_of(thing).index)
+        if isinstance(thing, np.ndarray):
+            i = self._by_memory.get(memory_of(thing)) if thing.size else None
+            return thing if i is None else Ref(i)
+        if isinstance(thing, make.Tensor):
+            return Ref(self.capture(thing))
+        if isinstance(thing, dict):
+            return {key: self.referred(part) for key, part in thing.items()}
+        if type(thing) in (tuple, list):
+            return type(thing)([self.referred(part) for part in thing])
+        return thing
+
+    def resolved(self, thing: Any) -> Any:
+        return resolved(thing, self.examples.__getitem__)
+
+    def slots_in(self, thing: Any) -> Any:
+        """A setting as a rule sees it: values of the program are Traced arrays."""
+        return resolved(thing, lambda i: Slot(self, i).array)
+
+    @contextmanager
+    def stopping(self) -> Iterator[None]:
+        """Within this block, no gradient passes through what is written down."""
+        before, self._stopping = self._stopping, True
+        try:
+            yield
+        finally:
+            self._stopping = before
+
+    def new(self, array: Any) -> Any:
+        """A tensor of this very array."""
+        return make.wrap(array)
+
+    def backward(self, loss: Slot, gradient: Any) -> None:
+        raise ProgramError(
+            "backward() inside a recorded function leaves no gradient behind. To mend it, record the forward "
+            "pass and ask for program.gradient(wrt=[...]); or give a whole training step to static.compile."
+        )
+
+    # ------------------------------------------------------------------ what tensors do meanwhile
+
+    def write_over(self, op: Op, tensor: Any, others: Sequence[Any], settings: Any) -> None:
+        """A tensor that is no part of the program is written to in place."""
+        raise ProgramError(
+            f"{op.name}_ writes to a tensor that the recorded function was not given. A program of a function does not "
+            "change what is outside of it. To mend it, return the new value, or record a whole training step with "
+            "static.compile."
+        )
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """Within this block, watch what tensors do, and whether random numbers are drawn."""
+        before = modes.observe(_Onlooker(self))
+        state = default_generator.get_state().array.tobytes()
+        try:
+            yield
+        finally:
+            modes.observe(before)
+        if default_generator.get_state().array.tobytes() != state:
+            self.frozen.append(
+                "random numbers: those drawn while recording (by dropout, say) are used again in each run."
+            )
+
+    def program(self, outputs: Sequence[int], single: bool) -> Program:
+        """What was written, as a program."""
+        examples = {i: self.examples[i] for i, v in enumerate(self.values) if v.kind != "result"}
+        return Program(
+            list(self.values), list(self.instructions), self.inputs, outputs, single, examples,
+            dict(self.captured), self.frozen,
+        )  # fmt: skip
+
+
+class _Onlooker:
+    """What apply.py and inplace.py turn to while a program is recorded: tensors are captured."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self.interpret = recorder.apply
+        self.interpret_write = recorder.write_over
+
+    def forward(self, *told: Any) -> None: ...
+    def backward(self, task: Any, engine: str) -> None: ...
+    def step(self, task: Any, step: Any) -> None: ...
+    def finished(self, task: Any, error: Any) -> None: ...
+
+
+def memory_of(a: Any) -> Any:
+    """What tells one array in memory from another; ordinary axes of size 1 aside."""
+    return a.__array_interface__["data"][0], a.shape, a.dtype.str, a.strides
+
+
+def record(f: Callable[..., Any]) -> Callable[..., Program]:
+    """A function that runs f once on its arguments and returns what was done, as a Program.
+
+    f          takes tensors, returns a tensor or several (a tuple or list)
+    examples   tensors, arrays or numbers; their shapes and types are frozen in the program
+
+    Tensors that f uses without being given them (parameters of a model) are captured: their
+    memory is read anew in each run.
+
+    Raises ProgramError where f asks for a value: `if x > 0`, x.item(), x.numpy().
+
+    >>> import minigrad
+    >>> program = record(lambda x, w: (x @ w).relu())(minigrad.ones(8, 4), minigrad.ones(4, 2))
+    >>> print(program)
+    %0  x                       (8, 4) float32
+    %1  w                       (4, 2) float32
+    %2  = matmul(%0, %1)        (8, 2) float32
+    %3  = relu(%2)              (8, 2) float32
+    return %3
+    """
+
+    def recording(*examples: Any) -> Program:
+        recorder = Recorder()
+        slots = [
+            recorder.input(as_example(x), name)
+            for x, name in zip(examples, input_names(f, len(examples)), strict=True)
+        ]
+        with recorder.watching():
+            result = f(*slots)
+        return finished(recorder, result)
+
+    return recording
+
+
+def as_example(x: Any) -> Any:
+    """The array of a tensor, an array, or a number (as a tensor would hold it)."""
+    if not isinstance(x, (np.ndarray, np.generic, make.Tensor)):
+        x = make.Tensor(x)
+    return x.array if isinstance(x, make.Tensor) else x
+
+
+def input_names(f: Any, n: int) -> list[str | None]:
+    """The names of a function's first n parameters, as names of inputs."""
+    try:
+        names = [
+            p.name
+            for p in inspect.signature(f).parameters.values()
+            if p.kind is p.POSITIONAL_OR_KEYWORD
+        ]
+    except (TypeError, ValueError):
+        names = []
+    names = names[:n]
+    return [*names, *(f"input{k}" for k in range(len(names), n))]
+
+
+def finished(recorder: Recorder, result: Any) -> Program:
+    """The program whose outputs are these Slots (or constants)."""
+    single = not isinstance(result, (tuple, list))
+    results = [result] if single else list(result)
+    for r in results:
+        if not isinstance(r, (Slot, Traced, make.Tensor, np.ndarray, np.generic, int, float)):
+            raise ProgramError(
+                f"a recorded function returns tensors, but this one returned {type(r).__name__}. To mend it, "
+                "return a tensor, or a tuple of tensors."
+            )
+    return recorder.program([recorder.number(r) for r in results], single)
+
+
+_writing: list[Recorder] = []  # the program that placeholders are written to
+
+
+def placeholder(
+    shape: int | Sequence[int] = (), dtype: Any = None, name: str | None = None
+) -> Slot:
+    """A value that is not there yet: compute with it, then make a program(...) of the results.
+
+    shape   of the tensor that it stands for
+    dtype   of that tensor; the default is the default type
+    name    by which program.run(...) is given it
+
+    Asking for its value is an error: before the program runs, nothing is computed.
+
+    >>> import minigrad
+    >>> from minigrad import static
+    >>> x, y = static.placeholder((2,), name="x"), static.placeholder((2,), name="y")
+    >>> p = static.program((x * y).sum())
+    >>> p.run(x=minigrad.tensor([1.0, 2.0]), y=minigrad.tensor([3.0, 4.0]))
+    tensor(11.)
+    >>> g = p.gradient(wrt=["x"])
+    >>> g.run(x=minigrad.tensor([1.0, 2.0]), y=minigrad.tensor([3.0, 4.0]))
+    tensor([3., 4.])
+    """
+    if not _writing:
+        _writing.append(Recorder())
+    recorder = _writing[-1]
+    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    dtype = dtypes.get_default_dtype() if dtype is None else dtypes.as_dtype(dtype)
+    return recorder.input(stand_in(shape, dtype), name or f"input{len(recorder.inputs)}")
+
+
+def stand_in(shape: tuple[int, ...], dtype: Any) -> Any:
+    """Values to find shapes with: a matrix that has an inverse, and indices in range."""
+    if dtype.kind != "f":
+        return np.zeros(shape, dtype)
+    a = np.full(shape, 0.5, dtype)
+    if len(shape) > 1 and shape[-1] == shape[-2]:
+        a[...] = np.eye(shape[-1], dtype=dtype) + dtype.type(0.125)
+    return a
+
+
+def program(outputs: Any) -> Program:
+    """The program that computes these results of placeholders.
+
+    The next placeholder begins another program.
+
+    Raises ProgramError if there is no placeholder among what the results were computed from.
+    """
+    first = outputs[0] if isinstance(outputs, (tuple, list)) else outputs
+    if not isinstance(first, Slot):
+        raise ProgramError(
+            "static.program(...) takes what was computed from placeholders, and this was not. To mend it, "
+            "begin with  x = static.placeholder(shape, name='x')."
+        )
+    if _writing and _writing[-1] is first.recorder:
+        _writing.pop()
+    return finished(first.recorder, outputs)

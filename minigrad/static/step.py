@@ -1,0 +1,328 @@
+"""Compile: a whole training step as one program, recorded at the first call.
+
+    @static.compile
+    def step(x, y):
+        optimizer.zero_grad()
+        loss = cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    for x, y in batches:
+        step(x, y)              the first call records; the others only replay
+
+The text is the eager one. While it is recorded, x and y are Slots; the parameters that the
+model uses are captured; `loss.backward()` writes down the backward pass (differentiate.py),
+and `optimizer.step()` the formulas of the optimizer, over the memory of the parameters
+(updates.py). The whole is one plan: forward, gradient and update in fixed memory.
+
+There is one program for each combination of shapes and types that is met. Whatever the
+function decided while it was recorded is settled for all later calls of that kind.
+
+Read recorder.py, differentiate.py and plan.py first.
+"""
+
+import functools
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from minigrad import ops
+from minigrad.leaf import AccumulateGrad
+from minigrad.memory import make
+from minigrad.modes import enable_grad
+from minigrad.static.differentiate import pull
+from minigrad.static.instruction import ProgramError, refs_in
+from minigrad.static.plan import Plan
+from minigrad.static.program import Program, as_array
+from minigrad.static.recorder import Recorder, as_example, input_names
+from minigrad.static.slot import Slot
+from minigrad.static.updates import Rows, update
+
+
+class StepRecorder(Recorder):
+    """A recorder for which backward() and an optimizer's step() are instructions too.
+
+    leaves    where gradients are accumulated: id -> (number of the tensor, AccumulateGrad)
+    before    what to do before each run: to count the step, to look at the learning rate
+    after     what to do after each run: the steps of optimizers that are not written down
+    written   the tensors that the program writes to
+    """
+
+    keeps_rows = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.before: list[Callable[[], None]] = []
+        self.after: list[Callable[[], Any]] = []
+        self.written: list[Any] = []
+        self.leaves: dict[int, Any] = {}
+        self.stale: set[int] = set()  # values of captured memory that was written over since
+        self.roots: dict[int, int] = {}  # a view -> what it is a view of
+        self.shown: list[
+            Any
+        ] = []  # (leaf, number of its gradient): whose .grad is filled in by each run
+
+    def backward(self, loss: Any, gradient: Any) -> None:
+        """Write the backward pass, for all captured leaves that want a gradient.
+
+        Until recording ends, a leaf's .grad is the Slot of its gradient.
+        """
+        if gradient is None:
+            if int(np.prod(loss.shape)) != 1:
+                raise RuntimeError("grad can be implicitly created only for scalar outputs")
+            gradient = Slot(self, self.constant(np.ones(loss.shape, loss.dtype)))
+        elif not isinstance(gradient, Slot):
+            gradient = Slot(self, self.number(gradient))
+        wanted = {
+            number: t.node
+            for i, t in self.captured.items()
+            if type(t.node) is AccumulateGrad
+            for number in (i, self.current.get(i, i))
+        }
+        with enable_grad():
+            found = pull(self, {loss.index: gradient}, wanted)
+        for i, node in wanted.items():
+            if i in found:
+                if node.grad is not None and not isinstance(node.grad, (Slot, Rows)):
+                    raise ProgramError(
+                        "a parameter already has a .grad when backward() is recorded, and a replay does not add to it. "
+                        "To mend it, begin the step with optimizer.zero_grad()."
+                    )
+                node.grad = found[i] if node.grad is None else node.grad + found[i]
+                self.leaves.setdefault(id(node), (i, node))
+
+    def emit(self, op: Any, operands: tuple[int, ...], settings: dict[str, Any]) -> int:
+        """As ever; but what was written over since cannot be read any more."""
+        for i in (*operands, *refs_in(settings)):
+            if self.roots.get(i, i) in self.stale:
+                raise ProgramError(
+                    f"{op.name} reads a tensor as it was before the step wrote over it (one of the variables needed "
+                    "for gradient computation has been modified by an inplace operation). To mend it, call backward() "
+                    "before the optimizer's step(), or compute the loss anew after it."
+                )
+        z = super().emit(op, operands, settings)
+        if op.view:
+            self.roots[z] = self.roots.get(operands[0], operands[0])
+        return z
+
+    def write_over(self, op: Any, tensor: Any, others: Any, settings: Any) -> None:
+        """p -= lr * g: the result goes over the memory of p, in each run."""
+        self.over(tensor, op, tensor, *others, **settings)
+
+    def over(self, tensor: Any, op: Any, *operands: Any, **settings: Any) -> Slot:
+        """Write op(*operands) down, with its result over the memory of a captured tensor."""
+        first = self.first_of(tensor)
+        if first is None:
+            raise ProgramError(
+                f"{op.name}_ writes to a view, or to what was computed in the step. To mend it, make a new tensor."
+            )
+        with self.stopping():
+            z = self.apply(op, operands, settings)
+            if z.shape != self.values[first].shape or z.dtype != self.values[first].dtype:
+                raise ProgramError(
+                    f"{op.name}_ would change the shape or type of what it writes to."
+                )
+        self.instructions[-1].over = first
+        self.stale.add(self.current.get(first, first))
+        self._known[id(tensor)] = self.current[first] = (
+            z.index
+        )  # who reads it from here on reads this
+        if not any(t is tensor for t in self.written):
+            self.written.append(tensor)
+        return z
+
+    def first_of(self, tensor: Any) -> int | None:
+        """The number of the tensor's memory, as it is when a run begins."""
+        if id(tensor) not in self._known and tensor._base is None:
+            self.capture(tensor, as_memory=True)
+        return next((i for i, t in self.captured.items() if t is tensor), None)
+
+    def optimizer_step(self, optimizer: Any, closure: Any = None, *args: Any, **kwargs: Any) -> Any:
+        """What optimizer.step() does while a step is recorded."""
+        if closure is not None:
+            raise ProgramError(
+                "a step with a closure decides itself how often it is called; record it without."
+            )
+        if update(self, optimizer):
+            return None
+        # No formula here: the program leaves the gradients in .grad, and the optimizer does its step.
+        self.after.append(optimizer.step)
+        return None
+
+    def show(self, node: Any) -> None:
+        """Let each run leave this gradient in the tensor's .grad."""
+        g = node.grad
+        if isinstance(g, Rows):
+            g = g.dense(self)
+        example = self.examples[g.index]
+        others = [a for a, v in zip(self.examples, self.values, strict=True) if v.kind != "result"]
+        if self.values[g.index].kind != "result" or any(
+            np.may_share_memory(example, a) for a in others
+        ):
+            g = ops.clone(g)  # what is not the program's own memory is not given away
+        self.shown.append((node, g.index))
+
+
+class Compiled:
+    """A function that records itself when it is called with new shapes, and else replays.
+
+    programs   (shape and type of each input) -> the replay
+    """
+
+    def __init__(self, f: Callable[..., Any]) -> None:
+        functools.update_wrapper(self, f)
+        self.f = f
+        self.programs: dict[Any, Replay] = {}
+        self._latest: Replay | None = None
+
+    def __call__(self, *inputs: Any) -> Any:
+        arrays = [x.array if hasattr(x, "array") else as_array(as_example(x), None) for x in inputs]
+        latest = self._latest
+        if latest is None or not latest.fits(arrays):
+            key = tuple([(a.shape, a.dtype.str) for a in arrays])
+            latest = self.programs.get(key)
+            if latest is None:
+                latest = self.programs[key] = Replay(self.f, arrays)
+            self._latest = latest
+        return latest(arrays)
+
+    def source(self) -> str:
+        """The latest program as the NumPy text that is run."""
+        if self._latest is None:
+            raise ProgramError("nothing was recorded yet. To mend it, call the function once.")
+        return self._latest.plan.source
+
+    @property
+    def program(self) -> Program:
+        """The latest program."""
+        if self._latest is None:
+            raise ProgramError("nothing was recorded yet. To mend it, call the function once.")
+        return self._latest.plan.program
+
+
+_one_at_a_time = threading.RLock()
+
+
+class Replay:
+    """One recorded step: its plan, and what is to be done before and after each run."""
+
+    def __init__(self, f: Callable[..., Any], arrays: list[Any]) -> None:
+        with _one_at_a_time:  # leaves are shared by threads, and their .grad is used meanwhile
+            self._record(f, arrays)
+
+    def _record(self, f: Callable[..., Any], arrays: list[Any]) -> None:
+        from minigrad.optim.optimizer import instead
+
+        recorder = StepRecorder()
+        slots = [
+            recorder.input(a, n) for a, n in zip(arrays, input_names(f, len(arrays)), strict=True)
+        ]
+        before = instead.step
+        instead.step = recorder.optimizer_step
+        try:
+            with recorder.watching():
+                result = f(*slots)
+            for _, node in recorder.leaves.values():
+                if node.grad is not None:
+                    recorder.show(node)
+        finally:
+            instead.step = before
+            for _, node in recorder.leaves.values():
+                node.grad = None
+        if any(note.startswith("random") for note in recorder.frozen):
+            raise ProgramError(
+                "random numbers were drawn while the step was recorded (by dropout, say), and a replay would use the "
+                "same ones each time. To mend it, draw them outside and make them an input, or stay with eager tensors."
+            )
+        if not recorder.instructions:
+            raise ProgramError("nothing was recorded: the function did nothing with tensors.")
+        self.form = form_of(result)
+        results = leaves_of(result)
+        outputs = [recorder.number(r) for r in results] + [i for _, i in recorder.shown]
+        self.count = len(results)
+        self.plan = Plan(recorder.program(outputs, False), copy=False)
+        self.shown = [node for node, _ in recorder.shown]
+        self.before, self.after = recorder.before, recorder.after
+        self.written = [t._shared_counter() for t in recorder.written]
+        self.wanted = [(v.shape, v.dtype) for v in self.plan.wanted]
+
+    def fits(self, arrays: list[Any]) -> bool:
+        """Are these inputs of the kind that was recorded?"""
+        if len(arrays) != len(self.wanted):
+            return False
+        for a, (shape, dtype) in zip(arrays, self.wanted, strict=True):
+            if a.shape != shape or a.dtype != dtype:
+                return False
+        return True
+
+    def __call__(self, arrays: list[Any]) -> Any:
+        for prepare in self.before:
+            prepare()
+        self.plan.rebind()
+        results = self.plan.function(*arrays)
+        for counter in self.written:
+            counter.count += 1
+        wrap, n = make.wrap, self.count
+        for node, g in zip(self.shown, results[n:], strict=True):
+            node.grad = wrap(g)
+        for act in self.after:
+            act()
+        if self.form is None:
+            return None
+        tensors = [wrap(np.array(a) if isinstance(a, np.ndarray) else a) for a in results[:n]]
+        return self.form(tensors)
+
+
+def leaves_of(result: Any) -> list[Any]:
+    """The tensors that a step returns."""
+    if result is None:
+        return []
+    return list(result) if isinstance(result, (tuple, list)) else [result]
+
+
+def form_of(result: Any) -> Any:
+    """What makes of the outputs what the step returned: nothing, one tensor, or a tuple."""
+    if result is None:
+        return None
+    if isinstance(result, (tuple, list)):
+        return type(result)
+    return lambda tensors: tensors[0]
+
+
+def compile(f: Callable[..., Any]) -> Compiled:  # noqa: A001
+    """The function, recorded at its first call and replayed from then on.
+
+    f         takes tensors (or arrays), returns a tensor, several, or None. It may call
+              backward() and step optimizers; see the head of this module
+    returns   a function of the same arguments; .source() is the text it runs, .program the listing
+
+    Shapes and types may differ from call to call: there is one program for each. What the
+    function decides otherwise is settled at the first call. A program has one memory: threads
+    that train at the same time compile the function each for itself. After a step without an optimizer
+    the gradients are in .grad, in memory that the next call writes over.
+
+    Raises ProgramError where the function asks for values, or draws random numbers.
+
+    >>> import minigrad
+    >>> from minigrad import static
+    >>> w = minigrad.tensor([1.0, 2.0], requires_grad=True)
+    >>> sgd = minigrad.optim.SGD([w], lr=0.25)
+    >>> @static.compile
+    ... def step(x):
+    ...     sgd.zero_grad()
+    ...     loss = ((w - x) ** 2).sum()
+    ...     loss.backward()
+    ...     sgd.step()
+    ...     return loss
+    >>> for _ in range(3):
+    ...     print(step(minigrad.zeros(2)))
+    tensor(5.)
+    tensor(1.2500)
+    tensor(0.3125)
+    >>> w
+    tensor([0.1250, 0.2500], requires_grad=True)
+    """
+    return Compiled(f)

@@ -1,0 +1,195 @@
+"""Traced: a Slot in NumPy's hands.
+
+The code of minigrad computes some things with NumPy, outside of any op: an argmax, the order of
+a sort, whether an index is in range. While a program is recorded it is given a Traced, which is
+an array that writes down what NumPy functions do with it. So an index that is computed is
+computed anew in each run. Where NumPy's answer would steer the recorded function, it is refused.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from minigrad.op import Op
+from minigrad.static.instruction import ProgramError
+
+
+class Traced(np.ndarray[Any, Any]):
+    """The example value of a slot, which writes down what NumPy functions do with it.
+
+    NumPy code that only looks at it as a plain array (is each index in range?) sees the values
+    that the program is recorded with; what it makes of them with NumPy functions is recorded.
+    """
+
+    slot: Any = None
+
+    def __apply_op__(self, op: Op, args: tuple[Any, ...], settings: dict[str, Any]) -> Any:
+        return slot_of(self).recorder.apply(op, args, settings)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        recorder = recorder_among(inputs)
+        if kwargs.get("out") is not None or method not in ("__call__", "reduce", "accumulate"):
+            raise ProgramError(
+                f"np.{ufunc.__name__} would write into an array that is no part of the program, with values "
+                "that are only computed when it runs (BatchNorm's running statistics are written so: "
+                "use model.eval(), or stay with eager tensors)."
+            )
+        function = ufunc if method == "__call__" else getattr(ufunc, method)
+        name = f"np.{ufunc.__name__}" + ("" if method == "__call__" else f".{method}")
+        return recorder.foreign(name, function, inputs, kwargs).array
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        if function in SHAPES_ONLY:
+            return function(*plain(args), **plain(kwargs))
+        recorder = recorder_among([args, list(kwargs.values())])
+        module = "np.linalg." if function.__module__ == "numpy.linalg" else "np."
+        return recorder.foreign(module + function.__name__, function, args, kwargs).array
+
+    def _through(self, name: str, *args: Any, **kwargs: Any) -> Any:
+        """A NumPy function in the place of the method of that name."""
+        return (
+            slot_of(self)
+            .recorder.foreign(f"np.{name}", getattr(np, name), (self, *args), kwargs)
+            .array
+        )
+
+    # Rearrangements are views of the slot; so what is read from them is known to be its value.
+    def reshape(self, *shape: Any, **kwargs: Any) -> Any:
+        return slot_of(self).reshape(*shape).array
+
+    def ravel(self, order: Any = "C") -> Any:
+        return slot_of(self).reshape(-1).array
+
+    def transpose(self, *axes: Any) -> Any:
+        axes = axes[0] if len(axes) == 1 and isinstance(axes[0], tuple) else axes
+        return slot_of(self).permute(*(axes or range(self.ndim)[::-1])).array
+
+    def swapaxes(self, axis1: Any, axis2: Any) -> Any:
+        return slot_of(self).transpose(axis1, axis2).array
+
+    def __getitem__(self, index: Any) -> Any:
+        return slot_of(self)[index].array
+
+    def squeeze(self, axis: Any = None) -> Any:
+        return self._through("squeeze", axis)
+
+    def take(self, *args: Any, **kwargs: Any) -> Any:
+        return self._through("take", *args, **kwargs)
+
+    def argsort(self, *args: Any, **kwargs: Any) -> Any:
+        return self._through("argsort", *args, **kwargs)
+
+    def argmax(self, *args: Any, **kwargs: Any) -> Any:
+        return self._through("argmax", *args, **kwargs)
+
+    def argmin(self, *args: Any, **kwargs: Any) -> Any:
+        return self._through("argmin", *args, **kwargs)
+
+    def cumsum(self, *args: Any, **kwargs: Any) -> Any:
+        return self._through("cumsum", *args, **kwargs)
+
+    def copy(self, order: Any = "C") -> Any:
+        return self
+
+    def astype(self, dtype: Any, *args: Any, **kwargs: Any) -> Any:
+        return self if np.dtype(dtype) == self.dtype else slot_of(self).to(dtype).array
+
+    # Answers that would steer the recorded function, or leave the program.
+    def __bool__(self) -> bool:
+        raise branch(slot_of(self))
+
+    def item(self, *args: Any) -> Any:
+        raise refused("item()", slot_of(self))
+
+    def tolist(self) -> Any:
+        raise refused("tolist()", slot_of(self))
+
+    def __float__(self) -> float:
+        raise refused("float()", slot_of(self))
+
+    def __int__(self) -> int:
+        raise refused("int()", slot_of(self))
+
+    def __index__(self) -> int:
+        raise refused("use as an index", slot_of(self))
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        raise ProgramError(
+            "a value of a program cannot be written to as an array; write  x[...] = y  on the tensor."
+        )
+
+
+SHAPES_ONLY = {
+    np.shape,
+    np.ndim,
+    np.size,
+    np.result_type,
+    np.can_cast,
+    np.zeros_like,
+    np.ones_like,
+    np.empty_like,
+    np.full_like,
+    np.may_share_memory,
+    np.shares_memory,
+}
+
+
+def traced(value: Any, slot: Any) -> Any:
+    a = np.asarray(value).view(Traced)
+    a.slot = slot
+    return a
+
+
+def slot_of(a: Any) -> Any:
+    """The slot of a Traced; of one that NumPy made of another, found by its memory."""
+    if a.slot is not None:
+        return a.slot
+    raise ProgramError(
+        "NumPy made an array of values that are only computed when the program runs. To mend it, use an "
+        "operation of tensors in the place of the NumPy method."
+    )
+
+
+def recorder_among(things: Sequence[Any]) -> Any:
+    """The recorder of the first Traced or Slot among the arguments of a NumPy function."""
+    for thing in things:
+        if hasattr(thing, "recorder"):  # a Slot
+            return thing.recorder
+        if isinstance(thing, Traced):
+            return slot_of(thing).recorder
+        if isinstance(thing, (tuple, list)):
+            try:
+                return recorder_among(thing)
+            except LookupError:
+                continue
+    raise LookupError
+
+
+def plain(thing: Any) -> Any:
+    """The arguments of a NumPy function with ordinary arrays in them."""
+    if isinstance(thing, Traced):
+        return np.asarray(thing.view(np.ndarray))
+    if isinstance(thing, (tuple, list)):
+        return type(thing)([plain(part) for part in thing])
+    if isinstance(thing, dict):
+        return {key: plain(part) for key, part in thing.items()}
+    return thing
+
+
+def refused(what: str, slot: Any) -> ProgramError:
+    name = slot.recorder.values[slot.index].name
+    return ProgramError(
+        f"{what} asks for a value, but nothing was computed: {'%' + str(slot.index) if name is None else name} "
+        f"stands for a tensor of shape {slot.shape} in a program that is being recorded. To mend it, let "
+        "the program return it, and call program(...) or program.run(...) to compute it."
+    )
+
+
+def branch(slot: Any) -> ProgramError:
+    return ProgramError(
+        "data-dependent branch: `if`, `while` or `and` on a tensor whose value differs from run to run. A "
+        "program has one path, the one taken when it was recorded. To mend it, write the choice as a "
+        "value, where(condition, a, b); or record one program for each branch, and again when the "
+        "condition changes; or stay with eager tensors, which decide at each step."
+    )

@@ -1,0 +1,318 @@
+"""Programs: recorded once, printed, run with new inputs, differentiated as programs."""
+
+import numpy as np
+import pytest
+
+import minigrad
+from minigrad import static
+from minigrad.nn import functional as F
+from minigrad.static import ProgramError
+from tests.numeric import assert_close
+
+
+def tensors(*values):
+    return [minigrad.tensor(v, dtype=minigrad.float64) for v in values]
+
+
+def layer(x, w, b):
+    return (x @ w + b).relu().sum()
+
+
+X, W, B = np.arange(6.0).reshape(2, 3) - 2, np.ones((3, 2)), np.array([0.5, -1.0])
+
+
+# ------------------------------------------------------------------ recording and running
+
+
+def test_a_program_is_run_many_times_without_being_built_again():
+    program = static.record(lambda x, y: x * y + x)(*tensors(2.0, 3.0))
+    before = len(program)
+
+    results = [program(*tensors(a, 10.0)).item() for a in (1.0, 2.0, 3.0)]
+
+    assert results == [11.0, 22.0, 33.0]
+    assert len(program) == before == 2
+
+
+def test_a_placeholder_has_no_value_and_says_so():
+    x = static.placeholder((2,), name="x")
+
+    for ask in (x.item, x.numpy, x.tolist, lambda: float(x), lambda: np.asarray(x)):
+        with pytest.raises(ProgramError, match="nothing was computed"):
+            ask()
+    assert "nothing is computed" in repr(x)
+    assert static.program(x * 2).run(x=[1.0, 2.0]).tolist() == [2.0, 4.0]
+
+
+def test_placeholders_of_one_program_go_together_and_the_next_begins_another():
+    a, b = static.placeholder(name="a"), static.placeholder(name="b")
+    first = static.program(a + b)
+    c = static.placeholder(name="c")
+    second = static.program(c * c)
+
+    assert first.names == ["a", "b"] and second.names == ["c"]
+    assert first.run(b=1.0, a=2.0).item() == 3.0
+    with pytest.raises(ProgramError, match="two programs are mixed"):
+        static.program(a + c)
+
+
+def test_run_names_what_is_missing_and_what_is_unknown():
+    program = static.record(lambda x, y: x + y)(*tensors(1.0, 2.0))
+
+    with pytest.raises(TypeError, match="needs y"):
+        program.run(x=1.0)
+    with pytest.raises(TypeError, match="no input z"):
+        program.run(x=1.0, y=2.0, z=3.0)
+
+
+def test_the_listing_shows_each_instruction_with_its_shape():
+    program = static.record(layer)(X, W, B)
+
+    lines = str(program).splitlines()
+    assert lines[0].split() == ["%0", "x", "(2,", "3)", "float64"]
+    assert lines[3].startswith("%3  = matmul(%0, %1)") and "(2, 2)" in lines[3]
+    assert lines[-1] == "return %6"
+
+
+def test_several_outputs_come_back_as_a_tuple():
+    program = static.record(lambda x: (x + 1, x * 2))(minigrad.tensor(3.0))
+
+    assert [z.item() for z in program(minigrad.tensor(5.0))] == [6.0, 10.0]
+
+
+def test_a_replay_with_another_shape_or_type_offers_to_record_again():
+    program = static.record(layer)(X, W, B)
+
+    for run in (program, program.plan()):
+        with pytest.raises(ProgramError, match=r"shape \(2, 3\).*record again"):
+            run(np.ones((4, 3)), W, B)
+        with pytest.raises(ProgramError, match="float64, but was given .* float32"):
+            run(X.astype(np.float32), W, B)
+        with pytest.raises(TypeError, match="3 inputs"):
+            run(X)
+
+
+def test_a_branch_on_a_value_is_refused_with_a_remedy():
+    def f(x):
+        return x if x.sum() > 0 else -x
+
+    with pytest.raises(ProgramError, match=r"data-dependent branch.*where\(condition"):
+        static.record(f)(minigrad.ones(3))
+
+
+def test_a_branch_on_a_shape_is_settled_when_recording():
+    program = static.record(lambda x: x * 2 if x.shape[0] > 2 else x)(minigrad.ones(3))
+
+    assert len(program) == 1
+
+
+def test_values_that_numpy_would_see_are_refused():
+    with pytest.raises(ProgramError, match="nothing was computed"):
+        static.record(lambda x: minigrad.tensor(x.item()))(minigrad.tensor(1.0))
+    with pytest.raises(ProgramError, match="depends on the values of the mask"):
+        static.record(lambda x: x[x > 0])(minigrad.ones(3))
+
+
+def test_an_index_that_is_computed_is_computed_in_each_run():
+    program = static.record(lambda x: (x.max(1).values, x.sort(1).values, x[x.argmax(0)]))(
+        minigrad.tensor([[3.0, 1.0], [0.0, 2.0]])
+    )
+
+    x = minigrad.tensor([[1.0, 5.0], [7.0, 6.0]])
+    values, ordered, chosen = program(x)
+    assert values.tolist() == [5.0, 7.0]
+    assert ordered.tolist() == [[1.0, 5.0], [6.0, 7.0]]
+    assert chosen.tolist() == [[7.0, 6.0], [7.0, 6.0]]
+
+
+def test_an_index_can_be_an_input():
+    table = minigrad.arange(8.0).reshape(4, 2)
+    program = static.record(lambda i: F.embedding(i, table) * 1.0)(minigrad.tensor([0, 1]))
+
+    assert program(minigrad.tensor([3, 2])).tolist() == [[6.0, 7.0], [4.0, 5.0]]
+    assert program.plan()(minigrad.tensor([3, 2])).tolist() == [[6.0, 7.0], [4.0, 5.0]]
+
+
+def test_a_target_can_be_an_input():
+    scores = minigrad.tensor([[2.0, 0.0, 0.0], [0.0, 1.0, 3.0]])
+    program = static.record(lambda x, t: F.cross_entropy(x, t))(scores, minigrad.tensor([0, 1]))
+
+    for target in ([0, 2], [1, 1]):
+        t = minigrad.tensor(target)
+        assert program(scores, t).item() == F.cross_entropy(scores, t).item()
+        g = program.gradient(0)(scores, t)
+        x = scores.clone().requires_grad_()
+        F.cross_entropy(x, t).backward()
+        assert g.tolist() == x.grad.tolist()
+
+
+def test_a_tensor_that_is_used_without_being_given_is_captured_and_read_anew():
+    w = minigrad.tensor([1.0, 2.0])
+    program = static.record(lambda x: x * w)(minigrad.ones(2))
+    plan = program.plan()
+
+    w += 10
+    assert program(minigrad.ones(2)).tolist() == plan(minigrad.ones(2)).tolist() == [11.0, 12.0]
+    w.data = minigrad.tensor([5.0, 6.0])
+    assert program(minigrad.ones(2)).tolist() == plan(minigrad.ones(2)).tolist() == [5.0, 6.0]
+    assert any("captured" in note and "w(2,)" in note for note in program.notes)
+
+
+def test_the_notes_say_what_is_frozen():
+    program = static.record(lambda x: F.dropout(x, 0.5))(minigrad.ones(3, 4))
+
+    text = "\n".join(program.notes)
+    assert "x (3, 4) float32" in text and "control flow" in text and "random numbers" in text
+
+
+def test_what_was_computed_before_recording_cannot_be_differentiated_through():
+    w = minigrad.tensor([1.0], requires_grad=True) * 2
+
+    with pytest.raises(ProgramError, match="computed before recording began"):
+        static.record(lambda x: x * w)(minigrad.ones(1))
+
+
+def test_modules_and_losses_run_on_slots():
+    minigrad.manual_seed(0)
+    net = minigrad.nn.Sequential(
+        minigrad.nn.Conv2d(1, 3, 3), minigrad.nn.ReLU(), minigrad.nn.MaxPool2d(2),
+        minigrad.nn.Flatten(), minigrad.nn.Linear(27, 4), minigrad.nn.LayerNorm(4), minigrad.nn.GELU(),
+    )  # fmt: skip
+    x, y = minigrad.randn(5, 1, 8, 8), minigrad.tensor([0, 1, 2, 3, 0])
+    program = static.record(lambda x, y: F.cross_entropy(net(x), y))(x, y)
+    gradient = program.gradient(wrt=list(net.parameters())).plan()
+
+    x2 = minigrad.randn(5, 1, 8, 8)
+    F.cross_entropy(net(x2), y).backward()
+    for g, p in zip(gradient(x2, y), net.parameters(), strict=True):
+        # float32; the gradient of a layer norm is summed in another order
+        assert_close(g, p.grad, rtol=2e-4, atol=1e-6)
+
+
+# ------------------------------------------------------------------ writing in place
+
+
+def test_in_place_writes_make_new_values_and_views_follow():
+    def f(x):
+        y = x * 1
+        row, transposed = y[0], y.t()
+        y += 1
+        row *= 10
+        transposed[1] = 0
+        return y, row, transposed
+
+    x = minigrad.arange(6.0).reshape(2, 3)
+    for run in (static.record(f)(x), static.record(f)(x).plan()):
+        for a, b in zip(run(x), f(x), strict=True):
+            assert a.tolist() == b.tolist()
+    assert x.tolist() == [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]
+
+
+def test_gradients_pass_through_in_place_writes():
+    def f(x):
+        y = x * 1
+        y[0] *= 3
+        y[1].mul_(x[2])
+        return (y * y).sum()
+
+    x = minigrad.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    f(x).backward()
+
+    assert static.record(f)(x.detach()).gradient(0)(x.detach()).tolist() == x.grad.tolist()
+
+
+def test_writing_to_what_is_outside_is_refused():
+    w = minigrad.zeros(2)
+
+    with pytest.raises(ProgramError, match="does not change what is outside"):
+        static.record(lambda x: w.add_(x))(minigrad.ones(2))
+
+
+# ------------------------------------------------------------------ the gradient as a program
+
+
+def test_the_gradient_is_a_program_that_returns_just_what_was_asked_for_in_order():
+    program = static.record(layer)(X, W, B)
+
+    g = program.gradient(wrt=["b", 0])
+    assert isinstance(g, static.Program) and g.names == ["x", "w", "b"]
+    db, dx = g(X, W, B)
+    x, b = minigrad.tensor(X, requires_grad=True), minigrad.tensor(B, requires_grad=True)
+    layer(x, minigrad.tensor(W), b).backward()
+    assert db.tolist() == b.grad.tolist() and dx.tolist() == x.grad.tolist()
+
+
+def test_a_gradient_program_can_be_differentiated_again_and_again():
+    program = static.record(lambda x: x**4)(*tensors(2.0))
+
+    for expected in (32.0, 48.0, 48.0, 24.0):  # 4 x**3, 12 x**2, 24 x, 24
+        program = program.gradient(0)
+        assert program(*tensors(2.0)).item() == expected
+
+
+def test_a_program_called_in_a_recorded_function_becomes_a_part_of_it():
+    gradient = static.record(lambda x: (x**3).sum())(*tensors([1.0])).gradient(0)
+
+    along = static.record(lambda x, u: (gradient(x) * u).sum())(*tensors([1.0], [1.0]))
+
+    assert along.gradient("x")(*tensors([2.0], [5.0])).tolist() == [60.0]  # 6 x u
+    with pytest.raises(ProgramError, match="record again"):
+        static.record(gradient)(*tensors([1.0, 2.0]))
+
+
+def test_a_repeated_value_is_computed_once():
+    program = static.record(lambda x: x.exp() * x.exp() + x.exp())(minigrad.tensor(1.0))
+
+    assert len(program) == 5  # as it was written
+    assert str(program.simplified()).count("exp") == 1
+    assert str(program.gradient(0)).count("exp") == 1
+
+
+def test_what_no_output_needs_is_left_out():
+    program = static.record(lambda x, y: (x.sin().cos(), x * y)[1].sum())(
+        minigrad.ones(2), minigrad.ones(2)
+    )
+
+    g = program.gradient(wrt=["x"])
+    assert "sin" not in str(g) and "sum" not in str(g)
+
+
+def test_a_gradient_that_does_not_exist_is_zero_or_an_error():
+    program = static.record(lambda x, y, k: x.sum())(
+        minigrad.ones(2), minigrad.ones(3), minigrad.tensor([1])
+    )
+
+    assert program.gradient("y")(minigrad.ones(2), minigrad.ones(3), [1]).tolist() == [0.0] * 3
+    with pytest.raises(ProgramError, match="only floating point"):
+        program.gradient("k")
+    with pytest.raises(ProgramError, match="no input 'z'"):
+        program.gradient("z")
+
+
+def test_a_gradient_of_several_numbers_asks_for_a_seed():
+    program = static.record(lambda x: x * x)(minigrad.ones(3))
+
+    with pytest.raises(ProgramError, match="implicitly created only for scalar outputs"):
+        program.gradient(0)
+    g = program.gradient(0, seeded=True)
+    assert g(minigrad.ones(3), minigrad.tensor([1.0, 2.0, 3.0])).tolist() == [2.0, 4.0, 6.0]
+
+
+def test_no_gradient_passes_where_recording_was_off_or_a_value_was_detached():
+    def f(x):
+        with minigrad.no_grad():
+            a = x * 2
+        return (x * a + x.detach() * x).sum()
+
+    x = minigrad.tensor([3.0], requires_grad=True)
+    f(x).backward()
+
+    assert static.record(f)(x.detach()).gradient(0)(x.detach()).tolist() == x.grad.tolist() == [9.0]
+
+
+def test_a_drawing_names_every_instruction():
+    dot = static.record(layer)(X, W, B).to_dot()
+
+    assert dot.startswith("digraph") and all(
+        op in dot for op in ("matmul", "add", "relu", "sum", "(2, 3)")
+    )

@@ -1,0 +1,157 @@
+"""Plans: programs in fixed memory. Text that can be run, buffers that are shared, no aliasing."""
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import minigrad
+from minigrad import static
+from tests.numeric import assert_close
+
+MANY = settings(max_examples=150, deadline=None)
+
+
+def test_the_source_is_plain_numpy_that_runs_by_itself():
+    program = static.record(lambda x, w: (x @ w).relu() + 1)(np.ones((8, 4)), np.ones((4, 2)))
+
+    scope = {}
+    exec(program.source(), scope)
+    x, w = np.arange(32.0).reshape(8, 4) - 16, np.ones((4, 2))
+    assert_close(scope["run"](x, w)[0], np.maximum(x @ w, 0) + 1, rtol=0, atol=0)
+    assert "dot(x, w, " in program.source() and "minigrad" not in program.source()
+
+
+def test_numbers_without_axes_are_python_variables_with_operators():
+    source = static.record(lambda x, a: x * a + 1)(np.float64(2.0), np.float64(3.0)).source()
+
+    assert "v3 = x * a" in source and "v4 = v3 + n0" in source and "empty" not in source
+
+
+def test_a_chain_of_elementwise_ops_needs_one_buffer():
+    program = static.record(lambda x: (x * 2 + 1).exp().sin() - 3)(np.ones((100, 100)))
+
+    assert program.plan().buffer_bytes == 100 * 100 * 8
+    assert program.plan(reuse=False).buffer_bytes == 5 * 100 * 100 * 8
+
+
+def test_results_are_copies_unless_they_are_asked_to_share():
+    program = static.record(lambda x: x * 2)(np.ones(3))
+    copying, sharing = program.plan(), program.plan(copy=False)
+
+    first, second = copying(np.ones(3)), copying(np.zeros(3))
+    assert first.tolist() == [2.0] * 3 and second.tolist() == [0.0] * 3
+    first, _ = sharing(np.ones(3)), sharing(np.zeros(3))
+    assert first.tolist() == [0.0] * 3  # the second run has written over it
+
+
+def test_a_replay_allocates_no_arrays():
+    import tracemalloc
+
+    program = static.record(lambda x, w: ((x @ w).relu() * 2).sum())(
+        np.ones((64, 64)), np.ones((64, 64))
+    )
+    plan = program.gradient().plan(copy=False)
+    arrays = np.ones((64, 64)), np.ones((64, 64))
+    plan(*arrays)
+
+    tracemalloc.start()
+    plan(*arrays)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 64 * 64 * 8  # less than one array
+
+
+def test_inputs_are_never_written_to():
+    program = static.record(lambda x: (x + 1) * (x - 1))(np.ones(4))
+    x = np.arange(4.0)
+
+    program.plan()(x)
+
+    assert x.tolist() == [0.0, 1.0, 2.0, 3.0]
+
+
+def test_memory_in_another_order_is_kept_in_that_order():
+    x = np.ones((2, 3, 4)).transpose(2, 0, 1)
+    program = static.record(lambda x: (x * 2).reshape(8, 3) + 1)(x)
+
+    y = np.arange(24.0).reshape(4, 2, 3)
+    for a in (y, np.asfortranarray(y), y.transpose(0, 2, 1).copy().transpose(0, 2, 1)):
+        assert_close(program.plan()(a), (a * 2).reshape(8, 3) + 1, rtol=0, atol=0)
+
+
+# ------------------------------------------------------------------ random programs
+
+UNARY = [
+    lambda x: x.sin(), lambda x: x * 0.5, lambda x: x.relu(), lambda x: -x, lambda x: x.sigmoid(), lambda x: x.t(),
+    lambda x: x.reshape(-1).reshape(x.shape), lambda x: x.softmax(1), lambda x: x.sum(0, keepdim=True) + x,
+    lambda x: x[::-1] if isinstance(x, np.ndarray) else x.flip(0), lambda x: x**2, lambda x: x.mean() * x,
+    lambda x: x.t().contiguous(), lambda x: x[1:2].expand(3, 3), lambda x: (x > 0).to(x.dtype), lambda x: x.cumsum(1),
+    lambda x: x.max(1, keepdim=True).values - x, lambda x: x.clone(), lambda x: x.transpose(0, 1)[:, [2, 0, 1]],
+]  # fmt: skip
+BINARY = [
+    lambda x, y: x + y, lambda x, y: x * y, lambda x, y: x - y, lambda x, y: x @ y * 0.1,
+    lambda x, y: minigrad.maximum(x, y), lambda x, y: minigrad.where(x > y, x, y), lambda x, y: x + y.t(),
+    lambda x, y: x.addmm(x, y) * 0.1, lambda x, y: minigrad.cat([x, y])[1:4], lambda x, y: x / (y * y + 1),
+]  # fmt: skip
+
+
+def overwritten(x, y):
+    """x += y, on a copy, and through a view of it."""
+    z = x.clone()
+    row = z[1]
+    z += y
+    row *= 0.5
+    return z
+
+
+BINARY.append(overwritten)
+
+
+def run_of(steps, keep, x, y):
+    """A random program: each step applies a function to two of the values so far."""
+    values = [x, y]
+    for which, i, j in steps:
+        a, b = values[i % len(values)], values[j % len(values)]
+        values.append(UNARY[which](a) if which < len(UNARY) else BINARY[which - len(UNARY)](a, b))
+    return [values[k % len(values)] for k in keep] + [values[-1]]
+
+
+STEPS = st.lists(
+    st.tuples(st.integers(0, len(UNARY) + len(BINARY) - 1), st.integers(0, 30), st.integers(0, 30)),
+    min_size=1,
+    max_size=25,
+)
+
+
+@MANY
+@given(STEPS, st.lists(st.integers(0, 30), max_size=3), st.integers(0, 1000))
+def test_no_reuse_of_buffers_changes_a_result(steps, keep, seed):
+    r = np.random.default_rng(seed)
+    examples, inputs = ([minigrad.tensor(r.normal(size=(3, 3))) for _ in "xy"] for _ in range(2))
+    program = static.record(lambda x, y: tuple(run_of(steps, keep, x, y)))(*examples)
+    plan = program.plan()
+
+    for given_ in (inputs, examples, inputs):
+        expected = run_of(steps, keep, *given_)
+        for a, b in zip(plan(*given_), expected, strict=True):
+            assert_close(a, b, rtol=1e-12, atol=1e-12)
+
+
+@MANY
+@given(STEPS, st.integers(0, 1000))
+def test_no_reuse_of_buffers_changes_a_gradient(steps, seed):
+    r = np.random.default_rng(seed)
+    x, y = (minigrad.tensor(r.normal(size=(3, 3)), requires_grad=True) for _ in "xy")
+    loss = sum(z.sum() for z in run_of(steps, [], x, y))
+    program = static.record(lambda x, y: sum(z.sum() for z in run_of(steps, [], x, y)))(
+        x.detach(), y.detach()
+    )
+    if loss.requires_grad:
+        loss.backward()
+
+    gradient = program.gradient()
+    for run in (gradient, gradient.plan(), gradient.plan(reuse=False)):
+        for a, leaf in zip(run(x.detach(), y.detach()), (x, y), strict=True):
+            assert_close(
+                a, np.zeros((3, 3)) if leaf.grad is None else leaf.grad, rtol=1e-9, atol=1e-10
+            )
