@@ -1,31 +1,147 @@
-"""Every exercise: its solution passes, its untouched starter fails, and mistakes are told."""
+"""Every exercise: its solution gets full marks, its untouched starter none, and the wrong
+variants that its author thought of are told for what they are.
 
+All of this runs in one process. In a kernel of its own each author's notebook is run by nbval
+(pytest collects exercises/ too), and one of each theme goes through the gate, starter and all.
+"""
+
+import ast
+import linecache
+import shutil
+import subprocess
 from pathlib import Path
 
 import nbformat
 import pytest
 
 from minigrad.grading.gate import gate, grade, run_nbval
-from minigrad.grading.release import is_answer, read_notebook, release
+from minigrad.grading.release import HIDDEN_TESTS, SOLUTION, is_answer, read_notebook, release
+from minigrad.teach import question
 
 EXERCISES = Path(__file__).parent.parent / "exercises"
 AUTHORS = sorted(EXERCISES.glob("*/*.ipynb"))
+THEMES = sorted({author.parent.name for author in AUTHORS})
 SHARED = EXERCISES / "reverse_mode" / "01_shared_input.ipynb"
 BROADCAST = EXERCISES / "reverse_mode" / "02_broadcast_add.ipynb"
 
-every_exercise = pytest.mark.parametrize(
-    "author", AUTHORS, ids=lambda p: f"{p.parent.name}/{p.stem}"
+
+def name_of(path):
+    return f"{path.parent.name}/{path.stem}"
+
+
+every_exercise = pytest.mark.parametrize("author", AUTHORS, ids=name_of)
+one_of_each_theme = pytest.mark.parametrize(
+    "author", [next(a for a in AUTHORS if a.parent.name == t) for t in THEMES], ids=name_of
 )
 
 
+@pytest.fixture(autouse=True)
+def declared(monkeypatch):
+    """The exercises that a notebook declares, by the name of what the student writes."""
+    monkeypatch.setattr(question, "DECLARED", {})
+
+
+def run(notebook, answer=None):
+    """Run the cells of an exercise here, as cells; give its exercises and the check results."""
+    namespace, exercises, results = {"__name__": "__main__"}, [], []
+    for number, cell in enumerate(read_notebook(notebook).cells, 1):
+        if cell.cell_type != "code":
+            continue
+        source = answer if answer is not None and is_answer(cell) else cell.source
+        try:
+            value = last_value(source, f"<cell {number} of {notebook}>", namespace)
+        except NotImplementedError:
+            continue
+        except AssertionError as failed:
+            value = failed.result
+        if hasattr(value, "diagnoses"):
+            results.append((cell, value))
+    for value in namespace.values():
+        if isinstance(value, question.Question) and value not in exercises:
+            exercises.append(value)
+    return exercises, results
+
+
+def last_value(source, filename, namespace):
+    """Run a cell under a file name of its own, as IPython does; give its last expression."""
+    linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
+    tree = ast.parse(source)
+    last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
+    exec(compile(tree, filename, "exec"), namespace)
+    if last is None:
+        return None
+    return eval(compile(ast.Expression(last.value), filename, "eval"), namespace)
+
+
+# --------------------------------------------------------------------------- all of them
+
+
+def test_there_are_six_exercises_or_more_for_each_theme():
+    assert THEMES == ["forward_mode", "inplace", "optimizers", "reverse_mode"]
+    for theme in THEMES:
+        assert len([a for a in AUTHORS if a.parent.name == theme]) >= 6
+
+
 @every_exercise
+def test_the_solution_gets_full_marks_and_shows_what_is_stored(author):
+    exercises, results = run(author)
+
+    assert len(results) == len(exercises) >= 1
+    for cell, result in results:
+        assert result.ok and result.points == result.out_of > 0
+        assert not result.remarks
+        assert repr(result) == cell.outputs[0]["data"]["text/plain"]
+        assert cell.metadata.nbgrader.points == pytest.approx(result.out_of)
+
+
+@every_exercise
+def test_the_starter_gets_nothing_and_says_what_is_to_be_done(author, tmp_path):
+    _, results = run(release(author, tmp_path))
+
+    for _, result in results:
+        assert result.points == 0 and not result.ok
+        assert {row.verdict for row in result.rows} <= {"not written", "missing"}
+
+
+@every_exercise
+def test_every_wrong_variant_loses_points_with_its_diagnosis(author):
+    exercises, _ = run(author)
+
+    for exercise in exercises:
+        assert len(exercise.wrongs) >= 2, exercise.name
+        for wrong in exercise.wrongs:
+            assert exercise.recognized(wrong), f"{wrong.kind}\n{exercise.check(wrong.answer)!r}"
+
+
+@every_exercise
+def test_hints_unfold_one_at_a_time_and_do_not_run_out(author):
+    exercises, _ = run(author)
+
+    for exercise in exercises:
+        n = len(exercise.hints)
+        assert n >= 2, exercise.name
+        shown = [repr(exercise.hint()) for _ in range(n + 1)]
+        assert shown[0].startswith(f"Hint 1 of {n}: ") and shown[-1] == shown[-2]
+
+
+@every_exercise
+def test_students_see_neither_a_solution_nor_a_wrong_variant(author, tmp_path):
+    released = release(author, tmp_path).read_text()
+
+    assert ".wrong(" not in released
+    assert SOLUTION.begin not in released and HIDDEN_TESTS.begin not in released
+
+
+# ------------------------------------------------------------------ one of each, by nbval
+
+
+@one_of_each_theme
 def test_the_solution_passes_and_the_untouched_starter_fails(author):
     gate(author)  # raises GateError otherwise
 
 
-@every_exercise
-def test_the_starter_fails_when_pytest_runs_it_as_it_is(author, tmp_path):
-    starter = read_notebook(release(author, tmp_path))
+def test_the_starter_fails_when_pytest_runs_it_as_it_is(tmp_path):
+    starter = read_notebook(release(SHARED, tmp_path))
 
     verdict = run_nbval(starter)
 
@@ -33,21 +149,12 @@ def test_the_starter_fails_when_pytest_runs_it_as_it_is(author, tmp_path):
     assert "0 of 1 public checks are right" in verdict.report
 
 
-@every_exercise
-def test_the_starter_says_what_is_to_be_done(author, tmp_path):
-    result = check(release(author, tmp_path))
-
-    assert [row.verdict for row in result.rows] == ["not written"]
+# ------------------------------------------------------------------ two of them, closely
 
 
 def check(notebook, answer=None):
-    """Run the cells of an exercise here, with an answer of our own; give the check's result."""
-    namespace = {}
-    for cell in read_notebook(notebook).cells:
-        source = answer if answer is not None and is_answer(cell) else cell.source
-        if cell.cell_type == "code" and source != "exercise.check().or_raise()":
-            exec(source, namespace)
-    return eval("exercise.check()", namespace)
+    """The result of the first check of an exercise, with an answer of our own."""
+    return run(notebook, answer)[1][0][1]
 
 
 RIGHT = {
@@ -119,3 +226,28 @@ def submitted(author, answer, folder):
             cell.source = answer
     nbformat.write(notebook, path)
     return path
+
+
+# --------------------------------------------------------------------------- nbgrader
+
+NBGRADER = shutil.which("nbgrader")
+
+
+@pytest.mark.skipif(NBGRADER is None, reason="nbgrader is not installed")
+def test_nbgrader_validates_and_releases_an_exercise_as_it_is(tmp_path):
+    source = tmp_path / "source" / "reverse_mode"
+    source.mkdir(parents=True)
+    shutil.copy(SHARED, source)
+
+    def nbgrader(*words):
+        done = subprocess.run([NBGRADER, *words], cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout + done.stderr
+
+    validated = nbgrader("validate", str(source / SHARED.name))
+    nbgrader("generate_assignment", "reverse_mode", "--create")
+
+    assert "Success! Your notebook passes all the tests." in validated
+    theirs = read_notebook(tmp_path / "release" / "reverse_mode" / SHARED.name)
+    ours = read_notebook(release(SHARED, tmp_path / "ours"))
+    assert [c.source.strip() for c in theirs.cells] == [c.source.strip() for c in ours.cells]

@@ -211,13 +211,11 @@ def check_nothing_left(author: Notebook, student: Notebook, name: str) -> None:
     """Refuse a student's notebook in which a line of the solution can still be read.
 
     Spaces do not count. Lines that tell nothing are left out: short ones, comments,
-    imports, and a return of mere names.
+    imports, the headers of functions and blocks, and a return of mere names.
 
     Raises SolutionLeft, which names the line and the cell.
     """
-    telling = {
-        "".join(line.split()): (line, number) for line, number in solution_lines(author)
-    }
+    telling = {"".join(line.split()): (line, number) for line, number in solution_lines(author)}
     for number, cell in enumerate(student.cells, 1):
         text = "".join(cell.source.split())
         rest = "".join(json.dumps({k: v for k, v in cell.items() if k != "source"}).split())
@@ -232,14 +230,29 @@ def check_nothing_left(author: Notebook, student: Notebook, name: str) -> None:
 
 
 def solution_lines(author: Notebook) -> list[tuple[str, int]]:
-    """The lines of solutions and hidden tests that would tell something, with their cells."""
+    """The lines of solutions and hidden tests that would tell something, with their cells.
+
+    A hidden test may repeat what stands around a solution: the frame of a class, for instance.
+    """
+    given = {
+        line.strip()
+        for cell in author.cells
+        if is_answer(cell) and SOLUTION.begin in cell.source
+        for line in _replace(cell.source, SOLUTION, None)[0].split("\n")
+    }
     return [
         (line.strip(), number)
         for number, cell in enumerate(author.cells, 1)
         for region in (SOLUTION, HIDDEN_TESTS)
         for line in _inside(cell.source, region)
-        if _tells_something(line)
+        if _tells_something(line) and not (region is HIDDEN_TESTS and line.strip() in given)
     ]
+
+
+def hidden_tests(cell: Notebook) -> list[str]:
+    """The source of the hidden tests of a cell, if it has any."""
+    lines = list(_inside(cell.source, HIDDEN_TESTS))
+    return ["\n".join(lines)] if lines else []
 
 
 def is_answer(cell: Notebook) -> bool:
@@ -312,7 +325,8 @@ def _check_markers(source: str, region: _Region, where: str) -> None:
 
 def _tells_something(line: str) -> bool:
     line = line.strip()
-    if len("".join(line.split())) < 6 or line.startswith(("#", "import ", "from ")):
+    headers = ("#", "@", "import ", "from ", "def ", "class ", "with ", "for ")
+    if len("".join(line.split())) < 6 or line.startswith(headers):
         return False
     return re.fullmatch(r"return\s+[\w\s,()]*", line) is None
 

@@ -14,7 +14,8 @@ from typing import Any
 from IPython.core.error import UsageError
 from IPython.core.magic import Magics, line_cell_magic, line_magic, magics_class
 
-from minigrad.teach.question import DECLARED, Progress, progress
+from minigrad.teach import question
+from minigrad.teach.question import Progress, progress
 from minigrad.teach.results import CheckResult
 
 
@@ -29,13 +30,13 @@ class CheckMagics(Magics):
         NAME    what the answer is called, e.g. shared_input_backward
         """
         name = line.strip()
-        question = DECLARED.get(name)
-        if question is None:
+        exercise = question.DECLARED.get(name)
+        if exercise is None:
             raise UsageError(_unknown(name))
         shell: Any = self.shell
         if cell is not None and not shell.run_cell(cell).success:
             return None  # the error is shown already
-        return question.check(shell.user_ns.get(name))
+        return exercise.check(shell.user_ns.get(name))
 
     @line_magic
     def progress(self, line: str) -> Progress:
@@ -46,8 +47,8 @@ class CheckMagics(Magics):
 def _unknown(name: str) -> str:
     if not name:
         return "%%check: the name of the exercise is missing. Write  %%check NAME"
-    near = difflib.get_close_matches(name, DECLARED, n=1)
+    near = difflib.get_close_matches(name, question.DECLARED, n=1)
     remedy = f" Did you mean {near[0]}?" if near else ""
-    if not DECLARED:
+    if not question.DECLARED:
         remedy = " Run the cell that declares it first."
     return f"%%check: there is no exercise called {name}.{remedy}"

@@ -16,9 +16,9 @@ from typing import Any
 from minigrad.modes import enable_grad, unobserved
 from minigrad.teach.diagnose import Diagnosis
 from minigrad.teach.misconceptions import Misconception, alike
-from minigrad.teach.question import Question
+from minigrad.teach.question import Question, unwritten
 from minigrad.teach.results import CheckRow, Kind
-from minigrad.teach.trying import judge_plain
+from minigrad.teach.trying import judge_plain, short
 from minigrad.tensor import Tensor
 
 
@@ -33,7 +33,7 @@ class Facts(Question):
 
     >>> exercise = Facts("predicted", lambda: {"1 + 1": 2})
     >>> exercise.check({"1 + 1": 3}).rows[0].message
-    '1 + 1: 3 is not what happens'
+    '3 is not what happens'
     """
 
     column = "fact"
@@ -63,10 +63,13 @@ class Facts(Question):
 
     def rows(self, answer: Any) -> Iterator[tuple[CheckRow, str]]:
         facts = self.facts()
-        if answer is None or answer is Ellipsis or not isinstance(answer, Mapping):
-            example = f"{self.name} = {{{next(iter(facts))!r}: ...}}"
-            kind: Kind = "wrong type" if answer not in (None, Ellipsis) else "missing"
-            yield CheckRow(None, "", "", kind, f"assign a dict, for example  {example}"), ""
+        if unwritten(answer):
+            message = f"there is no {self.name} yet; write a prediction for each ..."
+            yield CheckRow(None, "", "", "missing", message), ""
+            return
+        if not isinstance(answer, Mapping):
+            message = f"{self.name} is of type {type(answer).__name__}; it must be a dict"
+            yield CheckRow(None, "", "", "wrong type", message), ""
             return
         wrong = {
             name
@@ -81,9 +84,9 @@ class Facts(Question):
             elif name not in wrong:
                 yield CheckRow(1, "", name, "right"), ""
             else:
-                message = f"{name}: {mine!r} is not what happens"
+                message = f"{short(mine)} is not what happens"
                 if self.choices and mine not in self.choices:
-                    message = f"{name}: {mine!r} is none of " + ", ".join(map(repr, self.choices))
+                    message = f"{short(mine)} is none of " + ", ".join(map(repr, self.choices))
                 # Not what is right: a prediction is to be thought over, or tried out.
                 yield (
                     CheckRow(1, "", name, _verdict(mine, right), message, found.get(name)),

@@ -191,11 +191,8 @@ class _Watched:
     """A student's function of tensors, as a function of a case: its value and its gradients."""
 
     def __init__(self, answer: Callable[..., Any], constants: Sequence[str]) -> None:
-        self.answer, self.constants = answer, constants
-        code = getattr(answer, "__code__", None)
-        if code is not None:
-            self.__code__ = code  # where the line of an error is looked up
-            self.__globals__ = getattr(answer, "__globals__", {})
+        self.answer = self.__wrapped__ = answer
+        self.constants = constants
 
     def __call__(self, case: Case) -> Any:
         with enable_grad(), unobserved():

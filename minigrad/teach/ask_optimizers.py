@@ -101,10 +101,7 @@ class _Steps:
     """All the steps as one call; errors are looked up in the student's own code."""
 
     def __init__(self, answer: Any, student: Callable[..., Any]) -> None:
-        self.student = student
-        for part in ("__code__", "__globals__"):
-            if hasattr(answer, part):
-                setattr(self, part, getattr(answer, part))
+        self.student, self.__wrapped__ = student, answer
 
     def __call__(self, p: Array, grads: Sequence[Array]) -> list[Any]:
         return list(self.student(p, grads))

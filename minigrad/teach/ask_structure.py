@@ -20,7 +20,7 @@ from minigrad.creation import tensor
 from minigrad.modes import enable_grad, unobserved
 from minigrad.teach.diagnose import Diagnosis, diagnose
 from minigrad.teach.difference import as_array
-from minigrad.teach.question import Question
+from minigrad.teach.question import Question, unwritten
 from minigrad.teach.results import CheckRow, Kind
 from minigrad.teach.trying import judge_array, short
 from minigrad.tensor import Tensor
@@ -73,7 +73,7 @@ class OnATape(Question):
 
     def given_as(self, answer: Any, form: type, example: str) -> CheckRow | None:
         """A row, if the variable is missing, still unwritten, or of another type."""
-        if answer is None or answer is Ellipsis:
+        if unwritten(answer):
             message = f"there is no {self.name} yet; assign it, for example  {example}"
             return CheckRow(None, "", "", "missing", message)
         if not isinstance(answer, form):
@@ -98,8 +98,8 @@ class Edges(OnATape):
         edges = self.edges()
         users = {name: [z for z, xs in edges.items() if name in xs] for name in self.tensors()}
         for name, right in edges.items():
-            if name not in answer:
-                yield self.row(name, "wrong answer", f"there is no entry for {name}")
+            if answer.get(name, ...) is ...:
+                yield self.row(name, "missing", f"there is no entry for {name}")
                 continue
             mine = [answer[name]] if isinstance(answer[name], str) else answer[name]
             try:

@@ -173,6 +173,13 @@ class Question:
             yield f"printed: {line}"
 
 
+def unwritten(answer: Any) -> bool:
+    """Is there no answer yet: nothing, or only the dots of the starter?"""
+    if isinstance(answer, Mapping):
+        return all(value is ... for value in answer.values())
+    return answer is None or answer is ...
+
+
 def _given_names() -> frozenset[str]:
     """The names of the author's: those there are when the exercise is declared, and its cell's."""
     frame = sys._getframe(1)

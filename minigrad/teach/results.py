@@ -118,8 +118,10 @@ class CheckResult(Report[CheckRow]):
         return self
 
     def _notes(self) -> list[str]:
-        lines = [line for row in self.rows for line in row.note.splitlines()]
-        return [_plain(line) for line in dict.fromkeys([*lines, *self.remarks])]
+        """What was recognized, each misconception once, and then the remarks."""
+        notes = {str(row.diagnosis): row.note for row in reversed(self.rows) if row.diagnosis}
+        lines = [line for note in reversed(notes.values()) for line in note.splitlines()]
+        return [_plain(line) for line in (*lines, *self.remarks)]
 
 
 class ChecksFailed(AssertionError):

@@ -240,7 +240,8 @@ def defined_in(source: str) -> set[str]:
 
 
 def _codes(answer: Any) -> list[types.CodeType]:
-    """The code of a function, or of the methods of a class."""
+    """The code of a function, or of the methods of a class; of a wrapper, what it wraps."""
+    answer = getattr(answer, "__wrapped__", answer)
     if isinstance(answer, type):
         members = [getattr(m, "__func__", m) for m in vars(answer).values()]
         return [m.__code__ for m in members if isinstance(m, types.FunctionType)]

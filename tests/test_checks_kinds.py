@@ -1,0 +1,243 @@
+"""The kinds of exercise: what each takes for right, and which mistakes it recognizes."""
+
+import numpy as np
+import pytest
+
+import minigrad
+from minigrad import optim
+from minigrad.teach import (
+    Adjoints,
+    Differentiable,
+    Edges,
+    Facts,
+    Function,
+    Order,
+    Tangents,
+    Updates,
+    outcome,
+    question,
+    saved_at,
+)
+
+
+@pytest.fixture(autouse=True)
+def declared(monkeypatch):
+    monkeypatch.setattr(question, "DECLARED", {})
+
+
+def kinds(result):
+    return [d.kind for d in result.diagnoses]
+
+
+def program(x, y):
+    s = x + y
+    t = s * s
+    z = t * x
+    return locals()
+
+
+INPUTS = {"x": 2.0, "y": 3.0}
+RIGHT_EDGES = {"z": ["t", "x"], "t": ["s", "s"], "s": ["x", "y"]}
+
+
+# ------------------------------------------------------------------ structure
+
+
+def test_edges_are_right_in_any_order_and_read_off_the_tape():
+    edges = Edges("edges", program, INPUTS)
+
+    assert edges.check(RIGHT_EDGES).ok
+    assert edges.check({"s": ["y", "x"], "z": ["x", "t"], "t": ["s", "s"]}).ok
+
+
+@pytest.mark.parametrize(
+    "answer, kind, message",
+    [
+        ({**RIGHT_EDGES, "t": ["s"]}, "double_use", "s is missing"),
+        ({**RIGHT_EDGES, "t": ["z"]}, "forward_edges", "s is missing; z does not belong here"),
+        ({**RIGHT_EDGES, "t": ["x", "y"]}, "jumped_to_the_leaves", "s is missing"),
+    ],
+)
+def test_wrong_edges_are_explained(answer, kind, message):
+    result = Edges("edges", program, INPUTS).check(answer)
+    [row] = [row for row in result.rows if not row.ok]
+
+    assert row.what == "t" and row.message.startswith(message)
+    assert kinds(result) == [kind]
+
+
+@pytest.mark.parametrize("order", [["z", "t", "s", "x", "y"], ["z", "t", "s", "y", "x"]])
+def test_every_valid_order_is_right(order):
+    assert Order("order", program, INPUTS).check(order).ok
+
+
+@pytest.mark.parametrize(
+    "order, message, kind",
+    [
+        (["z", "x", "t", "s", "y"], "x is visited before s", "too_early"),
+        (["x", "y", "s", "t", "z"], "x is visited before s", "forward_order"),
+        (["z", "t", "s", "x", "y", "x"], "x is visited 2 times", "visited_twice"),
+        (["z", "t", "s", "x"], "y is missing", None),
+        (["z", "t", "s", "x", "y", "w"], "'w' is no tensor behind z", None),
+        (["z", "t", ["s"], "x", "y"], "['s'] is no tensor", None),
+    ],
+)
+def test_an_order_that_is_not_valid_is_told_why(order, message, kind):
+    result = Order("order", program, INPUTS).check(order)
+
+    assert message in result.rows[0].message
+    assert kinds(result) == ([kind] if kind else [])
+
+
+def test_adjoints_are_numbers_by_name_and_wrong_ones_are_searched_on_the_tape():
+    adjoints = Adjoints("adjoints", program, INPUTS, of=["t", "s", "x"])
+
+    assert adjoints.check({"t": 2, "s": 20, "x": 45}).ok
+    result = adjoints.check({"t": 2, "s": 20, "x": 20})
+    assert kinds(result) == ["missing_path"]
+    assert [row.verdict for row in adjoints.check({"t": 2}).rows] == ["right", "missing", "missing"]
+
+
+@pytest.mark.parametrize("answer", [None, ..., 3, "edges"])
+def test_what_is_no_answer_is_a_row(answer):
+    for exercise in (Edges("e", program, INPUTS), Order("o", program, INPUTS)):
+        [row] = exercise.check(answer).rows
+        assert row.verdict in ("missing", "wrong type")
+
+
+# ------------------------------------------------------------------ predictions
+
+
+def test_a_prediction_is_compared_with_what_happens_and_the_answer_is_not_given_away():
+    exercise = Facts("predicted", lambda: {"two": 2, "yes": True})
+
+    assert exercise.check({"two": 2, "yes": True}).ok
+    result = exercise.check({"two": 3, "yes": 1})
+    assert [row.message for row in result.rows] == [
+        "3 is not what happens",
+        "1 is not what happens",
+    ]
+    assert [row.verdict for row in exercise.check({"yes": True}).rows] == ["missing", "right"]
+
+
+def test_an_outcome_is_where_a_program_stops():
+    def at_the_write():
+        minigrad.ones(2, requires_grad=True).add_(1)
+
+    def in_backward():
+        y = minigrad.ones(2, requires_grad=True).exp()
+        y.mul_(2)
+        return y
+
+    assert outcome(at_the_write) == "error at the write"
+    assert outcome(in_backward) == "error in backward"
+    assert outcome(lambda: minigrad.ones(2, requires_grad=True) * 2) == "runs"
+
+
+def test_the_version_at_which_a_value_was_saved_stays_when_the_value_changes():
+    y = minigrad.ones(2, requires_grad=True) * 3
+    y.add_(1)
+    z, square = y.sin(), y * y
+    y.add_(1)
+
+    assert (saved_at(z), saved_at(square), saved_at(y), saved_at(minigrad.ones(2))) == (
+        1, 1, None, None,
+    )  # fmt: skip
+
+
+# ------------------------------------------------------------------ functions
+
+
+def test_tangents_are_those_of_forward_mode_and_their_mistakes_are_known():
+    exercise = Tangents(
+        "f", lambda x, y: x @ y, shapes=[[(2, 3), (3, 2)], [(2, 2), (2, 2)]], more=["empty"]
+    )
+
+    assert exercise.check(lambda x, y, u, v: u @ y + x @ v).ok
+    assert kinds(exercise.check(lambda x, y, u, v: u @ y)) == ["missing_path"]
+    assert kinds(exercise.check(lambda x, y, u, v: -(u @ y + x @ v))) == ["sign"]
+
+
+def test_entry_by_entry_a_tangent_s_mistake_is_searched_on_the_tape():
+    exercise = Tangents("f", lambda x: (x * x).sin(), shapes=[[(3,)], [(2, 2)]])
+
+    result = exercise.check(lambda x, x_dot: np.cos(x * x) * x_dot)
+
+    assert kinds(result) == ["forgot_inner"]
+
+
+def test_a_gradient_is_no_tangent():
+    exercise = Tangents("f", lambda x: x.cumsum(0), shapes=[[(3,)], [(4,)]])
+
+    result = exercise.check(lambda x, x_dot: np.arange(len(x), 0, -1.0))
+
+    assert kinds(result) == ["gradient_for_tangent"]
+
+
+def test_a_differentiable_function_is_checked_by_value_and_by_gradient():
+    exercise = Differentiable("f", lambda x: x * x, shapes=[[(3,)]])
+
+    assert exercise.check(lambda x: x.square()).ok
+    cut = exercise.check(lambda x: x.detach() * x)
+    assert [row.verdict for row in cut.rows] == ["right", "wrong value"]
+    assert "was cut" in exercise.check(lambda x: x.detach() ** 2).rows[0].message
+    assert "must be a tensor" in exercise.check(lambda x: x.detach().numpy() ** 2).rows[0].message
+    assert "shape ()" in exercise.check(lambda x: (x * x).sum()).rows[0].message
+
+
+def test_a_function_is_compared_with_a_second_one_or_judged_by_its_author():
+    def objection(answer, n):
+        return None if answer % n == 0 else f"{answer} is no multiple of {n}"
+
+    numbers = Function("f", lambda x: {"twice": 2 * x}, [{"x": [3]}])
+    any_multiple = Function("multiple", None, [{"n": [7]}], accepts=objection)
+
+    assert numbers.check(lambda x: {"twice": 6}).ok
+    assert numbers.check(lambda x: {"twice": 7}).rows[0].message == (
+        "result['twice'] is 7 and should be 6"
+    )
+    assert any_multiple.check(lambda n: 21).ok
+    assert any_multiple.check(lambda n: 22).rows[0].message == "22 is no multiple of 7"
+    assert any_multiple.check(lambda n: "21 of them").rows[0].verdict == "wrong type"
+
+
+# ------------------------------------------------------------------ optimizers
+
+
+def test_an_optimizer_may_be_a_function_or_a_class():
+    class Descent:
+        def __init__(self, params, lr):
+            self.params, self.lr = list(params), lr
+
+        def step(self):
+            for p in self.params:
+                if p.grad is not None:
+                    with minigrad.no_grad():
+                        p -= self.lr * p.grad
+
+    exercise = Updates("Descent", optim.SGD, [{"lr": 0.1}, {"lr": [0.1, 0.2, 0.3, 0.2, 0.1]}])
+
+    assert exercise.check(Descent).ok
+    assert exercise.check(lambda p, g, state, lr: p - lr * g).ok
+    assert kinds(exercise.check(lambda p, g, state, lr: p - g))[0] == "lr_missing"
+
+
+def test_a_class_is_asked_for_where_a_class_is_wanted():
+    exercise = Updates("Descent", optim.SGD, [{"lr": 0.1}], wanted="class")
+
+    assert "it must be a class" in exercise.check(lambda p: p).rows[0].message
+    assert "there is no class Descent yet" in exercise.check().rows[0].message
+
+
+def test_an_error_inside_a_class_is_shown_with_the_student_s_line():
+    class Descent:
+        def __init__(self, params, lr):
+            self.params = params
+
+        def step(self):
+            self.params[0].grad *= missing  # noqa: F821
+
+    [row] = Updates("Descent", optim.SGD, [{"lr": 0.1}]).check(Descent).rows
+
+    assert row.verdict == "error"
+    assert "in the line  self.params[0].grad *= missing" in row.message
