@@ -77,11 +77,12 @@ class Node:
         if not self.case.reads:
             return values
         entries = tuple(self.saved)
+        then = self.versions or {}  # where lines are traced; else the versions as they are now
         for name, value in zip(self.case.slots, entries, strict=True):
             if name == "z_counter":
-                values["z"] = (values["z"][0], value.count)
+                values["z"] = (values["z"][0], then.get("z", value.count))
             elif hasattr(value, "counter"):
-                values[name] = (value, value.counter.count)
+                values[name] = (value, then.get(name, value.counter.count))
             else:
                 values[name] = (value, None)
         return values

@@ -1,6 +1,7 @@
 """minigrad in Jupyter: `%load_ext minigrad`.
 
     magics.py             %%autograd, %tape, %chain, %compare, %gradcheck
+    check_magic.py        %%check, %progress: exercises
     lines.py              the words on their lines, and what is wrong with them
     gradient_report.py    what %gradcheck returns
     completion.py         the names that Tab offers on their lines
@@ -26,6 +27,7 @@ _matchers: dict[int, Any] = {}  # of each shell that has loaded the extension, b
 def load_ipython_extension(ipython: Any) -> None:
     """Add the magics, and let errors name the learner's lines. Loading twice does no harm."""
     from minigrad.jupyter import completion, tracebacks
+    from minigrad.jupyter.check_magic import CheckMagics
     from minigrad.jupyter.magics import AutogradMagics
     from minigrad.modes import trace_lines
     from minigrad.tape.record import reset_counter
@@ -34,7 +36,7 @@ def load_ipython_extension(ipython: Any) -> None:
         unload_ipython_extension(ipython)
     reset_counter()
     trace_lines(True)
-    ipython.register_magics(AutogradMagics)
+    ipython.register_magics(AutogradMagics, CheckMagics)
     tracebacks.install(ipython)
     _matchers[id(ipython)] = completion.install(ipython)
 
@@ -42,13 +44,16 @@ def load_ipython_extension(ipython: Any) -> None:
 def unload_ipython_extension(ipython: Any) -> None:
     """Take all of it away again, and stop tracing lines."""
     from minigrad.jupyter import completion, tracebacks
+    from minigrad.jupyter.check_magic import CheckMagics
     from minigrad.jupyter.magics import AutogradMagics
     from minigrad.modes import trace_lines
 
     trace_lines(False)
     tracebacks.remove(ipython)
     completion.remove(ipython, _matchers.pop(id(ipython), None))
-    for kind, names in AutogradMagics.magics.items():
-        for name in names:
-            ipython.magics_manager.magics[kind].pop(name, None)
-    ipython.magics_manager.registry.pop(AutogradMagics.__name__, None)
+    manager = ipython.magics_manager
+    for magics in (AutogradMagics, CheckMagics):
+        for kind, names in magics.magics.items():
+            for name in names:
+                manager.magics[kind].pop(name, None)
+        manager.registry.pop(magics.__name__, None)

@@ -100,7 +100,9 @@ class Answer:
         op = f"the in-place {op}" if use.node.wrote else op
         line = use.place.label if use.place is not None else None
         words = message.replace("{x}", self.name).replace("{op}", op)
-        words = words.replace("{line}", f" ({line})" if line else "")
+        # The line itself rather than its number: In [3] is another cell when the notebook runs again.
+        where = use.place.text or line if use.place is not None else ""
+        words = words.replace("{line}", f" (in the line  {where})" if where else "")
         if message.startswith("{op}"):
             words = words[:1].upper() + words[1:]
         return Diagnosis(kind, use.node, line, words, hint)

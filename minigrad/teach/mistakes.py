@@ -13,8 +13,8 @@ KINDS names every kind, in the order of the search: what names the operation com
 what only names a factor, so that "the mask of relu is missing" wins over "the derivative of
 relu is missing", which gives the same numbers.
 
-In the messages {op} is the operation, {line} the line of code it stands on (" (In [3], line
-2)", or nothing), {x} the tensor whose gradient was asked for, {n} a number the row gives.
+In the messages {op} is the operation, {line} the line of code it stands on (" (in the line
+z = x * y)", or nothing), {x} the tensor whose gradient was asked for, {n} a number the row gives.
 
 Here are the rows that can be made at any operation. Those of single ones are in
 mistakes_of_ops.py (softmax, masks, ties, ...) and mistakes_of_arrays.py (indices, axes,
