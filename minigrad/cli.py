@@ -14,6 +14,7 @@ from typing import Annotated, NoReturn
 import typer
 from rich.console import Console
 
+from minigrad.grading.commands import app as grading_commands
 from minigrad.version import __version__
 
 app = typer.Typer(
@@ -22,6 +23,9 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+
+
+app.add_typer(grading_commands)
 
 
 def main() -> None:
@@ -230,22 +234,32 @@ def release(
     a solution would be left, if the solution fails its own checks, or if the untouched starter
     passes them.
     """
-    from minigrad.grading.gate import NbvalDidNotRun, gate
+    from minigrad.grading.bundles import make_bundles, write_bundles
+    from minigrad.grading.gate import NbvalDidNotRun, gate, gate_bundles
+    from minigrad.grading.judge import JudgeError
     from minigrad.grading.release import ReleaseError
     from minigrad.grading.release import release as write_release
 
     try:
         if run:
             gate(author)
+        bundles = make_bundles(author)
+        if run and bundles is not None:
+            gate_bundles(author, *bundles)
         student = write_release(author, out)
+        if bundles is not None:
+            folder = student.parent / "grading"
+            recording, judge = write_bundles(*bundles, folder)
     except ReleaseError as error:
         _stop(str(error))
-    except NbvalDidNotRun as error:
+    except (NbvalDidNotRun, JudgeError) as error:
         _stop(f"The notebook could not be run. {error}")
     except OSError as error:
         _stop(f"The student's notebook cannot be written to {out}: {error.strerror or error}.")
     checked = "  (the solution passes, the starter fails)" if run else ""
     typer.echo(f"wrote {student}{checked}")
+    if bundles is not None:
+        typer.echo(f"wrote {recording} and {judge}, for  minigrad grade: not for students")
 
 
 def _stop(message: str) -> NoReturn:

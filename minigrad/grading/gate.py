@@ -3,12 +3,16 @@
     run_nbval   run one notebook: did every cell give the stored output?
     grade       a submission: its answers, in the author's notebook, run by nbval
     gate        may this exercise be released? The solution must pass and the stub must not
+    gate_bundles    and may it be graded? Full marks for the solution and other right answers, none
+                for the stub, and less for every wrong answer that the author has thought of
 
 A notebook runs in a fresh, empty folder, with a time limit for each cell. The student's
 code runs in a kernel of the same user: this is for learning and for building the
 exercises, and is no protection against somebody who wants to cheat.
 """
 
+import copy
+import json
 import subprocess
 import sys
 import tempfile
@@ -18,7 +22,20 @@ from pathlib import Path
 import nbformat
 
 from minigrad.grading.assemble import assemble
-from minigrad.grading.release import Notebook, ReleaseError, check_author, read_notebook, release
+from minigrad.grading.bundles import Judge, Recording
+from minigrad.grading.inputs import draw_inputs
+from minigrad.grading.judge import judge
+from minigrad.grading.place import place_here
+from minigrad.grading.record import record
+from minigrad.grading.release import (
+    Notebook,
+    ReleaseError,
+    check_author,
+    read_notebook,
+    release,
+    student_notebook,
+)
+from minigrad.grading.sandbox.selftest import NoSandbox
 
 # Beside its text, a tensor shows the chain of operations that it came from. A right answer may
 # come another way, so of a tensor the text alone is compared.
@@ -104,3 +121,48 @@ def gate(author: str | Path) -> None:
             f"{author.name}: the untouched starter passes, so the checks tell nothing. To mend it, "
             "add a check cell whose output depends on the answer."
         )
+
+
+def gate_bundles(author: str | Path, recording: Recording, bundle: Judge) -> int:
+    """Grade the solution, the untouched starter, and the author's right and wrong answers.
+
+    Gives the number of wrong answers that were tried. They are the author's own, so they run in
+    whatever isolation there is.
+
+    Raises GateError, with the reasons, if one of them gets other points than it should.
+    """
+    author = Path(author)
+    notebook = read_notebook(author)
+    try:
+        place = place_here("auto", recording.engine, recording.packages)
+    except NoSandbox:
+        place = place_here("none", recording.engine, recording.packages)
+    tried: list[tuple[str, str, Notebook]] = [
+        ("the solution", "all", notebook),
+        ("the untouched starter", "none", student_notebook(notebook)),
+    ]
+    for question in bundle.questions:
+        for expected, variants in (("all", question.right), ("less", question.wrong)):
+            for n, source in enumerate(variants, 1):
+                changed = copy.deepcopy(notebook)
+                for cell in changed.cells:
+                    if cell.id == question.answers[-1]:
+                        cell.source = source
+                name = "right" if expected == "all" else "wrong"
+                tried.append((f"{name} answer {n} of {question.id}", expected, changed))
+    drawn = draw_inputs(recording.questions, recording.sources, "gate")
+    answers = [
+        record(recording, json.dumps(each).encode(), place, "gate", drawn) for _, _, each in tried
+    ]
+    for (name, expected, _), grade in zip(tried, judge(bundle, answers, explain=False)):
+        points, of = grade["points"], grade["of"]
+        if {"all": points == of, "none": points == 0, "less": points < of}[expected]:
+            continue
+        reasons = "\n".join(
+            f"    {q['id']}: {q['reason']}" for q in grade["questions"] if q["reason"]
+        )
+        wanted = {"all": "all of them", "none": "none", "less": "fewer"}[expected]
+        raise GateError(
+            f"{author.name}: {name} gets {points:g} of {of:g} points, and should get {wanted}.\n{reasons}"
+        )
+    return sum(expected == "less" for _, expected, _ in tried)

@@ -1,0 +1,275 @@
+"""A class: record every submission, judge them all, write the reports.
+
+    OUT/run.json                    the seed and the settings; the same again if it is resumed
+    OUT/answers/<key>.answers.json  what was recorded, one file for each distinct submission
+    OUT/grades.json, ...            the reports
+
+An answers file is named by what it depends on: the file that was handed in, the exercise, the seed,
+the limits, the isolation. So a run that was killed goes on where it was, a submission that is there
+already is not run again, and two equal files are run once. It is written under another name
+and renamed, so that it is whole or not there.
+
+Submissions run side by side, by threads that each supervise a process of their own; with a
+scheduler's address, the same function runs on the workers of a Dask cluster.
+"""
+
+import base64
+import hashlib
+import json
+import os
+import secrets
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from minigrad.grading.bundles import Judge, Recording, digest, write_private
+from minigrad.grading.collect import Submission, content_of, submissions_in
+from minigrad.grading.inputs import Drawn, draw_inputs
+from minigrad.grading.judge import judge
+from minigrad.grading.place import place_here
+from minigrad.grading.record import unrecorded
+from minigrad.grading.recorder import RecorderFailed, record_job, stop_recorders
+from minigrad.grading.sandbox.launch import Limits
+from minigrad.grading.submission import Unreadable
+
+
+class BatchError(RuntimeError):
+    """The run cannot go on, or must not be mixed with another one; what is recorded stays."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a class is graded.
+
+    seed        what inputs are drawn from; None: the one of the run so far, or a new secret one
+    each        draw inputs of its own for every submission
+    isolation   auto, or a tier by name
+    jobs        how many submissions run at once
+    scheduler   the address of a Dask scheduler; None: here
+    """
+
+    seed: str | None = None
+    each: bool = False
+    isolation: str = "auto"
+    jobs: int = 0
+    scheduler: str | None = None
+    limits: Limits = Limits()
+
+
+@dataclass(frozen=True)
+class Task:
+    """A submission and the job that records it; no job if there is nothing to run."""
+
+    submission: Submission
+    key: str
+    answers: dict[str, Any] | None
+    job: dict[str, Any] | None
+
+
+Progress = Callable[[int, int, str], None]
+
+
+def grade_class(
+    place: Path,
+    recording: Recording,
+    bundle: Judge,
+    out: Path,
+    settings: Settings | None = None,
+    progress: Progress = lambda done, of, what: None,
+) -> list[dict[str, Any]]:
+    """The grades of all submissions in a folder or a zip, in the order of the names.
+
+    Raises BatchError if OUT holds a run with other settings, NoSandbox, NoSubmissions or JudgeError.
+    """
+    settings = settings or Settings()
+    bundle.belongs_to(recording)
+    with tempfile.TemporaryDirectory(prefix="mg-class-") as unpacked:
+        found = submissions_in(place, recording.name, Path(unpacked))
+        tier = settings.isolation
+        if settings.scheduler is None:  # a cluster's machines choose, and say, for themselves
+            tier = place_here(settings.isolation, recording.engine, recording.packages).tier
+        seed = _seed(out, recording, settings, tier)
+        answers = record_class(found, recording, out / "answers", seed, tier, settings, progress)
+    progress(len(found), len(found), "judging")
+    grades = judge(bundle, answers)
+    for grade, submission in zip(grades, found):
+        grade["student"], grade["file"] = submission.student, submission.path.name
+    return grades
+
+
+def record_class(
+    found: Sequence[Submission],
+    recording: Recording,
+    folder: Path | None,
+    seed: str,
+    tier: str,
+    settings: Settings,
+    progress: Progress = lambda done, of, what: None,
+) -> list[dict[str, Any]]:
+    """The answers documents of these submissions, in their order.
+
+    They are kept in a folder, if one is given; those that are there are not made again.
+    """
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+        for half in folder.glob("*.part"):
+            half.unlink()
+    draw = _drawer(recording)
+    tasks = [_task(s, recording, folder, seed, tier, settings, draw) for s in found]
+    answers = {t.key: t.answers for t in tasks if t.answers is not None}
+    waiting = {t.key: t.job for t in tasks if t.answers is None and t.job is not None}
+    count = {key: sum(t.key == key for t in tasks) for key in {t.key for t in tasks}}
+    done = sum(count[key] for key in answers)
+    progress(done, len(tasks), "recording")
+    run = _on_a_cluster if settings.scheduler else _here
+    failed: list[str] = []
+    for key, document, problem in run(waiting, settings):
+        if document is None:
+            failed.append(problem)
+            continue
+        if folder is not None:
+            write_whole(folder / f"{key}.answers.json", document)
+        answers[key] = document
+        done += count[key]
+        progress(done, len(tasks), "recording")
+    if failed:
+        raise BatchError(
+            f"{len(failed)} submissions could not be run, through no fault of theirs: {failed[0]}. The others are "
+            "recorded. To go on, run the same command again."
+        )
+    return [a for t in tasks if (a := answers[t.key]) is not None]
+
+
+def write_whole(path: Path, document: dict[str, Any]) -> None:
+    """Write JSON so that the file is whole or not there, whenever this process is killed."""
+    part = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
+    write_private(part, document)
+    os.replace(part, path)
+
+
+def _drawer(recording: Recording) -> Callable[[str], Drawn]:
+    return lambda seed: draw_inputs(recording.questions, recording.sources, seed)
+
+
+def _task(
+    submission: Submission,
+    recording: Recording,
+    folder: Path | None,
+    seed: str,
+    tier: str,
+    settings: Settings,
+    draw: Callable[[str], Drawn],
+) -> Task:
+    limits = settings.limits
+    try:
+        content = content_of(submission)
+    except Unreadable as error:
+        digest_of = hashlib.sha256(f"{submission.student}: {error}".encode()).hexdigest()
+        document = unrecorded(recording, digest_of, seed, tier, limits, str(error))
+        return Task(submission, digest_of[:40], document, None)
+    sha = hashlib.sha256(content).hexdigest()
+    own = digest([seed, sha]) if settings.each else seed
+    key = digest([sha, recording.hash, own, tier, limits.as_dict()])[:40]
+    kept = None if folder is None else _kept(folder / f"{key}.answers.json", sha)
+    if kept is not None:
+        return Task(submission, key, kept, None)
+    job = {
+        "recording": recording.data,
+        "submission": sha,
+        "seed": own,
+        "drawn": draw(own),
+        "limits": limits.as_dict(),
+        "isolation": tier,
+    }
+    if settings.scheduler is not None:
+        job["content"] = base64.b64encode(content).decode()
+    else:
+        job["path"] = str(submission.path.resolve())
+    return Task(submission, key, None, job)
+
+
+def _kept(path: Path, sha: str) -> dict[str, Any] | None:
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return document if isinstance(document, dict) and document.get("submission") == sha else None
+
+
+Result = tuple[str, dict[str, Any] | None, str]
+
+
+def _here(waiting: dict[str, dict[str, Any]], settings: Settings) -> Iterator[Result]:
+    """Record with threads of this process."""
+    jobs = settings.jobs or os.cpu_count() or 1
+    with ThreadPoolExecutor(jobs, thread_name_prefix="record") as pool:
+        running = {pool.submit(record_job, job): key for key, job in waiting.items()}
+        try:
+            for future in as_completed(list(running)):
+                key = running.pop(future)
+                try:
+                    yield key, future.result(), ""
+                except RecorderFailed as error:
+                    yield key, None, str(error)
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+        finally:
+            stop_recorders()
+
+
+def _on_a_cluster(waiting: dict[str, dict[str, Any]], settings: Settings) -> Iterator[Result]:
+    """Record on a Dask cluster. Only what is the machine's fault raises there, and is tried again."""
+    try:
+        from distributed import Client
+        from distributed import as_completed as completed
+    except ImportError:
+        raise BatchError(
+            'Dask is not installed here. To mend it, run  pip install "minigrad-jupyter[scale]"'
+        ) from None
+    with Client(settings.scheduler, set_as_default=False) as client:
+        running = {
+            client.submit(record_job, job, key=f"record-{key}", retries=2, pure=False): key
+            for key, job in waiting.items()
+        }
+        for future in completed(list(running)):
+            key = running[future]
+            try:
+                yield key, future.result(), ""
+            except Exception as error:
+                yield key, None, f"{type(error).__name__}: {error}"
+
+
+def _seed(out: Path, recording: Recording, settings: Settings, tier: str) -> str:
+    """The seed of the run in OUT, or a new one, which is noted there first."""
+    path = out / "run.json"
+    about = {
+        "exercise": recording.name,
+        "recording": recording.hash,
+        "isolation": tier,
+        "limits": settings.limits.as_dict(),
+        "each": settings.each,
+    }
+    try:
+        before = json.loads(path.read_text(encoding="utf-8"))
+    except OSError:
+        before = None
+    except ValueError:
+        raise BatchError(f"{path} is damaged. To mend it, give another folder.") from None
+    if before is None:
+        seed = settings.seed or secrets.token_hex(16)
+        out.mkdir(parents=True, exist_ok=True)
+        write_whole(path, {**about, "seed": seed})
+        return seed
+    different = [k for k in about if before.get(k) != about[k]]
+    if settings.seed is not None and settings.seed != before["seed"]:
+        different.append("seed")
+    if different:
+        raise BatchError(
+            f"{out} holds a run with another {', '.join(different)}. To mend it, give another folder with  -o, "
+            "or the same settings, to go on with it."
+        )
+    return str(before["seed"])

@@ -1,0 +1,233 @@
+"""The two bundles that `release` makes beside the student's notebook.
+
+    NAME.recording.json    to run a submission: given cells, calls, how inputs are drawn, and what
+                           an answer cell looks like. No solution and no expected value in it.
+    NAME.judge.json        to judge what was recorded: the author's notebook, points, tolerances
+
+The first may lie on the machine where students' code runs; the second should not. Each states
+the hash of the other's content that it belongs to, so that they cannot be mixed up.
+"""
+
+import hashlib
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from minigrad.grading.questions import Question, declared, defined_names, from_dict
+from minigrad.grading.release import (
+    Notebook,
+    ReleaseError,
+    is_answer,
+    read_notebook,
+    solution_lines,
+    student_notebook,
+)
+
+RECORDING, JUDGE = "minigrad-recording-1", "minigrad-judge-1"
+
+
+class BundleError(ReleaseError):
+    """A file that is no bundle, or that does not belong to the other one."""
+
+
+@dataclass(frozen=True)
+class Recording:
+    """What is needed to run a submission. `data` is the JSON document itself."""
+
+    data: dict[str, Any]
+
+    @property
+    def name(self) -> str:
+        return str(self.data["exercise"])
+
+    @property
+    def questions(self) -> list[Question]:
+        return [from_dict({"points": 0, **q}) for q in self.data["questions"]]
+
+    @property
+    def cells(self) -> list[dict[str, Any]]:
+        """All cells of the student's notebook: id, kind, source, names, grade_id."""
+        return list(self.data["cells"])
+
+    @property
+    def engine(self) -> bool:
+        """May the engine be imported for some question?"""
+        return any(q.engine for q in self.questions)
+
+    @property
+    def packages(self) -> tuple[str, ...]:
+        return tuple(sorted({p for q in self.questions for p in q.packages}))
+
+    @property
+    def hash(self) -> str:
+        return digest(self.data)
+
+    @property
+    def sources(self) -> dict[str, str]:
+        return {c["id"]: c["source"] for c in self.cells}
+
+
+@dataclass(frozen=True)
+class Judge:
+    """What is needed to judge what was recorded. `data` is the JSON document itself."""
+
+    data: dict[str, Any]
+
+    @property
+    def name(self) -> str:
+        return str(self.data["exercise"])
+
+    @property
+    def questions(self) -> list[Question]:
+        return [from_dict(q) for q in self.data["questions"]]
+
+    @property
+    def cells(self) -> list[dict[str, Any]]:
+        """The code cells of the author's notebook: id, source."""
+        return list(self.data["cells"])
+
+    @property
+    def hash(self) -> str:
+        return digest(self.data)
+
+    @property
+    def sources(self) -> dict[str, str]:
+        return {c["id"]: c["source"] for c in self.cells}
+
+    def belongs_to(self, recording: Recording) -> None:
+        if self.data["recording"] != recording.hash:
+            raise BundleError(
+                f"The judge bundle {self.name} does not belong to this recording bundle: one of them is of "
+                "another release. To mend it, release the exercise again."
+            )
+
+
+def make_bundles(author: str | Path) -> tuple[Recording, Judge] | None:
+    """The bundles of an author's notebook; None if no question is declared in it.
+
+    Raises a ReleaseError if a declaration cannot be understood, or a line of a solution would
+    be in the recording bundle.
+    """
+    author = Path(author)
+    notebook = read_notebook(author)
+    questions = declared(notebook, author.name)
+    if not questions:
+        return None
+    student = student_notebook(notebook)
+    cells = [_public_cell(cell) for cell in student.cells]
+    document = {
+        "format": RECORDING,
+        "exercise": author.stem,
+        "questions": [q.public() for q in questions],
+        "cells": cells,
+    }
+    recording = Recording(json.loads(json.dumps(document)))
+    squeezed = "".join(json.dumps(recording.data, ensure_ascii=False).split())
+    for line, number in solution_lines(notebook):
+        if json.dumps("".join(line.split()), ensure_ascii=False)[1:-1] in squeezed:
+            raise BundleError(
+                f"{author.name}: a line of the solution of cell {number} would be in the recording bundle:\n"
+                f"    {line}\nTo mend it, take it out of the call or of the given cells."
+            )
+    judge = {
+        "format": JUDGE,
+        "exercise": author.stem,
+        "recording": recording.hash,
+        "questions": [asdict(q) for q in questions],
+        "cells": [
+            {"id": cell.id, "source": cell.source}
+            for cell in notebook.cells
+            if cell.cell_type == "code"
+        ],
+    }
+    return recording, Judge(json.loads(json.dumps(judge)))
+
+
+def write_bundles(recording: Recording, judge: Judge, folder: Path) -> tuple[Path, Path]:
+    """Write both; the judge bundle so that only its owner can read it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    first = folder / f"{recording.name}.recording.json"
+    first.write_text(json.dumps(recording.data, indent=1) + "\n", encoding="utf-8")
+    second = folder / f"{judge.name}.judge.json"
+    write_private(second, judge.data)
+    return first, second
+
+
+def write_private(path: Path, data: Any) -> None:
+    """Write JSON to a file that only its owner can read."""
+    path.unlink(missing_ok=True)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(json.dumps(data, indent=1) + "\n")
+
+
+def read_recording(path: str | Path) -> Recording:
+    return Recording(_read(Path(path), RECORDING))
+
+
+def read_judge(path: str | Path) -> Judge:
+    return Judge(_read(Path(path), JUDGE))
+
+
+def find_bundles(place: str | Path, *, judge: bool = True) -> tuple[Recording, Judge]:
+    """The bundles of an exercise: in a folder that `release` wrote, by a path, or made anew.
+
+    place    a folder, one of the two bundles, or the author's notebook
+    judge    is the judge bundle needed? Without it, an empty one is given where there is none
+
+    Raises BundleError, saying what is there instead.
+    """
+    place = Path(place)
+    if place.suffix == ".ipynb":
+        made = make_bundles(place)
+        if made is None:
+            raise BundleError(
+                f"{place.name} declares no question that can be graded. To mend it, give a graded cell a "
+                'declaration in its metadata ("minigrad": {"question": ...}), or end it with  exercise.check().'
+            )
+        return made
+    if place.is_dir():
+        found = sorted([*place.glob("*.recording.json"), *place.glob("grading/*.recording.json")])
+        if len(found) != 1:
+            names = ", ".join(p.name for p in found) or "none"
+            raise BundleError(
+                f"{place}: one recording bundle is expected there; found: {names}. To mend it, name one of them, "
+                "or run  minigrad release AUTHOR.ipynb -o " + str(place)
+            )
+        place = found[0]
+    stem = place.name.removesuffix(".json").removesuffix(".recording").removesuffix(".judge")
+    recording = read_recording(place.with_name(f"{stem}.recording.json"))
+    if not judge and not place.with_name(f"{stem}.judge.json").exists():
+        return recording, Judge({})
+    return recording, read_judge(place.with_name(f"{stem}.judge.json"))
+
+
+def _read(path: Path, form: str) -> dict[str, Any]:
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise BundleError(f"{path} cannot be read: {error.strerror or error}.") from error
+    except ValueError as error:
+        raise BundleError(f"{path} is no bundle: it is not JSON ({error}).") from error
+    if not isinstance(data, dict) or data.get("format") != form:
+        raise BundleError(f"{path} is no {form.split('-')[1]} bundle of this version of minigrad.")
+    return data
+
+
+def digest(data: Any) -> str:
+    """A hash of a JSON document, whatever the order of its keys."""
+    return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
+
+
+def _public_cell(cell: Notebook) -> dict[str, Any]:
+    settings = cell.metadata.get("nbgrader", {})
+    return {
+        "id": cell.id,
+        "kind": cell.cell_type,
+        "source": cell.source,
+        "answer": is_answer(cell),
+        "grade_id": settings.get("grade_id"),
+        "names": defined_names(cell.source) if cell.cell_type == "code" else [],
+    }

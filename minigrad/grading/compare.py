@@ -1,0 +1,147 @@
+"""A student's result held against the solution's.
+
+    array       equal within rtol and atol, of the same shape; NaN only where the solution has it
+    exact       the same JSON; numbers with a fraction within the tolerance
+    unordered   the same elements, in any order
+    order       any order of the nodes in which no node comes before what it waits for; the
+                question has {"nodes": [...], "edges": [[first, later], ...]}
+
+A reason says what is wrong and where, never what would be right: inputs are hidden, and a
+solution must not be read off the feedback.
+"""
+
+import json
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from minigrad.grading.answers import BadAnswer, array_of
+from minigrad.grading.questions import Question
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """ok, or the reason why not."""
+
+    ok: bool
+    reason: str = ""
+
+
+def compare(
+    question: Question, mine: dict[str, Any] | None, right: dict[str, Any], atol: float = 0.0
+) -> Verdict:
+    """Is a student's answer that of the solution? `atol` is the error that rounding explains."""
+    if mine is None:
+        return Verdict(False, "no answer")
+    if "error" in mine:
+        return Verdict(False, str(mine["error"]))
+    try:
+        if question.compare == "array":
+            return _array(question, mine, right, atol)
+        return _plain(question, _json(mine), _json(right))
+    except (BadAnswer, RecursionError) as error:
+        return Verdict(False, f"the answer cannot be used: {error}")
+
+
+def judge_question(
+    question: Question,
+    mine: dict[str, Any],
+    right: dict[str, Any],
+    cases: Sequence[dict[str, Any]],
+) -> dict[str, Verdict]:
+    """The verdict on each id of a question; `mine` and `right` are answers by id.
+
+    Inputs that were changed in place spoil their case, unless the solution changes them too.
+    """
+    verdicts = {}
+    for n, case in enumerate(cases, 1):
+        changed = ""
+        for identity, kept in right.items():
+            if identity.startswith(f"{question.id}/{n}/input ") and mine.get(identity) != kept:
+                name = identity.rpartition(" ")[2]
+                changed = f"{name} was changed in place; compute with a new array instead"
+        allowed = case["atol"] or [0.0] * len(question.results)
+        for result, atol in zip(question.results, allowed):
+            identity = f"{question.id}/{n}/{result}"
+            verdict = compare(question, mine.get(identity), right[identity], atol)
+            verdicts[identity] = Verdict(False, changed) if verdict.ok and changed else verdict
+    return verdicts
+
+
+def _array(question: Question, mine: dict[str, Any], right: dict[str, Any], atol: float) -> Verdict:
+    if "data" not in right:
+        return _plain(question, _json(mine), _json(right))
+    if "data" not in mine:
+        return Verdict(False, "not an array of real numbers")
+    a, b = array_of(mine), array_of(right)
+    if a.shape != b.shape:
+        return Verdict(False, f"shape {a.shape} instead of {b.shape}")
+    if (a.dtype.kind == "b") != (b.dtype.kind == "b"):
+        return Verdict(False, f"an array of {a.dtype} instead of {b.dtype}")
+    single = a.dtype.kind == "f" and a.dtype.itemsize < b.dtype.itemsize
+    a, b = a.astype(np.float64), b.astype(np.float64)
+    if not np.array_equal(np.isnan(a), np.isnan(b)):
+        return Verdict(False, f"{int((np.isnan(a) & ~np.isnan(b)).sum())} entries are NaN")
+    atol = max(atol, question.atol)
+    near = np.isclose(a, b, rtol=question.rtol, atol=atol, equal_nan=True)
+    if near.all():
+        return Verdict(True)
+    first = ", ".join(str(int(i)) for i in np.argwhere(~near)[0])
+    where = f"[{first}]" if first else "the only entry"
+    reason = f"wrong value: {int((~near).sum())} of {near.size}, the first at {where}"
+    if single and np.allclose(a, b, rtol=1e-5, atol=1e-6):
+        reason += "; the numbers were computed with too few digits (float64 is asked for)"
+    return Verdict(False, reason)
+
+
+def _json(answer: dict[str, Any]) -> Any:
+    return array_of(answer).tolist() if "data" in answer else answer["json"]
+
+
+def _plain(question: Question, mine: Any, right: Any) -> Verdict:
+    if question.compare == "order":
+        return _order(mine, question.order)
+    if question.compare == "unordered":
+        if not isinstance(mine, list):
+            return Verdict(False, "not a list")
+        a, b = (Counter(json.dumps(e, sort_keys=True) for e in v) for v in (mine, right))
+        missing, extra = (b - a).total(), (a - b).total()
+        if not missing and not extra:
+            return Verdict(True)
+        return Verdict(False, f"{missing} elements are missing, {extra} do not belong there")
+    same = _same(mine, right, question)
+    return Verdict(same, "" if same else "it is not what the solution gives")
+
+
+def _same(mine: Any, right: Any, question: Question) -> bool:
+    if isinstance(right, dict) and isinstance(mine, dict):
+        return mine.keys() == right.keys() and all(
+            _same(mine[k], right[k], question) for k in right
+        )
+    if isinstance(right, list) and isinstance(mine, list):
+        return len(mine) == len(right) and all(_same(a, b, question) for a, b in zip(mine, right))
+    if isinstance(mine, bool) or isinstance(right, bool):
+        return mine is right
+    if isinstance(mine, int | float) and isinstance(right, int | float):
+        if math.isnan(mine) or math.isnan(right):
+            return math.isnan(mine) and math.isnan(right)
+        return mine == right or abs(mine - right) <= question.atol + question.rtol * abs(right)
+    return type(mine) is type(right) and bool(mine == right)
+
+
+def _order(mine: Any, right: dict[str, Any] | None) -> Verdict:
+    if not isinstance(mine, list) or right is None:
+        return Verdict(False, "not a list")
+    places = {json.dumps(node): k for k, node in enumerate(mine)}
+    wanted = {json.dumps(node) for node in right["nodes"]}
+    if len(places) != len(mine):
+        return Verdict(False, "something stands in the order twice")
+    if places.keys() != wanted:
+        missing, extra = len(wanted - places.keys()), len(places.keys() - wanted)
+        return Verdict(False, f"{missing} nodes are missing, {extra} do not belong there")
+    early = sum(places[json.dumps(a)] > places[json.dumps(b)] for a, b in right["edges"])
+    return Verdict(not early, f"{early} nodes come too early" if early else "")

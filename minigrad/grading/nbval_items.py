@@ -1,0 +1,170 @@
+"""The one module that knows nbval's classes.
+
+nbval runs a notebook and compares each cell's outputs with those that are stored in it. Here
+the notebook is the author's, solution included; the outputs stored in its check cells are a
+student's answers. So what nbval runs is trusted, and what it finds different is the student's
+mistake. No student's code runs.
+
+    AnswersFile    an answers document, seen as such a notebook
+    AnswersCell    a cell of it; check cells compare our mime type, with tolerance
+
+Changed with respect to nbval: outputs are compared by answer id; options never come from a
+cell's source; a dead kernel is noticed at once and a deadline is a point in time; and what the
+trusted notebook gives for one seed is kept, so that it runs once for a class.
+
+nbval's classes are not public, so tests/test_grading_nbval.py holds what is relied on here.
+"""
+
+import json
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from queue import Empty
+from typing import Any
+
+import nbformat
+from nbval.plugin import IPyNbCell, IPyNbFile
+
+from minigrad.grading.bundles import Judge, digest, read_judge
+from minigrad.grading.compare import judge_question
+from minigrad.grading.inputs import MIME, Drawn, check_cell, draw_inputs
+from minigrad.grading.questions import Question
+
+SECONDS = 120.0  # for a trusted cell, in all
+
+Outputs = list[dict[str, Any]]
+
+
+class SolutionFailed(RuntimeError):
+    """The trusted notebook did not run through, or its solution gave no answers."""
+
+
+def judged_notebook(judge: Judge, answers: dict[str, Any], drawn: Drawn) -> Any:
+    """The author's notebook, with the student's answers as the outputs of its check cells."""
+    questions = {q.cell: q for q in judge.questions}
+    cells = []
+    for cell in judge.cells:
+        question = questions.get(cell["id"])
+        if question is None:
+            new = nbformat.v4.new_code_cell(cell["source"], id=cell["id"])
+        else:
+            said = answers["questions"].get(question.id, {}).get("answers", {})
+            outputs = [
+                nbformat.v4.new_output("display_data", {MIME: {"id": identity, **said[identity]}})
+                for identity in said
+            ]
+            source = check_cell(question, drawn)
+            new = nbformat.v4.new_code_cell(source, id=cell["id"], outputs=outputs)
+            new.metadata["minigrad"] = {"question": question.id}
+        new.execution_count = 1
+        cells.append(new)
+    return nbformat.v4.new_notebook(cells=cells)
+
+
+class AnswersFile(IPyNbFile):  # type: ignore[misc]
+    """An answers document, collected as the notebook that judges it."""
+
+    judges: dict[str, Judge] = {}
+    kept: dict[str, list[Outputs]] = {}  # what a trusted notebook gave, by its sources
+
+    def collect(self) -> Iterator["AnswersCell"]:
+        bundle = str(self.config.getoption("minigrad"))
+        if bundle not in self.judges:
+            self.judges[bundle] = read_judge(bundle)
+        judge = self.judges[bundle]
+        self.questions = {q.id: q for q in judge.questions}
+        answers = json.loads(Path(self.path).read_text(encoding="utf-8"))
+        self.drawn = draw_inputs(judge.questions, judge.sources, answers["seed"])
+        self.nb = judged_notebook(judge, answers, self.drawn)
+        self.sources = digest([cell.source for cell in self.nb.cells])
+        for number, cell in enumerate(self.nb.cells):
+            question = cell.metadata.get("minigrad", {}).get("question")
+            options: dict[str, Any] = defaultdict(bool, check=question is not None)
+            name = question or f"Cell {number}"
+            yield AnswersCell.from_parent(
+                self, name=name, cell_num=number, cell=cell, options=options
+            )
+
+    def setup(self) -> None:
+        self.outputs: list[Outputs] = []
+        if self.sources not in self.kept:
+            super().setup()
+
+    def get_kernel_message(self, timeout: float | None = None, stream: str = "iopub") -> Any:
+        """A message, or Empty; nbval waits for a dead kernel until the time is up."""
+        until = min(time.monotonic() + (timeout or SECONDS), self.deadline)
+        while True:
+            try:
+                return self.kernel.get_message(stream, timeout=0.5)
+            except Empty:
+                if not self.kernel.is_alive():
+                    raise SolutionFailed("the kernel of the trusted notebook died") from None
+                if time.monotonic() > until:
+                    raise
+
+    deadline = float("inf")
+
+    def teardown(self) -> None:
+        if len(self.outputs) == len(self.nb.cells):
+            if len(self.kept) > 8:  # seeds of single submissions: one is as good as none
+                self.kept.clear()
+            self.kept[self.sources] = self.outputs
+        super().teardown()
+
+
+class AnswersCell(IPyNbCell):  # type: ignore[misc]
+    """A cell of the trusted notebook; a check cell judges one question."""
+
+    verdicts: dict[str, Any] | None = None
+
+    def setup(self) -> None:
+        if self.parent.sources not in self.parent.kept:
+            super().setup()
+
+    def runtest(self) -> None:
+        kept = self.parent.kept.get(self.parent.sources)
+        if kept is None:
+            self.parent.deadline = time.monotonic() + SECONDS
+            self.options["check"] = True  # so that nbval hands over the outputs in any case
+            super().runtest()
+        elif not self.compare_outputs(kept[self.cell_num], self.cell.outputs):
+            self.raise_cell_error("Cell outputs differ", "\n".join(self.comparison_traceback))
+
+    def repr_failure(self, excinfo: Any) -> Any:
+        """What is wrong, answer by answer; nbval would show the whole check cell."""
+        if self.verdicts is not None:
+            return "\n".join(self.comparison_traceback)
+        return super().repr_failure(excinfo)
+
+    def compare_outputs(self, test: Any, ref: Any, skip_compare: Any = None) -> bool:
+        """nbval asks: are the outputs of the trusted cell those stored, the student's?"""
+        if self.parent.sources not in self.parent.kept:
+            self.parent.outputs.append([dict(output) for output in test])
+        question: Question | None = self.parent.questions.get(self.name)
+        if question is None:
+            return True
+        right, mine = _answers(test), _answers(ref)
+        wanting = [i for i in question.ids if "error" in right.get(i, {"error": ""})]
+        if wanting:
+            said = right.get(wanting[0], {"error": "no answer"})["error"]
+            raise SolutionFailed(f"the solution itself gives no answer to {wanting[0]}: {said}")
+        verdicts = judge_question(question, mine, right, self.parent.drawn[question.id])
+        self.verdicts = {
+            identity: {"ok": v.ok, "reason": v.reason} for identity, v in verdicts.items()
+        }
+        self.comparison_traceback = [
+            f"{identity}: {v.reason}" for identity, v in verdicts.items() if not v.ok
+        ]
+        return not self.comparison_traceback
+
+
+def _answers(outputs: Any) -> dict[str, Any]:
+    """The answers among outputs, by id."""
+    found = {}
+    for output in outputs:
+        data = output.get("data", {}) if output.get("output_type") == "display_data" else {}
+        if MIME in data:
+            content = dict(data[MIME])
+            found[str(content.pop("id"))] = content
+    return found

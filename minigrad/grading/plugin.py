@@ -1,0 +1,48 @@
+"""pytest --minigrad EXERCISE.judge.json FOLDER: judge recorded answers, a test for each question.
+
+Collects the files *.answers.json, as `minigrad record` writes them. With
+--minigrad-verdicts FILE, the verdict on each answer is written there as lines of JSON, which is
+what `minigrad judge` reads: pytest's exit status says that a test failed, and is no grade.
+
+nbval is imported when a file is collected, so that the plugin costs other runs of pytest nothing.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("minigrad", "minigrad: judging recorded answers")
+    group.addoption("--minigrad", metavar="JUDGE", help="The judge bundle of the exercise.")
+    group.addoption(
+        "--minigrad-verdicts", metavar="FILE", help="Write each verdict there, as JSON."
+    )
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> Any:
+    if parent.config.getoption("minigrad") and file_path.name.endswith(".answers.json"):
+        from minigrad.grading.nbval_items import AnswersFile
+
+        return AnswersFile.from_parent(parent, path=file_path)
+    return None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
+    report = yield
+    target = item.config.getoption("minigrad_verdicts", None)
+    if target and call.when in ("setup", "call") and hasattr(item, "verdicts"):
+        failed = call.excinfo is not None and item.verdicts is None
+        if item.verdicts is not None or failed:
+            line = {
+                "file": item.path.name,
+                "question": item.name,
+                "verdicts": item.verdicts,
+                "problem": str(report.longreprtext)[-3000:] if failed else None,
+            }
+            with open(target, "a", encoding="utf-8") as file:
+                file.write(json.dumps(line) + "\n")
+    return report

@@ -1,0 +1,20 @@
+"""The reports of a class. The JSON document is the source; the others are made from it.
+
+document     grades.json: every grade, with what it depends on; and its schema
+tables       gradebook.csv, results.json for Gradescope, junit.xml
+pages        feedback for each student, and the overview of the class, as HTML
+"""
+
+from pathlib import Path
+from typing import Any
+
+from minigrad.grading.reports.document import class_document, write_document
+from minigrad.grading.reports.pages import write_pages
+from minigrad.grading.reports.tables import write_tables
+
+
+def write_reports(grades: list[dict[str, Any]], out: Path) -> list[Path]:
+    """Write all reports of a class into a folder; give the paths of the main ones."""
+    out.mkdir(parents=True, exist_ok=True)
+    document = class_document(grades)
+    return [write_document(document, out), *write_tables(document, out), write_pages(document, out)]

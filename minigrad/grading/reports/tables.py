@@ -1,0 +1,111 @@
+"""The grades as other programs want them: CSV, Gradescope's results.json, JUnit XML."""
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+from minigrad.grading.reports.document import clean, file_name
+
+
+def write_tables(document: dict[str, Any], out: Path) -> list[Path]:
+    """gradebook.csv, junit.xml, and gradescope/STUDENT/results.json for each student."""
+    for grade in document["grades"]:
+        path = out / "gradescope" / file_name(grade["student"]) / "results.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(gradescope(grade), indent=1) + "\n", encoding="utf-8")
+    return [gradebook(document, out / "gradebook.csv"), junit(document, out / "junit.xml")]
+
+
+def gradebook(document: dict[str, Any], path: Path) -> Path:
+    """One line for each student: points in all, for each question, and what to look at."""
+    ids = [q["id"] for q in document["questions"]]
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        table = csv.writer(file)
+        table.writerow(["student", "points", "of", *ids, "confirm", "note", "isolation"])
+        for grade in document["grades"]:
+            points = [q["points"] for q in grade["questions"]]
+            note = grade["unreadable"] or "; ".join(grade["notes"])
+            confirm = "please confirm" if grade["confirm"] else ""
+            row = [grade["student"], grade["points"], grade["of"], *points, confirm, note]
+            table.writerow([_cell(value) for value in [*row, grade["isolation"]]])
+    return path
+
+
+def _cell(value: Any) -> Any:
+    """A text that begins like a formula is shown as text by spreadsheets, not computed."""
+    if not isinstance(value, str):
+        return value
+    value = clean(value).replace("\n", " ")
+    return f"'{value}" if value.startswith(("=", "+", "-", "@", "\t", "\r")) else value
+
+
+def gradescope(grade: dict[str, Any]) -> dict[str, Any]:
+    """results.json of a Gradescope autograder, for one student."""
+    return {
+        "score": grade["points"],
+        "output": clean(grade["unreadable"] or "\n".join(grade["notes"])),
+        "output_format": "text",
+        "stdout_visibility": "hidden",
+        "tests": [
+            {
+                "name": q["id"],
+                "number": str(k),
+                "score": q["points"],
+                "max_score": q["of"],
+                "status": "passed" if q["right"] == q["asked"] else "failed",
+                "output": explanation(q),
+                "output_format": "text",
+                "visibility": "visible",
+            }
+            for k, q in enumerate(grade["questions"], 1)
+        ],
+        "extra_data": {key: grade[key] for key in ("seed", "isolation", "versions", "hashes")},
+    }
+
+
+def explanation(question: dict[str, Any]) -> str:
+    """What a student is told of a question, as text."""
+    lines = [f"{question['right']} of {question['asked']} results are right."]
+    if question["reason"]:
+        lines.append(question["reason"])
+    lines += question["notes"]
+    lines += [f"{d['message']} {d['hint']}" for d in question["diagnoses"]]
+    if question["confirm"]:
+        lines.append("This answer was found by a guess: please confirm.")
+    return clean("\n".join(lines))
+
+
+def junit(document: dict[str, Any], path: Path) -> Path:
+    """A test suite for each student, a test case for each question."""
+    root = ElementTree.Element("testsuites", name=document["exercise"])
+    for grade in document["grades"]:
+        failed = sum(q["right"] < q["asked"] for q in grade["questions"])
+        suite = ElementTree.SubElement(
+            root,
+            "testsuite",
+            name=_xml(grade["student"]),
+            tests=str(len(grade["questions"])),
+            failures=str(failed),
+            errors="0",
+        )
+        for q in grade["questions"]:
+            case = ElementTree.SubElement(
+                suite, "testcase", classname=_xml(grade["student"]), name=q["id"]
+            )
+            if q["right"] < q["asked"]:
+                message = f"{q['points']:g} of {q['of']:g} points"
+                ElementTree.SubElement(case, "failure", message=message).text = _xml(explanation(q))
+    tree = ElementTree.ElementTree(root)
+    ElementTree.indent(tree)
+    tree.write(path, encoding="utf-8", xml_declaration=True)
+    return path
+
+
+def _xml(text: str) -> str:
+    """Characters that XML may not have, even escaped, are left out."""
+    kept = (
+        c for c in clean(text) if c == "\n" or " " <= c <= "\ud7ff" or "\ue000" <= c <= "\ufffd"
+    )
+    return "".join(kept)

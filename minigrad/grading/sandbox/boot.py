@@ -1,0 +1,112 @@
+"""What a sandboxed Python does first: give up what a student must not have, then start.
+
+    python -I -S boot.py SETTINGS
+
+The settings are JSON: limits, paths, and either a connection file, for a kernel, or a list of
+things that must fail, for the self-test. Everything up to `app.start()` is ours; a student's
+cell is the first thing that the kernel runs after it. Runs on the standard library and
+ipykernel; it is copied beside lockdown.py into the image, and imports nothing of minigrad.
+"""
+
+import contextlib
+import ctypes
+import json
+import os
+import resource
+import signal
+import socket
+import sys
+from typing import Any
+
+
+def main() -> None:
+    settings = json.loads(sys.argv[1])
+    sys.path.insert(0, settings["image"])
+    _limit(settings["limits"])
+    _die_with_parent()
+    if (paths := settings["landlock"]) is not None:
+        _lockdown().restrict_files(paths["read"], paths["write"], paths["list"])
+    if "probe" in settings:
+        if settings["seccomp"]:
+            _lockdown().restrict_calls()
+        print(json.dumps(_probe(settings["probe"])))
+    else:
+        _kernel(settings)
+
+
+def _lockdown() -> Any:
+    sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+    try:
+        import lockdown  # type: ignore[import-not-found,unused-ignore]
+    finally:
+        del sys.path[0]
+    return lockdown
+
+
+def _limit(limits: dict[str, int]) -> None:
+    """Limits of this process, which it cannot raise again."""
+    for name, value in limits.items():
+        kind = getattr(resource, f"RLIMIT_{name}")
+        hard = resource.getrlimit(kind)[1]
+        value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        with contextlib.suppress(ValueError, OSError):  # macOS knows some limits only by name
+            resource.setrlimit(kind, (value, value))
+
+
+def _die_with_parent() -> None:
+    if sys.platform == "linux":
+        set_death_signal = 1
+        ctypes.CDLL(None).prctl(set_death_signal, signal.SIGKILL, 0, 0, 0)
+
+
+def _kernel(settings: dict[str, Any]) -> None:
+    """A kernel on unix sockets, which listens before it can no longer make any."""
+    from ipykernel.kernelapp import IPKernelApp
+
+    app: Any = IPKernelApp.instance()
+    quiet = ["--HistoryManager.enabled=False", "--IPCompleter.use_jedi=False", "--colors=NoColor"]
+    app.initialize(["-f", settings["connection"], "--log-level=50", *quiet])
+    for magic in ("matplotlib", "pylab", "autoreload"):  # for looks; many cells begin so
+        app.shell.register_magic_function(lambda line: None, "line", magic)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a deadline ends the kernel, never half a cell
+    if settings["seccomp"]:
+        _lockdown().restrict_calls()
+    app.start()
+
+
+def _probe(probe: dict[str, Any]) -> dict[str, bool]:
+    """For each thing that must not be possible: was it?"""
+
+    def tried(attempt: Any) -> bool:
+        try:
+            attempt()
+        except BaseException:
+            return False
+        return True
+
+    def read(path: str) -> None:
+        with open(path, "rb") as file:
+            file.read(1)
+
+    def write(path: str) -> None:
+        with open(path, "wb") as file:
+            file.write(b"x")
+
+    def child() -> None:
+        pid = os.fork()
+        if pid == 0:
+            os._exit(0)
+        os.waitpid(pid, 0)
+
+    return {
+        "reads a private file": tried(lambda: read(probe["canary"])),
+        "writes beside it": tried(lambda: write(probe["canary"] + ".written")),
+        "reaches the network": tried(lambda: socket.create_connection(("127.0.0.1", probe["port"]), 1)),
+        "sees the parent": tried(lambda: read(f"/proc/{probe['parent']}/environ")),
+        "signals the parent": probe["parent"] != os.getpid() and tried(lambda: os.kill(probe["parent"], 0)),
+        "starts a process": tried(child),
+    }  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,164 @@
+"""The packages that a student's kernel may import, in a folder of their own.
+
+A kernel gets NumPy and what ipykernel needs; no other autograd package, and the engine itself
+only for questions that allow it. So the installed packages are not shown and then hidden, but
+chosen and copied; no links, through which a kernel without a sandbox could write.
+
+Without the engine, `import minigrad` finds a stand-in. Its `teach` takes any declaration and does
+nothing, because given cells declare exercises; all else can be imported and named, as they do
+too, and says that the engine is not here when it is used.
+"""
+
+import hashlib
+import re
+import shutil
+import sys
+from functools import cache
+from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from pathlib import Path
+
+from packaging.requirements import Requirement
+
+HERE = Path(__file__).parent
+LEFT_OUT = {"debugpy", "jedi", "parso"}  # ipykernel and IPython do without them
+UNNEEDED = shutil.ignore_patterns("tests", "*.pyi", "*.lib", "*.h")
+STAND_IN = '''\
+"""While this question is graded, the engine is not here. Declarations of exercises do nothing."""
+
+import importlib.abc
+import importlib.machinery
+import sys
+
+
+class _Absent:
+    """Stands where something of the engine was imported; fails when it is used."""
+
+    def __init__(self, name, inert):
+        self.__dict__.update(_name=name, _inert=inert)
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return _Absent(f"{self._name}.{name}", self._inert)
+
+    def __call__(self, *arguments, **settings):
+        if not self._inert:
+            raise ImportError(f"{self._name}: the engine is not here while this question is graded")
+        return self
+
+
+def _attribute(module):
+    def get(name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return _Absent(f"{module}.{name}", module.startswith("minigrad.teach"))
+
+    return get
+
+
+class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    def find_spec(self, name, path=None, target=None):
+        if name.startswith("minigrad."):
+            return importlib.machinery.ModuleSpec(name, self, is_package=True)
+
+    def create_module(self, spec):
+        return None
+
+    def exec_module(self, module):
+        module.__getattr__ = _attribute(module.__name__)
+
+
+__getattr__ = _attribute("minigrad")
+sys.meta_path.insert(0, _Finder())
+
+
+def load_ipython_extension(shell):
+    shell.register_magic_function(lambda line, cell=None: None, "line_cell", "check")
+'''
+
+
+class NoSuchPackage(RuntimeError):
+    """A package that a question asks for, or that kernels need, is not installed here."""
+
+
+def build_image(folder: Path, *, engine: bool, packages: tuple[str, ...] = ()) -> Path:
+    """Fill a new folder with what a kernel may import; give it back.
+
+    Raises NoSuchPackage for one that is not installed.
+    """
+    site = folder / "site"
+    site.mkdir(parents=True)
+    for name in ("boot.py", "lockdown.py"):
+        shutil.copy2(HERE / name, folder / name)
+    for found in _with_dependencies(("ipykernel", "numpy", *packages)).values():
+        for top in _top_level(found):
+            _copy(Path(str(found.locate_file(top))), site / top)
+    if engine:
+        package = HERE.parent.parent
+        shutil.copytree(package, site / "minigrad", ignore=shutil.ignore_patterns("grading"))
+    else:
+        (site / "minigrad").mkdir()
+        (site / "minigrad" / "__init__.py").write_text(STAND_IN)
+    for path in (folder, site):
+        path.chmod(0o755)
+    return folder
+
+
+def contents(*, engine: bool, packages: tuple[str, ...] = ()) -> str:
+    """What would be in an image, as text: the same text, the same image."""
+    found = _with_dependencies(("ipykernel", "numpy", *packages))
+    said = [f"{name}=={each.version}" for name, each in sorted(found.items())]
+    said += [sys.version, STAND_IN]
+    ours = sorted(HERE.glob("*.py"))
+    if engine:
+        ours += sorted(HERE.parent.parent.rglob("*.py"))
+    said += [hashlib.sha256(path.read_bytes()).hexdigest() for path in ours]
+    return "\n".join([f"engine {engine}", *said])
+
+
+def versions(packages: tuple[str, ...] = ()) -> dict[str, str]:
+    """The versions of what matters for a grade."""
+    wanted = {"ipykernel", "numpy", "nbval", "pytest", *packages}
+    found = {"python": sys.version.split()[0]}
+    for name in sorted(wanted):
+        try:
+            found[name] = distribution(name).version
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+@cache
+def _with_dependencies(names: tuple[str, ...]) -> dict[str, Distribution]:
+    found: dict[str, Distribution] = {}
+    waiting = list(names)
+    while waiting:
+        name = re.sub(r"[-_.]+", "-", waiting.pop()).lower()
+        if name in found or name in LEFT_OUT:
+            continue
+        try:
+            found[name] = distribution(name)
+        except PackageNotFoundError as error:
+            raise NoSuchPackage(
+                f"The package {name}, which kernels for grading need, is not installed. "
+                f"To mend it, run  {sys.executable} -m pip install {name}"
+            ) from error
+        for text in found[name].requires or []:
+            requirement = Requirement(text)
+            if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
+                waiting.append(requirement.name)
+    return found
+
+
+def _top_level(found: Distribution) -> list[str]:
+    tops = {file.parts[0] for file in found.files or []}
+    return sorted(t for t in tops if t not in ("..", "__pycache__", "/"))
+
+
+def _copy(source: Path, target: Path) -> None:
+    if not source.exists():
+        return
+    if source.is_dir():
+        shutil.copytree(source, target, ignore=UNNEEDED, dirs_exist_ok=True)
+    else:
+        shutil.copy2(source, target)

@@ -1,0 +1,242 @@
+"""Start a Python in one of the tiers of isolation.
+
+    bwrap      an own file system, process table, network and user; Landlock is not needed there
+    landlock   the machine's, but no file outside of a few can be opened; with seccomp
+    none       a plain process of this user: only when it is asked for by name
+
+In all tiers the process has limits, gets a clean environment and an empty folder of its own, and
+dies with its parent. In bwrap even the names of paths are neutral, since a process may read the
+command line of its own sandbox.
+"""
+
+import json
+import os
+import secrets
+import shutil
+import signal
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import IO, Any, Literal
+
+Tier = Literal["bwrap", "landlock", "none"]
+TIERS: tuple[Tier, ...] = ("bwrap", "landlock", "none")
+
+MEGABYTE = 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a submission may use up.
+
+    cell, question, submission   seconds of wall clock, each an absolute deadline
+    memory      megabytes of address space of one kernel
+    disk        megabytes that it may write
+    messages, message_bytes, bytes    what it may send to the outside for one cell
+    """
+
+    cell: float = 10.0
+    question: float = 30.0
+    submission: float = 120.0
+    start: float = 30.0
+    memory: int = 2048
+    disk: int = 32
+    messages: int = 2000
+    message_bytes: int = 1 * MEGABYTE
+    bytes: int = 8 * MEGABYTE
+
+    def of_process(self) -> dict[str, int]:
+        """The part that the process is given itself, by setrlimit."""
+        return {
+            "AS": self.memory * MEGABYTE,
+            "FSIZE": self.disk * MEGABYTE,
+            "CORE": 0,
+            "NOFILE": 256,
+            "CPU": int(self.question + self.start) + 5,
+        }
+
+    def as_dict(self) -> dict[str, float]:
+        return asdict(self)
+
+
+class Process:
+    """A sandboxed Python and its private folder; a context manager that leaves nothing behind.
+
+    folder       the private folder, as seen from here; the child may write in it
+    inside       the same folder as the child sees it
+    """
+
+    def __init__(self, tier: Tier, image: Path, limits: Limits) -> None:
+        self.tier, self.image, self.limits = tier, image, limits
+        self.folder = Path(tempfile.mkdtemp(prefix="mg-"))  # short: a socket's path has 107 bytes
+        self.inside = "/run/kernel" if tier == "bwrap" else str(self.folder)
+        self.child: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> "Process":
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.kill()
+        for path in (self.folder, *self.folder.rglob("*")):
+            if path.is_dir() and not path.is_symlink():
+                path.chmod(0o700)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def start(self, settings: dict[str, Any], stdout: int | IO[bytes] = subprocess.DEVNULL) -> None:
+        """Run boot.py there with these settings, and with those that follow from the tier."""
+        within = "/image" if self.tier == "bwrap" else str(self.image)
+        work = "/work" if self.tier == "bwrap" else str(self.folder / "work")
+        settings = {
+            **settings,
+            "image": f"{within}/site",
+            "limits": self.limits.of_process(),
+            "landlock": self._paths() if self.tier == "landlock" else None,
+            "seccomp": self.tier != "none",
+        }
+        python = "/python/bin/python3" if self.tier == "bwrap" else _python()
+        # -S, -s, -P: nothing is imported from the machine's site-packages or the folder
+        argv = [python, "-S", "-s", "-P", "-B", f"{within}/boot.py", json.dumps(settings)]
+        environment = _environment(work)
+        passed: tuple[int, ...] = ()
+        if self.tier == "bwrap":
+            arguments = _memory_file("\0".join(self._bwrap(environment)).encode())
+            argv = [_bubblewrap(), "--args", str(arguments), "--", *argv]
+            passed = (arguments,)
+        else:
+            (self.folder / "work").mkdir()
+        self.child = subprocess.Popen(
+            argv,
+            env=environment,
+            cwd="/" if self.tier == "bwrap" else work,
+            stdin=subprocess.DEVNULL,
+            stdout=stdout,
+            stderr=subprocess.DEVNULL,
+            pass_fds=passed,
+            start_new_session=True,
+        )
+        for descriptor in passed:
+            os.close(descriptor)
+
+    def alive(self) -> bool:
+        return self.child is not None and self.child.poll() is None
+
+    def kill(self) -> None:
+        """End it and all its children, at once. The table of processes of bwrap ends with it."""
+        if self.child is None:
+            return
+        try:
+            os.killpg(self.child.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        self.child.kill()
+        self.child.wait()
+
+    def too_much_written(self) -> bool:
+        """More on the disk than the limit allows? What is private is on no disk in bwrap."""
+        size = count = 0
+        for folder, _, files in os.walk(self.folder):
+            for name in files:
+                count += 1
+                try:
+                    size += os.lstat(os.path.join(folder, name)).st_size
+                except OSError:
+                    continue
+            if count > 5000 or size > self.limits.disk * MEGABYTE:
+                return True
+        return False
+
+    def _bwrap(self, environment: dict[str, str]) -> list[str]:
+        arguments = ["--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent"]
+        arguments += ["--new-session", "--cap-drop", "ALL", "--clearenv"]
+        arguments += ["--uid", "65534", "--gid", "65534", "--hostname", "grading"]
+        for name, value in environment.items():
+            arguments += ["--setenv", name, value]
+        for path in _libraries():
+            arguments += ["--ro-bind", path, path]
+        stdlib = sysconfig.get_path("stdlib")
+        version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
+        arguments += ["--ro-bind", stdlib, f"/python/lib/{version}"]
+        for name in ("site-packages", "dist-packages"):
+            if os.path.isdir(os.path.join(stdlib, name)):
+                arguments += ["--tmpfs", f"/python/lib/{version}/{name}"]
+                arguments += ["--remount-ro", f"/python/lib/{version}/{name}"]
+        for library in _libpython():
+            arguments += ["--ro-bind", library, f"/python/lib/{os.path.basename(library)}"]
+        arguments += ["--ro-bind", _python(), "/python/bin/python3"]
+        arguments += ["--ro-bind", str(self.image), "/image"]
+        arguments += ["--proc", "/proc", "--dev", "/dev"]
+        size = str(self.limits.disk * MEGABYTE)
+        for folder in ("/dev/shm", "/tmp", "/work"):
+            arguments += ["--size", size, "--tmpfs", folder]
+        arguments += ["--bind", str(self.folder), "/run/kernel", "--chdir", "/work"]
+        return [*arguments, "--remount-ro", "/dev", "--remount-ro", "/"]
+
+    def _paths(self) -> dict[str, list[str]]:
+        """What a kernel under Landlock may open."""
+        stdlib = sysconfig.get_path("stdlib")
+        parts = [
+            os.path.join(stdlib, name)
+            for name in os.listdir(stdlib)
+            if name not in ("site-packages", "dist-packages")
+        ]
+        devices = ["/dev/null", "/dev/zero", "/dev/urandom", "/dev/random"]
+        read = [*_libraries(), *_libpython(), *parts, _python(), str(self.image), *devices]
+        return {"read": read, "list": [stdlib], "write": [str(self.folder), "/dev/null"]}
+
+
+def _environment(work: str) -> dict[str, str]:
+    return {
+        "HOME": work,
+        "TMPDIR": work if work != "/work" else "/tmp",
+        "LANG": "C.UTF-8",
+        "PATH": "",
+        "TZ": "UTC",
+        "LD_LIBRARY_PATH": "/python/lib" if work == "/work" else sysconfig.get_config_var("LIBDIR"),
+        # the same answer on each run, and one thread for sums, whose order matters in the last bit
+        "PYTHONHASHSEED": "0",
+        "OMP_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+        "MKL_NUM_THREADS": "1",
+        "MALLOC_ARENA_MAX": "2",
+        "PYDEVD_DISABLE_FILE_VALIDATION": "1",
+        "MPLBACKEND": "agg",
+    }
+
+
+def _bubblewrap() -> str:
+    found = shutil.which("bwrap")
+    if found is None:
+        raise FileNotFoundError("bwrap is not installed")
+    return found
+
+
+def _python() -> str:
+    """The interpreter itself, not a virtual environment's link to it."""
+    return os.path.realpath(getattr(sys, "_base_executable", None) or sys.executable)
+
+
+def _libpython() -> list[str]:
+    """The shared library of an interpreter that is built with one, where it is not a system's."""
+    name, folder = sysconfig.get_config_var("INSTSONAME"), sysconfig.get_config_var("LIBDIR")
+    path = os.path.join(folder or "", name or "")
+    return [path] if name and ".so" in name and os.path.exists(path) else []
+
+
+def _libraries() -> list[str]:
+    """The folders of shared libraries, and nothing beside them, where a system separates them."""
+    several = sysconfig.get_config_var("MULTIARCH") or ""
+    candidates = ["/lib64", "/usr/lib64", f"/lib/{several}", f"/usr/lib/{several}"]
+    if not several or not os.path.isdir(f"/usr/lib/{several}"):
+        candidates = ["/lib64", "/usr/lib64", "/lib", "/usr/lib"]
+    return [p for p in [*candidates, "/etc/ld.so.cache"] if os.path.exists(p)]
+
+
+def _memory_file(content: bytes) -> int:
+    """A file without a name, to hand over arguments that nobody else can read."""
+    descriptor = os.memfd_create(f"arguments-{secrets.token_hex(4)}")
+    os.write(descriptor, content)
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return descriptor

@@ -1,0 +1,219 @@
+"""Talk to a kernel that is not to be trusted.
+
+Only what grading needs of Jupyter's protocol, over unix sockets: run a cell, and collect what it
+publishes until it is idle. Whatever the kernel sends is data of limited size; nothing of it is
+believed but its JSON, and the time limit is a point in time, which no message can put off.
+
+The session key is in a file that the kernel itself reads, so signatures prove nothing here and
+are not checked: an answer is worth what its values are worth.
+
+Source: Jupyter's messaging protocol 5.3; ZMTP for the sizes.
+"""
+
+import hashlib
+import hmac
+import json
+import os
+import secrets
+import socket
+import stat
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import zmq
+
+from minigrad.grading.sandbox.launch import Process
+
+End = Literal["idle", "died", "time", "messages", "bytes", "disk", "nonsense"]
+PORTS = {"shell": 1, "iopub": 2, "stdin": 3, "control": 4, "hb": 5}
+DELIMITER = b"<IDS|MSG>"
+SLICE = 50  # milliseconds between two looks at whether the kernel is alive
+
+
+class NotStarted(RuntimeError):
+    """The kernel did not come up. No student's code had run: it is the machine's fault."""
+
+
+@dataclass
+class CellRun:
+    """What came of a cell.
+
+    end        idle if it ran through; otherwise why it was ended
+    error      the exception that it raised, as "Name: message", or None
+    published  the contents of the display messages that belong to it, in order
+    """
+
+    end: End = "idle"
+    error: str | None = None
+    published: list[dict[str, Any]] = field(default_factory=list)
+
+
+class Kernel:
+    """A kernel in a sandbox, from its start to its end; use it as a context manager."""
+
+    def __init__(self, process: Process) -> None:
+        self.process = process
+        self.key = secrets.token_bytes(16).hex()
+        self.session = secrets.token_hex(8)
+        self.context = zmq.Context(io_threads=1)
+        self.shell = self._socket(zmq.DEALER)
+        self.iopub = self._socket(zmq.SUB)
+        self.iopub.setsockopt(zmq.SUBSCRIBE, b"")
+
+    def _socket(self, kind: int) -> zmq.Socket[bytes]:
+        made: zmq.Socket[bytes] = self.context.socket(kind)
+        made.setsockopt(zmq.MAXMSGSIZE, self.process.limits.message_bytes)
+        made.setsockopt(zmq.RCVHWM, 100)
+        made.setsockopt(zmq.LINGER, 0)
+        # once connected, never again: by then the socket may be a link to somewhere else
+        made.setsockopt(zmq.RECONNECT_IVL, -1)
+        return made
+
+    def __enter__(self) -> "Kernel":
+        try:
+            self._start()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self.process.kill()
+        self.context.destroy(linger=0)
+
+    def _start(self) -> None:
+        ends = time.monotonic() + self.process.limits.start
+        connection = {
+            "transport": "ipc",
+            "ip": f"{self.process.inside}/k",
+            **{f"{name}_port": port for name, port in PORTS.items()},
+            "key": self.key,
+            "signature_scheme": "hmac-sha256",
+            "kernel_name": "python3",
+        }
+        (self.process.folder / "k.json").write_text(json.dumps(connection))
+        self.process.start({"connection": f"{self.process.inside}/k.json"})
+        for name, ours in (("shell", self.shell), ("iopub", self.iopub)):
+            path = self.process.folder / f"k-{PORTS[name]}"
+            while not _listens(str(path)):
+                if not self.process.alive() or time.monotonic() > ends:
+                    raise NotStarted("the kernel did not start")
+                time.sleep(0.01)
+            ours.connect(f"ipc://{path}")
+        # The subscription takes a moment to arrive; until then what is published is lost.
+        while True:
+            if not self.process.alive() or time.monotonic() > ends:
+                raise NotStarted("the kernel did not answer")
+            sent = self._send("kernel_info_request", {})
+            if self._await(sent, min(time.monotonic() + 1, ends), lambda kind, _: None) == "idle":
+                return
+
+    def run(self, source: str, deadline: float) -> CellRun:
+        """Run a cell until it is idle, or until a point in time of the monotonic clock."""
+        run = CellRun()
+
+        def take(kind: str, content: dict[str, Any]) -> None:
+            if kind == "error":
+                name, value = content.get("ename"), content.get("evalue")
+                run.error = f"{str(name)[:80]}: {str(value)[:500]}"
+            elif kind == "display_data" and isinstance(content.get("data"), dict):
+                run.published.append(content["data"])
+
+        code = {
+            "code": source,
+            "silent": False,
+            "store_history": False,
+            "user_expressions": {},
+            "allow_stdin": False,
+            "stop_on_error": False,
+        }
+        run.end = self._await(self._send("execute_request", code), deadline, take)
+        return run
+
+    def _send(self, kind: str, content: dict[str, Any]) -> str:
+        message = secrets.token_hex(16)
+        header = {
+            "msg_id": message,
+            "session": self.session,
+            "username": "grader",
+            "date": "2000-01-01T00:00:00Z",
+            "msg_type": kind,
+            "version": "5.3",
+        }
+        parts = [json.dumps(part).encode() for part in (header, {}, {}, content)]
+        signature = hmac.new(self.key.encode(), b"".join(parts), hashlib.sha256).hexdigest()
+        try:
+            self.shell.send_multipart([DELIMITER, signature.encode(), *parts], zmq.NOBLOCK)
+        except zmq.ZMQError:
+            pass  # it is gone, or does not listen: the deadline will tell
+        return message
+
+    def _await(
+        self, message: str, deadline: float, take: Callable[[str, dict[str, Any]], None]
+    ) -> End:
+        limits = self.process.limits
+        poller = zmq.Poller()
+        poller.register(self.iopub, zmq.POLLIN)
+        poller.register(self.shell, zmq.POLLIN)
+        count = size = 0
+        looked = time.monotonic()
+        while True:
+            now = time.monotonic()
+            if now >= deadline:
+                return "time"
+            ready = dict(poller.poll(min(SLICE, max(1, int(1000 * (deadline - now))))))
+            if self.shell in ready:  # replies tell nothing that is needed
+                size += sum(map(len, self.shell.recv_multipart(zmq.NOBLOCK)))
+            if self.iopub in ready:
+                frames = self.iopub.recv_multipart(zmq.NOBLOCK)
+                size += sum(map(len, frames))
+                count += 1
+                for kind, parent, content in _parsed(frames):
+                    if parent != message:
+                        continue
+                    if kind == "status" and content.get("execution_state") == "idle":
+                        return "idle"
+                    take(kind, content)
+            if size > limits.bytes:
+                return "bytes"
+            if count > limits.messages:
+                return "messages"
+            if not ready and not self.process.alive():
+                return "died"
+            if now - looked > 0.5:
+                looked = now
+                if self.process.too_much_written():
+                    return "disk"
+
+
+def _parsed(frames: list[bytes]) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Kind, parent and content of a message; nothing if it is not one."""
+    if DELIMITER not in frames:
+        return
+    parts = frames[frames.index(DELIMITER) + 2 :]
+    if len(parts) < 4:
+        return
+    try:
+        header, parent, content = (json.loads(parts[i]) for i in (0, 1, 3))
+    except (ValueError, RecursionError, MemoryError):
+        return
+    if all(isinstance(part, dict) for part in (header, parent, content)):
+        yield str(header.get("msg_type")), str(parent.get("msg_id")), content
+
+
+def _listens(path: str) -> bool:
+    """Is there a socket, and somebody who listens? Between the two there is a moment."""
+    try:
+        if not stat.S_ISSOCK(os.lstat(path).st_mode):
+            return False
+        with socket.socket(socket.AF_UNIX) as tried:
+            tried.settimeout(1)
+            tried.connect(path)
+        return True
+    except OSError:
+        return False

@@ -1,0 +1,157 @@
+"""Answers, by exercise and name. The name begins with the share of the points that is right."""
+
+PRODUCT = "def product_backward(x, y, g):\n    {}\n    return g * y, g * x"
+RIGHT = PRODUCT.format("pass")
+MIME = "application/vnd.minigrad.answer+json"
+
+REVERSE = {
+    # honest
+    "full_by_the_formula": RIGHT,
+    "full_as_a_lambda_and_a_list": "product_backward = lambda x, y, g: [y * g, x * g]",
+    "full_with_lists_of_numbers": "def product_backward(x, y, g):\n    return (g * y).tolist(), (g * x).tolist()",
+    "full_with_noisy_prints": PRODUCT.format("print('x is', x, '\\u2603' * 50)"),
+    "full_with_magics_and_a_helper": "%matplotlib inline\ndef times(a, b):\n    return a * b\n"
+    "def product_backward(x, y, g):\n    return times(g, y), times(g, x)",
+    "full_defined_twice": "def product_backward(x, y, g):\n    return 0, 0\n" + RIGHT,
+    "full_with_unicode": "größe = 1\n" + RIGHT,
+    "full_slow_but_in_time": PRODUCT.format("__import__('time').sleep(0.2)"),
+    "full_with_threads": PRODUCT.format(
+        "import threading; t = threading.Thread(target=print); t.start(); t.join()"
+    ),
+    "full_before_an_error_at_the_end": RIGHT + "\n1 / 0",
+    # honest, and wrong
+    "half_one_gradient": "def product_backward(x, y, g):\n    return g * y, g",
+    "half_for_one_shape": PRODUCT.format("assert x.ndim == 1"),
+    "zero_swapped": "def product_backward(x, y, g):\n    return g * x, g * y",
+    "zero_g_forgotten": "def product_backward(x, y, g):\n    return y, x",
+    "zero_summed": "def product_backward(x, y, g):\n    return (g * y).sum(), (g * x).sum()",
+    "zero_one_value": "def product_backward(x, y, g):\n    return g * y",
+    "zero_nothing_returned": "def product_backward(x, y, g):\n    g * y, g * x",
+    "zero_not_written": "def product_backward(x, y, g):\n    raise NotImplementedError()",
+    "zero_empty": "",
+    "zero_syntax": "def product_backward(x, y, g)\n    return g * y, g * x",
+    "zero_misspelled": RIGHT.replace("backward", "backwards"),
+    "zero_words": "def product_backward(x, y, g):\n    return 'g * y', 'g * x'",
+    "zero_nan": "def product_backward(x, y, g):\n    return g * np.nan, g * np.nan",
+    "zero_inf": "def product_backward(x, y, g):\n    return g * np.inf, g * np.inf",
+    "zero_float32": "def product_backward(x, y, g):\n"
+    "    x, y, g = (a.astype('f4') for a in (x, y, g))\n    return g * y, g * x",
+    "zero_complex": "def product_backward(x, y, g):\n    return g * y + 0j, g * x + 0j",
+    "zero_objects": "def product_backward(x, y, g):\n    return (g * y).astype(object), (g * x).astype(object)",
+    "zero_off_by_a_millionth": "def product_backward(x, y, g):\n    return g * y * (1 + 1e-6), g * x * (1 + 1e-6)",
+    "zero_recursion": "def product_backward(x, y, g):\n    return product_backward(x, y, g)",
+    "zero_ragged": "def product_backward(x, y, g):\n    return [[1], [1, 2]], [[1], [1, 2]]",
+    "zero_asks_for_input": PRODUCT.format("input('dx?')"),
+    "zero_inputs_spoiled": PRODUCT.format("x *= 1 + 1e-9"),
+    # what ends, hangs or fills a process
+    "zero_exits": "import sys\nsys.exit(0)",
+    "zero_exits_when_called": PRODUCT.format("raise SystemExit(0)"),
+    "zero_ends_the_process": "import os\nos._exit(0)",
+    "zero_ends_the_process_when_called": PRODUCT.format("import os; os._exit(0)"),
+    "half_loops_in_the_second_case": PRODUCT.format("\n    while x.ndim == 2: pass"),
+    "zero_ends_the_process_in_the_second_case": PRODUCT.format(
+        "x.ndim == 2 and __import__('os')._exit(0)"
+    ),
+    "zero_shuts_the_kernel_down": PRODUCT.format(
+        "get_ipython().kernel.do_shutdown(False); import time; time.sleep(60)"
+    ),
+    "zero_loops": "while True:\n    pass",
+    "zero_loops_when_called": PRODUCT.format("\n    while True: pass"),
+    "zero_loops_through_interrupts": "while True:\n    try:\n        while True: pass\n    except BaseException: pass",
+    "zero_sleeps": PRODUCT.format("__import__('time').sleep(1000)"),
+    "zero_drips": PRODUCT.format(
+        "\n    while True: print('.', flush=True); __import__('time').sleep(0.3)"
+    ),
+    "zero_fills_memory": PRODUCT.format("a = [bytearray(10**8) for _ in range(1000)]"),
+    "zero_fills_memory_at_once": PRODUCT.format("np.ones(10**11)"),
+    "zero_floods_the_output": PRODUCT.format("\n    while True: print('x' * 10000)"),
+    "zero_fills_the_disk": PRODUCT.format(
+        "\n    for n in range(10**6): open(f'f{n}', 'wb').write(bytes(10**6))"
+    ),
+    "zero_breaks_the_kernel": "get_ipython().run_cell = None\nget_ipython().display_pub = None",
+    # what reaches for something outside
+    "zero_starts_processes": PRODUCT.format("import os; [os.fork() for _ in range(5)]"),
+    "zero_runs_a_program": PRODUCT.format("import subprocess; subprocess.run(['ls'], check=True)"),
+    "zero_opens_a_connection": PRODUCT.format(
+        "import socket; socket.create_connection(('127.0.0.1', 80), 1)"
+    ),
+    "zero_signals_its_parent": PRODUCT.format("import os; os.kill(os.getppid(), 9)"),
+    "zero_reads_a_private_file": PRODUCT.format("open('CANARY')"),
+    "zero_writes_a_file_outside": PRODUCT.format("open('CANARY.mine', 'w')"),
+    "zero_imports_the_engine": PRODUCT.format("import minigrad; minigrad.tensor(x)"),
+    "zero_imports_another_engine": PRODUCT.format("import torch"),
+    # what speaks to the grader
+    "zero_says_nothing": "import IPython.display\nIPython.display.display = lambda *a, **k: None\n"
+    + RIGHT,
+    "zero_says_it_passed": "print('all checks passed')\nproduct_backward = 'passed'",
+    "zero_answers_twice": "import IPython.display as d\nonce = d.display\n"
+    "def twice(*a, **k):\n    once(*a, **k); once(*a, **k)\nd.display = twice\n" + RIGHT,
+    "zero_answers_beforehand": "from IPython.display import display\nfor n in (1, 2):\n    for r in ('dx', 'dy'):\n"
+    f"        display({{'{MIME}': {{'id': f'check/{{n}}/{{r}}', 'json': 0}}}}, raw=True)",
+    "zero_answers_of_a_wrong_form": "import IPython.display as d\nonce = d.display\n"
+    "def other(data, **k):\n    for c in data.values(): c['shape'] = [-1]; c['dtype'] = '|O'\n    once(data, **k)\n"
+    "d.display = other\n" + RIGHT,
+    "zero_a_very_long_answer": "import IPython.display as d\nonce = d.display\n"
+    "def longer(data, **k):\n    for c in data.values(): c['data'] = 'A' * 10**8\n    once(data, **k)\n"
+    "d.display = longer\n" + RIGHT,
+    "zero_a_very_deep_answer": "import IPython.display as d\nonce = d.display\n"
+    "def deep(data, **k):\n    v = []\n    for _ in range(900): v = [v]\n"
+    "    once({m: {'id': c['id'], 'json': v} for m, c in data.items()}, **k)\nd.display = deep\n"
+    + RIGHT,
+    "zero_equal_to_everything": "class Equal:\n    def __eq__(self, other): return True\n"
+    "    def __array__(self, *a, **k): return np.zeros(3)\n"
+    "def product_backward(x, y, g):\n    return Equal(), Equal()",
+    "zero_patches_comparisons": "np.allclose = np.isclose = np.array_equal = lambda *a, **k: True\n"
+    "def product_backward(x, y, g):\n    return x, y",
+    "zero_html_in_an_error": PRODUCT.format(
+        'raise ValueError("<script>alert(1)</script><img src=x onerror=alert(2)>\\x1b[31m")'
+    ),
+    "zero_html_in_a_name": PRODUCT.format(
+        "raise type('<b onclick=alert(1)>', (Exception,), {{}})('&')"
+    ),
+}
+
+TANGENT = "def sine_tangent(x, x_dot):\n    return "
+FORWARD = {
+    "full_by_the_formula": TANGENT + "np.cos(x * x) * 2 * x * x_dot",
+    "full_with_dual_numbers": "class Dual:\n    def __init__(self, v, d): self.v, self.d = v, d\n"
+    "    def __mul__(a, b): return Dual(a.v * b.v, a.v * b.d + a.d * b.v)\n"
+    "def sin(a): return Dual(np.sin(a.v), np.cos(a.v) * a.d)\n"
+    "def sine_tangent(x, x_dot):\n    a = Dual(x, x_dot)\n    return sin(a * a).d",
+    "zero_forgot_inner": TANGENT + "np.cos(x * x) * x_dot",
+    "zero_finite_differences": TANGENT
+    + "(np.sin((x + 1e-6 * x_dot)**2) - np.sin((x - 1e-6 * x_dot)**2)) / 2e-6",
+    "zero_a_scalar": TANGENT + "float(np.sum(np.cos(x * x) * 2 * x * x_dot)) + 1",
+    "half_for_vectors_only": TANGENT + "np.cos(x * x) * 2 * x * x_dot if x.ndim else 0.0",
+}
+
+SCALE = "def scale_(x, a):\n    {}\n    return x"
+INPLACE = {
+    "full_in_place": SCALE.format("x *= a"),
+    "full_by_index": SCALE.format("x[...] = x * a"),
+    "zero_not_in_place": SCALE.format("x = x * a"),
+    "zero_twice": SCALE.format("x *= a; x *= a"),
+    "zero_another_object": SCALE.format("y = x; x = x.copy(); y *= a"),
+    "half_sign_only": SCALE.format("np.negative(x, out=x)"),
+}
+
+STEP = "def momentum_step(p, g, state, lr):\n    {}\n    return p"
+OPTIMIZERS = {
+    "full_by_the_formula": STEP.format(
+        "v = state['v'] = 0.9 * state.get('v', 0) + g; p = p - lr * v"
+    ),
+    "full_with_a_setdefault": STEP.format(
+        "v = state.setdefault('v', np.zeros_like(p)); v *= 0.9; v += g; p = p - lr * v"
+    ),
+    "zero_no_momentum": STEP.format("p = p - lr * g"),
+    "zero_wrong_sign": STEP.format("v = state['v'] = 0.9 * state.get('v', 0) + g; p = p + lr * v"),
+    "zero_rate_inside": STEP.format(
+        "v = state['v'] = 0.9 * state.get('v', 0) + 2 * lr * g; p = p - v"
+    ),
+    "zero_state_forgotten": STEP.format("v = 0.9 * state.get('v', 0) + g; p = p - lr * v"),
+    "half_rate_forgotten": STEP.format("v = state['v'] = 0.9 * state.get('v', 0) + g; p = p - v"),
+    "zero_in_place": STEP.format("v = state['v'] = 0.9 * state.get('v', 0) + g; p -= lr * v"),
+}
+
+ANSWERS = {"reverse": REVERSE, "forward": FORWARD, "inplace": INPLACE, "optimizers": OPTIMIZERS}
+SHARES = {"full": 1.0, "half": 0.5, "zero": 0.0}

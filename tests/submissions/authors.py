@@ -1,0 +1,111 @@
+"""Four exercises, one for each theme, small enough to be graded in a second."""
+
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+
+def author(given, solution, **question):
+    """An author's notebook of one question."""
+    nbgrader = {"schema_version": 3, "grade": False, "solution": False, "locked": True}
+    check = {**nbgrader, "grade": True, "grade_id": "check", "points": 4}
+    return new_notebook(
+        cells=[
+            new_markdown_cell("# An exercise", id="story"),
+            new_code_cell(
+                given, id="given", metadata={"nbgrader": {**nbgrader, "grade_id": "given"}}
+            ),
+            new_code_cell(
+                solution,
+                id="answer",
+                metadata={
+                    "nbgrader": {
+                        **nbgrader,
+                        "solution": True,
+                        "locked": False,
+                        "grade_id": "answer",
+                    }
+                },
+            ),
+            new_code_cell(
+                "# checked when it is graded",
+                id="check",
+                metadata={"nbgrader": check, "minigrad": {"question": question}},
+            ),
+        ]
+    )
+
+
+AUTHORS = {
+    "reverse": author(
+        "import numpy as np",
+        '''\
+def product_backward(x, y, g):
+    """The gradients of L by x and y, where z = x * y and g = dL/dz."""
+    ### BEGIN SOLUTION
+    dx = g * y
+    dy = g * x
+    return dx, dy
+    ### END SOLUTION''',
+        call="product_backward(x, y, g)",
+        results=["dx", "dy"],
+        cases=[{n: {"shape": shape} for n in "xyg"} for shape in ([3], [2, 3])],
+        wrong=["def product_backward(x, y, g):\n    return g * x, g * y"],
+        right=["product_backward = lambda x, y, g: [np.multiply(y, g), np.multiply(x, g)]"],
+    ),
+    "forward": author(
+        "import numpy as np",
+        '''\
+def sine_tangent(x, x_dot):
+    """How z = sin(x * x) moves when x moves by x_dot."""
+    ### BEGIN SOLUTION
+    inner = x * x
+    inner_dot = 2 * x * x_dot
+    return np.cos(inner) * inner_dot
+    ### END SOLUTION''',
+        call="sine_tangent(x, x_dot)",
+        results=["z_dot"],
+        cases=[
+            {"x": {"shape": [4]}, "x_dot": {"shape": [4]}},
+            {"x": {"shape": []}, "x_dot": {"shape": []}},
+        ],
+        rtol=1e-12,
+        wrong=["def sine_tangent(x, x_dot):\n    return np.cos(x * x) * x_dot"],
+    ),
+    "inplace": author(
+        "import numpy as np",
+        '''\
+def scale_(x, a):
+    """Multiply x by a, in place, and give it back."""
+    ### BEGIN SOLUTION
+    np.multiply(x, a, out=x)
+    return x
+    ### END SOLUTION''',
+        call="scale_(x, a)",
+        results=["x"],
+        cases=[
+            {"x": {"shape": [3]}, "a": {"value": 3.0}},
+            {"x": {"shape": [2, 2]}, "a": {"value": -1}},
+        ],
+        wrong=["def scale_(x, a):\n    return x * a"],
+    ),
+    "optimizers": author(
+        "import numpy as np",
+        '''\
+def momentum_step(p, g, state, lr):
+    """One step of gradient descent with momentum 0.9; state is a dict that is kept."""
+    ### BEGIN SOLUTION
+    state["v"] = 0.9 * state.get("v", 0.0) + g
+    return p - lr * state["v"]
+    ### END SOLUTION''',
+        call="run(momentum_step, p, grads, lr)",
+        helpers=(
+            "def run(step, p, grads, lr):\n    state, seen = {}, []\n    for g in grads:\n"
+            "        p = step(p, g, state, lr)\n        seen.append(p)\n    return seen\n"
+        ),
+        results=["steps"],
+        cases=[
+            {"p": {"shape": [2]}, "grads": {"shape": [3, 2]}, "lr": {"value": lr}}
+            for lr in (0.1, 1.0)
+        ],
+        wrong=["def momentum_step(p, g, state, lr):\n    return p - lr * g"],
+    ),
+}

@@ -1,0 +1,422 @@
+"""Grading in parts that need no sandbox: what is asked, found, compared, collected, reported."""
+
+import csv
+import io
+import json
+import zipfile
+from xml.etree import ElementTree
+
+import nbformat
+import numpy as np
+import pytest
+
+from minigrad.grading.answers import BadAnswer, checked, collect
+from minigrad.grading.bundles import BundleError, find_bundles, make_bundles, write_bundles
+from minigrad.grading.collect import NoSubmissions, submissions_in
+from minigrad.grading.compare import compare
+from minigrad.grading.encoding import encoded
+from minigrad.grading.inputs import draw, draw_inputs
+from minigrad.grading.questions import Question, QuestionError, declared
+from minigrad.grading.release import release
+from minigrad.grading.reports import write_reports
+from minigrad.grading.reports.document import SCHEMA, file_name
+from minigrad.grading.sandbox.lockdown import ARCHITECTURE, seccomp_filter
+from tests.submissions.authors import AUTHORS
+
+QUESTION = Question("q", 2, "f(x)", ("y",), ({"x": {"shape": [3]}},))
+
+
+@pytest.fixture
+def author(tmp_path):
+    path = tmp_path / "author.ipynb"
+    nbformat.write(AUTHORS["reverse"], path)
+    return path
+
+
+# ------------------------------------------------------------------------- what is asked
+
+
+def test_an_input_depends_on_the_seed_and_on_its_own_name_only():
+    spec = {"shape": [2]}
+
+    assert np.array_equal(draw(spec, "s/q/1/x"), draw(spec, "s/q/1/x"))
+    assert not np.array_equal(draw(spec, "s/q/1/x"), draw(spec, "s/q/1/y"))
+    assert not np.array_equal(draw(spec, "s/q/1/x"), draw(spec, "t/q/1/x"))
+
+
+@pytest.mark.parametrize(
+    "spec, holds",
+    [
+        (
+            {"shape": [50], "draw": "uniform", "low": 1, "high": 2},
+            lambda a: np.all((a >= 1) & (a <= 2)),
+        ),
+        ({"shape": [50], "draw": "integers", "low": 0, "high": 3}, lambda a: set(a) == {0, 1, 2}),
+        ({"shape": [50], "draw": "choice", "of": [-1, 1]}, lambda a: set(a) == {-1.0, 1.0}),
+        ({"shape": [50], "scale": 100, "shift": 1000}, lambda a: 500 < a.mean() < 1500),
+        ({"value": [1, "a"]}, lambda a: a == [1, "a"]),
+        ({"shape": [0, 3]}, lambda a: a.shape == (0, 3)),
+    ],
+)
+def test_inputs_are_drawn_as_they_are_declared(spec, holds):
+    assert holds(draw(spec, "seed"))
+
+
+def test_a_question_is_read_from_the_metadata_of_a_graded_cell(author):
+    (question,) = declared(nbformat.read(author, 4), "author")
+
+    assert (question.id, question.points, question.answers) == ("check", 4, ("answer",))
+    assert question.ids == ["check/1/dx", "check/1/dy", "check/2/dx", "check/2/dy"]
+
+
+def test_an_exercise_of_minigrad_needs_no_declaration(tmp_path):
+    cells = AUTHORS["reverse"].copy()
+    notebook = nbformat.from_dict(cells)
+    notebook.cells[1].source = (
+        "from minigrad.teach import Exercise\n"
+        "e = Exercise('product_backward', lambda x, y: x * y, shapes=[[(3,), (3,)]])"
+    )
+    notebook.cells[3].source = "e.check().or_raise()"
+    notebook.cells[3].metadata.pop("minigrad")
+
+    (question,) = declared(notebook, "author")
+
+    assert question.call == "product_backward(x, y, g)"
+    assert question.results == ("dx", "dy")
+    drawn = draw_inputs([question], {"given": notebook.cells[1].source}, "secret")
+    assert set(drawn[question.id][0]["inputs"]) == {"x", "y", "g"}
+
+
+@pytest.mark.parametrize(
+    "change, said",
+    [
+        ({"call": "f("}, "not well declared"),
+        ({"cases": []}, "no cases"),
+        ({"results": ["a/b"]}, "an id may have letters"),
+        ({"nonsense": 1}, "not well declared"),
+        ({"needs": ["elsewhere"]}, "there is no such cell"),
+    ],
+)
+def test_a_declaration_that_makes_no_sense_is_explained(author, change, said):
+    notebook = nbformat.read(author, 4)
+    notebook.cells[3].metadata.minigrad.question.update(change)
+
+    with pytest.raises(QuestionError, match=said):
+        declared(notebook, "author")
+
+
+# ------------------------------------------------------------------------- the bundles
+
+
+def test_the_recording_bundle_holds_no_solution_points_or_mistakes(author):
+    recording, judge = make_bundles(author)
+
+    text = json.dumps(recording.data)
+    assert "dx = g * y" not in text and "points" not in text and "rtol" not in text
+    assert "wrong" not in text and "BEGIN SOLUTION" not in text
+    assert "dx = g * y" in json.dumps(judge.data)
+
+
+def test_the_student_s_notebook_does_not_say_how_it_is_graded(author, tmp_path):
+    text = release(author, tmp_path / "out").read_text()
+
+    assert "question" not in text and 'product_backward(x, y, g)"' not in text
+
+
+def test_a_solution_in_a_given_cell_is_not_released(author):
+    notebook = nbformat.read(author, 4)
+    notebook.cells[1].source += "\ndef hint(g, y):\n    dx = g * y"
+    nbformat.write(notebook, author)
+
+    with pytest.raises(BundleError, match="dx = g \\* y"):
+        make_bundles(author)
+
+
+def test_bundles_are_found_by_folder_and_by_name_and_only_the_owner_reads_the_judge_s(
+    author, tmp_path
+):
+    recording, judge = make_bundles(author)
+    paths = write_bundles(recording, judge, tmp_path / "grading")
+
+    for place in (tmp_path, tmp_path / "grading", *paths):
+        found = find_bundles(place)
+        assert (found[0].hash, found[1].hash) == (recording.hash, judge.hash)
+    assert paths[1].stat().st_mode & 0o077 == 0
+
+
+def test_bundles_of_two_releases_are_not_mixed(author):
+    recording, _ = make_bundles(author)
+    notebook = nbformat.read(author, 4)
+    notebook.cells[1].source = "import numpy as np  # newer"
+    nbformat.write(notebook, author)
+
+    with pytest.raises(BundleError, match="another release"):
+        make_bundles(author)[1].belongs_to(recording)
+
+
+# ------------------------------------------------------------------------- answers
+
+
+@pytest.mark.parametrize(
+    "content, said",
+    [
+        ({"id": "a", "dtype": "|O", "shape": [1], "data": ""}, "dtype"),
+        ({"id": "a", "dtype": "<c16", "shape": [1], "data": ""}, "dtype"),
+        ({"id": "a", "dtype": "<f8", "shape": [-1], "data": ""}, "shape"),
+        ({"id": "a", "dtype": "<f8", "shape": [True], "data": ""}, "shape"),
+        ({"id": "a", "dtype": "<f8", "shape": [10**9], "data": ""}, "shape"),
+        ({"id": "a", "dtype": "<f8", "shape": [1] * 9, "data": ""}, "shape"),
+        ({"id": "a", "dtype": "<f8", "shape": [2], "data": "AAAA"}, "do not fill"),
+        ({"id": "a", "dtype": "<f8", "shape": [1], "data": "?"}, "base64"),
+        ({"id": "a", "json": 1, "error": ""}, "form"),
+        ({"id": "a"}, "form"),
+        ({"id": 3, "json": 1}, "no id"),
+        ([], "no id"),
+        ({"id": "a", "json": [[[[[[[[[[1]]]]]]]]]]}, "deeply"),
+        ({"id": "a", "json": "x" * 10**6}, "characters"),
+    ],
+)
+def test_what_has_not_the_form_of_an_answer_is_none(content, said):
+    with pytest.raises(BadAnswer, match=said):
+        checked(content)
+
+
+def test_exactly_one_answer_counts():
+    one, two = {"id": "q/1/y", "json": 1}, {"id": "q/2/y", "json": 2}
+
+    answers, notes = collect(
+        [one, two, two, {"id": "other", "json": 3}, "noise"], ["q/1/y", "q/2/y", "q/3/y"]
+    )
+
+    assert answers["q/1/y"] == {"json": 1}
+    assert answers["q/2/y"] == {"error": "2 answers were given where one is asked for"}
+    assert "q/3/y" not in answers
+    assert notes == ["2 answers came that nobody asked for"]
+
+
+# ------------------------------------------------------------------------- comparison
+
+
+@pytest.mark.parametrize(
+    "mine, right, reason",
+    [
+        ([1.0, 2.0], [1.0, 2.0], ""),
+        ([1, 2], [1.0, 2.0], ""),
+        ([np.nan, 1.0], [np.nan, 1.0], ""),
+        ([np.inf], [np.inf], ""),
+        ([np.inf], [-np.inf], "wrong value"),
+        ([np.nan], [1.0], "1 entries are NaN"),
+        ([1.0, 2.5], [1.0, 2.0], "wrong value: 1 of 2, the first at [1]"),
+        ([[1.0, 2.0]], [1.0, 2.0], "shape (1, 2) instead of (2,)"),
+        ([True], [1.0], "an array of bool"),
+        ([], [], ""),
+    ],
+)
+def test_arrays_are_compared_with_tolerance_and_the_reason_shows_no_right_value(
+    mine, right, reason
+):
+    verdict = compare(QUESTION, encoded(np.array(mine)), encoded(np.array(right)))
+
+    assert verdict.ok == (not reason)
+    assert verdict.reason.startswith(reason)
+
+
+@pytest.mark.parametrize(
+    "kind, mine, right, ok",
+    [
+        ("exact", {"a": [1, 2.0]}, {"a": [1, 2.0]}, True),
+        ("exact", {"a": True}, {"a": 1}, False),
+        ("exact", "1", 1, False),
+        ("exact", 0.1 + 0.2, 0.3, True),
+        ("unordered", [["a", "b"], ["c", "d"]], [["c", "d"], ["a", "b"]], True),
+        ("unordered", ["a", "a"], ["a", "b"], False),
+        ("unordered", 3, ["a"], False),
+    ],
+)
+def test_plain_answers(kind, mine, right, ok):
+    question = Question("q", 1, "f", ("y",), ({},), compare=kind)
+
+    assert compare(question, {"json": mine}, {"json": right}).ok is ok
+
+
+@pytest.mark.parametrize(
+    "order, ok",
+    [
+        ("zsyx", True),
+        ("zsxy", True),
+        ("zxsy", False),
+        ("zsy", False),
+        ("zsyxx", False),
+        ("zsyw", False),
+    ],
+)
+def test_any_valid_order_is_right(order, ok):
+    graph = {"nodes": list("zsxy"), "edges": [["z", "s"], ["z", "x"], ["s", "x"], ["s", "y"]]}
+    question = Question("q", 1, "f", ("y",), ({},), compare="order", order=graph)
+
+    assert compare(question, {"json": list(order)}, {"json": list("zsxy")}).ok is ok
+
+
+# ------------------------------------------------------------------------- collecting
+
+
+def test_a_folder_and_nbgrader_s_tree_and_a_zip_hold_the_same_students(tmp_path):
+    flat, tree, archive = tmp_path / "flat", tmp_path / "tree", tmp_path / "class.zip"
+    with zipfile.ZipFile(archive, "w") as opened:
+        for name in ("ana", "ben"):
+            (flat).mkdir(exist_ok=True)
+            (flat / f"{name}.ipynb").write_text("{}")
+            (tree / "submitted" / name / "ps1").mkdir(parents=True)
+            (tree / "submitted" / name / "ps1" / "ex.ipynb").write_text("{}")
+            (tree / "submitted" / name / "ps1" / "other.ipynb").write_text("{}")
+            opened.writestr(f"class/{name}/ex.ipynb", "{}")
+            opened.writestr(f"__MACOSX/{name}", "")
+
+    for place in (flat, tree, archive):
+        found = submissions_in(place, "ex", tmp_path / f"unpacked-{place.name}")
+        assert [(s.student, s.problem) for s in found] == [("ana", None), ("ben", None)]
+
+
+def test_nothing_leaves_the_folder_of_a_zip(tmp_path):
+    archive, target = tmp_path / "class.zip", tmp_path / "in" / "unpacked"
+    link = zipfile.ZipInfo("eve/ex.ipynb")
+    link.external_attr = 0o120777 << 16
+    with zipfile.ZipFile(archive, "w") as opened:
+        opened.writestr(link, "/etc/passwd")
+        opened.writestr("../../outside.ipynb", "{}")
+        opened.writestr("/absolute.ipynb", "{}")
+        opened.writestr("ana.ipynb", "{}")
+
+    found = {s.student: s.problem for s in submissions_in(archive, "ex", target)}
+
+    assert found["ana"] is None
+    assert "link" in found["eve"]
+    assert "leads out" in found["outside (unsafe)"] and "leads out" in found["absolute (unsafe)"]
+    assert [p.name for p in tmp_path.rglob("*.ipynb")] == ["ana.ipynb"]
+
+
+def test_a_zip_that_unpacks_to_too_much_costs_one_submission(tmp_path, monkeypatch):
+    monkeypatch.setattr("minigrad.grading.collect.MOST_BYTES", 10_000_000)
+    archive = tmp_path / "class.zip"
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as opened:
+        opened.writestr("bomb.ipynb", bytes(50_000_000))
+        opened.writestr("ana.ipynb", "{}")
+
+    found = {s.student: s.problem for s in submissions_in(archive, "ex", tmp_path / "u")}
+
+    assert found["ana"] is None and "more than 9 MB" in found["bomb"]
+
+
+def test_a_damaged_zip_and_an_empty_folder_are_explained(tmp_path):
+    with pytest.raises(NoSubmissions, match="no submission"):
+        submissions_in(tmp_path, "ex", tmp_path / "u")
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as opened:
+        opened.writestr("a.ipynb", "{}" * 100)
+    (tmp_path / "class.zip").write_bytes(content.getvalue().replace(b"{}{}", b"XXXX"))
+
+    with pytest.raises(NoSubmissions, match="cannot be unpacked"):
+        submissions_in(tmp_path / "class.zip", "ex", tmp_path / "u")
+
+
+# ------------------------------------------------------------------------- reports
+
+HOSTILE = '"><script>alert(1)</script>'
+
+
+def a_grade(student, points=1.0):
+    return {
+        "format": "minigrad-grade-1",
+        "student": student,
+        "file": f"{student}.ipynb",
+        "exercise": "ex",
+        "points": points,
+        "of": 2,
+        "unreadable": None,
+        "confirm": False,
+        "questions": [
+            {
+                "id": "q",
+                "points": points,
+                "of": 2,
+                "right": 1,
+                "asked": 2,
+                "reason": f"ValueError: {HOSTILE}\x1b[31m",
+                "notes": [HOSTILE],
+                "confirm": False,
+                "results": [{"id": "q/1/y", "ok": False, "reason": HOSTILE}],
+                "diagnoses": [{"kind": "sign", "message": "The sign is wrong.", "hint": "Look."}],
+            }
+        ],
+        "notes": [HOSTILE],
+        "seed": "s",
+        "isolation": "bwrap",
+        "limits": {"cell": 10},
+        "versions": {"minigrad": "0"},
+        "hashes": dict.fromkeys(("submission", "recording", "judge", "answers"), "0" * 64),
+    }
+
+
+@pytest.fixture
+def reports(tmp_path):
+    write_reports([a_grade("ana"), a_grade("=cmd()", 2.0), a_grade(f"../{HOSTILE}", 0.0)], tmp_path)
+    return tmp_path
+
+
+def test_grades_json_keeps_its_schema(reports):
+    jsonschema = pytest.importorskip("jsonschema")
+    document = json.loads((reports / "grades.json").read_text())
+
+    jsonschema.validate(document, SCHEMA)
+    assert json.loads((reports / "grades.schema.json").read_text()) == SCHEMA
+    assert document["questions"][0]["diagnoses"][0]["students"] == 3
+
+
+def test_hostile_text_does_nothing_in_the_pages(reports):
+    for page in reports.rglob("*.html"):
+        text = page.read_text()
+        assert "<script" not in text and "\x1b" not in text
+        assert "default-src 'none'" in text
+    assert "&lt;script&gt;" in (reports / "overview.html").read_text()
+
+
+def test_names_of_files_are_safe_and_distinct(reports):
+    names = {p.name for p in (reports / "feedback").iterdir()}
+
+    assert "ana.html" in names and len(names) == 3
+    assert file_name("a/b") != file_name("a b") != file_name("a_b")
+    assert file_name("..").startswith("student-")
+
+
+def test_the_gradebook_computes_no_formula(reports):
+    rows = list(csv.reader((reports / "gradebook.csv").read_text().splitlines()))
+
+    assert rows[0][:4] == ["student", "points", "of", "q"]
+    assert rows[2][0] == "'=cmd()"
+
+
+def test_gradescope_and_junit_say_the_same(reports):
+    result = json.loads((reports / "gradescope" / "ana" / "results.json").read_text())
+    suites = ElementTree.parse(reports / "junit.xml").getroot()
+
+    assert result["score"] == 1.0 and result["tests"][0]["max_score"] == 2
+    assert [s.get("failures") for s in suites] == ["1", "1", "1"]
+
+
+# ------------------------------------------------------------------------- the filter
+
+
+@pytest.mark.parametrize("machine", ARCHITECTURE)
+def test_the_filter_is_a_program_that_always_returns(machine):
+    import struct
+
+    program = [struct.unpack("HBBI", p) for p in zip_of_8(seccomp_filter(machine, 1234))]
+    for at, (code, if_true, if_false, _) in enumerate(program):
+        jump = 0x05 <= (code & 0x07) and code & 0x07 == 0x05
+        if jump:
+            assert at + 1 + max(if_true, if_false) < len(program)
+    assert program[-1][0] == 0x06
+
+
+def zip_of_8(data):
+    return [data[k : k + 8] for k in range(0, len(data), 8)]

@@ -1,0 +1,382 @@
+"""Whole runs: release, record, judge, grade, resume, regrade, and the adapter to nbval."""
+
+import inspect
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import nbformat
+import pytest
+from typer.testing import CliRunner
+
+from minigrad.cli import app
+from minigrad.grading import batch
+from minigrad.grading.batch import BatchError, Settings, grade_class
+from minigrad.grading.bundles import make_bundles
+from minigrad.grading.doctor import examine
+from minigrad.grading.gate import GateError, gate_bundles
+from minigrad.grading.judge import judge
+from minigrad.grading.release import read_notebook, release
+from minigrad.grading.sandbox import selftest
+from minigrad.grading.sandbox.launch import Limits
+from tests.submissions.answers import ANSWERS
+from tests.submissions.authors import AUTHORS
+from tests.submissions.files import filled
+
+place = pytest.importorskip("minigrad.grading.place")
+
+
+@pytest.fixture(scope="module")
+def tier():
+    for name in ("bwrap", "landlock"):
+        if selftest.try_tier(name, place.image(False)).holds:
+            return name
+    pytest.skip("no sandbox holds on this machine: see minigrad doctor")
+
+
+@pytest.fixture
+def author(tmp_path):
+    path = tmp_path / "author.ipynb"
+    nbformat.write(AUTHORS["reverse"], path)
+    return path
+
+
+@pytest.fixture
+def submitted(author, tmp_path):
+    """Write answers by these names; give the folder."""
+    released = json.loads(release(author, tmp_path / "released").read_text())
+
+    def write(*names):
+        folder = tmp_path / "class"
+        folder.mkdir(exist_ok=True)
+        for k, name in enumerate(names):
+            notebook = filled(released, f"{ANSWERS['reverse'][name]}\n# {k}")
+            (folder / f"{k:02d}-{name}.ipynb").write_text(json.dumps(notebook))
+        return folder
+
+    return write
+
+
+def points(grades):
+    return {g["student"]: [q["results"] for q in g["questions"]] for g in grades}
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, [str(a) for a in arguments])
+
+
+# ------------------------------------------------------------------------- the gate
+
+
+def test_the_gate_lets_an_exercise_through_whose_solution_stub_and_mistakes_are_told_apart(author):
+    assert gate_bundles(author, *make_bundles(author)) == 1
+
+
+def test_the_gate_refuses_a_wrong_answer_that_earns_everything(author):
+    notebook = read_notebook(author)
+    right = ANSWERS["reverse"]["full_by_the_formula"]
+    notebook.cells[3].metadata.minigrad.question.wrong = [right]
+    nbformat.write(notebook, author)
+
+    with pytest.raises(GateError, match="wrong answer 1 of check gets 4 of 4 points"):
+        gate_bundles(author, *make_bundles(author))
+
+
+def test_the_gate_refuses_a_solution_without_an_answer(author):
+    notebook = read_notebook(author)
+    notebook.cells[2].source = notebook.cells[2].source.replace("product", "other")
+    nbformat.write(notebook, author)
+
+    with pytest.raises(
+        Exception, match="the solution itself gives no answer to check/1/dx: NameError"
+    ):
+        gate_bundles(author, *make_bundles(author))
+
+
+# ------------------------------------------------------------------------- the command line
+
+
+def test_release_record_judge_and_grade_agree(author, submitted, tmp_path, tier):
+    folder = submitted("full_by_the_formula", "half_one_gradient")
+
+    released = run("release", author, "-o", tmp_path / "ex", "--no-run")
+    assert released.exit_code == 0, released.output
+    for path in sorted(folder.iterdir()):
+        out = tmp_path / "answers" / f"{path.stem}.answers.json"
+        done = run("record", path, "-e", tmp_path / "ex", "-o", out, "--isolation", tier)
+        assert done.exit_code == 0, done.output
+    done = run("judge", tmp_path / "answers", "-e", tmp_path / "ex", "-o", tmp_path / "judged")
+    assert "00-full_by_the_formula: 4 of 4\n01-half_one_gradient: 2 of 4" in done.output
+    done = run("grade", folder, "-e", tmp_path / "ex", "-o", tmp_path / "out", "--isolation", tier)
+    assert "2 submissions graded, 0 of them unreadable" in done.output
+
+    judged = json.loads((tmp_path / "judged" / "grades.json").read_text())["grades"]
+    graded = json.loads((tmp_path / "out" / "grades.json").read_text())["grades"]
+    assert points(judged) == points(graded)
+    for name in ("seed", "isolation", "limits", "versions", "hashes"):
+        assert graded[0][name]
+
+
+def test_recording_needs_no_judge_bundle(author, submitted, tmp_path, tier):
+    run("release", author, "-o", tmp_path / "ex", "--no-run")
+    (tmp_path / "ex" / "grading" / "author.judge.json").unlink()
+    (path,) = submitted("full_by_the_formula").iterdir()
+
+    done = run(
+        "record", path, "-e", tmp_path / "ex", "-o", tmp_path / "a.json", "--isolation", tier
+    )
+
+    assert done.exit_code == 0, done.output
+
+
+@pytest.mark.parametrize(
+    "arguments, said",
+    [
+        (["grade", "{0}/nowhere", "-e", "{0}/author.ipynb", "-o", "{0}/o"], "neither a folder"),
+        (["grade", "{0}", "-e", "{0}", "-o", "{0}/o"], "one recording bundle is expected there"),
+        (["judge", "{0}/class", "-e", "{0}/author.ipynb"], "There are no answers files"),
+        (["grade", "{0}", "-e", "{0}/author.ipynb", "--isolation", "moon"], "moon is no tier"),
+    ],
+)
+def test_the_commands_explain_what_is_missing(author, submitted, tmp_path, arguments, said):
+    submitted("full_by_the_formula")
+
+    done = run(*(a.format(tmp_path) for a in arguments))
+
+    assert done.exit_code == 1 and said in done.output
+
+
+def test_pytest_judges_answers_too(author, submitted, tmp_path, tier):
+    folder = submitted("full_by_the_formula", "zero_swapped")
+    recording, bundle = make_bundles(author)
+    grade_class(folder, recording, bundle, tmp_path / "out", Settings(isolation=tier))
+    run("release", author, "-o", tmp_path / "ex", "--no-run")
+
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-p",
+            "nbval.plugin",
+            "-p",
+            "minigrad.grading.plugin",
+            "--noconftest",
+        ]
+        + ["-c", os.devnull, "--rootdir", tmp_path, "--nbval-current-env", "-q"]
+        + [f"--minigrad={tmp_path}/ex/grading/author.judge.json", tmp_path / "out" / "answers"],
+        env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+        capture_output=True,
+        text=True,
+    )
+
+    assert "1 failed, 5 passed" in done.stdout, done.stdout
+    assert "check/1/dx: wrong value: 3 of 3" in done.stdout
+
+
+# ------------------------------------------------------------------------- resuming
+
+
+def test_what_is_recorded_is_not_run_again(author, submitted, tmp_path, tier, monkeypatch):
+    folder = submitted("full_by_the_formula", "half_one_gradient")
+    recording, bundle = make_bundles(author)
+    settings = Settings(isolation=tier)
+    first = grade_class(folder, recording, bundle, tmp_path / "out", settings)
+    monkeypatch.setattr(batch, "record_job", None)  # running anything would fail
+
+    again = grade_class(folder, recording, bundle, tmp_path / "out", settings)
+
+    assert points(first) == points(again)
+
+
+def test_half_an_answers_file_is_recorded_again(author, submitted, tmp_path, tier):
+    folder = submitted("full_by_the_formula")
+    recording, bundle = make_bundles(author)
+    first = grade_class(folder, recording, bundle, tmp_path / "out", Settings(isolation=tier))
+    (path,) = (tmp_path / "out" / "answers").iterdir()
+    path.write_text(path.read_text()[:100])
+
+    again = grade_class(folder, recording, bundle, tmp_path / "out", Settings(isolation=tier))
+
+    assert points(first) == points(again)
+
+
+def test_a_run_is_not_mixed_with_another_one(author, submitted, tmp_path, tier):
+    folder = submitted("full_by_the_formula")
+    recording, bundle = make_bundles(author)
+    grade_class(folder, recording, bundle, tmp_path / "out", Settings(isolation=tier))
+
+    with pytest.raises(BatchError, match="another seed"):
+        grade_class(folder, recording, bundle, tmp_path / "out", Settings("mine", isolation=tier))
+    with pytest.raises(BatchError, match="another limits"):
+        settings = Settings(isolation=tier, limits=Limits(cell=99))
+        grade_class(folder, recording, bundle, tmp_path / "out", settings)
+
+
+def test_inputs_of_each_submission_s_own_give_the_same_points(author, submitted, tmp_path, tier):
+    folder = submitted("full_by_the_formula", "half_one_gradient", "zero_swapped")
+    recording, bundle = make_bundles(author)
+
+    grades = grade_class(
+        folder, recording, bundle, tmp_path / "o", Settings(each=True, isolation=tier)
+    )
+
+    assert [g["points"] for g in grades] == [4, 2, 0]
+    assert len({g["seed"] for g in grades}) == 3
+
+
+def test_a_run_that_was_killed_goes_on_and_counts_nothing_twice(author, submitted, tmp_path, tier):
+    folder = submitted(*["full_slow_but_in_time", "half_one_gradient", "zero_swapped"] * 3)
+    command = [sys.executable, "-m", "minigrad.cli", "grade", folder, "-e", author, "--seed", "s"]
+    command += ["--isolation", tier, "-o", tmp_path / "killed"]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    answers = tmp_path / "killed" / "answers"
+    while process.poll() is None and (
+        not answers.exists() or len(list(answers.glob("*.answers.json"))) < 2
+    ):
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert len(list(answers.glob("*.answers.json"))) < 9
+    recording, bundle = make_bundles(author)
+
+    resumed = grade_class(folder, recording, bundle, tmp_path / "killed", Settings(isolation=tier))
+    whole = grade_class(
+        folder, recording, bundle, tmp_path / "whole", Settings("s", isolation=tier)
+    )
+
+    assert points(resumed) == points(whole) and len(resumed) == 9
+
+
+@pytest.mark.skipif(not os.environ.get("MINIGRAD_SLOW"), reason="slow: set MINIGRAD_SLOW=1")
+def test_a_cluster_gives_the_same_grades_though_a_worker_dies(author, submitted, tmp_path, tier):
+    distributed = pytest.importorskip("distributed")
+    folder = submitted(*["full_slow_but_in_time", "half_one_gradient", "zero_swapped"] * 6)
+    recording, bundle = make_bundles(author)
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=None
+    ) as cluster:
+        killed = []
+
+        def kill(done, of, what):
+            if done == 3 and not killed:
+                killed.append(next(iter(cluster.workers.values())).pid)
+                os.kill(killed[0], signal.SIGKILL)
+
+        settings = Settings("s", isolation=tier, scheduler=cluster.scheduler_address)
+        there = grade_class(folder, recording, bundle, tmp_path / "there", settings, kill)
+    here = grade_class(folder, recording, bundle, tmp_path / "here", Settings("s", isolation=tier))
+
+    assert killed and points(there) == points(here)
+
+
+# ------------------------------------------------------------------------- judging
+
+
+def test_judging_again_runs_no_student_s_code_and_sees_a_new_tolerance(
+    author, submitted, tmp_path, tier
+):
+    folder = submitted("zero_off_by_a_millionth")
+    recording, bundle = make_bundles(author)
+    (before,) = grade_class(folder, recording, bundle, tmp_path / "out", Settings(isolation=tier))
+    (path,) = (tmp_path / "out" / "answers").iterdir()
+    bundle.data["questions"][0]["rtol"] = 1e-5
+
+    (after,) = judge(bundle, [json.loads(path.read_text())])
+
+    assert (before["points"], after["points"]) == (0, 4)
+
+
+def test_feedback_names_the_mistake_and_shows_no_value(tmp_path, tier):
+    path = tmp_path / "author.ipynb"
+    notebook = nbformat.from_dict(AUTHORS["reverse"].copy())
+    notebook.cells[1].source = (
+        "from minigrad.teach import Exercise\n"
+        "e = Exercise('product_backward', lambda x, y: x * y, shapes=[[(3,), (3,)], [(2, 3), (2, 3)]])"
+    )
+    notebook.cells[3].source = "e.check().or_raise()"
+    notebook.cells[3].metadata.pop("minigrad", None)
+    nbformat.write(notebook, path)
+    released = json.loads(release(path, tmp_path / "released").read_text())
+    (tmp_path / "class").mkdir()
+    swapped = filled(released, ANSWERS["reverse"]["zero_swapped"])
+    (tmp_path / "class" / "ana.ipynb").write_text(json.dumps(swapped))
+
+    (grade,) = grade_class(
+        tmp_path / "class", *make_bundles(path), tmp_path / "out", Settings(isolation=tier)
+    )
+
+    (question,) = grade["questions"]
+    assert "swapped_operands" in {d["kind"] for d in question["diagnoses"]}
+    assert not re.search(r"\d\.\d\d", json.dumps(question["diagnoses"]))
+
+
+def test_what_is_relied_on_in_nbval_is_there():
+    from nbval.kernel import RunningKernel
+    from nbval.plugin import IPyNbCell, IPyNbFile, NbCellError
+
+    source = inspect.getsource(IPyNbCell.runtest)
+    assert "self.compare_outputs(outs, coalesce_streams(self.cell.outputs))" in source
+    assert "self.parent.get_kernel_message(timeout=self.output_timeout)" in source
+    assert "self.options['check']" in source and "self.comparison_traceback" in source
+    assert list(inspect.signature(IPyNbFile.get_kernel_message).parameters) == [
+        "self",
+        "timeout",
+        "stream",
+    ]
+    assert list(inspect.signature(IPyNbCell.compare_outputs).parameters)[:3] == [
+        "self",
+        "test",
+        "ref",
+    ]
+    assert {"collect", "setup", "teardown"} <= set(vars(IPyNbFile))
+    assert callable(RunningKernel.get_message) and callable(RunningKernel.is_alive)
+    assert issubclass(NbCellError, Exception)
+
+
+# ------------------------------------------------------------------------- the sandbox
+
+
+def test_a_tier_that_does_not_hold_is_not_used(tier):
+    image = place.image(False)
+
+    finding = selftest.try_tier("none", image)
+
+    assert not finding.holds and "reads a private file" in finding.reason
+
+
+def test_none_is_never_chosen_by_itself(tier, monkeypatch):
+    lost = selftest.Finding(
+        "bwrap", False, "it could not be started here", "apt-get install bubblewrap"
+    )
+    monkeypatch.setattr(selftest, "try_tier", lambda tier, image: lost)
+
+    with pytest.raises(selftest.NoSandbox, match="--isolation none"):
+        selftest.choose(place.image(False))
+
+
+def test_without_a_sandbox_every_report_says_so(author, submitted, tmp_path):
+    folder = submitted("full_by_the_formula")
+
+    done = run("grade", folder, "-e", author, "-o", tmp_path / "out", "--isolation", "none")
+
+    assert "Isolation: none." in done.output
+    assert "Isolation: none" in (tmp_path / "out" / "overview.html").read_text()
+    document = json.loads((tmp_path / "out" / "grades.json").read_text())
+    assert document["isolation"] == ["none"] and document["grades"][0]["points"] == 4
+
+
+def test_the_doctor_says_how_to_mend_what_is_missing(monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.delenv("MINIGRAD_CHROMIUM", raising=False)
+
+    found = {f.what: f for f in examine()}
+
+    assert found["numpy"].there
+    assert not found["sandbox bwrap"].there
+    assert "apt-get install bubblewrap" in found["sandbox bwrap"].mend
+    assert "chromium" in found["a browser (for its tests)"].mend

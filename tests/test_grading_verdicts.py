@@ -1,0 +1,128 @@
+"""Every submission of tests/submissions ends in the verdict that its name says, in the sandbox."""
+
+import json
+import os
+
+import nbformat
+import pytest
+
+from minigrad.grading.batch import Settings, grade_class
+from minigrad.grading.bundles import make_bundles
+from minigrad.grading.release import release
+from minigrad.grading.sandbox.launch import Limits
+from minigrad.grading.sandbox.selftest import try_tier
+from tests.submissions.answers import ANSWERS, SHARES
+from tests.submissions.authors import AUTHORS
+from tests.submissions.files import FILES, filled
+
+place = pytest.importorskip("minigrad.grading.place")
+
+LIMITS = Limits(cell=4, question=30, submission=60, disk=8, bytes=1_000_000, memory=1024)
+
+
+def holds(tier):
+    return try_tier(tier, place.image(False)).holds
+
+
+@pytest.fixture(scope="module", params=["bwrap", "landlock"])
+def tier(request):
+    if not holds(request.param):
+        pytest.skip(
+            f"the sandbox {request.param} does not hold on this machine: see minigrad doctor"
+        )
+    if request.param != "bwrap" and holds("bwrap") and not os.environ.get("MINIGRAD_SLOW"):
+        pytest.skip(f"{request.param} too is tried with MINIGRAD_SLOW=1; here, bwrap is")
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def canary(tmp_path_factory):
+    path = tmp_path_factory.mktemp("private") / "canary"
+    path.write_text("nobody reads this")
+    return path
+
+
+@pytest.fixture(scope="module", params=AUTHORS)
+def graded(request, tier, canary, tmp_path_factory):
+    """The grades of all submissions to an exercise, by name; the class is graded once."""
+    folder = tmp_path_factory.mktemp(request.param)
+    return request.param, grades_of(request.param, folder, tier, canary)
+
+
+def grades_of(theme, folder, tier, canary, seed=None):
+    path = folder / "author.ipynb"
+    nbformat.write(AUTHORS[theme], path)
+    released = json.loads(release(path, folder / "released").read_text())
+    submitted = folder / "class"
+    submitted.mkdir()
+    for name, source in ANSWERS[theme].items():
+        notebook = filled(released, source.replace("CANARY", str(canary)))
+        (submitted / f"{name}.ipynb").write_text(json.dumps(notebook))
+    if theme == "reverse":
+        for name, make in FILES.items():
+            content = make(released, ANSWERS["reverse"]["full_by_the_formula"])
+            (submitted / f"{name}.ipynb").write_bytes(content)
+        (submitted / "unreadable_a_link.ipynb").symlink_to(submitted / "full_by_the_formula.ipynb")
+        (submitted / "unreadable_a_program.py").write_text("print(4)")
+        (submitted / "unreadable_no_notebook_in_the_folder").mkdir()
+    recording, judge = make_bundles(path)
+    settings = Settings(isolation=tier, limits=LIMITS, seed=seed)
+    grades = grade_class(submitted, recording, judge, folder / "out", settings)
+    return {grade["student"]: grade for grade in grades}
+
+
+def test_each_submission_ends_in_the_verdict_of_its_name(graded, canary):
+    theme, grades = graded
+    wrong = []
+    for name, grade in grades.items():
+        share = SHARES.get(name.split("_")[0], 0.0)
+        if grade["points"] != share * grade["of"]:
+            wrong.append(
+                f"{name}: {grade['points']:g}, {[q['reason'] for q in grade['questions']]}"
+            )
+
+    assert not wrong
+    assert not canary.with_name("canary.mine").exists()
+
+
+def test_nobody_is_left_out(graded):
+    theme, grades = graded
+
+    assert set(ANSWERS[theme]) <= set(grades)
+
+
+def test_unreadable_files_end_in_a_sentence_and_others_do_not(graded):
+    _, grades = graded
+
+    for name, grade in grades.items():
+        assert (grade["unreadable"] is not None) == name.startswith("unreadable"), name
+        if grade["unreadable"]:
+            assert "Traceback" not in grade["unreadable"] and len(grade["unreadable"]) < 250
+
+
+def test_what_lost_points_has_a_reason(graded):
+    _, grades = graded
+
+    for name, grade in grades.items():
+        for question in grade["questions"]:
+            assert (question["reason"] is None) == (question["points"] == question["of"]), name
+
+
+def test_a_guess_is_to_be_confirmed(graded):
+    _, grades = graded
+
+    for name, grade in grades.items():
+        assert grade["confirm"] == name.endswith("please_confirm"), name
+
+
+@pytest.mark.skipif(not os.environ.get("MINIGRAD_SLOW"), reason="slow: set MINIGRAD_SLOW=1")
+@pytest.mark.parametrize("theme", AUTHORS)
+def test_two_runs_of_a_seed_agree(theme, tier, canary, tmp_path):
+    runs = []
+    for k in "ab":
+        (tmp_path / k).mkdir()
+        runs.append(grades_of(theme, tmp_path / k, tier, canary, seed="the same"))
+
+    # What a process printed before it was killed is a matter of time; points are not.
+    points = [{n: [q["results"] for q in g["questions"]] for n, g in run.items()} for run in runs]
+    assert points[0] == points[1]
