@@ -33,7 +33,7 @@ from numpy import ndarray
 
 from minigrad.hooks import Hooked
 from minigrad.leaf import AccumulateGrad
-from minigrad.node import Node
+from minigrad.node import Node, reachable
 from minigrad.results import Result
 from minigrad.saved import Freed
 
@@ -205,16 +205,9 @@ class GraphTask:
     def _prune(self) -> None:
         """Which nodes lead to an input? Those asked about, and those that feed on one that does."""
         assert self.inputs is not None
-        found = set(self.roots)
-        order = list(found)
-        for node in order:
-            for parent in node.edges:
-                if parent not in found:
-                    found.add(parent)
-                    order.append(parent)
         self.needed = needed = set(self.inputs)
-        order.sort(key=attrgetter("rank"), reverse=True)  # from the oldest on
-        for node in order:
+        oldest_first = sorted(reachable(self.roots), key=attrgetter("rank"), reverse=True)
+        for node in oldest_first:
             for parent in node.edges:
                 if parent in needed:
                     needed.add(node)

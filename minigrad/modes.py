@@ -20,7 +20,7 @@ operation need not look at its thread's settings at all.
 import functools
 import threading
 from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from types import TracebackType
 from typing import Any, Protocol, TypeVar
 
@@ -56,8 +56,8 @@ _lock = threading.Lock()
 
 
 def _set(name: str, value: Any) -> Any:
-    """Change one setting of this thread, keep the count of unusual ones, return the old."""
-    global unusual
+    """Change one setting of this thread, keep both counts, return the old."""
+    global unusual, paused
     old = getattr(state, name)
     default = getattr(_State, name)
     change = (value is not default) - (old is not default)
@@ -65,20 +65,19 @@ def _set(name: str, value: Any) -> Any:
     if change:
         with _lock:
             unusual += change
+            if name == "recording":
+                paused += change
     return old
 
 
-def _set_recording(value: bool) -> bool:
-    """Switch this thread's recording on or off, keep both counts, return what it was."""
-    global unusual, paused
-    old = state.recording
-    if value is not old:
-        state.recording = value
-        change = -1 if value else 1
-        with _lock:
-            unusual += change
-            paused += change
-    return old
+@contextmanager
+def _within(name: str, value: Any) -> Iterator[None]:
+    """Within this block a setting of this thread has this value."""
+    before = _set(name, value)
+    try:
+        yield
+    finally:
+        _set(name, before)
 
 
 def set_levels(levels: tuple[int, ...]) -> None:
@@ -91,36 +90,19 @@ def set_saved_hooks(hooks: tuple[Any, ...]) -> None:
     _set("saved_hooks", hooks or _State.saved_hooks)
 
 
-@contextmanager
-def using_engine(name: str) -> Iterator[None]:
+def using_engine(name: str) -> AbstractContextManager[None]:
     """Within this block a backward pass that names no engine is run by this one."""
-    before = _set("engine", name)
-    try:
-        yield
-    finally:
-        _set("engine", before)
+    return _within("engine", name)
 
 
-@contextmanager
-def without_saved_hooks() -> Iterator[None]:
+def without_saved_hooks() -> AbstractContextManager[None]:
     """Within this block what is saved is kept as it is."""
-    before = state.saved_hooks
-    set_saved_hooks(())
-    try:
-        yield
-    finally:
-        set_saved_hooks(before)
+    return _within("saved_hooks", _State.saved_hooks)
 
 
-@contextmanager
-def without_levels() -> Iterator[None]:
+def without_levels() -> AbstractContextManager[None]:
     """Within this block no tangents are computed."""
-    before = state.levels
-    set_levels(())
-    try:
-        yield
-    finally:
-        set_levels(before)
+    return _within("levels", _State.levels)
 
 
 def is_grad_enabled() -> bool:
@@ -145,14 +127,14 @@ class set_grad_enabled:
 
     def __init__(self, mode: bool) -> None:
         self.mode = bool(mode)
-        self._before = _set_recording(self.mode)
+        self._before = _set("recording", self.mode)
 
     def __call__(self, function: F) -> F:
-        _set_recording(self._before)  # a decorator switches when the function runs, not now
+        _set("recording", self._before)  # a decorator switches when the function runs, not now
         return _decorated(lambda: set_grad_enabled(self.mode), function)
 
     def __enter__(self) -> None:
-        _set_recording(self.mode)
+        _set("recording", self.mode)
 
     def __exit__(
         self,
@@ -160,7 +142,7 @@ class set_grad_enabled:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        _set_recording(self._before)
+        _set("recording", self._before)
 
 
 class _Mode:
@@ -176,7 +158,7 @@ class _Mode:
         self._before: list[bool] = []  # a stack: one object may be entered again inside itself
 
     def __enter__(self) -> None:
-        self._before.append(_set_recording(self.mode))
+        self._before.append(_set("recording", self.mode))
 
     def __exit__(
         self,
@@ -184,7 +166,7 @@ class _Mode:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        _set_recording(self._before.pop())
+        _set("recording", self._before.pop())
 
     def __call__(self, function: F) -> F:
         return _decorated(type(self), function)
@@ -270,14 +252,9 @@ def _each_step_inside(
             generator.close()
 
 
-@contextmanager
-def observing(observer: Observer) -> Iterator[None]:
-    """Report every operation and every backward step of this thread to `observer`."""
-    before = _set("observer", observer)
-    try:
-        yield
-    finally:
-        _set("observer", before)
+def observing(observer: Observer) -> AbstractContextManager[None]:
+    """Within this block every operation and every backward step is reported to `observer`."""
+    return _within("observer", observer)
 
 
 def observe(observer: Observer | None) -> Observer | None:
@@ -286,14 +263,9 @@ def observe(observer: Observer | None) -> Observer | None:
     return before
 
 
-@contextmanager
-def unobserved() -> Iterator[None]:
+def unobserved() -> AbstractContextManager[None]:
     """Within this block nothing is reported: for the onlookers' own computations."""
-    before = _set("observer", None)
-    try:
-        yield
-    finally:
-        _set("observer", before)
+    return _within("observer", None)
 
 
 def trace_lines(on: bool = True) -> None:

@@ -100,21 +100,16 @@ class Adam(Elementwise):
     def _slots(self, group: Group) -> dict[str, float]:
         return WITH_MAXIMUM if group["amsgrad"] else AVERAGES
 
-    def _decay(self, group: Group) -> Any:
-        return 0 if group["decoupled_weight_decay"] else group["weight_decay"]
-
     def _rule(self, b: Block, group: Group) -> Any:
         b1, b2 = group["betas"]
-        lr, decay = float(group["lr"]), group["weight_decay"]
         m, v, *greatest = b.state
-        keep, rest1, rest2, root, eps, length, shrink = b.numbers(
+        keep, rest1, rest2, root, eps, length = b.numbers(
             b2,
             1 - b1,
             1 - b2,
             sqrt(1 - b2**b.t),
             group["eps"],
-            lr / (1 - b1**b.t),
-            lr * decay,
+            float(group["lr"]) / (1 - b1**b.t),
         )
         m += average_of(b.g, m, rest1, b.out)
         v *= keep
@@ -126,8 +121,6 @@ class Adam(Elementwise):
         divisor += eps
         step = np.divide(m, divisor, b.out)
         step *= length
-        if decay and group["decoupled_weight_decay"]:
-            step += np.multiply(b.fetch_values(), shrink, b.more)
         return step
 
     def _sparse(self, p: Tensor, rows: RowSparse, group: Group) -> None:

@@ -17,6 +17,8 @@ next version afterwards, so that a graph from before the step is known to be sta
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from minigrad.errors import learner_line
 from minigrad.leaf import AccumulateGrad
 from minigrad.memory import FRESH
@@ -58,10 +60,6 @@ class Elementwise(Optimizer):
         """Count the step, of all parameters of the plan at once."""
         if plan.counts:
             plan.counts[0] += 1
-
-    def _decay(self, group: Group) -> Any:
-        """The weight decay that is added to the gradient: g + decay * p."""
-        return group.get("weight_decay", 0)
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Change each parameter that has a gradient, in place.
@@ -110,12 +108,17 @@ class Elementwise(Optimizer):
         self._run(plan, grads, group)
 
     def _run(self, plan: Plan, grads: list[Any], group: Group) -> None:
-        maximize, decay = group["maximize"], self._decay(group)
+        maximize, decay, apart = group["maximize"], group.get("weight_decay", 0), 0.0
+        if group.get("decoupled_weight_decay"):  # p - lr * decay * p, instead of g + decay * p
+            decay, apart = 0, float(group["lr"]) * decay
         self._advance(plan, group)
         rule = self._rule
         for b in plan.blocks:
             b.take(grads, maximize, decay)
-            b.subtract(rule(b, group))
+            step = rule(b, group)
+            if apart:
+                step += np.multiply(b.fetch_values(), apart, b.more)
+            b.subtract(step)
             b.first = False
 
     def _count(self, written: list[Tensor]) -> None:

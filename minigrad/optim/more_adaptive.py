@@ -199,9 +199,6 @@ class NAdam(Elementwise):
     def _slots(self, group: Group) -> dict[str, float]:
         return AVERAGES
 
-    def _decay(self, group: Group) -> Any:
-        return 0 if group["decoupled_weight_decay"] else group["weight_decay"]
-
     def _mu(self, t: Any, group: Group) -> Any:
         return group["betas"][0] * (1.0 - 0.5 * 0.96 ** (t * group["momentum_decay"]))
 
@@ -215,7 +212,7 @@ class NAdam(Elementwise):
         b1, b2 = group["betas"]
         lr, t = float(group["lr"]), b.t
         mu, mu_next, product = self._mu(t, group), self._mu(t + 1, group), b.count(1)
-        rest1, keep, rest2, correction, eps, of_g, of_m, shrink = b.numbers(
+        rest1, keep, rest2, correction, eps, of_g, of_m = b.numbers(
             1 - b1,
             b2,
             1 - b2,
@@ -223,7 +220,6 @@ class NAdam(Elementwise):
             group["eps"],
             lr * (1 - mu) / (1 - product),
             lr * mu_next / (1 - product * mu_next),
-            lr * group["weight_decay"],
         )
         m += average_of(b.g, m, rest1, b.out)
         v *= keep
@@ -234,8 +230,6 @@ class NAdam(Elementwise):
         np.sqrt(divisor, divisor)
         divisor += eps
         step /= divisor
-        if group["weight_decay"] and group["decoupled_weight_decay"]:
-            step += np.multiply(b.fetch_values(), shrink, b.more)
         return step
 
 
@@ -291,23 +285,18 @@ class RAdam(Elementwise):
     def _slots(self, group: Group) -> dict[str, float]:
         return AVERAGES
 
-    def _decay(self, group: Group) -> Any:
-        return 0 if group["decoupled_weight_decay"] else group["weight_decay"]
-
     def _rule(self, b: Block, group: Group) -> Any:
         m, v = b.state
         b1, b2 = group["betas"]
-        lr, t = float(group["lr"]), b.t
+        t = b.t
         r_inf = 2 / (1 - b2) - 1
         r = r_inf - 2 * t * b2**t / (1 - b2**t)
         trusted = r > 5
-        length = lr / (1 - b1**t)
+        length = float(group["lr"]) / (1 - b1**t)
         if trusted:
             length *= sqrt((r - 4) * (r - 2) * r_inf / ((r_inf - 4) * (r_inf - 2) * r))
             length *= sqrt(1 - b2**t)
-        rest1, keep, rest2, eps, scale, shrink = b.numbers(
-            1 - b1, b2, 1 - b2, group["eps"], length, lr * group["weight_decay"]
-        )
+        rest1, keep, rest2, eps, scale = b.numbers(1 - b1, b2, 1 - b2, group["eps"], length)
         m += average_of(b.g, m, rest1, b.out)
         v *= keep
         v += square_of(b.g, rest2, b.out)
@@ -316,8 +305,6 @@ class RAdam(Elementwise):
             divisor = np.sqrt(v, b.more)
             divisor += eps
             step /= divisor
-        if group["weight_decay"] and group["decoupled_weight_decay"]:
-            step += np.multiply(b.fetch_values(), shrink, b.more)
         return step
 
 

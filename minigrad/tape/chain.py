@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from minigrad.leaf import AccumulateGrad
-from minigrad.node import Node
+from minigrad.node import Node, reachable
 from minigrad.tape.draw import esc
 from minigrad.tape.names import namespace_of, shape_text, short, tensors_in
 from minigrad.tensor import Tensor
@@ -54,7 +54,7 @@ class Chain:
         self.root: AnyNode | None = root
         self._names, self._shapes = _names(namespace, z)
         self._tensors = {id(t): short(name) for name, t in reversed(list(tensors_in(namespace)))}
-        self._nodes = 0 if root is None else _count(root)
+        self._nodes = 0 if root is None else len(reachable([root]))
         self.lines: tuple[Line, ...] = ()
         if root is None:
             name = self._name_of_tensor(z, namespace)
@@ -214,15 +214,3 @@ def _names(
     if z.node is not None:
         shapes.setdefault(z.node, shape_text(z.shape))
     return names, shapes
-
-
-def _count(root: AnyNode) -> int:
-    """How many nodes the chain has."""
-    met = {root}
-    stack = [root]
-    while stack:
-        for parent in stack.pop().edges:
-            if parent not in met:
-                met.add(parent)
-                stack.append(parent)
-    return len(met)

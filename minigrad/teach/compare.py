@@ -22,6 +22,7 @@ from minigrad.creation import ones_like
 from minigrad.errors import BackwardTwice, NoGradient
 from minigrad.hooks import Hooked
 from minigrad.modes import unobserved
+from minigrad.node import reachable
 from minigrad.teach.diagnose import Diagnosis, diagnose, repeated
 from minigrad.teach.difference import Verdict, difference, magnitude, number, position
 from minigrad.teach.report import Report
@@ -203,16 +204,9 @@ def _from_the_tape(
 @contextmanager
 def _nothing_kept(z: Tensor) -> Iterator[None]:
     """Within this block a pass from z puts nothing into `.grad` on account of retain_grad."""
-    roots = [] if z.node is None else [z.node]
-    seen, stack, keeping = set(roots), roots, []
-    while stack:
-        node = stack.pop()
-        if isinstance(node.case, Hooked) and node.case.keep is not None:
-            keeping.append((node.case, node.case.keep))
-        for parent in node.edges:
-            if parent not in seen:
-                seen.add(parent)
-                stack.append(parent)
+    nodes = reachable([] if z.node is None else [z.node])
+    cases = [node.case for node in nodes if isinstance(node.case, Hooked)]
+    keeping = [(case, case.keep) for case in cases if case.keep is not None]
     for case, _ in keeping:
         case.keep = None
     try:
