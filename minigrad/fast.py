@@ -101,7 +101,7 @@ def _write_plain(op: Op) -> tuple[str, dict[str, Any]]:
         node="\n".join(f"    {line}" for line in node),
         **_spelled_settings(op),
     )
-    return text, _scope(op) | cases | {"general": apply, "constant": _constant_result(op)}
+    return text, _scope(op) | cases | {"constant": _constant_result(op)}
 
 
 def _spelled_settings(op: Op) -> dict[str, str]:

@@ -75,6 +75,20 @@ def test_stepping_selecting_and_reading_the_queue(lab, app):
     assert notebook.outside == [] and notebook.widget_errors() == []
 
 
+def test_a_tape_that_grows_in_a_later_cell_is_drawn_anew(lab):
+    forward = "%%autograd tape\nc = a * b\nloss = c + a"
+    notebook = lab([LOAD, LEAVES, forward, "for _ in tape.steps(loss): pass"])
+    assert notebook.error_outputs() == []
+    inspector = notebook.page.locator(".mg-inspector").first
+
+    inspector.locator(".mg-where", has_text="/7").wait_for()
+    assert node(inspector, "c").bounding_box()["height"] > 20
+    for _ in range(4):
+        inspector.locator(".mg-next").click()
+    assert "AddBackward of loss" in inspector.locator(".mg-said").inner_text()
+    assert notebook.widget_errors() == []
+
+
 def test_two_views_of_one_tape_a_check_and_a_hostile_name(lab):
     hostile = "'<img src=x onerror=window.hit=1>\\u202e' + 'n' * 60"
     more = [

@@ -18,12 +18,15 @@ def test_the_lesson_runs_and_shows_its_tape(lab):
     notebook = lab(LESSON)
 
     assert notebook.error_outputs() == []
-    picture = notebook.page.locator(".mg-inspector svg.mg-svg").first
-    picture.scroll_into_view_if_needed()
-    picture.wait_for()
-    box = picture.bounding_box()
-    assert box["width"] > 100 and box["height"] > 100
-    assert notebook.outside == []
+    inspectors = notebook.page.locator(".mg-inspector").all()
+    assert len(inspectors) == 2
+    for inspector in inspectors:
+        picture = inspector.locator("svg.mg-svg")
+        picture.scroll_into_view_if_needed()
+        picture.wait_for()
+        box = picture.bounding_box()
+        assert box["width"] > 100 and box["height"] > 100
+    assert notebook.outside == [] and notebook.widget_errors() == []
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

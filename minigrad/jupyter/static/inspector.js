@@ -1,4 +1,5 @@
-/* The inspector: a tape's document, drawn and stepped through in the browser.
+/* The inspector: the document of a tape or of a static program, drawn and stepped through in the
+   browser. A program stands in one column, its gradient program in a second one beside it.
 
    One module for two hosts. In a notebook anywidget calls render({model, el}); in a page of
    its own a stand-in model does (see tape/page.py). Of the model only get, set, on, off and
@@ -116,15 +117,25 @@ class Tape {
     this.groupOf = new Map(); // member -> the group it is in
     for (const g of this.groups ?? []) for (const m of g.members) this.groupOf.set(m, g.id);
     this.last = this.steps.length;
-    const seed = this.steps.findIndex((x) => x.event === "seed");
+    this.what = this.program ? "program" : "tape";
+    const seed = this.steps.findIndex((x) => (this.program ? x.phase === "backward" : x.event === "seed"));
     this.firstBackward = seed < 0 ? null : seed + 1;
     this.leaves = this.nodes.filter((n) => n.backward === "AccumulateGrad");
+    this.madeBy = new Map(); // line of the code -> the nodes made there
+    for (const n of this.nodes) if (n.code !== undefined) append(this.madeBy, n.code, n);
+    this.writtenFor = new Map(); // node of a program -> those of its gradient program written for it
+    for (const n of this.nodes) if (n.program?.of) append(this.writtenFor, n.program.of, n.id);
+  }
+  /** The nodes that belong to this one in the other column. */
+  linked(id) {
+    const of = this.node.get(id)?.program;
+    return of ? (of.of ? [of.of] : this.writtenFor.get(id) ?? []) : [];
   }
   value(i) { return i === undefined || i === null ? null : this.values[i]; }
   words(i) { return words(this.value(i)); }
   title(id) {
     const n = this.node.get(id);
-    return n.backward ? `${clean(n.backward)} of ${clean(n.label)}` : clean(n.label);
+    return n.backward && !n.program ? `${clean(n.backward)} of ${clean(n.label)}` : clean(n.label);
   }
   line(n) { return n?.code === undefined ? null : this.code[n.code]; }
   /** The boxes that stand for a node, from the node itself outward. */
@@ -263,7 +274,14 @@ class Graph {
       "aria-label": `Graph of ${clean(this.tape.name)}. Arrow keys move, Enter selects.` },
       s("defs", {}, s("pattern", { id: hatch, width: 8, height: 8, patternUnits: "userSpaceOnUse", patternTransform: "rotate(30)" },
         s("line", { class: "mg-hatch", x1: 0, y1: 0, x2: 0, y2: 8 }))));
-    const layer = s("g", { transform: `translate(${pad} ${pad + 4})` });
+    const top = pad + (view.columns ? 34 : 4);
+    const layer = s("g", { transform: `translate(${pad} ${top})` });
+    for (const c of view.columns ?? []) {
+      layer.append(s("text", { class: "mg-grouptitle", x: c.x, y: -18 }, clean(c.title, 80)));
+      if (c.x > 0) layer.append(s("line", { class: "mg-between", x1: c.x - c.gap / 2, y1: -30, x2: c.x - c.gap / 2, y2: view.height }));
+    }
+    this.links = s("g", { class: "mg-links" });
+    layer.append(this.links);
     view.routes.forEach((r) => layer.append(this.route(r)));
     (view.chips ?? []).forEach((c) => layer.append(this.aliasChip(c)));
     this.culprit = s("g", { class: "mg-culprit" });
@@ -271,7 +289,7 @@ class Graph {
       layer.append(this.tape.group.has(id) ? this.groupBox(id, place) : (view.ports ?? []).includes(id) ? this.port(id, place) : this.nodeBox(id, place, hatch));
     layer.append(this.culprit);
     this.svg.append(layer);
-    this.size = [this.right + 2 * pad, view.height + 2 * pad + 8];
+    this.size = [this.right + 2 * pad, view.height + top + pad + 4];
     this.svg.setAttribute("viewBox", `0 0 ${this.size[0]} ${this.size[1]}`);
     clear(this.box, this.svg);
     this.zoom(this.scale);
@@ -298,7 +316,7 @@ class Graph {
   zoom(scale) {
     const room = (this.box.clientWidth || 700) - 8;
     this.scale = scale;
-    const k = scale ?? Math.max(0.75, Math.min(1.1, room / this.size[0], 516 / this.size[1]));
+    const k = scale ?? Math.max(this.view.columns ? 0.6 : 0.75, Math.min(1.1, room / this.size[0], 516 / this.size[1]));
     this.k = k;
     this.svg.setAttribute("width", Math.round(this.size[0] * k));
     this.svg.setAttribute("height", Math.round(this.size[1] * k));
@@ -338,12 +356,12 @@ class Graph {
     }
     g.append(t("mg-faint", [x + w - PAD, y + 20], shapeText(n.shape), "end"));
     parts.what = t(leaf ? "mg-faint" : "mg-what", [x + PAD, y + 38], this.what(n));
-    const line = n.made_by ? `backward ${n.made_by}` : n.line ? `line ${n.line}` : "";
+    const line = n.program ? n.program.comes : n.made_by ? `backward ${n.made_by}` : n.line ? `line ${n.line}` : "";
     parts.line = t("mg-small", [x + w - PAD, y + 38], line, "end");
     parts.chips = s("g", {});
     parts.badge = s("circle", { class: "mg-badge", cx: x + PAD + 8, cy: band + 13, r: 9 });
     parts.mark = t("mg-mark", [x + PAD + 8, band + 17], "", "middle");
-    const below = n.kind === "failed" ? (n.shapes ?? []).join(" and ") : n.backward ?? (n.stop ? `stop: ${n.stop}` : leaf ? "no gradient" : "no grad_fn");
+    const below = n.program ? n.program.memory : n.kind === "failed" ? (n.shapes ?? []).join(" and ") : n.backward ?? (n.stop ? `stop: ${n.stop}` : leaf ? "no gradient" : "no grad_fn");
     parts.below = t(n.backward ? "mg-fn" : "mg-faint", [x + PAD, band + 17], clean(below));
     parts.note = t("mg-note", [x + w - PAD, band + 17], "", "end");
     parts.queue = t("mg-queue", [x + w + 4, y + 14], "");
@@ -351,12 +369,14 @@ class Graph {
     g.classList.add(leaf ? "mg-leaf" : `mg-${n.kind}`);
     if (n.requires_grad) g.classList.add("mg-wants");
     if (n.made_by) g.classList.add("mg-second");
+    if (["rule", "sum"].includes(n.program?.role)) g.classList.add("mg-rule-written");
     Object.assign(parts, { x, y, w, height, room: Math.floor((w - 2 * PAD) / 7.3) });
     this.boxes.set(id, { g, parts });
     return g;
   }
 
   what(n) {
+    if (n.program && n.kind === "leaf") return `${n.program.number}, ${n.program.role}`;
     if (n.kind === "leaf") return n.requires_grad ? "leaf, requires_grad" : "leaf";
     return n.expression ? clean(n.expression) : "made before the recording";
   }
@@ -463,6 +483,7 @@ class Graph {
       r.label.textContent = clean(text, 60);
     }
     this.drawCulprit(m);
+    this.drawLinks(m);
     const shown = m.node && this.tape.boxes(m.node).some((b) => this.boxes.has(b));
     if (this.where) {
       this.where.hidden = !m.node || shown;
@@ -500,6 +521,7 @@ class Graph {
   note(m, n, state) {
     const id = n.id;
     if (n.kind === "failed") return "failed here";
+    if (n.program) return n.program.ends;
     if (!n.backward) return "";
     if (state === "failed") return "stopped here";
     if (state === "pruned") return "not needed";
@@ -540,7 +562,8 @@ class Graph {
   describe(m, n, state, note) {
     const said = { current: m.phase === "backward" ? "current" : "computed now", pending: "not computed yet", done: "has run", ready: "ready",
       waiting: `waits for ${m.left(n.id)} more`, failed: "failed", pruned: "not needed", idle: "" };
-    const parts = [clean(n.label), shapeText(n.shape), clean(n.expression ?? (n.kind === "leaf" ? "leaf" : "")), clean(n.backward ?? "no gradient"), said[state]];
+    const parts = [clean(n.label), shapeText(n.shape), clean(n.expression ?? (n.program ? n.program.role : n.kind === "leaf" ? "leaf" : "")),
+      n.program ? n.program.comes : clean(n.backward ?? "no gradient"), n.program?.memory, said[state]];
     if (m.g.has(n.id)) parts.push(`receives ${this.tape.words(m.g.get(n.id))}`);
     const sent = (m.sentBy.get(n.id) ?? []).map((d) => `${this.tape.words(d.g)} to ${clean(this.tape.node.get(d.to).label)}`);
     if (sent.length) parts.push(`sends ${sent.join(" and ")}`);
@@ -571,6 +594,20 @@ class Graph {
     this.culprit.append(s("path", { d: `M${x0} ${y0}C${out} ${y0} ${out} ${y1} ${x1 + back} ${y1}` }),
       s("polygon", { points: `${x1},${y1} ${x1 + back},${y1 - 4.5} ${x1 + back},${y1 + 4.5}` }),
       s("text", { x: right ? x1 - 4 : x1 + 12, y: right ? to.y - 22 : y1 - 8 }, "changed it"));
+  }
+
+  /** In the other column, what belongs to the selected instruction, or to the one that has just run. */
+  drawLinks(m) {
+    clear(this.links);
+    const id = this.ui.selected ?? m.node, others = this.tape.linked(id);
+    for (const [key, b] of this.boxes) b.g.classList.toggle("mg-linked", others.includes(key));
+    const from = this.boxes.get(id)?.parts;
+    for (const to of from ? others.map((x) => this.boxes.get(x)?.parts).filter(Boolean) : []) {
+      const [a, b] = from.x < to.x ? [from, to] : [to, from];
+      const [x0, y0, x1, y1] = [a.x + a.w, a.y + a.height / 2, b.x, b.y + b.height / 2], out = (x0 + x1) / 2;
+      this.links.append(s("path", { d: `M${x0} ${y0}C${out} ${y0} ${out} ${y1} ${x1} ${y1}` }),
+        s("circle", { cx: x0, cy: y0, r: 4 }), s("circle", { cx: x1, cy: y1, r: 4 }));
+    }
   }
 
   // ---- focus
@@ -627,7 +664,7 @@ function detailsOf(ui) {
     const v = tape.value(i), whole = v && !v.rows && (v.size ?? 0) <= 12 && (v.first ?? []).length === v.size;
     return h("span", { title: inFull(v) }, whole ? inFull(v) : tape.words(i));
   };
-  rows.push(row("value", pending ? "not computed yet" : [number(n.value), h("span", { class: "mg-type" }, ` ${n.dtype ?? ""} ${shapeText(n.shape)}`)]));
+  rows.push(row("value", pending ? "not computed yet" : tape.program && n.value === undefined ? ["not run yet: nothing was computed", h("span", { class: "mg-type" }, ` ${n.dtype ?? ""} ${shapeText(n.shape)}`)] : [number(n.value), h("span", { class: "mg-type" }, ` ${n.dtype ?? ""} ${shapeText(n.shape)}`)]));
   const v = tape.value(n.value);
   if (!pending && v && (v.nan || v.inf)) rows.push(row("", h("strong", { class: "mg-warn" }, `${v.nan ?? 0} NaN, ${v.inf ?? 0} infinite`)));
   if (!pending && heatMap(v)) rows.push(row("", heatMap(v)));
@@ -649,21 +686,58 @@ function detailsOf(ui) {
     });
     rows.push(row("saved", h("ul", {}, list)));
   }
-  if (op?.rules?.length && n.backward) {
+  if (n.program) rows.push(...programRows(ui, n));
+  if (op?.rules?.length && (n.backward || n.program)) {
     const as = (n.inputs ?? []).filter((x) => x.operand && x.node).map((x) => `${x.operand} is ${clean(tape.node.get(x.node).name)}`);
     rows.push(row("local", h("ul", {}, h("li", { class: "mg-formula" }, clean(op.formula, 120)), op.rules.map((r) => {
       const operand = /^dz\/d(\w+)/.exec(r)?.[1], known = operand && n.local?.[operand];
       return h("li", { class: "mg-formula" }, clean(r, 160), known !== undefined && !pending ? [" = ", number(known)] : "");
     }), as.length ? h("li", { class: "mg-hint" }, as.join(", ")) : "")));
   }
-  rows.push(...backwardRows(ui, id, n, number));
+  if (!n.program) rows.push(...backwardRows(ui, id, n, number));
   const head = h("div", { class: "mg-detailhead" }, h("strong", {}, clean(n.label)), " ",
-    n.expression ? h("code", {}, long(n.expression)) : h("span", {}, n.kind === "leaf" ? "leaf" : ""),
+    n.expression ? h("code", {}, long(n.expression)) : h("span", {}, n.program?.role ?? (n.kind === "leaf" ? "leaf" : "")),
     line ? h("button", { type: "button", class: "mg-lineref", onclick: () => ui.showCode(n.code) }, `line ${line.line}`) : "");
   const full = String(n.name) !== clean(n.name) ? h("p", { class: "mg-hint" }, `full name: ${long(n.name)}`) : null;
   const wrong = m.failed === id && m.message ? h("pre", { class: "mg-message" }, lines(m.message)) : null;
   const failed = n.kind === "failed" ? h("pre", { class: "mg-message" }, lines(tape.error?.text)) : null;
   return [head, full, failed, wrong, h("dl", {}, rows.flat())];
+}
+
+/** Where a value of a program lies, who reads it last, and what was written for it or it for. */
+function programRows(ui, n) {
+  const { tape } = ui, of = n.program, rows = [];
+  const link = (id) => h("button", { type: "button", class: "mg-ref", onclick: () => ui.pick(id) }, `${clean(tape.node.get(id).name)}`);
+  rows.push(row("number", `${of.number} of the ${of.column ? "gradient program" : "program"}`));
+  if (of.memory) rows.push(row("memory", of.memory));
+  if (of.ends) rows.push(row("then", of.ends));
+  const kinds = { copy: "the same as in the program:", rule: "the rule of", sum: "adds up the gradients of" };
+  if (of.of) rows.push(row("origin", kinds[of.role] ?? "stands for", " ", link(of.of), " ", h("code", {}, clean(tape.node.get(of.of).expression ?? ""))));
+  const made = tape.writtenFor.get(n.id) ?? [];
+  if (made.length) rows.push(row("gradient", h("ul", {}, made.map((id) => {
+    const other = tape.node.get(id);
+    return h("li", {}, link(id), " ", h("code", {}, clean(other.expression ?? "")), { copy: " (again)", rule: "", sum: " (sum)" }[other.program.role] ?? "");
+  }))));
+  return rows;
+}
+
+/** Which values of the program are still needed after this step, and where they lie. */
+function memoryOf(ui) {
+  const { tape, m } = ui, column = m.node ? tape.node.get(m.node).program.column : 0;
+  const gone = new Set(), alive = [];
+  const done = tape.nodes.filter((n) => n.kind === "op" && n.program.column === column && m.computed.has(n.id));
+  for (const n of done) for (const id of n.program.frees) gone.add(id);
+  for (const n of done) if (!gone.has(n.id)) alive.push(n);
+  const just = m.node ? tape.node.get(m.node).program.frees : [];
+  const link = (n) => h("button", { type: "button", class: "mg-ref", onclick: () => ui.pick(n.id) }, clean(n.name));
+  return [h("p", { class: "mg-hint" }, `of the ${column ? "gradient program" : "program"}, after this instruction`),
+    h("div", { class: "mg-columns" },
+      h("div", {}, h("h4", {}, "still needed"), alive.length
+        ? h("ul", { class: "mg-alive" }, alive.slice(0, 40).map((n) => h("li", {}, link(n), ` ${n.program.memory}`, n.program.ends ? h("span", { class: "mg-hint" }, `, ${n.program.ends}`) : "")), alive.length > 40 ? h("li", {}, `and ${alive.length - 40} others`) : "")
+        : h("p", { class: "mg-hint" }, "nothing")),
+      h("div", {}, h("h4", {}, "just free"), just.length
+        ? h("ul", {}, just.map((id) => h("li", {}, link(tape.node.get(id)), ` ${tape.node.get(id).program.memory}`)))
+        : h("p", { class: "mg-hint" }, "nothing")))];
 }
 
 function backwardRows(ui, id, n, number) {
@@ -695,6 +769,7 @@ function backwardRows(ui, id, n, number) {
 
 function engineOf(ui) {
   const { tape, m } = ui;
+  if (tape.program) return memoryOf(ui);
   if (!m.pass) return [h("p", { class: "mg-hint" }, tape.firstBackward ? "No backward pass yet." : "No backward pass was recorded.")];
   const pass = tape.backward[m.pass - 1];
   const link = (id) => h("button", { type: "button", class: "mg-ref", onclick: () => ui.pick(id) }, tape.title(id));
@@ -727,12 +802,14 @@ function listOf(ui) {
     const grad = n.backward === "AccumulateGrad" ? sum ?? "none yet" : m.g.has(n.id) ? tape.words(m.g.get(n.id)) : n.backward ? "none yet" : "none";
     return h("tr", { class: `mg-row mg-${state}${ui.selected === n.id ? " mg-selected" : ""}` },
       h("th", { scope: "row" }, h("button", { type: "button", class: "mg-ref", onclick: () => ui.pick(n.id) }, clean(n.label))),
-      h("td", {}, long(n.expression ?? (n.kind === "leaf" ? "leaf" : ""))), h("td", {}, n.line ? String(n.line) : ""), h("td", {}, shapeText(n.shape)),
-      h("td", {}, ui.graph.pending(m, n.id) ? "" : tape.words(n.value)), h("td", {}, clean(n.backward ?? "none")),
+      h("td", {}, long(n.expression ?? n.program?.role ?? (n.kind === "leaf" ? "leaf" : ""))), h("td", {}, n.line ? String(n.line) : ""), h("td", {}, shapeText(n.shape)),
+      h("td", {}, ui.graph.pending(m, n.id) ? "" : tape.program && n.value === undefined ? "not run yet" : tape.words(n.value)),
+      ...(tape.program ? [h("td", {}, n.program.memory), h("td", {}, n.program.ends), h("td", {}, n.program.comes), h("td", {}, said)] : [h("td", {}, clean(n.backward ?? "none")),
       h("td", {}, (n.saved ?? []).map((x) => `${clean(x.node ? tape.node.get(x.node).name : x.name)}${x.version == null ? "" : ` v${x.version}`}`).join(", ") + (m.freed.has(n.id) ? " (freed)" : "")),
-      h("td", {}, grad), h("td", {}, said));
+      h("td", {}, grad), h("td", {}, said)]));
   };
-  const names = ["tensor", "computed as", "line", "shape", "value", "grad_fn", "saved", "gradient", "state"];
+  const names = tape.program ? ["value of", "computed as", "", "shape", "value", "lies in", "then", "comes from", "state"]
+    : ["tensor", "computed as", "line", "shape", "value", "grad_fn", "saved", "gradient", "state"];
   return [shown.length > some.length ? h("p", { class: "mg-hint" }, `The first ${some.length} of ${shown.length} rows; search to narrow them down.`) : null,
     h("table", {}, h("caption", {}, `${clean(tape.name)} after step ${ui.step} of ${tape.last}`),
       h("thead", {}, h("tr", {}, names.map((x) => h("th", { scope: "col" }, x)))), h("tbody", {}, some.map(cells)))];
@@ -741,14 +818,15 @@ function listOf(ui) {
 function codeOf(ui) {
   const { tape, m } = ui;
   const lines = tape.code.map((c, i) => [c, i]).sort(([a], [b]) => a.source - b.source || a.line - b.line);
+  const linked = new Set(tape.linked(ui.selected ?? m.node).map((x) => tape.node.get(x).code));
   const lit = ui.lit ?? tape.node.get(ui.selected ?? m.node)?.code ?? (m.node === null && m.pass ? tape.backward[m.pass - 1].code : null);
   const running = m.pass ? tape.backward[m.pass - 1].code : null, wrong = tape.error?.code;
   let source = null;
   return lines.flatMap(([c, i]) => {
-    const made = tape.nodes.filter((n) => n.code === i);
+    const made = tape.madeBy.get(i) ?? [];
     const heading = c.source !== source && new Set(tape.code.map((x) => x.source)).size > 1 ? [h("div", { class: "mg-source" }, clean(c.where))] : [];
     source = c.source;
-    const cls = `mg-line${i === lit ? " mg-lit" : ""}${i === running ? " mg-running" : ""}${i === wrong ? " mg-wrong" : ""}`;
+    const cls = `mg-line${i === lit ? " mg-lit" : ""}${i === running || linked.has(i) ? " mg-running" : ""}${i === wrong ? " mg-wrong" : ""}`;
     return [...heading, h("button", { type: "button", class: cls, "aria-current": i === lit ? "true" : null, "data-line": c.line,
       onclick: () => made.length && ui.pick(made.at(-1).id) }, h("span", { class: "mg-number" }, String(c.line)), h("code", {}, long(c.text)))];
   });
@@ -797,6 +875,7 @@ class Inspector {
     this.stop();
     this.tape = new Tape(typeof found === "string" ? JSON.parse(found) : found);
     this.step = Math.min(this.model.get("step") ?? 0, this.tape.last);
+    this.m = null; // the moment of the document before: nothing is drawn yet of this one
     this.detail = null;
     this.selected = this.model.get("selected") || null;
     this.hits = null;
@@ -812,7 +891,7 @@ class Inspector {
   build() {
     const tape = this.tape, button = (text, label, f, more) => h("button", { type: "button", "aria-label": label, title: label, onclick: f, ...more }, text);
     this.graph = new Graph(this);
-    const name = h("h3", { class: "mg-title" }, `tape: ${clean(tape.name)}`, h("span", {}, this.summary()));
+    const name = h("h3", { class: "mg-title" }, tape.program ? clean(tape.name) : `tape: ${clean(tape.name)}`, h("span", {}, this.summary()));
     this.tabs = ["graph", "list", "code"].map((t) => h("button", { type: "button", role: "tab", "data-tab": t, "aria-selected": "false", onclick: () => this.openTab(t) }, t[0].toUpperCase() + t.slice(1)));
     this.search = h("input", { type: "search", class: "mg-search", placeholder: "search /", "aria-label": "Search by name, operation, module or shape", oninput: () => this.find(), onkeydown: (e) => this.searchKey(e) });
     this.count = h("span", { class: "mg-count" });
@@ -828,20 +907,20 @@ class Inspector {
     this.slider = h("input", { type: "range", class: "mg-slider", min: 0, max: tape.last, step: 1, "aria-label": "Step", oninput: () => this.go(Number(this.slider.value)) });
     const track = h("div", { class: "mg-track" }, this.slider);
     for (const [i, x] of tape.steps.entries())
-      if (x.event === "seed") track.append(h("span", { class: "mg-split", title: `backward ${x.pass} begins`, style: `left:calc(8px + (100% - 16px) * ${(i + 0.5) / Math.max(1, tape.last)})` }));
+      if (x.event === "seed" || (tape.program && i + 1 === tape.firstBackward)) track.append(h("span", { class: "mg-split", title: tape.program ? "the gradient program begins" : `backward ${x.pass} begins`, style: `left:calc(8px + (100% - 16px) * ${(i + 0.5) / Math.max(1, tape.last)})` }));
     this.where = h("span", { class: "mg-where" });
     this.speed = h("select", { "aria-label": "Speed", class: "mg-speed", onchange: () => { if (this.timer) { this.stop(); this.play(); } } }, [["1", "1/s"], ["2", "2/s"], ["5", "5/s"]].map(([v, t]) => h("option", { value: v }, t)));
     this.byDetail = h("select", { "aria-label": "Granularity", class: "mg-granularity", onchange: () => { this.detailed = this.byDetail.value === "detail"; this.detail = null; this.refresh(); } }, h("option", { value: "node" }, "by node"), h("option", { value: "detail" }, "by detail"));
     this.bar = h("div", { class: "mg-bar", role: "toolbar", "aria-label": "Steps" }, this.first, button("◂", "One step back (p)", () => this.back(), { class: "mg-back" }), this.playButton, this.forward,
       button("▸|", "Last step (End)", () => this.go(tape.last), { class: "mg-last" }), track, this.where, this.byDetail, this.speed,
-      tape.firstBackward ? button("backward ▸▸", "Jump to the backward pass (b)", () => this.go(tape.firstBackward), { class: "mg-jump" }) : null);
+      tape.firstBackward ? button(tape.program ? "gradient ▸▸" : "backward ▸▸", tape.program ? "Jump to the gradient program (b)" : "Jump to the backward pass (b)", () => this.go(tape.firstBackward), { class: "mg-jump" }) : null);
     this.said = h("div", { class: "mg-said", role: "status", "aria-live": "polite" });
     this.help = h("dl", { class: "mg-help", hidden: true }, KEYS.map(([k, what]) => [h("dt", {}, k), h("dd", {}, what)]));
     this.details = h("section", { class: "mg-details", "aria-label": "Details" });
     this.engine = h("section", { class: "mg-engine", "aria-label": "Engine" });
     this.code = h("section", { class: "mg-code", "aria-label": "Code" });
     this.list = h("div", { class: "mg-list", hidden: true });
-    const side = h("div", { class: "mg-side" }, h("h4", { class: "mg-head" }, "details"), this.details, h("h4", { class: "mg-head" }, "engine"), this.engine);
+    const side = h("div", { class: "mg-side" }, h("h4", { class: "mg-head" }, "details"), this.details, h("h4", { class: "mg-head" }, tape.program ? "memory" : "engine"), this.engine);
     this.main = h("div", { class: "mg-main" }, this.graph.root, this.list, this.code);
     const parts = [top, this.bar, this.said, this.help, h("div", { class: "mg-middle" }, this.main, side), this.handDerived()];
     clear(this.el, h("div", { class: "mg-frame", onkeydown: (e) => this.key(e) }, parts));
@@ -849,6 +928,7 @@ class Inspector {
   }
 
   summary() {
+    if (this.tape.program) return ` ${clean(this.tape.program.headline, 200)}; ${clean(this.tape.program.note, 300)}`;
     const t = this.tape, ops = t.nodes.filter((n) => n.kind === "op").length, leaves = t.nodes.filter((n) => n.kind === "leaf").length;
     const many = (n, one, more) => `${n} ${n === 1 ? one : more}`;
     return ` ${many(ops, "operation", "operations")}, ${many(leaves, "leaf", "leaves")}${t.error ? `; the code stopped with ${clean(t.error.text.split(":")[0])}` : ""}`;
@@ -859,7 +939,8 @@ class Inspector {
     this.leaf = h("select", { "aria-label": "Leaf" }, this.tape.leaves.map((n) => h("option", { value: n.id }, `${clean(n.name)}.grad`)));
     this.entry = h("input", { type: "text", class: "mg-entry", placeholder: "an expression, or [2.0, 4.0]", "aria-label": "Your gradient", onkeydown: (e) => { if (e.key === "Enter") this.check(); } });
     this.verdict = h("span", { class: "mg-verdict" }, "not shown until you check");
-    return h("div", { class: "mg-hand" }, h("span", {}, "hand-derived:"), this.leaf, " = ", this.entry, h("button", { type: "button", class: "mg-check", onclick: () => this.check() }, "check"), this.verdict);
+    return h("div", { class: "mg-hand" }, h("span", {}, "hand-derived:"), this.leaf, " = ", this.entry, h("button", { type: "button", class: "mg-check", onclick: () => this.check() }, "check"),
+      h("button", { type: "button", class: "mg-differences", title: "Run the recorded operations again, one entry of the leaf a little larger and a little smaller", onclick: () => this.differences() }, "central differences"), this.verdict);
   }
 
   openTab(tab) {
@@ -1039,10 +1120,10 @@ class Inspector {
   answered(answer) {
     if (!answer || this.open?.id !== answer.id) return;
     this.open = null;
-    if (answer.kind === "check") {
-      this.judge(answer.ok, answer.silent ? "No kernel answers: is one running?" : long(answer.text));
-    } else if (answer.kind === "html" && answer.text) this.download("tape.html", answer.text, "text/html");
-    else this.said.textContent = "The page is written by the kernel, and none answers: tape.save(\"tape.html\") does the same.";
+    if (answer.kind !== "html") {
+      this.judge(answer.ok, answer.silent ? "No kernel answers: is one running?" : lines(answer.text));
+    } else if (answer.kind === "html" && answer.text) this.download(`${this.tape.what}.html`, answer.text, "text/html");
+    else this.said.textContent = "The page is written by the kernel, and none answers: save(\"x.html\") does the same.";
   }
   /** The verdict stands beside the entry, and is read out where everything else is. */
   judge(ok, text) {
@@ -1058,6 +1139,11 @@ class Inspector {
     try { numbers = JSON.parse(text); } catch { /* an expression, for the kernel */ }
     if (this.model.alone) return this.checkHere(leaf, numbers);
     this.ask({ kind: "check", leaf, text });
+  }
+  differences() {
+    if (this.model.alone) return this.judge(false, `This page has no kernel. In Python: ${this.tape.what}.differences("${clean(this.tape.node.get(this.leaf.value).name)}")`);
+    this.verdict.textContent = "…";
+    this.ask({ kind: "differences", leaf: this.leaf.value, text: this.entry.value.trim() });
   }
   /** Without a kernel: compare numbers with what the last pass left. */
   checkHere(leaf, numbers) {
@@ -1075,8 +1161,8 @@ class Inspector {
   // ---- export
 
   export(kind) {
-    if (kind === "text") this.download("tape.txt", this.asText(), "text/plain");
-    else if (kind === "svg") this.download("tape.svg", this.asSvg(), "image/svg+xml");
+    if (kind === "text") this.download(`${this.tape.what}.txt`, this.asText(), "text/plain");
+    else if (kind === "svg") this.download(`${this.tape.what}.svg`, this.asSvg(), "image/svg+xml");
     else if (kind === "png") this.asPng();
     else if (kind === "html") this.model.alone ? (this.said.textContent = "This page is the HTML export: save it with the browser.") : this.ask({ kind: "html" });
   }
@@ -1108,15 +1194,22 @@ class Inspector {
     image.onload = () => {
       const canvas = h("canvas", { width: this.graph.size[0] * 2, height: this.graph.size[1] * 2 });
       canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
-      canvas.toBlob((blob) => blob && this.download("tape.png", blob));
+      canvas.toBlob((blob) => blob && this.download(`${this.tape.what}.png`, blob));
       URL.revokeObjectURL(url);
     };
     image.src = url;
   }
   asText() {
+    if (this.tape.program) return this.programAsText();
     const { tape, m } = this, rows = tape.nodes.map((n) => [clean(n.label), clean(n.expression ?? n.kind), shapeText(n.shape), clean(n.backward ?? "none"), stateOf(tape, m, n.id), n.backward === "AccumulateGrad" ? sumOfTerms(tape, m.terms.get(n.id)) ?? "none yet" : ""]);
     const all = [["tensor", "computed as", "shape", "grad_fn", "state", ".grad"], ...rows], widths = all[0].map((_, c) => Math.max(...all.map((r) => r[c].length)));
     return [`${clean(tape.name)}, step ${this.step} of ${tape.last}`, long(m.text), `ready: ${m.queue.map((x) => tape.title(x)).join(", ") || "nobody"}`, "", ...all.map((r) => r.map((x, c) => x.padEnd(widths[c])).join("  ").trimEnd())].join("\n") + "\n";
+  }
+  programAsText() {
+    const { tape, m } = this, value = (n) => (this.graph.pending(m, n.id) || n.value === undefined ? "" : tape.words(n.value));
+    const rows = tape.nodes.map((n) => [clean(n.label), clean(n.expression ?? n.program.role), shapeText(n.shape), value(n), n.program.memory, n.program.ends, n.program.comes]);
+    const all = [["value of", "computed as", "shape", "value", "lies in", "then", "comes from"], ...rows], widths = all[0].map((_, c) => Math.max(...all.map((r) => r[c].length)));
+    return [`${clean(tape.name)}, step ${this.step} of ${tape.last}`, long(m.text), "", ...all.map((r) => r.map((x, c) => x.padEnd(widths[c])).join("  ").trimEnd())].join("\n") + "\n";
   }
 }
 
