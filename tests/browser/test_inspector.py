@@ -77,9 +77,10 @@ def test_stepping_selecting_and_reading_the_queue(lab, app):
 
 def test_a_tape_that_grows_in_a_later_cell_is_drawn_anew(lab):
     forward = "%%autograd tape\nc = a * b\nloss = c + a"
-    notebook = lab([LOAD, LEAVES, forward, "for _ in tape.steps(loss): pass"])
+    notebook = lab([LOAD, LEAVES, forward, "for _ in tape.steps(loss): pass", "%tape"])
     assert notebook.error_outputs() == []
     inspector = notebook.page.locator(".mg-inspector").first
+    inspector.wait_for()
 
     inspector.locator(".mg-where", has_text="/7").wait_for()
     assert node(inspector, "c").bounding_box()["height"] > 20
