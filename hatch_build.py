@@ -6,7 +6,8 @@ the author's. An editable installation reads the clone and needs none of this.
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
+import sys
 import tempfile
 from pathlib import Path
 from types import ModuleType
@@ -38,10 +39,9 @@ class Lessons(BuildHookInterface):
 
 
 def _release_module(root: Path) -> ModuleType:
-    """minigrad.grading.release, loaded by its path: importing minigrad would need NumPy here."""
-    path = root / "minigrad" / "grading" / "release.py"
-    spec = importlib.util.spec_from_file_location("minigrad_release", path)
-    assert spec is not None and spec.loader is not None, f"no module at {path}"
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    """minigrad.grading.release, without minigrad/__init__.py: importing minigrad would need NumPy here."""
+    for name in ("minigrad", "minigrad.grading"):
+        package = ModuleType(name)
+        package.__path__ = [str(root.joinpath(*name.split(".")))]
+        sys.modules[name] = package
+    return importlib.import_module("minigrad.grading.release")

@@ -85,6 +85,7 @@ class AutogradMagics(Magics):
         recording = record(name, namespace=self.session.user_ns)
         error: BaseException | None = None
         tape = recording.__enter__()
+        tape.home = file
         try:
             with using_engine(options.engine):
                 self._run(tree, file, show=not _ends_silently(cell))

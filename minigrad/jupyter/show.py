@@ -1,4 +1,4 @@
-"""What a tape shows in a notebook: the widget, a page, a picture or a table.
+"""What a tape or a static program shows in a notebook: the widget, a page, a picture or a table.
 
 Which of them is the business of minigrad/jupyter/display.py. The widget comes with the
 picture, for whoever opens the saved notebook without a kernel.
@@ -7,18 +7,16 @@ picture, for whoever opens the saved notebook without a kernel.
 from __future__ import annotations
 
 import base64
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from minigrad.tape.faces import Faces
 from minigrad.tape.shapes import esc
-
-if TYPE_CHECKING:
-    from minigrad.tape.record import Tape
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
 
 
-def bundle(tape: Tape) -> dict[str, Any]:
-    """The faces of a tape, by their MIME types, for the notebook to choose from."""
+def bundle(tape: Faces) -> dict[str, Any]:
+    """The faces of a tape or a program, by their MIME types, for the notebook to choose from."""
     from minigrad.jupyter.display import mode as wanted
 
     mode = wanted()
@@ -39,13 +37,14 @@ def bundle(tape: Tape) -> dict[str, Any]:
     return found
 
 
-def framed(tape: Tape) -> str:
+def framed(tape: Faces) -> str:
     """The inspector in a sandboxed frame; where frames are not allowed, the picture."""
+    what = tape.what
     page = tape.html().replace("&", "&amp;").replace('"', "&quot;")
     picture = base64.b64encode(tape.svg().encode()).decode()
-    alt = esc(f"The tape {tape.name} as a picture")
+    alt = esc(f"The {what} {tape.name} as a picture")
     return (
-        f'<iframe sandbox="allow-scripts" title="{esc("The tape " + tape.name)}" srcdoc="{page}"'
+        f'<iframe sandbox="allow-scripts" title="{esc(f"The {what} {tape.name}")}" srcdoc="{page}"'
         ' style="width:100%;height:640px;border:0"></iframe>'
         "<details><summary>Static picture</summary>"
         f'<img alt="{alt}" src="data:image/svg+xml;base64,{picture}"></details>'

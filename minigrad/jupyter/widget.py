@@ -1,6 +1,7 @@
 """The widget: the inspector in a notebook, live.
 
-    show(tape)      the tape's widget; the same one each time, so that all its views agree
+    show(tape)      the widget of a tape, or of a static program; the same one each time, so that
+                    all its views agree
 
 Stepping happens in the browser (static/inspector.js), from the tape's document. Between the
 browser and Python go only
@@ -18,15 +19,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import anywidget
 import traitlets
 
+from minigrad.tape.faces import Faces
 from minigrad.tape.packing import packed
-
-if TYPE_CHECKING:
-    from minigrad.tape.record import Tape
+from minigrad.tape.record import Tape
 
 STATIC = Path(__file__).parent / "static"
 
@@ -42,14 +42,14 @@ class Inspector(anywidget.AnyWidget):
     ask = traitlets.Dict().tag(sync=True)
     answer = traitlets.Dict().tag(sync=True)
 
-    def __init__(self, tape: Tape) -> None:
+    def __init__(self, tape: Faces) -> None:
         self._tape = tape
         super().__init__(doc=written(tape), step=tape._step or 0, selected=tape._selected or "")
-        self._recorded = len(tape._recorder.events)
+        self._recorded = tape._edition()
 
     def refresh(self) -> None:
         """Send the document again if more was recorded since."""
-        recorded = len(self._tape._recorder.events)
+        recorded = self._tape._edition()
         if self._recorded != recorded:
             self._recorded = recorded
             self.doc = written(self._tape)
@@ -70,15 +70,16 @@ class Inspector(anywidget.AnyWidget):
         reply = {"id": question.get("id"), "kind": question.get("kind")}
         if question.get("kind") == "html":
             self.answer = reply | {"text": tape.html()}
-        elif question.get("kind") == "check":
-            ok, text = checked(tape, str(question.get("leaf")), str(question.get("text")))
+        elif question.get("kind") in ANSWERS and isinstance(tape, Tape):
+            answered = ANSWERS[question["kind"]]
+            ok, text = answered(tape, str(question.get("leaf")), str(question.get("text")))
             self.answer = reply | {"ok": ok, "text": text}
 
     def __repr__(self) -> str:
         return f"Inspector({self._tape.name!r})"
 
 
-def show(tape: Tape) -> Inspector:
+def show(tape: Faces) -> Inspector:
     """The widget of this tape, made when first asked for."""
     if tape._widget is None:
         tape._widget = Inspector(tape)
@@ -87,7 +88,7 @@ def show(tape: Tape) -> Inspector:
     return widget
 
 
-def written(tape: Tape) -> str:
+def written(tape: Faces) -> str:
     """The document as the inspector's script reads it."""
     text = json.dumps(packed(tape.document), ensure_ascii=False, separators=(",", ":"))
     return text.encode("utf-8", "replace").decode()
@@ -95,16 +96,36 @@ def written(tape: Tape) -> str:
 
 def checked(tape: Tape, leaf: str, text: str) -> tuple[bool, str]:
     """Evaluate the learner's expression in their namespace and compare it with the tape."""
-    from minigrad.modes import no_grad, unobserved
     from minigrad.tape.check import check_leaf
 
     try:
-        with unobserved(), no_grad():
-            mine = eval(text, dict(namespace_of_learner(tape)))
-        row = check_leaf(tape, leaf, mine)
+        row = check_leaf(tape, leaf, evaluated(tape, text))
     except Exception as error:  # whatever the learner's expression raises is the answer
         return False, f"{type(error).__name__}: {error}"
     return row.ok, row.text()
+
+
+def differences(tape: Tape, leaf: str, text: str) -> tuple[bool, str]:
+    """The central differences of a leaf, beside the learner's gradient if there is one."""
+    from minigrad.tape.differences import differences_of_leaf
+
+    try:
+        found = differences_of_leaf(tape, leaf)
+        mine = evaluated(tape, text) if text else None
+    except Exception as error:
+        return False, f"{type(error).__name__}: {error}"
+    return found.agrees(mine), found.text(mine)
+
+
+ANSWERS = {"check": checked, "differences": differences}
+
+
+def evaluated(tape: Tape, text: str) -> Any:
+    """The value of the learner's expression, in their namespace."""
+    from minigrad.modes import no_grad, unobserved
+
+    with unobserved(), no_grad():
+        return eval(text, dict(namespace_of_learner(tape)))
 
 
 def namespace_of_learner(tape: Tape) -> Mapping[str, Any]:

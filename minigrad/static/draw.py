@@ -1,47 +1,147 @@
-"""Draw: a program as a picture, in the language of Graphviz (dot -Tsvg).
+"""Draw: a program in the inspector, as a tape is, with its gradient program beside it.
 
-Boxes are instructions, ovals are what there is at first; an arrow leads from each value to the
-instruction that reads it. What a plan does not compute anew, views, is dashed.
+    program                     as the last line of a cell
+    program.show(x, w)          after a run with these inputs
+    program.save("p.svg")       a picture; .png .html .txt .json .dot
+
+The left column is the program, the right one its gradient program. An instruction there says
+what it was written for: "rule of %3". Everything is drawn from one document (document.py).
 """
 
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from minigrad.static.differentiate import chosen
+from minigrad.static.document import Column, document
+from minigrad.static.instruction import ProgramError
+from minigrad.static.origins import Origin, differentiated
 from minigrad.static.program import Program
+from minigrad.tape.faces import Faces
+
+
+class Shown(Faces):
+    """A program that is shown. In a notebook the inspector, in a terminal a table.
+
+    program    what is shown
+    gradient   its gradient program, or None
+    why        there is none, in words
+
+    text, svg, png, html, save; step, select and at are those of a tape.
+    """
+
+    what = "program"
+
+    def __init__(self, program: Program, gradient: bool, wrt: Any, seeded: bool) -> None:
+        super().__init__("program")
+        self.program, self.seeded = program, seeded
+        self.gradient: Program | None = None
+        self.why, self._wrt = "", list[int]()
+        self._origins: dict[int, Origin] | None = None
+        if gradient:
+            try:
+                if wrt is None:
+                    wrt = _all_of(program)
+                self._wrt = chosen(program, wrt)[0]
+                self.gradient, self._origins = differentiated(program, wrt, seeded=seeded)
+            except ProgramError as error:
+                self.why = str(error).split(". ")[0].rstrip(".")
+
+    def _edition(self) -> int:
+        return self.program._runs
+
+    def _made(self) -> dict[str, Any]:
+        columns = [Column(0, self.program, "program", self._wrt)]
+        g = self.gradient
+        if g is not None and self._origins is not None:
+            by = ", ".join(self.program.values[i].name or f"%{i}" for i in self._wrt)
+            own = [i for i, o in self._origins.items() if o.role == "copy" and o.of in self._wrt]
+            columns.append(Column(1, g, f"its gradient by {by}", own, self._origins))
+        ran = self.program._ran
+        if ran is not None:
+            columns[0].run(ran)
+            for c in columns[1:]:
+                seeds = [np.ones(c.program.values[i].shape) for i in c.program.inputs[len(ran) :]]
+                c.run([*ran, *seeds])
+        return document(self.name, self.number, columns, self.why)
+
+
+def _all_of(program: Program) -> Any:
+    """What is differentiated by, if nothing is named: the inputs, or else captured parameters."""
+    if any(program.values[i].dtype.kind in "fc" for i in program.inputs):
+        return None
+    found = [t for t in program.captured.values() if t.requires_grad]
+    if not found:
+        raise ProgramError("it has no input that could have a gradient")
+    return found
+
+
+def show(
+    program: Program, *inputs: Any, gradient: bool = True, wrt: Any = None, seeded: bool = False
+) -> Shown:
+    """The program in the inspector.
+
+    inputs     run it with these first; without, the values of its latest run are shown, if any
+    gradient   with its gradient program beside it?
+    wrt        what to differentiate by, as in program.gradient(wrt)
+    seeded     as in program.gradient: for outputs that are no scalar
+
+    >>> import minigrad
+    >>> from minigrad import static
+    >>> p = static.record(lambda x, w: (x * w).sum())(minigrad.ones(2), minigrad.ones(2))
+    >>> print(show(p, minigrad.tensor([1.0, 2.0]), minigrad.tensor([3.0, 4.0]), wrt="w").text())
+    program: 2 instructions, 2 inputs, 8 bytes of buffers in a plan
+    <BLANKLINE>
+    beside it its gradient program: 0 instructions
+    <BLANKLINE>
+    program
+        instruction  shape  value   lies in            then
+    %0  input x      (2,)   [1, 2]  given at each run
+    %1  input w      (2,)   [3, 4]  given at each run
+    %2  mul(%0, %1)  (2,)   [3, 8]  buffer b0          last read by %3
+    %3  sum(%2)      ()     11                         returned
+    <BLANKLINE>
+    its gradient by w
+        instruction  shape  value   lies in            then
+    %0  input x      (2,)   [1, 2]  given at each run  returned
+    %1  input w      (2,)   [3, 4]  given at each run
+    """
+    if inputs:
+        program(*inputs)
+    return Shown(program, gradient, wrt, seeded)
 
 
 def to_dot(program: Program) -> str:
-    """The program as the text of a drawing.
+    """The program in the language of Graphviz (dot -Tsvg).
 
     >>> import minigrad
     >>> from minigrad import static
     >>> print(to_dot(static.record(lambda x: x * x)(minigrad.ones(2))))
     digraph program {
-        rankdir=TB; node [fontname="monospace", fontsize=10];
-        v0 [label="x\\n(2,)", shape=ellipse];
-        v1 [label="%1 = mul\\n(2,)", shape=box];
-        v0 -> v1; v0 -> v1;
-        v1 -> out0; out0 [label="result", shape=plaintext];
+        node [shape=box fontname=monospace];
+        subgraph cluster0 {
+            label="program";
+            n0 [label="x\\n(2,)" style=rounded];
+            n1 [label="%1\\n(2,)\\nmul(%0, %0)" style=solid];
+        }
+        n0 -> n1;
+        n0 -> n1;
     }
     """
-    lines = [
-        "digraph program {",
-        '    rankdir=TB; node [fontname="monospace", fontsize=10];',
-    ]
-    drawn = {i for line in program.instructions for i in line.reads()} | {*program.inputs}
-    drawn |= set(program.outputs)
-    for i, value in enumerate(program.values):
-        if value.kind != "result" and i in drawn:
-            label = value.name or program.first_words(i)
-            lines.append(f'    v{i} [label="{label}\\n{value.shape}", shape=ellipse];')
-    for line in program.instructions:
-        shape = program.values[line.result].shape
-        style = ", style=dashed" if line.op.view else ""
-        lines.append(
-            f'    v{line.result} [label="%{line.result} = {line.op.name}\\n{shape}", shape=box{style}];'
-        )
-        arrows = [f"v{i} -> v{line.result};" for i in line.reads()]
-        if line.over is not None:
-            arrows.append(f'v{line.result} -> v{line.over} [style=dotted, label="over"];')
-        if arrows:
-            lines.append("    " + " ".join(arrows))
-    for k, i in enumerate(program.outputs):
-        lines.append(f'    v{i} -> out{k}; out{k} [label="result", shape=plaintext];')
-    return "\n".join([*lines, "}"])
+    from minigrad.tape.text import dot
+
+    return dot(Shown(program, False, None, False).document).rstrip("\n")
+
+
+def save(program: Program, path: str | Path) -> Path:
+    """Write the program to a file, as its ending says: .html .svg .png .txt .json .dot."""
+    return shown(program).save(path)
+
+
+def shown(program: Program) -> Shown:
+    """The program as it shows itself: the same each time, so that all its views agree."""
+    if program._shown is None:
+        program._shown = show(program)
+    found: Shown = program._shown
+    return found

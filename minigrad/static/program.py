@@ -73,6 +73,9 @@ class Program:
         self.frozen = list(frozen)
         self._plan: Any = None
         self._last: dict[int, list[int]] | None = None
+        self._ran: list[Any] | None = None  # the inputs of the latest run
+        self._runs = 0
+        self._shown: Any = None
 
     # ------------------------------------------------------------------ running it
 
@@ -85,7 +88,8 @@ class Program:
         if recorder is not None:
             results = recorder.inlined(self, inputs)
             return results[0] if self.single else tuple(results)
-        arrays = self.checked(inputs)
+        arrays = self._ran = self.checked(inputs)
+        self._runs += 1
         known: dict[int, Any] = dict(self.constants())
         known.update(zip(self.inputs, arrays, strict=True))
         if self._last is None:
@@ -111,6 +115,10 @@ class Program:
 
     def run(self, **named: Any) -> Any:
         """The outputs, for inputs given by name: program.run(x=..., y=...)."""
+        return self(*self.in_order(named))
+
+    def in_order(self, named: dict[str, Any]) -> list[Any]:
+        """The inputs in order, of those given by name."""
         names = self.names
         unknown = sorted(set(named) - set(names))
         missing = [name for name in names if name not in named]
@@ -119,7 +127,7 @@ class Program:
                 f"has no input {', '.join(unknown)}" if unknown else f"needs {', '.join(missing)}"
             )
             raise TypeError(f"the program {what}; its inputs are {', '.join(names)}.")
-        return self(*[named[name] for name in names])
+        return [named[name] for name in names]
 
     @property
     def names(self) -> list[str]:
@@ -203,6 +211,25 @@ class Program:
 
         text: str = to_dot(self)
         return text
+
+    def show(
+        self, *inputs: Any, gradient: bool = True, wrt: Any = None, seeded: bool = False
+    ) -> Any:
+        """The program in the inspector, its gradient program beside it: see `draw.show`."""
+        from minigrad.static.draw import show
+
+        return show(self, *inputs, gradient=gradient, wrt=wrt, seeded=seeded)
+
+    def save(self, path: Any) -> Any:
+        """Write it to a file, as its ending says: .html .svg .png .txt .json .dot."""
+        from minigrad.static.draw import save
+
+        return save(self, path)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
+        from minigrad.static.draw import shown
+
+        return shown(self)._repr_mimebundle_(include, exclude)
 
     # ------------------------------------------------------------------ showing it
 
@@ -298,6 +325,6 @@ def mismatch(name: str, a: Any, want: Value) -> ProgramError:
     """The error of an input that is not what the program was recorded for."""
     return ProgramError(
         f"the program was recorded for {name} of shape {want.shape} and type {want.dtype}, but was "
-        f"given {a.shape} and {a.dtype}. Shapes are frozen in a program. To mend it, record again: "
+        f"given {a.shape} and {a.dtype}. Shapes and types are frozen in a program. To mend it, record again: "
         f"static.record(f)(...) with inputs of these shapes, or let static.compile(f) keep one program for each."
     )

@@ -164,6 +164,29 @@ class Sizes:
         return found
 
 
+class ProgramSizes(Sizes):
+    """The same for the boxes of a static program: what is run, and where its result lies."""
+
+    def what(self, node: Node) -> str:
+        if node["kind"] == "leaf":
+            return f"{node['program']['number']}, {node['program']['role']}"
+        return short(node["expression"])
+
+    def line(self, node: Node) -> str:
+        return str(node["program"]["comes"])
+
+    def backward(self, node: Node) -> str:
+        return short(node["program"]["memory"])
+
+    def note(self, node: Node) -> str:
+        return str(node["program"]["ends"])
+
+
+def sizes_of(found: Document, step: int | None = None) -> Sizes:
+    """The sizes of a document's boxes: a tape's, or a program's."""
+    return (Sizes if found["program"] is None else ProgramSizes)(found, step)
+
+
 def has_chips(node: Node) -> bool:
     """Has the box a row of chips?"""
     return bool(node["saved"] or node["hooks"] or node["storage"] is not None or node["tangents"])

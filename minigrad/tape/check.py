@@ -87,7 +87,7 @@ def check_leaf(tape: Tape, leaf: str, mine: Any) -> CheckedLeaf:
     """Compare one gradient with that of a leaf, by the leaf's id in the document."""
     recorder, entry = tape._recorder, int(leaf[1:])
     names = node_names(recorder)
-    found = _last_turn(recorder.passes, entry)
+    found = last_turn(recorder.passes, entry)
     if found is None:
         raise ValueError(
             f"tape.check: no backward pass on this tape reached {names[entry]}. Record one first."
@@ -108,12 +108,13 @@ def check_leaf(tape: Tape, leaf: str, mine: Any) -> CheckedLeaf:
         for s in t.sent
         if s.to == entry and s.value is not None and s.value.array is not None
     }
-    ok = array.shape == right.shape and _close(array, right)
+    ok = array.shape == right.shape and close(array, right)
     hint = "" if ok else _diagnosis(array, right, parts)
     return CheckedLeaf(names[entry], ok, _words(array), _words(right), hint)
 
 
-def _last_turn(passes: list[Backward], entry: int) -> tuple[Backward, Turn] | None:
+def last_turn(passes: list[Backward], entry: int) -> tuple[Backward, Turn] | None:
+    """The last turn that a leaf had, and in which pass."""
     for b in reversed(passes):
         for turn in reversed(b.turns):
             if turn.entry == entry:
@@ -121,7 +122,7 @@ def _last_turn(passes: list[Backward], entry: int) -> tuple[Backward, Turn] | No
     return None
 
 
-def _close(a: Any, b: Any) -> bool:
+def close(a: Any, b: Any) -> bool:
     """Equal but for the rounding of the tape's type; a derivation on paper has few digits."""
     tolerance = 1e-4 if b.dtype.itemsize < 8 else 1e-6
     return bool(np.allclose(a, b, rtol=tolerance, atol=tolerance * 1e-2, equal_nan=True))
@@ -132,25 +133,25 @@ def _diagnosis(mine: Any, right: Any, parts: dict[str, Any]) -> str:
     if mine.shape != right.shape:
         return _shape_slip(mine, right)
     for sender, part in parts.items():
-        if len(parts) > 1 and part.shape == mine.shape and _close(mine, part):
+        if len(parts) > 1 and part.shape == mine.shape and close(mine, part):
             return (
                 f"It is the part that comes through {sender} only; there are {len(parts)} to add."
             )
-    if _close(-mine, right):
+    if close(-mine, right):
         return "The sign is the other way round."
     for factor, said in (
         (2.0, "It is half of it: a factor 2 is missing."),
         (0.5, "It is twice as much: there is a factor 2 too many."),
     ):
-        if _close(mine * factor, right):
+        if close(mine * factor, right):
             return said
     size = max((p.size for p in parts.values()), default=right.size)
     for n in {right.size, size} - {1}:
-        if _close(mine / n, right):
+        if close(mine / n, right):
             return f"It is {n} times as much: the 1/N of a mean is missing."
-        if _close(mine * n, right):
+        if close(mine * n, right):
             return f"It is 1/{n} of it: a sum was taken for a mean."
-    if mine.ndim == 2 and mine.shape[0] == mine.shape[1] and _close(mine.T, right):
+    if mine.ndim == 2 and mine.shape[0] == mine.shape[1] and close(mine.T, right):
         return "It is the transpose."
     with np.errstate(all="ignore"):
         ratio = mine / right
@@ -162,7 +163,7 @@ def _diagnosis(mine: Any, right: Any, parts: dict[str, Any]) -> str:
 
 
 def _shape_slip(mine: Any, right: Any) -> str:
-    if mine.ndim == 2 and mine.T.shape == right.shape and _close(mine.T, right):
+    if mine.ndim == 2 and mine.T.shape == right.shape and close(mine.T, right):
         return "It is the transpose."
     lead = mine.ndim - right.ndim
     if lead >= 0:
@@ -171,7 +172,7 @@ def _shape_slip(mine: Any, right: Any) -> str:
             for k in range(mine.ndim)
             if k < lead or (right.shape[k - lead] == 1 and mine.shape[k] != 1)
         )
-        if axes and _close(mine.sum(axes).reshape(right.shape), right):
+        if axes and close(mine.sum(axes).reshape(right.shape), right):
             many = "axis" if len(axes) == 1 else "axes"
             return f"The sum over the broadcast {many} {', '.join(map(str, axes))} is missing."
     return f"Its shape is {mine.shape}, and the gradient's is {right.shape}."

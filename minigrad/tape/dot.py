@@ -28,8 +28,8 @@ import numpy as np
 
 from minigrad.leaf import AccumulateGrad
 from minigrad.node import Node
-from minigrad.tape import bitmap
-from minigrad.tape.dot_picture import COLORS, Edge, Graph, drawn, joined
+from minigrad.tape import bitmap, digraph
+from minigrad.tape.dot_picture import COLORS, Edge, Graph, drawn, joined, scene
 from minigrad.tape.names import clean, namespace_of, shape_text, short, tensors_in
 from minigrad.tensor import Tensor
 
@@ -59,18 +59,18 @@ def make_dot(
     >>> w = minigrad.tensor([1.0, 2.0], requires_grad=True)
     >>> print(make_dot((w * w).sum(), params={"w": w}).source)
     digraph {
-        graph [rankdir=TB]
-        node [shape=box style=filled fontname=monospace fontsize=10 height=0.2]
-        n0 [label="()" fillcolor=darkolivegreen1]
-        n1 [label="SumBackward" fillcolor=lightgray]
-        n2 [label="MulBackward" fillcolor=lightgray]
-        n3 [label="w\\n(2,)" fillcolor=lightblue]
-        n4 [label="AccumulateGrad" fillcolor=lightgray]
-        n1 -> n0
-        n2 -> n1
-        n3 -> n4
-        n4 -> n2
-        n4 -> n2
+        graph [rankdir=TB];
+        node [shape=box style=filled fontname=monospace fontsize=10 height=0.2];
+        n0 [label="()" fillcolor=darkolivegreen1];
+        n1 [label="SumBackward" fillcolor=lightgray];
+        n2 [label="MulBackward" fillcolor=lightgray];
+        n3 [label="w\\n(2,)" fillcolor=lightblue];
+        n4 [label="AccumulateGrad" fillcolor=lightgray];
+        n1 -> n0;
+        n2 -> n1;
+        n3 -> n4;
+        n4 -> n2;
+        n4 -> n2;
     }
 
     Source: torchviz (S. Zagoruyko), whose arguments and colors these are.
@@ -173,17 +173,27 @@ class Dot:
     @property
     def source(self) -> str:
         """The graph in Graphviz's language."""
-        lines = [
-            "digraph {",
-            "    graph [rankdir=TB]",
-            "    node [shape=box style=filled fontname=monospace fontsize=10 height=0.2]",
-        ]
-        for v in self._graph.vertices.values():
-            label = "\\n".join(_quoted(line) for line in v.lines)
-            lines.append(f'    {v.id} [label="{label}" fillcolor={COLORS[v.kind][0]}]')
-        styles = {"": "", "none": " [dir=none]", "dotted": " [style=dotted]"}
-        lines += [f"    {e.start} -> {e.end}{styles[e.style]}" for e in self._graph.edges]
-        return "\n".join([*lines, "}"])
+        g = self._graph
+        arrows: dict[str, digraph.Looks] = {"": {}, "none": {"dir": "none"}}
+        return digraph.digraph(
+            "",
+            [
+                digraph.Vertex(v.id, v.lines, {"fillcolor": COLORS[v.kind][0]})
+                for v in g.vertices.values()
+            ],
+            [
+                digraph.Arrow(e.start, e.end, arrows.get(e.style, {"style": e.style}))
+                for e in g.edges
+            ],
+            {"rankdir": "TB"},
+            {
+                "shape": "box",
+                "style": "filled",
+                "fontname": "monospace",
+                "fontsize": "10",
+                "height": "0.2",
+            },
+        )
 
     def svg(self) -> str:
         """The picture."""
@@ -191,7 +201,7 @@ class Dot:
 
     def png(self, scale: float = 2.0) -> bytes:
         """The picture as a bitmap."""
-        return bitmap.png(self.svg(), scale)
+        return bitmap.rendered(*scene(joined(self._graph)), scale)
 
     def pipe(self, format: str | None = None) -> bytes:  # noqa: A002  (graphviz's name)
         """The bytes of a file in this format."""
@@ -201,7 +211,7 @@ class Dot:
                 f"make_dot draws no {form!r}: the format must be one of {', '.join(FORMATS)}."
             )
         if form in ("png", "pdf"):
-            return bitmap.picture(self.svg(), form)
+            return bitmap.rendered(*scene(joined(self._graph)), 2.0, form)
         return (self.svg() if form == "svg" else self.source + "\n").encode()
 
     def save(self, filename: str | Path, directory: str | Path = ".") -> str:
@@ -253,7 +263,3 @@ class Dot:
 
     def _repr_svg_(self) -> str:
         return self.svg()
-
-
-def _quoted(line: str) -> str:
-    return clean(line).replace("\\", "\\\\").replace('"', '\\"')

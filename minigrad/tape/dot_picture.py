@@ -1,4 +1,4 @@
-"""The picture of make_dot's graph, as SVG.
+"""The picture of make_dot's graph.
 
 A leaf and its AccumulateGrad share a box, and a leaf that is used far from it is named again
 there, in a small chip. Above 400 boxes those nearest to the outputs are drawn, and it is said
@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from minigrad.tape.arrows import arrow_head, leaning
 from minigrad.tape.layout import Box, lay_out, text_width
-from minigrad.tape.shapes import esc
+from minigrad.tape.shapes import Item, Point, Rect, Scene, Words, svg
 
 # What a box may be: its color for Graphviz, and in our own picture.
 COLORS = {
@@ -21,7 +22,7 @@ COLORS = {
     "base": ("darkolivegreen3", "#C5DE9B"),
     "saved": ("orange", "#FFE3B3"),
 }
-INK, LINE = "#1A1A1A", "#6B727B"
+LINE = "#6B727B"
 SIZE, ROW, PAD, MARGIN = 12.0, 16.0, 10.0, 16.0
 MOST_DRAWN = 400
 
@@ -76,6 +77,13 @@ def joined(graph: Graph) -> Graph:
 
 
 def drawn(graph: Graph) -> str:
+    """The picture as SVG text."""
+    what = f"graph of {len(graph.vertices)} nodes"
+    return svg(*scene(graph), "make-dot", what)
+
+
+def scene(graph: Graph) -> tuple[float, float, Scene]:
+    """Width, height and shapes of the picture."""
     shown = set(list(graph.vertices)[:MOST_DRAWN])  # those nearest to the outputs
     edges = [e for e in graph.edges if e.start in shown and e.end in shown]
     vertices = [v for v in graph.vertices.values() if v.id in shown]
@@ -90,14 +98,9 @@ def drawn(graph: Graph) -> str:
     note = f"{left_out} more nodes, further up, are not drawn" if left_out else ""
     wide = max(layout.width, text_width(note, SIZE)) + 2 * MARGIN
     high = layout.height + 2 * MARGIN + (ROW + PAD if note else 0)
-    what = f"graph of {len(graph.vertices)} nodes"
-    lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{_n(wide)}" height="{_n(high)}"'
-        f' viewBox="0 0 {_n(wide)} {_n(high)}" role="img"><title>{what}</title>',
-        f'<rect x="0" y="0" width="{_n(wide)}" height="{_n(high)}" fill="#FFFFFF"/>',
-    ]
+    shapes: Scene = [Rect(0, 0, wide, high, "#FFFFFF")]
     if note:
-        lines.append(_text(MARGIN, MARGIN + SIZE, note, "start"))
+        shapes.append(Words(MARGIN, MARGIN + SIZE, note, SIZE, mono=True))
     dx = (wide - layout.width) / 2
     dy = MARGIN + (ROW + PAD if note else 0)
     for e, route in zip(edges, layout.routes, strict=True):
@@ -105,57 +108,31 @@ def drawn(graph: Graph) -> str:
         if route.chip is not None:
             p = layout.chips[route.chip].place
             points[0] = (p.x + p.width / 2 + dx, p.y + p.height + dy)
-        lines += _arrow(points, e.style)
+        shapes += _arrow(points, e.style)
     for c in layout.chips:
         p = c.place
-        lines.append(_box(p.x + dx, p.y + dy, p.width, p.height, COLORS["leaf"][1], p.height / 2))
+        shapes.append(_box(p.x + dx, p.y + dy, p.width, p.height, COLORS["leaf"][1], p.height / 2))
         name = graph.vertices[c.of].lines[0]
-        lines.append(_text(p.x + dx + p.width / 2, p.y + dy + p.height / 2 + 4, f"↑ {name}"))
+        shapes.append(_words(p.x + dx + p.width / 2, p.y + dy + p.height / 2 + 4, f"↑ {name}"))
     for v in vertices:
         p = layout.boxes[v.id]
-        lines.append(_box(p.x + dx, p.y + dy, p.width, p.height, COLORS[v.kind][1], 4))
+        shapes.append(_box(p.x + dx, p.y + dy, p.width, p.height, COLORS[v.kind][1], 4))
         for k, line in enumerate(v.lines):
             y = p.y + dy + PAD / 2 + ROW * (k + 0.75)
-            lines.append(_text(p.x + dx + p.width / 2, y, line))
-    return "\n".join([*lines, "</svg>"]) + "\n"
+            shapes.append(_words(p.x + dx + p.width / 2, y, line))
+    return wide, high, shapes
 
 
-def _box(x: float, y: float, width: float, height: float, fill: str, radius: float) -> str:
-    return (
-        f'<rect x="{_n(x)}" y="{_n(y)}" width="{_n(width)}" height="{_n(height)}" rx="{_n(radius)}"'
-        f' fill="{fill}" stroke="{LINE}" stroke-width="1.2"/>'
-    )
+def _box(x: float, y: float, width: float, height: float, fill: str, radius: float) -> Rect:
+    return Rect(x, y, width, height, fill, LINE, 1.2, "", radius)
 
 
-def _text(x: float, y: float, text: str, anchor: str = "middle") -> str:
-    return (
-        f'<text x="{_n(x)}" y="{_n(y)}" font-size="{_n(SIZE)}" text-anchor="{anchor}"'
-        f" font-family=\"'DejaVu Sans Mono', Menlo, Consolas, monospace\""
-        f' fill="{INK}">{esc(text)}</text>'
-    )
+def _words(x: float, y: float, text: str) -> Words:
+    return Words(x, y, text, SIZE, mono=True, anchor="middle")
 
 
-def _arrow(points: list[tuple[float, float]], style: str) -> list[str]:
+def _arrow(points: list[Point], style: str) -> list[Item]:
     """A line that leans between two layers and is straight within one, and its head."""
     headed = style != "none"
-    (x, y), dash = points[-1], ' stroke-dasharray="3 3"' if style else ""
-    if headed:
-        points = [*points[:-1], (x, y - 7)]
-    path = f"M{_n(points[0][0])} {_n(points[0][1])}"
-    for k in range(1, len(points)):
-        (x0, y0), (x1, y1) = points[k - 1], points[k]
-        if k % 2 == 0 or x0 == x1:
-            path += f"L{_n(x1)} {_n(y1)}"
-        else:
-            middle = (y0 + y1) / 2
-            path += f"C{_n(x0)} {_n(middle)} {_n(x1)} {_n(middle)} {_n(x1)} {_n(y1)}"
-    lines = [f'<path d="{path}" fill="none" stroke="{LINE}" stroke-width="1.4"{dash}/>']
-    if headed:
-        tip = f"{_n(x)},{_n(y)} {_n(x - 4)},{_n(y - 8)} {_n(x + 4)},{_n(y - 8)}"
-        lines.append(f'<polygon points="{tip}" fill="{LINE}"/>')
-    return lines
-
-
-def _n(value: float) -> str:
-    """A coordinate: at most one decimal, and none if it is whole."""
-    return f"{value:.1f}".removesuffix(".0")
+    line = leaning(points, LINE, 1.4, "3 3" if style else "", end=-7 if headed else 0)
+    return [line, arrow_head(points[-1], LINE, 8.0, 4.0)] if headed else [line]

@@ -14,6 +14,7 @@ have smaller numbers than it has.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from minigrad.errors import Place
 from minigrad.tape.snapshot import Snapshot
@@ -41,6 +42,15 @@ class Input:
     version: int = 0
     constant: str = ""
     gradient: bool = False  # does backward send a gradient this way?
+
+
+@dataclass(slots=True)
+class Again:
+    """An op with its settings, and those of its operands that are no entries, by their place."""
+
+    op: Any
+    settings: dict[str, Any]
+    constants: dict[int, Any]
 
 
 @dataclass(slots=True)
@@ -77,6 +87,7 @@ class Entry:
     made_by: int | None = None  # the backward pass that computed it, under create_graph
     call: int | None = None  # the call of a module in whose forward it ran
     shapes: list[str] = field(default_factory=list)  # of the operands, if it failed
+    again: Again | None = None  # how to apply the op once more
 
 
 @dataclass(slots=True)

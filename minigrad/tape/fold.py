@@ -62,27 +62,49 @@ class Group:
 Item = int | Group
 
 
-def fold(found: Document, recorder: Recorder) -> tuple[list[Document], list[Document]]:
+# For each entry, the calls of modules that it was made in, outermost first: (number, path).
+Calls = Sequence[Sequence[tuple[int, str]]]
+
+
+def fold(found: Document, calls: Calls) -> tuple[list[Document], list[Document]]:
     """The groups and the views of a document."""
-    return _Folding(found, recorder).result()
+    return Folding(found, calls, range(len(found["nodes"])), MOST, 0).result()
 
 
-class _Folding:
-    def __init__(self, found: Document, recorder: Recorder) -> None:
-        from minigrad.tape.boxes import Sizes
+def calls_of(recorder: Recorder) -> Calls:
+    """In which calls of modules each entry of a recording was made."""
+    chains: list[list[tuple[int, str]]] = []
+    for entry in recorder.entries:
+        chain: list[tuple[int, str]] = []
+        call = entry.call
+        while call is not None:
+            chain.append((call, recorder.calls[call].path))
+            call = recorder.calls[call].parent
+        chains.append(chain[::-1])
+    return chains
 
-        self.found, self.recorder = found, recorder
+
+class Folding:
+    """The groups and views of some of the nodes of a document."""
+
+    def __init__(
+        self, found: Document, calls: Calls, members: Sequence[int], most: int, numbered: int
+    ) -> None:
+        from minigrad.tape.boxes import sizes_of
+
+        self.found, self.calls, self.most = found, calls, most
+        self.members, self.numbered = list(members), numbered
         self.nodes = found["nodes"]
         self.into: list[list[tuple[str, int]]] = [[] for _ in self.nodes]  # (edge, source)
         for e in found["edges"]:
             self.into[int(e["to"][1:])].append((e["id"], int(e["from"][1:])))
-        self.leaves = {k for k, n in enumerate(self.nodes) if n["kind"] == "leaf"}
-        self.sizes = Sizes(found)
+        self.leaves = {k for k in self.members if self.nodes[k]["kind"] == "leaf"}
+        self.sizes = sizes_of(found)
         self.made: dict[int, Box] = {}
         self.groups: list[Group] = []
 
     def result(self) -> tuple[list[Document], list[Document]]:
-        n = len(self.nodes)
+        n = len(self.members)
         root = Group("tape", self.found["name"], self._calls())
         self._repeats(root)
         self._stretches(root)
@@ -90,17 +112,17 @@ class _Folding:
             root.items = root.items[0].items
         self._number(root)
         views: list[Document] = []
-        if n <= MOST:
-            views.append(self._view("root", "", list(range(n)), None))
+        if n <= self.most:
+            views.append(self._view("root", "", self.members, None))
             if self.groups and n > FEW:
                 views.append(self._group_view(root, "folded"))
         else:
             views.append(self._group_view(root, "root"))
-        if n > FEW or n > MOST:
+        if n > FEW or n > self.most:
             views += [self._group_view(g, g.id) for g in self.groups]
         else:
             self.groups = []
-        views[0]["folded"] = n > MOST
+        views[0]["folded"] = n > self.most
         return [self._plain(g) for g in self.groups], views
 
     # ---- groups ------------------------------------------------------------------
@@ -125,7 +147,8 @@ class _Folding:
                 missing[v] -= 1
                 if not missing[v]:
                     heappush(heap, v)
-        return order
+        members = set(self.members)
+        return [k for k in order if k in members]
 
     def _calls(self) -> list[Item]:
         """The ops in order, each run of a module as a group, calls within calls."""
@@ -134,26 +157,17 @@ class _Folding:
         for k in self._in_order():
             if k in self.leaves:
                 continue
-            chain = self._chain(self.recorder.entries[k].call)
+            chain = self.calls[k]
             same = 0
-            while same < min(len(chain), len(open_calls)) and open_calls[same][0] == chain[same]:
+            while same < min(len(chain), len(open_calls)) and open_calls[same][0] == chain[same][0]:
                 same += 1
             del open_calls[same:]
-            for call in chain[same:]:
-                path = self.recorder.calls[call].path
+            for call, path in chain[same:]:
                 group = Group("call", path.rsplit(".", 1)[-1], path=path)
                 (open_calls[-1][1] if open_calls else top).append(group)
                 open_calls.append((call, group.items))
             (open_calls[-1][1] if open_calls else top).append(k)
         return _unwrapped(top)
-
-    def _chain(self, call: int | None) -> list[int]:
-        """The calls that a call was made in, outermost first, itself last."""
-        found: list[int] = []
-        while call is not None:
-            found.append(call)
-            call = self.recorder.calls[call].parent
-        return found[::-1]
 
     def _repeats(self, root: Group) -> None:
         """Fold the turns of loops, from the outermost level of calls inward."""
@@ -212,8 +226,8 @@ class _Folding:
         stack = [root]
         while stack:
             group = stack.pop()
-            if len(group.items) > MOST // 2:
-                size = max(STRETCH, -(-len(group.items) // (MOST // 4)))
+            if len(group.items) > self.most // 2:
+                size = max(STRETCH, -(-len(group.items) // (self.most // 4)))
                 group.items = [
                     self._stretch(group.items[k : k + size], k)
                     for k in range(0, len(group.items), size)
@@ -233,7 +247,7 @@ class _Folding:
             group, parent = stack.pop()
             group.parent = parent
             if group is not root:
-                group.id = f"g{len(self.groups)}"
+                group.id = f"g{self.numbered + len(self.groups)}"
                 self.groups.append(group)
             inner = [i for i in group.items if isinstance(i, Group)]
             stack += [(i, group.id) for i in reversed(inner)]

@@ -26,6 +26,8 @@ LEGEND_ROW = 26.0
 
 def signs_of(view: Document, nodes: Nodes, edges: Nodes, moment: Moment) -> list[tuple[str, str]]:
     """The signs that occur in this picture, with their meaning."""
+    if any(n["program"] for n in nodes.values()):
+        return _signs_of_program(view, nodes)
     shown = [nodes[key] for key in view["boxes"] if key in nodes]
     arrows = [edges[r["edges"][0]] for r in view["routes"]]
     signs = [("forward", "data, forward")]
@@ -47,6 +49,25 @@ def signs_of(view: Document, nodes: Nodes, edges: Nodes, moment: Moment) -> list
         signs.append(("order", "order in which nodes ran"))
     if view["chips"]:
         signs.append(("chip", "a leaf drawn further up"))
+    return signs
+
+
+def _signs_of_program(view: Document, nodes: Nodes) -> list[tuple[str, str]]:
+    shown = [nodes[key] for key in view["boxes"] if key in nodes]
+    roles = {n["program"]["role"] for n in shown}
+    signs = [("forward", "data")]
+    if any(n["kind"] == "leaf" and n["requires_grad"] for n in shown):
+        signs.append(("leaf", "differentiated by it"))
+    if any(n["kind"] == "leaf" and not n["requires_grad"] for n in shown):
+        signs.append(("plain", "there at first"))
+    if "run" in roles or "copy" in roles:
+        signs.append(("instruction", "instruction"))
+    if "rule" in roles or "sum" in roles:
+        signs.append(("rule", "written by a rule"))
+    if any(e for e in shown if e["view"]):
+        signs.append(("inplace", "a view: same memory"))
+    if view["chips"]:
+        signs.append(("chip", "a value drawn further up"))
     return signs
 
 
@@ -90,6 +111,10 @@ def _sign(sign: str, x: float, y: float) -> Iterable[Item]:
         yield Rect(x + 2, y - 8, 28, 16, "#FFFFFF", FAINT, 1.4, "6 4", 4)
     elif sign == "second":
         yield Rect(x + 2, y - 8, 28, 16, SECOND_TINT, SECOND, 1.4, "2 3", 4)
+    elif sign == "instruction":
+        yield Rect(x + 2, y - 8, 28, 16, FORWARD_TINT, LINE, 1.2, "", 4)
+    elif sign == "rule":
+        yield Rect(x + 2, y - 8, 28, 16, BACKWARD_TINT, LINE, 1.2, "", 4)
     elif sign == "stop":
         yield Rect(x + 2, y - 3, 28, 6, INK)
     elif sign == "freed":

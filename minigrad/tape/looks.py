@@ -10,9 +10,9 @@ from minigrad import dtypes, modes
 from minigrad.errors import Place, _is_ours
 from minigrad.op import Op
 from minigrad.saved import Packed
-from minigrad.tape.events import Result
+from minigrad.tape.events import Again, Input, Result
 from minigrad.tape.names import number
-from minigrad.tape.snapshot import Snapshot
+from minigrad.tape.snapshot import WHOLE, Snapshot
 from minigrad.tensor import Tensor
 
 SMALL = 64  # entries up to which numbers are computed for a local derivative
@@ -61,6 +61,37 @@ def setting(value: Any) -> str:
         return "..."
     text = repr(value)
     return text if " at 0x" not in text else f"<{type(value).__name__}>"
+
+
+def again(
+    op: Any, operands: tuple[Any, ...], settings: dict[str, Any], inputs: list[Input]
+) -> Again | None:
+    """How to apply the op once more; None if that would keep a tensor or a large array alive."""
+    if not isinstance(op, Op) or not all(map(_is_small, settings.values())):
+        return None
+    constants = {
+        k: getattr(operands[k], "array", operands[k])
+        for k, i in enumerate(inputs)
+        if i.entry is None
+    }
+    if not all(map(_is_small, constants.values())):
+        return None
+    return Again(op, {k: _copied(v) for k, v in settings.items()}, constants)
+
+
+def _is_small(value: Any) -> bool:
+    if isinstance(value, tuple | list):
+        return len(value) <= SMALL and all(map(_is_small, value))
+    array = getattr(value, "array", value)
+    return not isinstance(array, np.ndarray) or array.size <= WHOLE
+
+
+def _copied(value: Any) -> Any:
+    """A setting as it is now: its arrays are copied, and tensors become arrays."""
+    if isinstance(value, tuple | list):
+        return type(value)([_copied(v) for v in value])
+    array = getattr(value, "array", value)
+    return array.copy() if isinstance(array, np.ndarray) else array
 
 
 def same(value: Any, default: Any) -> bool:

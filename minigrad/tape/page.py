@@ -62,6 +62,7 @@ def html(found: Document, step: int | None = None) -> str:
         " img-src data: blob:; base-uri 'none'; form-action 'none'"
     )
     name = esc(short(found["name"]))
+    kind = "the tape of a computation" if found["program"] is None else "a static program"
     style = STYLE + (STATIC / "inspector.css").read_text(encoding="utf-8")
     state = {"doc": packed(found), "step": 0 if step is None else step, "selected": ""}
     parts = [
@@ -69,7 +70,7 @@ def html(found: Document, step: int | None = None) -> str:
         '<html lang="en"><head><meta charset="utf-8">',
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>{name}: the tape of a computation</title><style>{style}</style></head><body>",
+        f"<title>{name}: {kind}</title><style>{style}</style></head><body>",
         '<div id="inspector"></div>',
         f'<noscript><div class="fallback">{_fallback(found)}</div></noscript>',
         f'<script type="application/json" id="document">{json_in_html(state)}</script>',
@@ -103,6 +104,10 @@ def _fallback(found: Document) -> str:
     if found["error"] is not None:
         parts.append(f"<p>{esc(found['error']['text'])}</p>")
     parts.append(f'<div class="picture">{draw.svg(found)}</div>')
+    if found["program"] is not None:
+        for column, title in enumerate(found["program"]["columns"]):
+            parts += [f"<h2>{esc(title)}</h2>", _table(text.program_rows(found, column))]
+        return "\n".join(parts)
     if any(node["kind"] == "op" for node in found["nodes"]):
         parts += ["<h2>Forward</h2>", _table(text.forward_rows(found))]
     for ran in found["backward"]:

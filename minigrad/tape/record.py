@@ -11,35 +11,26 @@ to a `Recorder` (recorder.py), which writes them down as plain records (events.p
 `Tape` turns them into one document (trace.py), and everything that is shown is drawn from
 that.
 
-Recording costs some 40 microseconds an operation and 10 a backward step; nothing when it
+Recording costs some 45 microseconds an operation and 10 a backward step; nothing when it
 is off.
 """
 
 from __future__ import annotations
 
-import importlib
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
-from itertools import count
-from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from minigrad import modes
 from minigrad.errors import Place
 from minigrad.tape import looks
+from minigrad.tape.faces import Faces
+from minigrad.tape.faces import reset_counter as reset_counter
 from minigrad.tape.names import namespace_of
 from minigrad.tape.recorder import Recorder
 from minigrad.tensor import Tensor
-
-_serial = count(1)
-
-
-def reset_counter() -> None:
-    """Number tapes from 1 again, as a fresh kernel would; `%load_ext minigrad` does this."""
-    global _serial
-    _serial = count(1)
 
 
 class record:
@@ -77,6 +68,8 @@ class record:
             frame = sys._getframe(1)
             look = lambda: namespace_of(frame)
         self._tape = Tape(self._name, Recorder(look))
+        if given is None:
+            self._tape.home = frame.f_code.co_filename
         self._stack = ExitStack()
         self._stack.enter_context(modes.observing(self._tape._recorder))
         self._stack.callback(modes.trace_lines, modes.state.tracing)
@@ -93,7 +86,7 @@ class record:
         self._tape._close(error)
 
 
-class Tape:
+class Tape(Faces):
     """What was recorded. In a notebook the inspector, in a terminal a table.
 
     tape.document      everything, as one JSON-able dictionary (see trace.py)
@@ -102,21 +95,17 @@ class Tape:
     tape.at(9)         how things stood after step 9: .ready, .waiting, .just_now, .grads
     tape.steps(z)      walk a backward pass, node by node
     tape.check(x=...)  compare hand-derived gradients with those of the last pass
+    tape.differences() the slopes of what ran, without rules
     tape.save(path)    .html, .svg, .png, .txt, .json or .dot
     """
 
     def __init__(self, name: str, recorder: Recorder) -> None:
-        self.name = name
-        self.number = next(_serial)
+        super().__init__(name)
         self.error: str | None = None
         self.error_place: Place | None = None
         self.failed: int | None = None  # the entry of the op at which the code stopped
+        self.home: str | None = None  # the file or cell that was recorded
         self._recorder = recorder
-        self._document: dict[str, Any] | None = None
-        self._drawn_at = -1
-        self._step: int | None = None
-        self._selected: str | None = None
-        self._widget: Any = None
 
     def _close(self, error: BaseException | None) -> None:
         recorder = self._recorder
@@ -130,81 +119,13 @@ class Tape:
         recorder.look_up_names()
         recorder.namespace = dict  # let go of the learner's frame
 
-    @property
-    def document(self) -> dict[str, Any]:
-        """The tape as plain data, ready for json.dumps; trace.py says what is in it."""
+    def _edition(self) -> int:
+        return len(self._recorder.events)
+
+    def _made(self) -> dict[str, Any]:
         from minigrad.tape import trace
 
-        if self._document is None or self._drawn_at != len(self._recorder.events):
-            self._document = trace.document(self)
-            self._drawn_at = len(self._recorder.events)
-        return self._document
-
-    # ---- going through it ----------------------------------------------------------
-
-    @property
-    def step(self) -> int:
-        """The step that the inspector shows, from 0 (nothing has run) to the last."""
-        last = len(self.document["steps"])
-        return last if self._step is None else min(self._step, last)
-
-    @step.setter
-    def step(self, number: int) -> None:
-        last = len(self.document["steps"])
-        if not isinstance(number, int) or not 0 <= number <= last:
-            raise ValueError(f"tape.step: a number from 0 to {last}, not {number!r}.")
-        self._step = number
-        if self._widget is not None:
-            self._widget.step = number
-
-    @property
-    def selected(self) -> str | None:
-        """The label of the node that is selected in the inspector, or None."""
-        if self._selected is None:
-            return None
-        return str(next(n for n in self.document["nodes"] if n["id"] == self._selected)["label"])
-
-    def select(self, name: str | None) -> None:
-        """Select a node by the name of its tensor ("a", "a v1") or by its op ("MulBackward").
-
-        Of several the latest is taken. Raises KeyError for a name that is not on the tape.
-        """
-        self._selected = None if name is None else self._find(name)
-        if self._widget is not None:
-            self._widget.selected = self._selected or ""
-
-    def _find(self, name: str) -> str:
-        nodes = self.document["nodes"]
-        for key in ("id", "label", "name", "backward", "op"):
-            for node in reversed(nodes):
-                if node[key] == name:
-                    return str(node["id"])
-        from minigrad.tape.names import near
-
-        known = [n["label"] for n in nodes]
-        raise KeyError(f"tape.select: there is no {name!r} on this tape.{near(name, known)}")
-
-    def at(self, step: int | None = None, detail: int | None = None) -> Any:
-        """How things stood after a step (the one that is shown, if none is named).
-
-        detail    within a step of a backward pass, how many of its details have happened
-
-        >>> import minigrad
-        >>> x = minigrad.tensor(3.0, requires_grad=True)
-        >>> with minigrad.record() as tape:
-        ...     z = x * x + x
-        ...     z.backward()
-        >>> tape.at(4)
-        step 4 of 6    backward 1
-            just now  AddBackward of z took 1; sent 1 to mul#1, 1 to x. Ready now: mul#1.
-            ready     MulBackward of mul#1
-            waiting   AccumulateGrad of x (2 more)
-        >>> tape.at(4).ready
-        ('MulBackward of mul#1',)
-        """
-        from minigrad.tape.moment import Moment
-
-        return Moment.of(self.document, self.step if step is None else step, detail)
+        return trace.document(self)
 
     def steps(
         self,
@@ -269,73 +190,21 @@ class Tape:
             raise AssertionError(repr(found))
         return found
 
-    # ---- faces -------------------------------------------------------------------
+    def differences(self, *leaves: str, **derived: Any) -> Any:
+        """The slopes of what ran, found without rules: by running it again, a little beside.
 
-    def text(self) -> str:
-        """The tape as a table."""
-        from minigrad.tape import text
+        leaves     names of leaves; without any, all of them
+        derived    gradients derived by hand, by the names of their leaves, to stand beside
 
-        return text.text(self.document)
+        Raises ValueError, which says why, if the operations cannot be applied again.
 
-    def svg(self, step: int | None = None) -> str:
-        """The picture, as things stand at the end or after a step."""
-        from minigrad.tape import draw
-
-        return draw.svg(self.document, step)
-
-    def png(self, step: int | None = None) -> bytes:
-        """The picture as a bitmap, drawn by matplotlib."""
-        from minigrad.tape import draw
-
-        return draw.png(self.document, step=step)
-
-    def html(self) -> str:
-        """The inspector as one page that needs no kernel and no network."""
-        from minigrad.tape import page
-
-        return page.html(self.document, self._step)
-
-    def save(self, path: str | Path) -> Path:
-        """Write the tape to a file; its ending says as what.
-
-        .html         the inspector, one self-contained page
-        .svg .png     the picture
-        .txt          the table
-        .json         the document
-        .dot          the graph for Graphviz
-
-        Raises ValueError for another ending.
+        >>> import minigrad
+        >>> x = minigrad.tensor([1.0, 2.0], requires_grad=True)
+        >>> with minigrad.record() as tape:
+        ...     (x * x).sum().backward()
+        >>> tape.differences("x").leaves["x"].round(6)
+        array([2., 4.])
         """
-        import json
+        from minigrad.tape.differences import differences
 
-        path = Path(path)
-        ending = path.suffix.lower()
-        if ending == ".png":
-            path.write_bytes(self.png())
-            return path
-        if ending == ".svg":
-            text = self.svg()
-        elif ending in (".html", ".htm"):
-            text = self.html()
-        elif ending == ".txt":
-            text = self.text() + "\n"
-        elif ending == ".json":
-            text = json.dumps(self.document, indent=1, ensure_ascii=False) + "\n"
-        elif ending in (".dot", ".gv"):
-            from minigrad.tape.text import dot
-
-            text = dot(self.document)
-        else:
-            raise ValueError(
-                "tape.save: a name ends in .html, .svg, .png, .txt, .json or .dot,"
-                f" not in {ending!r}."
-            )
-        path.write_text(text, encoding="utf-8")
-        return path
-
-    def __repr__(self) -> str:
-        return self.text()
-
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
-        # minigrad.jupyter stands above the tape: asked for by name, it is no import from above.
-        return importlib.import_module("minigrad.jupyter.show").bundle(self)
+        return differences(self, leaves, derived)

@@ -9,275 +9,32 @@ It is an observer (see modes.py). The core calls
     step        a node had its turn
     finished    the pass has ended, perhaps with an error
 
-Tensors and nodes are only held weakly: a recording does not keep a graph alive. What is
-not reported is found out by looking: a tensor that shows another's memory without a view
-op between them was detached; a view whose version is not what it was has a new history.
+The first two are in forward_half.py, the others here.
 
-Read events.py first.
+Read events.py first, then identity.py and forward_half.py.
 """
 
 from __future__ import annotations
 
-import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
 from minigrad.engine import GraphTask, Step
 from minigrad.engines import contributions
-from minigrad.errors import Place, learner_line
+from minigrad.errors import learner_line
 from minigrad.hooks import Hooked
 from minigrad.leaf import AccumulateGrad
-from minigrad.memory import FRESH
 from minigrad.node import Node, reachable
 from minigrad.results import Result as Edge
 from minigrad.tape import looks
-from minigrad.tape.events import (
-    Backward,
-    Call,
-    Conflict,
-    Entry,
-    HookRan,
-    Input,
-    Saved,
-    Sent,
-    Turn,
-)
-from minigrad.tape.names import tensors_in
+from minigrad.tape.events import Backward, Conflict, Entry, HookRan, Input, Sent, Turn
+from minigrad.tape.forward_half import ForwardHalf
+from minigrad.tape.identity import AnyNode
 from minigrad.tape.snapshot import Snapshot, maybe
-from minigrad.tensor import Tensor
-from minigrad.views import CopySlices
-
-AnyNode = Node | AccumulateGrad
 
 
-class Recorder:
-    """Writes down what the core reports."""
-
-    def __init__(self, namespace: Callable[[], Mapping[str, Any]]) -> None:
-        self.namespace = namespace
-        self.entries: list[Entry] = []
-        self.calls: list[Call] = []
-        self.passes: list[Backward] = []
-        # In time: ("op", entry, 0), ("seed", pass, 0), ("turn", pass, turn), ("end", pass, 0).
-        self.events: list[tuple[str, int, int]] = []
-        self.names: dict[int, str] = {}  # of tensors, by number
-        self.storages: dict[int, int] = {}  # tensor -> the memory it shows, where shared or written
-        self.bases: dict[int, int] = {}  # a view's tensor -> its base's
-        self._numbers: dict[int, tuple[weakref.ref[Tensor], int]] = {}
-        self._many = 0
-        self._sought: set[int] = set()  # whose names were looked up
-        self._counters: dict[int, tuple[Any, int]] = {}  # id of a counter -> it, its storage
-        self._latest: dict[int, tuple[int, int]] = {}  # tensor -> (entry, output) that made it
-        self._entry_of: weakref.WeakKeyDictionary[AnyNode, int] = weakref.WeakKeyDictionary()
-        self._arrived: dict[int, int] = {}
-        self._grads: dict[int, Snapshot | None] = {}  # of leaves, as last seen
-        self._hooks: list[HookRan] = []
-        self._open: list[tuple[GraphTask, int]] = []  # passes that are running
-        self._modules: list[tuple[Any, int]] = []  # those being called, with their calls
-
-    # ---- forward -----------------------------------------------------------------
-
-    def forward(
-        self, op: Any, operands: tuple[Any, ...], result: Any, params: dict[str, Any], inplace: bool
-    ) -> None:
-        """An operation was applied; with `inplace`, its result is its first operand."""
-        if self._open and not self._open[-1][0].create_graph:
-            return  # a hook computes something: no part of the graph
-        results = result if isinstance(result, tuple) else (result,)
-        through = None
-        if inplace and isinstance(result, Tensor) and result._base is not None:
-            # A write to a view is a write to its base, whose history now goes on from here.
-            through, base = result, result._base
-            operands, results = (base, *operands[1:]), (base,)
-        inputs = [self._input(x, inplace and k == 0) for k, x in enumerate(operands)]
-        number = len(self.entries)  # only now: an input may have been a new entry itself
-        entry = Entry(
-            "op",
-            op.name,
-            op.formula,
-            inputs,
-            {
-                k: looks.setting(v)
-                for k, v in params.items()
-                if not looks.same(v, op.settings.get(k))
-            },
-            inplace=inplace,
-            place=learner_line(),
-            made_by=self.passes[self._open[-1][1]].number if self._open else None,
-            call=self._modules[-1][1] if self._modules else None,
-        )
-        self.entries.append(entry)
-        self.events.append(("op", number, 0))
-        for output, tensor in enumerate(results):
-            if not isinstance(tensor, Tensor):
-                continue
-            key = self._number(tensor)
-            entry.results.append(looks.result(tensor, key))
-            self._latest[key] = (number, output)
-        if through is not None:
-            entry.through = self._number(through)
-            self._look_up_one(through, entry.through)
-        elif isinstance(result, Tensor) and not inplace:
-            entry.view = bool(getattr(op, "view", False)) and result._base is not None
-        node = results[0].grad_fn if isinstance(results[0], Tensor) else None
-        if isinstance(node, Node):
-            self._link(entry, number, node)
-            if not inplace and not self._open:
-                entry.local = looks.local_derivatives(op, operands, result, params)
-        elif any(isinstance(x, Tensor) and x.node is not None for x in operands):
-            entry.stop = looks.why_no_gradient(op, results[0])
-
-    def failed(self, op: Any, operands: Sequence[Any], place: Place | None) -> int:
-        """An op raised, and the recorded code stopped there."""
-        inputs = [self._input(x, overwritten=False) for x in operands]
-        shapes = [str(tuple(getattr(x, "shape", ()))) for x in operands]
-        number = len(self.entries)
-        self.entries.append(
-            Entry("failed", op.name, op.formula, inputs, place=place, shapes=shapes)
-        )
-        self.events.append(("failed", number, 0))
-        return number
-
-    @contextmanager
-    def module(self, module: Any) -> Iterator[None]:
-        """Within this block a module of nn is being called."""
-        path, parent = type(module).__name__, None
-        if self._modules:
-            caller, parent = self._modules[-1]
-            names = [name for name, inner in caller.named_modules() if inner is module and name]
-            path = f"{self.calls[parent].path}.{names[0] if names else path}"
-        self._modules.append((module, len(self.calls)))
-        self.calls.append(Call(path, parent))
-        try:
-            yield
-        finally:
-            self._modules.pop()
-
-    def _input(self, operand: Any, overwritten: bool) -> Input:
-        if not isinstance(operand, Tensor):
-            return Input(None, constant=looks.constant(operand))
-        if self._known(operand) is None and looks.is_number(operand):
-            return Input(None, constant=looks.constant(operand.array))
-        key = self._number(operand)
-        if key not in self._latest:
-            self._add_leaf(operand, key, overwritten)
-        elif not overwritten:
-            self._follow_base(operand, key)
-        self._look_up_one(operand, key)
-        entry, output = self._latest[key]
-        return Input(entry, output, operand._version - overwritten)
-
-    def _look_up_one(self, tensor: Tensor, key: int) -> None:
-        """By now the learner has given this tensor a name, or never will.
-
-        The variables themselves are looked at; what is in lists and modules, later.
-        """
-        if key in self.names or key in self._sought:
-            return
-        self._sought.add(key)
-        for name, value in self.namespace().items():
-            if value is tensor and not name.startswith("_"):
-                self.names[key] = name
-                return
-
-    def _follow_base(self, view: Tensor, key: int) -> None:
-        """A view whose base was written to since has a new history: the same hops again."""
-        entry, output = self._latest[key]
-        base = view._base
-        if base is None or self.entries[entry].results[output].version == view._version:
-            return
-        before = self._input(base, overwritten=False)
-        made = self.entries[entry]
-        again = Entry(
-            "op",
-            made.op or "view",
-            made.formula,
-            [before],
-            made.settings,
-            [looks.result(view, key)],
-            view=True,
-            replayed=True,
-            place=made.place,
-            call=made.call,
-        )
-        number = len(self.entries)
-        self.entries.append(again)
-        self.events.append(("op", number, 0))
-        self._latest[key] = (number, 0)
-        node = view.grad_fn
-        if isinstance(node, Node):
-            self._link(again, number, node)
-
-    def _add_leaf(self, tensor: Tensor, key: int, overwritten: bool) -> None:
-        """A tensor that was there before; its old value is lost if it was overwritten."""
-        result = looks.result(tensor, key)
-        if overwritten:
-            result.value = None
-            result.version -= 1
-            result.requires_grad = False
-        node = None if overwritten else tensor.grad_fn
-        kind = "leaf" if node is None else "before"
-        entry = Entry(kind, results=[result])
-        source = None if node is not None else self._same_memory(tensor, key)
-        if source is not None:
-            entry.kind, entry.op, entry.stop = "op", "detach", "detach"
-            entry.formula, entry.place, entry.view = "z = x, without its history", None, True
-            from_entry, output = self._latest[source]
-            entry.inputs = [Input(from_entry, output, tensor._version)]
-            self.events.append(("op", len(self.entries), 0))
-        if result.requires_grad:
-            entry.backward = "AccumulateGrad" if node is None else node.name()
-            entry.kind = kind
-            entry.rank = None if tensor.node is None else tensor.node.rank
-        self._latest[key] = (len(self.entries), 0)
-        if node is not None:
-            entry.op = looks.op_of(node).name
-            entry.rank = node.rank
-            self._entry_of[node] = len(self.entries)
-        self.entries.append(entry)
-
-    def _same_memory(self, tensor: Tensor, key: int) -> int | None:
-        """A tensor that was recorded before and shows the same memory, whole."""
-        if tensor.counter is FRESH:
-            return None
-        for ref, number in self._numbers.values():
-            other = ref()
-            if number == key or number not in self._latest or other is None:
-                continue
-            if other.counter is tensor.counter and other.shape == tensor.shape:
-                return number
-        return None
-
-    def _link(self, entry: Entry, number: int, node: Node) -> None:
-        """Which inputs get a gradient, and what is saved: as the new node says."""
-        entry.backward, entry.rank = node.name(), node.rank
-        self._entry_of[node] = number
-        parents = node.next_functions
-        if isinstance(node, CopySlices) or not entry.replayed:
-            for given, (parent, _) in zip(entry.inputs, parents, strict=False):
-                given.gradient = parent is not None
-                if parent is not None and given.entry is not None:
-                    self._entry_of.setdefault(parent, given.entry)
-                    source = self.entries[given.entry]
-                    if source.backward is None:  # a leaf overwritten in place, seen too late
-                        source.backward, source.rank = parent.name(), parent.rank
-        else:
-            entry.inputs[0].gradient = True
-        for name, (value, version) in looks.saved_values(node).items():
-            if version is None or not hasattr(value, "shape"):
-                continue
-            source_entry, key, constant = None, None, ""
-            if name == "z":
-                source_entry, key = number, entry.results[0].tensor
-            elif isinstance(value, Tensor):
-                key = self._known(value)
-                source_entry = self._latest[key][0] if key in self._latest else None
-                if key is None and looks.is_number(value):
-                    constant = looks.constant(value.array)
-            entry.saved.append(Saved(name, source_entry, version, key, constant))
-
-    # ---- backward ----------------------------------------------------------------
+class Recorder(ForwardHalf):
+    """Writes down what the core reports: here, what backward passes do."""
 
     def backward(self, task: GraphTask, engine: str = "graph") -> None:
         """A backward pass begins."""
@@ -405,6 +162,20 @@ class Recorder:
             return Conflict(saved.name, saved.version, now, writers[0] if writers else None)
         return None
 
+    # ---- nodes and their entries ---------------------------------------------------
+
+    def _entry(self, node: AnyNode) -> int:
+        """The entry of a node; of an edge that stands for one of several results, its owner's."""
+        return self._entry_of[node.owner if isinstance(node, Edge) else node]
+
+    def entry_of(self, node: AnyNode) -> int:
+        """The entry of a node of the graph, which is added if it is new here."""
+        if isinstance(node, Edge):
+            node = node.owner
+        if node not in self._entry_of:
+            self._adopt([node])
+        return self._entry_of[node]
+
     def _adopt(self, roots: Sequence[AnyNode]) -> dict[int, Snapshot | None]:
         """Entries for the part of the graph that was made before the recording.
 
@@ -447,62 +218,6 @@ class Recorder:
                 rank=node.rank,
             )
         )
-
-    # ---- who is who --------------------------------------------------------------
-
-    def _entry(self, node: AnyNode) -> int:
-        """The entry of a node; of an edge that stands for one of several results, its owner's."""
-        return self._entry_of[node.owner if isinstance(node, Edge) else node]
-
-    def entry_of(self, node: AnyNode) -> int:
-        """The entry of a node of the graph, which is added if it is new here."""
-        if isinstance(node, Edge):
-            node = node.owner
-        if node not in self._entry_of:
-            self._adopt([node])
-        return self._entry_of[node]
-
-    def tensor(self, number: int) -> Tensor | None:
-        """The tensor of this number, if it is still alive."""
-        for ref, n in self._numbers.values():
-            if n == number:
-                return ref()
-        return None
-
-    def _known(self, tensor: Tensor) -> int | None:
-        found = self._numbers.get(id(tensor))
-        return found[1] if found is not None and found[0]() is tensor else None
-
-    def _number(self, tensor: Tensor) -> int:
-        """The tensor's number in this recording; given when first seen.
-
-        An id may be used again once its tensor is gone, so it counts only together
-        with a weak reference that is still alive.
-        """
-        known = self._known(tensor)
-        if known is None:
-            known = self._many
-            self._many += 1
-            self._numbers[id(tensor)] = (weakref.ref(tensor), known)
-        counter = tensor.counter
-        if counter is not FRESH:
-            kept = self._counters.setdefault(id(counter), (counter, len(self._counters)))
-            self.storages[known] = kept[1]
-            base = tensor._base
-            if base is not None and known not in self.bases:
-                self.bases[known] = self._number(base)
-        return known
-
-    def look_up_names(self) -> None:
-        """Give names to the tensors that have one in the learner's namespace by now."""
-        for name, tensor in tensors_in(self.namespace()):
-            known = self._known(tensor)
-            if known is not None and known not in self.names:
-                self.names[known] = name
-            if isinstance(tensor.node, AccumulateGrad) and tensor.node.grad is not None:
-                known = self._known(tensor.node.grad)
-                if known is not None and known not in self.names:
-                    self.names[known] = f"{name}.grad"
 
 
 def _opened(g: Any) -> Snapshot | None:

@@ -1,15 +1,14 @@
-"""Shapes: what a picture is made of, and how that becomes SVG text or a bitmap.
+"""Shapes: what a picture is made of, and how that becomes SVG text.
 
-A picture is first a list of shapes, the scene, so that the SVG and the PNG cannot differ.
-Everything that comes from the learner's code passes through `esc` on its way into SVG.
+A picture is first a list of shapes, the scene, so that the SVG and the PNG (bitmap.py) cannot
+differ. Everything that comes from the learner's code passes through `esc` on its way into SVG.
 """
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from minigrad.tape.names import clean
 
@@ -42,12 +41,18 @@ class Line:
     stroke: str
     thick: float = 1.6
     dash: str = ""
+    fill: str = "none"
 
 
 @dataclass(frozen=True)
 class Shape:
+    """A polygon."""
+
     points: tuple[Point, ...]
     fill: str
+    stroke: str = "none"
+    thick: float = 1.0
+    dash: str = ""
 
 
 @dataclass(frozen=True)
@@ -56,6 +61,9 @@ class Disc:
     y: float
     radius: float
     fill: str
+    stroke: str = "none"
+    thick: float = 1.0
+    dash: str = ""
 
 
 @dataclass(frozen=True)
@@ -96,7 +104,7 @@ class Group:
     id: str
     title: str
     items: tuple[Item, ...]
-    faded: bool = False
+    opacity: float = 1.0
 
 
 Item = Rect | Line | Shape | Disc | Words | Hatching
@@ -136,7 +144,7 @@ def svg(width: float, height: float, scene: Iterable[Group | Item], prefix: str,
     ]
     for item in scene:
         if isinstance(item, Group):
-            faded = ' opacity="0.45"' if item.faded else ""
+            faded = f' opacity="{item.opacity:g}"' if item.opacity != 1 else ""
             lines.append(f'<g id="{esc(item.id)}"{faded}><title>{esc(item.title)}</title>')
             lines += [_svg_item(i) for i in item.items]
             lines.append("</g>")
@@ -164,12 +172,15 @@ def _svg_item(item: Item) -> str:
             path += ("L" if len(piece) == 1 else "C") + " ".join(
                 f"{_n(x)} {_n(y)}" for x, y in piece
             )
-        return f'<path d="{path}" fill="none"{_stroke(item)}/>'
+        return f'<path d="{path}" fill="{item.fill}"{_stroke(item)}/>'
     if isinstance(item, Shape):
         points = " ".join(f"{_n(x)},{_n(y)}" for x, y in item.points)
-        return f'<polygon points="{points}" fill="{item.fill}"/>'
+        return f'<polygon points="{points}" fill="{item.fill}"{_stroke(item)}/>'
     if isinstance(item, Disc):
-        return f'<circle cx="{_n(item.x)}" cy="{_n(item.y)}" r="{_n(item.radius)}" fill="{item.fill}"/>'
+        return (
+            f'<circle cx="{_n(item.x)}" cy="{_n(item.y)}" r="{_n(item.radius)}"'
+            f' fill="{item.fill}"{_stroke(item)}/>'
+        )
     if isinstance(item, Hatching):
         path = "".join(f"M{_n(x)} {_n(y)}L{_n(u)} {_n(v)}" for (x, y), (u, v) in item.lines())
         return f'<path d="{path}" stroke="{item.stroke}"/>'
@@ -184,89 +195,8 @@ def _svg_item(item: Item) -> str:
     )
 
 
-def _stroke(item: Rect | Line) -> str:
+def _stroke(item: Rect | Line | Shape | Disc) -> str:
     if item.stroke == "none":
         return ""
     dash = f' stroke-dasharray="{item.dash}"' if item.dash else ""
     return f' stroke="{item.stroke}" stroke-width="{_n(item.thick)}"{dash}'
-
-
-# ---------------------------------------------------------------------- as PNG
-
-
-def png(width: float, height: float, scene: Iterable[Group | Item], scale: float = 2.0) -> bytes:
-    """The scene as a bitmap, `scale` pixels to the unit; needs matplotlib."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    dpi = 72 * scale
-    # A bitmap has at most 65,535 pixels to a side.
-    dpi = min(dpi, 72 * 60_000 / max(width, height))
-    figure = Figure(figsize=(width / 72, height / 72), dpi=dpi)
-    FigureCanvasAgg(figure)
-    axes = figure.add_axes((0, 0, 1, 1))
-    axes.set_xlim(0, width)
-    axes.set_ylim(height, 0)
-    axes.axis("off")
-    order = 0
-    for item in scene:
-        for part in item.items if isinstance(item, Group) else (item,):
-            order += 1
-            faded = isinstance(item, Group) and item.faded
-            _plot(axes, part, {"zorder": order, "alpha": 0.45 if faded else None})
-    out = io.BytesIO()
-    figure.savefig(out, format="png", metadata={"Software": None})
-    return out.getvalue()
-
-
-def _plot(axes: Any, item: Item, look: dict[str, Any]) -> None:
-    from matplotlib import patches
-    from matplotlib.path import Path
-
-    if isinstance(item, Rect | Line):
-        look |= {"edgecolor": item.stroke, "linewidth": item.thick if item.stroke != "none" else 0}
-        if item.dash:
-            on, off = item.dash.split()
-            look["linestyle"] = (0, (float(on) / item.thick, float(off) / item.thick))
-    if isinstance(item, Rect):
-        rounding = min(item.radius, item.height / 2, item.width / 2)
-        style = f"round,pad=0,rounding_size={rounding}" if rounding else "square,pad=0"
-        axes.add_patch(
-            patches.FancyBboxPatch(
-                (item.x, item.y),
-                item.width,
-                item.height,
-                boxstyle=style,
-                facecolor=item.fill,
-                **look,
-            )
-        )
-    elif isinstance(item, Line):
-        points, codes = [item.start], [Path.MOVETO]
-        for piece in item.pieces:
-            points += piece
-            codes += [Path.LINETO] if len(piece) == 1 else [Path.CURVE4] * 3
-        axes.add_patch(patches.PathPatch(Path(points, codes), facecolor="none", **look))
-    elif isinstance(item, Shape):
-        axes.add_patch(patches.Polygon(item.points, facecolor=item.fill, linewidth=0, **look))
-    elif isinstance(item, Hatching):
-        for (x, y), (u, v) in item.lines():
-            axes.plot([x, u], [y, v], color=item.stroke, linewidth=1, **look)
-    elif isinstance(item, Disc):
-        axes.add_patch(
-            patches.Circle((item.x, item.y), item.radius, facecolor=item.fill, linewidth=0, **look)
-        )
-    else:
-        anchor = {"start": "left", "middle": "center", "end": "right"}[item.anchor]
-        axes.text(
-            item.x,
-            item.y,
-            clean(item.text).replace("$", r"\$"),
-            fontsize=item.size,
-            color=item.fill,
-            fontweight="bold" if item.bold else "normal",
-            family="DejaVu Sans Mono" if item.mono else "DejaVu Sans",
-            ha=anchor,
-            va="baseline",
-            **look,
-        )

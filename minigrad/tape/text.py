@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from minigrad.tape import digraph
 from minigrad.tape.boxes import versioned
 from minigrad.tape.draw import headline
 from minigrad.tape.names import clean, in_words, shape_text, short
@@ -56,6 +57,23 @@ def forward_rows(found: Document) -> list[tuple[str, ...]]:
     return rows
 
 
+def program_rows(found: Document, column: int) -> list[tuple[str, ...]]:
+    """The listing of a program with what is known of each value, head included."""
+    rows: list[tuple[str, ...]] = [
+        ("", "instruction", "shape", "value", "lies in", "then", "comes from")
+    ]
+    for node in found["nodes"]:
+        of = node["program"]
+        if of["column"] == column:
+            leaf = node["kind"] == "leaf"
+            what = f"{of['role']} {node['name']}" if leaf else node["expression"]
+            known = "" if node["value"] is None else in_words(value(found, node["value"]))
+            row = (of["number"], short(what), shape_text(node["shape"]), known)
+            rows.append((*row, of["memory"], of["ends"], of["comes"]))
+    full = [c for c in range(len(rows[0])) if c < 3 or any(r[c] for r in rows[1:])]
+    return [tuple(row[c] for c in full) for row in rows]
+
+
 def leaf_rows(found: Document) -> list[tuple[str, ...]]:
     """The table of the leaves, head included."""
     rows: list[tuple[str, ...]] = [("leaf", "shape", "dtype", "requires_grad")]
@@ -101,7 +119,12 @@ def backward_rows(found: Document, number: int) -> list[tuple[str, ...]]:
 
 def text(found: Document) -> str:
     """The tape as tables: what ran forward, and what each backward pass did."""
-    first, _ = headline(found)
+    first, second = headline(found)
+    if found["program"] is not None:
+        parts = [f"{short(found['name'])}: {first}", second]
+        for column, title in enumerate(found["program"]["columns"]):
+            parts.append(title + "\n" + _elided(program_rows(found, column), ()))
+        return "\n\n".join(parts)
     parts = [f"{short(found['name'])}: {first}"]
     forward, leaves = forward_rows(found), leaf_rows(found)
     if len(leaves) > 1:
@@ -152,22 +175,37 @@ def value_rows(found: Document) -> list[tuple[str, ...]]:
 
 
 def dot(found: Document) -> str:
-    """The tape in the language of Graphviz: solid edges for data, dashed ones for gradients."""
-    lines = ["digraph tape {", "  node [shape=box, fontname=monospace];"]
+    """The document in the language of Graphviz: solid edges for data, dashed ones for gradients.
+
+    The columns of a program are framed, and dotted lines lead from what a rule wrote to the
+    instruction whose rule it is.
+    """
+    parts: list[digraph.Vertex | digraph.Cluster] = []
+    columns: dict[int, list[digraph.Vertex]] = {}
+    arrows: list[digraph.Arrow] = []
     for node in found["nodes"]:
-        rows = [versioned(node), shape_text(node["shape"]) if node["shape"] is not None else ""]
+        of = node["program"]
+        rows = [versioned(node) if of is None else node["name"]]
+        rows += [shape_text(node["shape"]) if node["shape"] is not None else ""]
         rows += [short(node["expression"] or ""), node["backward"] or ""]
-        style = "rounded" if node["kind"] == "leaf" else "solid"
-        lines.append(f"  {node['id']} [label={_quoted(rows)}, style={style}];")
+        style = "rounded" if node["kind"] == "leaf" else "dashed" if node["view"] else "solid"
+        vertex = digraph.Vertex(node["id"], rows, {"style": style})
+        if of is None:
+            parts.append(vertex)
+        else:
+            columns.setdefault(of["column"], []).append(vertex)
+            if of["role"] in ("rule", "sum") and of["of"] is not None:
+                looks = {"style": "dotted", "constraint": "false", "dir": "none"}
+                arrows.append(digraph.Arrow(of["of"], node["id"], looks))
+    if found["program"] is not None:
+        titles = found["program"]["columns"]
+        parts += [digraph.Cluster(titles[c], vertices) for c, vertices in columns.items()]
     for edge in found["edges"]:
-        lines.append(f"  {edge['from']} -> {edge['to']};")
+        arrows.append(digraph.Arrow(edge["from"], edge["to"]))
         if edge["gradient"]:
-            back = "style=dashed, constraint=false"
-            lines.append(f"  {edge['to']} -> {edge['from']} [{back}];")
-    return "\n".join([*lines, "}"]) + "\n"
-
-
-def _quoted(rows: Sequence[str]) -> str:
-    """Lines of a label as a DOT string."""
-    text = [clean(r).replace("\\", "\\\\").replace('"', '\\"') for r in rows if r]
-    return '"' + "\\n".join(text) + '"'
+            back = {"style": "dashed", "constraint": "false"}
+            arrows.append(digraph.Arrow(edge["to"], edge["from"], back))
+    name = "tape" if found["program"] is None else "program"
+    return (
+        digraph.digraph(name, parts, arrows, node={"shape": "box", "fontname": "monospace"}) + "\n"
+    )

@@ -1,6 +1,6 @@
 """The document: a tape as one JSON-able dictionary, from which everything is drawn.
 
-    schema     "minigrad.tape/2"; the number rises when a reader must change
+    schema     "minigrad.tape/3"; the number rises when a reader must change
     name, number
     code       the learner's lines that ran: where ("In [4]"), the number of that source
                among those of the tape, line, text
@@ -13,6 +13,7 @@
     steps      what happened, in time, forward and backward, as deltas (steps.py)
     backward   one line on each backward pass
     error      what the recorded code raised, if it did; with the op that failed
+    program    None; of a static program, its columns and what is said of it (static/document.py)
 
 A node has an id ("n3"), the tensor's name and version ("z", 1), a label ("z v1"), how many
 versions that tensor came to have, its shape, dtype and value, the op with its expression
@@ -40,7 +41,7 @@ from minigrad.tape.snapshot import FIRST, Snapshot
 if TYPE_CHECKING:
     from minigrad.tape.record import Tape
 
-SCHEMA = "minigrad.tape/2"
+SCHEMA = "minigrad.tape/3"
 BUDGET = 1 << 17  # entries of arrays that are kept whole, about 1 MiB as text
 
 Document = dict[str, Any]
@@ -51,7 +52,7 @@ def document(tape: Tape) -> Document:
     from minigrad.tape import fold, steps
 
     recorder = tape._recorder
-    code, values, ops = Code(), Values(), Ops()
+    code, values, ops = Code(tape.home), Values(), Ops()
     names = node_names(recorder)
     versions = versions_of(recorder)
     queue = sorted(
@@ -87,18 +88,23 @@ def document(tape: Tape) -> Document:
         "steps": steps.steps(recorder, nodes, values),
         "backward": [_pass(b, code, values) for b in recorder.passes],
         "error": _error(tape, code),
+        "program": None,
     }
-    found["groups"], found["views"] = fold.fold(found, recorder)
+    found["groups"], found["views"] = fold.fold(found, fold.calls_of(recorder))
     return found
 
 
 class Code:
-    """The lines that ran, each once, in the order in which they were first met."""
+    """The lines that ran, each once, in the order in which they were first met.
 
-    def __init__(self) -> None:
+    home    the file or cell that was recorded: source 0, even if the first operation ran in
+            a function of another one, as the forward of a model does
+    """
+
+    def __init__(self, home: str | None) -> None:
         self.lines: list[dict[str, Any]] = []
         self._known: dict[tuple[str, int], int] = {}
-        self._sources: dict[str, int] = {}
+        self._sources: dict[str, int] = {} if home is None else {home: 0}
 
     def number(self, place: Place | None) -> int | None:
         if place is None:
@@ -151,10 +157,10 @@ class Ops:
     def __init__(self) -> None:
         self.all: dict[str, dict[str, Any]] = {}
 
-    def add(self, entry: Entry) -> None:
-        if entry.op and entry.op not in self.all:
-            first, *rules = re.split(r"\s{2,}", entry.formula.strip()) or [""]
-            self.all[entry.op] = {"formula": first, "rules": rules}
+    def put(self, name: str, formula: str) -> None:
+        if name and name not in self.all:
+            first, *rules = re.split(r"\s{2,}", formula.strip()) or [""]
+            self.all[name] = {"formula": first, "rules": rules}
 
 
 def _shared(recorder: Recorder) -> dict[int, int]:
@@ -176,7 +182,7 @@ def _node(
     through: str | None,
 ) -> dict[str, Any]:
     result = entry.results[0] if entry.results else None
-    ops.add(entry)
+    ops.put(entry.op, entry.formula)
     op = REGISTRY.get(entry.op)
     operands = () if op is None or op.variadic else op.operands
     inputs: list[dict[str, Any]] = []
@@ -235,6 +241,7 @@ def _node(
         "made_by": entry.made_by,
         "shapes": entry.shapes,
         "hooks": 0,
+        "program": None,
     }
 
 
@@ -347,7 +354,7 @@ def _error(tape: Tape, code: Code) -> dict[str, Any] | None:
 
 
 def where(found: Document, code: int | None) -> str:
-    """The number of a line; of one outside the tape's first source, with the source's name.
+    """The number of a line; of one outside the cell that was recorded, with its source's name.
 
     A cell is not named by its number, which is another one after each run.
     """

@@ -316,7 +316,8 @@ class Graph {
   zoom(scale) {
     const room = (this.box.clientWidth || 700) - 8;
     this.scale = scale;
-    const k = scale ?? Math.max(this.view.columns ? 0.6 : 0.75, Math.min(1.1, room / this.size[0], 516 / this.size[1]));
+    // Columns are wide: they are fitted into the width, and scrolled up and down.
+    const k = scale ?? (this.view.columns ? Math.max(0.6, Math.min(1, room / this.size[0])) : Math.max(0.75, Math.min(1.1, room / this.size[0], 516 / this.size[1])));
     this.k = k;
     this.svg.setAttribute("width", Math.round(this.size[0] * k));
     this.svg.setAttribute("height", Math.round(this.size[1] * k));
@@ -822,7 +823,7 @@ function codeOf(ui) {
   const lit = ui.lit ?? tape.node.get(ui.selected ?? m.node)?.code ?? (m.node === null && m.pass ? tape.backward[m.pass - 1].code : null);
   const running = m.pass ? tape.backward[m.pass - 1].code : null, wrong = tape.error?.code;
   let source = null;
-  return lines.flatMap(([c, i]) => {
+  const shown = lines.flatMap(([c, i]) => {
     const made = tape.madeBy.get(i) ?? [];
     const heading = c.source !== source && new Set(tape.code.map((x) => x.source)).size > 1 ? [h("div", { class: "mg-source" }, clean(c.where))] : [];
     source = c.source;
@@ -830,6 +831,9 @@ function codeOf(ui) {
     return [...heading, h("button", { type: "button", class: cls, "aria-current": i === lit ? "true" : null, "data-line": c.line,
       onclick: () => made.length && ui.pick(made.at(-1).id) }, h("span", { class: "mg-number" }, String(c.line)), h("code", {}, long(c.text)))];
   });
+  if (!tape.program || tape.program.columns.length < 2) return shown;
+  const second = shown.findLastIndex((e) => e.className === "mg-source"); // a program and its gradient, side by side
+  return [h("div", { class: "mg-listings" }, h("div", {}, shown.slice(0, second)), h("div", {}, shown.slice(second)))];
 }
 
 // ------------------------------------------------------------------- the whole
@@ -920,9 +924,10 @@ class Inspector {
     this.engine = h("section", { class: "mg-engine", "aria-label": "Engine" });
     this.code = h("section", { class: "mg-code", "aria-label": "Code" });
     this.list = h("div", { class: "mg-list", hidden: true });
-    const side = h("div", { class: "mg-side" }, h("h4", { class: "mg-head" }, "details"), this.details, h("h4", { class: "mg-head" }, tape.program ? "memory" : "engine"), this.engine);
+    const panel = (title, what) => h("div", {}, h("h4", { class: "mg-head" }, title), what);
+    const side = h("div", { class: "mg-side" }, panel("details", this.details), panel(tape.program ? "memory" : "engine", this.engine));
     this.main = h("div", { class: "mg-main" }, this.graph.root, this.list, this.code);
-    const parts = [top, this.bar, this.said, this.help, h("div", { class: "mg-middle" }, this.main, side), this.handDerived()];
+    const parts = [top, this.bar, this.said, this.help, h("div", { class: tape.program?.columns.length > 1 ? "mg-middle mg-stacked" : "mg-middle" }, this.main, side), this.handDerived()];
     clear(this.el, h("div", { class: "mg-frame", onkeydown: (e) => this.key(e) }, parts));
     this.openTab(this.tab);
   }
@@ -1010,7 +1015,7 @@ class Inspector {
     clear(this.code, codeOf(this));
     if (this.tab === "list") clear(this.list, listOf(this));
     const lit = this.code.querySelector(".mg-lit");
-    if (lit) this.code.scrollTop = lit.offsetTop - this.code.offsetTop - this.code.clientHeight / 2;
+    if (lit) this.code.scrollTop = lit.offsetTop - this.code.clientHeight / 2;
   }
 
   // ---- selecting, finding
@@ -1115,7 +1120,7 @@ class Inspector {
     this.model.set("ask", { ...question, id });
     this.model.save_changes();
     this.open = { id, kind: question.kind };
-    setTimeout(() => { if (this.open?.id === id) this.answered({ id, kind: question.kind, silent: true }); }, 4000);
+    setTimeout(() => { if (this.open?.id === id) this.answered({ id, kind: question.kind, silent: true }); }, question.kind === "differences" ? 60000 : 4000);
   }
   answered(answer) {
     if (!answer || this.open?.id !== answer.id) return;
@@ -1128,8 +1133,10 @@ class Inspector {
   /** The verdict stands beside the entry, and is read out where everything else is. */
   judge(ok, text) {
     this.verdict.textContent = text;
-    this.verdict.className = `mg-verdict ${ok ? "mg-right" : "mg-wrongly"}`;
-    this.said.textContent = `${this.leaf.selectedOptions[0].textContent}: ${text}`;
+    const table = text.includes("\n");
+    this.verdict.className = `mg-verdict ${ok ? "mg-right" : "mg-wrongly"}${table ? " mg-compared" : ""}`;
+    const told = table ? (ok ? "yours agrees with the central differences." : "yours differs from the central differences; see below, entry by entry.") : text;
+    this.said.textContent = `${this.leaf.selectedOptions[0].textContent}: ${told}`;
   }
   check() {
     const leaf = this.leaf.value, text = this.entry.value.trim();

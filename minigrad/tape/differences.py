@@ -1,0 +1,274 @@
+"""Central differences from a recording: the slope of what ran, without any rule.
+
+    tape.differences("x")       the quotient (f(x + h) - f(x - h)) / 2h, for each entry of x
+    tape.differences(x=mine)    the same, beside a gradient derived by hand
+
+f is what the last backward pass went back through: the recorded operations are applied again,
+in float64, with one entry of the leaf a little larger and a little smaller. An operand from
+which no gradient flows (a constant, what was detached) stays as it was recorded, for the
+backward pass took it so too. No rule takes part, so this is a second opinion on the engine as
+well as on the learner.
+
+It cannot be done where an operation cannot be applied again: where the tape does not hold the
+whole of an operand, where a part was computed before the recording, by a Function of the
+learner's own, or written in place through a view. Each is said, and where it happened.
+
+See also minigrad.gradcheck, which calls a function anew and needs no tape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from minigrad.tape.check import close, last_turn
+from minigrad.tape.events import Entry, Input
+from minigrad.tape.names import in_words, near, number, short
+from minigrad.tape.naming import node_names
+from minigrad.tape.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from minigrad.tape.record import Tape
+
+STEP = 6e-6  # the cube root of float64's precision: rounding and curvature err equally
+MOST = 200_000  # operations applied again
+ROWS = 8  # entries that are shown one by one
+
+
+class Differences:
+    """The central differences of one leaf.
+
+    name       of the leaf
+    central    the quotients, in the leaf's shape, in float64
+    tape       the gradient that the last pass found
+    kinks      entries at which the quotients from the left and the right differ
+    """
+
+    def __init__(self, name: str, central: Any, tape: Any, kinks: list[list[int]]) -> None:
+        self.name, self.central, self.tape, self.kinks = name, central, tape, kinks
+
+    def agrees(self, mine: Any = None) -> bool:
+        """Does a gradient (without one: the tape's) agree with the quotients?"""
+        given = self.tape if mine is None else _array(mine)
+        return given.shape == self.central.shape and close(given, self.central.astype("f4"))
+
+    def text(self, mine: Any = None) -> str:
+        """The quotients in words; beside a gradient derived by hand, entry by entry."""
+        said = [f"central differences: {in_words(Snapshot(self.central).plain())}"]
+        if mine is not None:
+            own = _array(mine)
+            if own.shape != self.central.shape:
+                return f"{said[0]}; yours has the shape {own.shape}, and not {self.central.shape}."
+            said = [_table(self, own)]
+        for at in self.kinks[:3]:
+            said.append(
+                f"At {self.name}{at or ''} there is a kink: the slopes from the left and the right differ."
+            )
+        return "\n".join(said)
+
+    def __repr__(self) -> str:
+        return _table(self, None)
+
+
+class AllDifferences:
+    """Those of several leaves; true if the tape agrees with all of them."""
+
+    def __init__(self, found: list[tuple[Differences, Any]]) -> None:
+        self.found = found
+        self.leaves = {d.name: d.central for d, _ in found}
+
+    def __bool__(self) -> bool:
+        return all(d.agrees() and d.agrees(mine) for d, mine in self.found)
+
+    def __repr__(self) -> str:
+        return "\n\n".join(_table(d, None if m is None else _array(m)) for d, m in self.found)
+
+
+def differences(tape: Tape, names: Sequence[str], derived: Mapping[str, Any]) -> AllDifferences:
+    """The central differences of the leaves of these names; of all, if none is named."""
+    known = node_names(tape._recorder)
+    leaves = {
+        known[k]: k for k, e in enumerate(tape._recorder.entries) if e.backward == "AccumulateGrad"
+    }
+    passes = tape._recorder.passes
+    reached = [name for name, k in leaves.items() if last_turn(passes, k) is not None]
+    asked = [*names, *derived] or reached or list(leaves)
+    for name in asked:
+        if name not in leaves:
+            raise KeyError(
+                f"tape.differences: there is no leaf {name!r} that requires a gradient on this tape."
+                + near(name, leaves)
+            )
+    return AllDifferences(
+        [(differences_of_leaf(tape, f"n{leaves[name]}"), derived.get(name)) for name in asked]
+    )
+
+
+def differences_of_leaf(tape: Tape, leaf: str) -> Differences:
+    """The central differences of a leaf, by its id in the document.
+
+    Raises ValueError, which says why, if they cannot be found from this tape.
+    """
+    rerun = _Rerun(tape, int(leaf[1:]))
+    x, central = rerun.x, np.empty(rerun.x.shape)
+    kinks = []
+    middle = rerun.loss(x)
+    for at in np.ndindex(x.shape):
+        h = STEP * max(1.0, abs(float(x[at])))
+        values = []
+        for sign in (1, -1):
+            moved = x.copy()
+            moved[at] += sign * h
+            values.append(rerun.loss(moved))
+        right, left = (values[0] - middle) / h, (middle - values[1]) / h
+        central[at] = (values[0] - values[1]) / (2 * h)
+        if abs(right - left) > 1e-3 * max(1.0, abs(right), abs(left)):
+            kinks.append(list(at))
+    return Differences(rerun.name, central, rerun.gradient, kinks)
+
+
+class _Rerun:
+    """What the last backward pass that reached a leaf went back through, ready to run again."""
+
+    def __init__(self, tape: Tape, leaf: int) -> None:
+        self.entries, self.leaf = tape._recorder.entries, leaf
+        self.names = node_names(tape._recorder)
+        self.name = self.names[leaf]
+        found = last_turn(tape._recorder.passes, leaf)
+        if found is None:
+            raise ValueError(
+                f"tape.differences: no backward pass on this tape reached {self.name}. Record one first."
+            )
+        ran, turn = found
+        self.gradient = self._whole(turn.g, f"the gradient of {self.name}")
+        self.x = self._value(Input(leaf))
+        self.seeds = [(e, self._whole(g, "the seed")) for e, g in ran.seeds]
+        self.path = self._path([e for e, _ in ran.seeds])
+        if 2 * self.x.size * len(self.path) > MOST:
+            raise self._cannot(
+                f"{self.name} has {self.x.size} entries, and for each {2 * len(self.path)} operations would run"
+            )
+        self._must_repeat()
+
+    def _cannot(self, why: str) -> ValueError:
+        return ValueError(
+            f"central differences cannot be found from this tape: {why}. minigrad.gradcheck(f, x) calls your "
+            "function anew instead."
+        )
+
+    def _path(self, roots: list[int]) -> list[int]:
+        """The entries between the leaf and the roots, in order."""
+        above, stack = set(roots), list(roots)
+        while stack:
+            for i in self.entries[stack.pop()].inputs:
+                if i.entry is not None and i.gradient and i.entry not in above:
+                    above.add(i.entry)
+                    stack.append(i.entry)
+        onward = {self.leaf}
+        for k in sorted(above):
+            if any(i.entry in onward and i.gradient for i in self.entries[k].inputs):
+                onward.add(k)
+        path = sorted(onward - {self.leaf})
+        for k in path:
+            self._must_run_again(self.entries[k], self.names[k])
+        return path
+
+    def _must_run_again(self, entry: Entry, name: str) -> None:
+        if entry.kind == "before":
+            raise self._cannot(f"{name} was computed before the recording began")
+        if entry.through is not None:
+            raise self._cannot(f"{name} was written to in place through a view of it")
+        if entry.again is None:
+            raise self._cannot(f"{entry.op}, which made {name}, cannot be applied again")
+
+    def _must_repeat(self) -> None:
+        """Does it give again what was recorded?"""
+        known = self._run(self.x)
+        for k in self.path:
+            for z, r in zip(known[k], self.entries[k].results, strict=False):
+                before = None if r.value is None else r.value.array
+                if before is None:
+                    continue
+                if before.shape != z.shape or not np.allclose(
+                    z, before, 1e-3, 1e-4, equal_nan=True
+                ):
+                    raise self._cannot(f"run again, {self.names[k]} comes out differently")
+
+    def loss(self, x: Any) -> float:
+        """The sum of the roots, each times its seed."""
+        known = self._run(x)
+        return float(sum(np.sum(known[e][0] * g) for e, g in self.seeds if e in known))
+
+    def _run(self, x: Any) -> dict[int, tuple[Any, ...]]:
+        known: dict[int, tuple[Any, ...]] = {self.leaf: (x,)}
+        for k in self.path:
+            entry = self.entries[k]
+            again = entry.again
+            assert again is not None
+            operands = []
+            for place, i in enumerate(entry.inputs):
+                if i.entry is None:
+                    operands.append(_double(again.constants[place]))
+                elif i.entry in known and i.gradient:
+                    operands.append(known[i.entry][i.output])
+                else:
+                    operands.append(self._value(i))
+            with np.errstate(all="ignore"):
+                z = again.op.forward(
+                    *operands, **{n: _setting(v) for n, v in again.settings.items()}
+                )
+            known[k] = z if isinstance(z, tuple) else (np.asarray(z),)
+        return known
+
+    def _value(self, i: Input) -> Any:
+        """An operand as it was recorded, in float64."""
+        assert i.entry is not None
+        results = self.entries[i.entry].results
+        value = results[i.output].value if i.output < len(results) else None
+        return self._whole(value, self.names[i.entry])
+
+    def _whole(self, value: Snapshot | None, name: str) -> Any:
+        array = None if value is None else value.array
+        if array is None:
+            raise self._cannot(f"{name} was not recorded whole")
+        return _double(array)
+
+
+def _double(value: Any) -> Any:
+    array = np.asarray(value)
+    return array.astype(np.float64) if array.dtype.kind == "f" else array
+
+
+def _setting(value: Any) -> Any:
+    """A setting; a type to compute in becomes float64."""
+    if isinstance(value, np.dtype) and value.kind == "f":
+        return np.dtype(np.float64)
+    return value
+
+
+def _array(mine: Any) -> Any:
+    return np.asarray(getattr(mine, "array", mine), dtype=np.float64)
+
+
+def _table(d: Differences, mine: Any) -> str:
+    """Entry by entry: yours, the tape's, the quotient, and how far the quotient is from the first."""
+    from minigrad.tape.text import table
+
+    other = d.tape if mine is None else mine
+    if other.shape != d.central.shape:
+        return f"{d.name}: yours has the shape {other.shape}, and not {d.central.shape}."
+    apart = np.abs(d.central - other)
+    every = list(np.ndindex(d.central.shape))
+    shown = sorted(sorted(every, key=lambda at: -apart[at])[:ROWS])
+    head = ["entry", *(["yours"] if mine is not None else []), "the tape's", "central", "apart"]
+    rows = [head]
+    for at in shown:
+        given = [] if mine is None else [number(mine[at])]
+        quotient = [number(round(float(d.central[at]), 9)), f"{apart[at]:.0e}"]
+        name = f"{short(d.name)}[{', '.join(map(str, at))}]" if at else short(d.name)
+        rows.append([name, *given, number(d.tape[at]), *quotient])
+    more = len(every) - len(shown)
+    text = table(rows, tuple(range(1, len(head))))
+    return text + (f"\nand {more} others, which are closer" if more else "")

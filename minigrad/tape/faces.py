@@ -1,0 +1,193 @@
+"""The faces of a document: what can be done with a tape or a program that is shown.
+
+    step, select, at                 going through it
+    text, svg, png, html, save       showing it
+
+A `Tape` (record.py) and a shown program (static/draw.py) say what their document is; from
+there on they are the same.
+"""
+
+from __future__ import annotations
+
+import importlib
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+_serial = count(1)
+
+
+def reset_counter() -> None:
+    """Number tapes from 1 again, as a fresh kernel would; `%load_ext minigrad` does this."""
+    global _serial
+    _serial = count(1)
+
+
+class Faces:
+    """Something with a document, and its faces."""
+
+    what = "tape"  # in error messages
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.number = next(_serial)
+        self._document: dict[str, Any] | None = None
+        self._drawn_at = -1
+        self._step: int | None = None
+        self._selected: str | None = None
+        self._widget: Any = None
+
+    def _edition(self) -> int:
+        """A number that changes when the document must be made anew."""
+        raise NotImplementedError
+
+    def _made(self) -> dict[str, Any]:
+        """The document, made anew."""
+        raise NotImplementedError
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """Everything as plain data, ready for json.dumps; tape/trace.py says what is in it."""
+        if self._document is None or self._drawn_at != self._edition():
+            self._drawn_at = self._edition()
+            self._document = self._made()
+        return self._document
+
+    # ---- going through it ----------------------------------------------------------
+
+    @property
+    def step(self) -> int:
+        """The step that the inspector shows, from 0 (nothing has run) to the last."""
+        last = len(self.document["steps"])
+        return last if self._step is None else min(self._step, last)
+
+    @step.setter
+    def step(self, number: int) -> None:
+        last = len(self.document["steps"])
+        if not isinstance(number, int) or not 0 <= number <= last:
+            raise ValueError(f"{self.what}.step: a number from 0 to {last}, not {number!r}.")
+        self._step = number
+        if self._widget is not None:
+            self._widget.step = number
+
+    @property
+    def selected(self) -> str | None:
+        """The label of the node that is selected in the inspector, or None."""
+        if self._selected is None:
+            return None
+        return str(next(n for n in self.document["nodes"] if n["id"] == self._selected)["label"])
+
+    def select(self, name: str | None) -> None:
+        """Select a node by the name of its tensor ("a", "a v1") or by its op ("MulBackward").
+
+        Of several the latest is taken. Raises KeyError for a name that is not on the tape.
+        """
+        self._selected = None if name is None else self._find(name)
+        if self._widget is not None:
+            self._widget.selected = self._selected or ""
+
+    def _find(self, name: str) -> str:
+        nodes = self.document["nodes"]
+        for key in ("id", "label", "name", "backward", "op"):
+            for node in reversed(nodes):
+                if node[key] == name:
+                    return str(node["id"])
+        from minigrad.tape.names import near
+
+        known = [n["label"] for n in nodes]
+        raise KeyError(
+            f"{self.what}.select: there is no {name!r} on this {self.what}.{near(name, known)}"
+        )
+
+    def at(self, step: int | None = None, detail: int | None = None) -> Any:
+        """How things stood after a step (the one that is shown, if none is named).
+
+        detail    within a step of a backward pass, how many of its details have happened
+
+        >>> import minigrad
+        >>> x = minigrad.tensor(3.0, requires_grad=True)
+        >>> with minigrad.record() as tape:
+        ...     z = x * x + x
+        ...     z.backward()
+        >>> tape.at(4)
+        step 4 of 6    backward 1
+            just now  AddBackward of z took 1; sent 1 to mul#1, 1 to x. Ready now: mul#1.
+            ready     MulBackward of mul#1
+            waiting   AccumulateGrad of x (2 more)
+        >>> tape.at(4).ready
+        ('MulBackward of mul#1',)
+        """
+        from minigrad.tape.moment import Moment
+
+        return Moment.of(self.document, self.step if step is None else step, detail)
+
+    # ---- faces -------------------------------------------------------------------
+
+    def text(self) -> str:
+        """Everything as tables."""
+        from minigrad.tape import text
+
+        return text.text(self.document)
+
+    def svg(self, step: int | None = None) -> str:
+        """The picture, as things stand at the end or after a step."""
+        from minigrad.tape import draw
+
+        return draw.svg(self.document, step)
+
+    def png(self, step: int | None = None) -> bytes:
+        """The picture as a bitmap, drawn by matplotlib."""
+        from minigrad.tape import draw
+
+        return draw.png(self.document, step=step)
+
+    def html(self) -> str:
+        """The inspector as one page that needs no kernel and no network."""
+        from minigrad.tape import page
+
+        return page.html(self.document, self._step)
+
+    def save(self, path: str | Path) -> Path:
+        """Write it to a file; its ending says as what.
+
+        .html         the inspector, one self-contained page
+        .svg .png     the picture
+        .txt          the tables
+        .json         the document
+        .dot          the graph for Graphviz
+
+        Raises ValueError for another ending.
+        """
+        import json
+
+        path = Path(path)
+        ending = path.suffix.lower()
+        if ending == ".png":
+            path.write_bytes(self.png())
+            return path
+        if ending == ".svg":
+            text = self.svg()
+        elif ending in (".html", ".htm"):
+            text = self.html()
+        elif ending == ".txt":
+            text = self.text() + "\n"
+        elif ending == ".json":
+            text = json.dumps(self.document, indent=1, ensure_ascii=False) + "\n"
+        elif ending in (".dot", ".gv"):
+            from minigrad.tape.text import dot
+
+            text = dot(self.document)
+        else:
+            raise ValueError(
+                f"{self.what}.save: a name ends in .html, .svg, .png, .txt, .json or .dot,"
+                f" not in {ending!r}."
+            )
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    def __repr__(self) -> str:
+        return self.text()
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
+        # minigrad.jupyter stands above this: asked for by name, it is no import from above.
+        return importlib.import_module("minigrad.jupyter.show").bundle(self)

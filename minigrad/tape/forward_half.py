@@ -1,0 +1,214 @@
+"""The forward half of the recorder: what an operation, and a call of a module, add to a recording.
+
+What is not reported is found out by looking: a tensor that shows another's memory without a
+view op between them was detached; a view whose version is not what it was has a new history.
+
+Read identity.py first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from minigrad.errors import Place, learner_line
+from minigrad.memory import FRESH
+from minigrad.node import Node
+from minigrad.tape import looks
+from minigrad.tape.events import Call, Entry, Input, Saved
+from minigrad.tape.identity import Identities
+from minigrad.tensor import Tensor
+from minigrad.views import CopySlices
+
+
+class ForwardHalf(Identities):
+    """Writes down what is computed."""
+
+    def forward(
+        self, op: Any, operands: tuple[Any, ...], result: Any, params: dict[str, Any], inplace: bool
+    ) -> None:
+        """An operation was applied; with `inplace`, its result is its first operand."""
+        if self._open and not self._open[-1][0].create_graph:
+            return  # a hook computes something: no part of the graph
+        results = result if isinstance(result, tuple) else (result,)
+        through = None
+        if inplace and isinstance(result, Tensor) and result._base is not None:
+            # A write to a view is a write to its base, whose history now goes on from here.
+            through, base = result, result._base
+            operands, results = (base, *operands[1:]), (base,)
+        inputs = [self._input(x, inplace and k == 0) for k, x in enumerate(operands)]
+        number = len(self.entries)  # only now: an input may have been a new entry itself
+        entry = Entry(
+            "op",
+            op.name,
+            op.formula,
+            inputs,
+            {
+                k: looks.setting(v)
+                for k, v in params.items()
+                if not looks.same(v, op.settings.get(k))
+            },
+            inplace=inplace,
+            place=learner_line(),
+            made_by=self.passes[self._open[-1][1]].number if self._open else None,
+            call=self._modules[-1][1] if self._modules else None,
+            again=None if through is not None else looks.again(op, operands, params, inputs),
+        )
+        self.entries.append(entry)
+        self.events.append(("op", number, 0))
+        for output, tensor in enumerate(results):
+            if not isinstance(tensor, Tensor):
+                continue
+            key = self._number(tensor)
+            entry.results.append(looks.result(tensor, key))
+            self._latest[key] = (number, output)
+        if through is not None:
+            entry.through = self._number(through)
+            self._look_up_one(through, entry.through)
+        elif isinstance(result, Tensor) and not inplace:
+            entry.view = bool(getattr(op, "view", False)) and result._base is not None
+        node = results[0].grad_fn if isinstance(results[0], Tensor) else None
+        if isinstance(node, Node):
+            self._link(entry, number, node)
+            if not inplace and not self._open:
+                entry.local = looks.local_derivatives(op, operands, result, params)
+        elif any(isinstance(x, Tensor) and x.node is not None for x in operands):
+            entry.stop = looks.why_no_gradient(op, results[0])
+
+    def failed(self, op: Any, operands: Sequence[Any], place: Place | None) -> int:
+        """An op raised, and the recorded code stopped there."""
+        inputs = [self._input(x, overwritten=False) for x in operands]
+        shapes = [str(tuple(getattr(x, "shape", ()))) for x in operands]
+        number = len(self.entries)
+        self.entries.append(
+            Entry("failed", op.name, op.formula, inputs, place=place, shapes=shapes)
+        )
+        self.events.append(("failed", number, 0))
+        return number
+
+    @contextmanager
+    def module(self, module: Any) -> Iterator[None]:
+        """Within this block a module of nn is being called."""
+        path, parent = type(module).__name__, None
+        if self._modules:
+            caller, parent = self._modules[-1]
+            names = [name for name, inner in caller.named_modules() if inner is module and name]
+            path = f"{self.calls[parent].path}.{names[0] if names else path}"
+        self._modules.append((module, len(self.calls)))
+        self.calls.append(Call(path, parent))
+        try:
+            yield
+        finally:
+            self._modules.pop()
+
+    def _input(self, operand: Any, overwritten: bool) -> Input:
+        if not isinstance(operand, Tensor):
+            return Input(None, constant=looks.constant(operand))
+        if self._known(operand) is None and looks.is_number(operand):
+            return Input(None, constant=looks.constant(operand.array))
+        key = self._number(operand)
+        if key not in self._latest:
+            self._add_leaf(operand, key, overwritten)
+        elif not overwritten:
+            self._follow_base(operand, key)
+        self._look_up_one(operand, key)
+        entry, output = self._latest[key]
+        return Input(entry, output, operand._version - overwritten)
+
+    def _follow_base(self, view: Tensor, key: int) -> None:
+        """A view whose base was written to since has a new history: the same hops again."""
+        entry, output = self._latest[key]
+        base = view._base
+        if base is None or self.entries[entry].results[output].version == view._version:
+            return
+        before = self._input(base, overwritten=False)
+        made = self.entries[entry]
+        again = Entry(
+            "op",
+            made.op or "view",
+            made.formula,
+            [before],
+            made.settings,
+            [looks.result(view, key)],
+            view=True,
+            replayed=True,
+            place=made.place,
+            call=made.call,
+            again=made.again,
+        )
+        number = len(self.entries)
+        self.entries.append(again)
+        self.events.append(("op", number, 0))
+        self._latest[key] = (number, 0)
+        node = view.grad_fn
+        if isinstance(node, Node):
+            self._link(again, number, node)
+
+    def _add_leaf(self, tensor: Tensor, key: int, overwritten: bool) -> None:
+        """A tensor that was there before; its old value is lost if it was overwritten."""
+        result = looks.result(tensor, key)
+        if overwritten:
+            result.value = None
+            result.version -= 1
+            result.requires_grad = False
+        node = None if overwritten else tensor.grad_fn
+        kind = "leaf" if node is None else "before"
+        entry = Entry(kind, results=[result])
+        source = None if node is not None else self._same_memory(tensor, key)
+        if source is not None:
+            entry.kind, entry.op, entry.stop = "op", "detach", "detach"
+            entry.formula, entry.place, entry.view = "z = x, without its history", None, True
+            from_entry, output = self._latest[source]
+            entry.inputs = [Input(from_entry, output, tensor._version)]
+            self.events.append(("op", len(self.entries), 0))
+        if result.requires_grad:
+            entry.backward = "AccumulateGrad" if node is None else node.name()
+            entry.kind = kind
+            entry.rank = None if tensor.node is None else tensor.node.rank
+        self._latest[key] = (len(self.entries), 0)
+        if node is not None:
+            entry.op = looks.op_of(node).name
+            entry.rank = node.rank
+            self._entry_of[node] = len(self.entries)
+        self.entries.append(entry)
+
+    def _same_memory(self, tensor: Tensor, key: int) -> int | None:
+        """A tensor that was recorded before and shows the same memory, whole."""
+        if tensor.counter is FRESH:
+            return None
+        for ref, number in self._numbers.values():
+            other = ref()
+            if number == key or number not in self._latest or other is None:
+                continue
+            if other.counter is tensor.counter and other.shape == tensor.shape:
+                return number
+        return None
+
+    def _link(self, entry: Entry, number: int, node: Node) -> None:
+        """Which inputs get a gradient, and what is saved: as the new node says."""
+        entry.backward, entry.rank = node.name(), node.rank
+        self._entry_of[node] = number
+        parents = node.next_functions
+        if isinstance(node, CopySlices) or not entry.replayed:
+            for given, (parent, _) in zip(entry.inputs, parents, strict=False):
+                given.gradient = parent is not None
+                if parent is not None and given.entry is not None:
+                    self._entry_of.setdefault(parent, given.entry)
+                    source = self.entries[given.entry]
+                    if source.backward is None:  # a leaf overwritten in place, seen too late
+                        source.backward, source.rank = parent.name(), parent.rank
+        else:
+            entry.inputs[0].gradient = True
+        for name, (value, version) in looks.saved_values(node).items():
+            if version is None or not hasattr(value, "shape"):
+                continue
+            source_entry, key, constant = None, None, ""
+            if name == "z":
+                source_entry, key = number, entry.results[0].tensor
+            elif isinstance(value, Tensor):
+                key = self._known(value)
+                source_entry = self._latest[key][0] if key in self._latest else None
+                if key is None and looks.is_number(value):
+                    constant = looks.constant(value.array)
+            entry.saved.append(Saved(name, source_entry, version, key, constant))

@@ -1,0 +1,102 @@
+"""Who is who in a recording: numbers and names of tensors, and the memory they show.
+
+Tensors and nodes are only held weakly: a recording does not keep a graph alive.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from minigrad.engine import GraphTask
+from minigrad.leaf import AccumulateGrad
+from minigrad.memory import FRESH
+from minigrad.node import Node
+from minigrad.tape.events import Backward, Call, Entry, HookRan
+from minigrad.tape.names import tensors_in
+from minigrad.tape.snapshot import Snapshot
+from minigrad.tensor import Tensor
+
+AnyNode = Node | AccumulateGrad
+
+
+class Identities:
+    """What was written down so far, and the numbers by which tensors are known in it."""
+
+    def __init__(self, namespace: Callable[[], Mapping[str, Any]]) -> None:
+        self.namespace = namespace
+        self.entries: list[Entry] = []
+        self.calls: list[Call] = []
+        self.passes: list[Backward] = []
+        # In time: ("op", entry, 0), ("seed", pass, 0), ("turn", pass, turn), ("end", pass, 0).
+        self.events: list[tuple[str, int, int]] = []
+        self.names: dict[int, str] = {}  # of tensors, by number
+        self.storages: dict[int, int] = {}  # tensor -> the memory it shows, where shared or written
+        self.bases: dict[int, int] = {}  # a view's tensor -> its base's
+        self._numbers: dict[int, tuple[weakref.ref[Tensor], int]] = {}
+        self._many = 0
+        self._sought: set[int] = set()  # whose names were looked up
+        self._counters: dict[int, tuple[Any, int]] = {}  # id of a counter -> it, its storage
+        self._latest: dict[int, tuple[int, int]] = {}  # tensor -> (entry, output) that made it
+        self._entry_of: weakref.WeakKeyDictionary[AnyNode, int] = weakref.WeakKeyDictionary()
+        self._arrived: dict[int, int] = {}
+        self._grads: dict[int, Snapshot | None] = {}  # of leaves, as last seen
+        self._hooks: list[HookRan] = []
+        self._open: list[tuple[GraphTask, int]] = []  # passes that are running
+        self._modules: list[tuple[Any, int]] = []  # those being called, with their calls
+
+    def tensor(self, number: int) -> Tensor | None:
+        """The tensor of this number, if it is still alive."""
+        for ref, n in self._numbers.values():
+            if n == number:
+                return ref()
+        return None
+
+    def _known(self, tensor: Tensor) -> int | None:
+        found = self._numbers.get(id(tensor))
+        return found[1] if found is not None and found[0]() is tensor else None
+
+    def _number(self, tensor: Tensor) -> int:
+        """The tensor's number in this recording; given when first seen.
+
+        An id may be used again once its tensor is gone, so it counts only together
+        with a weak reference that is still alive.
+        """
+        known = self._known(tensor)
+        if known is None:
+            known = self._many
+            self._many += 1
+            self._numbers[id(tensor)] = (weakref.ref(tensor), known)
+        counter = tensor.counter
+        if counter is not FRESH:
+            kept = self._counters.setdefault(id(counter), (counter, len(self._counters)))
+            self.storages[known] = kept[1]
+            base = tensor._base
+            if base is not None and known not in self.bases:
+                self.bases[known] = self._number(base)
+        return known
+
+    def look_up_names(self) -> None:
+        """Give names to the tensors that have one in the learner's namespace by now."""
+        for name, tensor in tensors_in(self.namespace()):
+            known = self._known(tensor)
+            if known is not None and known not in self.names:
+                self.names[known] = name
+            if isinstance(tensor.node, AccumulateGrad) and tensor.node.grad is not None:
+                known = self._known(tensor.node.grad)
+                if known is not None and known not in self.names:
+                    self.names[known] = f"{name}.grad"
+
+    def _look_up_one(self, tensor: Tensor, key: int) -> None:
+        """By now the learner has given this tensor a name, or never will.
+
+        The variables themselves are looked at; what is in lists and modules, later.
+        """
+        if key in self.names or key in self._sought:
+            return
+        self._sought.add(key)
+        for name, value in self.namespace().items():
+            if value is tensor and not name.startswith("_"):
+                self.names[key] = name
+                return

@@ -1,0 +1,124 @@
+"""The first questions of a layout: how far down is each box, which leaves are named again, and
+where do arrows pass through a layer?
+
+Source: Sugiyama, Tagawa, Toda, Methods for visual understanding of hierarchical
+system structures (1981).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+CHIP_SPAN = 3  # a leaf used more layers below itself than this is named again there
+DUMMY_SPAN = 40  # a longer arrow is drawn as one curve, or dummies would outnumber boxes
+CHIP_HEIGHT = 22.0
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A box to be placed. A leaf may be repeated as a chip of width ``chip``."""
+
+    id: str
+    width: float
+    height: float
+    leaf: bool = False
+    chip: float = 60.0
+
+
+class Layers:
+    """The graph while it is being laid out, cut into layers.
+
+    Vertices are numbered: first the boxes, in the order given, then the chips, then
+    the dummies. A segment joins two vertices of layers that follow each other.
+    """
+
+    def __init__(self, boxes: Sequence[Box], edges: Sequence[tuple[str, str]]) -> None:
+        number = {box.id: v for v, box in enumerate(boxes)}
+        if len(number) != len(boxes):
+            raise ValueError("lay_out: two boxes have the same id.")
+        self.boxes = boxes
+        self.ends = [(number[u], number[v]) for u, v in edges]
+        self.layer: list[int] = []
+        self.depth: list[int] = []  # the longest path to a box, before any is pulled
+        self.width = [box.width for box in boxes]
+        self.height = [box.height for box in boxes]
+        self.light = [box.leaf for box in boxes]  # leaves, chips, and arrows from them
+        self.chip_of: list[int] = []
+        self.edge_chip: list[int | None] = [None] * len(edges)
+        self.paths: list[list[int]] = []
+        self.ups: list[list[int]] = []
+        self.downs: list[list[int]] = []
+        self._assign_layers()
+        self._add_chips()
+        self._add_dummies()
+
+    def _assign_layers(self) -> None:
+        """Longest path from the top; then pull a box down to its first use.
+
+        A box is pulled when fewer computed values come into it than it hands on:
+        that shortens more arrows than it lengthens. Leaves always are.
+        """
+        n = len(self.boxes)
+        consumers: list[list[int]] = [[] for _ in range(n)]
+        computed_inputs = [0] * n
+        missing = [0] * n
+        for u, v in self.ends:
+            consumers[u].append(v)
+            missing[v] += 1
+            computed_inputs[v] += not self.boxes[u].leaf
+        layer = [0] * n
+        order = [v for v in range(n) if not missing[v]]
+        for u in order:  # grows while it is walked: Kahn's algorithm
+            for v in consumers[u]:
+                layer[v] = max(layer[v], layer[u] + 1)
+                missing[v] -= 1
+                if not missing[v]:
+                    order.append(v)
+        if len(order) != n:
+            raise ValueError("lay_out: the edges form a cycle, so they cannot all point down.")
+        self.depth = layer[:]
+        for u in reversed(order):
+            if consumers[u] and computed_inputs[u] < len(consumers[u]):
+                layer[u] = min(layer[v] for v in consumers[u]) - 1
+        self.layer = layer
+
+    def _add_chips(self) -> None:
+        """One chip for each layer in which a far leaf is used."""
+        chips: dict[tuple[int, int], int] = {}
+        for e, (u, v) in enumerate(self.ends):
+            above = self.layer[v] - 1
+            if not self.boxes[u].leaf or above + 1 - self.layer[u] <= CHIP_SPAN:
+                continue
+            if (u, above) not in chips:
+                chips[u, above] = len(self.layer)
+                self.chip_of.append(u)
+                self.layer.append(above)
+                self.width.append(self.boxes[u].chip)
+                self.height.append(CHIP_HEIGHT)
+                self.light.append(True)
+            self.edge_chip[e] = chips[u, above] - len(self.boxes)
+            self.ends[e] = (chips[u, above], v)
+
+    def _add_dummies(self) -> None:
+        """Cut every edge into segments from layer to layer."""
+        for u, v in self.ends:
+            path = [u]
+            if self.layer[v] - self.layer[u] <= DUMMY_SPAN:
+                for layer in range(self.layer[u] + 1, self.layer[v]):
+                    path.append(len(self.layer))
+                    self.layer.append(layer)
+                    self.width.append(0.0)
+                    self.height.append(0.0)
+                    self.light.append(self.light[u])
+            path.append(v)
+            self.paths.append(path)
+        self.first_dummy = len(self.boxes) + len(self.chip_of)
+        self.ups = [[] for _ in self.layer]
+        self.downs = [[] for _ in self.layer]
+        for path in self.paths:
+            for u, v in pairwise(path):
+                if self.layer[v] - self.layer[u] == 1:
+                    self.downs[u].append(v)
+                    self.ups[v].append(u)

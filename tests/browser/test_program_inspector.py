@@ -1,0 +1,143 @@
+"""A static program in the inspector: in JupyterLab, and as a page of its own."""
+
+import pytest
+
+import minigrad
+from minigrad import static
+
+pytestmark = pytest.mark.browser
+
+LOAD = "%load_ext minigrad\nimport minigrad\nfrom minigrad import static"
+LAYER = "def layer(x, w, b):\n    return ((x @ w + b).relu() ** 2).sum()"
+RECORD = (
+    "x, w, b = minigrad.ones(4, 3), minigrad.ones(3, 2), minigrad.ones(2)\n"
+    "program = static.record(layer)(x, w, b)\nprogram(2 * x, w, b)\nprogram"
+)
+TAPE = (
+    "a = minigrad.tensor([2.0, 3.0], requires_grad=True)\n"
+    "with minigrad.record() as tape:\n    (a * a).sum().backward()\ntape"
+)
+
+
+def box(inspector, label):
+    return inspector.locator(f".mg-node[aria-label^='{label},']").first
+
+
+def test_a_program_in_a_notebook_with_its_gradient_beside_it(lab, tmp_path):
+    notebook = lab([LOAD, LAYER, RECORD])
+    assert notebook.error_outputs() == []
+    inspector = notebook.page.locator(".mg-inspector").first
+    inspector.wait_for()
+
+    for _ in range(3):
+        inspector.locator(".mg-next").click()
+    assert "%5 = relu(%4): all 7." in inspector.locator(".mg-said").inner_text()
+    notebook.wait_python("program._shown.step", "3")
+
+    box(inspector, "%3").click()  # what its rule wrote is marked
+    notebook.wait_python("program._shown.selected", "'%3'")
+    linked = inspector.locator(".mg-node.mg-linked")
+    assert linked.count() == 5
+    assert inspector.locator(".mg-links path").count() == 5
+    details = inspector.locator(".mg-details").inner_text()
+    assert "last read by %4" in details and "matmul(%16, %12)" in details
+    inspector.screenshot(path=str(tmp_path / "program_light.png"))
+
+    inspector.locator(".mg-jump").click()
+    assert "%6 = matmul(%0, %1)" in inspector.locator(".mg-said").inner_text()
+    for element in inspector.locator("button, input, select, [tabindex]").all():
+        assert element.get_attribute("data-lm-suppress-shortcuts") == "true"
+    assert notebook.outside == [] and notebook.widget_errors() == []
+
+
+def test_central_differences_at_the_press_of_a_button(lab):
+    notebook = lab([LOAD, TAPE])
+    assert notebook.error_outputs() == []
+    inspector = notebook.page.locator(".mg-inspector").first
+    inspector.wait_for()
+
+    inspector.locator(".mg-differences").click()
+    inspector.locator(".mg-verdict", has_text="central differences: [4, 6]").wait_for()
+    inspector.locator(".mg-entry").fill("a")
+    inspector.locator(".mg-differences").click()
+    inspector.locator(".mg-verdict", has_text="yours").wait_for()
+
+    lines = inspector.locator(".mg-verdict").inner_text().splitlines()
+    assert lines[1].split() == ["a[0]", "2", "4", "4", "2e+00"]
+    assert notebook.widget_errors() == []
+
+
+@pytest.fixture
+def opened(browser, tmp_path):
+    """opened(program) saves it as a page and opens it."""
+    contexts = []
+
+    def open_page(program, theme="light"):
+        path = program.save(tmp_path / "program.html")
+        context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme=theme)
+        contexts.append(context)
+        page = context.new_page()
+        page.problems = []
+        page.on("pageerror", lambda e: page.problems.append(str(e)))
+        page.on("console", lambda m: m.type == "error" and page.problems.append(m.text))
+        page.set_default_timeout(8_000)
+        page.goto(path.as_uri())
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+
+
+def layer(x, w, b):
+    return ((x @ w + b).relu() ** 2).sum()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_page_steps_lists_and_finds(opened, theme, tmp_path):
+    p = static.record(layer)(minigrad.ones(4, 3), minigrad.ones(3, 2), minigrad.zeros(2))
+    page = opened(p, theme)
+    page.locator(".mg-next").focus()
+
+    for step in p.show().document["steps"]:
+        page.keyboard.press("n")
+        assert page.locator(".mg-said").inner_text() == step["text"]
+    page.screenshot(path=str(tmp_path / f"program_{theme}.png"))
+    assert "step 17/17" in page.locator(".mg-where").inner_text()
+    assert "not run yet" in page.locator(".mg-details").inner_text()
+
+    page.locator("[data-tab='list']").click()
+    assert page.locator(".mg-list tbody tr").count() == len(p.show().document["nodes"])
+    assert "comes from" in page.locator(".mg-list thead").inner_text()
+    page.locator("[data-tab='graph']").click()
+    page.keyboard.press("/")
+    page.keyboard.type("relu")
+    assert page.locator(".mg-count").inner_text() == "2 found"
+    page.keyboard.press("Enter")
+    assert page.locator(".mg-listings .mg-lit code").inner_text().startswith("%5  = relu")
+    assert page.locator(".mg-listings .mg-running").count() == 4
+    assert page.locator(".mg-hand").count() == 0
+    assert page.problems == []
+
+
+def test_a_hundred_instructions_stand_side_by_side_without_overlap(opened):
+    def f(x):
+        for _ in range(25):
+            x = (x.sin() * x + 1).tanh()
+        return x.sum()
+
+    page = opened(static.record(f)(minigrad.ones(3)))
+    page.locator(".mg-next").focus()
+    page.keyboard.press("b")
+
+    overlaps = page.evaluate(
+        """() => {
+             const boxes = [...document.querySelectorAll('.mg-node .mg-border')].map(e => e.getBBox());
+             let n = 0;
+             boxes.forEach((a, i) => boxes.slice(i + 1).forEach(b => {
+               if (a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height) n++; }));
+             return [boxes.length, n];
+           }"""
+    )
+    assert overlaps[1] == 0 and overlaps[0] > 100
+    assert page.problems == []
