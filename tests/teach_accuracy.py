@@ -1,6 +1,6 @@
 """How often is a diagnosis right? Random programs, wrong answers of a known kind, and a count.
 
-    python tests/teach_accuracy.py [programs] [seed]
+    python -m tests.teach_accuracy [programs] [seed]
 
 Programs of 3 to 12 operations are drawn, and run twice: by minigrad, and by the small tape
 below, in NumPy, which knows nothing of minigrad and its table of mistakes. On that tape one
@@ -12,7 +12,8 @@ rule is spoilt as a student would, and the gradient that comes out is given to `
     silent     nothing is said
 
 The last lines give answers that are wrong in no known way, of which every diagnosis is false.
-Not a test: it prints a table.
+A second table counts the same for the programs of teach_battery.py, whose wrong gradients were
+derived by hand. Not a test: it prints tables.
 """
 
 import sys
@@ -23,6 +24,7 @@ import numpy as np
 
 import minigrad
 from minigrad.teach import diagnose
+from tests.teach_battery import BATTERY
 
 
 def softmax(x):
@@ -312,7 +314,9 @@ def mistakes(p, x):
                                 lambda g, d, r=rule, s=settings, n=inputs, z=z: r(0 * g + 1, n, z, s))  # fmt: skip
             if op not in ("matmul", "triple") and at.count(at[i]) == 1:
                 inner = at[i] == x and op not in ("mul", "div") and p.curved_above(k)
-                yield from made("forgot_inner" if inner else "upstream_only", k, i, lambda g, d: g)
+                kind = "forgot_inner" if inner else "upstream_only"
+                kind = "sign" if op == "sub" else kind  # g for -g
+                yield from made(kind, k, i, lambda g, d: g)
         if len(at) == 2 and z.size > a.size and op != "matmul" and at[i] == x and fan[x] == 1:
             yield (
                 "broadcast_not_summed",
@@ -385,7 +389,8 @@ def unknown(rng, g):
         one = g.copy()
         one.reshape(-1)[int(rng.integers(g.size))] += 0.5 * size
         yield "one entry is wrong", one
-    yield "right, squared", g * g
+    if len(np.unique(np.abs(g[g != 0]))) > 1:  # else it is a factor: that of a number to its square
+        yield "right, squared", g * g
 
 
 def main(programs=300, seed=0):
@@ -431,14 +436,43 @@ def main(programs=300, seed=0):
                 named[kind][d.kind] += 1
             if verdict in ("false", "silent") and known or verdict == "false":
                 examples.append((number, made, verdict, d, p.steps, x))
+    show(counts, named)
+    print(f"slowest diagnosis: {slowest:.2f} s\n")
+    return examples
+
+
+def battery():
+    """The table of the programs written by hand."""
+    counts, named, took = defaultdict(Counter), defaultdict(Counter), []
+    for make in BATTERY:
+        for kind, name, mine in make()[1]:
+            tensors, gradient = make()[0], make()[0].get("gradient")
+            tensors.pop("gradient", None)
+            begun = time.perf_counter()
+            d = diagnose(tensors["z"], tensors[name], mine, gradient=gradient, name=name,
+                         namespace=tensors)  # fmt: skip
+            took.append(time.perf_counter() - begun)
+            verdict = (
+                "silent" if d is None
+                else "first" if d.kind == kind
+                else "also" if kind in d.also
+                else "false"
+            )  # fmt: skip
+            counts[kind][verdict] += 1
+            if verdict in ("false", "also"):
+                named[kind][d.kind] += 1
+    show(counts, named)
+    print(f"a diagnosis takes {np.median(took):.4f} s in the median, {max(took):.2f} s at most")
+
+
+def show(counts, named):
     print(f"{'':24}{'n':>6}{'first':>9}{'also':>9}{'false':>9}{'silent':>9}   named instead")
-    for kind, count in counts.items():
+    for kind, count in [*counts.items(), ("all", sum(counts.values(), Counter()))]:
         n = sum(count.values())
         shares = "".join(f"{count[v] / n:9.1%}" for v in ("first", "also", "false", "silent"))
         print(f"{kind:24}{n:6}{shares}   {dict(named[kind].most_common(4))}")
-    print(f"slowest diagnosis: {slowest:.2f} s")
-    return examples
 
 
 if __name__ == "__main__":
     main(*map(int, sys.argv[1:]))
+    battery()

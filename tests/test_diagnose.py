@@ -17,10 +17,13 @@ import pytest
 
 import minigrad
 from minigrad import nn, tensor
+from minigrad.autograd import grad
 from minigrad.nn import functional as F
 from minigrad.teach import compare, compare_in, diagnose
 from minigrad.teach.diagnose import diagnose_function
-from minigrad.teach.mistakes import KINDS, document
+from minigrad.teach.mistakes import KINDS, Mistake, document, variants
+from minigrad.teach.uses import Graph
+from tests.teach_battery import BATTERY
 
 PROGRAMS = []
 
@@ -710,7 +713,7 @@ def attention():
             ("softmax_diagonal_only", "q", (dP * P * (1 - P)) @ K / 2**0.5),
             ("transposed", "v", P @ G),
             ("transposed", "k", dS @ Q / 2**0.5),
-            ("upstream_only", "q", dS @ K),
+            ("scale", "q", dS @ K),
             ("other_variable", "q", dS.T @ Q / 2**0.5),
             ("sign", "k", -dS.T @ Q / 2**0.5),
         ],
@@ -1271,6 +1274,77 @@ def test_every_kind_has_two_lines_on_different_programs():
     of_grad = {"not_accumulated", "accumulated_twice"}  # tested below: they need .grad
 
     assert {k for k in KINDS if sum(kind == k for kind, _ in made) < 2} == of_grad
+
+
+# ------------------------------------------------------------------ programs by another hand
+
+
+def asked(make, k=None, mine=None, name=None):
+    tensors, lines = make()
+    gradient = tensors.pop("gradient", None)
+    if k is not None:
+        _, name, mine = lines[k]
+    return diagnose(
+        tensors["z"], tensors[name], mine, gradient=gradient, name=name, namespace=tensors
+    )
+
+
+@pytest.mark.parametrize("make", BATTERY, ids=lambda make: make.__name__)
+def test_classic_mistakes_are_named_and_none_is_named_wrongly(make):
+    lines = make()[1]
+    said = [(kind, asked(make, k)) for k, (kind, _, _) in enumerate(lines)]
+
+    for kind, d in said:
+        assert d is None or kind in (d.kind, *d.also), (kind, d)
+    assert sum(d is not None and d.kind == kind for kind, d in said) >= 0.6 * len(said)
+
+
+@pytest.mark.parametrize("make", BATTERY, ids=lambda make: make.__name__)
+def test_right_answers_to_classic_programs_have_no_diagnosis(make):
+    tensors, lines = make()
+    gradient = tensors.pop("gradient", None)
+    z = tensors["z"]
+    seed = np.ones(z.shape) if gradient is None else gradient
+
+    for name in {name for _, name, _ in lines}:
+        (right,) = grad(z, tensors[name], tensor(seed, dtype=z.dtype), retain_graph=True)
+        assert asked(make, mine=right.numpy(), name=name) is None
+        if right.numel() > 2:
+            noise = draw(*right.shape, seed=77) * np.max(np.abs(right.numpy()))
+            assert asked(make, mine=noise, name=name) is None
+
+
+def test_a_row_of_the_table_that_fails_does_not_fail_the_comparison():
+    x = leaf(draw(3))
+    z = (x * x).sum()
+
+    assert list(variants(Mistake("sign", "", "", lambda use: use.values["?"]), uses(z, x)[0])) == []
+
+
+def test_a_write_to_a_view_is_an_operation_too():
+    X, W = draw(3, 4), draw(4, seed=1)
+    x, w = leaf(X), leaf(W)
+    c = x * 1
+    c[1] *= w
+    z = (c**3).sum()
+
+    found = one_row({"x": x, "w": w, "c": c}, z, "w", 3 * X[1] ** 2 * X[1]).diagnosis
+
+    assert found.kind == "stale_value"
+    found = one_row({"x": x, "w": w, "c": c}, z, "w", -3 * (X[1] * W) ** 2 * X[1]).diagnosis
+    assert found.kind == "sign" and "the in-place" in found.message
+
+
+def test_pairs_of_mistakes_without_anything_in_common_are_not_named():
+    X = draw(6)
+    x = leaf(X)
+    z = (x.exp() * x).tanh().sum()
+
+    assert one_row({"x": x}, z, "x", draw(6, seed=3)).diagnosis is None
+
+
+def uses(z, x):
+    return Graph(z, np.ones(z.shape), {}, x.node).paths
 
 
 # ------------------------------------------------------------------ .grad

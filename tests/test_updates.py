@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from minigrad import optim
+from minigrad import optim, tensor
 from minigrad.teach import compare_update
 from minigrad.teach.steps_by_hand import MISTAKES, UPDATES
 from minigrad.teach.updates import run_optimizer
@@ -14,35 +14,30 @@ SETTINGS = [
     ("SGD", {"lr": 0.1, "momentum": 0.9, "dampening": 0.3}),
     ("SGD", {"lr": [0.1, 0.1, 0.02, 0.02], "momentum": 0.9, "weight_decay": 0.1}),
     ("SGD", {"lr": 0.1, "momentum": 0.9, "nesterov": True, "maximize": True}),
-    ("Adam", {"lr": 0.1}),
+    ("Adam", {"lr": 0.1, "eps": 1e-3}),
     ("Adam", {"lr": 0.1, "weight_decay": 0.1, "eps": 1e-3}),
     ("AdamW", {"lr": 0.1, "weight_decay": 0.3, "eps": 1e-3}),
     ("Adagrad", {"lr": 0.1, "lr_decay": 0.1, "weight_decay": 0.1, "eps": 1e-3}),
     ("RMSprop", {"lr": 0.1, "momentum": 0.9, "centered": True, "eps": 1e-3}),
     ("RMSprop", {"lr": 0.1, "weight_decay": 0.1}),
 ]
+LR, STATE, EPS = "lr_missing", "state_not_kept", "eps_inside_sqrt"
+DECAY = {"weight_decay_sign", "weight_decay_missing", "decoupled_weight_decay"}
+MOMENTUM = {LR, STATE, "momentum_convention", "dampening"}
+ADAM = {LR, STATE, EPS, "bias_correction", "wrong_beta"}
 WRONG = {
-    ("SGD", 0): {"lr_missing"},
-    ("SGD", 1): {"lr_missing", "state_not_kept", "momentum_convention"},
-    ("SGD", 2): {"lr_missing", "state_not_kept", "momentum_convention", "dampening"},
-    ("SGD", 3): {
-        "lr_missing", "state_not_kept", "momentum_convention", "weight_decay_sign",
-        "decoupled_weight_decay",
-    },
-    ("SGD", 4): {"lr_missing", "state_not_kept", "momentum_convention", "nesterov_missing"},
-    ("Adam", 5): {"lr_missing", "state_not_kept", "bias_correction", "eps_inside_sqrt"},
-    ("Adam", 6): {
-        "lr_missing", "state_not_kept", "bias_correction", "eps_inside_sqrt", "weight_decay_sign",
-        "decoupled_weight_decay",
-    },
-    ("AdamW", 7): {
-        "lr_missing", "state_not_kept", "bias_correction", "eps_inside_sqrt", "weight_decay_sign",
-        "decoupled_weight_decay",
-    },
-    ("Adagrad", 8): {"lr_missing", "state_not_kept", "eps_inside_sqrt", "weight_decay_sign"},
-    ("RMSprop", 9): {"lr_missing", "state_not_kept", "eps_inside_sqrt"},
-    ("RMSprop", 10): {"lr_missing", "state_not_kept", "weight_decay_sign", "eps_inside_sqrt"},
-}  # fmt: skip
+    ("SGD", 0): {LR},
+    ("SGD", 1): MOMENTUM,
+    ("SGD", 2): MOMENTUM,
+    ("SGD", 3): MOMENTUM | DECAY,
+    ("SGD", 4): MOMENTUM | {"nesterov_missing"},
+    ("Adam", 5): ADAM,
+    ("Adam", 6): ADAM | DECAY,
+    ("AdamW", 7): ADAM | DECAY,
+    ("Adagrad", 8): {LR, STATE, EPS, "lr_decay_missing"} | DECAY,
+    ("RMSprop", 9): {LR, STATE, EPS, "momentum_convention", "wrong_beta", "centering_missing"},
+    ("RMSprop", 10): {LR, STATE, EPS, "wrong_beta"} | DECAY,
+}
 
 
 def data(steps=4):
@@ -142,3 +137,218 @@ def test_a_wrong_shape_is_a_row():
 def test_as_many_results_as_gradients_are_needed():
     with pytest.raises(ValueError, match="2 gradients and 1 results"):
         compare_update(optim.SGD, {"lr": 0.1}, params=[1.0], grads=[[1.0], [1.0]], yours=[[1.0]])
+
+
+# ------------------------------------------------------------------ as students write it
+
+
+def by_hand(step, p, grads, rates):
+    """Run a student's loop: step(p, g, lr, t, state) -> p, with a state that it may keep."""
+    state, after = {}, []
+    for t, (g, lr) in enumerate(zip(grads, rates, strict=True), 1):
+        p = step(p, g, lr, t, state)
+        after.append(p)
+    return after
+
+
+def momentum(p, g, lr, t, s):
+    s["v"] = 0.9 * s.get("v", 0) + g
+    return p - lr * s["v"]
+
+
+def sutskever(p, g, lr, t, s):
+    s["v"] = 0.9 * s.get("v", 0) - lr * g
+    return p + s["v"]
+
+
+def averaged(p, g, lr, t, s):
+    s["v"] = 0.9 * s.get("v", 0) + 0.1 * g
+    return p - lr * s["v"]
+
+
+def averaged_from_the_second(p, g, lr, t, s):
+    s["v"] = g if t == 1 else 0.9 * s["v"] + 0.1 * g
+    return p - lr * s["v"]
+
+
+def dampened_at_once(p, g, lr, t, s):
+    s["v"] = 0.9 * s.get("v", 0) + 0.6 * g
+    return p - lr * s["v"]
+
+
+def plain(p, g, lr, t, s):
+    return p - lr * g
+
+
+def upwards(p, g, lr, t, s):
+    s["v"] = 0.9 * s.get("v", 0) + g
+    return p + lr * s["v"]
+
+
+def without_lr(p, g, lr, t, s):
+    s["v"] = 0.9 * s.get("v", 0) + g
+    return p - s["v"]
+
+
+def decay_away(p, g, lr, t, s):
+    return p - lr * (g - 0.2 * p)
+
+
+def adam_step(corrected="mv", inside=False, decay=0.0, decoupled=0.0, b1=0.9, b2=0.999, keep=True):
+    def step(p, g, lr, t, s):
+        if decoupled:
+            p = p - lr * decoupled * p
+        g = g + decay * p
+        if not keep:
+            s.clear()
+        s["m"] = b1 * s.get("m", 0) + (1 - b1) * g
+        s["v"] = b2 * s.get("v", 0) + (1 - b2) * g**2
+        m = s["m"] / (1 - b1**t) if "m" in corrected else s["m"]
+        v = s["v"] / (1 - b2**t) if "v" in corrected else s["v"]
+        eps = 1e-2
+        return p - lr * m / (np.sqrt(v + eps) if inside else np.sqrt(v) + eps)
+
+    return step
+
+
+def rms_step(inside=False, keep=True, mu=0.0, lr_inside=False, centered=False):
+    def step(p, g, lr, t, s):
+        if not keep:
+            s.clear()
+        s["a"] = 0.9 * s.get("a", 0) + 0.1 * g * g
+        s["mean"] = 0.9 * s.get("mean", 0) + 0.1 * g
+        a = s["a"] - s["mean"] ** 2 if centered else s["a"]
+        d = g / (np.sqrt(a + 1e-2) if inside else np.sqrt(a) + 1e-2)
+        if lr_inside:
+            s["b"] = mu * s.get("b", 0) + lr * d
+            return p - s["b"]
+        s["b"] = mu * s.get("b", 0) + d
+        return p - lr * s["b"]
+
+    return step
+
+
+def adagrad_step(inside=False, keep=True):
+    def step(p, g, lr, t, s):
+        s["a"] = (s.get("a", 0) if keep else 0) + g**2
+        return p - lr * g / (np.sqrt(s["a"] + 1e-2) if inside else np.sqrt(s["a"]) + 1e-2)
+
+    return step
+
+
+FALLING = [0.1, 0.1, 0.05, 0.02]
+SGD9 = {"lr": 0.1, "momentum": 0.9}
+ADAM_ = {"lr": 0.1, "eps": 1e-2}
+RMS = {"lr": 0.1, "alpha": 0.9, "eps": 1e-2}
+BY_HAND = [
+    ("SGD", SGD9, momentum, None),
+    ("SGD", SGD9, sutskever, None),
+    ("SGD", {**SGD9, "lr": FALLING}, momentum, None),
+    ("SGD", {**SGD9, "lr": FALLING}, sutskever, "momentum_convention"),
+    ("SGD", {**SGD9, "lr": FALLING}, averaged, "momentum_convention"),
+    ("SGD", SGD9, averaged, "momentum_convention"),
+    ("SGD", SGD9, averaged_from_the_second, "dampening"),
+    ("SGD", {**SGD9, "dampening": 0.4}, momentum, "dampening"),
+    ("SGD", {**SGD9, "dampening": 0.4}, dampened_at_once, "dampening"),
+    ("SGD", SGD9, plain, "state_not_kept"),
+    ("SGD", {**SGD9, "dampening": 0.4}, plain, "state_not_kept"),
+    ("SGD", {**SGD9, "nesterov": True}, momentum, "nesterov_missing"),
+    ("SGD", {**SGD9, "nesterov": True, "lr": FALLING}, momentum, "nesterov_missing"),
+    ("SGD", SGD9, upwards, "sign"),
+    ("SGD", {"lr": 0.1}, lambda p, g, lr, t, s: p + lr * g, "sign"),
+    ("SGD", SGD9, without_lr, "lr_missing"),
+    ("SGD", {"lr": 0.1}, lambda p, g, lr, t, s: p - g, "lr_missing"),
+    ("SGD", {"lr": 0.1, "weight_decay": 0.2}, decay_away, "weight_decay_sign"),
+    ("SGD", {"lr": 0.1, "weight_decay": 0.2}, plain, "weight_decay_missing"),
+    ("Adam", ADAM_, adam_step(), None),
+    ("Adam", ADAM_, adam_step(corrected=""), "bias_correction"),
+    ("Adam", ADAM_, adam_step(corrected="m"), "bias_correction"),
+    ("Adam", ADAM_, adam_step(corrected="v"), "bias_correction"),
+    ("AdamW", {**ADAM_, "weight_decay": 0}, adam_step(corrected="v"), "bias_correction"),
+    ("Adam", ADAM_, adam_step(inside=True), "eps_inside_sqrt"),
+    ("Adam", ADAM_, adam_step(keep=False), "state_not_kept"),
+    ("Adam", ADAM_, adam_step(b1=0.999, b2=0.9), "wrong_beta"),
+    ("Adam", {**ADAM_, "weight_decay": 0.3}, adam_step(decay=0.3), None),
+    ("Adam", {**ADAM_, "weight_decay": 0.3}, adam_step(decoupled=0.3), "decoupled_weight_decay"),
+    ("Adam", {**ADAM_, "weight_decay": 0.3}, adam_step(decay=-0.3), "weight_decay_sign"),
+    ("AdamW", {**ADAM_, "weight_decay": 0.3}, adam_step(decoupled=0.3), None),
+    ("AdamW", {**ADAM_, "weight_decay": 0.3}, adam_step(decay=0.3), "decoupled_weight_decay"),
+    ("AdamW", {**ADAM_, "weight_decay": 0.3}, adam_step(decoupled=-0.3), "weight_decay_sign"),
+    ("AdamW", {**ADAM_, "weight_decay": 0.3}, adam_step(), "weight_decay_missing"),
+    ("RMSprop", RMS, rms_step(), None),
+    ("RMSprop", RMS, rms_step(inside=True), "eps_inside_sqrt"),
+    ("RMSprop", RMS, rms_step(keep=False), "state_not_kept"),
+    ("RMSprop", {**RMS, "momentum": 0.8}, rms_step(mu=0.8), None),
+    ("RMSprop", {**RMS, "momentum": 0.8, "lr": FALLING}, rms_step(mu=0.8, lr_inside=True),
+     "momentum_convention"),
+    ("RMSprop", {**RMS, "centered": True}, rms_step(centered=True), None),
+    ("RMSprop", {**RMS, "centered": True}, rms_step(), "centering_missing"),
+    ("RMSprop", RMS, lambda p, g, lr, t, s: rms_step()(p, -g, lr, t, s), "sign"),
+    ("Adagrad", {"lr": 0.1, "eps": 1e-2}, adagrad_step(), None),
+    ("Adagrad", {"lr": 0.1, "eps": 1e-2}, adagrad_step(inside=True), "eps_inside_sqrt"),
+    ("Adagrad", {"lr": 0.1, "eps": 1e-2}, adagrad_step(keep=False), "state_not_kept"),
+    ("Adamax", {"lr": 0.1}, lambda p, g, lr, t, s: p - lr * np.sqrt(np.abs(g)), None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name, settings, step, kind", BY_HAND)
+def test_steps_as_students_write_them_are_given_their_kind(name, settings, step, kind):
+    start, grads = data()
+    lr = settings["lr"]
+    yours = by_hand(step, start, grads, lr if isinstance(lr, list) else [lr] * 4)
+
+    report = compare_update(getattr(optim, name), settings, params=start, grads=grads, yours=yours)
+
+    assert (report.diagnosis and report.diagnosis.kind) == kind, report
+    assert report.ok == (kind is None and name != "Adamax")
+
+
+@pytest.mark.parametrize("container", [list, tuple, lambda ps: {"weight": ps[0], "bias": ps[1]}])
+@pytest.mark.parametrize("wrap", [lambda a: a, tensor])
+def test_several_parameters_in_a_list_a_tuple_or_a_dict(container, wrap):
+    rng = np.random.default_rng(0)
+
+    def two():
+        return [rng.normal(size=(3, 2)), rng.normal(size=2)]
+
+    start, grads = two(), [two() for _ in range(3)]
+    steps = [by_hand(upwards, start[k], [g[k] for g in grads], [0.1] * 3) for k in range(2)]
+    yours = list(zip(*steps, strict=True))
+
+    def given(parts):
+        return container([wrap(p) for p in parts])
+
+    report = compare_update(
+        optim.SGD,
+        SGD9,
+        params=given(start),
+        grads=[given(g) for g in grads],
+        yours=[given(y) for y in yours],
+    )
+
+    assert report.parts_at == 1 and report.diagnosis.kind == "sign"
+    assert "the greatest difference is in" in str(report)
+
+
+def test_an_optimizer_that_is_not_written_out_still_has_a_sign():
+    start, grads = data()
+    yours = run_optimizer(optim.Adamax, {"lr": 0.1}, start, [-g for g in grads])
+
+    report = compare_update(optim.Adamax, {"lr": 0.1}, params=start, grads=grads, yours=yours)
+
+    assert report.diagnosis.kind == "sign"
+
+
+def test_results_in_single_precision_are_held_against_its_tolerance():
+    start, grads = data()
+    yours = [p.astype(np.float32) for p in by_hand(upwards, start, grads, [0.1] * 4)]
+
+    report = compare_update(optim.SGD, SGD9, params=start, grads=grads, yours=yours)
+
+    assert report.diagnosis.kind == "sign"
+
+
+def test_a_step_holds_as_many_arrays_as_there_are_parameters():
+    one = np.ones(2)
+    with pytest.raises(ValueError, match="params holds 2 parameters"):
+        compare_update(optim.SGD, {"lr": 0.1}, params=[one, one], grads=[[one]], yours=[[one, one]])

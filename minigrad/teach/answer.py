@@ -13,6 +13,7 @@ import numpy as np
 from minigrad.node import Node
 from minigrad.teach.uses import Graph, Use
 from minigrad.tensor import Tensor
+from minigrad.views import CopySlices
 
 
 @dataclass(frozen=True)
@@ -96,8 +97,9 @@ class Answer:
 
     def found(self, use: Use, kind: str, message: str, hint: str) -> Diagnosis:
         """A diagnosis at a use, in words."""
-        op = use.node.name().removesuffix("Backward")
-        op = f"the in-place {op}" if use.node.wrote else op
+        node = use.node.write if isinstance(use.node, CopySlices) else use.node
+        op = node.name().removesuffix("Backward")
+        op = f"the in-place {op}" if use.wrote else op
         line = use.place.label if use.place is not None else None
         words = message.replace("{x}", self.name).replace("{op}", op)
         # The line itself rather than its number: In [3] is another cell when the notebook runs again.

@@ -27,7 +27,7 @@ from minigrad.modes import unobserved
 from minigrad.teach import whole
 from minigrad.teach.answer import Answer, Diagnosis
 from minigrad.teach.difference import as_array
-from minigrad.teach.mistakes import KINDS, rows, variants
+from minigrad.teach.mistakes import KINDS, one_number, rows, variants
 from minigrad.teach.noise import noise
 from minigrad.teach.pairs import Tried, everywhere, two_at_once, whole_nodes
 from minigrad.teach.uses import case_of
@@ -36,7 +36,7 @@ from minigrad.tensor import Tensor
 
 __all__ = ["Diagnosis", "diagnose", "diagnose_function", "repeated"]
 
-SECONDS = 0.7  # the search is given up after this long
+SECONDS = 0.7  # of computing: the search is given up after this long, on a busy machine too
 
 
 def diagnose(
@@ -71,7 +71,8 @@ def diagnose(
         seed = np.ones(z.shape, z.dtype) if gradient is None else as_array(gradient)
         with unobserved(), np.errstate(all="ignore"):
             answer = Answer(z, x, mine, seed, name, namespace or {}, rtol, atol)
-            return _best(_search(answer), vector=gradient is None and x.ndim == z.ndim == 1)
+            vector = gradient is None and x.ndim == z.ndim == 1
+            return _best(_search(answer), vector, one_number(answer.mine))
     except (AutogradError, TypeError, NotImplementedError):
         return None  # a graph that was freed or spoiled, or no numbers: nothing can be said
 
@@ -122,7 +123,7 @@ def _search(a: Answer) -> list[Diagnosis]:
     """All the mistakes that give the student's numbers: of the simplest sort that does."""
     if a.same(a.right) or not np.all(np.isfinite(a.right)):
         return []
-    until = time.monotonic() + SECONDS
+    until = time.thread_time() + SECONDS
     tried: list[Tried] = []
     if a.mine.shape != a.right.shape:
         searches: Sequence[Iterator[Diagnosis]] = [whole.shapes(a)]
@@ -144,7 +145,7 @@ def _search(a: Answer) -> list[Diagnosis]:
     if not found:
         found += noise(a)
     if not found:
-        found += two_at_once(a, tried, min(until, time.monotonic() + SECONDS / 2))
+        found += two_at_once(a, tried, min(until, time.thread_time() + SECONDS / 2))
     return found
 
 
@@ -152,13 +153,14 @@ def at_the_uses(a: Answer, tried: list[Tried], until: float) -> Iterator[Diagnos
     """The table of mistakes, at every edge that leads to the tensor, the nearest first."""
     for row in rows():
         for use in a.graph.paths:
-            if time.monotonic() > until:
+            if time.thread_time() > until:
                 return
             for variant in variants(row, use):
                 change = np.asarray(variant.array) - use.passed
                 if not np.any(change):
                     continue
-                changed = a.graph.changes(use.parent, change.astype(use.passed.dtype))
+                change = use.whole(change.astype(use.passed.dtype))
+                changed = a.graph.changes(use.parent, change)
                 effect = changed.get(a.target)
                 if effect is None:
                     continue
@@ -171,16 +173,28 @@ def at_the_uses(a: Answer, tried: list[Tried], until: float) -> Iterator[Diagnos
 
 # What names only a factor, or a step left out: true of many a mistake that has a better name.
 GENERAL = {"sign", "scale", "upstream_only", "upstream_ignored", "transposed", "shape",
-           "accumulated_twice"}  # fmt: skip
+           "accumulated_twice", "tangent_for_gradient"}  # fmt: skip
 MINUS = {"sub", "neg", "div", "reciprocal", "cos", "rsqrt", "sigmoid", "tanh"}
 FACTOR = {"pow", "square", "mean", "sum", "mse_loss", "norm", "sqrt"}
 
 
-def _best(found: list[Diagnosis], vector: bool = False) -> Diagnosis | None:
+# Where several kinds give the same numbers, the order of the table decides, but for these:
+#   the inner derivative is forgotten rather than the outer one taken at another place (x**2);
+#   a rule that only leaves something out is rather the gradient of another leaf, if it is one.
+LIKELIER = [
+    ("forgot_inner", {"wrong_argument"}),
+    ("other_variable", {"upstream_only", "upstream_ignored"}),
+]
+# One number only (2 * 2 is 2**2): what is simple, before what happens to give it.
+LIKELIER_OF_ONE = [("scale", {"wrong_argument", "stale_value"}), ("sign", {"wrong_argument"})]
+
+
+def _best(found: list[Diagnosis], vector: bool = False, single: bool = False) -> Diagnosis | None:
     """The first; of several places for a sign or a factor, the operation that has one.
 
     vector   a vector comes from a vector: J @ 1 in the place of 1 @ J is then rather the other
              mode than a matrix that was not transposed
+    single   the answer holds one number only
     """
     if not found:
         return None
@@ -189,6 +203,12 @@ def _best(found: list[Diagnosis], vector: bool = False) -> Diagnosis | None:
     if vector and found[0].kind == "transposed":
         found.sort(key=lambda d: d.kind != "tangent_for_gradient")
     first = found[0]
+    for likelier, than in LIKELIER + (LIKELIER_OF_ONE if single else []):
+        named = [d for d in found if d.kind == likelier]
+        if likelier == "other_variable":  # that of an intermediate tensor is a step left out
+            named = [d for d in named if d.node is None]
+        if first.kind in than and named:
+            first = named[0]
     if first.kind in ("sign", "scale") and first.node is not None:
         likely = MINUS if first.kind == "sign" else FACTOR
         same = [d for d in found if d.kind == first.kind]

@@ -17,8 +17,9 @@ In the messages {op} is the operation, {line} the line of code it stands on (" (
 z = x * y)", or nothing), {x} the tensor whose gradient was asked for, {n} a number the row gives.
 
 Here are the rows that can be made at any operation. Those of single ones are in
-mistakes_of_ops.py (softmax, masks, ties, ...) and mistakes_of_arrays.py (indices, axes,
-products).
+mistakes_of_ops.py (values, masks, ties), mistakes_of_losses.py (softmax and losses),
+mistakes_of_statistics.py (variance, norm), mistakes_of_arrays.py (indices, sums and axes) and
+mistakes_of_products.py (matrices, einsum, convolution).
 """
 
 from collections.abc import Callable, Iterator
@@ -59,6 +60,29 @@ KINDS = {
 }
 
 
+NEIGHBORS = [
+    (
+        "upstream_ignored",
+        "f'(u) h'(x), or h'(x)",
+        "the local derivative, without what comes from above",
+    ),
+    ("upstream_only", "g h'(x), or g", "what comes from above, without a local derivative"),
+    (
+        "forgot_inner",
+        "g f'(u)",
+        "upstream_only at the innermost function, if one further out is not linear",
+    ),
+    ("wrong_argument", "g f'(x) h'(x), or g f'(z) h'(x)", "the right derivative at a wrong place"),
+    (
+        "scale",
+        "c g f'(u) h'(x)",
+        "a number is missing or too many, also the 1/sqrt(d) of attention",
+    ),
+    ("swapped_operands", "the rule of y, for x", "in an operation of two operands, x and y"),
+    ("other_variable", "the right gradient of y, for x", "all of it, and not one rule alone"),
+]
+
+
 class Mistake(NamedTuple):
     """A row of the table."""
 
@@ -78,6 +102,10 @@ class Variant(NamedTuple):
 AT_A_USE: list[Mistake] = []
 
 
+def is_one_of(use: Use, *names: str) -> bool:
+    return use.op is not None and use.op.name in names
+
+
 def at_a_use(kind: str, message: str, hint: str) -> Callable[[Any], Any]:
     """Enter a function into the table. It returns what passes, or yields several Variants."""
 
@@ -91,7 +119,10 @@ def at_a_use(kind: str, message: str, hint: str) -> Callable[[Any], Any]:
 def rows() -> list[Mistake]:
     """The whole table, in the order of the search."""
     import minigrad.teach.mistakes_of_arrays
-    import minigrad.teach.mistakes_of_ops  # noqa: F401 - they enter their rows
+    import minigrad.teach.mistakes_of_losses
+    import minigrad.teach.mistakes_of_ops
+    import minigrad.teach.mistakes_of_products
+    import minigrad.teach.mistakes_of_statistics  # noqa: F401 - they enter their rows
 
     order = list(KINDS)
     return sorted(AT_A_USE, key=lambda row: order.index(row.kind))
@@ -99,15 +130,18 @@ def rows() -> list[Mistake]:
 
 def variants(row: Mistake, use: Use) -> Iterator[Variant]:
     """What the row's mistake would pass along this edge: none, one, or several possibilities."""
-    given = row.passes(use)
-    if given is None:
-        return
-    if isinstance(given, np.ndarray | np.generic):
-        given = [given]
-    for one in given:
-        v = one if isinstance(one, Variant) else Variant(one)
-        if v.array is not None and np.shape(v.array) == use.passed.shape:
-            yield v
+    try:
+        given = row.passes(use)
+        if given is None:
+            return
+        if isinstance(given, np.ndarray | np.generic):
+            given = [given]
+        for one in given:
+            v = one if isinstance(one, Variant) else Variant(one)
+            if v.array is not None and np.shape(v.array) == use.passed.shape:
+                yield v
+    except (ArithmeticError, LookupError, TypeError, ValueError):
+        return  # the values do not go together as the row expects: no such mistake here
 
 
 # ------------------------------------------------------------------ paths
@@ -178,10 +212,37 @@ def scale(use: Use) -> Any:
     if y is not None and np.ndim(y) == 0 and float(y) not in (0.0, 1.0, 2.0, 0.5):
         yield Variant(use.passed / float(y), f"1/{float(y):g}")
         yield Variant(use.passed * float(y), f"{float(y):g}")
+    c = constant_factor(use)
+    if c not in (0.0, 1.0, -1.0, 2.0, 0.5, -2.0, -0.5):
+        yield Variant(use.passed / c, _words(1 / c))
+        yield Variant(use.passed / c / c, _words(1 / c**2))
+    if one_number(use.passed) or one_number(use.graph.gradients.get(use.graph.target, 0)):
+        return  # some number of entries may then give it by chance
     sizes = {n for n in (*use.passed.shape, *use.g.shape, use.passed.size, use.g.size) if n > 2}
     for n in sorted(sizes):
         yield Variant(use.passed * n, str(n))
         yield Variant(use.passed / n, f"1/{n}")
+
+
+def constant_factor(use: Use) -> float:
+    """The number that the operation multiplies with: 0.5 for x / 2; 0 if it does not."""
+    y = use.values.get("y" if use.name == "x" else "x")
+    if y is None or not is_one_of(use, "mul", "div") or len(use.origins) > 1 or np.size(y) != 1:
+        return 0.0
+    if is_one_of(use, "div") and use.name != "x":
+        return 0.0
+    number = float(np.reshape(y, ()))
+    return number if is_one_of(use, "mul") else 1 / number if number else 0.0
+
+
+def one_number(a: Any) -> bool:
+    """Are all entries alike, but for sign and zeros? Then much gives the same numbers."""
+    sizes = np.abs(np.asarray(a)[np.asarray(a) != 0])
+    return bool(sizes.size == 0 or np.all(sizes == sizes[0]))
+
+
+def _words(factor: float) -> str:
+    return f"{factor:.4g}" if abs(factor) >= 1 or factor == 0 else f"1/{1 / factor:.4g}"
 
 
 # ------------------------------------------------------------------ the chain rule itself
@@ -189,7 +250,7 @@ def scale(use: Use) -> Any:
 
 @at_a_use(
     "forgot_inner",
-    "The chain rule stops one step early: the derivative of the innermost {op}{line} is missing.",
+    "The chain rule stops one step early: the derivative of the inner function, {op}{line}, is missing.",
     "Multiply by the derivative of the inner function as well.",
 )
 def forgot_inner(use: Use) -> Any:
@@ -205,11 +266,12 @@ def _inside_a_curve(use: Use) -> bool:
     while above:
         node = above.pop()
         for u in use.graph.paths:
-            if u.parent is node and u.node not in seen:
+            if u.parent is node:
                 if {"z", u.name} & set(u.reads()) or (u.op is not None and len(u.twins) > 1):
                     return True
-                seen.add(u.node)
-                above.append(u.node)
+                if u.node not in seen:
+                    seen.add(u.node)
+                    above.append(u.node)
     return False
 
 
@@ -294,6 +356,20 @@ def document() -> str:
             "| kind | what was done |",
             "|---|---|",
             *kinds,
+            "",
+            "Some of these are neighbors. For z = f(u), u = h(x), with g = dL/dz, the right gradient is",
+            "g f'(u) h'(x), and",
+            "",
+            "| kind | what is given | |",
+            "|---|---|---|",
+            *(f"| `{kind}` | {given} | {words} |" for kind, given, words in NEIGHBORS),
+            "",
+            "Where the numbers really are the same, one kind is `kind`, and the others are in `also` and,",
+            "if they are not merely less exact, in the message. Against the order of the table,",
+            "`forgot_inner` goes before `wrong_argument` (for x**2 the two cannot be told apart), the",
+            "gradient of another leaf before `upstream_only` and `upstream_ignored`, and, if the answer is",
+            "a single number, a plain factor or sign before `wrong_argument`. Of two mistakes at once only",
+            "what all pairs that fit have in common is named.",
             "",
             "`minigrad.teach.compare_update` does the same for the steps of an optimizer:",
             "",

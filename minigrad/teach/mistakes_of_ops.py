@@ -1,108 +1,18 @@
 """The table of mistakes, continued: the traps of single operations.
 
-    softmax and losses     where the derivative is taken     masks and ties
+    where the derivative is taken     masks and ties
 
 Read mistakes.py first.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-from minigrad.teach.mistakes import Variant, at_a_use
+from minigrad.teach.mistakes import Variant, at_a_use, constant_factor, is_one_of
 from minigrad.teach.uses import Use
-
-
-def is_one_of(use: Use, *names: str) -> bool:
-    return use.op is not None and use.op.name in names
-
-
-# ------------------------------------------------------------------ softmax and losses
-
-
-@at_a_use(
-    "softmax_diagonal_only",
-    "Of the derivative of {op}{line} only the diagonal was taken: every score moves every probability.",
-    "The full rule is  z * (g - sum(g * z)).",
-)
-def softmax_diagonal_only(use: Use) -> Any:
-    z = use.values.get("z")
-    if is_one_of(use, "cross_entropy") and (parts := parts_of_cross_entropy(use)) is not None:
-        return use.passed * (np.abs(parts[1]) > 1e-6 * np.max(np.abs(parts[3])))
-    if z is None or not is_one_of(use, "softmax", "log_softmax"):
-        return None
-    return use.g * z * (1 - z) if is_one_of(use, "softmax") else use.g * (1 - np.exp(z))
-
-
-@at_a_use(
-    "softmax_diagonal_only",
-    "The sum in {op}{line} depends on every score, and only the diagonal of the softmax's derivative was taken.",
-    "The full rule is  z * (g - sum(g * z)).",
-)
-def softmax_by_hand_diagonal_only(use: Use) -> Any:
-    """e / e.sum(): of what comes back through the sum, only each entry's own part."""
-    e, total = use.values.get("x"), use.values.get("y")
-    below = next((u for u in use.graph.uses if u.node is use.node and u.name == "y"), None)
-    if not is_one_of(use, "div") or use.name != "x" or e is None or total is None or below is None:
-        return None
-    for axis in (None, *range(np.ndim(e))):
-        if np.ndim(e) and np.allclose(np.sum(e, axis, keepdims=True), total):
-            spread = use.graph.changes(below.parent, below.passed).get(use.parent)
-            return None if spread is None else use.passed * (1 - e / total) - spread
-    return None
-
-
-def parts_of_cross_entropy(use: Use) -> Any:
-    """Cross-entropy's gradient as softmax minus one-hot, each times g; and the scores times g."""
-    if "x" not in use.values or not is_one_of(use, "cross_entropy"):
-        return None
-    x, axis, weights = (use.values[name] for name in ("x", "axis", "weights"))
-    g = np.expand_dims(np.broadcast_to(use.g * weights, np.delete(x.shape, axis)), axis)
-    soft = softmax(x, axis) * g
-    return soft, soft - use.passed, x * g, g
-
-
-def softmax(x: Any, axis: int) -> Any:
-    e = np.exp(x - np.max(x, axis, keepdims=True))
-    return e / np.sum(e, axis, keepdims=True)
-
-
-@at_a_use(
-    "missing_path",
-    "{op}{line} reads the scores twice, in the numerator and in the sum: only one of the two parts is there.",
-    "The gradient is softmax minus one-hot.",
-)
-def half_of_cross_entropy(use: Use) -> Any:
-    parts = parts_of_cross_entropy(use)
-    return None if parts is None else [parts[0], -parts[1]]
-
-
-@at_a_use(
-    "wrong_argument",
-    "In the derivative of {op}{line} the scores stand where their softmax is meant.",
-    "The gradient is softmax minus one-hot.",
-)
-def scores_for_probabilities(use: Use) -> Any:
-    parts = parts_of_cross_entropy(use)
-    return None if parts is None else parts[2] - parts[1]
-
-
-@at_a_use(
-    "missing_path",
-    "{op}{line} subtracts a mean and divides by a deviation, which depend on the input too: their paths are missing.",
-    "What comes back through the mean and through the variance belongs to the gradient as well.",
-)
-def statistics_taken_as_constants(use: Use) -> Any:
-    x, axis, eps = use.values.get("x"), use.values.get("axis"), use.values.get("eps")
-    if not is_one_of(use, "standardize") or x is None or axis is None:
-        return None
-    deviation = np.sqrt(np.var(x, axis=axis, keepdims=True) + eps)
-    z = (x - np.mean(x, axis=axis, keepdims=True)) / deviation
-    by_mean = np.mean(use.g, axis=axis, keepdims=True)
-    by_variance = z * np.mean(use.g * z, axis=axis, keepdims=True)
-    return [d / deviation for d in (use.g, use.g - by_mean, use.g - by_variance)]
-
+from minigrad.views import CopySlices, walk
 
 # ------------------------------------------------------------------ where the derivative is taken
 
@@ -113,10 +23,14 @@ def statistics_taken_as_constants(use: Use) -> Any:
     "Write down the value before it is overwritten; the tape keeps a copy of it.",
 )
 def value_after_the_write(use: Use) -> Any:
-    if not use.node.wrote or "z" not in use.values or use.op is None:
-        return None
+    if not use.wrote or use.op is None or not use.op.operands:
+        return
     first = use.op.operands[0]
-    return use.rule(use.g, **{first: use.values["z"]}) if first in use.reads() else None
+    if first in use.reads():
+        after = [use.values["z"]] if "z" in use.values else []
+        for value in [*after, *use.graph.later(use.node)]:
+            if np.shape(value) == np.shape(use.values.get(first, value)):
+                yield use.rule(use.g, **{first: value})
 
 
 @at_a_use(
@@ -125,19 +39,32 @@ def value_after_the_write(use: Use) -> Any:
     "The rule needs the value that the operation has read.",
 )
 def value_before_the_write(use: Use) -> Any:
-    earlier = {
-        name: value
-        for name, node in use.origins.items()
-        if (value := use.graph.before(node)) is not None
-        and np.shape(value) == np.shape(use.values.get(name, ()))
-    }
-    if not earlier:
-        return
-    yield use.rule(use.g, **earlier)
-    if len(use.twins) > 1 and use is use.twins[0]:
-        others = [u.rule(u.g, **earlier) for u in use.twins]
-        if all(d is not None for d in others):
-            yield sum(others) - sum(u.passed for u in use.twins[1:])
+    yield from _at_another_time(use, use.graph.earlier)
+
+
+@at_a_use(
+    "stale_value",
+    "{op}{line} reads a tensor that is written in place afterwards, and your gradient uses the value it had then.",
+    "The rule needs the value that the operation has read.",
+)
+def value_after_a_later_write(use: Use) -> Any:
+    yield from _at_another_time(use, use.graph.later)
+
+
+def _at_another_time(use: Use, values_of: Callable[[Any], list[Any]]) -> Iterator[Any]:
+    """The rule, with what an operand held at another time; also at both places in x * x."""
+    for name, node in use.origins.items():
+        for value in values_of(node):
+            if np.shape(value) != np.shape(use.values.get(name, ())):
+                continue
+            changed = {other: value for other, n in use.origins.items() if n is node}
+            yield use.rule(use.g, **changed)
+            if name == use.name and "z" in use.reads():
+                yield _elsewhere(use, value)
+            if len(use.twins) > 1 and use is use.twins[0]:
+                others = [u.rule(u.g, **changed) for u in use.twins]
+                if all(d is not None for d in others):
+                    yield sum(others) - sum(u.passed for u in use.twins[1:])
 
 
 @at_a_use(
@@ -149,6 +76,8 @@ def wrong_argument(use: Use) -> Any:
     op, values, reads, x = use.op, use.values, use.reads(), use.name
     if op is None or op.kind not in ("elementwise", "general") or x not in values:
         return
+    if op.name in ("abs", "relu", "sign"):
+        return  # their slope depends on a sign, which the result has too
     shape, z = np.shape(values[x]), values.get("z")
     if z is not None and np.shape(z) == shape:
         if "z" in reads and x not in reads:
@@ -168,6 +97,64 @@ def wrong_argument(use: Use) -> Any:
             yield Variant(
                 _elsewhere(use, value), "at a tensor further in, instead of at what it was given"
             )
+
+
+@at_a_use(
+    "wrong_argument",
+    "The derivative of {op}{line} has a wrong factor: what was put into {n} stands where its result is meant.",
+    "The factor is the other operand just as the operation has read it.",
+)
+def factor_from_further_in(use: Use) -> Any:
+    yield from (v for inner, v in _factors_from_further_in(use) if not is_dropout(inner))
+
+
+@at_a_use(
+    "mask_missing",
+    "The derivative of {op}{line} has a wrong factor: the other operand as it was before the mask.",
+    "The factor is the other operand just as the operation has read it.",
+)
+def factor_before_the_mask(use: Use) -> Any:
+    yield from (v for inner, v in _factors_from_further_in(use) if is_dropout(inner))
+
+
+def _factors_from_further_in(use: Use) -> Iterator[tuple[Use, Variant]]:
+    """For w in tanh(x) * w, say: x in the place of tanh(x)."""
+    graph = use.graph
+    for name, node in use.origins.items():
+        if name == use.name or name not in use.reads() or name == "xs":
+            continue
+        for inner in (u for u in graph.uses if u.node is node and u.op is not None):
+            value, factor = graph.known.get(inner.parent), constant_factor(inner)
+            if factor and value is not None:  # a constant is between
+                beyond = [u for u in graph.uses if u.node is inner.parent and is_dropout(u)]
+                if beyond and (x := graph.known.get(beyond[0].parent)) is not None:
+                    yield beyond[0], Variant(use.rule(use.g, **{name: factor * x}))
+                    yield beyond[0], Variant(use.rule(use.g, **{name: x}))
+            if value is None or inner.op is None or value.shape != np.shape(use.values[name]):
+                continue
+            curve = inner.op.kind == "elementwise" and len(inner.op.operands) == 1
+            if curve or is_dropout(inner) or is_one_of(inner, "softmax", "log_softmax"):
+                yield inner, Variant(use.rule(use.g, **{name: value}), _name_of(inner))
+
+
+def _name_of(use: Use) -> str:
+    return use.node.name().removesuffix("Backward")
+
+
+def is_dropout(use: Use) -> bool:
+    """Times 0, or 1 / (1 - p): the mask of a dropout."""
+    keep = use.values.get("y" if use.name == "x" else "x")
+    if not is_one_of(use, "mul") or keep is None or not np.ndim(keep):
+        return False
+    if not keep.shape == use.g.shape == use.passed.shape or _wants_gradient(use):
+        return False
+    kinds = np.unique(keep)
+    return len(kinds) == 2 and bool(kinds[0] == 0 and kinds[1] > 0)
+
+
+def _wants_gradient(use: Use) -> bool:
+    """Is the other operand itself a tensor with a gradient?"""
+    return len(use.origins) > 1
 
 
 def _elsewhere(use: Use, value: Any) -> Any:
@@ -211,15 +198,13 @@ def _mask(use: Use) -> Any:
         wide = use.widened()
         through = use.rule(np.ones_like(g))
         return None if wide is None or through is None else (wide, through != 0)
+    if is_one_of(use, "tril", "triu"):
+        return g, use.rule(np.ones_like(g)) != 0
     if is_one_of(use, "max_pool2d"):
         wide, through = _pooled(use), use.rule(np.ones_like(g))
         return None if wide is None or through is None else (wide, through != 0)
-    if is_one_of(use, "mul"):  # dropout: times 0, or 1 / (1 - p)
-        keep = values.get("y" if use.name == "x" else "x")
-        if keep is not None and np.ndim(keep) and keep.shape == g.shape == use.passed.shape:
-            kinds = np.unique(keep)
-            if len(kinds) == 2 and kinds[0] == 0 and kinds[1] > 0:
-                return g, keep != 0
+    if is_dropout(use):
+        return g, values["y" if use.name == "x" else "x"] != 0
     return None
 
 
@@ -265,7 +250,25 @@ def mask_inverted(use: Use) -> Any:
     if found is None:
         return None
     turned = found[0] * np.logical_not(found[1])
-    return [turned, turned * _greatest_factor(use)] if is_one_of(use, "mul") else use.fit(turned)
+    if is_one_of(use, "mul"):
+        return [turned, turned * _greatest_factor(use)]
+    if is_one_of(use, "tril", "triu"):
+        return [turned, (np.triu if is_one_of(use, "tril") else np.tril)(found[0])]
+    return use.fit(turned)
+
+
+@at_a_use(
+    "mask_missing",
+    "{op}{line} overwrites a part of the tensor, and your gradient passes on there as if it had not.",
+    "What was overwritten has no influence on the result any more.",
+)
+def overwritten(use: Use) -> Any:
+    """x[0] = y: nothing comes back to what stood in x[0]."""
+    if not isinstance(use.node, CopySlices) or use.k or use.part or not use.node.keeps:
+        return None
+    written = np.zeros(use.passed.shape, bool)
+    walk(written, use.node.way)[...] = True
+    return np.asarray(use.graph.gradients[use.node]) if not np.any(use.passed[written]) else None
 
 
 @at_a_use(

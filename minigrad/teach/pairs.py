@@ -13,6 +13,7 @@ Read diagnose.py first.
 
 import time
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +24,7 @@ from minigrad.teach.mistakes import KINDS, Mistake, rows, variants
 from minigrad.teach.uses import Use
 
 SMALL = 24  # uses: the tapes on which pairs are tried
+MANY = 6  # pairs that are looked at before one is named
 PER_OPERATION = {
     "softmax_diagonal_only", "mask_missing", "mask_inverted", "ties", "index_not_scattered",
     "mean_for_sum", "stale_value", "wrong_argument", "matmul_order", "transposed", "sign",
@@ -60,7 +62,7 @@ def everywhere(a: Answer, until: float) -> Iterator[Diagnosis]:
             continue
         for name in dict.fromkeys(n for n in names if names.count(n) > 1):
             for k in range(2):
-                if time.monotonic() > until:
+                if time.thread_time() > until:
                     return
                 candidate, first = _all_wrong(a, row, name, k)
                 if first is None:
@@ -79,6 +81,8 @@ def _all_wrong(a: Answer, row: Mistake, name: str, k: int) -> tuple[Any, Use | N
     first: Use | None = None
     by_node: dict[Any, list[Use]] = {}
     for use in graph.paths:
+        if use.part:
+            continue
         by_node.setdefault(use.node, []).append(use)
     for node in graph.nodes:
         g = gradients.get(node)
@@ -102,8 +106,10 @@ def whole_nodes(a: Answer) -> Iterator[Diagnosis]:
     graph = a.graph
     for use in graph.paths:
         node = use.node
-        several = [u for u in graph.paths if u.node is node]
-        if len(several) < 2 or use is not several[0] or np.all(use.g == 1):
+        several = [u for u in graph.paths if u.node is node and not u.part]
+        if len(several) < 2 or use is not several[0] or use.g is not graph.gradients[node]:
+            continue
+        if np.all(use.g == 1):
             continue
         effect = graph.walk_back(node, (1 - use.g).astype(use.g.dtype))
         if effect is not None and a.same(a.right + effect) and a.wrong(a.right + effect):
@@ -126,8 +132,10 @@ def two_at_once(a: Answer, tried: list[Tried], until: float) -> Iterator[Diagnos
         return  # one number only: too much would fit
     tried = [one for one in tried if one.row.kind != "scale" or one.n in ("2", "1/2")]
     for search in (_with_a_factor, _on_two_branches, _on_one_path):
-        for one in search(a, tried, until):
-            yield one
+        found = list(islice(search(a, tried, until), MANY))
+        if found:  # many pairs may give the same numbers; what all of them have in common is said
+            common = set.intersection(*({d.kind, *d.also} for d in found))
+            yield from (d for d in found[:1] if common)
             return
 
 
@@ -152,7 +160,7 @@ def _on_two_branches(a: Answer, tried: list[Tried], until: float) -> Iterator[Di
     missing = (a.mine - a.right).reshape(-1)
     bound = a.atol + a.rtol * np.abs(missing)
     for i, one in enumerate(tried):
-        if time.monotonic() > until:
+        if time.thread_time() > until:
             return
         fits = np.all(np.abs(missing - effects[i] - effects) <= bound, axis=1)
         for j in np.flatnonzero(fits[i + 1 :]) + i + 1:
@@ -170,13 +178,15 @@ def _on_one_path(a: Answer, tried: list[Tried], until: float) -> Iterator[Diagno
                 continue
             below = use.at(graph.gradients[use.node] + one.changed[use.node])
             for row in rows():
-                if time.monotonic() > until:
+                if time.thread_time() > until:
                     return
                 for variant in variants(row, below):
                     if row.kind == "scale" and variant.n not in ("2", "1/2"):
                         continue
                     change = (np.asarray(variant.array) - below.passed).astype(below.passed.dtype)
-                    effect = graph.walk_back(use.parent, change) if np.any(change) else None
+                    effect = (
+                        graph.walk_back(use.parent, use.whole(change)) if np.any(change) else None
+                    )
                     if effect is None:
                         continue
                     candidate = a.right + one.effect + effect

@@ -7,6 +7,7 @@ the mistake that gives exactly the student's numbers at every step: the same upd
 thing done as the literature, another library, or a tired student does it (steps_by_hand.py).
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from minigrad.teach.diagnose import Diagnosis
-from minigrad.teach.difference import Verdict, difference, magnitude, number, position
+from minigrad.teach.difference import Difference, Verdict, difference, magnitude, number, position
 from minigrad.teach.report import Report
 from minigrad.teach.steps_by_hand import MISTAKES, UPDATES, Steps, rates_of
 from minigrad.tensor import Tensor
@@ -84,11 +85,13 @@ def compare_update(
 
     optimizer   optim.SGD, optim.Adam, ...: the class
     settings    its settings, like dict(lr=0.1, momentum=0.9); lr may be a list, one for each step
-    params      the values before the first step
-    grads       one gradient for each step, shaped like params
-    yours       the values after each step, computed by hand
+    params      the values before the first step: an array or a Tensor; or several of them, in a
+                list, a tuple or a dict
+    grads       the gradients of each step, shaped like params
+    yours       the values after each step, computed by hand, shaped like params
 
-    Raises ValueError if there are not as many results as gradients.
+    Raises ValueError if there are not as many results as gradients, or not as many arrays in a
+    step as there are parameters.
 
     >>> import numpy as np
     >>> from minigrad import optim
@@ -101,24 +104,33 @@ def compare_update(
         raise ValueError(
             f"compare_update: there are {len(grads)} gradients and {len(yours)} results; each step has one of both."
         )
-    start = np.asarray(getattr(params, "array", params), dtype=np.float64)
-    gs = [np.asarray(getattr(g, "array", g), dtype=np.float64) for g in grads]
+    names = _names(params)
+    start = [np.asarray(p, dtype=np.float64) for p in _parts(params, names)]
+    gs = [[np.asarray(g, np.float64) for g in _parts(step, names)] for step in grads]
+    mine = [_parts(step, names) for step in yours]
     right = run_optimizer(optimizer, settings, start, gs)
     differences = [
-        difference(mine, theirs, rtol, atol) for mine, theirs in zip(yours, right, strict=True)
+        _worst(names, [difference(a, b, rtol, atol) for a, b in zip(m, r, strict=True)])
+        for m, r in zip(mine, right, strict=True)
     ]
-    first = next((k for k, d in enumerate(differences) if not d.ok), None)
+    first = next((k for k, (_, d) in enumerate(differences) if not d.ok), None)
     found = None
-    if first is not None and all(d.verdict in ("exact", "close", "different") for d in differences):
-        arrays = [np.asarray(getattr(p, "array", p), dtype=np.float64) for p in yours]
-        found = diagnose_update(optimizer.__name__, dict(settings), start, gs, arrays, right)
+    if first is not None and all(
+        d.verdict in ("exact", "close", "different") for _, d in differences
+    ):
+        one = [_joined(step) for step in mine], [_joined(step) for step in right]
+        found = diagnose_update(
+            optimizer, dict(settings), _joined(start), [_joined(g) for g in gs], *one
+        )
     rows = []
-    for k, d in enumerate(differences):
+    for k, (name, d) in enumerate(differences):
         here = found if k == first else None
+        where = f"the greatest difference is in {name}" if name and d.verdict == "different" else ""
+        reason = f"{name}: {d.reason}" if name and d.reason else d.reason
         rows.append(
             UpdateRow(
                 k + 1, d.verdict, d.absolute, d.index, d.mine, d.theirs,
-                note="; ".join(text for text in (d.reason, str(here) if here else "") if text),
+                note="; ".join(text for text in (reason, where, str(here) if here else "") if text),
                 diagnosis=here,
             )
         )  # fmt: skip
@@ -130,25 +142,77 @@ def compare_update(
     )
 
 
+# ------------------------------------------------------------------ one parameter, or several
+
+
+def _names(params: Any) -> list[Any]:
+    """The names of several parameters: keys, or places in a list; none if there is only one."""
+    if isinstance(params, Mapping):
+        return list(params)
+    several = isinstance(params, list | tuple) and any(
+        isinstance(p, Tensor) or (isinstance(p, np.ndarray) and p.ndim > 0) for p in params
+    )
+    return list(range(len(params))) if several else []
+
+
+def _parts(given: Any, names: list[Any]) -> list[Any]:
+    """The arrays of one step, in the order of the names."""
+    if not names:
+        return [_array(given)]
+    if isinstance(given, Mapping) != isinstance(names[0], str) or len(given) != len(names):
+        raise ValueError(
+            f"compare_update: params holds {len(names)} parameters; each step of grads and yours "
+            "holds as many arrays, in a list if params is one, or in a dict of the same names."
+        )
+    if isinstance(given, Mapping) and set(given) != set(names):
+        raise ValueError(
+            f"compare_update: the names {list(given)} are not those of params, {names}."
+        )
+    return [_array(given[name]) for name in names]
+
+
+def _array(given: Any) -> Any:
+    return given.detach().numpy().copy() if isinstance(given, Tensor) else given
+
+
+def _joined(parts: Sequence[Any]) -> Any:
+    """All parameters as one vector: these updates treat each number by itself."""
+    return np.concatenate([np.asarray(p).reshape(-1) for p in parts])
+
+
+def _worst(names: list[Any], parts: Sequence[Difference]) -> tuple[str, Difference]:
+    """The parameter that differs most, and how."""
+    bad = [k for k, d in enumerate(parts) if not d.ok] or range(len(parts))
+    k = max(bad, key=lambda k: math.inf if parts[k].absolute is None else parts[k].absolute or 0.0)
+    name = names[k] if names else ""
+    return (f"params[{name}]" if isinstance(name, int) else str(name)), parts[k]
+
+
+# ------------------------------------------------------------------ the steps
+
+
 def run_optimizer(
     optimizer: Callable[..., Any], settings: Mapping[str, Any], start: Any, grads: Sequence[Any]
 ) -> list[Any]:
-    """The values after each step of the optimizer itself."""
-    p = Tensor(start.copy()).requires_grad_()
+    """The values after each step of the optimizer itself, for one array or for a list of them."""
+    several = isinstance(start, list)
+    ps = [Tensor(p.copy()).requires_grad_() for p in (start if several else [start])]
     rates = rates_of(settings["lr"], len(grads)) if "lr" in settings else []
-    opt = optimizer([p], **{**settings, **({"lr": rates[0]} if rates else {})})
+    opt = optimizer(ps, **{**settings, **({"lr": rates[0]} if rates else {})})
     after = []
-    for k, g in enumerate(grads):
-        p.grad = Tensor(g)
+    for k, step in enumerate(grads):
+        for p, g in zip(ps, step if several else [step], strict=True):
+            p.grad = Tensor(g)
         if rates:
             opt.param_groups[0]["lr"] = rates[k]
         opt.step()
-        after.append(p.detach().numpy().copy())
+        values = [p.detach().numpy().copy() for p in ps]
+        after.append(values if several else values[0])
     return after
 
 
 def diagnose_update(
-    name: str,
+    optimizer: Callable[..., Any],
     settings: dict[str, Any],
     start: Any,
     grads: Sequence[Any],
@@ -156,24 +220,42 @@ def diagnose_update(
     right: Sequence[Any],
 ) -> Diagnosis | None:
     """The mistake that gives these values at every step, or None if none is known."""
-    update = UPDATES.get(name)
-    if update is None:
-        return None
+    update = UPDATES.get(optimizer.__name__)
+    up = Diagnosis("sign", None, None, "The steps go up the gradient.", "Subtract the step.")
     with np.errstate(all="ignore"):
-        found = [
-            Diagnosis(kind, None, None, message, hint)
-            for wrong, kind, message, hint in MISTAKES
-            if _same(yours, update(start, grads, settings, wrong), right)
-        ]
-        if _same(yours, update(start, [-g for g in grads], settings), right):
-            found.append(
-                Diagnosis("sign", None, None, "The steps go up the gradient.", "Subtract the step.")
-            )
+        if update is not None:
+            found = [
+                Diagnosis(kind, None, None, message, hint)
+                for wrong, kind, message, hint in MISTAKES
+                if _same(yours, update(start, grads, settings, wrong), right)
+            ]
+        else:  # an optimizer that is not written out: what can be seen from outside
+            found = []
+            if "lr" in settings:
+                without = run_optimizer(optimizer, {**settings, "lr": 1.0}, start, grads)
+                if _same(yours, without, right):
+                    _, kind, message, hint = MISTAKES[0]
+                    found.append(Diagnosis(kind, None, None, message, hint))
+        if _same(yours, _uphill(optimizer, settings, start, grads), right) or _same(
+            yours, _mirrored(start, right), right
+        ):
+            found.append(up)
     if not found:
         return None
     first = found[0]
     also = tuple(dict.fromkeys(d.kind for d in found if d.kind != first.kind))
     return Diagnosis(first.kind, None, None, first.message, first.hint, also)
+
+
+def _uphill(
+    optimizer: Callable[..., Any], settings: dict[str, Any], start: Any, grads: Sequence[Any]
+) -> Steps:
+    return run_optimizer(optimizer, settings, start, [-g for g in grads])
+
+
+def _mirrored(start: Any, right: Sequence[Any]) -> Steps:
+    """p + step for p - step, where the steps do not depend on p."""
+    return [2 * start - p for p in right]
 
 
 def _same(yours: Sequence[Any], candidate: Steps, right: Sequence[Any]) -> bool:

@@ -9,7 +9,7 @@ alone, from that edge to the tensor that was asked about:
     wrong gradient = right gradient + walk back (what passed by mistake - what should pass)
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -25,7 +25,7 @@ from minigrad.op import Op
 from minigrad.shapes import restore_axes
 from minigrad.sparse import RowSparse
 from minigrad.tensor import Tensor
-from minigrad.views import CopySlices
+from minigrad.views import CopySlices, walk
 
 AnyNode = Node | AccumulateGrad
 
@@ -41,38 +41,67 @@ class Use:
     values     operands, result z, and settings, by the names that the rules use
     origins    the nodes of the operands that need a gradient, by the same names
     fan_in     in how many places the parent's gradient is added up
+    part       is this what passes through a write to a view, without the rest of the base?
     """
 
     def __init__(
-        self, graph: "Graph", node: Node, k: int, parent: AnyNode, g: Any, passed: Any
+        self,
+        graph: "Graph",
+        node: Node,
+        k: int,
+        parent: AnyNode,
+        g: Any,
+        passed: Any,
+        part: bool = False,
     ) -> None:
-        self.graph, self.node, self.k, self.parent, self.g, self.passed = (
-            graph,
-            node,
-            k,
-            parent,
-            g,
-            passed,
-        )
-        case = case_of(node)
-        self.op: Op | None = case.op if isinstance(case, Case) else None
-        self.position, self.name = case.wanted[k] if isinstance(case, Case) else (k, "")
+        self.graph, self.node, self.k, self.parent = graph, node, k, parent
+        self.g, self.passed, self.part = g, passed, part
+        self.op: Op | None = None
+        self.position, self.name = k, ""
+        self.origins: dict[str, AnyNode] = {}
+        case: Any = case_of(node)
+        which: int | None = k
+        if isinstance(node, CopySlices):
+            case, which = _of_the_write(node, k, part)
+        if isinstance(case, Case) and which is not None:
+            self.op = case.op
+            self.position, self.name = case.wanted[which]
+            edges = node.write.edges if isinstance(node, CopySlices) else node.edges
+            self.origins = dict(zip(names_of(case), edges, strict=True))
+            if isinstance(node, CopySlices):
+                self.g = np.asarray(walk(g, node.way))
+                self.passed = np.asarray(walk(passed, node.way)) if part else passed
         self.values = graph.values(node)
-        self.origins = {} if not self.op else dict(zip(names_of(case), node.edges, strict=True))
 
     def at(self, g: Any) -> "Use":
         """The same edge, if another gradient had arrived at its node."""
         passed = np.asarray(dense(case_of(self.node).run(g, self.node)[self.k]))
-        return Use(self.graph, self.node, self.k, self.parent, g, passed)
+        return Use(self.graph, self.node, self.k, self.parent, g, passed, self.part)
+
+    def whole(self, change: Any) -> Any:
+        """A change of what passes, in the shape of the parent."""
+        if not self.part or not isinstance(self.node, CopySlices):
+            return change
+        full = np.zeros(self.graph.gradients[self.parent].shape, change.dtype)
+        walk(full, self.node.way)[...] = change
+        return full
+
+    @property
+    def wrote(self) -> bool:
+        """Did the operation write to its first operand?"""
+        return self.node.wrote or isinstance(self.node, CopySlices)
 
     @property
     def fan_in(self) -> int:
-        return self.graph.fan_in[self.parent]
+        return 1 if self.part else self.graph.fan_in[self.parent]
 
     @property
     def twins(self) -> "list[Use]":
         """The uses of one tensor by one operation, this one among them: x * x has two."""
+        if self.part:
+            return [self]
         here = [u for u in self.graph.uses if u.node is self.node and u.parent is self.parent]
+        here = [u for u in here if not u.part]
         return [self if u.k == self.k else u if u.g is self.g else u.at(self.g) for u in here]
 
     @property
@@ -115,12 +144,21 @@ class Use:
         elif self.op.kind == "elementwise" or self.op.name == "matmul":
             if any(r not in self.values for r in rule.reads):
                 return None
+            if self._is_a_weight():  # one matrix for a batch of them
+                x = np.swapaxes(self.values["x"], -1, -2)
+                return x @ g if x.shape[:-2] == g.shape[:-2] else None
             d = np.asarray(rule.formula(g, *(self.values[r] for r in rule.reads)))
             if self.op.kind == "elementwise" and d.shape != np.shape(g):
                 d = np.broadcast_to(d, np.shape(g))
         else:
             return None
         return d if np.size(d) > self.passed.size else None
+
+    def _is_a_weight(self) -> bool:
+        """Is this the matrix in x @ w, where x is a batch of matrices?"""
+        x = self.values.get("x")
+        batch = self.name == "y" and x is not None and np.ndim(x) > 2 and self.passed.ndim == 2
+        return bool(batch and self.op is not None and self.op.name == "matmul")
 
     def widened(self) -> Any:
         """g, given back to every entry that a reduction has read; None if it does not fit."""
@@ -153,6 +191,7 @@ class Graph:
 
     uses        every edge          paths      those that lead to the target
     gradients   node -> its right gradient
+    vectors     the arrays of one axis among the student's
     known       node -> the value of its result, where that can be found out
     names       node -> what the student calls its result
     """
@@ -168,11 +207,15 @@ class Graph:
             if isinstance(t, Tensor) and t.node is not None and not name.startswith("_")
         }
         self.known = self._known(namespace)
+        self.vectors = [
+            t.array for t in namespace.values() if isinstance(t, Tensor) and t.array.ndim == 1
+        ]
         self.gradients, self.uses = self._walk()
         self.paths, self.leading = self._paths()
         self.fan_in: dict[Any, int] = {}
         for use in self.uses:
-            self.fan_in[use.parent] = self.fan_in.get(use.parent, 0) + 1
+            if not use.part:
+                self.fan_in[use.parent] = self.fan_in.get(use.parent, 0) + 1
 
     def _known(self, namespace: Mapping[str, Any]) -> dict[Any, Any]:
         """node -> the value of the tensor it stands for, where something still holds it."""
@@ -201,31 +244,62 @@ class Graph:
                     given = {s: values[s] for s in op.settings}
                     with suppress(Exception):
                         known[node] = op.forward(*(values[name] for name in op.operands), **given)
+        for node in self.nodes:  # and what was put into exp, say, from what came out
+            case = case_of(node)
+            if isinstance(case, Case) and case.op.name in UNDONE and node in known:
+                with np.errstate(all="ignore"):
+                    x = UNDONE[case.op.name](known[node])
+                if node.edges[0] not in known and np.all(np.isfinite(x)):
+                    known[node.edges[0]] = x
         return known
 
-    def before(self, node: AnyNode) -> Any:
-        """What the tensor held before the operation of this node wrote to it; None if unknown."""
+    def earlier(self, node: AnyNode) -> list[Any]:
+        """What the tensor held before the write of this node, and before those further back."""
+        found = []
         while not isinstance(node, AccumulateGrad):
             whole = isinstance(node, CopySlices) and node.keeps
             if not whole and (not node.wrote or case_of(node).wanted[0][0] != 0):
-                return None
+                break
             node = node.edges[0]
             if node in self.known:
-                return self.known[node]
-        return None
+                found.append(self.known[node])
+        return found
+
+    def later(self, node: AnyNode) -> list[Any]:
+        """What the tensor holds after the writes that came after this node."""
+        found, now = [], node
+        for n in reversed(self.nodes):
+            if isinstance(n, AccumulateGrad) or not n.edges or n.edges[0] is not now:
+                continue
+            whole = isinstance(n, CopySlices) and n.keeps
+            if whole or (n.wrote and case_of(n).wanted[0][0] == 0):
+                now = n
+                if n in self.known:
+                    found.append(self.known[n])
+        return found
 
     def values(self, node: Node) -> dict[str, Any]:
         """What the rules of a node may read, by name, as arrays."""
-        case = case_of(node)
+        case, edges = case_of(node), node.edges
+        if isinstance(node, CopySlices):
+            case, edges = node.write.case, node.write.edges
         if not isinstance(case, Case):
             return {}
         values: dict[str, Any] = dict(case.op.settings)
         for name, (value, _) in node.saved_values().items():
             values[name] = value.array if isinstance(value, Tensor) else value
-        for name, parent in zip(names_of(case), node.edges, strict=True):
+        if "xs" in values:
+            values["xs"] = tuple(np.asarray(getattr(x, "array", x)) for x in values["xs"])
+        if isinstance(node, CopySlices):  # the part that was written, before and after
+            first = case.op.operands[0] if case.op.operands else ""
+            if node.keeps and first and first not in values and node.edges[0] in self.known:
+                values[first] = np.asarray(walk(self.known[node.edges[0]], node.way))
+            if "z" not in values and node in self.known:
+                values["z"] = np.asarray(walk(self.known[node], node.way))
+        for name, parent in zip(names_of(case), edges, strict=True):
             if name not in values and parent in self.known and name != "xs":
                 values[name] = self.known[parent]
-        if "z" not in values and node in self.known:
+        if "z" not in values and node in self.known and not isinstance(node, CopySlices):
             values["z"] = self.known[node]
         for name in case.op.operands:
             if name in values:
@@ -250,6 +324,9 @@ class Graph:
                 gradients[parent] = gradients[parent] + d if parent in gradients else d
                 if isinstance(d, np.ndarray | np.generic):
                     uses.append(Use(self, node, k, parent, g, np.asarray(d)))
+                    if isinstance(node, CopySlices) and node.keeps and k == 0:
+                        if node.write.case.needs[0]:
+                            uses.append(Use(self, node, k, parent, g, np.asarray(d), part=True))
         return gradients, uses
 
     def changes(self, start: AnyNode, change: Any) -> dict[Any, Any]:
@@ -279,6 +356,24 @@ class Graph:
                 leading.add(use.node)
                 found.append(use)
         return found, leading
+
+
+# What was put in, from what came out. Those that read their input have saved it.
+UNDONE: dict[str, Callable[[Any], Any]] = {
+    "exp": np.log,
+    "sqrt": np.square,
+    "sigmoid": lambda z: np.log(z) - np.log1p(-z),
+    "tanh": np.arctanh,
+    "reciprocal": lambda z: 1 / z,
+}
+
+
+def _of_the_write(node: CopySlices, k: int, part: bool) -> tuple[Any, int | None]:
+    """The case of the write to a view, and which of its operands the k-th edge stands for."""
+    case = node.write.case
+    if node.keeps and k == 0:
+        return case, 0 if part else None
+    return case, k - node.keeps + bool(case.needs[0])
 
 
 def case_of(node: Node) -> Any:

@@ -10,6 +10,7 @@ Each yields the diagnoses that give exactly the student's numbers. Read answer.p
 """
 
 from collections.abc import Iterator
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from minigrad.leaf import AccumulateGrad
 from minigrad.modes import enable_grad
 from minigrad.teach.answer import Answer, Diagnosis, nowhere
 from minigrad.teach.difference import as_array, difference
+from minigrad.teach.mistakes import one_number
 from minigrad.teach.uses import Use
 from minigrad.tensor import Tensor
 
@@ -39,6 +41,7 @@ def shapes(a: Answer) -> Iterator[Diagnosis]:
                     "This is the gradient of the entries that {op}{line} picked, and was not put back into place.",
                     "Begin with zeros like {x}, and add each part at its index.".replace("{x}", x),
                 )
+    yield from _never_summed(a)
     if right.ndim == 2 and a.same(right.T):
         yield nowhere(
             "transposed",
@@ -66,7 +69,7 @@ def shapes(a: Answer) -> Iterator[Diagnosis]:
         )
 
 
-_PICKING = ("getitem", "gather", "index_select", "embedding")
+_PICKING = ("getitem", "gather", "index_select", "embedding", "diagonal", "take_along_dim")
 
 
 def _broadcasts(mine: Any, right: Any) -> bool:
@@ -97,18 +100,36 @@ def _unsummed(a: Answer, use: Use) -> Iterator[Diagnosis]:
             f"What was repeated along {along} gets the sum along {along} as its gradient.",
         )
         return
-    for axis in range(wide.ndim if not bias else 0):
+    some = [s for n in range(1, wide.ndim + 1) for s in combinations(range(wide.ndim), n)]
+    for summed in (s for s in some if list(s) != axes and wide.ndim <= 4):
         for keepdims in (False, True):
-            total = wide.sum(axis, keepdims=keepdims)
-            if [axis] != axes and any(a.same(d) for d in _carried(a, use, total)):
+            total = wide.sum(summed, keepdims=keepdims)
+            if any(a.same(d) for d in _carried(a, use, total)):
+                done = ("axis " if len(summed) == 1 else "axes ") + ", ".join(map(str, summed))
                 yield a.found(
                     use,
-                    "reduction_axis" if axis not in axes else "broadcast_not_summed",
+                    "broadcast_not_summed" if set(summed) < set(axes) else "reduction_axis",
                     "What comes from {x} was broadcast in {op}{line} along "
-                    f"{along}, and its gradient was summed along axis {axis}.",
+                    f"{along}, and its gradient was summed along {done}.",
                     "Sum along the axes along which the value was repeated, and leave the others.",
                 )
                 return
+
+
+def _never_summed(a: Answer) -> Iterator[Diagnosis]:
+    """A tensor that was broadcast at each of several uses, and summed back at none."""
+    uses = [u for u in a.graph.paths if u.parent is a.target]
+    wides = [u.wide() for u in uses]
+    if len(uses) < 2 or any(w is None or w.shape != a.mine.shape for w in wides):
+        return
+    if a.same(sum(wides)):
+        yield a.found(
+            uses[0],
+            "broadcast_not_summed",
+            f"{{x}} was broadcast in {{op}}{{line}} and at its other uses, to {a.mine.shape}, "
+            "and its gradient was not summed back.",
+            "What was repeated along an axis gets the sum along that axis as its gradient.",
+        )
 
 
 def _carried(a: Answer, use: Use, wide: Any) -> Iterator[Any]:
@@ -186,6 +207,8 @@ def factor(a: Answer) -> Iterator[Diagnosis]:
             "sign", f"The gradient of {a.name} has the opposite sign.", "Look for a minus sign."
         )
     sizes = {n for n in (*a.right.shape, a.right.size, *a.z.shape, a.z.array.size) if n > 2}
+    if one_number(a.right):
+        sizes = set()  # some number of entries may give it by chance
     for n in (2, *sorted(sizes)):
         for times, words in ((n, str(n)), (1 / n, f"1/{n}")):
             if a.same(times * a.right):
@@ -215,14 +238,25 @@ def turned(a: Answer) -> Iterator[Diagnosis]:
 
 def other(a: Answer) -> Iterator[Diagnosis]:
     """The gradient of another tensor."""
+    if a.mine.shape == a.graph.seed.shape and not tells_nothing(a.graph.seed):
+        if a.same(a.graph.seed):
+            yield nowhere(
+                "upstream_only",
+                f"This is the gradient that comes from above, passed on to {a.name} as it is.",
+                "Multiply it by the derivative of each operation on the way.",
+            )
     for node, g in a.graph.gradients.items():
+        if node is a.graph.root:
+            continue
         name = a.graph.names.get(node)
         if name is None and isinstance(node, AccumulateGrad):
             name = f"another tensor, of the shape {tuple(node.variable.shape)}"
         if name is None or node is a.target or tells_nothing(g) or not a.same(g):
             continue
-        yield nowhere(
+        yield Diagnosis(
             "other_variable",
+            None if isinstance(node, AccumulateGrad) else node,
+            None,
             f"This is the gradient of {name}, not of {a.name}.",
             "Check which tensor each result belongs to.",
         )
@@ -235,11 +269,11 @@ def tangent(a: Answer) -> Iterator[Diagnosis]:
     directions = [np.ones(a.x.shape, a.x.dtype)]
     if np.shape(seed) == a.x.shape and np.any(seed != 1):
         directions.append(np.asarray(seed))
-    for v in directions:
+    for k, v in enumerate(directions):
         pushed = _jvp(a, v)
         if pushed is None or tells_nothing(pushed):
             continue
-        if a.same(pushed) or (np.any(seed != 1) and a.same(pushed * seed)):
+        if a.same(pushed) or (k == 0 and np.any(seed != 1) and a.same(pushed * seed)):
             yield nowhere(
                 "tangent_for_gradient",
                 f"This is J @ v, how z moves along {a.name} (forward mode), where v @ J was asked for (reverse mode).",
