@@ -67,6 +67,16 @@ def test_lines_are_counted_as_the_learner_counts_them(shell):
     assert code[0] == {"where": "In [2]", "source": 0, "line": 2, "text": "y1 = x1 + x2"}
 
 
+def test_a_line_of_a_function_from_another_cell_is_told_from_the_cells_own(shell):
+    run(shell, "def double(x):\n\n\n\n\n\n    return x + x")
+
+    run(shell, "%%autograd t\ny = double(x1)\nz = y * y")
+
+    rows = shell.user_ns["t"].text().splitlines()
+    assert [row.split()[1:4] for row in rows if " x1, x1 " in row] == [["7", "of", "another"]]
+    assert [row.split()[1:3] for row in rows if " y, y " in row] == [["3", "mul"]]
+
+
 def test_a_last_expression_is_displayed_as_in_any_cell(shell, capsys):
     run(shell, "%%autograd\n40 + 2")
 
