@@ -17,12 +17,14 @@ import pytest
 from minigrad.grading.gate import gate, grade, run_nbval
 from minigrad.grading.release import HIDDEN_TESTS, SOLUTION, is_answer, read_notebook, release
 from minigrad.teach import question
+from minigrad.teach.pictures import Picture
 
 EXERCISES = Path(__file__).parent.parent / "exercises"
 AUTHORS = sorted(EXERCISES.glob("*/*.ipynb"))
 THEMES = sorted({author.parent.name for author in AUTHORS})
 SHARED = EXERCISES / "reverse_mode" / "01_shared_input.ipynb"
 BROADCAST = EXERCISES / "reverse_mode" / "02_broadcast_add.ipynb"
+RECURSION = EXERCISES / "reverse_mode" / "10_why_recursion_explodes.ipynb"
 
 
 def name_of(path):
@@ -60,6 +62,21 @@ def run(notebook, answer=None):
         if isinstance(value, question.Question) and value not in exercises:
             exercises.append(value)
     return exercises, results
+
+
+def pictures_of(notebook):
+    """The pictures that an exercise ends with, beside the text that is stored of each."""
+    namespace, found = {"__name__": "__main__"}, []
+    for number, cell in enumerate(read_notebook(notebook).cells, 1):
+        if cell.cell_type != "code":
+            continue
+        try:
+            value = last_value(cell.source, f"<cell {number} of {notebook}>", namespace)
+        except (NotImplementedError, AssertionError):
+            continue
+        if isinstance(value, Picture):
+            found.append((cell, value))
+    return found
 
 
 def last_value(source, filename, namespace):
@@ -130,6 +147,27 @@ def test_students_see_neither_a_solution_nor_a_wrong_variant(author, tmp_path):
 
     assert ".wrong(" not in released
     assert SOLUTION.begin not in released and HIDDEN_TESTS.begin not in released
+
+
+PICTURED = [author for author in AUTHORS if "teach import pictures" in author.read_text()] + [
+    RECURSION
+]
+
+
+@pytest.mark.parametrize("author", PICTURED, ids=name_of)
+def test_pictures_can_be_drawn_whether_or_not_the_answer_is_written(author, tmp_path):
+    pytest.importorskip("matplotlib")
+    drawn = {}
+    for notebook in (author, release(author, tmp_path)):
+        ((cell, picture),) = pictures_of(notebook)
+        drawn[notebook] = picture.png()
+        assert not cell.metadata.nbgrader.grade
+
+        if notebook == author:
+            assert cell.outputs[0].data["text/plain"] == repr(picture)
+            assert "image/png" in cell.outputs[0].data
+
+    assert len(set(drawn.values())) == 2  # the student's own work is in it
 
 
 # ------------------------------------------------------------------ one of each, by nbval
@@ -234,20 +272,21 @@ NBGRADER = shutil.which("nbgrader")
 
 
 @pytest.mark.skipif(NBGRADER is None, reason="nbgrader is not installed")
-def test_nbgrader_validates_and_releases_an_exercise_as_it_is(tmp_path):
+@pytest.mark.parametrize("author", [SHARED, RECURSION], ids=name_of)
+def test_nbgrader_validates_and_releases_an_exercise_as_it_is(author, tmp_path):
     source = tmp_path / "source" / "reverse_mode"
     source.mkdir(parents=True)
-    shutil.copy(SHARED, source)
+    shutil.copy(author, source)
 
     def nbgrader(*words):
         done = subprocess.run([NBGRADER, *words], cwd=tmp_path, capture_output=True, text=True)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout + done.stderr
 
-    validated = nbgrader("validate", str(source / SHARED.name))
+    validated = nbgrader("validate", str(source / author.name))
     nbgrader("generate_assignment", "reverse_mode", "--create")
 
     assert "Success! Your notebook passes all the tests." in validated
-    theirs = read_notebook(tmp_path / "release" / "reverse_mode" / SHARED.name)
-    ours = read_notebook(release(SHARED, tmp_path / "ours"))
+    theirs = read_notebook(tmp_path / "release" / "reverse_mode" / author.name)
+    ours = read_notebook(release(author, tmp_path / "ours"))
     assert [c.source.strip() for c in theirs.cells] == [c.source.strip() for c in ours.cells]

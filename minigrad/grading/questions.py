@@ -45,6 +45,7 @@ class Question:
     cases       for each case: input name -> how it is drawn (see inputs.py)
     answers     ids of the answer cells that are run before it, in order
     given       ids of the given cells that are run before it, in order
+    alone       is the answer run without the given cells, because they hold what is asked?
     engine      may minigrad be imported while it runs?
     packages    further packages that it needs
     seconds     of wall clock for the check; None: the limit of the run
@@ -64,6 +65,7 @@ class Question:
     cell: str = ""
     answers: tuple[str, ...] = ()
     given: tuple[str, ...] = ()
+    alone: bool = False
     engine: bool = False
     packages: tuple[str, ...] = ()
     seconds: float | None = None
@@ -82,9 +84,13 @@ class Question:
         return [f"{self.id}/{n}/{r}" for n in range(1, len(self.cases) + 1) for r in self.results]
 
     def public(self) -> dict[str, Any]:
-        """What the recording bundle says of it: nothing about values, points or mistakes."""
+        """What the recording bundle says of it: nothing about values, points or mistakes.
+
+        An answer that is run alone has no given cells there, and no exercise to draw inputs with.
+        """
         secret = {"points", "compare", "rtol", "atol", "order", "right", "wrong"}
-        return {k: v for k, v in asdict(self).items() if k not in secret}
+        shown = {k: v for k, v in asdict(self).items() if k not in secret}
+        return {**shown, "given": (), "exercise": None} if self.alone else shown
 
 
 def from_dict(data: dict[str, Any]) -> Question:
@@ -106,13 +112,15 @@ def declared(notebook: Notebook, name: str) -> list[Question]:
     answers: list[str] = []
     earlier: list[str] = []
     sources = {cell.id: cell.source for cell in notebook.cells if cell.cell_type == "code"}
+    theirs = _of_students(notebook)
     for number, cell in enumerate(notebook.cells, 1):
         if is_answer(cell):
             answers.append(cell.id)
         if cell.cell_type != "code" or is_answer(cell):
             continue
         if not is_graded(cell):
-            given.append(cell.id)
+            if not _waits_for(cell.source, theirs):
+                given.append(cell.id)
             continue
         where = f"{name}, cell {number} (id {cell.id})"
         declaration = dict(cell.metadata.get("minigrad", {}).get("question", {}))
@@ -126,6 +134,10 @@ def declared(notebook: Notebook, name: str) -> list[Question]:
         needs = [_cell_of(notebook, need, where) for need in declaration.pop("needs", [])]
         needs = needs or _needed(own, earlier, sources)
         own = [a for a in own if a not in needs]
+        if declaration.get("alone") and _uses_given(
+            [sources[a] for a in (*needs, *own)], given, sources
+        ):
+            declaration["alone"] = False  # the solution itself needs them
         if "engine" not in declaration:
             declaration["engine"] = _uses_engine([sources[a] for a in own], sources.values())
         declaration = {
@@ -188,6 +200,39 @@ def _uses_engine(answers: list[str], sources: Iterable[str]) -> bool:
     return any(imported & set(_names(answer)) for answer in answers)
 
 
+def _of_students(notebook: Notebook) -> set[str]:
+    """The names that only answers define."""
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    answers = {n for cell in code if is_answer(cell) for n in defined_names(cell.source)}
+    return answers - {n for cell in code if not is_answer(cell) for n in defined_names(cell.source)}
+
+
+def _waits_for(source: str, names: set[str]) -> bool:
+    """Does the cell use one of these names when it is run, and not only in a function?
+
+    Then it shows something of an answer, and is not among what is given before one.
+    """
+    waiting: list[ast.AST] = [_tree(source)]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Name) and node.id in names:
+            return True
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            waiting += ast.iter_child_nodes(node)
+    return False
+
+
+def _uses_given(answers: list[str], given: list[str], sources: dict[str, str]) -> bool:
+    """Does a solution use a name that a given cell defines or imports?"""
+    made = {name for cell in given for name in defined_names(sources[cell])}
+    for cell in given:
+        for node in ast.walk(_tree(sources[cell])):
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                made |= {(a.asname or a.name).split(".")[0] for a in node.names}
+    own = {name for answer in answers for name in defined_names(answer)}
+    return any((made - own) & set(_names(answer)) for answer in answers)
+
+
 def _names(source: str) -> list[str]:
     return [n.id for n in ast.walk(_tree(source)) if isinstance(n, ast.Name)]
 
@@ -233,13 +278,14 @@ def _checked(declaration: dict[str, Any], where: str) -> Question:
 def _exercises(notebook: Notebook, name: str) -> dict[str, dict[str, Any]]:
     """For each Exercise with a check cell: its declaration as a question."""
     sources, names = [], []
+    theirs = _of_students(notebook)
     for cell in notebook.cells:
         if cell.cell_type != "code" or is_answer(cell):
             continue
         if is_graded(cell):
             names.append(_exercise_of(cell))
             sources += hidden_tests(cell)  # where wrong answers are registered
-        else:
+        elif not _waits_for(cell.source, theirs):
             sources.append(cell.source)
     try:
         found: dict[str, dict[str, Any]] = ask(

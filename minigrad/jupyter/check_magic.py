@@ -40,7 +40,10 @@ class CheckMagics(Magics):
 
     @line_magic
     def progress(self, line: str) -> Progress:
-        """What is solved of the exercises that were declared in this session."""
+        """What is solved of the exercises that were declared in this session.
+
+        Where widgets can run, the panel goes along: show it once, and see it change with each check.
+        """
         return progress()
 
 

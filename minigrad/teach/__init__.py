@@ -7,10 +7,11 @@ Exercise    an exercise as a declaration; Exercise(...).check()
 progress    what is solved in this session
 
 Other kinds of exercise: Tangents, Differentiable and Function (functions), Edges, Order and
-Adjoints (what a tape looks like), Facts (predictions), Updates (optimizers).
+Adjoints (what a tape looks like), Facts (predictions), Updates (optimizers). What a student's
+function does is drawn by teach.pictures.
 """
 
-from minigrad.teach.ask_facts import Facts, outcome, saved_at
+from minigrad.teach.ask_facts import Facts, complaint, outcome, saved_at
 from minigrad.teach.ask_functions import Differentiable, Function, Tangents
 from minigrad.teach.ask_optimizers import Updates
 from minigrad.teach.ask_structure import Adjoints, Edges, Order
@@ -47,6 +48,7 @@ __all__ = [
     "compare",
     "compare_in",
     "compare_update",
+    "complaint",
     "diagnose",
     "diagnose_function",
     "outcome",

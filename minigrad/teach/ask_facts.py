@@ -7,12 +7,15 @@ a dict with the same names. Nothing is written down: the function is run when it
     predicted = {"first": "runs", "second": "error in backward"}      # by the student
 
     outcome(program)   "runs", "error at the write", or "error in backward"
+    complaint(program) the same, but of an error in backward what it says: who, and which versions
     saved_at(z)        the version at which the value was saved that z's backward reads
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from minigrad.errors import SavedValueChanged
 from minigrad.modes import enable_grad, unobserved
 from minigrad.teach.diagnose import Diagnosis
 from minigrad.teach.misconceptions import Misconception, alike
@@ -122,6 +125,36 @@ def outcome(program: Callable[[], Any]) -> str:
         z.sum().backward()
     except RuntimeError:
         return "error in backward"
+    return "runs"
+
+
+def complaint(program: Callable[[], Any]) -> Any:
+    """Run a program, then backward from the sum of what it returns; what does the error say?
+
+    returns    "runs", "error at the write", or what SavedValueChanged says of a value that was
+               overwritten: the node that needs it, the version at which it was saved, the
+               version at which it is now
+
+    >>> import minigrad
+    >>> def program():
+    ...     z = minigrad.ones(2, requires_grad=True).exp()
+    ...     z.add_(1)
+    ...     return z
+    >>> complaint(program)
+    ('ExpBackward', 0, 1)
+    """
+    try:
+        z = program()
+    except RuntimeError:
+        return "error at the write"
+    try:
+        z.sum().backward()
+    except SavedValueChanged as error:
+        words = str(error)
+        found = re.search(r"at version (\d+); expected version (\d+)", words)
+        if found is None:
+            raise
+        return words.split()[0], int(found[2]), int(found[1])
     return "runs"
 
 

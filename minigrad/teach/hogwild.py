@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import minigrad
+from minigrad import static
 from minigrad.multiprocessing import start_processes
 from minigrad.nn import functional as F
 from minigrad.optim import SGD
@@ -60,9 +61,9 @@ def new_model(users: int = 60, items: int = 80, d: int = 4, seed: int = 0) -> Mo
 
 def bpr(model: Model, user: Any, liked: Any, other: Any) -> Tensor:
     """The mean of -log sigmoid(u . (i - j)) over the examples."""
-    u = F.embedding(minigrad.tensor(user), model.users, sparse=True)
-    i = F.embedding(minigrad.tensor(liked), model.items, sparse=True)
-    j = F.embedding(minigrad.tensor(other), model.items, sparse=True)
+    u = F.embedding(minigrad.as_tensor(user), model.users, sparse=True)
+    i = F.embedding(minigrad.as_tensor(liked), model.items, sparse=True)
+    j = F.embedding(minigrad.as_tensor(other), model.items, sparse=True)
     return -F.logsigmoid((u * (i - j)).sum(1)).mean()
 
 
@@ -73,15 +74,26 @@ def loss_of(model: Model, likes: Likes, seed: int = 99) -> float:
         return float(bpr(model, likes.user, likes.item, other).item())
 
 
-def learn(worker: int, model: Model, likes: Likes, steps: int, lr: float = 0.5) -> None:
-    """What one process does. If the tables are shared, others do it at the same time."""
+def learn(
+    worker: int, model: Model, likes: Likes, steps: int, lr: float = 0.5, plan: bool = False
+) -> None:
+    """What one process does. If the tables are shared, others do it at the same time.
+
+    plan   record the step once, and replay it? The numbers are the same, to the last bit; a
+           program writes over the very memory of the tables, shared or not
+    """
     r = np.random.default_rng([worker, 7])
     sgd = SGD(list(model), lr=lr)
+
+    def step(user: Any, liked: Any, other: Any) -> None:
+        sgd.zero_grad()
+        bpr(model, user, liked, other).backward()
+        sgd.step()
+
+    run = static.compile(step) if plan else step
     for _ in range(steps):
         k = r.integers(0, len(likes.user), 16)
-        sgd.zero_grad()
-        bpr(model, likes.user[k], likes.item[k], r.integers(0, likes.of, 16)).backward()
-        sgd.step()
+        run(likes.user[k], likes.item[k], r.integers(0, likes.of, 16))
 
 
 def hogwild(
@@ -91,14 +103,19 @@ def hogwild(
     workers: int = 2,
     lr: float = 0.5,
     start_method: str = "spawn",
+    plan: bool = False,
 ) -> None:
     """Let several processes learn the one model: `steps` steps in all, without locks.
+
+    plan   does each process record its step once, and replay it?
 
     Raises ProcessRaisedException or ProcessExitedException if a worker fails.
     """
     for table in model:
         table.share_memory_()
-    start_processes(learn, (model, likes, steps // workers, lr), workers, start_method=start_method)
+    start_processes(
+        learn, (model, likes, steps // workers, lr, plan), workers, start_method=start_method
+    )
 
 
 def main(steps: int = 2000) -> None:
@@ -110,6 +127,9 @@ def main(steps: int = 2000) -> None:
     print(f"one process     loss {loss_of(alone, likes):.3f}")
     hogwild(together, likes, steps)
     print(f"two, no locks   loss {loss_of(together, likes):.3f}")
+    planned = new_model()
+    hogwild(planned, likes, steps, plan=True)
+    print(f"two, with plans loss {loss_of(planned, likes):.3f}")
 
 
 if __name__ == "__main__":

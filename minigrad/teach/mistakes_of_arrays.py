@@ -1,17 +1,19 @@
 """The table of mistakes, continued: where entries come from, and where they go.
 
-    indices     sums, means and axes     products
+    indices     sums, means and axes
 
 Read mistakes.py first.
 """
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from minigrad.teach.mistakes import Variant, at_a_use
-from minigrad.teach.mistakes_of_ops import is_one_of, parts_of_cross_entropy, softmax
+from minigrad.shapes import restore_axes
+from minigrad.teach.mistakes import Variant, at_a_use, is_one_of
+from minigrad.teach.mistakes_of_losses import parts_of_cross_entropy, softmax
 from minigrad.teach.uses import Use
 
 # ------------------------------------------------------------------ indices
@@ -57,6 +59,18 @@ def _overwritten(use: Use, g: Any, index: Any = None) -> Any:
     except (ValueError, IndexError, TypeError):
         return None
     return d
+
+
+@at_a_use(
+    "mean_for_sum",
+    "{op}{line} reads some entries more than once, and your gradient is the mean of their parts, not the sum.",
+    "What was read several times gets the sum of what comes back.",
+)
+def mean_over_repeated_indices(use: Use) -> Any:
+    if not is_one_of(use, "getitem", "gather", "index_select", "embedding"):
+        return None
+    counts = use.rule(np.ones_like(use.g))
+    return use.passed / np.maximum(counts, 1) if counts is not None and np.any(counts > 1) else None
 
 
 # ------------------------------------------------------------------ sums, means and axes
@@ -110,7 +124,12 @@ def sum_taken_for_mean(use: Use) -> Any:
 def mean_over_a_broadcast(use: Use) -> Any:
     wide = use.g if is_one_of(use, "convolution") and use.name == "b" else use.wide()
     n = 0 if wide is None or not use.passed.size else wide.size // use.passed.size
-    return [Variant(use.passed / n, str(n))] if n > 1 else None
+    if wide is None or n < 2:
+        return
+    yield Variant(use.passed / n, str(n))
+    for m in sorted(set(wide.shape)):  # a mean along one of several axes
+        if 1 < m < n and n % m == 0:
+            yield Variant(use.passed / m, str(m))
 
 
 REDUCTIONS = (
@@ -149,6 +168,22 @@ def reduction_axis(use: Use) -> Any:
                 settings = {s: values[s] for s in op.settings} | {"axis": changed}
                 z = op.forward(values["x"], **settings)
                 yield Variant(use.rule(use.g, axis=changed, z=z), str(right))
+                yield from _half_turned(use, changed, z, str(right))
+
+
+def _half_turned(use: Use, axis: Any, z: Any, right: str) -> Iterator[Variant]:
+    """g repeated along one axis, and the derivative taken along another."""
+    if not is_one_of(use, "logsumexp", "amax", "amin", "prod") or use.values.get("keepdims"):
+        return
+    ones, wide = np.ones_like(use.g), use.widened()
+    here, there = use.rule(ones), use.rule(ones, axis=axis, z=z)
+    try:
+        turned = np.broadcast_to(restore_axes(use.g, use.passed.shape, axis, False), wide.shape)
+    except (ValueError, IndexError, RuntimeError, AttributeError):
+        return
+    for local, g in ((here, turned), (there, wide)):
+        if local is not None and np.shape(local) == np.shape(g):
+            yield Variant(local * g, right)
 
 
 @at_a_use(
@@ -164,63 +199,3 @@ def broadcast_axis(use: Use) -> Any:
     for total in (wide.sum(0), wide.sum(1)):
         if total.size == math.prod(use.passed.shape):
             yield total.reshape(use.passed.shape)
-
-
-# ------------------------------------------------------------------ products
-
-
-@at_a_use(
-    "matmul_order",
-    "The factors of the product {op}{line} are in the wrong order on the way back.",
-    "For z = x @ y:  dx = g @ y.T  and  dy = x.T @ g.",
-)
-def matmul_order(use: Use) -> Any:
-    return [_product(b, a, use) for a, b in _factors(use) if a.ndim > 1 and b.ndim > 1]
-
-
-@at_a_use(
-    "transposed",
-    "A factor of the product {op}{line}, or the product itself, is transposed and should not be, or the reverse.",
-    "For z = x @ y:  dx = g @ y.T  and  dy = x.T @ g. The shapes tell, unless they are square.",
-)
-def transposed_factor(use: Use) -> Any:
-    for a, b in _factors(use):
-        for left, right in ((_T(a), b), (a, _T(b)), (_T(a), _T(b))):
-            yield _product(left, right, use)
-    if is_one_of(use, *PRODUCTS) and use.passed.ndim > 1:
-        yield _T(use.passed)
-
-
-@at_a_use(
-    "transposed",
-    "{op}{line} exchanges two axes, and they were not exchanged back.",
-    "The gradient of a transpose is the transpose of the gradient.",
-)
-def not_transposed_back(use: Use) -> Any:
-    return use.g if is_one_of(use, "t", "transpose", "permute") else None
-
-
-PRODUCTS = ("matmul", "mm", "bmm", "addmm", "baddbmm", "mv", "addmv")
-
-
-def _factors(use: Use) -> list[tuple[Any, Any]]:
-    """The two matrices whose product is what should pass; none, if it is no product of two."""
-    x, y = use.values.get("x"), use.values.get("y")
-    if not is_one_of(use, *PRODUCTS):
-        return []
-    if use.name == "x" and y is not None and np.ndim(y) >= 2:
-        return [(use.g, _T(y))] if use.g.ndim >= 2 else [(y, use.g)]
-    if use.name == "y" and x is not None and np.ndim(x) >= 2:
-        return [(_T(x), use.g)]
-    return []
-
-
-def _T(a: Any) -> Any:
-    return a if np.ndim(a) < 2 else np.swapaxes(a, -1, -2)
-
-
-def _product(a: Any, b: Any, use: Use) -> Any:
-    try:
-        return a @ b if np.shape(a @ b) == use.passed.shape else None
-    except ValueError:  # the shapes do not go together
-        return None

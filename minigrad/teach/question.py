@@ -4,12 +4,14 @@
     exercise.hint()          the next hint; they unfold one at a time
     @exercise.wrong(kind)    for the author: an answer that must fail, and for which reason
     progress()               what is solved of all that was declared in this session
+    WATCHING                 who wants to be told when that has changed: the panel in a notebook
 
 The kinds of exercise stand in files of their own: checks.py for the backward of a computation,
 ask_functions.py for other functions, ask_structure.py for what a tape looks like, ask_facts.py
 for predictions, ask_optimizers.py for optimizers.
 """
 
+import importlib
 import linecache
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,6 +24,9 @@ from minigrad.teach.results import CheckResult, CheckRow
 from minigrad.teach.running import defined_in, loose_names
 
 DECLARED: dict[str, "Question"] = {}  # the exercises of this session, by name
+WATCHING: list[
+    Callable[[], None]
+] = []  # called when an exercise was declared, checked, or gave a hint
 
 
 @dataclass(frozen=True)
@@ -51,7 +56,17 @@ class Hint:
         return f'<div class="minigrad-report">{escape(repr(self))}</div>'
 
 
-class Question:
+class _Declares(type):
+    """Notes an exercise when it is complete: the __init__ of its kind has run then, too."""
+
+    def __call__(cls, *args: Any, **settings: Any) -> Any:
+        exercise = super().__call__(*args, **settings)
+        DECLARED[exercise.name] = exercise
+        _tell()
+        return exercise
+
+
+class Question(metaclass=_Declares):
     """An exercise: what the student writes, and how it is seen to be right.
 
     name      what the student's function, class or variable is called
@@ -75,7 +90,6 @@ class Question:
         self.wrongs: list[Wrong] = []
         self.last: CheckResult | None = None
         self._given = _given_names()
-        DECLARED[name] = self
 
     # -------------------------------------------------------------- for the student
 
@@ -97,11 +111,13 @@ class Question:
             remarks=list(self._remarks(answer, rows, printed)),
         )
         self.last = result
+        _tell()
         return result
 
     def hint(self) -> Hint:
         """The next hint. When all have been seen, the last one again."""
         self.unfolded = min(self.unfolded + 1, len(self.hints))
+        _tell()
         text = self.hints[self.unfolded - 1] if self.hints else ""
         return Hint(self.unfolded, len(self.hints), text)
 
@@ -194,6 +210,11 @@ def _given_names() -> frozenset[str]:
 # ------------------------------------------------------------------------- progress
 
 
+def _tell() -> None:
+    for told in WATCHING:
+        told()
+
+
 @dataclass(frozen=True)
 class ProgressRow:
     """How far an exercise is."""
@@ -210,6 +231,11 @@ class ProgressRow:
         return self.right is not None and 0 < self.n == self.right
 
     @property
+    def share(self) -> int:
+        """How many of its checks are right, in percent."""
+        return 0 if not self.n or self.right is None else round(100 * self.right / self.n)
+
+    @property
     def note(self) -> str:
         return ""
 
@@ -220,7 +246,11 @@ class ProgressRow:
 
 
 class Progress(Report[ProgressRow]):
-    """What is solved; as text, and in a notebook as a panel with a bar for each exercise."""
+    """What is solved; as text, and in a notebook as a panel with a bar for each exercise.
+
+    The panel is a widget where one can run (see minigrad.display), and goes along with the checks
+    that follow it. Otherwise it is a table of the moment, in HTML or as text.
+    """
 
     header = ("exercise", "", "public checks", "points", "hints")
 
@@ -228,10 +258,20 @@ class Progress(Report[ProgressRow]):
         solved = sum(row.ok for row in rows)
         super().__init__(f"progress: {solved} of {len(rows)} exercises solved", rows)
 
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        # minigrad.jupyter stands above this: asked for by name, it is no import from above.
+        shown_as = importlib.import_module("minigrad.jupyter.display").mode()
+        if shown_as == "text":
+            return {"text/plain": repr(self)}
+        found: dict[str, Any] = super()._repr_mimebundle_()
+        if shown_as == "widget":
+            found |= importlib.import_module("minigrad.jupyter.progress_widget").view()
+        return found
+
     def _repr_html_(self) -> str:
         lines = []
         for row in self.rows:
-            share = 0 if not row.n or row.right is None else round(100 * row.right / row.n)
+            share = row.share
             name, state, checks, points, hints = (escape(cell) for cell in row.cells())
             bar = (
                 '<div style="width: 8em; border: 1px solid currentColor; opacity: 0.7">'

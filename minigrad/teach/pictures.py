@@ -1,0 +1,393 @@
+"""Pictures that stand below a check: what the student's own function does, beside what is right.
+
+    tangents     a curve, and the line that the dual part gives at some of its points
+    heat_maps    values and gradients, a color for each entry
+    modes        where forward mode is cheaper, where reverse mode is, and what the student said
+    growth       what several ways cost, as the problem grows
+    paths        the steps of an optimizer on the surface of a loss
+
+A picture is drawn when a notebook shows it, and not before: then the student's function is
+called, within a time limit. If it is not written yet, or fails, the picture says so in its
+legend and shows the rest. Its text is its title alone, whatever the student wrote, so that the
+stored output of a notebook stays as it is. matplotlib is imported when the first one is drawn.
+
+Colors: Okabe and Ito's (2008), which people with color-blindness can tell apart.
+"""
+
+import importlib
+import io
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from minigrad.autograd import grad
+from minigrad.creation import tensor
+from minigrad.modes import unobserved
+from minigrad.teach.difference import as_array
+from minigrad.teach.running import run
+from minigrad.tensor import Tensor
+
+RIGHT, YOURS, ASIDE = "#0072B2", "#D55E00", "0.7"
+SECONDS = 2.0
+
+
+class Picture:
+    """A picture that is drawn when it is shown.
+
+    title    what it is of; also its text
+    draw     draws on a matplotlib Figure
+    size     width and height in inches
+    """
+
+    def __init__(
+        self, title: str, draw: Callable[[Any], None], size: tuple[float, float] = (8.0, 3.0)
+    ) -> None:
+        self.title, self.draw, self.size = title, draw, size
+
+    def __repr__(self) -> str:
+        return f"Picture: {self.title}"
+
+    def png(self) -> bytes:
+        """The picture, the same bytes for the same numbers."""
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=self.size, dpi=72, layout="constrained")
+        FigureCanvasAgg(figure)
+        self.draw(figure)
+        out = io.BytesIO()
+        figure.savefig(out, format="png", metadata={"Software": None})
+        return out.getvalue()
+
+    def _repr_png_(self) -> bytes | None:
+        # minigrad.jupyter stands above this: asked for by name, it is no import from above.
+        if importlib.import_module("minigrad.jupyter.display").mode() == "text":
+            return None
+        try:
+            return self.png()
+        except ImportError:  # without matplotlib the title is all there is
+            return None
+
+
+# --------------------------------------------------------------------------- forward mode
+
+
+def tangents(
+    curve: Callable[[float, float], Any],
+    right: Callable[[Any], Any],
+    at: Sequence[float] = (-1.5, -0.75, 0.0, 0.75, 1.5),
+    *,
+    title: str = "tangent lines along a curve",
+) -> Picture:
+    """A tangent line that moves along a curve; its slope is the dual part.
+
+    curve    by the student: curve(x, 1.0) gives the value and the tangent at x
+    right    the curve itself, as a function of an array
+    at       where the lines are drawn
+
+    Left the lines, right the dual part over x, with the points of the lines.
+
+    >>> tangents(lambda x, x_dot: (x * x, 2 * x * x_dot), lambda x: x * x)
+    Picture: tangent lines along a curve
+    """
+
+    def numbers() -> list[tuple[float, float]]:
+        return [(float(z), float(z_dot)) for z, z_dot in (curve(x, 1.0) for x in at)]
+
+    def draw(figure: Any) -> None:
+        lines, slopes = figure.subplots(1, 2)
+        grid = np.linspace(min(at) - 0.5, max(at) + 0.5, 121)
+        values = np.asarray(right(grid), dtype=float)
+        lines.plot(grid, values, color=ASIDE, linewidth=3, label="the curve")
+        slopes.plot(
+            grid,
+            np.gradient(values, grid, edge_order=2),
+            color=ASIDE,
+            linewidth=3,
+            label="its slope",
+        )
+        points, trouble = tried(numbers)
+        for k, (x, (z, z_dot)) in enumerate(zip(at, points or ())):
+            name = "your z + z_dot e" if k == 0 else None
+            ends = np.array([x - 0.4, x + 0.4])
+            lines.plot(ends, z + z_dot * (ends - x), color=YOURS, label=name)
+            lines.plot(x, z, "o", color=YOURS, markersize=5)
+            slopes.plot(x, z_dot, "o", color=YOURS, label="your z_dot" if k == 0 else None)
+        span = float(np.ptp(values)) or 1.0
+        lines.set(xlabel="x", ylim=(values.min() - 0.15 * span, values.max() + 0.15 * span))
+        slopes.set(xlabel="x")
+        for axis in (lines, slopes):
+            legend(axis, trouble)
+
+    return Picture(title, draw)
+
+
+def modes(functions: Mapping[str, tuple[int, int]], predicted: Any = None) -> Picture:
+    """Which mode is cheaper, over the number of inputs and of outputs.
+
+    functions    name -> (numbers that go in, numbers that come out)
+    predicted    by the student: name -> (forward passes, reverse passes, which is cheaper)
+
+    Left every function where it belongs, with the student's verdict as its color. Then the
+    multiplications that a whole Jacobian of a network n -> 16 -> m costs, as n grows and as m does.
+
+    >>> modes({"loss": (20, 1)}, {"loss": (20, 1, "reverse")})
+    Picture: where forward mode is cheaper, and where reverse mode is
+    """
+    colors = {"forward": YOURS, "reverse": RIGHT, "same": "black"}
+
+    def said(name: str) -> str:
+        entry = predicted.get(name) if isinstance(predicted, Mapping) else None
+        verdict = entry[-1] if isinstance(entry, tuple | list) and entry else None
+        return verdict if isinstance(verdict, str) and verdict in colors else ""
+
+    def draw(figure: Any) -> None:
+        plane, inputs, outputs = figure.subplots(1, 3)
+        top = 2 * max([n for shape in functions.values() for n in shape], default=8)
+        plane.fill_between([0.5, top], [0.5, top], top, color=YOURS, alpha=0.15)
+        plane.fill_between([0.5, top], 0.5, [0.5, top], color=RIGHT, alpha=0.15)
+        plane.text(0.6, top * 0.55, "forward is cheaper")
+        plane.text(top * 0.9, 0.6, "reverse is cheaper", ha="right")
+        for name, (n, m) in functions.items():
+            verdict = said(name)
+            color = colors.get(verdict, "white")
+            plane.plot(n, m, "o", color=color, markeredgecolor="black", markersize=7)
+            plane.annotate(name, (n, m), (5, 4), textcoords="offset points")
+        for verdict, color in colors.items():
+            name = f'you said "{verdict}"'
+            plane.plot([], [], "o", color=color, markeredgecolor="black", label=name)
+        plane.set(
+            xscale="log", yscale="log", xlim=(0.5, top), ylim=(0.5, top), xlabel="numbers that go in",
+            ylabel="numbers that come out",
+        )  # fmt: skip
+        figure.legend(*plane.get_legend_handles_labels(), loc="outside lower left", ncols=3)
+        k = np.arange(1, 65)
+        one_pass = 16 * k + 16  # multiplications, for k -> 16 -> 1 as for 1 -> 16 -> k
+        for axis, forward, reverse, label in (
+            (inputs, k, 1, "k numbers in, 1 out"),
+            (outputs, 1, k, "1 number in, k out"),
+        ):
+            axis.plot(k, forward * one_pass, color=YOURS, linewidth=2, label="forward")
+            axis.plot(k, reverse * one_pass, color=RIGHT, linewidth=2, label="reverse")
+            axis.set(yscale="log", xlabel="k", title=label)
+            axis.legend(fontsize="small")
+        inputs.set_ylabel("multiplications")
+
+    title = "where forward mode is cheaper, and where reverse mode is"
+    return Picture(title, draw, (10.0, 3.4))
+
+
+# --------------------------------------------------------------------------- reverse mode
+
+
+def heat_maps(title: str, make: Callable[[], Mapping[str, Any]]) -> Picture:
+    """Arrays with a color for each entry: a value light to dark, a gradient blue to red.
+
+    make    called when the picture is drawn, with the student's function in it: name -> array
+            of at most two axes. A name that begins with d, like dx, is a gradient: white is 0
+
+    >>> heat_maps("a square", lambda: {"x": [[1.0, 2.0]], "dx": [[2.0, 4.0]]})
+    Picture: a square
+    """
+
+    def arrays() -> dict[str, Any]:
+        return {
+            name: np.atleast_2d(np.asarray(as_array(value), dtype=float))
+            for name, value in make().items()
+        }
+
+    def draw(figure: Any) -> None:
+        found, trouble = tried(arrays)
+        if not found or any(a.ndim > 2 or not a.size for a in found.values()):
+            axis = figure.subplots()
+            axis.axis("off")
+            axis.text(0.5, 0.5, trouble or "nothing that could be drawn", ha="center")
+            return
+        widths = [max(a.shape[1], 1.5) for a in found.values()]
+        axes = figure.subplots(1, len(found), width_ratios=widths, squeeze=False)[0]
+        for axis, (name, array) in zip(axes, found.items()):
+            shades(axis, name, array)
+
+    return Picture(title, draw, (9.0, 2.4))
+
+
+def shades(axis: Any, name: str, array: Any) -> None:
+    """One array as a heat map, with its numbers where there is room for them."""
+    gradient = name.startswith("d")
+    finite = array[np.isfinite(array)]
+    most = float(np.abs(finite).max()) if finite.size and np.any(finite) else 1.0
+    low, high = (-most, most) if gradient else (float(finite.min(initial=0)), most)
+    axis.imshow(array, cmap="RdBu_r" if gradient else "Greys", vmin=low, vmax=high * 1.0001)
+    axis.set_title(name)
+    axis.set_xticks([])
+    axis.set_yticks([])
+    if array.size > 40:
+        return
+    for (i, j), value in np.ndenumerate(array):
+        # Against a strong color the number is white.
+        strong = abs(value) > 0.6 * most if gradient else value - low > 0.6 * (high - low)
+        axis.text(
+            j, i, brief(value), ha="center", va="center", fontsize="small",
+            color="white" if strong else "black",
+        )  # fmt: skip
+
+
+def brief(value: float) -> str:
+    """A number with two decimals at most.
+
+    >>> brief(3.0), brief(-0.25), brief(-0.001)
+    ('3', '-0.25', '0')
+    """
+    return f"{value:z.2f}".rstrip("0").rstrip(".") if np.isfinite(value) else f"{value:g}"
+
+
+def growth(title: str, ways: Mapping[str, Callable[[int], Any]], sizes: Iterable[int]) -> Picture:
+    """What each way costs, over the size of the problem; the cost on a logarithmic axis.
+
+    ways    name -> cost(n); the student's may be among them
+
+    >>> growth("steps", {"one by one": lambda n: n, "all pairs": lambda n: n * n}, range(1, 9))
+    Picture: steps
+    """
+    sizes = list(sizes)
+
+    def costs_of(cost: Callable[[int], Any]) -> list[float]:
+        return [float(cost(n)) for n in sizes]
+
+    def draw(figure: Any) -> None:
+        axis = figure.subplots()
+        troubles = []
+        for (name, cost), color, marker in zip(ways.items(), (YOURS, RIGHT, "black"), "o^s"):
+            costs, trouble = tried(partial(costs_of, cost))
+            if costs is None:
+                troubles.append(f"{name}: {trouble}")
+                continue
+            axis.plot(sizes, costs, marker + "-", color=color, label=name, markersize=4)
+        axis.set(xlabel="n", yscale="log", title=title)
+        axis.grid(alpha=0.3)
+        legend(axis, "; ".join(troubles))
+
+    return Picture(title, draw, (6.0, 3.2))
+
+
+# --------------------------------------------------------------------------- optimizers
+
+
+def valley(p: Any) -> Any:
+    """A long valley, twelve times steeper across than along; lowest at (0, 0).
+
+    p         (2,)
+    returns   ()    (p[0]**2 + 12 * p[1]**2) / 2
+    """
+    return 0.5 * (p[0] ** 2 + 12 * p[1] ** 2)
+
+
+def paths(
+    step: Callable[..., Any],
+    optimizer: Callable[..., Any],
+    *,
+    steps: int = 30,
+    start: Sequence[float] = (4.0, 1.2),
+    surface: Callable[[Any], Any] = valley,
+    **settings: Any,
+) -> Picture:
+    """The student's steps on the surface of a loss, beside those of the optimizer itself.
+
+    step         by the student: step(p, g, state, **settings) gives the new p, an array
+    optimizer    optim.SGD, optim.Adam, ...
+    settings     of both, like lr=0.1
+    surface      the loss, a function of a tensor of two numbers
+
+    >>> from minigrad import optim
+    >>> paths(lambda p, g, state, lr: p - lr * g, optim.SGD, lr=0.1)
+    Picture: your steps beside those of SGD(lr=0.1)
+    """
+
+    def yours() -> Any:
+        p, state = np.array(start, dtype=float), {}  # type: ignore[var-annotated]
+        walked = [p]
+        for _ in range(steps):
+            p = np.array(as_array(step(p.copy(), slope(surface, p), state, **settings)), float)
+            if p.shape != (2,):
+                raise ValueError(f"p has the shape {p.shape} instead of (2,)")
+            walked.append(p)
+        return np.array(walked)
+
+    def draw(figure: Any) -> None:
+        axis = figure.subplots()
+        theirs = steps_of(optimizer, settings, surface, start, steps)
+        mine, trouble = tried(yours)
+        contours(axis, surface, theirs)
+        axis.plot(*theirs.T, "-", color=RIGHT, linewidth=3, label=optimizer.__name__)
+        if mine is not None:
+            axis.plot(*mine.T, "o--", color=YOURS, markersize=4, linewidth=1, label="yours")
+        axis.plot(0, 0, "*", color="black", markersize=11)
+        axis.plot(*start, "s", color="black", markersize=5)
+        legend(axis, trouble)
+
+    words = ", ".join(f"{name}={value}" for name, value in settings.items())
+    title = f"your steps beside those of {optimizer.__name__}({words})"
+    return Picture(title, draw, (6.5, 3.2))
+
+
+def slope(surface: Callable[[Any], Any], p: Any) -> Any:
+    """The gradient of a surface at p, an array."""
+    with unobserved():
+        x = tensor(np.array(p, dtype=float), requires_grad=True)
+        return np.array(as_array(grad(surface(x), x)[0]))
+
+
+def steps_of(
+    optimizer: Callable[..., Any],
+    settings: Mapping[str, Any],
+    surface: Callable[[Any], Any],
+    start: Sequence[float],
+    steps: int,
+) -> Any:
+    """The points that an optimizer comes by, (steps + 1, 2)."""
+    p = Tensor(np.array(start, dtype=float)).requires_grad_()
+    opt = optimizer([p], **settings)
+    walked = [p.detach().numpy().copy()]
+    for _ in range(steps):
+        p.grad = tensor(slope(surface, walked[-1]))
+        opt.step()
+        walked.append(p.detach().numpy().copy())
+    return np.array(walked)
+
+
+def contours(axis: Any, surface: Callable[[Any], Any], walked: Any) -> None:
+    """The surface around a path, which stays in view even if another one leaves it."""
+    corners = np.concatenate([walked, -walked, [[0.0, 0.0]]])
+    x, y = 1.15 * np.abs(corners).max(axis=0)
+    a, b = np.meshgrid(np.linspace(-x, x, 81), np.linspace(-y, y, 61))
+    with unobserved():
+        heights = surface([tensor(a), tensor(b)]).numpy()
+    axis.contour(a, b, np.sqrt(heights), levels=12, colors="0.8", linewidths=0.8)
+    axis.set(xlim=(-x, x), ylim=(-y, y), xlabel="p[0]", ylabel="p[1]")
+
+
+# --------------------------------------------------------------------------- for all of them
+
+
+def tried(call: Callable[[], Any]) -> tuple[Any, str]:
+    """What a call gives, and ""; or None, and in a few words why it gives nothing.
+
+    >>> tried(lambda: 1 / 0)
+    (None, 'yours fails: ZeroDivisionError: division by zero')
+    """
+    outcome = run(call, {}, SECONDS)
+    if outcome.trouble is None:
+        return outcome.returned, ""
+    verdict, message = outcome.trouble
+    if verdict == "error":
+        return None, f"yours fails: {message.split('    in the line')[0]}"[:80]
+    return None, f"yours: {verdict}"
+
+
+def legend(axis: Any, trouble: str) -> None:
+    """The legend; what went wrong is its last line."""
+    if trouble:
+        axis.plot([], [], " ", label=trouble)
+    axis.legend(fontsize="small")
