@@ -21,13 +21,28 @@ they are as PyTorch has them on all other processors.
 Read generator.py first.
 """
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from minigrad import modes
 from minigrad.generator import Generator, source
+
+
+def drawn(draw: Callable[..., Any]) -> Callable[..., Any]:
+    """While a program is recorded, a draw becomes an instruction, which draws anew in each run."""
+
+    @functools.wraps(draw)
+    def drawing(*args: Any, **kwargs: Any) -> Any:
+        observer = modes.state.observer
+        if observer is not None and (interpret := getattr(observer, "interpret_draw", None)):
+            return interpret(draw, args, kwargs)  # see static/recorder.py
+        return draw(*args, **kwargs)
+
+    return drawing
 
 
 def in_memory_order(array: Any, draw: Callable[[tuple[int, ...]], Any]) -> Any:
@@ -52,6 +67,7 @@ def unit(n: int, wide: Any, generator: Generator | None) -> Any:
     return bits.astype(np.float32) * np.float32(2.0**-24)
 
 
+@drawn
 def uniform(shape: Any, dtype: Any, low: Any, high: Any, generator: Generator | None) -> Any:
     """Numbers from low up to, but without, high, all equally likely: low + u * (high - low)."""
     if dtype.kind != "f":
@@ -94,6 +110,7 @@ def _scaled(z: Any, scale: Any, shift: Any) -> Any:
 # ------------------------------------------------------------------------ the bell curve
 
 
+@drawn
 def normal(shape: Any, dtype: Any, mean: float, std: float, generator: Generator | None,
            contiguous: bool = True) -> Any:  # fmt: skip
     """Numbers from the bell curve, of this mean and standard deviation.
@@ -171,6 +188,7 @@ def _box_muller(u: Any) -> Any:
 # ------------------------------------------------------------------------ whole numbers
 
 
+@drawn
 def integers(shape: Any, dtype: Any, low: int, high: int, generator: Generator | None) -> Any:
     """Whole numbers from low up to, but without, high: low + the remainder of a word.
 
@@ -193,6 +211,7 @@ def integers(shape: Any, dtype: Any, low: int, high: int, generator: Generator |
     return z.astype(dtype, copy=False)
 
 
+@drawn
 def anything(shape: Any, dtype: Any, generator: Generator | None) -> Any:
     """All whole numbers from 0 that the type can tell apart."""
     if dtype.kind == "b":
@@ -213,6 +232,7 @@ def remainders(shape: Any, count: int, long: bool, low: int, generator: Generato
     return (w.astype(np.int64) + low).reshape(shape)
 
 
+@drawn
 def permutation(n: int, generator: Generator | None) -> Any:
     """The numbers 0..n-1, shuffled: each in turn changes places with itself or a later one.
 
@@ -231,6 +251,7 @@ def permutation(n: int, generator: Generator | None) -> Any:
 # ------------------------------------------------------------------------ coins and waiting times
 
 
+@drawn
 def coins(p: Any, shape: Any, dtype: Any, generator: Generator | None) -> Any:
     """1 with probability p, else 0. p is a number or an array, whose precision is that of the draw."""
     if not (np.all(p >= 0) and np.all(p <= 1)):
@@ -242,6 +263,7 @@ def coins(p: Any, shape: Any, dtype: Any, generator: Generator | None) -> Any:
     return (u.reshape(shape) < p).astype(dtype)
 
 
+@drawn
 def exponential(shape: Any, dtype: Any, rate: Any, generator: Generator | None) -> Any:
     """Waiting times for what happens `rate` times in a unit of time: -log(1 - u) / rate.
 
@@ -256,3 +278,119 @@ def exponential(shape: Any, dtype: Any, rate: Any, generator: Generator | None) 
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={rate}")
     u = unit(math.prod(shape), np.float64, generator)
     return (-1 / rate * np.log1p(-u)).reshape(shape).astype(dtype, copy=False)
+
+
+@drawn
+def log_normal(shape: Any, dtype: Any, mean: float, std: float, generator: Generator | None) -> Any:
+    """The exponential of numbers from the bell curve."""
+    if std <= 0:
+        raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std}")
+    z = _pairs(math.prod(shape), source(generator)) * std + mean
+    return np.exp(z).reshape(shape).astype(dtype, copy=False)
+
+
+@drawn
+def geometric(shape: Any, dtype: Any, p: float, generator: Generator | None) -> Any:
+    """Tries until a coin of probability p has shown 1: ceil(log(u) / log(1 - p))."""
+    if not 0 < p < 1:
+        raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p}")
+    u = unit(math.prod(shape), np.float64, generator)
+    return np.ceil(np.log(u) / math.log1p(-p)).reshape(shape).astype(dtype)
+
+
+@drawn
+def cauchy(shape: Any, dtype: Any, median: float, sigma: float, generator: Generator | None) -> Any:
+    """median + sigma * tan(angle), with the angle uniform between -90 and 90 degrees."""
+    if sigma <= 0:
+        raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
+    u = unit(math.prod(shape), np.float64, generator)
+    return (median + sigma * np.tan(np.pi * (u - 0.5))).reshape(shape).astype(dtype, copy=False)
+
+
+# ------------------------------------------------------------------------ counts and gamma numbers
+
+
+@drawn
+def events(rates: Any, generator: Generator | None) -> Any:
+    """How often something happens in a unit of time that happens at these rates: Poisson's numbers.
+
+    Below 10, uniform numbers are multiplied until the product is below exp(-rate); above, by
+    rejection under a curve that fits closely.
+
+    Sources: Knuth, The Art of Computer Programming 2, section 3.4.1; Hoermann, The transformed
+    rejection method for generating Poisson random variables (1993).
+    """
+    if np.any(rates < 0):
+        raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
+    g = source(generator)
+    with g.lock:
+        z = [_events(rate, g) for rate in np.asarray(rates, np.float64).ravel().tolist()]
+    return np.array(z, rates.dtype).reshape(np.shape(rates))
+
+
+def _events(rate: float, g: Generator) -> int:
+    if rate >= 10:
+        return _many_events(rate, g)
+    if rate == 0:
+        return 0
+    count, product, limit = 0, _one(g), math.exp(-rate)
+    while product > limit:
+        count += 1
+        product *= _one(g)
+    return count
+
+
+def _many_events(rate: float, g: Generator) -> int:
+    b = 0.931 + 2.53 * math.sqrt(rate)
+    a = -0.059 + 0.02483 * b
+    inverse_alpha = 1.1239 + 1.1328 / (b - 3.4)
+    v_r = 0.9277 - 3.6224 / (b - 2)
+    while True:
+        u = _one(g) - 0.5
+        v = _one(g)
+        us = 0.5 - abs(u)
+        k = math.floor((2 * a / us + b) * u + rate + 0.43)
+        if us >= 0.07 and v <= v_r:
+            return k
+        if k < 0 or (us < 0.013 and v > us):
+            continue
+        left = math.log(v) + math.log(inverse_alpha) - math.log(a / (us * us) + b)
+        if left <= -rate + k * math.log(rate) - math.lgamma(k + 1):
+            return k
+
+
+def _one(g: Generator) -> float:
+    """A uniform number in double precision."""
+    return float(unit(1, np.float64, g)[0])
+
+
+@drawn
+def gamma(shapes: Any, generator: Generator | None) -> Any:
+    """Numbers of the Gamma distribution, of these shapes and scale 1.
+
+    Source: Marsaglia and Tsang, A simple method for generating gamma variables (2000).
+    """
+    g = source(generator)
+    with g.lock:
+        z = [_gamma(shape, g) for shape in np.asarray(shapes, np.float64).ravel().tolist()]
+    return np.array(z, shapes.dtype).reshape(np.shape(shapes))
+
+
+def _gamma(shape: float, g: Generator) -> float:
+    scale = 1.0
+    if shape < 1:
+        if shape == 0:
+            return 0.0
+        scale *= (1 - _one(g)) ** (1 / shape)
+        shape += 1
+    d = shape - 1 / 3
+    c = 1 / math.sqrt(9 * d)
+    while True:
+        y = 0.0
+        while y <= 0:
+            x = float(_pairs(1, g)[0])
+            y = 1 + c * x
+        v = y * y * y
+        u = 1 - _one(g)
+        if u < 1 - 0.0331 * x**4 or math.log(u) < 0.5 * x * x + d * (1 - v + math.log(v)):
+            return scale * d * v

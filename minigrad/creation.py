@@ -276,4 +276,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     check_device(device)
     if isinstance(data, Tensor):
         return data if dtype is None else data.to(dtypes.as_dtype(dtype))
+    if hasattr(data, "recorder"):  # a value of a program that is being recorded
+        slot: Tensor = data if dtype is None else data.to(dtype)
+        return slot
     return Tensor(data, dtype=dtype)

@@ -13,10 +13,12 @@ def as_array(data: Any, dtype: Any = None) -> Any:
 
     Raises TypeError for what is no number, ValueError for rows of unequal length.
     """
+    array: Any
     if isinstance(data, make.Tensor):
         array = np.array(data.array)
     elif isinstance(data, (np.ndarray, np.generic)):
-        array = np.asarray(data)
+        # An array that a program is being recorded with stays one: see static/traced.py.
+        array = data if hasattr(data, "slot") else np.asarray(data)
     else:
         array = _array_of_python(data)
     if dtype is not None:

@@ -39,16 +39,18 @@ from minigrad.views import rewritten
 Tensor = Any  # of tensor.py, which stands above this module
 
 
-def write(op: Op, x: Tensor, others: Sequence[Any], settings: dict[str, Any]) -> None:
+def write(op: Op, x: Tensor, others: Sequence[Any], settings: dict[str, Any]) -> Any:
     """Run an op with its result written over its first operand.
 
     The tensor stays the same object; it gets a new version, and a new node if a gradient
     is wanted. What a rule needs of the value that is overwritten is copied first.
+
+    Returns None; while a program is recorded, what stands for the tensor's new value, if anything.
     """
     observer = modes.state.observer
     if observer is not None and (interpret := getattr(observer, "interpret_write", None)):
-        interpret(op, x, others, settings)  # a program is being recorded: see static/recorder.py
-        return
+        # A program is being recorded; what x is from here on may be a Slot: see static/recorder.py.
+        return interpret(op, x, others, settings)
     recording = modes.state.recording
     array = x.memory()
     if others and others[0].__class__ in NUMBERS and op.kind == "elementwise":
@@ -88,6 +90,7 @@ def write(op: Op, x: Tensor, others: Sequence[Any], settings: dict[str, Any]) ->
         push_write(op, before, settings, x)
     if modes.state.observer is not None:
         modes.state.observer.forward(op, tuple(operands), x, settings, True)
+    return None
 
 
 def is_expanded(array: Any) -> bool:

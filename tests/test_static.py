@@ -316,3 +316,103 @@ def test_a_drawing_names_every_instruction():
     assert dot.startswith("digraph") and all(
         op in dot for op in ("matmul", "add", "relu", "sum", "(2, 3)")
     )
+
+
+# ------------------------------------------------------------------ tensors of its own
+
+
+def filled_row_by_row(x):
+    h = minigrad.zeros(3)
+    for i in range(3):
+        h[i] = x[i] ** 2
+    return h.sum()
+
+
+def begun_at_zero(x):
+    total = minigrad.zeros(())
+    total += x.sum()
+    return total * 2
+
+
+def seen_through_a_view(x):
+    h = minigrad.zeros(2, 3)
+    second = h[1]
+    h[0] = x
+    h += 1
+    second *= x
+    return h.sum(0)
+
+
+def kept_in_a_list(x):
+    kept = [minigrad.zeros(3)]
+    kept[0] += x
+    kept[0].scatter_add_(0, minigrad.tensor([0, 0, 1]), x)
+    return kept[0]
+
+
+@pytest.mark.parametrize("f", [filled_row_by_row, begun_at_zero, seen_through_a_view, kept_in_a_list])  # fmt: skip
+def test_what_a_function_writes_to_its_own_tensors_is_a_part_of_the_program(f):
+    x, y = minigrad.tensor([1.0, 2.0, 3.0]), minigrad.tensor([4.0, 5.0, 6.0], requires_grad=True)
+    program, compiled = static.record(f)(x), static.compile(f)
+    z = f(y)
+    z.backward(minigrad.ones_like(z))
+
+    compiled(x)
+    for run in (program, program.plan(), compiled, compiled):
+        assert run(y.detach()).tolist() == z.tolist()
+    gradient = program.gradient(0, seeded=True)
+    assert gradient(y.detach(), minigrad.ones_like(z).detach()).tolist() == y.grad.tolist()
+
+
+def test_a_tensor_from_outside_is_not_written_to_by_a_program():
+    outside = minigrad.zeros(3)
+
+    def through_a_view(x):
+        outside[0] = x[0]
+        return outside * 1
+
+    for f in (through_a_view, lambda x: outside.add_(x) * 1):
+        with pytest.raises(ProgramError, match="outside"):
+            static.record(f)(minigrad.ones(3))
+    assert outside.tolist() == [0.0] * 3
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: x.nonzero(),
+        lambda x: x.unique(),
+        lambda x: minigrad.where(x > 1),
+        lambda x: x.masked_select(x > 1),
+        lambda x: x * int(x.sum()),
+        lambda x: f"{x.sum():.2f}",
+        lambda x: max(x.sum(), x.mean()),
+        lambda x: [10, 20, 30][x.argmax()],
+    ],
+)
+def test_what_depends_on_values_is_refused_and_the_error_offers_to_record_again(f):
+    with pytest.raises(ProgramError, match="record"):
+        static.record(f)(minigrad.tensor([1.0, 2.0, 3.0]))
+
+
+def test_a_placeholder_with_a_name_for_the_second_time_begins_another_program():
+    static.placeholder((2,), name="x")
+    x = static.placeholder((2,), name="x")
+
+    assert static.program(x * 2).names == ["x"]
+
+
+def test_a_plan_names_the_inputs_that_are_missing():
+    plan = static.record(lambda x, w: x * w)(minigrad.ones(2), minigrad.ones(2)).plan()
+
+    with pytest.raises(TypeError, match="the program needs w"):
+        plan.run(x=minigrad.ones(2))
+
+
+def test_gradients_come_in_the_order_asked_for():
+    program = static.record(lambda a, b, c: (a * b * c).sum())(*[minigrad.ones(2)] * 3)
+
+    numbers = minigrad.tensor([1.0, 2.0]), minigrad.tensor([3.0, 4.0]), minigrad.tensor([5.0, 6.0])
+    for wrt in ([2, 0], ["c", "a"], [-1, "a"]):
+        first, second = program.gradient(wrt=wrt)(*numbers)
+        assert first.tolist() == [3.0, 8.0] and second.tolist() == [15.0, 24.0]

@@ -8,7 +8,7 @@
     slot, traced            what stands for a value while a program is being recorded
     recorder                who writes it down
     differentiate           program in, program of its gradient out
-    simplify                the same program with less to do
+    simplify, thin          the same program with less to do
     plan, memory            the same run in fixed memory
     source, templates       a program as plain NumPy that can be read and run
     step, updates           training steps: what compile does

@@ -130,7 +130,9 @@ def insert(recorder: Recorder, program: Program, inputs: Sequence[Any]) -> dict[
             numbers[i] = recorder.constant(a)
     for line in program.instructions:
         operands = tuple([numbers[i] for i in line.operands])
-        settings = resolved(line.settings, lambda i: Ref(numbers[i]))
+        settings = line.settings
+        if line.refs:
+            settings = resolved(settings, lambda i: Ref(numbers[i]))
         if isinstance(line.op, Kernel):
             with enable_grad():
                 numbers[line.result] = spelled_out(recorder, line.op, operands, settings)
@@ -216,7 +218,7 @@ def rows_of(recorder: Recorder, line: Any, g: Any) -> Any:
 # Rules that have a quicker way for arrays than for tensors, or choose by the values.
 QUICKER = {
     (ops.convolution, "b"), (ops.cross_entropy, "x"), (ops.nll_loss, "x"), (ops.max_pool2d, "x"),
-    (ops.prod, "x"), (ops.cumprod, "x"), (ops.det, "x"),
+    (ops.lstm_gates, "x"), (ops.prod, "x"), (ops.cumprod, "x"), (ops.det, "x"),
 }  # fmt: skip
 
 

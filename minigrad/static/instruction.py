@@ -5,12 +5,15 @@
     Instruction   op, the numbers of its operands, settings, the number of its result
     Ref           a value inside a setting: an index that is itself computed, or given
 
-An instruction's op is one of the table; or a NumPy function that has no row there (Foreign); or
-an op's rule, taken as one piece (Kernel).
+An instruction's op is one of the table; or a NumPy function that has no row there (Foreign), of
+which a random draw is one (Draw); or an op's rule, taken as one piece (Kernel).
 """
 
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
+
+from minigrad.generator import Generator, default_generator
+from minigrad.modes import unobserved
 
 
 class ProgramError(RuntimeError):
@@ -41,6 +44,7 @@ class Foreign:
 
     takes_out = inplace = view = False
     kind = "constant"
+    effect = False  # does it do something besides computing its result?
     rules: dict[str, Any] = {}
     settings: dict[str, Any] = {}
     operands: tuple[str, ...] = ()
@@ -59,6 +63,35 @@ class Foreign:
 
     def __hash__(self) -> int:
         return hash(self.name)
+
+
+class Draw(Foreign):
+    """Random numbers, drawn anew in each run, from the generator that an eager run draws from.
+
+    No two draws are the same, and none is left out: the stream goes on as it would eagerly.
+    """
+
+    effect = True
+    __hash__ = object.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+
+def rehearsed(op: Any, operands: Any, settings: dict[str, Any]) -> Any:
+    """What an instruction gives, for its shape and type; and nothing happens besides."""
+    if not getattr(op, "effect", False):
+        return op.forward(*operands, **settings)
+    if not isinstance(op, Draw):
+        return op.rehearse(*operands, **settings)
+    given = [*settings["args"], *settings["kwargs"].values()]
+    used = next((g for g in given if isinstance(g, Generator)), default_generator)
+    state = used.get_state()
+    try:
+        with unobserved():
+            return op.forward(*operands, **settings)
+    finally:
+        used.set_state(state)
 
 
 class Kernel:
@@ -117,7 +150,7 @@ class Instruction:
     ) -> None:
         self.op, self.operands, self.settings = op, operands, settings
         self.result, self.stopped, self.over = result, stopped, over
-        self.refs = tuple(refs_in(settings))
+        self.refs = tuple(refs_in(settings)) if settings else ()
 
     def reads(self) -> list[int]:
         """The numbers of all values that it reads, those in its settings included."""

@@ -5,17 +5,22 @@ by itself or through a view of it; then its buffer is free for another value of 
 and type. An elementwise op may write over its own operand, if that is read there for the last
 time. A buffer lies in memory as the recorded value did, so that channels-last stays so.
 
-Nothing here is clever: values are looked at once, in the order in which they are computed, and
+What is to lie one behind the other (the gradients of small parameters, for an optimizer) is
+computed where it shall lie: each part is a slice of one buffer from the beginning.
+
+Nothing else here is clever: values are looked at once, in the order in which they are computed, and
 the buffer that became free last is taken first, as it is most likely in the cache.
 
 Read program.py first. source.py writes the text that uses these buffers.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from minigrad.static.instruction import Instruction, resolved
+from minigrad import ops
+from minigrad.static.instruction import Instruction, rehearsed, resolved
 from minigrad.static.program import Program
 
 
@@ -27,6 +32,7 @@ class Buffers:
     free       (type, size) -> the buffers that nobody needs at the moment
     fixed      number -> the name of its memory outside of `run`
     last       number -> the last instruction that reads it, or a view of it
+    places     number -> (row that it is a part of, where it begins there)
     """
 
     pointwise: tuple[Any, ...] = ()  # templates whose line may write over an operand
@@ -40,35 +46,49 @@ class Buffers:
         self.free: dict[Any, list[tuple[str, Any]]] = {}
         self.fixed: dict[int, str] = {}
         self.shown: dict[Any, str] = {}
+        self.counts: dict[str, int] = {}
         self.plain_names: set[str] = set()
         self.buffers = 0
         self.buffer_bytes = 0
         self.ends: dict[int, list[int]] = {}
         self.examples = run_of(program)
         self.last = self._last_uses()
+        self.places = self._places() if reuse else {}
+        self.rows: dict[int, tuple[str, Any]] = {}
+        self.row_storage: dict[int, tuple[str, Any]] = {}
 
     def take(self, *names: str) -> str:
         raise NotImplementedError
 
     def _last_uses(self) -> dict[int, int]:
-        """Root -> the last instruction that reads it, or a view of it."""
-        root: dict[int, int] = {}
+        """Number -> the last instruction that reads it, or what may be a view of it.
+
+        A view may turn out to be a copy, in memory of its own; so each on the way from a value
+        to what it may show is taken as read.
+        """
+        self.shows: dict[int, int] = {}  # what may be a view -> of what
         last: dict[int, int] = {}
         for k, line in enumerate(self.program.instructions):
             last[line.result] = k
-            for i in line.reads():
-                last[root.get(i, i)] = k
             for i in line.operands:
                 if line.op.view or may_show(self.examples[line.result], self.examples[i]):
-                    root[line.result] = root.get(i, i)
-                    last[root[line.result]] = k
+                    self.shows[line.result] = i
+            for i in line.reads():
+                for j in self.shown_by(i):
+                    last[j] = k
         for i in self.program.outputs:
-            last[root.get(i, i)] = len(self.program.instructions) + 1
-            last[i] = len(self.program.instructions) + 1
-        self.conservative_root = root
+            for j in self.shown_by(i):
+                last[j] = len(self.program.instructions) + 1
         for i, k in last.items():
             self.ends.setdefault(k, []).append(i)
         return last
+
+    def shown_by(self, i: int) -> Iterator[int]:
+        """The value, and all that it may be a view of."""
+        yield i
+        while (x := self.shows.get(i)) is not None:
+            yield x
+            i = x
 
     def _release(self, k: int) -> None:
         """The buffers whose value has been read for the last time are free."""
@@ -85,24 +105,89 @@ class Buffers:
         value = self.values[i]
         size = int(np.prod(value.shape))
         order = axes_in_memory(self.examples[i])
+        if i in self.places:
+            return self._in_its_place(i)
         over = self._over(k, line, write, order) if self.reuse else None
         if over is not None:
             name, row = self.storage.pop(over)
         else:
-            waiting = self.free.get((value.dtype.str, size)) or []
-            if waiting:
-                name, row = waiting.pop()
-            else:
-                name, row = f"b{self.buffers}", np.empty(size, value.dtype)
-                self.buffers += 1
-                self.buffer_bytes += row.nbytes
-                self.header.append(f"{name} = empty({size}, {value.dtype.name})")
-                self.take("empty", value.dtype.name)
+            name, row = self._row(size, value.dtype)
         self.storage[i] = name, row
         shaped = self._shaped(name, row, value.shape, order)
         self.memory[i] = in_order(row, value.shape, order)
         self.fixed[i] = shaped
         return shaped
+
+    def _row(self, size: int, dtype: Any) -> tuple[str, Any]:
+        """A free buffer of this size and type, or a new one."""
+        waiting = self.free.get((dtype.str, size))
+        if waiting:
+            return waiting.pop()
+        name, row = f"b{self.buffers}", np.empty(size, dtype)
+        self.buffers += 1
+        self.buffer_bytes += row.nbytes
+        self.header.append(f"{name} = empty({size}, {type_name(dtype)})")
+        self.take("empty", type_name(dtype))
+        return name, row
+
+    def _places(self) -> dict[int, tuple[int, Any]]:
+        """The values that are computed where a row wants them: see the head of this module.
+
+        A row is ops.cat of some values. A value can lie in it from the beginning if it is not
+        read after the row is made.
+        """
+        made = {line.result: line for line in self.program.instructions}
+        places: dict[int, tuple[int, Any]] = {}
+        for k, line in enumerate(self.program.instructions):
+            if not is_row(line, self.values):
+                continue
+            for i, part in parts_of(line, self.values):
+                source = made.get(i)
+                while source is not None and len(self.values[line.result].shape) == 1:
+                    if source.op not in (ops.reshape, ops.view):
+                        break
+                    i = source.operands[0]
+                    source = made.get(i)
+                if source is not None and i not in places and self._can_lie(i, source, k):
+                    places[i] = line.result, part
+        return places
+
+    def _can_lie(self, i: int, source: Instruction, k: int) -> bool:
+        value, z = self.values[i], self.examples[i]
+        if source.op.view or source.over is not None or not value.shape or self.last.get(i) != k:
+            return False
+        if i in self.shows or is_row(source, self.values):
+            return False
+        return self.writes_into_buffer(source) and bool(z.flags.c_contiguous)
+
+    def writes_into_buffer(self, line: Instruction) -> bool:
+        raise NotImplementedError
+
+    def _row_of(self, z: int) -> tuple[str, Any]:
+        """The buffer of a row, some of whose parts may be there already; as it is shaped."""
+        if z not in self.rows:
+            value = self.values[z]
+            shape = value.shape
+            name, row = self._row(int(np.prod(shape)), value.dtype)
+            self.row_storage[z] = name, row
+            self.rows[z] = self._shaped(name, row, shape, tuple(range(len(shape)))), row.reshape(shape)  # fmt: skip
+        return self.rows[z]
+
+    def _in_its_place(self, i: int) -> str:
+        """The name of the part of a row in which i lies."""
+        z, part = self.places[i]
+        name, row = self._row_of(z)
+        shape = self.values[i].shape
+        self.memory[i] = row[part].reshape(shape)
+        key = name, str(part), shape
+        if key not in self.shown:
+            self.shown[key] = self._another(name)
+            again = f".reshape({', '.join(map(str, shape))})" if row.ndim == 1 else ""
+            self.header.append(f"{self.shown[key]} = {name}[{part_text(part)}]{again}")
+            if self.memory[i].flags.c_contiguous:
+                self.plain_names.add(self.shown[key])
+        self.fixed[i] = self.shown[key]
+        return self.fixed[i]
 
     def _over(self, k: int, line: Instruction, write: Any, order: tuple[int, ...]) -> int | None:
         """An operand that the result may be written over: it is read here for the last time."""
@@ -122,17 +207,22 @@ class Buffers:
                 continue
             if self.values[x].shape != value.shape or axes_in_memory(self.memory[x]) != order:
                 continue
-            shares = [y for y in line.reads() if y != x and self.conservative_root.get(y, y) == x]
+            shares = [y for y in line.reads() if y != x and x in self.shown_by(y)]
             if not shares:
                 return x
         return None
+
+    def _another(self, name: str) -> str:
+        """Another name for the memory of this name: in one more shape."""
+        count = self.counts[name] = self.counts.get(name, -1) + 1
+        return f"{name}_{count}"
 
     def _shaped(self, name: str, row: Any, shape: tuple[int, ...], order: tuple[int, ...]) -> str:
         """The name of a buffer in one shape; a line in the header where it is first needed."""
         key = (name, shape, order)
         known = self.shown.get(key)
         if known is None:
-            known = self.shown[key] = f"{name}_{len([1 for n, *_ in self.shown if n == name])}"
+            known = self.shown[key] = self._another(name)
             text = f"{name}.reshape({', '.join(str(shape[a]) for a in order)})"
             if order != tuple(range(len(shape))):
                 text += f".transpose({', '.join(str(order.index(a)) for a in range(len(shape)))})"
@@ -168,9 +258,37 @@ def run_of(program: Program) -> dict[int, Any]:
     known.update({i: t.array for i, t in program.captured.items()})
     with np.errstate(all="ignore"):
         for line in program.instructions:
-            settings = resolved(line.settings, known.__getitem__)
-            known[line.result] = line.op.forward(*[known[i] for i in line.operands], **settings)
+            settings = line.settings
+            if line.refs:
+                settings = resolved(settings, known.__getitem__)
+            known[line.result] = rehearsed(line.op, [known[i] for i in line.operands], settings)
     return known
+
+
+def is_row(line: Instruction, values: Any) -> bool:
+    """Are several values put one behind the other?"""
+    if line.op is not ops.cat or line.over is not None or not values[line.result].shape:
+        return False
+    return all(values[i].dtype == values[line.result].dtype for i in line.operands)
+
+
+def parts_of(line: Instruction, values: Any) -> Iterator[tuple[int, Any]]:
+    """The values that a row is made of, and where each stands in it."""
+    n = len(values[line.result].shape)
+    axis = line.settings.get("axis", 0) % n
+    start = 0
+    for i in line.operands:
+        size = values[i].shape[axis]
+        yield i, (*(slice(None),) * axis, slice(start, start + size))
+        start += size
+
+
+def part_text(part: Any) -> str:
+    return ", ".join(":" if s.start is None else f"{s.start}:{s.stop}" for s in part)
+
+
+def type_name(dtype: Any) -> str:
+    return "bool_" if dtype.kind == "b" else str(dtype.name)
 
 
 def may_show(z: Any, x: Any) -> bool:

@@ -10,14 +10,18 @@ with `copy=False` the results lie in the plan's own memory, where the next run w
 Read source.py first.
 """
 
+from operator import attrgetter, is_
 from typing import Any
 
 import numpy as np
 
 from minigrad.memory import make
 from minigrad.static.program import Program, as_array, mismatch
-from minigrad.static.simplify import thinned
+from minigrad.static.recorder import Memory
 from minigrad.static.source import Writer
+from minigrad.static.thin import thinned
+
+array_of = attrgetter("array")
 
 
 class Plan:
@@ -37,7 +41,7 @@ class Plan:
     >>> plan(minigrad.ones(8, 4), minigrad.ones(4, 2))[0]
     tensor([4., 4.])
     >>> print(plan.source)
-    from numpy import array, dot, empty, float32, maximum
+    from numpy import array, empty, float32, maximum
     import numpy as np
     <BLANKLINE>
     b0 = empty(16, float32)
@@ -45,7 +49,7 @@ class Plan:
     n0 = array(0.0, float32)
     <BLANKLINE>
     def run(x, w):
-        v2 = dot(x, w, b0_0)
+        v2 = x.dot(w, b0_0)
         v3 = maximum(v2, n0, out=b0_0)
         return v3,
     <BLANKLINE>
@@ -64,7 +68,8 @@ class Plan:
         exec(compile(self.source, "<minigrad program>", "exec"), scope)
         self.function = scope["run"]
         self.wanted = [self.program.values[i] for i in self.program.inputs]
-        self.bound = [(t, t.array) for t in self.program.captured.values()]
+        self.tensors = [t for t in self.program.captured.values() if not isinstance(t, Memory)]
+        self.arrays_bound = [t.array for t in self.tensors]
 
     def __call__(self, *inputs: Any) -> Any:
         """The outputs for these inputs, as tensors."""
@@ -76,7 +81,7 @@ class Plan:
 
     def run(self, **named: Any) -> Any:
         """The same, for inputs given by name."""
-        return self(*[named[name] for name in self.program.names])
+        return self(*self.program.in_order(named))
 
     def arrays(self, *inputs: Any) -> tuple[Any, ...]:
         """The outputs as arrays, in the plan's own memory."""
@@ -94,10 +99,8 @@ class Plan:
 
     def rebind(self) -> None:
         """Write the text anew if a captured tensor has other memory now (p.data = ...)."""
-        for tensor, array in self.bound:
-            if tensor.array is not array:
-                self._compile()
-                break
+        if not all(map(is_, map(array_of, self.tensors), self.arrays_bound)):
+            self._compile()
 
     def __repr__(self) -> str:
         return f"<Plan of {self.program!r}: {self.buffer_bytes} bytes of buffers>"

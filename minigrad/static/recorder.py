@@ -10,9 +10,11 @@ their own. A placeholder has none; ones stand in for it.
 Read program.py and slot.py first.
 """
 
+import gc
 import inspect
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from types import CellType, FrameType, MethodType
 from typing import Any
 
 import numpy as np
@@ -20,12 +22,20 @@ import numpy as np
 from minigrad import dtypes, modes, ops
 from minigrad.apply import CONSTANTS, prepare
 from minigrad.errors import dtype_error, learner_names, shape_error
-from minigrad.generator import default_generator
 from minigrad.memory import make
 from minigrad.op import Op
-from minigrad.static.instruction import Foreign, Instruction, ProgramError, Ref, Value, resolved
+from minigrad.static.instruction import (
+    Draw,
+    Foreign,
+    Instruction,
+    ProgramError,
+    Ref,
+    Value,
+    rehearsed,
+    resolved,
+)
 from minigrad.static.program import Program, mismatch
-from minigrad.static.slot import Slot
+from minigrad.static.slot import Slot, Standing
 from minigrad.static.traced import Traced, slot_of
 from minigrad.views import shows
 
@@ -46,7 +56,9 @@ class Recorder:
         self.inputs: list[int] = []
         self.captured: dict[int, Any] = {}
         self.frozen: list[str] = []
+        self.modules: dict[int, Any] = {}  # those whose forward asks whether they train
         self.current: dict[int, int] = {}  # captured, and written over since -> its latest value
+        self.standing: dict[int, Standing] = {}  # id of a tensor -> the Slot that stands for it
         self._known: dict[int, int] = {}  # id of an array or tensor -> its number
         self._keep: list[Any] = []  # so that no id is used twice
         self._by_memory: dict[Any, int] = {}
@@ -77,7 +89,15 @@ class Recorder:
 
     def capture(self, tensor: Any, name: str | None = None, as_memory: bool = False) -> int:
         """The number of a tensor that is no Slot: a parameter, say, or what was computed of some."""
+        standing = self.standing.get(id(tensor))
+        if standing is not None and standing.version:
+            return standing.index_
         known = self._known.get(id(tensor))
+        if known is not None:
+            return known
+        if isinstance(tensor.array, Traced):
+            return self.number(slot_of(tensor.array))
+        known = self.in_memory(tensor.array) if tensor.node is None else None
         if known is not None:
             return known
         if tensor.node is None and not tensor.array.ndim and not as_memory:
@@ -111,6 +131,29 @@ class Recorder:
             return self.capture(a)
         return self.constant(np.asarray(a))
 
+    def in_memory(self, array: Any) -> int | None:
+        """The number of the value that lies in this very memory, if it is one of the program's.
+
+        So a tensor that NumPy code makes of a Traced array is known to be that value.
+        """
+        if not isinstance(array, np.ndarray) or not array.size:
+            return None
+        i = self._by_memory.get(memory_of(array))
+        return None if i is None else self.current.get(i, i)
+
+    def held(self, array: Any, name: str | None = None) -> int:
+        """The number of an array that is no tensor's: what it holds is read anew in each run."""
+        i = self._by_memory.get(memory_of(array))
+        if i is None:
+            i = self._value("captured", array, name)
+            self.captured[i] = holder = Memory(array)
+            self._known[id(holder)] = i
+        return i
+
+    def memory(self, array: Any, name: str | None = None) -> Any:
+        """What holds such an array, to be written over: see `held`."""
+        return self.captured[self.held(array, name)]
+
     # ------------------------------------------------------------------ instructions
 
     def apply(self, op: Op, args: Sequence[Any], settings: dict[str, Any]) -> Slot:
@@ -136,7 +179,7 @@ class Recorder:
             and isinstance(args[0], (Slot, make.Tensor))
             and shows(self.examples[i], self.examples[operands[0]])
         ):
-            base = args[0] if isinstance(args[0], Slot) else Slot(self, operands[0])
+            base = args[0] if isinstance(args[0], Slot) else self.stands_for(args[0])
             origin = (base, op, refs)
         return Slot(self, i, origin)
 
@@ -146,7 +189,7 @@ class Recorder:
         plain = self.resolved(settings)
         try:
             with np.errstate(all="ignore"):
-                z = op.forward(*arrays, **plain)
+                z = rehearsed(op, arrays, plain)
         except ValueError as error:
             raise shape_error(op.name, arrays, plain, error) from None
         except TypeError as error:
@@ -163,7 +206,8 @@ class Recorder:
         if op is ops.getitem and self._chooses_by_value(settings):
             raise ProgramError(
                 "the shape of x[mask] depends on the values of the mask, and shapes are frozen in a program. To "
-                "mend it, keep the shape, where(mask, x, 0), or stay with eager tensors."
+                "mend it, keep the shape, where(mask, x, 0); or compute the mask outside, and record again for each; "
+                "or stay with eager tensors."
             )
         i = self._value("result", z)
         stopped = self._stopping or not modes.state.recording
@@ -177,8 +221,32 @@ class Recorder:
 
     def foreign(self, name: str, function: Any, args: Any, kwargs: Any) -> Slot:
         """A NumPy function of values of the program: an instruction without a derivative."""
+        if function in SHAPED_BY_VALUES:
+            raise ProgramError(
+                f"{name}: how many entries it gives depends on the values, and shapes are frozen in a program. To mend "
+                "it, keep the shape: a mask (x != 0) to multiply with, or where(x != 0, a, b). Or compute it outside, "
+                "and record again when it changes; or stay with eager tensors."
+            )
         settings = {"args": self.referred(tuple(args)), "kwargs": self.referred(dict(kwargs))}
         return Slot(self, self.emit(Foreign(name, function), (), settings))
+
+    def draw(self, function: Any, args: Any, kwargs: Any) -> Any:
+        """A random draw: an instruction that draws anew in each run."""
+        name = f"draw.{function.__name__}"
+        settings = {"args": self.referred(tuple(args)), "kwargs": self.referred(dict(kwargs))}
+        if not any(note.startswith("random") for note in self.frozen):
+            self.frozen.append(
+                "random numbers are not frozen: they are drawn anew in each run, as an eager run draws them."
+            )
+        return Slot(self, self.emit(Draw(name, function), (), settings)).array
+
+    def write_array(self, name: str, function: Any, inputs: Any, kwargs: Any, out: Any) -> Any:
+        """A NumPy function whose result goes over an array outside of the program."""
+        raise ProgramError(
+            f"{name} would write into an array that is no part of the program, with values that are only computed "
+            "when it runs (BatchNorm's running statistics are written so). To mend it, use model.eval(), or give "
+            "the whole training step to static.compile, which writes them in each run."
+        )
 
     def inlined(self, program: Program, inputs: Sequence[Any]) -> list[Slot]:
         """The results of a program that is called while this one is recorded."""
@@ -198,7 +266,7 @@ class Recorder:
         if isinstance(thing, Traced):
             return Ref(slot_of(thing).index)
         if isinstance(thing, np.ndarray):
-            i = self._by_memory.get(memory_of(thing)) if thing.size else None
+            i = self.in_memory(thing)
             return thing if i is None else Ref(i)
         if isinstance(thing, make.Tensor):
             return Ref(self.capture(thing))
@@ -236,27 +304,52 @@ class Recorder:
 
     # ------------------------------------------------------------------ what tensors do meanwhile
 
-    def write_over(self, op: Op, tensor: Any, others: Sequence[Any], settings: Any) -> None:
-        """A tensor that is no part of the program is written to in place."""
+    def write_over(self, op: Op, tensor: Any, others: Sequence[Any], settings: Any) -> Any:
+        """A tensor is written to in place; what stands for it from here on.
+
+        One that the recorded function has made itself becomes a part of the program. Another is
+        none of its business.
+        """
+        if self.is_its_own(tensor):
+            return self.stands_for(tensor)._write(op, *others, **settings)
+        return self.write_outside(op, tensor, others, settings)
+
+    def write_outside(self, op: Op, tensor: Any, others: Any, settings: Any) -> Any:
         raise ProgramError(
             f"{op.name}_ writes to a tensor that the recorded function was not given. A program of a function does not "
             "change what is outside of it. To mend it, return the new value, or record a whole training step with "
             "static.compile."
         )
 
+    def write_through(self, tensor: Any, z: Any) -> None:
+        """z is to be the value of a tensor from outside, as a view of it was written to."""
+        self.write_outside(ops.copy, tensor, (z,), {})
+
+    def stands_for(self, tensor: Any) -> Standing:
+        """The Slot of a tensor that is no Slot."""
+        standing = self.standing.get(id(tensor))
+        if standing is None:
+            standing = self.standing[id(tensor)] = Standing(self, tensor)
+        return standing
+
+    def is_its_own(self, tensor: Any) -> bool:
+        """Has the recorded function made this tensor? Then nobody outside of it knows it."""
+        standing = self.standing.get(id(tensor))
+        if standing is not None and standing.version:
+            return True
+        if tensor.node is not None or tensor._base is not None:
+            return False
+        mine = [self._keep, self.captured]
+        return known_by_locals_only(tensor, {id(m) for m in mine})
+
     @contextmanager
     def watching(self) -> Iterator[None]:
-        """Within this block, watch what tensors do, and whether random numbers are drawn."""
+        """Within this block, watch what tensors do, and which random numbers are drawn."""
         before = modes.observe(_Onlooker(self))
-        state = default_generator.get_state().array.tobytes()
         try:
             yield
         finally:
             modes.observe(before)
-        if default_generator.get_state().array.tobytes() != state:
-            self.frozen.append(
-                "random numbers: those drawn while recording (by dropout, say) are used again in each run."
-            )
 
     def program(self, outputs: Sequence[int], single: bool) -> Program:
         """What was written, as a program."""
@@ -273,11 +366,73 @@ class _Onlooker:
     def __init__(self, recorder: Recorder) -> None:
         self.interpret = recorder.apply
         self.interpret_write = recorder.write_over
+        self.interpret_draw = recorder.draw
+        self.modules = recorder.modules
+
+    @contextmanager
+    def module(self, module: Any) -> Iterator[None]:
+        """A module is called: whether it trains is settled with the program."""
+        if reads_training(type(module)):
+            self.modules[id(module)] = module
+        yield
 
     def forward(self, *told: Any) -> None: ...
     def backward(self, task: Any, engine: str) -> None: ...
     def step(self, task: Any, step: Any) -> None: ...
     def finished(self, task: Any, error: Any) -> None: ...
+
+
+def known_by_locals_only(thing: Any, apart: set[int], depth: int = 3) -> bool:
+    """Is nobody but running code holding this object? (Or lists that only running code holds.)
+
+    A tensor from outside is held by a module's dict, a closure or an instance; one that the
+    function has just made is held by its local variables, which are no objects.
+
+    apart   ids of what holds it but is not to be counted
+    """
+    holders = gc.get_referrers(thing)
+    apart = apart | {id(holders)}
+    for holder in holders:
+        if id(holder) in apart or isinstance(holder, (Standing, FrameType)):
+            continue
+        if not depth or not isinstance(holder, (list, tuple, dict, CellType, MethodType)):
+            return False
+        if not known_by_locals_only(holder, apart, depth - 1):
+            return False
+    return True
+
+
+def reads_training(cls: type) -> bool:
+    """Does the code of a module's class ask for self.training?"""
+    for c in cls.__mro__:
+        if c.__name__ == "Module":
+            return False
+        codes = [getattr(f, "__code__", None) for f in vars(c).values()]
+        if any(code is not None and "training" in code.co_names for code in codes):
+            return True
+    return False
+
+
+SHAPED_BY_VALUES = {np.nonzero, np.flatnonzero, np.argwhere, np.unique, np.extract, np.compress}
+
+
+class Memory:
+    """An array that is no tensor's, in the place of a captured tensor."""
+
+    node = None
+    is_leaf = True
+    _base = None
+    count = 0
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+        self.shape = array.shape
+
+    def _shared_counter(self) -> Any:
+        return self
+
+    def memory(self) -> Any:
+        return self.array
 
 
 def memory_of(a: Any) -> Any:
@@ -377,8 +532,11 @@ def placeholder(
     >>> g.run(x=minigrad.tensor([1.0, 2.0]), y=minigrad.tensor([3.0, 4.0]))
     tensor([3., 4.])
     """
-    if not _writing:
-        _writing.append(Recorder())
+    taken = [_writing[-1].values[i].name for i in _writing[-1].inputs] if _writing else []
+    if not _writing or (
+        name is not None and name in taken
+    ):  # a name for the second time: begin anew
+        _writing[:] = [Recorder()]
     recorder = _writing[-1]
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
     dtype = dtypes.get_default_dtype() if dtype is None else dtypes.as_dtype(dtype)

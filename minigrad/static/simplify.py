@@ -5,8 +5,7 @@
     times one       x * 1 is x, and x in the shape that it has is x
     dead code       what no output needs is left out
 
-The numbers that come out are the same, bit for bit. `thinned` goes one step further, for plans:
-what NumPy repeats along an axis by itself is not spelled out.
+The numbers that come out are the same, bit for bit. thin.py goes further, for plans.
 """
 
 from typing import Any
@@ -27,14 +26,17 @@ def simplified(program: Program) -> Program:
     same: dict[int, int] = {}  # number -> the number of an earlier, equal value
     seen: dict[Any, int] = {}
     alive: list[Instruction] = []
+    made: dict[int, Instruction] = {}
     for i, a in examples.items():
         if values[i].kind == "constant":
             same[i] = seen.setdefault(told_apart(a), i)
     for line in program.instructions:
         operands = tuple([same.get(i, i) for i in line.operands])
-        settings = resolved(line.settings, lambda i: Ref(same.get(i, i)))
+        settings = line.settings
+        if line.refs:
+            settings = resolved(settings, lambda i: Ref(same.get(i, i)))
         line = Instruction(line.op, operands, settings, line.result, line.stopped, line.over)
-        if line.over is not None:
+        if line.over is not None or has_effect(line):
             alive.append(line)
             continue
         key = (line.op, operands, frozen(settings), line.stopped)
@@ -42,10 +44,11 @@ def simplified(program: Program) -> Program:
             same[line.result] = same.get(seen[key], seen[key])
             continue
         seen[key] = line.result
-        x = unchanged(line, values, examples)
+        x = unchanged(line, values, examples, made)
         if x is not None:
             same[line.result] = x
             continue
+        made[line.result] = line
         if all(values[i].kind == "constant" for i in line.reads()) and not isinstance(
             line.op, (Foreign, Kernel)
         ):
@@ -62,7 +65,7 @@ def simplified(program: Program) -> Program:
     needed = set(outputs)
     used = []
     for line in reversed(alive):
-        if line.over is not None or line.result in needed:
+        if line.over is not None or has_effect(line) or line.result in needed:
             used.append(line)
             needed.update(line.reads())
             if line.over is not None:
@@ -70,13 +73,42 @@ def simplified(program: Program) -> Program:
     return renumbered(program, values, used[::-1], outputs, examples, needed)
 
 
+def has_effect(line: Instruction) -> bool:
+    """Does it draw random numbers? Then it is neither left out nor done once for two."""
+    return bool(getattr(line.op, "effect", False))
+
+
 def told_apart(a: Any) -> Any:
     """What tells a constant from others: its numbers if they are few, else the array itself."""
     return "constant", a.shape, str(a.dtype), a.tobytes() if a.nbytes <= 64 else id(a)
 
 
-def unchanged(line: Instruction, values: list[Value], examples: dict[int, Any]) -> int | None:
-    """The operand that the result equals in every entry, shape and type; or None."""
+TURNS = {ops.t, ops.permute, ops.transpose}
+
+
+def turned_axes(line: Instruction, n: int) -> list[int]:
+    """Which axis of the operand each axis of the result is."""
+    axes = list(range(n))
+    if line.op is ops.permute:
+        return [a % n for a in line.settings["axes"]]
+    if line.op is ops.t:
+        return axes[::-1]
+    i, j = line.settings["axis0"], line.settings["axis1"]
+    axes[i], axes[j] = axes[j], axes[i]
+    return axes
+
+
+def inverse(axes: list[int]) -> list[int]:
+    return [axes.index(k) for k in range(len(axes))]
+
+
+def unchanged(
+    line: Instruction,
+    values: list[Value],
+    examples: dict[int, Any],
+    made: dict[int, Instruction] | None = None,
+) -> int | None:
+    """The value that the result equals in every entry, shape and type; or None."""
     z = values[line.result]
     if line.op is ops.mul:
         for x, y in (line.operands, line.operands[::-1]):
@@ -86,75 +118,18 @@ def unchanged(line: Instruction, values: list[Value], examples: dict[int, Any]) 
                 and (examples[y] == 1).all()
             ):
                 return x
+    elif line.op in TURNS and made is not None:
+        (x,) = line.operands
+        before = made.get(x)
+        if before is not None and before.op in TURNS:
+            (source,) = before.operands
+            if turned_axes(before, len(z.shape)) == inverse(turned_axes(line, len(z.shape))):
+                return source
     elif line.op in (ops.reshape, ops.view, ops.expand, ops.to):
         (x,) = line.operands
         if values[x][1:3] == z[1:3]:
             return x
     return None
-
-
-def thinned(program: Program) -> Program:
-    """The program, with what NumPy does by itself left out.
-
-    A repeated x is read as it is by an elementwise op whose other operand has the whole shape.
-    """
-    made = {line.result: line for line in program.instructions}
-    lines: list[Instruction] = []
-    values, examples = list(program.values), dict(program.examples)
-    for line in program.instructions:
-        operands = line.operands
-        if line.op is ops.mse_loss and values[operands[0]].shape == values[operands[1]].shape:
-            lines += written_out(line, values, examples)
-            continue
-        if line.op.kind == "elementwise" and isinstance(line.op.numpy, np.ufunc):
-            operands = thin_operands(program, line, made)
-        lines.append(
-            Instruction(line.op, operands, line.settings, line.result, line.stopped, line.over)
-        )
-    p = program
-    return simplified(
-        Program(values, lines, p.inputs, p.outputs, p.single, examples, p.captured, p.frozen)
-    )
-
-
-def written_out(
-    line: Instruction, values: list[Value], examples: dict[int, Any]
-) -> list[Instruction]:
-    """mse_loss as the operations it is made of: the gradient shares the first of them."""
-
-    def value(kind: str, shape: tuple[int, ...]) -> int:
-        values.append(Value(kind, shape, values[line.result].dtype))
-        return len(values) - 1
-
-    shape, dtype = values[line.operands[0]].shape, values[line.result].dtype
-    size = int(np.prod(shape))
-    apart, row, n = value("result", shape), value("result", (size,)), value("constant", ())
-    examples[n] = np.array(size, dtype)
-    mean = line.settings.get("mean", True)
-    total = value("result", ()) if mean else line.result
-    lines = [
-        Instruction(ops.sub, line.operands, {}, apart),
-        Instruction(ops.reshape, (apart,), {"shape": (size,)}, row),
-        Instruction(ops.dot, (row, row), {}, total),
-    ]
-    return [*lines, Instruction(ops.div, (total, n), {}, line.result)] if mean else lines
-
-
-def thin_operands(
-    program: Program, line: Instruction, made: dict[int, Instruction]
-) -> tuple[int, ...]:
-    values, z = program.values, program.values[line.result]
-    operands = list(line.operands)
-    for k in range(len(operands)):
-        while (source := made.get(operands[k])) is not None:
-            if source.op is not ops.expand:
-                break
-            (x,) = source.operands
-            trial = [*operands[:k], x, *operands[k + 1 :]]
-            if np.broadcast_shapes(*[values[i].shape for i in trial]) != z.shape:
-                break
-            operands = trial
-    return tuple(operands)
 
 
 def renumbered(
@@ -173,7 +148,7 @@ def renumbered(
         Instruction(
             line.op,
             tuple([new[i] for i in line.operands]),
-            resolved(line.settings, lambda i: Ref(new[i])),
+            resolved(line.settings, lambda i: Ref(new[i])) if line.refs else line.settings,
             new[line.result],
             line.stopped,
             None if line.over is None else new[line.over],

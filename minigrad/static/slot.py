@@ -102,8 +102,12 @@ class Slot(ArrayMethods):
     def requires_grad_(self, requires_grad: Any = True) -> Self:
         return self if requires_grad else self.detach()
 
-    def contiguous(self, *args: Any, **kwargs: Any) -> Self:
-        return self
+    def contiguous(self, memory_format: Any = None) -> Self:
+        """A copy, but for what an operation has computed: how an input will lie in memory nobody knows."""
+        i = self.index
+        given = self.recorder.values[i].kind != "result" or self.origin is not None
+        in_order = not self.shape or self.recorder.examples[i].flags.c_contiguous
+        return ops.clone(self, order="C") if given or not in_order else self
 
     def _constant(self, array: Any) -> Any:
         if isinstance(array, Traced):
@@ -160,6 +164,14 @@ class Slot(ArrayMethods):
             return bool(self.recorder.examples[self.index])
         raise branch(self)
 
+    def __format__(self, spec: str) -> str:
+        if not spec:
+            return repr(self)
+        raise self._refused(f"formatting as {spec!r}")
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return ops.clone(self)
+
     def tolist(self) -> Any:
         raise self._refused("tolist()")
 
@@ -194,6 +206,31 @@ class Slot(ArrayMethods):
 
     def _refused(self, what: str) -> ProgramError:
         return refused(what, self)
+
+
+class Standing(Slot):
+    """Stands for a tensor that the recorded function has made itself, or has found outside.
+
+    What is written to its own tensors, z = zeros(3); z[0] = x[0], is a part of the program.
+
+    tensor   the tensor; its memory is left alone
+    """
+
+    __slots__ = ("tensor",)
+
+    def __init__(self, recorder: Any, tensor: Any) -> None:
+        super().__init__(recorder, -1)
+        self.tensor = tensor
+
+    @property
+    def index(self) -> int:
+        return self.index_ if self.version else self.recorder.capture(self.tensor)
+
+    def _become(self, z: Any) -> None:
+        if self.version or self.recorder.is_its_own(self.tensor):
+            super()._become(z)
+        else:
+            self.recorder.write_through(self.tensor, z)
 
 
 def put_back(base: Any, z: Any, op: Any, settings: dict[str, Any]) -> Any:

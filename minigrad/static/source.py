@@ -3,7 +3,7 @@
     b0 = empty((8, 2), float32)          buffers, made once
 
     def run(x, w):
-        v2 = dot(x, w, b0)               %2 = matmul(%0, %1), put into b0
+        v2 = x.dot(w, b0)                %2 = matmul(%0, %1), put into b0
         v3 = maximum(v2, n0, out=b0)     %3 = relu(%2): %2 is read for the last time, so over it
         return v3
 
@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 
 from minigrad import ops
-from minigrad.static.instruction import Foreign, Instruction, Kernel, Ref, resolved
-from minigrad.static.memory import Buffers
+from minigrad.static.instruction import Draw, Foreign, Instruction, Kernel, Ref, resolved
+from minigrad.static.memory import Buffers, is_row, part_text, parts_of, type_name
 from minigrad.static.program import Program
 from minigrad.static.templates import BY_ENTRY, EXPRESSIONS, FRESH, OVER, STATEMENTS, VIEWS
 from minigrad.views import shows
@@ -45,6 +45,7 @@ class Writer(Buffers):
         self.made_by = {line.result: line for line in program.instructions}
         self.numbers: dict[Any, str] = {}
         self.kernels: list[str] = []
+        self.made: dict[str, str] = {}
         self.live_numbers: set[int] = set()  # captured ones that are read as numbers
         self._name_inputs()
         self.text = self._write()
@@ -74,6 +75,12 @@ class Writer(Buffers):
         rows = sorted(n for n, m in self.imports.items() if m == "ops")
         if "add_rows" in self.imports:
             imports.append("from minigrad.sparse import add_rows")
+        if any(isinstance(line.op, Draw) for line in self.program.instructions):
+            imports.append("from minigrad import chance as draw")
+        if any(
+            getattr(line.op, "name", "") == "adagrad_rows" for line in self.program.instructions
+        ):
+            imports.append("from minigrad.static.updates import adagrad_rows")
         if rows or self.kernels:
             imports.append("from minigrad import ops")
         aliases = [f"{n} = ops.{n.removesuffix('_')}.forward" for n in rows] + self.kernels
@@ -98,11 +105,12 @@ class Writer(Buffers):
             return
         if line.op.view and not line.refs and self._view(line):
             return
+        if self.reuse and is_row(line, self.values):
+            self._row_line(line)
+            return
         out = None
         scalar = not self.values[i].shape
-        write = (EXPRESSIONS if scalar else STATEMENTS).get(line.op)
-        if not scalar and write is None and ufunc_of(line) is not None:
-            write = elementwise
+        write = self._template(line)
         if not scalar and write not in FRESH and (line.op.takes_out or write is not None):
             out = self._buffer_for(k, line, write)
         self.names[i] = f"v{i}"
@@ -112,15 +120,49 @@ class Writer(Buffers):
             if out is not None and not line.op.takes_out:
                 self.body.append(f"{out}[...] = {text}")
                 text = out
+        self._put(i, text)
+
+    def _template(self, line: Instruction) -> Any:
+        scalar = not self.values[line.result].shape
+        write = (EXPRESSIONS if scalar else STATEMENTS).get(line.op)
+        if not scalar and write is None and ufunc_of(line) is not None:
+            write = elementwise
+        return write
+
+    def writes_into_buffer(self, line: Instruction) -> bool:
+        write = self._template(line)
+        return write not in FRESH and (line.op.takes_out or write is not None)
+
+    def _row_line(self, line: Instruction) -> None:
+        """Values one behind the other: those that were not computed there are copied."""
+        z = line.result
+        name, row = self._row_of(z)
+        for i, part in parts_of(line, self.values):
+            memory = self.memory.get(i)
+            there = row[part]
+            if memory is not None and same_memory(memory, there):
+                continue
+            self.body.append(f"{name}[{part_text(part)}] = {self.use(i)}")
+        self.storage[z] = self.row_storage[z]
+        self.memory[z] = row
+        self.names[z] = self.fixed[z] = name
+
+    def _put(self, i: int, text: Any) -> None:
+        """The lines of an instruction; the last is what its result is."""
         lines = [text] if isinstance(text, str) else text
         self.body += lines[:-1]
-        self.body.append(f"v{i} = {lines[-1]}")
+        if lines[-1].isidentifier() and i in self.memory:
+            self.names[i] = lines[-1]  # it lies where it always does, under that name
+        else:
+            self.names[i] = f"v{i}"
+            self.body.append(f"v{i} = {lines[-1]}")
 
     def _line_over(self, line: Instruction) -> None:
         """A line whose result goes over the memory of a captured tensor."""
         assert line.over is not None
         i, out = line.result, self.names_of_captured(line.over)
-        own = self._memory_of(line.operands[0]) is self.program.captured[line.over].array
+        memory = self.program.captured[line.over].array
+        own = bool(line.operands) and self._memory_of(line.operands[0]) is memory
         text: Any = None
         if ufunc_of(line) is not None:
             text = elementwise(self, line, out)
@@ -130,10 +172,8 @@ class Writer(Buffers):
             text = self._call(line, out)
         if text is None:
             text = [f"{out}[...] = {self._call(line, None)}", out]
-        lines = [text] if isinstance(text, str) else text
-        self.names[i] = f"v{i}"
-        self.memory[i], self.fixed[i] = self.program.captured[line.over].array, out
-        self.body += [*lines[:-1], f"v{i} = {lines[-1]}"]
+        self.memory[i], self.fixed[i] = memory, out
+        self._put(i, text)
 
     # ------------------------------------------------------------------ views
 
@@ -177,7 +217,7 @@ class Writer(Buffers):
             if not clean.isidentifier() or keyword.iskeyword(clean):
                 clean = f"x{i}"
             while clean in taken or (
-                clean[:1] in "bcnpsvwk" and clean[1:].replace("_", "").isdigit()
+                clean[:1] in "bcmnpsvwk" and clean[1:].replace("_", "").isdigit()
             ):
                 clean += "_"
             taken.add(clean)
@@ -246,6 +286,14 @@ class Writer(Buffers):
                 self.header.append(f"{name} = array({literal(number)}, {kind})")
         return name
 
+    def once(self, text: str) -> str:
+        """The name of what this text makes, before the first run."""
+        name = self.made.get(text)
+        if name is None:
+            name = self.made[text] = f"m{len(self.made)}"
+            self.header.append(f"{name} = {text}")
+        return name
+
     def take(self, *names: str) -> str:
         """Import names from NumPy; the last is returned."""
         for name in names:
@@ -312,8 +360,11 @@ class Writer(Buffers):
 RESERVED = {"np", "ops", "run", "empty", "full", "array", "copyto"} | set(dir(np)) | set(dir(ops))
 
 
-def type_name(dtype: Any) -> str:
-    return "bool_" if dtype.kind == "b" else str(dtype.name)
+def same_memory(a: Any, b: Any) -> bool:
+    """Do two arrays show the same entries of memory, in the same order?"""
+    begin = a.__array_interface__["data"][0] == b.__array_interface__["data"][0]
+    alike = a.ndim == 1 or a.flags.c_contiguous or a.strides == b.strides
+    return bool(begin and a.size == b.size and alike)
 
 
 def literal(number: Any) -> str:

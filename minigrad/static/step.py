@@ -16,8 +16,9 @@ model uses are captured; `loss.backward()` writes down the backward pass (differ
 and `optimizer.step()` the formulas of the optimizer, over the memory of the parameters
 (updates.py). The whole is one plan: forward, gradient and update in fixed memory.
 
-There is one program for each combination of shapes and types that is met. Whatever the
-function decided while it was recorded is settled for all later calls of that kind.
+There is one program for each combination of shapes and types that is met, and one each for
+model.train() and model.eval(). Whatever else the function decided while it was recorded is
+settled for all later calls of that kind.
 
 Read recorder.py, differentiate.py and plan.py first.
 """
@@ -25,6 +26,7 @@ Read recorder.py, differentiate.py and plan.py first.
 import functools
 import threading
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -36,17 +38,17 @@ from minigrad.modes import enable_grad
 from minigrad.static.differentiate import pull
 from minigrad.static.instruction import ProgramError, refs_in
 from minigrad.static.plan import Plan
-from minigrad.static.program import Program, as_array
+from minigrad.static.program import Program
 from minigrad.static.recorder import Recorder, as_example, input_names
 from minigrad.static.slot import Slot
-from minigrad.static.updates import Rows, update
+from minigrad.static.updates import Cell, Rows, update
 
 
 class StepRecorder(Recorder):
     """A recorder for which backward() and an optimizer's step() are instructions too.
 
     leaves    where gradients are accumulated: id -> (number of the tensor, AccumulateGrad)
-    before    what to do before each run: to count the step, to look at the learning rate
+    before    what to look at before each run (learning rates, counts): is the program still right?
     after     what to do after each run: the steps of optimizers that are not written down
     written   the tensors that the program writes to
     """
@@ -55,7 +57,7 @@ class StepRecorder(Recorder):
 
     def __init__(self) -> None:
         super().__init__()
-        self.before: list[Callable[[], None]] = []
+        self.before: list[Any] = []
         self.after: list[Callable[[], Any]] = []
         self.written: list[Any] = []
         self.leaves: dict[int, Any] = {}
@@ -108,9 +110,25 @@ class StepRecorder(Recorder):
             self.roots[z] = self.roots.get(operands[0], operands[0])
         return z
 
-    def write_over(self, op: Any, tensor: Any, others: Any, settings: Any) -> None:
+    def write_outside(self, op: Any, tensor: Any, others: Any, settings: Any) -> None:
         """p -= lr * g: the result goes over the memory of p, in each run."""
         self.over(tensor, op, tensor, *others, **settings)
+
+    def write_through(self, tensor: Any, z: Any) -> None:
+        self.over(tensor, ops.clone, z)
+
+    def write_array(self, name: str, function: Any, inputs: Any, kwargs: Any, out: Any) -> Any:
+        """BatchNorm's running statistics: the result goes over their memory, in each run."""
+        first = self.held(out)
+        z = self.foreign(name, function, inputs, kwargs)
+        if z.shape != out.shape:
+            raise ProgramError(f"{name} would change the shape of what it writes to.")
+        if z.dtype != out.dtype:
+            z = z.to(out.dtype)
+        self.instructions[-1].over = first
+        self.stale.add(self.current.get(first, first))
+        self.current[first] = z.index
+        return out
 
     def over(self, tensor: Any, op: Any, *operands: Any, **settings: Any) -> Slot:
         """Write op(*operands) down, with its result over the memory of a captured tensor."""
@@ -127,18 +145,25 @@ class StepRecorder(Recorder):
                 )
         self.instructions[-1].over = first
         self.stale.add(self.current.get(first, first))
-        self._known[id(tensor)] = self.current[first] = (
-            z.index
-        )  # who reads it from here on reads this
-        if not any(t is tensor for t in self.written):
-            self.written.append(tensor)
+        self.became(tensor, z.index)
         return z
 
-    def first_of(self, tensor: Any) -> int | None:
+    def became(self, tensor: Any, number: int) -> None:
+        """Who reads the tensor from here on reads the value of this number."""
+        self._known[id(tensor)] = self.current[self.first_of(tensor)] = number
+        if not any(t is tensor for t in self.written):
+            self.written.append(tensor)
+
+    def first_of(self, tensor: Any) -> Any:
         """The number of the tensor's memory, as it is when a run begins."""
         if id(tensor) not in self._known and tensor._base is None:
             self.capture(tensor, as_memory=True)
         return next((i for i, t in self.captured.items() if t is tensor), None)
+
+    def latest_of(self, tensor: Any) -> Any:
+        """The number of the tensor's memory, as it is now."""
+        first = self.first_of(tensor)
+        return None if first is None else self.current.get(first, first)
 
     def optimizer_step(self, optimizer: Any, closure: Any = None, *args: Any, **kwargs: Any) -> Any:
         """What optimizer.step() does while a step is recorded."""
@@ -166,6 +191,10 @@ class StepRecorder(Recorder):
         self.shown.append((node, g.index))
 
 
+ndarray, tensor = np.ndarray, make.Tensor
+shape_of, dtype_of = attrgetter("shape"), attrgetter("dtype")
+
+
 class Compiled:
     """A function that records itself when it is called with new shapes, and else replays.
 
@@ -176,18 +205,41 @@ class Compiled:
         functools.update_wrapper(self, f)
         self.f = f
         self.programs: dict[Any, Replay] = {}
+        self._others: dict[Any, list[Replay]] = {}
         self._latest: Replay | None = None
 
     def __call__(self, *inputs: Any) -> Any:
-        arrays = [x.array if hasattr(x, "array") else as_array(as_example(x), None) for x in inputs]
+        arrays = [
+            x if x.__class__ is ndarray else x.array if isinstance(x, tensor) else as_example(x)
+            for x in inputs
+        ]
         latest = self._latest
         if latest is None or not latest.fits(arrays):
-            key = tuple([(a.shape, a.dtype.str) for a in arrays])
-            latest = self.programs.get(key)
-            if latest is None:
-                latest = self.programs[key] = Replay(self.f, arrays)
-            self._latest = latest
-        return latest(arrays)
+            latest = self._latest = self._known(arrays) or self._recorded(arrays)
+        result = latest(arrays)
+        if result is STALE:
+            self._latest = self._known(arrays, latest) or self._recorded(arrays)
+            result = self._latest(arrays)
+        return result
+
+    def _known(self, arrays: list[Any], but: Any = None) -> "Replay | None":
+        """A program for such inputs, with modules that train, or do not, as they do now."""
+        key = self._key(arrays)
+        for replay in self._others.get(key, ()):
+            if replay is not but and replay.trains() == replay.training:
+                self.programs[key] = replay
+                return replay
+        return None
+
+    def _recorded(self, arrays: list[Any]) -> "Replay":
+        key = self._key(arrays)
+        replay = self.programs[key] = Replay(self.f, arrays)
+        known = self._others.setdefault(key, [])
+        known[:] = [r for r in known if r.training != replay.training] + [replay]
+        return replay
+
+    def _key(self, arrays: list[Any]) -> Any:
+        return tuple([(a.shape, a.dtype.str) for a in arrays])
 
     def source(self) -> str:
         """The latest program as the NumPy text that is run."""
@@ -232,11 +284,6 @@ class Replay:
             instead.step = before
             for _, node in recorder.leaves.values():
                 node.grad = None
-        if any(note.startswith("random") for note in recorder.frozen):
-            raise ProgramError(
-                "random numbers were drawn while the step was recorded (by dropout, say), and a replay would use the "
-                "same ones each time. To mend it, draw them outside and make them an input, or stay with eager tensors."
-            )
         if not recorder.instructions:
             raise ProgramError("nothing was recorded: the function did nothing with tensors.")
         self.form = form_of(result)
@@ -247,33 +294,49 @@ class Replay:
         self.shown = [node for node, _ in recorder.shown]
         self.before, self.after = recorder.before, recorder.after
         self.written = [t._shared_counter() for t in recorder.written]
-        self.wanted = [(v.shape, v.dtype) for v in self.plan.wanted]
+        self.shapes = [tuple(v.shape) for v in self.plan.wanted]
+        self.dtypes = [v.dtype for v in self.plan.wanted]
+        self.modules = list(recorder.modules.values())
+        self.training = self.trains()
+        self.looks = [ahead.look for ahead in self.before]
+        self.commits = [ahead.commit for ahead in self.before if not isinstance(ahead, Cell)]
+
+    def trains(self) -> list[bool]:
+        """Which of the modules are in training now?"""
+        return [m.training for m in self.modules]
 
     def fits(self, arrays: list[Any]) -> bool:
         """Are these inputs of the kind that was recorded?"""
-        if len(arrays) != len(self.wanted):
-            return False
-        for a, (shape, dtype) in zip(arrays, self.wanted, strict=True):
-            if a.shape != shape or a.dtype != dtype:
-                return False
-        return True
+        alike = list(map(shape_of, arrays)) == self.shapes
+        return alike and list(map(dtype_of, arrays)) == self.dtypes
 
     def __call__(self, arrays: list[Any]) -> Any:
-        for prepare in self.before:
-            prepare()
-        self.plan.rebind()
-        results = self.plan.function(*arrays)
+        """Run the step; or return STALE, if an optimizer would take another one by now."""
+        if self.modules and self.trains() != self.training:
+            return STALE
+        for look in self.looks:
+            if not look():
+                return STALE
+        for commit in self.commits:
+            commit()
+        plan = self.plan
+        plan.rebind()
+        results = plan.function(*arrays)
         for counter in self.written:
             counter.count += 1
         wrap, n = make.wrap, self.count
-        for node, g in zip(self.shown, results[n:], strict=True):
-            node.grad = wrap(g)
+        if self.shown:
+            for node, g in zip(self.shown, results[n:], strict=True):
+                node.grad = wrap(g)
         for act in self.after:
             act()
         if self.form is None:
             return None
-        tensors = [wrap(np.array(a) if isinstance(a, np.ndarray) else a) for a in results[:n]]
+        tensors = [wrap(a.copy() if a.__class__ is np.ndarray else a) for a in results[:n]]
         return self.form(tensors)
+
+
+STALE = object()  # a step that is to be recorded anew
 
 
 def leaves_of(result: Any) -> list[Any]:
@@ -304,7 +367,9 @@ def compile(f: Callable[..., Any]) -> Compiled:  # noqa: A001
     that train at the same time compile the function each for itself. After a step without an optimizer
     the gradients are in .grad, in memory that the next call writes over.
 
-    Raises ProgramError where the function asks for values, or draws random numbers.
+    Random numbers are drawn anew in each run, in the order in which an eager run draws them.
+
+    Raises ProgramError where the function asks for values.
 
     >>> import minigrad
     >>> from minigrad import static

@@ -16,7 +16,9 @@ from typing import Any
 import numpy as np
 
 from minigrad import ops
-from minigrad.static.instruction import Ref
+from minigrad.sparse import PAIRS
+from minigrad.static.instruction import Kernel
+from minigrad.static.thin import LESS, adds_rows
 
 Lines = str | list[str] | None
 Template = Callable[..., Lines]
@@ -99,7 +101,7 @@ def inner(writer: Any, line: Any, out: Any) -> Lines:
     x, y = line.operands
     if len(writer.values[x].shape) != 1 or len(writer.values[y].shape) != 1:
         return None
-    return f"{writer.take('dot')}({writer.use(x)}, {writer.use(y)})"
+    return f"{writer.use(x)}.dot({writer.use(y)})"
 
 
 EXPRESSIONS: dict[Any, Template] = {
@@ -123,9 +125,9 @@ def rectify(writer: Any, line: Any, out: Any) -> Lines:
 def product(writer: Any, line: Any, out: Any) -> Lines:
     x, y = line.operands
     a, b = len(writer.values[x].shape), len(writer.values[y].shape)
-    plain = 0 < a < 3 > b > 0 and writer.memory_is_plain(out)
-    name = writer.take("dot" if plain else "matmul")
-    return f"{name}({writer.use(x)}, {writer.use(y)}, {out})"
+    if 0 < a < 3 > b > 0 and writer.memory_is_plain(out):
+        return f"{writer.use(x)}.dot({writer.use(y)}, {out})"
+    return f"{writer.take('matmul')}({writer.use(x)}, {writer.use(y)}, {out})"
 
 
 def affine(writer: Any, line: Any, out: Any) -> Lines:
@@ -138,11 +140,14 @@ def affine(writer: Any, line: Any, out: Any) -> Lines:
     ):
         return None
     b, x, y = line.operands
-    name = writer.take("dot" if writer.memory_is_plain(out) else "matmul")
     if writer.shares(b, line.result):
         return None
+    if writer.memory_is_plain(out):
+        first = f"{writer.use(x)}.dot({writer.use(y)}, {out})"
+    else:
+        first = f"{writer.take('matmul')}({writer.use(x)}, {writer.use(y)}, {out})"
     return [
-        f"{name}({writer.use(x)}, {writer.use(y)}, {out})",
+        first,
         f"{writer.take('add')}({out}, {writer.use(b)}, {out})",
     ]
 
@@ -176,19 +181,19 @@ def power(writer: Any, line: Any, out: Any) -> Lines:
 def copy_into(writer: Any, line: Any, out: Any) -> Lines:
     """A copy, as another type or in another layout."""
     (x,) = line.operands
-    return [f"{writer.take('copyto')}({out}, {writer.use(x)}, 'unsafe')", out]
+    return [f"{out}[...] = {writer.use(x)}", out]
 
 
 def repeat(writer: Any, line: Any, out: Any) -> Lines:
     """What is repeated has no memory that never moves: it is copied."""
     (x,) = line.operands
-    return [f"{writer.take('copyto')}({out}, {writer.use(x)})", out]
+    return [f"{out}[...] = {writer.use(x)}", out]
 
 
 def reshape_copy(writer: Any, line: Any, out: Any) -> Lines:
     """NumPy cannot show the entries in this shape, so they are copied, in order."""
     (x,) = line.operands
-    return [f"{writer.take('copyto')}({out}, {writer.use(x)}.reshape({shape_text(line)}))", out]
+    return [f"{out}[...] = {writer.use(x)}.reshape({shape_text(line)})", out]
 
 
 def sigmoid(writer: Any, line: Any, out: Any) -> Lines:
@@ -204,29 +209,89 @@ def sigmoid(writer: Any, line: Any, out: Any) -> Lines:
     ]
 
 
+def gates(writer: Any, line: Any, out: Any) -> Lines:
+    """A sigmoid of three quarters, (1 + tanh(x / 2)) / 2, and the tanh of one."""
+    (x,) = line.operands
+    v = writer.values[line.result]
+    n = v.shape[-1] // 4
+    kind = writer.take("multiply", "tanh", "add", "array", v.dtype.name)
+    scale = writer.once(f"array([0.5, 0.5, 1.0, 0.5], {kind}).repeat({n})")
+    shift = writer.once(f"array([0.5, 0.5, 0.0, 0.5], {kind}).repeat({n})")
+    return [
+        f"multiply({writer.use(x)}, {scale}, {out})",
+        f"tanh({out}, {out})",
+        f"multiply({out}, {scale}, {out})",
+        f"add({out}, {shift}, {out})",
+    ]
+
+
+def gates_dx(writer: Any, line: Any, out: Any) -> Lines:
+    """g * z * (1 - z), but g * (1 - z**2) in the third quarter."""
+    g, z = line.operands
+    v = writer.values[line.result]
+    if writer._memory_of(z) is None:
+        return None
+    n = v.shape[-1] // 4
+    one = writer.number(v.dtype.type(1))
+    third = f"[..., {2 * n}:{3 * n}]"
+    zc, oc = writer.once(f"{writer.fixed_name(z)}{third}"), writer.once(f"{out}{third}")
+    writer.take("multiply", "subtract")
+    return [
+        f"subtract({one}, {writer.use(z)}, {out})",
+        f"multiply({writer.use(z)}, {out}, {out})",
+        f"multiply({zc}, {zc}, {oc})",
+        f"subtract({one}, {oc}, {oc})",
+        f"multiply({writer.use(g)}, {out}, {out})",
+    ]
+
+
 def rows(writer: Any, line: Any, out: Any) -> Lines:
     """Rows of a table. (Into fresh memory: take is quick into a given one only without checks.)"""
     return f"{writer.use(line.operands[0])}.take({writer.spelled(line.settings['index'])}, 0)"
 
 
 def add_to_rows(writer: Any, line: Any, out: Any) -> Lines:
-    """table[rows] += values, where a row may be named more than once."""
-    index = line.settings["index"]
-    x, y = line.operands
-    if not line.settings.get("accumulate") or len(index) != 1 or not isinstance(index[0], Ref):
+    """table[rows] += values, where a row may be named more than once: see sparse.add_rows.
+
+    Where memory never moves, what add_rows does is written out: the rows are numbers of their
+    entries, and two neighbors are one complex number.
+    """
+    if not adds_rows(line, writer.values):
         return None
-    at = writer.values[index[0].number]
-    if (
-        at.dtype.kind not in "iu"
-        or (*at.shape, *writer.values[x].shape[1:]) != writer.values[y].shape
-    ):
-        return None
+    index, (_, y) = line.settings["index"], line.operands
+    short = scatter(writer, line, writer.use(index[0].number), out)
+    if short is not None:
+        return [short, out]
     writer.imports["add_rows"] = "sparse"
-    return [f"add_rows({out}, {writer.use(index[0].number)}, {writer.use(y)})", out]
+    sign = "-" if line.op is LESS else ""
+    return [f"add_rows({out}, {writer.use(index[0].number)}, {sign}{writer.use(y)})", out]
+
+
+def scatter(writer: Any, line: Any, at: str, out: str) -> str | None:
+    """add.at(pairs of the table, the numbers of the rows' pairs, pairs of the values)"""
+    x, y = line.operands
+    table, values = writer._memory_of(x), writer._memory_of(y)
+    pair = PAIRS.get(writer.values[x].dtype)
+    if table is None or values is None or pair is None or table.ndim != 2 or table.shape[1] % 2:
+        return None
+    if not (table.flags.c_contiguous and values.flags.c_contiguous) or table.size > 1 << 24:
+        return None
+    if values.dtype != table.dtype or not table.size:
+        return None
+    kind, width = pair.__name__, table.shape[1] // 2
+    names = [
+        writer.once(f"{name}.reshape(-1).view({writer.take(kind)})")
+        for name in (out, writer.fixed_name(y))
+    ]
+    n = f"{len(table)}, {width}"
+    numbers = writer.once(f"{writer.take('arange')}({len(table) * width}).reshape({n})")
+    way = writer.take("subtract" if line.op is LESS else "add")
+    return f"{way}.at({names[0]}, {numbers}.take({at}, 0).reshape(-1), {names[1]})"
 
 
 STATEMENTS: dict[Any, Template] = {
     ops.relu: rectify, ops.sigmoid: sigmoid, ops.embedding: rows,
+    ops.lstm_gates: gates, Kernel(ops.lstm_gates, "x"): gates_dx,
     ops.matmul: product, ops.mm: product, ops.mv: product,
     ops.addmm: affine,
     ops.sum: sum_along,
@@ -238,5 +303,8 @@ STATEMENTS: dict[Any, Template] = {
 
 
 FRESH = (rows,)  # templates whose result has memory of its own in each run
-OVER: dict[Any, Template] = {ops.index_put: add_to_rows}  # over the first operand itself
+OVER: dict[Any, Template] = {
+    ops.index_put: add_to_rows,
+    LESS: add_to_rows,
+}  # over the first operand itself
 BY_ENTRY = (rectify, power, sigmoid)  # templates that may write over their first operand

@@ -28,16 +28,20 @@ class Traced(np.ndarray[Any, Any]):
         return slot_of(self).recorder.apply(op, args, settings)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        recorder = recorder_among(inputs)
-        if kwargs.get("out") is not None or method not in ("__call__", "reduce", "accumulate"):
-            raise ProgramError(
-                f"np.{ufunc.__name__} would write into an array that is no part of the program, with values "
-                "that are only computed when it runs (BatchNorm's running statistics are written so: "
-                "use model.eval(), or stay with eager tensors)."
-            )
         function = ufunc if method == "__call__" else getattr(ufunc, method)
         name = f"np.{ufunc.__name__}" + ("" if method == "__call__" else f".{method}")
-        return recorder.foreign(name, function, inputs, kwargs).array
+        if method not in ("__call__", "reduce", "accumulate"):
+            raise ProgramError(f"{name} writes where values say, which a program cannot follow.")
+        out = kwargs.pop("out", None)
+        if out is not None:
+            (out,) = out
+            if not isinstance(out, Traced) and isinstance(out, np.ndarray):
+                recorder = recorder_among([*inputs, *kwargs.values()])
+                return recorder.write_array(name, function, inputs, kwargs, out)
+            raise ProgramError(
+                f"{name} would write over a value of the program. To mend it, make a new array: z = x + y."
+            )
+        return recorder_among(inputs).foreign(name, function, inputs, kwargs).array
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         if function in SHAPES_ONLY:
@@ -85,6 +89,21 @@ class Traced(np.ndarray[Any, Any]):
 
     def argmin(self, *args: Any, **kwargs: Any) -> Any:
         return self._through("argmin", *args, **kwargs)
+
+    def mean(self, *args: Any, **kwargs: Any) -> Any:
+        return self._through("mean", *args, **kwargs)
+
+    def var(self, *args: Any, **kwargs: Any) -> Any:
+        return self._through("var", *args, **kwargs)
+
+    def std(self, *args: Any, **kwargs: Any) -> Any:
+        return self._through("std", *args, **kwargs)
+
+    def nonzero(self) -> Any:
+        raise ProgramError(
+            "nonzero() finds as many places as the values happen to have, and shapes are frozen in a program. To mend "
+            "it, keep the shape: a mask (x != 0), or where(x != 0, a, b); or stay with eager tensors."
+        )
 
     def cumsum(self, *args: Any, **kwargs: Any) -> Any:
         return self._through("cumsum", *args, **kwargs)
@@ -182,7 +201,8 @@ def refused(what: str, slot: Any) -> ProgramError:
     return ProgramError(
         f"{what} asks for a value, but nothing was computed: {'%' + str(slot.index) if name is None else name} "
         f"stands for a tensor of shape {slot.shape} in a program that is being recorded. To mend it, let "
-        "the program return it, and call program(...) or program.run(...) to compute it."
+        "the program return it, and call program(...) or program.run(...) to compute it. If the value decides what "
+        "is recorded, compute it outside, and record again when it changes."
     )
 
 

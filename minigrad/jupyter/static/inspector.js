@@ -235,6 +235,7 @@ function stateOf(tape, m, id) {
 // ------------------------------------------------------------------- the graph
 
 const TOP = 47, BOTTOM = 25, APART = 6, PAD = 12;
+const SMALLEST = 0.75; // of a picture that is fitted: below it, it is not read but scrolled
 const letter = (i) => String.fromCharCode(65 + (i % 26)) + (i >= 26 ? Math.floor(i / 26) : "");
 
 /** A line through a route: it leans between two layers, and is straight within one. */
@@ -317,7 +318,7 @@ class Graph {
     const room = (this.box.clientWidth || 700) - 8;
     this.scale = scale;
     // Columns are wide: they are fitted into the width, and scrolled up and down.
-    const k = scale ?? (this.view.columns ? Math.max(0.6, Math.min(1, room / this.size[0])) : Math.max(0.75, Math.min(1.1, room / this.size[0], 516 / this.size[1])));
+    const k = scale ?? (this.view.columns ? Math.max(0.6, Math.min(1, room / this.size[0])) : Math.max(SMALLEST, Math.min(1.1, room / this.size[0], 516 / this.size[1])));
     this.k = k;
     this.svg.setAttribute("width", Math.round(this.size[0] * k));
     this.svg.setAttribute("height", Math.round(this.size[1] * k));
@@ -863,7 +864,7 @@ class Inspector {
     model.on("change:step", this.followStep);
     model.on("change:selected", this.followSelection);
     model.on("change:answer", this.hear);
-    this.resize = new ResizeObserver(() => { if (this.graph?.view && this.graph.scale === null) this.graph.zoom(null); });
+    this.resize = new ResizeObserver(() => { if (this.graph?.view) this.arrange(); });
     this.reload();
   }
 
@@ -885,6 +886,7 @@ class Inspector {
     this.hits = null;
     this.build();
     this.graph.open("root");
+    this.arrange();
     this.refresh();
     if (this.selected) this.reveal(this.selected);
     this.resize.observe(this.graph.box);
@@ -927,9 +929,16 @@ class Inspector {
     const panel = (title, what) => h("div", {}, h("h4", { class: "mg-head" }, title), what);
     const side = h("div", { class: "mg-side" }, panel("details", this.details), panel(tape.program ? "memory" : "engine", this.engine));
     this.main = h("div", { class: "mg-main" }, this.graph.root, this.list, this.code);
-    const parts = [top, this.bar, this.said, this.help, h("div", { class: tape.program?.columns.length > 1 ? "mg-middle mg-stacked" : "mg-middle" }, this.main, side), this.handDerived()];
+    const parts = [top, this.bar, this.said, this.help, (this.middle = h("div", { class: "mg-middle" }, this.main, side)), this.handDerived()];
     clear(this.el, h("div", { class: "mg-frame", onkeydown: (e) => this.key(e) }, parts));
     this.openTab(this.tab);
+  }
+
+  /** A picture too wide to stand beside the panels stands above them. */
+  arrange() {
+    const room = this.middle.clientWidth, wide = this.graph.size[0] * SMALLEST > room - 300;
+    this.middle.classList.toggle("mg-stacked", this.tape.program?.columns.length > 1 || (room > 720 && wide));
+    if (this.graph.scale === null) this.graph.zoom(null);
   }
 
   summary() {
@@ -1046,6 +1055,7 @@ class Inspector {
   openView(id, focus = false) {
     const from = this.graph.view;
     this.graph.open(id);
+    this.arrange();
     if (this.foldButton) this.foldButton.setAttribute("aria-pressed", String(this.graph.view.id !== "root"));
     this.refresh();
     this.graph.box.scrollTop = this.graph.box.scrollLeft = 0;

@@ -1,0 +1,279 @@
+"""Thin: what a plan need not do, as NumPy does it by itself or as it was done already.
+
+    written out   sigmoid and its like as the operations that they are made of: so what the
+                  forward pass has computed (a tanh, a difference) the backward pass finds again
+    repeated x    an elementwise op reads x as it is, if its other operand has the whole shape
+    one number    a constant array that holds one number only is that number
+    signs         (-x) * c is x * -c;  x * -1 is -x;  -(-x) is x;  table[rows] += -y subtracts
+    zeros         (a, 0) + (0, b), two rows of parts, is (a, b)
+
+Each of these gives the same numbers to the last bit (a zero may have the other sign). Nothing
+here can be differentiated again, so it is done last.
+
+Read simplify.py first.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from minigrad import ops
+from minigrad.static.instruction import Instruction, Ref, Value
+from minigrad.static.program import Program
+from minigrad.static.simplify import simplified
+
+
+def thinned(program: Program) -> Program:
+    """The program with less to do, for a plan."""
+    text = Text(program)
+    for line in program.instructions:
+        text.add(line)
+    first = simplified(text.program())
+    text = Text(first)
+    for line in first.instructions:
+        text.tidy(line)
+    return simplified(text.program())
+
+
+class Text:
+    """A program that is being written anew, line by line.
+
+    made   number -> the line that makes it
+    """
+
+    def __init__(self, program: Program) -> None:
+        self.before = program
+        self.values, self.examples = list(program.values), dict(program.examples)
+        self.lines: list[Instruction] = []
+        self.made: dict[int, Instruction] = {}
+
+    def program(self) -> Program:
+        p = self.before
+        return Program(
+            self.values, self.lines, p.inputs, p.outputs, p.single, self.examples, p.captured, p.frozen
+        )  # fmt: skip
+
+    def put(self, line: Instruction, op: Any = None, operands: Any = None, settings: Any = None) -> None:  # fmt: skip
+        """This line, with another op, other operands or settings."""
+        new = Instruction(
+            op or line.op, operands or line.operands, line.settings if settings is None else settings,
+            line.result, line.stopped, line.over,
+        )  # fmt: skip
+        self.lines.append(new)
+        self.made[new.result] = new
+
+    def new(self, op: Any, *operands: int, shape: Any = None, **settings: Any) -> int:
+        """A line more; the number of its result, of the shape and type of the first operand."""
+        x = self.values[operands[0]]
+        self.values.append(Value("result", x.shape if shape is None else shape, x.dtype))
+        i = len(self.values) - 1
+        self.put(Instruction(op, operands, settings, i))
+        return i
+
+    def number(self, number: float, dtype: Any) -> int:
+        self.values.append(Value("constant", (), dtype))
+        self.examples[len(self.values) - 1] = np.array(number, dtype)
+        return len(self.values) - 1
+
+    # ------------------------------------------------------------------ written out
+
+    def add(self, line: Instruction) -> None:
+        write = WRITTEN_OUT.get(line.op)
+        z = self.values[line.result]
+        wide = z.shape or line.op is ops.mse_loss
+        if write is not None and wide and z.dtype.kind == "f" and line.over is None:
+            last = write(self, line)
+            if last is not None:
+                op, operands = last
+                self.put(line, op, operands, {})
+                return
+        operands = line.operands
+        if line.op.kind == "elementwise" and isinstance(line.op.numpy, np.ufunc):
+            operands = self.thin_operands(line)
+        self.put(line, operands=operands)
+
+    def thin_operands(self, line: Instruction) -> tuple[int, ...]:
+        """The operands of an elementwise op, as small as NumPy can do with."""
+        shape = self.values[line.result].shape
+        operands = list(line.operands)
+        for k in range(len(operands)):
+            while (source := self.made.get(operands[k])) is not None and source.op is ops.expand:
+                if not self.suffices(operands, k, source.operands[0], shape):
+                    break
+                operands[k] = source.operands[0]
+            a = self.examples.get(operands[k])
+            if a is None or self.values[operands[k]].kind != "constant" or a.ndim == 0 or a.size > 1 << 16:  # fmt: skip
+                continue
+            if a.size and (a == a.flat[0]).all() and a.flat[0] != 0:
+                n = self.number(a.flat[0], a.dtype)
+                if self.suffices(operands, k, n, shape):
+                    operands[k] = n
+        return tuple(operands)
+
+    def suffices(self, operands: list[int], k: int, x: int, shape: Any) -> bool:
+        """Has the result its shape, with x as the k-th operand?"""
+        trial = [*operands[:k], x, *operands[k + 1 :]]
+        return bool(np.broadcast_shapes(*[self.values[i].shape for i in trial]) == shape)
+
+    # ------------------------------------------------------------------ signs and zeros
+
+    def tidy(self, line: Instruction) -> None:
+        if line.over is not None or not self.values[line.result].shape:
+            self.tidy_over(line)
+            return
+        if line.op is ops.mul and line.settings == {}:
+            for x, c in (line.operands, line.operands[::-1]):
+                a, source = self.known(c), self.made.get(x)
+                if a is not None and a == -1 and self.values[x].shape == self.values[line.result].shape:  # fmt: skip
+                    self.put(line, ops.neg, (x,))
+                    return
+                if source is not None and source.op is ops.neg and source.over is None:
+                    (y,) = source.operands
+                    if a is not None:
+                        self.put(line, ops.mul, (y, self.number(-a, self.values[c].dtype)))
+                        return
+                    product = self.new(ops.mul, y, c, shape=self.values[line.result].shape)
+                    self.put(line, ops.neg, (product,))
+                    return
+        if line.op is ops.neg:
+            source = self.made.get(line.operands[0])
+            if source is not None and source.op is ops.neg and source.over is None:
+                self.put(line, ops.clone, source.operands)
+                return
+        if line.op is ops.add:
+            parts = self.joined(*[self.made.get(i) for i in line.operands])
+            if parts is not None:
+                first = self.made[line.operands[0]]
+                self.put(line, ops.cat, parts, first.settings)
+                return
+        self.put(line)
+
+    def tidy_over(self, line: Instruction) -> None:
+        """table[rows] += -y subtracts y."""
+        if line.op is ops.index_put and adds_rows(line, self.values):
+            source = self.made.get(line.operands[1])
+            if source is not None and source.op is ops.neg and source.over is None:
+                self.put(line, LESS, (line.operands[0], source.operands[0]))
+                return
+        self.put(line)
+
+    def known(self, i: int) -> Any:
+        """The value of a constant without axes; else None."""
+        a = self.examples.get(i)
+        if a is None or self.values[i].kind != "constant" or a.ndim or a.dtype.kind != "f":
+            return None
+        return a[()]
+
+    def joined(self, x: Any, y: Any) -> Any:
+        """Two rows of the same parts, where of each part one is zero: the parts that are not."""
+        if x is None or y is None or x.op is not ops.cat or y.op is not ops.cat:
+            return None
+        if x.settings != y.settings or len(x.operands) != len(y.operands) or x.over or y.over:
+            return None
+        parts = []
+        for a, b in zip(x.operands, y.operands, strict=True):
+            if self.values[a].shape != self.values[b].shape:
+                return None
+            if not (self.is_zero(a) or self.is_zero(b)):
+                return None
+            parts.append(b if self.is_zero(a) else a)
+        return tuple(parts)
+
+    def is_zero(self, i: int) -> bool:
+        line = self.made.get(i)
+        if line is None or line.op is not ops.mul or line.over is not None:
+            return False
+        return any(self.known(k) == 0 for k in line.operands if self.known(k) is not None)
+
+
+# ------------------------------------------------------------------ what ops are made of
+
+Last = tuple[Any, tuple[int, ...]]
+
+
+def mse(text: Text, line: Instruction) -> Last | None:
+    """The squares of x - y, added up; the gradient shares the difference."""
+    x, y = line.operands
+    shape = text.values[x].shape
+    if shape != text.values[y].shape or not shape:
+        return None
+    size = int(np.prod(shape))
+    row = text.new(ops.reshape, text.new(ops.sub, x, y), shape=(size,))
+    text.lines[-1].settings["shape"] = (size,)
+    if not line.settings.get("mean", True):
+        return ops.dot, (row, row)
+    total = text.new(ops.dot, row, row, shape=())
+    return ops.div, (total, text.number(size, text.values[x].dtype))
+
+
+def sigmoid(text: Text, line: Instruction) -> Last:
+    """(1 + tanh(x / 2)) / 2"""
+    (x,) = line.operands
+    half = text.number(0.5, text.values[x].dtype)
+    t = text.new(ops.tanh, text.new(ops.mul, x, half))
+    return ops.add, (text.new(ops.mul, t, half), half)
+
+
+def logsigmoid(text: Text, line: Instruction) -> Last:
+    """min(x, 0) - log(1 + exp(-abs(x)))"""
+    (x,) = line.operands
+    small = text.new(ops.exp, text.new(ops.neg, text.new(ops.abs, x)))
+    least = text.new(ops.minimum, x, text.number(0, text.values[x].dtype))
+    return ops.sub, (least, text.new(ops.log1p, small))
+
+
+def quarter(text: Text, x: int, k: int) -> int:
+    """i, f, g or o of the gates of an LSTM."""
+    shape = text.values[x].shape
+    n = shape[-1] // 4
+    index = (Ellipsis, slice(k * n, (k + 1) * n, None))
+    return text.new(ops.getitem, x, index=index, shape=(*shape[:-1], n))
+
+
+def lstm_cell(text: Text, line: Instruction) -> Last:
+    """f * c + i * g"""
+    x, y = line.operands
+    kept = text.new(ops.mul, quarter(text, x, 1), y)
+    return ops.add, (kept, text.new(ops.mul, quarter(text, x, 0), quarter(text, x, 2)))
+
+
+def lstm_hidden(text: Text, line: Instruction) -> Last:
+    """o * tanh(c)"""
+    x, y = line.operands
+    return ops.mul, (quarter(text, x, 3), text.new(ops.tanh, y))
+
+
+WRITTEN_OUT: dict[Any, Callable[[Text, Instruction], Last | None]] = {
+    ops.mse_loss: mse, ops.sigmoid: sigmoid, ops.logsigmoid: logsigmoid,
+    ops.lstm_cell: lstm_cell, ops.lstm_hidden: lstm_hidden,
+}  # fmt: skip
+
+
+def adds_rows(line: Instruction, values: Any) -> bool:
+    """Is it table[rows] += values, with rows that are a value of the program?"""
+    index = line.settings["index"]
+    if not line.settings.get("accumulate") or len(index) != 1 or not isinstance(index[0], Ref):
+        return False
+    x, y = (values[i].shape for i in line.operands)
+    at = values[index[0].number]
+    return bool(at.dtype.kind in "iu" and (*at.shape, *x[1:]) == y)
+
+
+class Less:
+    """index_put with accumulate, that subtracts."""
+
+    takes_out = inplace = view = variadic = False
+    kind = "general"
+    rules: dict[str, Any] = {}
+    settings = ops.index_put.settings
+    operands = ops.index_put.operands
+    numpy = None
+    name = "index_put_less"
+    formula = "z = x, less y at the index"
+
+    def forward(self, x: Any, y: Any, **settings: Any) -> Any:
+        return ops.index_put.forward(x, -y, **settings)
+
+
+LESS = Less()
