@@ -94,24 +94,49 @@ def keep_gradient(x: Tensor) -> None:
 def run_task(task: GraphTask) -> None:
     """Run a pass: at once if nobody looks, else step by step, telling the observer."""
     keep_freed_memory()
-    observer = modes.state.observer
-    if observer is None and (not task.tensors or task.create_graph == modes.state.recording):
+    observer, anomaly = modes.state.observer, modes.state.anomaly
+    plain = observer is None and not anomaly
+    if plain and (not task.tensors or task.create_graph == modes.state.recording):
         task.run()  # plain arrays, which nothing records; or Tensors, which are to be recorded
         return
     with modes.set_grad_enabled(task.create_graph):
-        if observer is None:
+        if plain:
             task.run()
+            return
+        if observer is None:
+            for step in task.steps():
+                refuse_nan(step)
             return
         error: BaseException | None = None
         observer.backward(task, "graph")
         try:
             for step in task.steps():
                 observer.step(task, step)
+                if anomaly:
+                    refuse_nan(step)
         except BaseException as e:
             error = e
             raise
         finally:
             observer.finished(task, error)
+
+
+def refuse_nan(step: Step) -> None:
+    """Raise if a step has made a NaN: what anomaly detection looks for."""
+    node = step.node
+    if isinstance(node, AccumulateGrad):
+        return
+    inputs = [k for k, need in enumerate(node.case.needs) if need]
+    for k, d in zip(inputs, step.grads, strict=False):
+        values = getattr(d, "array", d)
+        values = getattr(values, "values", values)  # of a gradient that has few rows
+        if values is not None and np.isnan(values).any():
+            given = getattr(step.g, "array", step.g)
+            came = " It was given nan already." if np.isnan(given).any() else ""
+            line = f"\n    forward    {node.place}" if node.place is not None else ""
+            raise RuntimeError(
+                f"Function '{node.name()}' returned nan values in its {k}th output.{came}{line}"
+            )
 
 
 def run_other(engine: str, task: GraphTask) -> None:

@@ -426,11 +426,20 @@ def _empty(x: Tensor, shape: tuple[int, ...]) -> Tensor:
 # ---------------------------------------------------------------------- one example at a time
 
 
-def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0) -> Callable[..., Any]:
+def vmap(
+    func: Callable[..., Any],
+    in_dims: Any = 0,
+    out_dims: Any = 0,
+    randomness: str = "error",
+    *,
+    chunk_size: int | None = None,
+) -> Callable[..., Any]:
     """A function that applies f to each example of a batch, and stacks the results.
 
-    in_dims     the batch axis of each argument; None for what all examples share
-    out_dims    where the batch axis of the result goes
+    in_dims       the batch axis of each argument; None for what all examples share. An argument
+                  may be a dict or a list of tensors, as may its axes
+    out_dims      where the batch axis of the result goes
+    randomness    accepted and ignored, as is chunk_size: each example draws its own numbers
 
     PyTorch turns f's operations into batched ones; here f is called once per example, which
     is simpler and gives the same numbers.
@@ -442,20 +451,20 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0) -> Calla
 
     def mapped(*args: Any, **kwargs: Any) -> Any:
         dims = in_dims if isinstance(in_dims, (tuple, list)) else (in_dims,) * len(args)
-        batch = {a.shape[d] for a, d in zip(args, dims, strict=True) if d is not None}
+        trees = [flatten(a) for a in args]
+        axes = [_batch_axes(a, d) for a, d in zip(args, dims, strict=True)]
+        pairs = [p for (leaves, _), ds in zip(trees, axes) for p in zip(leaves, ds, strict=True)]
+        batch = {x.shape[d] for x, d in pairs if d is not None}
         if len(batch) != 1:
             raise ValueError(
                 f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sorted(batch)}"
             )
         results = []
         for k in range(batch.pop()):
-            example = []
-            for a, d in zip(args, dims, strict=True):
-                if d is None:
-                    example.append(a)
-                else:
-                    where: tuple[Any, ...] = (slice(None),) * (d % a.ndim) + (k,)
-                    example.append(a[where])
+            example = [
+                build([x if d is None else x.select(d, k) for x, d in zip(leaves, ds, strict=True)])
+                for (leaves, build), ds in zip(trees, axes, strict=True)
+            ]
             results.append(flatten(func(*example, **kwargs)))
         rebuild = results[0][1]
         return rebuild(
@@ -466,3 +475,25 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0) -> Calla
         )
 
     return mapped
+
+
+def _batch_axes(tree: Any, dims: Any) -> list[Any]:
+    """The batch axis of each tensor in nested tuples, lists and dicts: one for all, or one for each."""
+    if isinstance(tree, Tensor):
+        return [dims]
+    children: list[Any] = []
+    if isinstance(tree, dict):
+        children = [(v, dims[k] if isinstance(dims, dict) else dims) for k, v in tree.items()]
+    elif isinstance(tree, (tuple, list)):
+        each = dims if isinstance(dims, (tuple, list)) else [dims] * len(tree)
+        children = list(zip(tree, each, strict=True))
+    return [axis for child, d in children for axis in _batch_axes(child, d)]
+
+
+def __getattr__(name: str) -> Any:
+    """Functions of modules stand in nn, which is imported when they are first asked for."""
+    if name in ("functional_call", "stack_module_state"):
+        import importlib
+
+        return getattr(importlib.import_module("minigrad.nn.stateless"), name)
+    raise AttributeError(f"module 'minigrad.func' has no attribute {name!r}")

@@ -43,6 +43,7 @@ class _State(threading.local):
 
     recording = True
     tracing = False
+    anomaly = False  # is a NaN in a backward pass an error? See autograd/anomaly.py
     observer: Observer | None = None
     saved_hooks: tuple[Any, ...] = ()  # (pack, unpack) pairs, the innermost last
     levels: tuple[int, ...] = ()  # the open levels of forward mode, outermost first
@@ -88,6 +89,11 @@ def set_levels(levels: tuple[int, ...]) -> None:
 def set_saved_hooks(hooks: tuple[Any, ...]) -> None:
     """Say through which (pack, unpack) pairs saved tensors pass; see autograd/graph.py."""
     _set("saved_hooks", hooks or _State.saved_hooks)
+
+
+def set_anomaly(on: bool) -> None:
+    """Say whether a NaN that arises in a backward pass is an error; see autograd/anomaly.py."""
+    _set("anomaly", on)
 
 
 def using_engine(name: str) -> AbstractContextManager[None]:

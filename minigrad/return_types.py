@@ -23,3 +23,5 @@ max, min, sort, topk, kthvalue, median, nanmedian, mode, cummax, cummin = (
     for name in "max min sort topk kthvalue median nanmedian mode cummax cummin".split()
 )
 aminmax = return_type("aminmax", "min", "max")
+frexp = return_type("frexp", "mantissa", "exponent")
+svd = return_type("svd", "U", "S", "V")

@@ -28,6 +28,7 @@ from minigrad.inplace import bump, refuse, write
 from minigrad.leaf import AccumulateGrad
 from minigrad.memory import FRESH, Counter, make, new
 from minigrad.methods import ArrayMethods
+from minigrad.methods.base import sizes
 from minigrad.node import Node, shown
 from minigrad.op import Op
 from minigrad.sparse import RowSparse
@@ -333,6 +334,29 @@ class Tensor(ArrayMethods):
         z.array, z.counter, z.node = self.memory(), counter, None
         return z
 
+    def storage(self) -> Any:
+        """The memory itself, which this tensor and its views share; see storage.py."""
+        from minigrad.storage import Storage
+
+        return Storage(self)
+
+    def untyped_storage(self) -> Any:
+        """The memory itself, as bytes."""
+        from minigrad.storage import Storage
+
+        return Storage(self, typed=False)
+
+    def resize_(self, *size: Any, memory_format: Any = None) -> Self:
+        """Another shape, in place: the first entries stay, and what is added is not set."""
+        from minigrad.storage import resize
+
+        z: Self = resize(self, sizes(size))
+        return z
+
+    def resize_as_(self, the_template: "Tensor", *, memory_format: Any = None) -> Self:
+        """The shape of another tensor, in place."""
+        return self.resize_(the_template.shape)
+
     # ------------------------------------------------------------------ filled at random
 
     def uniform_(self, a: float = 0, b: float = 1, *, generator: Any = None) -> Self:
@@ -382,6 +406,22 @@ class Tensor(ArrayMethods):
     def exponential_(self, lambd: float = 1, *, generator: Any = None) -> Self:
         """Fill with waiting times for what happens `lambd` times in a unit of time."""
         return self._fill(lambda shape, dtype: chance.exponential(shape, dtype, lambd, generator))
+
+    def log_normal_(self, mean: float = 1, std: float = 2, *, generator: Any = None) -> Self:
+        """Fill with exp(x), for x from the bell curve of this mean and standard deviation."""
+        return self._fill(
+            lambda shape, dtype: chance.log_normal(shape, dtype, mean, std, generator)
+        )
+
+    def geometric_(self, p: float, *, generator: Any = None) -> Self:
+        """Fill with how many tries it takes until something of probability p has happened."""
+        return self._fill(lambda shape, dtype: chance.geometric(shape, dtype, p, generator))
+
+    def cauchy_(self, median: float = 0, sigma: float = 1, *, generator: Any = None) -> Self:
+        """Fill from Cauchy's distribution: the tangent of an angle that is uniform."""
+        return self._fill(
+            lambda shape, dtype: chance.cauchy(shape, dtype, median, sigma, generator)
+        )
 
     def _fill(self, draw: Any) -> Self:
         """Write random numbers, in the order in which the entries lie in memory."""
@@ -538,8 +578,8 @@ class Tensor(ArrayMethods):
 
     def _write(self, op: Op, *others: Any, **settings: Any) -> Self:
         """Apply an op in place: its result is written over this tensor."""
-        write(op, self, others, settings)
-        return self
+        z: Self | None = write(op, self, others, settings)
+        return self if z is None else z
 
     def _rearrange(self, op: Op, **settings: Any) -> Self:
         """Let this tensor show its own memory in another arrangement (x.t_())."""

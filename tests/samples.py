@@ -91,14 +91,15 @@ for op, name, args in [
     (ops.cosh, "CoshBackward", normal), (ops.asinh, "AsinhBackward", normal),
     (ops.acosh, "AcoshBackward", lambda *shape: 1 + positive(*shape)),
     (ops.atanh, "AtanhBackward", fraction), (ops.erf, "ErfBackward", normal),
-    (ops.erfc, "ErfcBackward", normal),
+    (ops.erfc, "ErfcBackward", normal), (ops.lgamma, "LgammaBackward", normal),
+    (ops.digamma, "DigammaBackward", normal), (ops.erfinv, "ErfinvBackward", fraction),
 ]:  # fmt: skip
     sample(op, name, args(3, 2))
     sample(op, name, args())
     sample(op, name, args(0, 2))
 for op, name, x, y in [
     (ops.atan2, "Atan2Backward", normal, normal), (ops.hypot, "HypotBackward", normal, normal),
-    (ops.logaddexp, "LogaddexpBackward", normal, normal), (ops.xlogy, "XlogyBackward", normal, positive),
+    (ops.logaddexp, "LogaddexpBackward", normal, normal), (ops.logaddexp2, "Logaddexp2Backward", normal, normal), (ops.xlogy, "XlogyBackward", normal, positive),
     (ops.fmax, "FmaxBackward", normal, normal), (ops.fmin, "FminBackward", normal, normal),
     (ops.remainder, "RemainderBackward", normal, fraction), (ops.fmod, "FmodBackward", normal, fraction),
     (ops.floor_divide, "FloorDivideBackward", normal, fraction),
@@ -115,6 +116,9 @@ for op, name, args in [
     sample(op, name, normal(2, 3), *args)
     sample(op, name, normal(), normal(seed=1), normal(seed=2))
     sample(op, name, normal(0, 3), normal(0, 1), normal(3))
+for n, args in [(1, normal), (1, positive), (2, positive), (3, positive)]:
+    sample(ops.polygamma, "PolygammaBackward", args(3, 2), order=n)
+    sample(ops.polygamma, "PolygammaBackward", args(), order=n)
 sample(ops.clamp, "ClampBackward", normal(4), normal(4, seed=1), normal(4, seed=2))
 sample(ops.addcmul, "AddcmulBackward", normal(2, 3), normal(3, seed=1), normal(seed=2), value=0.5)
 sample(ops.addcdiv, "AddcdivBackward", normal(2, 3), normal(3, seed=1), normal(seed=2), value=-3)
@@ -281,6 +285,8 @@ for index in [
     (np.array([True, False, True]),), (np.array([], np.int64),),
 ]:  # fmt: skip
     sample(ops.getitem, "GetitemBackward", normal(3, 4), index=index)
+for size, stride, offset in [((3, 2), (1, 2), 1), ((2, 3), (2, 1), 0), ((4,), (0,), 2), ((), (), 3), ((0, 2), (1, 1), 0)]:
+    sample(ops.as_strided, "AsStridedBackward", normal(7), size=size, stride=stride, offset=offset)
 sample(ops.put_zeros, "PutZerosBackward", normal(3, 2), index=(np.array([0, 2, 0]),), shape=(4, 2))
 sample(ops.put_zeros, "PutZerosBackward", normal(2), index=(1, slice(0, 2)), shape=(3, 4))
 sample(ops.index_put, "IndexPutBackward", normal(3, 4), normal(2, 4, seed=1), index=(np.array([0, 2]),))

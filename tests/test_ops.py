@@ -253,6 +253,7 @@ def test_the_formula_of_the_docstring_is_the_rule(sample):
             "pi",
         )
     }
+    scope |= {"digamma": ops.digamma, "polygamma": ops.polygamma}
     values = dict(zip(sample.op.operands, sample.args, strict=True))
     values |= sample.op.settings | sample.settings
     values["z"] = sample.op.forward(*sample.args, **sample.settings)

@@ -11,7 +11,7 @@ from minigrad.backward import root_of, run_backward, run_task, seed
 from minigrad.engine import GraphTask
 from minigrad.errors import NoGradient
 from minigrad.function import Function
-from minigrad.modes import enable_grad, no_grad, set_grad_enabled, state
+from minigrad.modes import enable_grad, inference_mode, no_grad, set_grad_enabled, state
 from minigrad.tensor import Tensor
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "forward_ad",
     "function",
     "grad",
+    "inference_mode",
     "no_grad",
     "set_grad_enabled",
 ]
@@ -130,16 +131,24 @@ def grad(
                 f"The differentiated Tensor at index {k} appears to not have been used in the graph. "
                 "Set allow_unused=True if this is the desired behavior."
             )
-        found.append(g if g is None or isinstance(g, Tensor) else Tensor(np.array(g)))
+        # In order in memory, as programs view() it: (gradient.view(n, -1).norm(2, 1) - 1) ** 2
+        if isinstance(g, Tensor):
+            found.append(g if g.is_sparse else g.contiguous())
+        else:
+            found.append(None if g is None else Tensor(np.array(g, order="C")))
     return tuple(found)
 
 
 def __getattr__(name: str) -> Any:
-    """`functional` and the checkers are imported when they are first asked for."""
+    """`functional`, the checkers and the older names are imported when they are first asked for."""
     import importlib
 
     if name in ("functional", "graph"):
         return importlib.import_module(f"minigrad.autograd.{name}")
     if name in ("gradcheck", "gradgradcheck"):
         return getattr(importlib.import_module("minigrad.gradcheck"), name)
+    if name in ("detect_anomaly", "set_detect_anomaly"):
+        return getattr(importlib.import_module("minigrad.autograd.anomaly"), name)
+    if name == "Variable":
+        return importlib.import_module("minigrad.autograd.variable").Variable
     raise AttributeError(f"module 'minigrad.autograd' has no attribute {name!r}")

@@ -219,7 +219,7 @@ def repeated(x: Any, repeats: Any, dim: int | None) -> Any:
         return repeated(x.reshape(-1), repeats, 0)
     dim = normalize_one(dim, x.ndim)
     n = x.shape[dim] if x.ndim else 1
-    counts = np.asarray(getattr(repeats, "array", repeats))
+    counts = np.asanyarray(getattr(repeats, "array", repeats))
     if counts.dtype.kind not in "iu":
         raise RuntimeError("repeats must be int32 or int64")
     if counts.size not in (1, n) or counts.ndim > 1:

@@ -277,3 +277,29 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
         for j in range(columns):  # PyTorch draws the rows from the default generator
             tensor[Tensor(chance.permutation(rows, None)[:zeros]), j] = 0
     return tensor
+
+
+# ------------------------------------------------------------------------ older names
+
+
+def _older(function: Any) -> Any:
+    """The function under its name of old, without the underscore; it warns."""
+    new = function.__name__
+
+    def older(*args: Any, **kwargs: Any) -> Any:
+        warnings.warn(
+            f"`nn.init.{new[:-1]}` is now deprecated in favor of `nn.init.{new}`.",
+            FutureWarning,
+            stacklevel=2,
+        )
+        return function(*args, **kwargs)
+
+    older.__name__ = older.__qualname__ = new[:-1]
+    older.__doc__ = f"Another name of {new}, which warns."
+    return older
+
+
+uniform, normal, constant, eye = map(_older, (uniform_, normal_, constant_, eye_))
+dirac, orthogonal, sparse = map(_older, (dirac_, orthogonal_, sparse_))
+xavier_uniform, xavier_normal = map(_older, (xavier_uniform_, xavier_normal_))
+kaiming_uniform, kaiming_normal = map(_older, (kaiming_uniform_, kaiming_normal_))

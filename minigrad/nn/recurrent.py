@@ -3,7 +3,7 @@
 The part of a step that depends on the element alone is computed for the whole sequence at
 once, by one matrix product; only what depends on the state must wait.
 
-Left out: packed sequences and proj_size.
+Packed sequences, of unequal length, go the way that packed.py tells. Left out: proj_size.
 """
 
 import warnings
@@ -12,8 +12,10 @@ from typing import Any
 from minigrad.creation import zeros
 from minigrad.functions import cat, stack
 from minigrad.nn import functional as F
+from minigrad.nn.packed import run_packed
 from minigrad.nn.parameter import Parameter
 from minigrad.nn.recurrent_cells import KINDS, State, _Recurrent
+from minigrad.nn.utils.rnn import PackedSequence
 from minigrad.tensor import Tensor
 
 
@@ -64,27 +66,31 @@ class RNNBase(_Recurrent):
     def flatten_parameters(self) -> None:
         """Nothing to do. (PyTorch moves the parameters together, for its GPU library.)"""
 
-    def _run(self, input: Tensor, given: State | None) -> tuple[Tensor, State]:
+    def _run(self, input: Any, given: State | None) -> tuple[Any, State]:
         """All passes over a sequence; returns the last layer's h of every step, and the last states."""
+        if isinstance(input, PackedSequence):
+            return run_packed(self, input, given)
         x, state = self._batch(input, given)
+        x, ends = self._layers(x, state, self._pass)
+        if input.ndim == 2:
+            return x.squeeze(1), tuple(e.squeeze(1) for e in ends)
+        return x.transpose(0, 1) if self.batch_first else x, ends
+
+    def _layers(self, x: Tensor, state: State, walk: Any) -> tuple[Tensor, State]:
+        """Layer upon layer; `walk` goes along a sequence once, as `_pass` does."""
         directions = 1 + self.bidirectional
         n_states = KINDS[self.mode][1]
         last: list[State] = []
         for layer in range(self.num_layers):
             outputs = []
             for k in range(layer * directions, (layer + 1) * directions):
-                output, end = self._pass(
-                    x, tuple(s[k] for s in state), k, reverse=k % directions == 1
-                )
+                output, end = walk(x, tuple(s[k] for s in state), k, reverse=k % directions == 1)
                 outputs.append(output)
                 last.append(end)
             x = outputs[0] if directions == 1 else cat(outputs, -1)
             if self.dropout and layer < self.num_layers - 1:
                 x = F.dropout(x, self.dropout, self.training)
-        ends = tuple(stack([end[k] for end in last]) for k in range(n_states))
-        if input.ndim == 2:
-            return x.squeeze(1), tuple(e.squeeze(1) for e in ends)
-        return x.transpose(0, 1) if self.batch_first else x, ends
+        return x, tuple(stack([end[k] for end in last]) for k in range(n_states))
 
     def _pass(self, x: Tensor, state: State, k: int, reverse: bool) -> tuple[Tensor, State]:
         """One pass along the sequence x, of shape (l, n, width), in one direction."""

@@ -6,6 +6,7 @@ are plain NumPy; none of them knows what a Tensor is.
 
 from minigrad.ops.convolution import *
 from minigrad.ops.elementwise import *
+from minigrad.ops.gamma import *
 from minigrad.ops.indexing import *
 from minigrad.ops.layout import *
 from minigrad.ops.losses import *

@@ -107,7 +107,7 @@ def quantile(x: Any, axis: int, q: Any, keepdims: bool, interpolation: str, igno
     that come before are counted.
     """
     _something("quantile", x, axis)
-    q = np.asarray(getattr(q, "array", q), x.dtype)
+    q = np.asanyarray(getattr(q, "array", q), x.dtype)
     if q.ndim > 1 or x.dtype.kind != "f":
         raise RuntimeError("quantile() q must be a scalar or 1D tensor, and the input either float or double.")
     if not ((q >= 0) & (q <= 1)).all():

@@ -56,6 +56,31 @@ def add_at(z, index, x):
         add_rows(z, rows, np.broadcast_to(x, (*rows.shape, *z.shape[1:])))
 
 
+# ------------------------------------------------------------------------- by strides
+
+
+@linear(view=True)
+def as_strided(x, *, size, stride, offset):
+    """z[i, j] = x[offset + i * stride[0] + j * stride[1]]        dL/dx = zeros like x, with g added there
+
+    x is the memory, as a vector. An entry may be seen many times: windows that overlap.
+    """
+    steps = tuple(n * x.itemsize for n in stride)
+    return np.lib.stride_tricks.as_strided(x[offset:], size, steps)
+
+
+as_strided.vjp(x=lambda g, x_shape, size, stride, offset:
+                   put_zeros(g, index=(_places(size, stride, offset),), shape=x_shape))
+
+
+def _places(size, stride, offset):
+    """Where in memory each entry is."""
+    places = np.full(size, offset)
+    for axis, (n, step) in enumerate(zip(size, stride, strict=True)):
+        places += (np.arange(n) * step).reshape([-1 if k == axis else 1 for k in range(len(size))])
+    return places
+
+
 # ------------------------------------------------------------------------- along one axis
 
 

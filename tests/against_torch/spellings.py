@@ -106,6 +106,8 @@ SPELLINGS: dict[str, Any] = {
     "tile": lambda m, x, repeats: m.tile(x, repeats),
     "cat": lambda m, *xs, axis: m.cat(xs, axis),
     "stack": lambda m, *xs, axis: m.stack(xs, axis),
+    "as_strided": lambda m, x, size, stride, offset: m.as_strided(x, size, stride, offset),
+    "polygamma": lambda m, x, order: m.polygamma(order, x),
     "copy": lambda m, x, y: (x * 1).copy_(y),
     "to": lambda m, x, dtype: x.to(getattr(m, dtype.name)),
     # indexing

@@ -284,7 +284,7 @@ def _class_weights(
 
 
 def _targets(target: Any) -> Any:
-    array = np.asarray(getattr(target, "array", target))
+    array = np.asanyarray(getattr(target, "array", target))
     if array.dtype.kind not in "iu":
         raise RuntimeError(f"expected scalar type Long but found {array.dtype}")
     return (

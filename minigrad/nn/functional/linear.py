@@ -113,7 +113,7 @@ def one_hot(tensor: Any, num_classes: int = -1) -> Tensor:
     tensor([[1, 0, 0],
             [0, 0, 1]])
     """
-    index = np.asarray(getattr(tensor, "array", tensor))
+    index = np.asanyarray(getattr(tensor, "array", tensor))
     if index.dtype.kind not in "iu":
         raise RuntimeError("one_hot is only applicable to index tensor.")
     if not index.size and num_classes <= 0:

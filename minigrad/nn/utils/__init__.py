@@ -11,6 +11,7 @@ import numpy as np
 from minigrad import modes
 from minigrad.functions import cat
 from minigrad.nn.registry import type_name
+from minigrad.nn.utils import rnn as rnn
 from minigrad.sparse import RowSparse
 from minigrad.tensor import Tensor
 
@@ -42,19 +43,19 @@ def get_total_norm(
     if not norms:
         return Tensor(0.0)
     # The norm of the norms is the norm of all: (sum of sums of |x|**p)**(1/p).
-    total = np.linalg.norm(np.array(norms), p)
+    total = np.linalg.norm(np.stack(norms), p)
     if error_if_nonfinite and not math.isfinite(total):
         raise RuntimeError(
             f"The total norm of order {p} for gradients from `parameters` is non-finite, so it cannot be "
             "clipped. To disable this error and scale the gradients by the non-finite norm anyway, set "
             "`error_if_nonfinite=False`"
         )
-    return Tensor(np.asarray(total, np.result_type(*norms)))
+    return Tensor(total.astype(np.result_type(*norms)))
 
 
 def _entries(t: Tensor) -> Any:
     """A tensor's entries in a row; of a gradient that has few rows, those of its rows."""
-    array = t.array.coalesce().values if isinstance(t.array, RowSparse) else np.asarray(t.array)
+    array = t.array.coalesce().values if isinstance(t.array, RowSparse) else t.array
     return array.ravel()
 
 
@@ -72,7 +73,7 @@ def clip_grads_with_norm_(
             if isinstance(grad.array, RowSparse):
                 grad.array = grad.array * grad.array.values.dtype.type(factor)
             else:
-                grad.mul_(grad.array.dtype.type(factor))
+                grad.mul_(factor.astype(grad.array.dtype))
 
 
 def clip_grad_norm_(
@@ -132,3 +133,15 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
         n = parameter.numel()
         parameter.data = vec[start : start + n].view_as(parameter).data
         start += n
+
+
+_LATE = "remove_spectral_norm remove_weight_norm skip_init spectral_norm weight_norm".split()
+
+
+def __getattr__(name: str) -> Any:
+    """What needs modules, which need these utilities, is imported when it is first asked for."""
+    if name in _LATE:
+        from minigrad.nn.utils import reparametrize
+
+        return getattr(reparametrize, name)
+    raise AttributeError(f"module 'minigrad.nn.utils' has no attribute {name!r}")

@@ -1,0 +1,30 @@
+"""Variable: the name that tensors with gradients had in old programs."""
+
+from typing import Any
+
+from minigrad.tensor import Tensor
+
+
+class _EveryTensor(type):
+    """Every tensor is a Variable."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, Tensor)
+
+
+class Variable(metaclass=_EveryTensor):
+    """Variable(x, requires_grad=False): x as a leaf, in the same memory. Write x itself.
+
+    >>> import minigrad
+    >>> Variable(minigrad.ones(2), requires_grad=True)
+    tensor([1., 1.], requires_grad=True)
+    """
+
+    def __new__(
+        cls, data: Any = None, requires_grad: bool = False, volatile: bool | None = None
+    ) -> Any:
+        if data is None:
+            return Tensor(())
+        if not isinstance(data, Tensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
+        return data.detach().requires_grad_(requires_grad)

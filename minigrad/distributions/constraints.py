@@ -1,0 +1,107 @@
+"""Constraints: which numbers may be a parameter of a distribution, or come out of it."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+
+class Constraint:
+    """A condition on each number, or on each vector or matrix at the end of a tensor.
+
+    event_dim   how many axes at the end are one value
+    """
+
+    def __init__(
+        self, name: str, test: Callable[[Any], Any], event_dim: int = 0, discrete: bool = False
+    ) -> None:
+        self.name, self._test = name, test
+        self.event_dim, self.is_discrete = event_dim, discrete
+
+    def check(self, value: Any) -> Any:
+        """Where the condition holds."""
+        return value._constant(np.asarray(self._test(np.asarray(value.array))))
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+def greater_than(lower_bound: Any) -> Constraint:
+    """Above a bound."""
+    return Constraint(f"GreaterThan(lower_bound={lower_bound})", lambda x: x > _array(lower_bound))
+
+
+def greater_than_eq(lower_bound: Any) -> Constraint:
+    """At a bound or above."""
+    return Constraint(
+        f"GreaterThanEq(lower_bound={lower_bound})", lambda x: x >= _array(lower_bound)
+    )
+
+
+def interval(lower_bound: Any, upper_bound: Any) -> Constraint:
+    """Between two bounds, or at one."""
+    return Constraint(
+        f"Interval(lower_bound={lower_bound}, upper_bound={upper_bound})",
+        lambda x: (x >= _array(lower_bound)) & (x <= _array(upper_bound)),
+    )
+
+
+def integer_interval(lower_bound: Any, upper_bound: Any) -> Constraint:
+    """Whole numbers between two bounds."""
+    return Constraint(
+        f"IntegerInterval(lower_bound={lower_bound}, upper_bound={upper_bound})",
+        lambda x: (x >= lower_bound) & (x <= upper_bound) & (x == np.floor(x)),
+        discrete=True,
+    )
+
+
+def independent(base: Constraint, event_dim: int) -> Constraint:
+    """The condition on each number, for vectors (or matrices) as a whole."""
+
+    def test(x: Any) -> Any:
+        ok = base._test(x)
+        return ok.reshape(*ok.shape[: ok.ndim - event_dim], -1).all(-1)
+
+    return Constraint(
+        f"IndependentConstraint({base}, {event_dim})", test, event_dim + base.event_dim
+    )
+
+
+def _array(bound: Any) -> Any:
+    return np.asarray(getattr(bound, "array", bound))
+
+
+def _symmetric(x: Any) -> Any:
+    return np.isclose(x, np.swapaxes(x, -1, -2), atol=1e-6).all((-2, -1))
+
+
+def _positive_definite(x: Any) -> Any:
+    ok = _symmetric(x)
+    if ok.all():
+        ok = np.linalg.eigvalsh(x).min(-1) > 0
+    return ok
+
+
+def _lower_cholesky(x: Any) -> Any:
+    positive = (np.diagonal(x, axis1=-2, axis2=-1) > 0).all(-1)
+    return (np.tril(x) == x).all((-2, -1)) & positive
+
+
+real = Constraint("Real()", lambda x: x == x)  # not NaN
+real_vector = Constraint("IndependentConstraint(Real(), 1)", lambda x: (x == x).all(-1), 1)
+positive = greater_than(0.0)
+nonnegative = greater_than_eq(0.0)
+unit_interval = interval(0.0, 1.0)
+boolean = Constraint("Boolean()", lambda x: (x == 0) | (x == 1), discrete=True)
+nonnegative_integer = Constraint(
+    "IntegerGreaterThan(lower_bound=0)", lambda x: (x >= 0) & (x == np.floor(x)), discrete=True
+)
+simplex = Constraint(
+    "Simplex()", lambda x: (x >= 0).all(-1) & (np.abs(x.sum(-1) - 1) < 1e-6), event_dim=1
+)
+one_hot = Constraint(
+    "OneHot()", lambda x: ((x == 0) | (x == 1)).all(-1) & (x.sum(-1) == 1), 1, discrete=True
+)
+positive_vector = independent(positive, 1)
+positive_definite = Constraint("PositiveDefinite()", _positive_definite, 2)
+lower_cholesky = Constraint("LowerCholesky()", _lower_cholesky, 2)

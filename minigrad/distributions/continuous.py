@@ -1,0 +1,311 @@
+"""Distributions of real numbers that are given by a place and a width, or a rate."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from minigrad import modes
+from minigrad.distributions import constraints as c
+from minigrad.distributions.distribution import (
+    Distribution,
+    broadcast_all,
+    standard_normal,
+)
+from minigrad.functions import erf
+from minigrad.random import normal, rand
+from minigrad.tensor import Tensor
+
+LOG_2PI = math.log(2 * math.pi)
+
+
+class Normal(Distribution):
+    """The bell curve: density exp(-(x - loc)**2 / (2 scale**2)) / (scale * sqrt(2 pi))
+
+    loc      the mean
+    scale    the standard deviation, above 0
+
+    >>> import minigrad
+    >>> d = Normal(0.0, 1.0)
+    >>> d.log_prob(minigrad.tensor(0.0))
+    tensor(-0.9189)
+    """
+
+    arg_constraints = {"loc": c.real, "scale": c.positive}
+    support = c.real
+    has_rsample = True
+
+    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+        self.loc, self.scale = broadcast_all(loc, scale)
+        super().__init__(self.loc.shape, (), validate_args)
+
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        shape = self._extended_shape(sample_shape)
+        with modes.no_grad():
+            return normal(self.loc.expand(shape), self.scale.expand(shape))
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        noise = standard_normal(self._extended_shape(sample_shape), self.loc)
+        z: Tensor = self.loc + noise * self.scale
+        return z
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        self._validate_sample(value)
+        z: Tensor = (
+            -((value - self.loc) ** 2) / (2 * self.scale**2) - self.scale.log() - LOG_2PI / 2
+        )
+        return z
+
+    def cdf(self, value: Tensor) -> Tensor:
+        self._validate_sample(value)
+        z: Tensor = 0.5 * (1 + erf((value - self.loc) / self.scale / math.sqrt(2)))
+        return z
+
+    def icdf(self, value: Tensor) -> Tensor:
+        z: Tensor = self.loc + self.scale * (2 * value - 1).erfinv() * math.sqrt(2)
+        return z
+
+    def entropy(self) -> Tensor:
+        z: Tensor = 0.5 + 0.5 * LOG_2PI + self.scale.log()
+        return z
+
+    @property
+    def mean(self) -> Tensor:
+        mean: Tensor = self.loc
+        return mean
+
+    mode = mean
+
+    @property
+    def stddev(self) -> Tensor:
+        scale: Tensor = self.scale
+        return scale
+
+    @property
+    def variance(self) -> Tensor:
+        return self.stddev**2
+
+
+class HalfNormal(Distribution):
+    """The absolute value of a number from the bell curve of mean 0."""
+
+    arg_constraints = {"scale": c.positive}
+    support = c.nonnegative
+    has_rsample = True
+
+    def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
+        (self.scale,) = broadcast_all(scale)
+        super().__init__(self.scale.shape, (), validate_args)
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        z: Tensor = (
+            standard_normal(self._extended_shape(sample_shape), self.scale) * self.scale
+        ).abs()
+        return z
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        self._validate_sample(value)
+        width = self.scale
+        z: Tensor = math.log(2) - value**2 / (2 * width**2) - width.log() - LOG_2PI / 2
+        return z
+
+    def entropy(self) -> Tensor:
+        z: Tensor = 0.5 + 0.5 * LOG_2PI + self.scale.log() - math.log(2)
+        return z
+
+    @property
+    def mean(self) -> Tensor:
+        z: Tensor = self.scale * math.sqrt(2 / math.pi)
+        return z
+
+    @property
+    def variance(self) -> Tensor:
+        z: Tensor = self.scale**2 * (1 - 2 / math.pi)
+        return z
+
+
+class Uniform(Distribution):
+    """All numbers from low up to, but without, high are equally likely."""
+
+    arg_constraints = {"low": c.real, "high": c.real}
+    has_rsample = True
+
+    def __init__(self, low: Any, high: Any, validate_args: bool | None = None) -> None:
+        self.low, self.high = broadcast_all(low, high)
+        super().__init__(self.low.shape, (), validate_args)
+        if self._validate_args and not (self.low.array < self.high.array).all():
+            raise ValueError(
+                f"Expected parameter low (Tensor of shape {tuple(self.low.shape)}) of distribution {self!r} to "
+                f"satisfy the constraint LessThan(upper_bound={self.high}), but found invalid values:\n{self.low}"
+            )
+
+    @property
+    def support(self) -> c.Constraint:
+        return c.interval(self.low.detach(), self.high.detach())
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        share = rand(self._extended_shape(sample_shape), dtype=self.low.dtype)
+        z: Tensor = self.low + share * (self.high - self.low)
+        return z
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        self._validate_sample(value)
+        inside = (self.low.le(value) & self.high.gt(value)).type_as(self.low)
+        z: Tensor = inside.log() - (self.high - self.low).log()
+        return z
+
+    def cdf(self, value: Tensor) -> Tensor:
+        self._validate_sample(value)
+        z: Tensor = ((value - self.low) / (self.high - self.low)).clamp(0, 1)
+        return z
+
+    def icdf(self, value: Tensor) -> Tensor:
+        z: Tensor = value * (self.high - self.low) + self.low
+        return z
+
+    def entropy(self) -> Tensor:
+        z: Tensor = (self.high - self.low).log()
+        return z
+
+    @property
+    def mean(self) -> Tensor:
+        z: Tensor = (self.high + self.low) / 2
+        return z
+
+    @property
+    def variance(self) -> Tensor:
+        z: Tensor = (self.high - self.low) ** 2 / 12
+        return z
+
+
+class Exponential(Distribution):
+    """The wait for what happens `rate` times in a unit of time: density rate * exp(-rate * x)"""
+
+    arg_constraints = {"rate": c.positive}
+    support = c.nonnegative
+    has_rsample = True
+
+    def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
+        (self.rate,) = broadcast_all(rate)
+        super().__init__(self.rate.shape, (), validate_args)
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        wait = self.rate.new_empty(self._extended_shape(sample_shape)).exponential_()
+        z: Tensor = wait / self.rate
+        return z
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        self._validate_sample(value)
+        z: Tensor = self.rate.log() - self.rate * value
+        return z
+
+    def cdf(self, value: Tensor) -> Tensor:
+        self._validate_sample(value)
+        z: Tensor = 1 - (-self.rate * value).exp()
+        return z
+
+    def icdf(self, value: Tensor) -> Tensor:
+        z: Tensor = -(-value).log1p() / self.rate
+        return z
+
+    def entropy(self) -> Tensor:
+        z: Tensor = 1.0 - self.rate.log()
+        return z
+
+    @property
+    def mean(self) -> Tensor:
+        z: Tensor = self.rate.reciprocal()
+        return z
+
+    @property
+    def stddev(self) -> Tensor:
+        return self.mean
+
+    @property
+    def variance(self) -> Tensor:
+        return self.mean**2
+
+
+class Laplace(Distribution):
+    """Two exponentials back to back: density exp(-abs(x - loc) / scale) / (2 scale)"""
+
+    arg_constraints = {"loc": c.real, "scale": c.positive}
+    support = c.real
+    has_rsample = True
+
+    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+        self.loc, self.scale = broadcast_all(loc, scale)
+        super().__init__(self.loc.shape, (), validate_args)
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        least = float(np.finfo(self.loc.dtype).eps) - 1
+        u = self.loc.new_empty(self._extended_shape(sample_shape)).uniform_(least, 1)
+        z: Tensor = self.loc - self.scale * u.sign() * (-u.abs()).log1p()
+        return z
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        self._validate_sample(value)
+        z: Tensor = -(2 * self.scale).log() - (value - self.loc).abs() / self.scale
+        return z
+
+    def cdf(self, value: Tensor) -> Tensor:
+        self._validate_sample(value)
+        away = value - self.loc
+        z: Tensor = 0.5 - 0.5 * away.sign() * (-away.abs() / self.scale).expm1()
+        return z
+
+    def icdf(self, value: Tensor) -> Tensor:
+        away = value - 0.5
+        z: Tensor = self.loc - self.scale * away.sign() * (-2 * away.abs()).log1p()
+        return z
+
+    def entropy(self) -> Tensor:
+        z: Tensor = 1 + (2 * self.scale).log()
+        return z
+
+    @property
+    def mean(self) -> Tensor:
+        mean: Tensor = self.loc
+        return mean
+
+    mode = mean
+
+    @property
+    def variance(self) -> Tensor:
+        z: Tensor = 2 * self.scale**2
+        return z
+
+
+class Cauchy(Distribution):
+    """The tangent of a uniform angle: so wide that it has no mean."""
+
+    arg_constraints = {"loc": c.real, "scale": c.positive}
+    support = c.real
+    has_rsample = True
+
+    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+        self.loc, self.scale = broadcast_all(loc, scale)
+        super().__init__(self.loc.shape, (), validate_args)
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        noise = self.loc.new_empty(self._extended_shape(sample_shape)).cauchy_()
+        z: Tensor = self.loc + noise * self.scale
+        return z
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        self._validate_sample(value)
+        away = (value - self.loc) / self.scale
+        z: Tensor = -math.log(math.pi) - self.scale.log() - (away**2).log1p()
+        return z
+
+    def entropy(self) -> Tensor:
+        z: Tensor = math.log(4 * math.pi) + self.scale.log()
+        return z
+
+    @property
+    def mean(self) -> Tensor:
+        return self.loc.new_full(self._extended_shape(), math.nan)  # type: ignore[no-any-return]
+
+    @property
+    def variance(self) -> Tensor:
+        return self.loc.new_full(self._extended_shape(), math.inf)  # type: ignore[no-any-return]

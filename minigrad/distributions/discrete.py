@@ -1,0 +1,301 @@
+"""Distributions of whole numbers and choices.
+
+Where probabilities are asked for, `probs` gives them, and `logits` gives them without bounds:
+log(p / (1 - p)) for a coin, and for a choice numbers whose softmax they are. One is given, the
+other follows from it.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from minigrad.distributions import constraints as c
+from minigrad.distributions.distribution import Distribution, broadcast_all, tiny
+from minigrad.functions import broadcast_tensors
+from minigrad.more_creation import poisson
+from minigrad.more_functions import lgamma
+from minigrad.nn.functional import binary_cross_entropy_with_logits, one_hot
+from minigrad.random import bernoulli, multinomial
+from minigrad.tensor import Tensor
+
+
+def _one_of(probs: Any, logits: Any) -> None:
+    if (probs is None) == (logits is None):
+        raise ValueError("Either `probs` or `logits` must be specified, but not both.")
+
+
+def _inside(probs: Tensor) -> Tensor:
+    """Probabilities kept away from 0 and 1, so that their logarithms are finite."""
+    eps = float(np.finfo(probs.dtype).eps)
+    z: Tensor = probs.clamp(eps, 1 - eps)
+    return z
+
+
+class _Coin(Distribution):
+    """What is given by the probability of one thing."""
+
+    arg_constraints = {"probs": c.unit_interval, "logits": c.real}
+
+    def __init__(
+        self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+    ) -> None:
+        _one_of(probs, logits)
+        if probs is not None:
+            (self.probs,) = broadcast_all(probs)
+        else:
+            (self.logits,) = broadcast_all(logits)
+        given = self.probs if probs is not None else self.logits
+        super().__init__(given.shape, (), validate_args)
+
+    def __getattr__(self, name: str) -> Any:
+        """The one that was not given, from the other."""
+        given = self.__dict__
+        if name == "probs" and "logits" in given:
+            return given["logits"].sigmoid()
+        if name == "logits" and "probs" in given:
+            p = _inside(given["probs"])
+            return p.log() - (-p).log1p()
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+
+class Bernoulli(_Coin):
+    """1 with probability p, else 0.
+
+    >>> import minigrad
+    >>> Bernoulli(probs=0.25).log_prob(minigrad.tensor(1.0)).exp()
+    tensor(0.2500)
+    """
+
+    support = c.boolean
+    has_enumerate_support = True
+
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        return bernoulli(self.probs.detach().expand(self._extended_shape(sample_shape)))
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        self._validate_sample(value)
+        logits, x = broadcast_tensors(self.logits, value)
+        return -binary_cross_entropy_with_logits(logits, x, reduction="none")
+
+    def entropy(self) -> Tensor:
+        return binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none")
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        """0 and 1, along a new first axis."""
+        values = self.probs.new_tensor([0.0, 1.0]).reshape((-1,) + (1,) * len(self._batch_shape))
+        return values.expand((-1, *self._batch_shape)) if expand else values  # type: ignore[no-any-return]
+
+    @property
+    def mean(self) -> Tensor:
+        p: Tensor = self.probs
+        return p
+
+    @property
+    def mode(self) -> Tensor:
+        p = self.probs
+        z: Tensor = (p >= 0.5).to(p.dtype)
+        return z.masked_fill(p == 0.5, float("nan"))
+
+    @property
+    def variance(self) -> Tensor:
+        z: Tensor = self.probs * (1 - self.probs)
+        return z
+
+
+class Geometric(_Coin):
+    """How often something of probability p fails before it happens: (1 - p)**k * p"""
+
+    support = c.nonnegative_integer
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if not (self.probs > 0).all():
+            raise ValueError(
+                f"Expected parameter probs of distribution {self!r} to be positive but found invalid "
+                f"values:\n{self.probs}"
+            )
+
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        p = self.probs.detach()
+        u = p.new_empty(self._extended_shape(sample_shape)).uniform_(tiny(p), 1)
+        z: Tensor = (u.log() / (-p).log1p()).floor()
+        return z
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        self._validate_sample(value)
+        x, p = broadcast_tensors(value, self.probs)
+        p = p.masked_fill((p == 1) & (x == 0), 0)
+        z: Tensor = x * (-p).log1p() + self.probs.log()
+        return z
+
+    def entropy(self) -> Tensor:
+        z: Tensor = (
+            binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none") / self.probs
+        )
+        return z
+
+    @property
+    def mean(self) -> Tensor:
+        z: Tensor = 1.0 / self.probs - 1.0
+        return z
+
+    @property
+    def variance(self) -> Tensor:
+        z: Tensor = (1.0 / self.probs - 1.0) / self.probs
+        return z
+
+
+class Poisson(Distribution):
+    """How often something happens that happens `rate` times on average: rate**k * exp(-rate) / k!"""
+
+    arg_constraints = {"rate": c.nonnegative}
+    support = c.nonnegative_integer
+
+    def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
+        (self.rate,) = broadcast_all(rate)
+        super().__init__(self.rate.shape, (), validate_args)
+
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        return poisson(self.rate.detach().expand(self._extended_shape(sample_shape)))
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        self._validate_sample(value)
+        rate, x = broadcast_tensors(self.rate, value)
+        z: Tensor = x.xlogy(rate) - rate - lgamma(x + 1)
+        return z
+
+    @property
+    def mean(self) -> Tensor:
+        rate: Tensor = self.rate
+        return rate
+
+    @property
+    def variance(self) -> Tensor:
+        rate: Tensor = self.rate
+        return rate
+
+
+class Categorical(Distribution):
+    """One of 0, ..., k - 1, each with its probability.
+
+    probs     (..., k)   not negative; divided by their sum
+    logits    (..., k)   any numbers; the probabilities are their softmax
+
+    >>> import minigrad
+    >>> Categorical(minigrad.tensor([1.0, 3.0])).probs
+    tensor([0.2500, 0.7500])
+    """
+
+    arg_constraints = {"probs": c.simplex, "logits": c.real_vector}
+    has_enumerate_support = True
+
+    def __init__(
+        self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+    ) -> None:
+        _one_of(probs, logits)
+        given = probs if probs is not None else logits
+        if given.ndim < 1:
+            name = "probs" if probs is not None else "logits"
+            raise ValueError(f"`{name}` parameter must be at least one-dimensional.")
+        if probs is not None:
+            self.probs = probs / probs.sum(-1, keepdim=True)
+        else:
+            self.logits = logits - logits.logsumexp(-1, keepdim=True)
+        self._num_events = given.shape[-1]
+        super().__init__(given.shape[:-1], (), validate_args)
+
+    def __getattr__(self, name: str) -> Any:
+        given = self.__dict__
+        if name == "probs" and "logits" in given:
+            return given["logits"].softmax(-1)
+        if name == "logits" and "probs" in given:
+            return _inside(given["probs"]).log()
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    @property
+    def support(self) -> c.Constraint:
+        return c.integer_interval(0, self._num_events - 1)
+
+    @property
+    def param_shape(self) -> Any:
+        return self.probs.shape
+
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        n = int(np.prod(sample_shape, dtype=np.int64))
+        rows = self.probs.detach().reshape(-1, self._num_events)
+        z: Tensor = multinomial(rows, n, True).T.reshape(self._extended_shape(sample_shape))
+        return z
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        self._validate_sample(value)
+        at = value.long().unsqueeze(-1)
+        at, logits = broadcast_tensors(at, self.logits)
+        z: Tensor = logits.gather(-1, at[..., :1]).squeeze(-1)
+        return z
+
+    def entropy(self) -> Tensor:
+        logits = self.logits.clamp(min=float(np.finfo(self.logits.dtype).min))
+        z: Tensor = -(logits * self.probs).sum(-1)
+        return z
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        """0, ..., k - 1, along a new first axis."""
+        values = Tensor(np.arange(self._num_events)).reshape((-1,) + (1,) * len(self._batch_shape))
+        return values.expand((-1, *self._batch_shape)) if expand else values
+
+    @property
+    def mode(self) -> Tensor:
+        z: Tensor = self.probs.argmax(-1)
+        return z
+
+    @property
+    def mean(self) -> Tensor:
+        return self.probs.new_full(self._batch_shape, float("nan"))  # type: ignore[no-any-return]
+
+    @property
+    def variance(self) -> Tensor:
+        return self.mean
+
+
+class OneHotCategorical(Distribution):
+    """As Categorical, with a 1 at the place of the choice and zeros elsewhere."""
+
+    support = c.one_hot
+    arg_constraints = {"probs": c.simplex, "logits": c.real_vector}
+
+    def __init__(
+        self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+    ) -> None:
+        self._categorical = Categorical(probs, logits)
+        shape = self._categorical.param_shape
+        super().__init__(shape[:-1], shape[-1:], validate_args)
+
+    @property
+    def probs(self) -> Tensor:
+        p: Tensor = self._categorical.probs
+        return p
+
+    @property
+    def logits(self) -> Tensor:
+        z: Tensor = self._categorical.logits
+        return z
+
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        z: Tensor = one_hot(self._categorical.sample(sample_shape), self._event_shape[-1])
+        return z.to(self.probs.dtype)
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        self._validate_sample(value)
+        return self._categorical.log_prob(value.argmax(-1))
+
+    def entropy(self) -> Tensor:
+        return self._categorical.entropy()
+
+    @property
+    def mean(self) -> Tensor:
+        return self.probs
+
+    @property
+    def variance(self) -> Tensor:
+        z: Tensor = self.probs * (1 - self.probs)
+        return z

@@ -1,0 +1,204 @@
+"""Distribution: what all distributions have in common.
+
+    batch_shape    several distributions of one kind at once: the shape of the parameters
+    event_shape    the shape of one draw from one of them
+
+    d.sample(sample_shape)     has the shape  sample_shape + batch_shape + event_shape
+    d.log_prob(x)              has the shape  sample_shape + batch_shape
+
+A subclass says which parameters it has and what they must satisfy (`arg_constraints`), and
+what comes out (`support`); both are checked.
+"""
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from minigrad import dtypes, modes
+from minigrad.distributions.constraints import Constraint
+from minigrad.functions import broadcast_tensors
+from minigrad.tensor import Size, Tensor
+
+Shape = tuple[int, ...]
+
+
+class Distribution:
+    """The base of all distributions.
+
+    validate_args   are parameters and values checked?
+
+    Raises ValueError for a parameter, or a value, that is out of range.
+    """
+
+    has_rsample = False
+    has_enumerate_support = False
+    arg_constraints: ClassVar[dict[str, Constraint]] = {}
+    _validate_args = True
+
+    def __init__(
+        self, batch_shape: Any = (), event_shape: Any = (), validate_args: bool | None = None
+    ) -> None:
+        self._batch_shape, self._event_shape = Size(batch_shape), Size(event_shape)
+        if validate_args is not None:
+            self._validate_args = validate_args
+        if self._validate_args:
+            self._check_parameters()
+
+    @staticmethod
+    def set_default_validate_args(value: bool) -> None:
+        """Say whether distributions that do not say are checked."""
+        Distribution._validate_args = value
+
+    def _check_parameters(self) -> None:
+        for name, constraint in self.arg_constraints.items():
+            value = self.__dict__.get(name)
+            if value is None or constraint.check(value).all():
+                continue
+            raise ValueError(
+                f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) of "
+                f"distribution {self!r} to satisfy the constraint {constraint!r}, but found invalid "
+                f"values:\n{value}"
+            )
+
+    # ------------------------------------------------------------------ shapes
+
+    @property
+    def batch_shape(self) -> Size:
+        return self._batch_shape
+
+    @property
+    def event_shape(self) -> Size:
+        return self._event_shape
+
+    @property
+    def support(self) -> Constraint | None:
+        """What can come out."""
+        return None
+
+    def _extended_shape(self, sample_shape: Any = ()) -> Shape:
+        return (*sample_shape, *self._batch_shape, *self._event_shape)
+
+    def expand(self, batch_shape: Any) -> Self:
+        """The same distribution, as if its parameters had been expanded to this shape."""
+        shape = tuple(batch_shape)
+        new = object.__new__(type(self))
+        new.__dict__.update(self.__dict__)
+        for name, constraint in self.arg_constraints.items():
+            value = self.__dict__.get(name)
+            if value is not None:
+                own = value.shape[value.ndim - constraint.event_dim :]
+                new.__dict__[name] = value.expand(*shape, *own)
+        new._batch_shape = Size(shape)
+        return new
+
+    # ------------------------------------------------------------------ drawing
+
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        """Draws, through which no gradient passes."""
+        with modes.no_grad():
+            return self.rsample(sample_shape)
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        """Draws as a function of the parameters, so that gradients pass through."""
+        raise NotImplementedError(
+            f"{type(self).__name__} has no rsample: its draws jump when the parameters change. To mend it, "
+            "use sample(), and log_prob in the loss."
+        )
+
+    # ------------------------------------------------------------------ weighing
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        """The logarithm of the density at value, or of its probability."""
+        raise NotImplementedError
+
+    def cdf(self, value: Tensor) -> Tensor:
+        """The probability of at most value."""
+        raise NotImplementedError
+
+    def icdf(self, value: Tensor) -> Tensor:
+        """The number that is not exceeded with this probability."""
+        raise NotImplementedError
+
+    def entropy(self) -> Tensor:
+        """The mean of -log_prob."""
+        raise NotImplementedError
+
+    def perplexity(self) -> Tensor:
+        """exp(entropy): among how many equally likely ones the choice is as uncertain."""
+        return self.entropy().exp()
+
+    @property
+    def mean(self) -> Tensor:
+        raise NotImplementedError
+
+    @property
+    def variance(self) -> Tensor:
+        raise NotImplementedError
+
+    @property
+    def stddev(self) -> Tensor:
+        return self.variance.sqrt()
+
+    def _validate_sample(self, value: Any) -> None:
+        """Raise unless value could have come out."""
+        if not self._validate_args:
+            return
+        if not isinstance(value, Tensor):
+            raise ValueError(
+                "The value argument to log_prob must be a Tensor. To mend it, use minigrad.tensor(...)."
+            )
+        k = len(self._event_shape)
+        event = tuple(value.shape[value.ndim - k :])
+        if event != tuple(self._event_shape):
+            raise ValueError(
+                f"The right-most size of value must match event_shape: {Size(value.shape)} vs {self._event_shape}."
+            )
+        rest = value.shape[: value.ndim - k]
+        for i, j in zip(reversed(rest), reversed(self._batch_shape), strict=False):
+            if 1 not in (i, j) and i != j:
+                raise ValueError(
+                    f"Value is not broadcastable with batch_shape+event_shape: {Size(value.shape)} vs "
+                    f"{Size(self._extended_shape())}."
+                )
+        if self.support is not None and not self.support.check(value).all():
+            raise ValueError(
+                f"Expected value argument ({type(value).__name__} of shape {tuple(value.shape)}) to be within the "
+                f"support ({self.support!r}) of the distribution {self!r}, but found invalid values:\n{value}"
+            )
+
+    def __repr__(self) -> str:
+        parts = []
+        for name in self.arg_constraints:
+            value = self.__dict__.get(name)
+            if value is not None:
+                shown = value.item() if value.numel() == 1 else value.shape
+                parts.append(f"{name}: {shown}")
+        return f"{type(self).__name__}({', '.join(parts)})"
+
+
+def broadcast_all(*values: Any) -> Any:
+    """Numbers and tensors as tensors of one shape; numbers take the tensors' type."""
+    for v in values:
+        if not isinstance(v, (Tensor, int, float, np.number)):
+            raise ValueError(
+                "Input arguments must all be instances of Number, torch.Tensor or objects implementing "
+                "__torch_function__."
+            )
+    typed = [v.dtype for v in values if isinstance(v, Tensor)]
+    dtype = typed[0] if typed else dtypes.get_default_dtype()
+    return broadcast_tensors(
+        *(v if isinstance(v, Tensor) else Tensor(np.asarray(v, dtype)) for v in values)
+    )
+
+
+def standard_normal(shape: Shape, like: Tensor) -> Tensor:
+    """Noise from the bell curve, of mean 0 and standard deviation 1."""
+    from minigrad.random import normal
+
+    zeros = like.new_zeros(shape)
+    return normal(zeros, zeros + 1)
+
+
+def tiny(x: Tensor) -> float:
+    """The least positive number of x's type that has all its digits."""
+    return float(np.finfo(x.dtype).tiny)

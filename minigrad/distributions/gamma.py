@@ -1,0 +1,213 @@
+"""The Gamma distribution, and those that are made of it: Beta, Dirichlet, Chi2.
+
+A Gamma number is drawn by rejection, which has no derivative. But the draw x keeps its rank
+when the shape a changes: P(x; a), the probability of at most x, stays the same. So
+
+    dx/da = -(dP/da) / p(x; a)
+
+with the density p. Source: Figurnov, Mohamed and Mnih, Implicit Reparameterization
+Gradients (2018).
+"""
+
+from typing import Any
+
+import numpy as np
+
+from minigrad import chance
+from minigrad.distributions import constraints as c
+from minigrad.distributions.distribution import Distribution, broadcast_all, tiny
+from minigrad.function import Function
+from minigrad.functions import stack
+from minigrad.more_functions import digamma, lgamma
+from minigrad.ops.gamma import digamma as psi
+from minigrad.tensor import Tensor
+
+
+class _StandardGamma(Function):
+    """Numbers of the Gamma distribution with scale 1, as a function of the shape."""
+
+    @staticmethod
+    def forward(ctx: Any, shape: Tensor) -> Tensor:
+        x = Tensor(chance.gamma(np.asarray(shape.array), None))
+        ctx.save_for_backward(x, shape.detach())
+        return x
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> Tensor:
+        x, shape = ctx.saved_tensors
+        slope = slope_of_gamma(np.asarray(x.array, np.float64), np.asarray(shape.array, np.float64))
+        return g * Tensor(slope.astype(x.dtype))
+
+
+def slope_of_gamma(x: Any, a: Any) -> Any:
+    """dx/da for a draw x of the Gamma distribution of shape a.
+
+    With P(x; a) = x**a exp(-x) * sum of x**k / gamma(a + k + 1) over k = 0, 1, ..., term by term:
+
+        dx/da = -x * sum of x**k / (a (a + 1) ... (a + k)) * (log(x) - psi(a + k + 1))
+    """
+    term, total, k = 1 / a, np.zeros_like(x * a), 0
+    log_x, psi_k = np.log(np.maximum(x, np.finfo(np.float64).tiny)), psi.forward(a + 1)
+    while True:
+        total += term * (log_x - psi_k)
+        k += 1
+        psi_k = psi_k + 1 / (a + k)
+        term = term * x / (a + k)
+        if k > 10000 or np.all(
+            term * (1 + np.abs(log_x - psi_k)) <= 1e-17 * (np.abs(total) + term)
+        ):
+            return -x * total
+
+
+class Gamma(Distribution):
+    """density rate**a * x**(a - 1) * exp(-rate * x) / gamma(a), for x > 0
+
+    concentration    the shape a: for whole numbers, the wait for the a-th event
+    rate             how often events happen
+    """
+
+    arg_constraints = {"concentration": c.positive, "rate": c.positive}
+    support = c.nonnegative
+    has_rsample = True
+
+    def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None) -> None:
+        self.concentration, self.rate = broadcast_all(concentration, rate)
+        super().__init__(self.concentration.shape, (), validate_args)
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        shape = self._extended_shape(sample_shape)
+        x: Tensor = _StandardGamma.apply(self.concentration.expand(shape)) / self.rate.expand(shape)
+        x.detach().clamp_(min=tiny(x))
+        return x
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        self._validate_sample(value)
+        a, rate = self.concentration, self.rate
+        z: Tensor = a.xlogy(rate) + (a - 1).xlogy(value) - rate * value - lgamma(a)
+        return z
+
+    def entropy(self) -> Tensor:
+        a = self.concentration
+        z: Tensor = a - self.rate.log() + lgamma(a) + (1.0 - a) * digamma(a)
+        return z
+
+    @property
+    def mean(self) -> Tensor:
+        z: Tensor = self.concentration / self.rate
+        return z
+
+    @property
+    def mode(self) -> Tensor:
+        z: Tensor = ((self.concentration - 1) / self.rate).clamp(min=0)
+        return z
+
+    @property
+    def variance(self) -> Tensor:
+        z: Tensor = self.concentration / self.rate**2
+        return z
+
+
+class Chi2(Gamma):
+    """The sum of the squares of df numbers from the bell curve."""
+
+    arg_constraints = {"df": c.positive}
+
+    def __init__(self, df: Any, validate_args: bool | None = None) -> None:
+        (self.df,) = broadcast_all(df)
+        super().__init__(0.5 * self.df, 0.5, validate_args)
+
+
+class Dirichlet(Distribution):
+    """Shares of a whole: density proportional to the product of x_k**(a_k - 1)
+
+    concentration    (..., k)   a_k, above 0
+
+    Drawn as Gamma numbers, divided by their sum; the gradient passes through these. (PyTorch
+    uses another estimate of it, with the same mean.)
+    """
+
+    arg_constraints = {"concentration": c.positive_vector}
+    support = c.simplex
+    has_rsample = True
+
+    def __init__(self, concentration: Tensor, validate_args: bool | None = None) -> None:
+        if concentration.ndim < 1:
+            raise ValueError("`concentration` parameter must be at least one-dimensional.")
+        self.concentration = concentration
+        super().__init__(concentration.shape[:-1], concentration.shape[-1:], validate_args)
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        a = self.concentration.expand(self._extended_shape(sample_shape))
+        x = _StandardGamma.apply(a.double())
+        z: Tensor = (x / x.sum(-1, keepdim=True)).to(a.dtype)
+        return z
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        self._validate_sample(value)
+        a = self.concentration
+        z: Tensor = (a - 1.0).xlogy(value).sum(-1) + lgamma(a.sum(-1)) - lgamma(a).sum(-1)
+        return z
+
+    def entropy(self) -> Tensor:
+        a, k = self.concentration, self.concentration.shape[-1]
+        total = a.sum(-1)
+        z: Tensor = lgamma(a).sum(-1) - lgamma(total) - (k - total) * digamma(total)
+        z = z - ((a - 1.0) * digamma(a)).sum(-1)
+        return z
+
+    @property
+    def mean(self) -> Tensor:
+        a = self.concentration
+        z: Tensor = a / a.sum(-1, keepdim=True)
+        return z
+
+    @property
+    def variance(self) -> Tensor:
+        a = self.concentration
+        total = a.sum(-1, keepdim=True)
+        z: Tensor = a * (total - a) / (total**2 * (total + 1))
+        return z
+
+
+class Beta(Distribution):
+    """A share: density proportional to x**(a - 1) * (1 - x)**(b - 1), with a and b above 0
+
+    concentration1    a
+    concentration0    b
+    """
+
+    arg_constraints = {"concentration1": c.positive, "concentration0": c.positive}
+    support = c.unit_interval
+    has_rsample = True
+
+    def __init__(
+        self, concentration1: Any, concentration0: Any, validate_args: bool | None = None
+    ) -> None:
+        self.concentration1, self.concentration0 = broadcast_all(concentration1, concentration0)
+        super().__init__(self.concentration1.shape, (), validate_args)
+
+    @property
+    def _dirichlet(self) -> Dirichlet:
+        return Dirichlet(stack([self.concentration1, self.concentration0], -1), False)
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        z: Tensor = self._dirichlet.rsample(sample_shape).select(-1, 0)
+        return z
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        self._validate_sample(value)
+        return self._dirichlet.log_prob(stack([value, 1.0 - value], -1))
+
+    def entropy(self) -> Tensor:
+        return self._dirichlet.entropy()
+
+    @property
+    def mean(self) -> Tensor:
+        z: Tensor = self.concentration1 / (self.concentration1 + self.concentration0)
+        return z
+
+    @property
+    def variance(self) -> Tensor:
+        total = self.concentration1 + self.concentration0
+        z: Tensor = self.concentration1 * self.concentration0 / (total**2 * (total + 1))
+        return z

@@ -1,0 +1,156 @@
+"""kl_divergence(p, q): how many nats more it takes to tell draws of p by the code of q.
+
+    KL(p || q) = the mean of log p(x) - log q(x), for x drawn from p
+
+It is 0 if p and q are the same, and otherwise above 0. For some pairs of kinds there is a
+formula; these stand here. `register_kl` adds others.
+
+Source: Kullback and Leibler, On Information and Sufficiency (1951).
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from minigrad.distributions.continuous import Exponential, Laplace, Normal, Uniform
+from minigrad.distributions.discrete import (
+    Bernoulli,
+    Categorical,
+    Geometric,
+    OneHotCategorical,
+    Poisson,
+)
+from minigrad.distributions.distribution import Distribution
+from minigrad.distributions.gamma import Beta, Dirichlet, Gamma
+from minigrad.distributions.multivariate import Independent, MultivariateNormal, sum_last
+from minigrad.functions import where
+from minigrad.linalg import solve_triangular
+from minigrad.more_functions import digamma, lgamma
+from minigrad.nn.functional import softplus
+from minigrad.tensor import Tensor
+
+Formula = Callable[[Any, Any], Any]
+_formulas: dict[tuple[type, type], Formula] = {}
+
+
+def register_kl(type_p: type, type_q: type) -> Callable[[Formula], Formula]:
+    """Decorate the formula for a pair of kinds: formula(p, q)."""
+
+    def register(formula: Formula) -> Formula:
+        _formulas[type_p, type_q] = formula
+        return formula
+
+    return register
+
+
+def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
+    """The divergence of q from p, of the shape of their batches.
+
+    Raises NotImplementedError for a pair of kinds of which no formula is known here.
+
+    >>> from minigrad.distributions import Normal
+    >>> kl_divergence(Normal(0.0, 1.0), Normal(1.0, 1.0))
+    tensor(0.5000)
+    """
+    for a in type(p).__mro__:  # the most special formula comes first
+        for b in type(q).__mro__:
+            if (a, b) in _formulas:
+                z: Tensor = _formulas[a, b](p, q)
+                return z
+    raise NotImplementedError(
+        f"No KL(p || q) is implemented for p type {type(p).__name__} and q type {type(q).__name__}. "
+        "To mend it, take the mean of p.log_prob(x) - q.log_prob(x) over x = p.rsample((n,))."
+    )
+
+
+@register_kl(Normal, Normal)
+def _normal(p: Normal, q: Normal) -> Any:
+    ratio = (p.scale / q.scale) ** 2
+    return 0.5 * (ratio + ((p.loc - q.loc) / q.scale) ** 2 - 1 - ratio.log())
+
+
+@register_kl(Bernoulli, Bernoulli)
+def _bernoulli(p: Bernoulli, q: Bernoulli) -> Any:
+    """p log(p / q) + (1 - p) log((1 - p) / (1 - q)), from logits; 0 log 0 is 0"""
+    one = p.probs * (softplus(-q.logits) - softplus(-p.logits))
+    one = where(q.probs == 0, where(p.probs == 0, 0.0, one * 0 + math.inf), one)
+    other = (1 - p.probs) * (softplus(q.logits) - softplus(p.logits))
+    other = where(q.probs == 1, where(p.probs == 1, 0.0, other * 0 + math.inf), other)
+    return where(p.probs == 0, 0.0, one) + where(p.probs == 1, 0.0, other)
+
+
+@register_kl(Categorical, Categorical)
+def _categorical(p: Categorical, q: Categorical) -> Any:
+    terms = p.probs * (p.logits - q.logits)
+    terms = where((q.probs == 0).expand_as(terms), math.inf, terms)
+    return where((p.probs == 0).expand_as(terms), 0.0, terms).sum(-1)
+
+
+@register_kl(OneHotCategorical, OneHotCategorical)
+def _one_hot(p: OneHotCategorical, q: OneHotCategorical) -> Any:
+    return _categorical(p._categorical, q._categorical)
+
+
+@register_kl(Uniform, Uniform)
+def _uniform(p: Uniform, q: Uniform) -> Any:
+    z = ((q.high - q.low) / (p.high - p.low)).log()
+    return where((q.low > p.low) | (q.high < p.high), math.inf, z)
+
+
+@register_kl(Exponential, Exponential)
+def _exponential(p: Exponential, q: Exponential) -> Any:
+    ratio = q.rate / p.rate
+    return ratio - 1 - ratio.log()
+
+
+@register_kl(Laplace, Laplace)
+def _laplace(p: Laplace, q: Laplace) -> Any:
+    ratio, apart = p.scale / q.scale, (p.loc - q.loc).abs()
+    return -ratio.log() + apart / q.scale + ratio * (-apart / p.scale).exp() - 1
+
+
+@register_kl(Poisson, Poisson)
+def _poisson(p: Poisson, q: Poisson) -> Any:
+    return p.rate * (p.rate.log() - q.rate.log()) - (p.rate - q.rate)
+
+
+@register_kl(Geometric, Geometric)
+def _geometric(p: Geometric, q: Geometric) -> Any:
+    return -p.entropy() - (-q.probs).log1p() / p.probs - q.logits
+
+
+@register_kl(Gamma, Gamma)
+def _gamma(p: Gamma, q: Gamma) -> Any:
+    a, b = p.concentration, q.concentration
+    z = b * (p.rate / q.rate).log() + lgamma(b) - lgamma(a)
+    return z + (a - b) * digamma(a) + (q.rate - p.rate) * (a / p.rate)
+
+
+@register_kl(Dirichlet, Dirichlet)
+def _dirichlet(p: Dirichlet, q: Dirichlet) -> Any:
+    a, b = p.concentration, q.concentration
+    z = lgamma(a.sum(-1)) - lgamma(b.sum(-1)) - (lgamma(a) - lgamma(b)).sum(-1)
+    return z + ((a - b) * (digamma(a) - digamma(a.sum(-1)).unsqueeze(-1))).sum(-1)
+
+
+@register_kl(Beta, Beta)
+def _beta(p: Beta, q: Beta) -> Any:
+    return _dirichlet(p._dirichlet, q._dirichlet)
+
+
+@register_kl(MultivariateNormal, MultivariateNormal)
+def _multivariate(p: MultivariateNormal, q: MultivariateNormal) -> Any:
+    if p.event_shape != q.event_shape:
+        raise ValueError(
+            "KL-divergence between two Multivariate Normals with different event shapes cannot be computed"
+        )
+    turned = solve_triangular(q.scale_tril, p.scale_tril, upper=False)
+    inside = turned.square().sum((-2, -1)) + q._distance(q.loc - p.loc)
+    return q._half_log_det() - p._half_log_det() + 0.5 * (inside - p.event_shape[0])
+
+
+@register_kl(Independent, Independent)
+def _independent(p: Independent, q: Independent) -> Any:
+    if p.reinterpreted_batch_ndims != q.reinterpreted_batch_ndims:
+        raise NotImplementedError
+    return sum_last(kl_divergence(p.base_dist, q.base_dist), p.reinterpreted_batch_ndims)

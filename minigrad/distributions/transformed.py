@@ -1,0 +1,206 @@
+"""What becomes of a draw under a function: y = f(x).
+
+The density changes by how much f stretches: log p(y) = log p(x) - log abs(f'(x)), with x the
+number that f takes to y. So f must have an inverse.
+
+A policy that must keep its actions between -1 and 1 draws from the bell curve and takes tanh:
+
+>>> import minigrad
+>>> from minigrad.distributions import Normal
+>>> policy = TransformedDistribution(Normal(0.0, 1.0), TanhTransform())
+>>> policy.log_prob(minigrad.tensor(0.0))
+tensor(-0.9189)
+"""
+
+import math
+from typing import Any
+
+from minigrad.distributions import constraints as c
+from minigrad.distributions.continuous import Normal
+from minigrad.distributions.distribution import Distribution
+from minigrad.distributions.multivariate import sum_last
+from minigrad.nn.functional import softplus
+from minigrad.tensor import Tensor
+
+
+class Transform:
+    """A function with an inverse: `t(x)`, `t.inv(y)`, and log abs(dy/dx).
+
+    cache_size   accepted and ignored
+    """
+
+    codomain: c.Constraint = c.real
+
+    def __init__(self, cache_size: int = 0) -> None:
+        self._cache_size = cache_size
+
+    def __call__(self, x: Tensor) -> Tensor:
+        raise NotImplementedError
+
+    def inv(self, y: Tensor) -> Tensor:
+        """The x that is taken to y."""
+        raise NotImplementedError
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        """log abs(dy/dx)"""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+
+class AffineTransform(Transform):
+    """y = loc + scale * x"""
+
+    def __init__(self, loc: Any, scale: Any, event_dim: int = 0, cache_size: int = 0) -> None:
+        super().__init__(cache_size)
+        self.loc, self.scale, self.event_dim = loc, scale, event_dim
+
+    def __call__(self, x: Tensor) -> Tensor:
+        z: Tensor = self.loc + self.scale * x
+        return z
+
+    def inv(self, y: Tensor) -> Tensor:
+        z: Tensor = (y - self.loc) / self.scale
+        return z
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        z: Tensor
+        if isinstance(self.scale, (int, float)):
+            z = x * 0 + math.log(abs(self.scale))
+        else:
+            z = x * 0 + self.scale.abs().log()
+        return sum_last(z, self.event_dim)
+
+
+class ExpTransform(Transform):
+    """y = exp(x)"""
+
+    codomain = c.positive
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return x.exp()
+
+    def inv(self, y: Tensor) -> Tensor:
+        return y.log()
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        return x
+
+
+class SigmoidTransform(Transform):
+    """y = 1 / (1 + exp(-x))"""
+
+    codomain = c.unit_interval
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return x.sigmoid()
+
+    def inv(self, y: Tensor) -> Tensor:
+        z: Tensor = y.log() - (-y).log1p()
+        return z
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        return -softplus(-x) - softplus(x)
+
+
+class TanhTransform(Transform):
+    """y = tanh(x)"""
+
+    codomain = c.interval(-1.0, 1.0)
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return x.tanh()
+
+    def inv(self, y: Tensor) -> Tensor:
+        return y.atanh()
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        # log(1 - tanh(x)**2), without losing digits where tanh(x) is nearly 1
+        z: Tensor = 2.0 * (math.log(2.0) - x - softplus(-2.0 * x))
+        return z
+
+
+class TransformedDistribution(Distribution):
+    """The distribution of f(x), for x drawn from another.
+
+    base_distribution    where x comes from
+    transforms           f, or a list of functions, the first to be applied first
+    """
+
+    def __init__(
+        self, base_distribution: Distribution, transforms: Any, validate_args: bool | None = None
+    ) -> None:
+        self.base_dist = base_distribution
+        self.transforms: list[Transform] = (
+            [transforms] if isinstance(transforms, Transform) else list(transforms)
+        )
+        super().__init__(
+            base_distribution.batch_shape, base_distribution.event_shape, validate_args
+        )
+
+    @property
+    def has_rsample(self) -> bool:  # type: ignore[override]
+        return self.base_dist.has_rsample
+
+    @property
+    def support(self) -> c.Constraint | None:
+        n = len(self._event_shape)
+        if not self.transforms or n:
+            return self.base_dist.support if not self.transforms else None
+        return self.transforms[-1].codomain
+
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        return self._through(self.base_dist.sample(sample_shape)).detach()
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        return self._through(self.base_dist.rsample(sample_shape))
+
+    def _through(self, x: Tensor) -> Tensor:
+        for transform in self.transforms:
+            x = transform(x)
+        return x
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        self._validate_sample(value)
+        y, total = value, None
+        for transform in reversed(self.transforms):
+            x = transform.inv(y)
+            stretch = transform.log_abs_det_jacobian(x, y)
+            own = getattr(transform, "event_dim", 0)
+            stretch = sum_last(stretch, len(self._event_shape) - own)
+            total = stretch if total is None else total + stretch
+            y = x
+        base = self.base_dist.log_prob(y)
+        return base if total is None else base - total
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+
+class LogNormal(TransformedDistribution):
+    """exp(x), for x from the bell curve."""
+
+    arg_constraints = {"loc": c.real, "scale": c.positive}
+    base_dist: Normal
+
+    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+        base = Normal(loc, scale, validate_args)
+        self.loc, self.scale = base.loc, base.scale
+        super().__init__(base, ExpTransform(), validate_args)
+
+    def entropy(self) -> Tensor:
+        z: Tensor = self.base_dist.entropy() + self.loc
+        return z
+
+    @property
+    def mean(self) -> Tensor:
+        z: Tensor = (self.loc + self.scale**2 / 2).exp()
+        return z
+
+    @property
+    def variance(self) -> Tensor:
+        z: Tensor = (self.scale**2).expm1() * (2 * self.loc + self.scale**2).exp()
+        return z
+
+    __repr__ = Distribution.__repr__

@@ -1,0 +1,244 @@
+"""Multi-head attention: several attentions side by side, each in a space of its own.
+
+The queries, keys and values are projected, and the projections cut into `num_heads` parts.
+Each head attends in its part (functional/attention.py says how); the results are joined and
+projected once more. So one layer can look at several places at once.
+
+Masks say what may not be seen. One of truth values is True where nothing may be taken; one of
+numbers is added to the scores.
+
+    attn_mask           (l, s) or (n * heads, l, s)    which query may see which key
+    key_padding_mask    (n, s)                         keys that are padding, for every query
+
+Source: Vaswani et al., Attention Is All You Need (2017), section 3.2.2.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from minigrad.functions import cat
+from minigrad.nn import functional as F
+from minigrad.nn import init
+from minigrad.nn.linear import Linear, parameter
+from minigrad.nn.module import Module
+from minigrad.nn.parameter import Parameter
+from minigrad.tensor import Size, Tensor
+
+
+class NonDynamicallyQuantizableLinear(Linear):
+    """A Linear layer; PyTorch has another name for it here, which is shown when a model is printed."""
+
+
+class MultiheadAttention(Module):
+    """softmax(q @ k.T / sqrt(d)) @ v in each head, the heads joined and projected
+
+    query      (l, n, embed_dim)     or (n, l, embed_dim) with batch_first, or (l, embed_dim)
+    key        (s, n, kdim)          kdim and vdim are embed_dim, unless given
+    value      (s, n, vdim)
+    returns    output, weights
+    output     shaped like query
+    weights    (n, l, s)             the mean over the heads; (n, heads, l, s) unless
+                                     average_attn_weights; None unless need_weights
+
+    in_proj_weight    (3 * embed_dim, embed_dim)    for query, key, value, one below the other;
+                      with kdim or vdim instead q_proj_weight, k_proj_weight, v_proj_weight
+    in_proj_bias      (3 * embed_dim,)
+    out_proj          Linear(embed_dim, embed_dim)
+
+    add_bias_kv       a learned key and value more
+    add_zero_attn     a key and value of zeros more
+    dropout           of the weights
+
+    A query that may see nothing gets NaN if the weights are wanted, as their sum is 0 / 0.
+
+    >>> from minigrad import ones
+    >>> output, weights = MultiheadAttention(8, 2, batch_first=True)(*[ones(3, 5, 8)] * 3)
+    >>> output.shape, weights.shape
+    (minigrad.Size([3, 5, 8]), minigrad.Size([3, 5, 5]))
+    """
+
+    bias_k: Parameter | None
+    bias_v: Parameter | None
+
+    def __init__(
+        self,
+        embed_dim: int,
+        num_heads: int,
+        dropout: float = 0.0,
+        bias: bool = True,
+        add_bias_kv: bool = False,
+        add_zero_attn: bool = False,
+        kdim: int | None = None,
+        vdim: int | None = None,
+        batch_first: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        if embed_dim <= 0 or num_heads <= 0:
+            raise ValueError(
+                "embed_dim and num_heads must be greater than 0, got "
+                f"embed_dim={embed_dim} and num_heads={num_heads} instead"
+            )
+        super().__init__()
+        self.embed_dim, self.num_heads, self.head_dim = embed_dim, num_heads, embed_dim // num_heads
+        self.kdim = embed_dim if kdim is None else kdim
+        self.vdim = embed_dim if vdim is None else vdim
+        self._qkv_same_embed_dim = self.kdim == embed_dim and self.vdim == embed_dim
+        self.dropout, self.batch_first, self.add_zero_attn = dropout, batch_first, add_zero_attn
+        if self.head_dim * num_heads != embed_dim:
+            raise AssertionError("embed_dim must be divisible by num_heads")
+        how: dict[str, Any] = {"dtype": dtype, "device": device}
+        same, e = self._qkv_same_embed_dim, embed_dim
+        shapes = {"q_proj_weight": (e, e), "k_proj_weight": (e, self.kdim),
+                  "v_proj_weight": (e, self.vdim), "in_proj_weight": (3 * e, e)}  # fmt: skip
+        for name, shape in shapes.items():
+            there = (name == "in_proj_weight") == same
+            self.register_parameter(name, parameter(*shape, **how) if there else None)
+        self.register_parameter("in_proj_bias", parameter(3 * e, **how) if bias else None)
+        self.out_proj = NonDynamicallyQuantizableLinear(e, e, bias=bias, **how)
+        for name in ("bias_k", "bias_v"):
+            self.register_parameter(name, parameter(1, 1, e, **how) if add_bias_kv else None)
+        self._reset_parameters()
+
+    def _reset_parameters(self) -> None:
+        """Draw the parameters anew, but for those of out_proj."""
+        names = ("in_proj_weight", "q_proj_weight", "k_proj_weight", "v_proj_weight")
+        for weight in [getattr(self, name) for name in names]:
+            if weight is not None:
+                init.xavier_uniform_(weight)
+        if self.in_proj_bias is not None:
+            init.constant_(self.in_proj_bias, 0.0)
+            init.constant_(self.out_proj.bias, 0.0)  # type: ignore[arg-type]  # as in_proj_bias
+        for bias in (self.bias_k, self.bias_v):
+            if bias is not None:
+                init.xavier_normal_(bias)
+
+    def forward(
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        key_padding_mask: Tensor | None = None,
+        need_weights: bool = True,
+        attn_mask: Tensor | None = None,
+        average_attn_weights: bool = True,
+        is_causal: bool = False,
+    ) -> tuple[Tensor, Tensor | None]:
+        if is_causal and attn_mask is None:
+            raise RuntimeError("Need attn_mask if specifying the is_causal hint.")
+        self._check(query, key, value, key_padding_mask)
+        batched, together = query.ndim == 3, query is key and key is value
+        if not batched:
+            query, key, value = (x.unsqueeze(0) for x in (query, key, value))
+            if key_padding_mask is not None:
+                key_padding_mask = key_padding_mask.unsqueeze(0)
+        elif not self.batch_first:
+            query, key, value = (x.transpose(0, 1) for x in (query, key, value))
+        q, k, v = self._project(query, key, value, together)
+        n, rows = q.shape[:2]
+        mask = self._mask(q, k, attn_mask, key_padding_mask)
+        if self.bias_k is not None and self.bias_v is not None:
+            k = cat([k, self.bias_k.expand(n, 1, self.embed_dim)], 1)
+            v = cat([v, self.bias_v.expand(n, 1, self.embed_dim)], 1)
+        if self.add_zero_attn:
+            k, v = (cat([x, x.new_zeros(n, 1, self.embed_dim)], 1) for x in (k, v))
+        if mask is not None and k.shape[1] > mask.shape[-1]:  # what was added may be seen by all
+            mask = F.pad(mask, (0, k.shape[1] - mask.shape[-1]))
+        q, k, v = (x.unflatten(-1, (self.num_heads, -1)).transpose(1, 2) for x in (q, k, v))
+        scores = (q * (1 / math.sqrt(self.head_dim))) @ k.mT
+        if mask is not None:
+            scores = scores + mask
+        weights = scores.softmax(-1)
+        if not need_weights and mask is not None:
+            weights = _without_nothing(weights, mask)
+        weights = F.dropout(weights, self.dropout, self.training)
+        output = self.out_proj((weights @ v).transpose(1, 2).reshape(n, rows, self.embed_dim))
+        if batched and not self.batch_first:
+            output = output.transpose(0, 1)
+        shown = None
+        if need_weights:
+            shown = weights.mean(1) if average_attn_weights else weights
+            shown = shown if batched else shown.squeeze(0)
+        return (output if batched else output.squeeze(0)), shown
+
+    def _project(self, query: Tensor, key: Tensor, value: Tensor, together: bool) -> Any:
+        """q, k and v, each (n, length, embed_dim)."""
+        bias = self.in_proj_bias
+        if self._qkv_same_embed_dim and together:
+            return F.linear(query, self.in_proj_weight, bias).chunk(3, -1)
+        if self._qkv_same_embed_dim:
+            weights = self.in_proj_weight.chunk(3)
+        else:
+            weights = (self.q_proj_weight, self.k_proj_weight, self.v_proj_weight)
+        biases = [None] * 3 if bias is None else bias.chunk(3)
+        inputs = (query, key, value)
+        return [F.linear(x, w, b) for x, w, b in zip(inputs, weights, biases, strict=True)]
+
+    def _mask(
+        self, q: Tensor, k: Tensor, attn_mask: Tensor | None, padding: Tensor | None
+    ) -> Tensor | None:
+        """Both masks as one of numbers, of a shape that can be added to (n, heads, l, s)."""
+        n, rows, columns = q.shape[0], q.shape[1], k.shape[1]
+        mask = None
+        if attn_mask is not None:
+            mask = additive(attn_mask, "attn_mask", q.dtype)
+            wanted = {2: (rows, columns), 3: (n * self.num_heads, rows, columns)}.get(mask.ndim)
+            if wanted is None:
+                raise RuntimeError(f"attn_mask's dimension {mask.ndim} is not supported")
+            if tuple(mask.shape) != wanted:
+                raise RuntimeError(
+                    f"The shape of the {mask.ndim}D attn_mask is {Size(mask.shape)}, but should be {wanted}."
+                )
+            if mask.ndim == 3:
+                mask = mask.reshape(n, self.num_heads, rows, columns)
+        if padding is not None:
+            if tuple(padding.shape) != (n, columns):
+                raise AssertionError(
+                    f"expecting key_padding_mask shape of {(n, columns)}, but got {Size(padding.shape)}"
+                )
+            of_keys = additive(padding, "key_padding_mask", q.dtype).reshape(n, 1, 1, columns)
+            mask = of_keys if mask is None else mask + of_keys
+        return mask
+
+    def _check(self, query: Tensor, key: Tensor, value: Tensor, padding: Tensor | None) -> None:
+        if query.ndim not in (2, 3):
+            raise AssertionError(
+                f"query should be unbatched 2D or batched 3D tensor but received {query.ndim}-D query tensor"
+            )
+        if not query.ndim == key.ndim == value.ndim:
+            raise AssertionError(
+                f"For {'batched' if query.ndim == 3 else 'unbatched'} ({query.ndim}-D) `query`, expected "
+                f"`key` and `value` to be {query.ndim}-D but found {key.ndim}-D and {value.ndim}-D "
+                "tensors respectively"
+            )
+        wanted = (self.embed_dim, self.kdim, self.vdim)
+        if query.shape[-1] != self.embed_dim:
+            raise AssertionError(
+                f"was expecting embedding dimension of {self.embed_dim}, but got {query.shape[-1]}"
+            )
+        if key.shape[:-1] != value.shape[:-1] or (key.shape[-1], value.shape[-1]) != wanted[1:]:
+            raise AssertionError(
+                f"key shape {Size(key.shape)} does not match value shape {Size(value.shape)}, or they are "
+                f"not of kdim={self.kdim} and vdim={self.vdim}"
+            )
+        if padding is not None and padding.ndim != query.ndim - 1:
+            raise AssertionError(
+                f"Expected `key_padding_mask` to be None or {query.ndim - 1}-D but found {padding.ndim}-D tensor"
+            )
+
+
+def additive(mask: Tensor, name: str, dtype: Any) -> Tensor:
+    """A mask as numbers to add to the scores: -inf where one of truth values is True."""
+    if mask.dtype.kind == "b":
+        return Tensor(np.where(mask.array, dtype.type(-np.inf), dtype.type(0)))
+    if mask.dtype.kind != "f":
+        raise AssertionError(f"only bool and floating types of {name} are supported")
+    return mask
+
+
+def _without_nothing(weights: Tensor, mask: Tensor) -> Tensor:
+    """The weights with zeros, not NaN, where a query may see nothing."""
+    nothing = np.isneginf(np.asarray(mask.array)).all(-1, keepdims=True)
+    return weights.masked_fill(Tensor(nothing), 0.0) if nothing.any() else weights

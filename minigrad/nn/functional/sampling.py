@@ -1,0 +1,200 @@
+"""Images read at other places: grids, unpooling, and the older names of `interpolate`."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from minigrad import ops
+from minigrad.nn.functional.convolution import Several, several
+from minigrad.nn.functional.images import interpolate
+from minigrad.nn.functional.pooling import as_image, from_image
+from minigrad.tensor import Tensor
+
+
+def _upsampled(name: str, instead: str, *args: Any) -> Tensor:
+    warnings.warn(
+        f"`nn.functional.{name}` is deprecated. Use `nn.functional.{instead}` instead.",
+        stacklevel=3,
+    )
+    return interpolate(*args)
+
+
+def upsample(
+    input: Tensor,
+    size: Any = None,
+    scale_factor: Any = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+) -> Tensor:
+    """Another name of `interpolate`, which warns."""
+    return _upsampled("upsample", "interpolate", input, size, scale_factor, mode, align_corners)
+
+
+def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
+    """interpolate(mode="nearest"); it warns."""
+    return _upsampled("upsample_nearest", "interpolate", input, size, scale_factor, "nearest")
+
+
+def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
+    """interpolate(mode="bilinear", align_corners=True); it warns."""
+    how = (size, scale_factor, "bilinear", True)
+    return _upsampled("upsample_bilinear", "interpolate", input, *how)
+
+
+# ------------------------------------------------------------------------ grids
+
+
+def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> Tensor:
+    """For each pixel of the result, the place in the input that it comes from.
+
+    theta           (n, 2, 3)       the linear map, and the shift
+    size            (n, c, h, w)    of the result
+    align_corners   are -1 and 1 the middles of the corner pixels, or the borders of the image?
+    returns         (n, h, w, 2)    x and y, from -1 to 1
+
+    Source: Jaderberg et al., Spatial Transformer Networks (2015).
+    """
+    if theta.ndim != 3 or tuple(theta.shape[1:]) != (2, 3) or len(size) != 4:
+        raise ValueError(
+            f"Expected a batch of 2D affine matrices of shape Nx2x3 for size {tuple(size)}. Got "
+            f"{tuple(theta.shape)}."
+        )
+    align = _align(align_corners)
+    n, _, h, w = size
+    x, y = np.meshgrid(_places(w, align), _places(h, align))
+    points = np.stack([x, y, np.ones_like(x)], -1).reshape(1, h * w, 3).astype(theta.dtype)
+    z: Tensor = (Tensor(np.broadcast_to(points, (n, h * w, 3))) @ theta.mT).reshape(n, h, w, 2)
+    return z
+
+
+def _align(align_corners: bool | None) -> bool:
+    if align_corners is None:
+        warnings.warn(
+            "Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. "
+            "Please specify align_corners=True if the old behavior is desired. See the documentation of "
+            "grid_sample for details.",
+            stacklevel=3,
+        )
+    return bool(align_corners)
+
+
+def _places(n: int, align: bool) -> Any:
+    """The middles of n pixels, from -1 to 1."""
+    if align:
+        return np.linspace(-1, 1, n) if n > 1 else np.zeros(1)
+    return (2 * np.arange(n) + 1) / n - 1
+
+
+def grid_sample(
+    input: Tensor,
+    grid: Tensor,
+    mode: str = "bilinear",
+    padding_mode: str = "zeros",
+    align_corners: bool | None = None,
+) -> Tensor:
+    """The image, read at the places of a grid.
+
+    input           (n, c, h, w)
+    grid            (n, h', w', 2)    x and y, from -1 (left, top) to 1 (right, bottom)
+    mode            "bilinear": between four pixels; "nearest": the one that is near
+    padding_mode    outside there are "zeros", or the pixel of the "border"
+    returns         (n, c, h', w')
+
+    The gradient goes to the image, and with "bilinear" to the grid.
+
+    Source: Jaderberg et al., Spatial Transformer Networks (2015).
+    """
+    if input.ndim != 4 or grid.ndim != 4 or grid.shape[-1] != 2 or grid.shape[0] != input.shape[0]:
+        raise RuntimeError(
+            "grid_sampler(): expected an input (n, c, h, w) and a grid (n, h', w', 2) with the same batch "
+            f"size, but got input with sizes {list(input.shape)} and grid with sizes {list(grid.shape)}"
+        )
+    if mode not in ("bilinear", "nearest") or padding_mode not in ("zeros", "border"):
+        raise NotImplementedError(
+            f"grid_sample: mode={mode!r}, padding_mode={padding_mode!r} is not there: modes are bilinear "
+            "and nearest, padding_modes zeros and border."
+        )
+    align, (h, w) = _align(align_corners), input.shape[2:]
+    place = []
+    for k, n in enumerate((w, h)):
+        at = grid[..., k]
+        at = (at + 1) * ((n - 1) / 2) if align else ((at + 1) * n - 1) / 2
+        place.append(at.clamp(0, n - 1) if padding_mode == "border" else at)
+    pixels, (x, y) = input.permute(0, 2, 3, 1), place
+    if mode == "nearest":
+        z = _read(pixels, np.rint(x.detach().array), np.rint(y.detach().array))
+        return z.permute(0, 3, 1, 2)
+    left, top = np.floor(x.detach().array), np.floor(y.detach().array)
+    right_share, low_share = x - Tensor(left), y - Tensor(top)
+    total: Any = 0
+    for i, share_x in ((0, 1 - right_share), (1, right_share)):
+        for j, share_y in ((0, 1 - low_share), (1, low_share)):
+            total = total + _read(pixels, left + i, top + j) * (share_x * share_y).unsqueeze(-1)
+    image: Tensor = total.permute(0, 3, 1, 2)
+    return image
+
+
+def _read(pixels: Tensor, x: Any, y: Any) -> Tensor:
+    """The pixels (n, h, w, c) at whole places; zeros outside."""
+    n, h, w, _ = pixels.shape
+    inside = (x >= 0) & (x < w) & (y >= 0) & (y < h)
+    columns = np.where(inside, x, 0).astype(np.int64)
+    rows = np.where(inside, y, 0).astype(np.int64)
+    z: Tensor = pixels[np.arange(n)[:, None, None], rows, columns]
+    return z * Tensor(inside[..., None].astype(pixels.dtype))
+
+
+# ------------------------------------------------------------------------ unpooling
+
+
+def max_unpool2d(
+    input: Tensor,
+    indices: Tensor,
+    kernel_size: Several,
+    stride: Several | None = None,
+    padding: Several = 0,
+    output_size: Any = None,
+) -> Tensor:
+    """What max_pool2d(return_indices=True) took, put back at its places, among zeros."""
+    return _max_unpool(2, input, indices, kernel_size, stride, padding, output_size)
+
+
+def max_unpool1d(
+    input: Tensor,
+    indices: Tensor,
+    kernel_size: Several,
+    stride: Several | None = None,
+    padding: Several = 0,
+    output_size: Any = None,
+) -> Tensor:
+    """As max_unpool2d, along one axis."""
+    return _max_unpool(1, input, indices, kernel_size, stride, padding, output_size)
+
+
+def _max_unpool(axes: int, input: Tensor, indices: Tensor, size: Any, stride: Any, padding: Any,
+                output_size: Any) -> Tensor:  # fmt: skip
+    size = several(size, axes, "kernel_size")
+    stride = size if stride is None else several(stride, axes, "stride")
+    padding = several(padding, axes, "padding")
+    if output_size is None:
+        parts = zip(input.shape[-axes:], size, stride, padding, strict=True)
+        output_size = [(n - 1) * s + k - 2 * p for n, k, s, p in parts]
+    shape = tuple(output_size)[-axes:]
+    if tuple(indices.shape) != tuple(input.shape):
+        raise RuntimeError(
+            f"Expected shape of indices to be same as that of the input tensor ({list(input.shape)}) but got "
+            f"indices tensor with shape: {list(indices.shape)}"
+        )
+    x, at = as_image(input, axes), as_image(indices, axes).array
+    rows, area = x.shape[-2] * x.shape[-1], int(np.prod(shape))
+    if at.size and (at.min() < 0 or at.max() >= area):
+        raise RuntimeError(
+            f"Found an invalid max index: {at.max()} (output volumes are of size {shape})"
+        )
+    lead = x.shape[:-2]
+    zeros = x.new_zeros(*lead, area)
+    z = ops.scatter.apply(
+        zeros, x.reshape(*lead, rows), index=at.reshape(*lead, rows), axis=len(lead)
+    )
+    return from_image(z.reshape(*lead, *(1,) * (2 - axes), *shape), axes)

@@ -1,0 +1,192 @@
+"""Losses and sums of sequences: ctc_loss, embedding_bag, multilabel_margin_loss."""
+
+from typing import Any
+
+import numpy as np
+
+from minigrad.functions import cat, stack, where
+from minigrad.nn.functional.linear import embedding
+from minigrad.nn.functional.losses import reduced_by
+from minigrad.tensor import Tensor
+
+NEVER = -1e30  # the logarithm of a probability of 0, with which one can still subtract
+
+
+def ctc_loss(
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Any,
+    target_lengths: Any,
+    blank: int = 0,
+    reduction: str = "mean",
+    zero_infinity: bool = False,
+) -> Tensor:
+    """-log of the probability that the frames spell the target, in any alignment.
+
+    log_probs         (t, n, k)   or (t, k): of each frame, log_softmax of its scores
+    targets           (n, s)      or, one after the other, (sum of the lengths,); no blanks
+    input_lengths     (n,)        how many frames there are
+    target_lengths    (n,)        how long each target is
+    blank             the class that says nothing; it may stand between any two letters, and
+                      must stand between equal ones
+    zero_infinity     0 in place of inf, where the target does not fit into the frames?
+
+    alpha[j], the probability of the frames so far ending at the j-th place of the target with
+    blanks around all letters, goes on from j, j - 1, and, where two letters differ, j - 2.
+
+    "mean" divides by the lengths of the targets first.
+
+    Source: Graves et al., Connectionist Temporal Classification (2006).
+    """
+    single = log_probs.ndim == 2
+    x = log_probs.unsqueeze(1) if single else log_probs
+    frames, letters = (np.atleast_1d(_array(v)) for v in (input_lengths, target_lengths))
+    t, n, k = x.shape
+    if len(frames) != n or len(letters) != n:
+        raise RuntimeError(
+            f"input_lengths and target_lengths must be of size {n}, that of the batch"
+        )
+    if not 0 <= blank < k:
+        raise RuntimeError("blank must be in label range")
+    if frames.max(initial=0) > t:
+        raise RuntimeError(
+            f"Expected input_lengths to have value at most {t}, but got {frames.max()}"
+        )
+    spelled = _with_blanks(_array(targets), letters, blank, single)
+    places = spelled.shape[1]
+    before = np.concatenate([np.full((n, 2), -1), spelled[:, :-2]], 1)
+    jump = Tensor((spelled != blank) & (spelled != before))
+    never = x.new_full((n, 2), NEVER)
+    scores = x.gather(2, Tensor(np.broadcast_to(spelled, (t, n, places)).copy()))
+    first = np.arange(places) < np.minimum(2, 2 * letters[:, None] + 1)
+    alpha = where(Tensor(first), scores[0], NEVER)
+    for i in range(1, t):
+        one = cat([never[:, :1], alpha[:, :-1]], 1)
+        two = where(jump, cat([never, alpha[:, :-2]], 1), NEVER)
+        new = scores[i] + stack([alpha, one, two]).logsumexp(0)
+        alpha = where(Tensor((i < frames)[:, None]), new, alpha)
+    end = np.stack([2 * letters, np.maximum(2 * letters - 1, 0)], 1)
+    last = where(
+        Tensor(np.stack([letters >= 0, letters > 0], 1)), alpha.gather(1, Tensor(end)), NEVER
+    )
+    loss = -last.logsumexp(1)
+    impossible = Tensor(loss.detach().array > -NEVER / 2)
+    loss = loss.masked_fill(impossible, 0.0 if zero_infinity else float("inf"))
+    if reduction == "mean":
+        z: Tensor = (loss / Tensor(np.maximum(letters, 1).astype(x.dtype))).mean()
+        return z
+    return reduced_by(loss.squeeze(0) if single else loss, reduction)
+
+
+def _array(value: Any) -> Any:
+    return np.asarray(getattr(value, "array", value))
+
+
+def _with_blanks(targets: Any, lengths: Any, blank: int, single: bool) -> Any:
+    """Each target as a row, with blanks before, between and after the letters."""
+    n, longest = len(lengths), int(lengths.max(initial=0))
+    rows = np.full((n, 2 * longest + 1), blank)
+    ends = np.cumsum(lengths)
+    for k, length in enumerate(lengths):
+        own = targets[k] if targets.ndim == 2 else targets[ends[k] - length : ends[k]]
+        rows[k, 1 : 2 * length : 2] = own[:length]
+    return rows
+
+
+def embedding_bag(
+    input: Tensor,
+    weight: Tensor,
+    offsets: Tensor | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2,
+    scale_grad_by_freq: bool = False,
+    mode: str = "mean",
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> Tensor:
+    """The sum, the mean, or the maximum of rows of a table, for each bag of row numbers.
+
+    input                (n, l)   each row a bag; or (l,), with the bags one after the other
+    weight               (k, d)
+    offsets              (n,)     where each bag begins, if input is (l,)
+    mode                 "sum", "mean" or "max"
+    per_sample_weights   like input: how much each row counts, with "sum"
+    padding_idx          a row that counts nothing
+    returns              (n, d)   zeros for an empty bag
+    """
+    if mode not in ("sum", "mean", "max"):
+        raise ValueError("mode has to be one of sum or mean")
+    if per_sample_weights is not None and mode != "sum":
+        raise NotImplementedError(
+            "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for "
+            f"mode='sum' (got mode='{mode}')."
+        )
+    if input.ndim == 2:
+        if offsets is not None:
+            raise ValueError(
+                "if input is 2D, then offsets has to be None, as input is treated is a mini-batch"
+            )
+        n, length = input.shape
+        starts = np.arange(n) * length
+    elif input.ndim == 1:
+        if offsets is None or offsets.ndim != 1:
+            raise ValueError("offsets has to be a 1D Tensor")
+        starts = _array(offsets)[:-1] if include_last_offset else _array(offsets)
+        n = len(starts)
+        if len(starts) and starts[0] != 0:
+            raise RuntimeError(
+                "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from "
+                f"position 0. However, got {starts[0]}"
+            )
+    else:
+        raise ValueError(
+            f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}"
+        )
+    flat = input.reshape(-1)
+    bag = np.searchsorted(starts, np.arange(len(flat)), side="right") - 1
+    rows = embedding(flat, weight, None, max_norm, norm_type, scale_grad_by_freq, sparse)
+    if per_sample_weights is not None:
+        rows = rows * per_sample_weights.reshape(-1, 1)
+    if padding_idx is not None:
+        kept = np.nonzero(_array(flat) != padding_idx % weight.shape[0])[0]
+        rows, bag = rows[kept], bag[kept]
+    if mode == "max":
+        nothing = weight.new_zeros(weight.shape[1])
+        bags = [np.nonzero(bag == k)[0] for k in range(n)]
+        return stack([rows[b].max(0).values if len(b) else nothing for b in bags])
+    z: Tensor = weight.new_zeros(n, weight.shape[1]).index_add(0, Tensor(bag), rows)
+    if mode == "mean":
+        counts = np.maximum(np.bincount(bag, minlength=n), 1).astype(weight.dtype)
+        z = z / Tensor(counts[:, None])
+    return z
+
+
+def multilabel_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """Mean over the classes of max(0, 1 - (score of a right one - score of a wrong one)), all pairs.
+
+    input     (n, k) or (k,)
+    target    (n, k) or (k,)   the right classes, and after them -1
+    """
+    if input.ndim not in (1, 2) or tuple(target.shape) != tuple(input.shape):
+        raise RuntimeError(
+            f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}"
+        )
+    x, t = (input, target) if input.ndim == 2 else (input.unsqueeze(0), target.unsqueeze(0))
+    labels = _array(t)
+    given = np.logical_and.accumulate(labels >= 0, axis=1)
+    right = np.zeros(labels.shape, bool)
+    rows, columns = np.nonzero(given)
+    right[rows, labels[rows, columns]] = True
+    at = x.gather(1, Tensor(np.where(given, labels, 0)))
+    room = (1 - at.unsqueeze(2) + x.unsqueeze(1)).relu()
+    counted = given[:, :, None] & ~right[:, None, :]
+    z = (room * Tensor(counted.astype(x.dtype))).sum((1, 2)) / x.shape[1]
+    return reduced_by(z if input.ndim == 2 else z.squeeze(0), reduction)

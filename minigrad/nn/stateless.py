@@ -1,0 +1,102 @@
+"""Modules as functions of their parameters: `func.functional_call` and `stack_module_state`.
+
+A module computes with the parameters that it has. To differentiate by them with `func`, or to
+compute with ones that were themselves computed (meta-learning), they must be arguments:
+
+>>> from minigrad import func, nn, ones, zeros
+>>> layer = nn.Linear(2, 1)
+>>> functional_call(layer, {"weight": ones(1, 2), "bias": zeros(1)}, ones(3, 2)).tolist()
+[[2.0], [2.0], [2.0]]
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from minigrad.functions import stack
+from minigrad.nn.module import Module
+from minigrad.tensor import Tensor
+
+State = Mapping[str, Tensor]
+
+
+def functional_call(
+    module: Module,
+    parameter_and_buffer_dicts: State | Sequence[State],
+    args: Any = None,
+    kwargs: dict[str, Any] | None = None,
+    *,
+    tie_weights: bool = True,
+    strict: bool = False,
+) -> Any:
+    """module(*args, **kwargs), computed with these tensors in place of its own.
+
+    parameter_and_buffer_dicts   names, as in named_parameters(), -> tensors; or several such
+    args                         one argument, or a tuple of arguments
+    tie_weights                  does a tensor given for one name of a shared parameter serve
+                                 for its other names too?
+    strict                       must all names be given, and no others?
+
+    The module is left as it was.
+    """
+    dicts = parameter_and_buffer_dicts
+    given: dict[str, Tensor] = {}
+    for part in [dicts] if isinstance(dicts, Mapping) else dicts:
+        if not given.keys().isdisjoint(part):
+            repeated = sorted(given.keys() & part.keys())
+            raise ValueError(
+                f"{repeated[0]} appeared in multiple dictionaries; behavior of functional call is "
+                "ambiguous"
+            )
+        given.update(part)
+    own = dict(module.named_parameters(remove_duplicate=False)) | dict(
+        module.named_buffers(remove_duplicate=False)
+    )
+    missing, unexpected = sorted(own.keys() - given), sorted(given.keys() - own)
+    if strict and (missing or unexpected):
+        raise RuntimeError(
+            f"Error(s) in calling functional_call for {type(module).__name__}: "
+            + (f"Unexpected key(s): {', '.join(unexpected)}. " if unexpected else "")
+            + (f"Missing key(s): {', '.join(missing)}." if missing else "")
+        )
+    if tie_weights:
+        for name, value in list(given.items()):
+            if name in own:
+                same = [other for other, t in own.items() if t is own[name] and other not in given]
+                given.update(dict.fromkeys(same, value))
+    places = []
+    for name, value in given.items():
+        path, _, last = name.rpartition(".")
+        attributes = module.get_submodule(path).__dict__
+        if last not in attributes:
+            raise AttributeError(f"{type(module).__name__} has no attribute `{name}`")
+        places.append((attributes, last, attributes[last]))
+        attributes[last] = value
+    try:
+        inputs = () if args is None else args if isinstance(args, tuple) else (args,)
+        return module(*inputs, **(kwargs or {}))
+    finally:
+        for attributes, last, before in reversed(places):
+            attributes[last] = before
+
+
+def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+    """The parameters, and the buffers, of several models of one kind, each stacked into one tensor.
+
+    With vmap over functional_call, they are computed as one: an ensemble.
+    """
+    models = list(models)
+    if not models:
+        raise RuntimeError("stack_module_state: Expected at least one model, got 0.")
+    if len({m.training for m in models}) > 1:
+        raise RuntimeError(
+            "stack_module_state: Expected all models to have the same training/eval mode."
+        )
+    if len({type(m) for m in models}) > 1:
+        raise RuntimeError("stack_module_state: Expected all models to be of the same class.")
+    parameters, buffers = {}, {}
+    for name, first in models[0].named_parameters():
+        joined = stack([m.get_parameter(name).detach() for m in models])
+        parameters[name] = joined.requires_grad_(first.requires_grad)
+    for name, _ in models[0].named_buffers():
+        buffers[name] = stack([m.get_buffer(name).detach() for m in models])
+    return parameters, buffers

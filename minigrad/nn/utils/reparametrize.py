@@ -1,0 +1,179 @@
+"""Weights that are computed from other parameters before each call: weight_norm, spectral_norm.
+
+The weight gives its place in the list of parameters to what it is computed from, and a hook
+before the call computes it anew. So the optimizer changes the new parameters, and the layer
+knows of nothing.
+"""
+
+import warnings
+from typing import Any
+
+from minigrad import modes
+from minigrad.nn.functional import normalize
+from minigrad.nn.module import Module
+from minigrad.nn.parameter import Parameter
+from minigrad.tensor import Tensor
+
+
+def skip_init(module_cls: Any, *args: Any, **kwargs: Any) -> Any:
+    """The module without its first values: its parameters are zeros (PyTorch: whatever was in memory).
+
+    No random numbers are drawn.
+    """
+    from minigrad import random
+
+    if not issubclass(module_cls, Module):
+        raise RuntimeError(f"Expected a Module; got {module_cls}")
+    with random.fork_rng():
+        module = module_cls(*args, **kwargs)
+    with modes.no_grad():
+        for p in module.parameters():
+            p.zero_()
+    return module
+
+
+def _replace(module: Any, name: str, hook: Any, parts: dict[str, Any]) -> Any:
+    """Take the parameter away, put its parts there, and let the hook compute it."""
+    if name not in module._parameters:
+        raise ValueError(f"'{type(module).__name__}' has no parameter '{name}'")
+    delattr(module, name)
+    for part, value in parts.items():
+        if isinstance(value, Parameter):
+            module.register_parameter(part, value)
+        else:
+            module.register_buffer(part, value)
+    module.__dict__.setdefault("_computed_weights", {})[type(hook), name] = (
+        hook,
+        module.register_forward_pre_hook(hook),
+    )
+    return module
+
+
+def _restore(module: Any, name: str, kind: type, parts: tuple[str, ...]) -> Any:
+    """The way back: the weight, as it is now, is a parameter again."""
+    hook, handle = module.__dict__.get("_computed_weights", {}).pop((kind, name), (None, None))
+    if hook is None:
+        raise ValueError(f"{kind.__name__} of '{name}' not found in {module}")
+    handle.remove()
+    value = hook.compute(module, False).detach()
+    for part in parts:
+        delattr(module, part)
+    module.__dict__.pop(name, None)
+    module.register_parameter(name, Parameter(value.clone()))
+    return module
+
+
+class WeightNorm:
+    """weight = g * v / length of v, for each slice along dim."""
+
+    def __init__(self, name: str, dim: int | None) -> None:
+        self.name, self.dim = name, dim
+
+    def length(self, v: Tensor) -> Tensor:
+        """The length of each slice."""
+        if self.dim is None or self.dim == -1:
+            z: Tensor = v.norm()
+            return z
+        z = v.norm(2, [k for k in range(v.ndim) if k != self.dim], keepdim=True)
+        return z
+
+    def compute(self, module: Any, training: bool) -> Tensor:
+        v, g = getattr(module, f"{self.name}_v"), getattr(module, f"{self.name}_g")
+        z: Tensor = v * (g / self.length(v))
+        return z
+
+    def __call__(self, module: Any, args: Any) -> None:
+        module.__dict__[self.name] = self.compute(module, module.training)
+
+
+def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
+    """Let the length of each row of a weight be a parameter of its own: weight = g * v / |v|.
+
+    The parameters weight_g and weight_v take the place of the weight.
+
+    Source: Salimans and Kingma, Weight Normalization (2016).
+    """
+    warnings.warn(
+        "`torch.nn.utils.weight_norm` is deprecated in favor of "
+        "`torch.nn.utils.parametrizations.weight_norm`.",
+        FutureWarning,
+        stacklevel=2,
+    )
+    hook = WeightNorm(name, dim)
+    v = getattr(module, name)
+    parts = {f"{name}_g": Parameter(hook.length(v).detach()), f"{name}_v": Parameter(v.detach())}
+    _replace(module, name, hook, parts)
+    hook(module, None)
+    return module
+
+
+def remove_weight_norm(module: Any, name: str = "weight") -> Any:
+    """The weight as it is now, a parameter again."""
+    return _restore(module, name, WeightNorm, (f"{name}_g", f"{name}_v"))
+
+
+class SpectralNorm:
+    """weight / its greatest singular value, found by power iteration."""
+
+    def __init__(self, name: str, iterations: int, dim: int, eps: float) -> None:
+        self.name, self.iterations, self.dim, self.eps = name, iterations, dim, eps
+
+    def matrix(self, weight: Tensor) -> Tensor:
+        """The weight with its outputs as rows, and all else as columns."""
+        w = weight.movedim(self.dim, 0) if self.dim else weight
+        z: Tensor = w.reshape(w.shape[0], -1)
+        return z
+
+    def compute(self, module: Any, training: bool) -> Tensor:
+        weight = getattr(module, f"{self.name}_orig")
+        u, v = getattr(module, f"{self.name}_u"), getattr(module, f"{self.name}_v")
+        matrix = self.matrix(weight)
+        if training:
+            with modes.no_grad():
+                for _ in range(self.iterations):
+                    v.copy_(normalize(matrix.T @ u, dim=0, eps=self.eps))
+                    u.copy_(normalize(matrix @ v, dim=0, eps=self.eps))
+        sigma = u.clone().dot(matrix @ v.clone())
+        z: Tensor = weight / sigma
+        return z
+
+    def __call__(self, module: Any, args: Any) -> None:
+        module.__dict__[self.name] = self.compute(module, module.training)
+
+
+def spectral_norm(
+    module: Any,
+    name: str = "weight",
+    n_power_iterations: int = 1,
+    eps: float = 1e-12,
+    dim: int | None = None,
+) -> Any:
+    """Divide a weight by its greatest singular value, so that the layer stretches nothing.
+
+    u and v, which power iteration leads to the singular vectors, are buffers. Each call in
+    training makes n_power_iterations steps.
+
+    Source: Miyato et al., Spectral Normalization for Generative Adversarial Networks (2018).
+    """
+    if n_power_iterations <= 0:
+        raise ValueError(
+            f"Expected n_power_iterations to be positive, but got n_power_iterations={n_power_iterations}"
+        )
+    if dim is None:
+        dim = 1 if type(module).__name__.startswith("ConvTranspose") else 0
+    hook = SpectralNorm(name, n_power_iterations, dim, eps)
+    weight = getattr(module, name)
+    rows, columns = hook.matrix(weight).shape
+    with modes.no_grad():
+        u = normalize(weight.new_empty(rows).normal_(0, 1), dim=0, eps=eps)
+        v = normalize(weight.new_empty(columns).normal_(0, 1), dim=0, eps=eps)
+    parts = {f"{name}_orig": weight, f"{name}_u": u, f"{name}_v": v}
+    _replace(module, name, hook, parts)
+    module.__dict__[name] = weight.detach()
+    return module
+
+
+def remove_spectral_norm(module: Any, name: str = "weight") -> Any:
+    """The weight as it is now, a parameter again."""
+    parts = (f"{name}_orig", f"{name}_u", f"{name}_v")
+    return _restore(module, name, SpectralNorm, parts)

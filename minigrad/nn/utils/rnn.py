@@ -1,0 +1,186 @@
+"""Sequences of unequal length: padded into one tensor, or packed without the padding.
+
+Packed, the sequences are sorted, longest first, and stored step by step: the first elements
+of all, then the second elements of those that have one, and so on.
+
+    a b c          data          a d f b e c
+    d e            batch_sizes   3 2 1
+    f
+
+So a recurrent network runs step t on batch_sizes[t] rows, and never on padding.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from minigrad.functions import cat, stack
+from minigrad.tensor import Tensor
+
+
+class _Packed(NamedTuple):
+    data: Tensor
+    batch_sizes: Tensor
+    sorted_indices: Tensor | None
+    unsorted_indices: Tensor | None
+
+
+class PackedSequence(_Packed):
+    """Sequences without padding; made by pack_padded_sequence or pack_sequence.
+
+    data               (sum of the lengths, ...)   the elements, step by step
+    batch_sizes        (longest length,)           how many sequences have a t-th element
+    sorted_indices     (n,)                        the order, longest first; None: as given
+    unsorted_indices   (n,)                        the way back
+    """
+
+    __slots__ = ()
+
+    def __new__(
+        cls,
+        data: Tensor,
+        batch_sizes: Any = None,
+        sorted_indices: Tensor | None = None,
+        unsorted_indices: Tensor | None = None,
+    ) -> "PackedSequence":
+        if unsorted_indices is None and sorted_indices is not None:
+            unsorted_indices = invert_permutation(sorted_indices)
+        return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
+
+    def to(self, *args: Any, **kwargs: Any) -> "PackedSequence":
+        """The same with its data in another type."""
+        return self._replace(data=self.data.to(*args, **kwargs))
+
+    def cpu(self) -> "PackedSequence":
+        """The same: there is one device."""
+        return self
+
+    @property
+    def is_cuda(self) -> bool:
+        return False
+
+
+def invert_permutation(permutation: Tensor) -> Tensor:
+    """The order that undoes an order."""
+    return Tensor(np.argsort(permutation.array))
+
+
+def pack_padded_sequence(
+    input: Tensor, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True
+) -> PackedSequence:
+    """Padded sequences, packed; gradients flow through.
+
+    input            (l, n, ...)   or (n, l, ...) with batch_first
+    lengths          (n,)          of each sequence
+    enforce_sorted   must they come longest first? If not, they are sorted here
+
+    >>> import minigrad
+    >>> packed = pack_padded_sequence(minigrad.tensor([[1, 2], [3, 0]]), [2, 1], batch_first=True)
+    >>> packed.data, packed.batch_sizes
+    (tensor([1, 3, 2]), tensor([2, 1]))
+    """
+    given = np.asarray(getattr(lengths, "array", lengths))
+    order = None
+    if not enforce_sorted:
+        order = np.argsort(-given, kind="stable")
+        given = given[order]
+        input = input.index_select(0 if batch_first else 1, Tensor(order))
+    x = input.transpose(0, 1) if batch_first else input
+    if len(given) != x.shape[1]:
+        raise RuntimeError(
+            f"Expected `len(lengths)` to be equal to batch_size, but got {len(given)} (batch_size={x.shape[1]})"
+        )
+    if given.min(initial=1) <= 0:
+        raise RuntimeError(
+            "Length of all samples has to be greater than 0, but found an element in 'lengths' "
+            "that is <= 0"
+        )
+    if (np.diff(given) > 0).any():
+        raise RuntimeError(
+            "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You can pass "
+            "`enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to sidestep this requirement."
+        )
+    if given[0] > x.shape[0]:
+        raise RuntimeError(
+            f"Expected lengths of at most {x.shape[0]}, that of the padded input, but got {given[0]}"
+        )
+    steps, rows = np.nonzero(np.arange(given[0])[:, None] < given)
+    sizes = Tensor(np.bincount(steps).astype(np.int64))
+    data: Tensor = x[Tensor(steps), Tensor(rows)]
+    return PackedSequence(data, sizes, None if order is None else Tensor(order))
+
+
+def pad_packed_sequence(
+    sequence: PackedSequence,
+    batch_first: bool = False,
+    padding_value: float = 0.0,
+    total_length: int | None = None,
+) -> tuple[Tensor, Tensor]:
+    """The way back: (l, n, ...), or (n, l, ...) with batch_first; and the lengths.
+
+    total_length   pad to this length, instead of that of the longest
+    """
+    sizes = sequence.batch_sizes.array
+    longest = len(sizes) if total_length is None else total_length
+    if longest < len(sizes):
+        raise ValueError(
+            "Expected total_length to be at least the length of the longest sequence in input, but got "
+            f"total_length={total_length} and max sequence length being {len(sizes)}"
+        )
+    lengths = (np.arange(sizes[0])[:, None] < sizes).sum(1).astype(np.int64)
+    steps, rows = np.nonzero(np.arange(len(sizes))[:, None] < lengths)
+    data = sequence.data
+    padded = data.new_full((longest, sizes[0], *data.shape[1:]), padding_value)
+    x = padded.index_put((Tensor(steps), Tensor(rows)), data)
+    if sequence.unsorted_indices is not None:
+        x = x.index_select(1, sequence.unsorted_indices)
+        lengths = lengths[sequence.unsorted_indices.array]
+    return (x.transpose(0, 1) if batch_first else x), Tensor(lengths)
+
+
+def pad_sequence(
+    sequences: Any,
+    batch_first: bool = False,
+    padding_value: float = 0.0,
+    padding_side: str = "right",
+) -> Tensor:
+    """Sequences, each (length, ...), side by side with padding: (l, n, ...), or (n, l, ...).
+
+    >>> import minigrad
+    >>> pad_sequence([minigrad.tensor([1, 2]), minigrad.tensor([3])], batch_first=True)
+    tensor([[1, 2],
+            [3, 0]])
+    """
+    if padding_side not in ("right", "left"):
+        raise RuntimeError(f"padding_side should be either 'right' or 'left', got {padding_side}")
+    xs = list(sequences)
+    if not xs:
+        raise RuntimeError("received an empty list of sequences")
+    longest = max(x.shape[0] for x in xs)
+    padded = []
+    for x in xs:
+        rest = x.new_full((longest - x.shape[0], *xs[0].shape[1:]), padding_value)
+        padded.append(cat([x, rest] if padding_side == "right" else [rest, x]))
+    return stack(padded, 0 if batch_first else 1)
+
+
+def unpad_sequence(
+    padded_sequences: Tensor, lengths: Any, batch_first: bool = False
+) -> list[Tensor]:
+    """The sequences without their padding."""
+    x = padded_sequences if batch_first else padded_sequences.transpose(0, 1)
+    numbers = np.asarray(getattr(lengths, "array", lengths)).tolist()
+    return [row[:n] for row, n in zip(x, numbers, strict=True)]
+
+
+def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> PackedSequence:
+    """Sequences, each (length, ...), packed."""
+    lengths = [x.shape[0] for x in sequences]
+    return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
+
+
+def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
+    """The way back: the sequences, each (length, ...)."""
+    padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
+    return unpad_sequence(padded, lengths, batch_first=True)

@@ -1,0 +1,169 @@
+"""Table of derivatives, chapter 1, continued: the gamma function and the inverse of erf.
+
+Probability needs them: the gamma function extends (n - 1)! to real numbers, and stands in
+the densities of the Gamma, Beta, Dirichlet and Poisson distributions; erfinv turns uniform
+numbers into numbers from the bell curve.
+
+    lgamma        log of abs(gamma(x))
+    digamma       its derivative                        psi(x)
+    polygamma     the n-th derivative of digamma        psi_n(x)
+
+Each is the next one's rule. At 0, -1, -2, ... gamma has its poles.
+"""
+
+import math
+
+import numpy as np
+
+from minigrad.op import elementwise
+from minigrad.ops.special import LN2, erf, erfc
+
+SQRT_PI_OVER_2 = math.sqrt(math.pi) / 2
+
+
+@elementwise(result="float")
+def lgamma(x, *, out=None):
+    """z = log(abs(gamma(x)))        dz/dx = digamma(x)"""
+    x = np.asarray(x)
+    z = np.array([_lgamma(v) for v in x.ravel().tolist()], x.dtype).reshape(x.shape)
+    return z if out is None else _into(out, z)
+
+
+def _lgamma(v):
+    if math.isinf(v) or (v <= 0 and v.is_integer()):
+        return math.inf
+    return math.lgamma(v)
+
+
+lgamma.vjp(x=lambda g, x: g * digamma(x))
+
+
+@elementwise(result="float")
+def digamma(x, *, out=None):
+    """z = gamma'(x) / gamma(x)        dz/dx = polygamma(x, order=1)
+
+    psi(x) = psi(x + 1) - 1 / x leads to x >= 8, where a series in 1 / x**2 has all digits
+    after seven terms; psi(1 - x) - pi / tan(pi x) leads there from below 0.
+
+    Source: Abramowitz and Stegun, Handbook of Mathematical Functions (1964), 6.3.
+    """
+    y = np.asarray(x, np.float64)
+    below = y < 0
+    z = _digamma_above(np.where(below, 1 - y, y))
+    z = np.where(below, z - np.pi / np.tan(np.pi * (y - np.round(y))), z)
+    z = np.where(below & (y == np.floor(y)), np.nan, z)
+    z = np.where(y == 0, np.copysign(np.inf, -y), z).astype(np.asarray(x).dtype)
+    return z if out is None else _into(out, z)
+
+
+def _digamma_above(y):
+    rest = np.zeros_like(y)
+    for _ in range(8):
+        near = y < 8
+        rest = np.where(near, rest - 1 / np.where(y == 0, 1, y), rest)
+        y = np.where(near, y + 1, y)
+    s, series = 1 / (y * y), 0.0
+    for k in range(7, 0, -1):
+        series = (series + BERNOULLI[k - 1] / (2 * k)) * s
+    return rest + np.log(y) - 0.5 / y - series
+
+
+digamma.vjp(x=lambda g, x: g * polygamma(x, order=1))
+
+
+@elementwise(result="float")
+def polygamma(x, *, order, out=None):
+    """z = the derivative of digamma at x, of this order        dz/dx = polygamma(x, order=order+1)
+
+    That is (-1)**(n+1) * n! * (the sum of (x + k)**-(n+1), for n = order, over k = 0, 1, ...). The terms up to
+    x + k = 16 are added one by one, and Euler's and Maclaurin's formula gives the rest.
+
+    Source: Abramowitz and Stegun, Handbook of Mathematical Functions (1964), 6.4 and 23.1.
+    """
+    if order == 0:
+        return digamma.forward(x, out=out)
+    y = np.asarray(x, np.float64)
+    sign = (-1) ** (order + 1) * math.factorial(order)
+    z = sign * _zeta(order + 1, y)
+    z = np.where((y <= 0) & (y == np.floor(y)), np.copysign(np.inf, sign), z).astype(np.asarray(x).dtype)
+    return z if out is None else _into(out, z)
+
+
+def _zeta(s, y):
+    """The sum of (y + k)**-s over k = 0, 1, ..., for a whole number s above 1."""
+    total, a = np.zeros_like(y), y
+    for _ in range(16 + int(min(1000, -min(y.min(initial=0), 0)))):
+        total, a = np.where(a < 16, total + a**-float(s), total), np.where(a < 16, a + 1, a)
+    total += a ** (1.0 - s) / (s - 1) + 0.5 * a ** -float(s)
+    s, power = float(s), a ** (-s - 1.0)
+    factor = s
+    for k, b in enumerate(BERNOULLI, 1):
+        total += b / math.factorial(2 * k) * factor * power
+        factor *= (s + 2 * k - 1) * (s + 2 * k)
+        power = power / (a * a)
+    return np.where(np.isposinf(y), 0, total)
+
+
+BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6)  # B2, B4, ..., B14
+
+polygamma.vjp(x=lambda g, x, order: g * polygamma(x, order=order + 1))
+
+
+@elementwise(result="float")
+def erfinv(x, *, out=None):
+    """z = the number for which erf(z) is x        dz/dx = sqrt(pi) / 2 * exp(z**2)
+
+    A polynomial gives seven digits, and two steps of Newton's method the others.
+
+    Source: Giles, Approximating the erfinv function (2012), for the polynomial.
+    """
+    y = np.asarray(x, np.float64)
+    inside = np.abs(y) < 1
+    a = np.where(inside, np.abs(y), 0)
+    z = _erfinv_roughly(a)
+    for _ in range(2):
+        # Near 1, erf(z) - a would lose the digits that erfc has.
+        wrong = np.where(a < 0.5, erf.forward(z) - a, (1 - a) - erfc.forward(z))
+        z = z - wrong * SQRT_PI_OVER_2 * np.exp(z * z)
+    z = np.where(inside, z, np.where(np.abs(y) == 1, np.inf, np.nan))
+    z = np.copysign(z, y).astype(np.asarray(x).dtype)
+    return z if out is None else _into(out, z)
+
+
+def _erfinv_roughly(a):
+    w = -np.log((1 - a) * (1 + a))
+    return a * np.where(w < 5, _horner(GILES_NEAR, w - 2.5), _horner(GILES_FAR, np.sqrt(w) - 3))
+
+
+def _horner(coefficients, x):
+    z = coefficients[0]
+    for c in coefficients[1:]:
+        z = z * x + c
+    return z
+
+
+GILES_NEAR = (
+    2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087,
+    -0.00125372503, -0.00417768164, 0.246640727, 1.50140941,
+)  # fmt: skip
+GILES_FAR = (
+    -0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773,
+    -0.0076224613, 0.00943887047, 1.00167406, 2.83297682,
+)  # fmt: skip
+
+erfinv.vjp(x=lambda g, z: g * (np.exp(z * z) * SQRT_PI_OVER_2))
+
+
+@elementwise(np.logaddexp2, result="float")
+def logaddexp2(x, y, *, out=None):
+    """z = log2(2**x + 2**y)        dz/dx = 2**(x - z)        dz/dy = 2**(y - z)"""
+    return np.logaddexp2(x, y, out=out)
+
+
+logaddexp2.vjp(x=lambda g, x, z: g * np.exp((x - z) * LN2),
+               y=lambda g, y, z: g * np.exp((y - z) * LN2))
+
+
+def _into(out, z):
+    out[...] = z
+    return out

@@ -1,0 +1,131 @@
+"""The mean of a model's weights along its way: stochastic weight averaging, and moving averages.
+
+The mean often generalizes better than the last point, as it lies in the middle of a valley
+whose sides the training has climbed.
+
+Source: Izmailov et al., Averaging Weights Leads to Wider Optima and Better Generalization (2018).
+"""
+
+import copy
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from minigrad import modes
+from minigrad.nn.module import Module
+from minigrad.tensor import Tensor
+
+
+def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable[[Any, Any, Any], None]:
+    """What makes AveragedModel an exponential moving average: a = decay * a + (1 - decay) * p."""
+    _check_decay(decay)
+
+    def update(averages: Any, values: Any, number: Any) -> None:
+        with modes.no_grad():
+            for a, p in zip(averages, values, strict=True):
+                a.copy_(a.lerp(p, 1 - decay) if a.dtype.kind == "f" else p)
+
+    return update
+
+
+def get_ema_avg_fn(decay: float = 0.999) -> Callable[[Tensor, Tensor, Any], Tensor]:
+    """The same, for one parameter: to be given as avg_fn."""
+    _check_decay(decay)
+
+    def mean(averaged: Tensor, current: Tensor, number: Any) -> Tensor:
+        with modes.no_grad():
+            z: Tensor = averaged * decay + current * (1 - decay)
+        return z
+
+    return mean
+
+
+def _check_decay(decay: float) -> None:
+    if not 0.0 <= decay <= 1.0:
+        raise ValueError(
+            f"Invalid decay value {decay} provided. Please provide a value in [0,1] range."
+        )
+
+
+class AveragedModel(Module):
+    """A copy of a model whose parameters are the mean of those that it was shown.
+
+    model           what is copied
+    avg_fn          (average, parameter, number so far) -> the new average; the plain mean,
+                    unless given
+    multi_avg_fn    the same for all at once, in place
+    use_buffers     are buffers averaged too? Else they are copied
+
+    >>> from minigrad import nn
+    >>> model = nn.Linear(2, 1)
+    >>> averaged = AveragedModel(model)
+    >>> averaged.update_parameters(model)
+    >>> averaged.n_averaged
+    tensor(1)
+    """
+
+    n_averaged: Tensor
+
+    def __init__(
+        self,
+        model: Module,
+        device: Any = None,
+        avg_fn: Callable[[Tensor, Tensor, Any], Tensor] | None = None,
+        multi_avg_fn: Callable[[Any, Any, Any], None] | None = None,
+        use_buffers: bool = False,
+    ) -> None:
+        super().__init__()
+        if avg_fn is not None and multi_avg_fn is not None:
+            raise AssertionError("Only one of avg_fn and multi_avg_fn should be provided")
+        self.module = copy.deepcopy(model)
+        self.register_buffer("n_averaged", Tensor(0))
+        self.avg_fn, self.multi_avg_fn, self.use_buffers = avg_fn, multi_avg_fn, use_buffers
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        return self.module(*args, **kwargs)
+
+    def update_parameters(self, model: Module) -> None:
+        """Take the model's present parameters into the mean."""
+        own: list[Tensor] = list(self.module.parameters())
+        new: list[Tensor] = list(model.parameters())
+        buffers = list(self.module.buffers()), list(model.buffers())
+        if self.use_buffers:
+            own, new = [*own, *buffers[0]], [*new, *buffers[1]]
+        n = int(self.n_averaged)
+        with modes.no_grad():
+            if n == 0:
+                for a, p in zip(own, new, strict=True):
+                    a.copy_(p)
+            elif self.multi_avg_fn is not None:
+                self.multi_avg_fn(own, [p.detach() for p in new], self.n_averaged)
+            else:
+                for a, p in zip(own, new, strict=True):
+                    a.copy_(self._mean(a.detach(), p.detach(), n))
+            if not self.use_buffers:
+                for a, b in zip(*buffers, strict=True):
+                    a.copy_(b)
+            self.n_averaged += 1
+
+    def _mean(self, average: Tensor, value: Tensor, n: int) -> Tensor:
+        if self.avg_fn is not None:
+            return self.avg_fn(average, value, self.n_averaged)
+        z: Tensor = average + (value - average) / (n + 1)
+        return z
+
+
+def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
+    """Find the running mean and variance of BatchNorm layers anew, for averaged weights."""
+    layers: list[Any] = [m for m in model.modules() if hasattr(m, "running_mean")]
+    if not layers:
+        return
+    momenta = [layer.momentum for layer in layers]
+    for layer in layers:
+        layer.reset_running_stats()
+        layer.momentum = None  # the plain mean over all batches
+    training = model.training
+    model.train()
+    with modes.no_grad():
+        for batch in loader:
+            model(batch[0] if isinstance(batch, (list, tuple)) else batch)
+    for layer, momentum in zip(layers, momenta, strict=True):
+        layer.momentum = momentum
+    model.train(training)

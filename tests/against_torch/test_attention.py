@@ -1,0 +1,165 @@
+"""Attention and Transformers: the same names, first values, outputs and gradients as in PyTorch."""
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import minigrad
+from tests.against_torch.agree import draw
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*nested.tensor.*:UserWarning")
+
+
+def pair(make):
+    """The same module of both libraries, made from the same seed."""
+    torch.manual_seed(3)
+    minigrad.manual_seed(3)
+    theirs, ours = make(torch), make(minigrad)
+    assert list(ours.state_dict()) == list(theirs.state_dict())
+    for (name, a), b in zip(ours.named_parameters(), theirs.parameters(), strict=True):
+        # from the bell curve (bias_k) up to the last digit
+        np.testing.assert_allclose(a.detach().numpy(), b.detach().numpy(), rtol=1e-5, err_msg=name)
+    return ours, theirs
+
+
+def agree(ours, theirs, call, *arrays):
+    """Outputs and all gradients agree."""
+    found = []
+    for m, module in ((minigrad, ours), (torch, theirs)):
+        xs = [m.tensor(a.astype(np.float32), requires_grad=True) for a in arrays]
+        z = call(m, module, *xs)
+        parts = [p for p in (z if isinstance(z, tuple) else (z,)) if p is not None]
+        sum((p * p).sum() for p in parts).backward()
+        grads = [x.grad for x in xs] + [p.grad for p in module.parameters()]
+        found.append([t.detach().numpy() for t in parts + grads if t is not None])
+    for a, b in zip(*found, strict=True):
+        np.testing.assert_allclose(a, b, rtol=2e-4, atol=2e-4)  # single precision
+
+
+X, Y = draw(5, 3, 8), draw(4, 3, 8, seed=1)
+LATER = np.triu(np.ones((5, 5), bool), 1)
+PADDING = np.array([[False] * 5, [False] * 4 + [True], [False] * 2 + [True] * 3])
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"bias": False}, {"add_bias_kv": True}, {"add_zero_attn": True}, {"kdim": 8, "vdim": 6}],
+    ids=str,
+)
+def test_multihead_attention(settings):
+    ours, theirs = pair(lambda m: m.nn.MultiheadAttention(8, 2, **settings))
+    value = draw(4, 3, settings.get("vdim", 8), seed=2)
+
+    agree(ours, theirs, lambda m, f, q, k, v: f(q, k, v), X, Y, value)
+    agree(ours, theirs, lambda m, f, q, k, v: f(q, k, v, average_attn_weights=False), X, Y, value)
+    agree(ours, theirs, lambda m, f, q, k, v: f(q, k, v, need_weights=False), X, Y, value)
+    mask = np.arange(4) > 2
+    agree(
+        ours,
+        theirs,
+        lambda m, f, q, k, v: f(q, k, v, key_padding_mask=m.tensor(np.stack([mask] * 3))),
+        *(X, Y, value),
+    )
+
+
+@pytest.mark.parametrize("need_weights", [True, False])
+@pytest.mark.parametrize("kind", ["bool", "float", "for each head"])
+def test_masks(kind, need_weights):
+    ours, theirs = pair(lambda m: m.nn.MultiheadAttention(8, 2, batch_first=True))
+    mask = {"bool": LATER, "float": np.where(LATER, -np.inf, 0.25).astype(np.float32)}.get(kind)
+    if mask is None:
+        mask = np.stack([LATER] * 6)
+    padding = PADDING if mask.dtype == bool else np.where(PADDING, -np.inf, 0).astype(np.float32)
+
+    agree(
+        ours,
+        theirs,
+        lambda m, f, x: f(
+            x, x, x, m.tensor(padding), need_weights=need_weights, attn_mask=m.tensor(mask)
+        ),
+        X.transpose(1, 0, 2),
+    )
+
+
+def test_attention_without_a_batch():
+    ours, theirs = pair(lambda m: m.nn.MultiheadAttention(8, 4))
+
+    agree(
+        ours,
+        theirs,
+        lambda m, f, q, k: f(q, k, k, m.tensor([False, True, False])),
+        X[:, 0],
+        Y[:3, 0],
+    )
+
+
+@pytest.mark.parametrize("norm_first", [False, True])
+@pytest.mark.parametrize("batch_first", [False, True])
+def test_encoder(norm_first, batch_first):
+    def make(m):
+        layer = m.nn.TransformerEncoderLayer(
+            8, 2, 16, 0.0, "gelu", batch_first=batch_first, norm_first=norm_first
+        )
+        return m.nn.TransformerEncoder(layer, 2, m.nn.LayerNorm(8))
+
+    ours, theirs = pair(make)
+
+    def call(m, f, x):
+        x = x.transpose(0, 1) if batch_first else x
+        return f(x, m.tensor(LATER), m.tensor(PADDING))
+
+    agree(ours, theirs, call, X)
+    ours.eval(), theirs.eval()
+    agree(ours, theirs, call, X)
+    with torch.no_grad(), minigrad.no_grad():
+        x = X.transpose(1, 0, 2) if batch_first else X
+        a = ours(minigrad.tensor(x.astype(np.float32)))
+        b = theirs(torch.tensor(x.astype(np.float32)))
+    np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("norm_first", [False, True])
+def test_transformer(norm_first):
+    ours, theirs = pair(
+        lambda m: m.nn.Transformer(8, 2, 1, 2, 16, 0.0, norm_first=norm_first, batch_first=False)
+    )
+
+    def call(m, f, src, tgt):
+        mask = m.nn.Transformer.generate_square_subsequent_mask(4)
+        return f(
+            src,
+            tgt,
+            tgt_mask=mask,
+            src_key_padding_mask=m.tensor(PADDING),
+            memory_key_padding_mask=m.tensor(PADDING),
+        )
+
+    agree(ours, theirs, call, X, Y)
+
+
+def test_dropout_draws_the_same():
+    ours, theirs = pair(lambda m: m.nn.TransformerEncoderLayer(8, 2, 16, 0.3))
+    torch.manual_seed(5), minigrad.manual_seed(5)
+
+    agree(ours, theirs, lambda m, f, x: f(x), X)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda m: m.nn.MultiheadAttention(8, 3),
+        lambda m: m.nn.MultiheadAttention(0, 3),
+        lambda m: m.nn.MultiheadAttention(8, 2)(m.ones(2, 3, 6), m.ones(2, 3, 8), m.ones(2, 3, 8)),
+        lambda m: m.nn.MultiheadAttention(8, 2)(*[m.ones(2, 3, 8)] * 3, attn_mask=m.ones(3, 3)),
+        lambda m: m.nn.MultiheadAttention(8, 2)(*[m.ones(2, 3, 8)] * 3, m.ones(2, 3) > 0),
+        lambda m: m.nn.TransformerEncoderLayer(8, 2, activation="tanh"),
+        lambda m: m.nn.Transformer(8, 2, 1, 1, 8)(m.ones(2, 3, 8), m.ones(2, 2, 8)),
+        lambda m: m.nn.Transformer(8, 2, 1, 1, 8)(m.ones(2, 3, 6), m.ones(2, 3, 6)),
+    ],
+)
+def test_errors_are_of_the_same_type(call):
+    with pytest.raises(Exception) as theirs:
+        call(torch)
+    with pytest.raises(theirs.type):
+        call(minigrad)

@@ -1,0 +1,214 @@
+"""Distributions: the same draws, densities, entropies, divergences and gradients as PyTorch's."""
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import minigrad
+from tests.against_torch.agree import check, draw
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:torch")
+
+A, B = np.abs(draw(3, 2)) + 0.3, np.abs(draw(3, 2, seed=1)) + 0.3
+X, Y = draw(3, 2, seed=2), draw(3, 2, seed=3)
+P = 1 / (1 + np.exp(-draw(3, 2, seed=4)))
+ROWS = draw(3, 4, seed=5)
+L = np.tril(draw(3, 3, seed=6), -1) + np.diag([1.0, 0.5, 2.0])
+V = draw(2, 3, seed=7)
+
+
+def tanh_of_normal(m, x, a):
+    d = m.distributions
+    return d.TransformedDistribution(
+        d.Normal(x, a), [d.AffineTransform(0.5, 2.0), d.TanhTransform()]
+    )
+
+
+# name -> how it is made, the parameters, values that could come out
+KINDS = {
+    "Normal": (lambda m, x, a: m.distributions.Normal(x, a), (X, A), X * 2),
+    "HalfNormal": (lambda m, a: m.distributions.HalfNormal(a), (A,), B),
+    "Uniform": (lambda m, x, a: m.distributions.Uniform(x, x + a), (X, A), X + 0.2),
+    "Exponential": (lambda m, a: m.distributions.Exponential(a), (A,), B),
+    "Laplace": (lambda m, x, a: m.distributions.Laplace(x, a), (X, A), X * 2),
+    "Cauchy": (lambda m, x, a: m.distributions.Cauchy(x, a), (X, A), X * 2),
+    "LogNormal": (lambda m, x, a: m.distributions.LogNormal(x, a), (X, A), B),
+    "Gamma": (lambda m, a, b: m.distributions.Gamma(a, b), (A, B), B + 0.5),
+    "Chi2": (lambda m, a: m.distributions.Chi2(a), (A,), B + 0.5),
+    "Beta": (lambda m, a, b: m.distributions.Beta(a, b), (A, B), P),
+    "Dirichlet": (lambda m, a: m.distributions.Dirichlet(a), (A,), np.stack([P[:, 0], 1 - P[:, 0]], 1)),
+    "Bernoulli": (lambda m, p: m.distributions.Bernoulli(p), (P,), np.round(P)),
+    "Bernoulli of logits": (lambda m, x: m.distributions.Bernoulli(logits=x), (X,), np.round(P)),
+    "Geometric": (lambda m, p: m.distributions.Geometric(p), (P,), np.floor(A * 3)),
+    "Geometric of logits": (lambda m, x: m.distributions.Geometric(logits=x), (X,), np.floor(A * 3)),
+    "Poisson": (lambda m, a: m.distributions.Poisson(a * 8), (A,), np.floor(A * 9)),
+    "Categorical": (lambda m, r: m.distributions.Categorical(r.exp()), (ROWS,), np.array([0.0, 3.0, 1.0])),
+    "Categorical of logits": (lambda m, r: m.distributions.Categorical(logits=r), (ROWS,), np.array([[0.0], [3.0]])),
+    "OneHotCategorical": (lambda m, r: m.distributions.OneHotCategorical(logits=r), (ROWS,), np.eye(4)[[0, 2, 2]]),
+    "MultivariateNormal": (lambda m, v, low: m.distributions.MultivariateNormal(v, scale_tril=low), (V, L), V[::-1] * 2),
+    "MultivariateNormal by covariance": (lambda m, v, low: m.distributions.MultivariateNormal(v, low @ low.mT), (V, L), V[::-1] * 2),
+    "MultivariateNormal by precision": (lambda m, v, low: m.distributions.MultivariateNormal(v, precision_matrix=low @ low.mT), (V, L), V[::-1] * 2),
+    "Independent": (lambda m, x, a: m.distributions.Independent(m.distributions.Normal(x, a), 1), (X, A), X * 2),
+    "tanh of Normal": (tanh_of_normal, (X, A), P * 1.6 - 0.8),
+}  # fmt: skip
+every_kind = pytest.mark.parametrize("name", KINDS)
+NO_ENTROPY = {"Poisson", "tanh of Normal"}
+NO_MOMENTS = {"tanh of Normal"}
+
+
+@every_kind
+def test_log_prob_agrees(name):
+    make, parameters, value = KINDS[name]
+    order = 1 if name == "Chi2" else 2
+
+    check(lambda m, x, *ps: make(m, *ps).log_prob(x), value, *parameters, order=order, rtol=1e-7)
+
+
+@every_kind
+def test_entropy_and_moments_agree(name):
+    make, parameters, _ = KINDS[name]
+
+    def case(m, *ps):
+        d = make(m, *ps)
+        moments = [] if name in NO_MOMENTS else [d.mean, d.variance]
+        return [*moments, *([] if name in NO_ENTROPY else [d.entropy()])]
+
+    if name not in NO_MOMENTS:
+        check(case, *parameters, order=1, rtol=1e-7)
+
+
+@every_kind
+def test_draws_are_the_same(name):
+    make, parameters, _ = KINDS[name]
+    for shape in ((), (2, 3)):
+        found = []
+        for m in (torch, minigrad):
+            m.manual_seed(7)
+            d = make(m, *[m.tensor(p.astype(np.float32)) for p in parameters])
+            found.append(d.sample(shape).numpy())
+            assert tuple(d.batch_shape) + tuple(d.event_shape) == found[-1].shape[len(shape) :]
+        np.testing.assert_allclose(found[1], found[0], rtol=2e-4, atol=1e-5)  # single precision
+        assert found[0].dtype == found[1].dtype
+
+
+@every_kind
+def test_gradients_of_draws_agree(name):
+    make, parameters, _ = KINDS[name]
+    grads = []
+    for m in (torch, minigrad):
+        m.manual_seed(7)
+        ps = [m.tensor(p, requires_grad=True) for p in parameters]
+        d = make(m, *ps)
+        if not d.has_rsample:
+            with pytest.raises(NotImplementedError):
+                d.rsample()
+            return
+        z = d.rsample((4,))
+        (z * m.tensor(draw(*z.shape))).sum().backward()
+        grads.append([p.grad.numpy() for p in ps])
+    if name in ("Dirichlet", "Beta"):
+        return  # another estimate of the same mean: see the test below
+    for theirs, ours in zip(*grads, strict=True):
+        np.testing.assert_allclose(
+            ours, theirs, rtol=2e-3 if name in ("Gamma", "Chi2") else 1e-7, atol=1e-9
+        )
+
+
+def test_the_mean_of_dirichlets_gradients_is_the_gradient_of_the_mean():
+    a = minigrad.tensor([1.5, 0.7, 3.0], requires_grad=True, dtype=minigrad.float64)
+    d = minigrad.distributions.Dirichlet(a)
+    minigrad.manual_seed(0)
+    weights = minigrad.tensor([1.0, -2.0, 0.5], dtype=minigrad.float64)
+
+    (estimate,) = minigrad.autograd.grad((d.rsample((20000,)) * weights).sum(-1).mean(), a)
+    (exact,) = minigrad.autograd.grad((d.mean * weights).sum(), a)
+
+    np.testing.assert_allclose(estimate.numpy(), exact.numpy(), atol=0.01)  # 20,000 draws
+
+
+PAIRS = [
+    n for n in KINDS if n not in ("HalfNormal", "Cauchy", "LogNormal", "tanh of Normal", "Uniform")
+]
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_divergences_agree(name):
+    make, parameters, _ = KINDS[name]
+    others = [np.roll(p, 1, 0) if p is not L else L @ np.diag([0.5, 2.0, 1.0]) for p in parameters]
+    n = len(parameters)
+
+    def case(m, *ps):
+        return m.distributions.kl_divergence(make(m, *ps[:n]), make(m, *ps[n:]))
+
+    check(case, *parameters, *others, order=1, rtol=1e-7)
+
+
+def test_divergences_of_uniform_distributions_agree():
+    def case(m, x, a):
+        d = m.distributions
+        return d.kl_divergence(d.Uniform(x, x + a), d.Uniform(x - 0.5, x + a + 1)), d.kl_divergence(
+            d.Uniform(x, x + a), d.Uniform(x + 0.1, x + a)
+        )
+
+    check(case, X, A, order=0)
+
+
+@pytest.mark.parametrize("name", ["Normal", "Uniform", "Exponential", "Laplace"])
+def test_cdf_and_its_inverse_agree(name):
+    make, parameters, value = KINDS[name]
+
+    check(lambda m, x, *ps: make(m, *ps).cdf(x), value, *parameters, order=1, rtol=1e-8)
+    check(lambda m, p, *ps: make(m, *ps).icdf(p), P, *parameters, order=1, rtol=1e-8)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda m: m.distributions.Normal(0.0, -1.0),
+        lambda m: m.distributions.Normal(m.tensor([0.0, float("nan")]), 1.0),
+        lambda m: m.distributions.Normal("0", 1.0),
+        lambda m: m.distributions.Uniform(1.0, 1.0),
+        lambda m: m.distributions.Bernoulli(probs=1.5),
+        lambda m: m.distributions.Bernoulli(),
+        lambda m: m.distributions.Bernoulli(0.5).log_prob(m.tensor(0.5)),
+        lambda m: m.distributions.Categorical(m.tensor(1.0)),
+        lambda m: m.distributions.Categorical(m.tensor([-1.0, 2.0])),
+        lambda m: m.distributions.Categorical(m.tensor([1.0, 2.0])).log_prob(m.tensor(2)),
+        lambda m: m.distributions.Normal(m.zeros(3), 1.0).log_prob(m.zeros(2)),
+        lambda m: m.distributions.Normal(0.0, 1.0).log_prob(0.0),
+        lambda m: m.distributions.Gamma(0.0, 1.0),
+        lambda m: m.distributions.MultivariateNormal(m.zeros(2), -m.eye(2)),
+        lambda m: m.distributions.MultivariateNormal(m.zeros(2)),
+        lambda m: m.distributions.Independent(m.distributions.Normal(0.0, 1.0), 1),
+        lambda m: m.distributions.kl_divergence(
+            m.distributions.Normal(0.0, 1.0), m.distributions.Categorical(m.ones(2))
+        ),
+        lambda m: m.distributions.Bernoulli(0.5).rsample(),
+    ],
+)
+def test_errors_are_of_the_same_type(call):
+    with pytest.raises(Exception) as theirs:
+        call(torch)
+    with pytest.raises(theirs.type) as ours:
+        call(minigrad)
+    first = str(theirs.value).split("\n")[0].split(" (")[0]
+    assert not first or str(ours.value).startswith(first[:40])
+
+
+def test_they_print_as_in_pytorch():
+    for make in (
+        lambda m: m.distributions.Normal(0.0, 1.0),
+        lambda m: m.distributions.Categorical(logits=m.zeros(3)),
+        lambda m: m.distributions.Normal(m.zeros(3), 1.0),
+        lambda m: m.distributions.Independent(m.distributions.Normal(m.zeros(3), 1.0), 1),
+    ):
+        assert repr(make(minigrad)).replace("minigrad", "torch") == repr(make(torch))
+
+
+def test_expanding_agrees():
+    def case(m, x, a):
+        d = m.distributions.Normal(x, a).expand((4, 3, 2))
+        return d.log_prob(x), d.mean
+
+    check(case, X, A)

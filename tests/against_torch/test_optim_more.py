@@ -1,0 +1,108 @@
+"""LBFGS, ASGD and averaged weights take PyTorch's steps."""
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import minigrad
+from tests.against_torch.agree import draw
+
+TARGET = draw(6, 2)
+
+
+def bowl(m, w, b):
+    """Far from a quadratic: steps must be searched for."""
+    x = m.tensor(draw(6, 3, seed=4))
+    return ((m.tanh(x @ w) + b - m.tensor(TARGET)) ** 2).mean() + 0.1 * (w**4).sum()
+
+
+def rosenbrock(m, w, b):
+    x, y = w.reshape(-1)[0], w.reshape(-1)[1]
+    return (1 - x) ** 2 + 100 * (y - x**2) ** 2 + (b**2).sum()
+
+
+def run(m, make, loss, steps):
+    w = m.tensor(draw(3, 2), requires_grad=True)
+    b = m.tensor(draw(2), requires_grad=True)
+    optimizer, seen = make(m)([w, b]), []
+
+    def closure():
+        optimizer.zero_grad()
+        z = loss(m, w, b)
+        z.backward()
+        seen.append(z.item())
+        return z
+
+    returned = [optimizer.step(closure).item() for _ in range(steps)]
+    return [np.array(seen), np.array(returned), w.detach().numpy(), b.detach().numpy()], optimizer
+
+
+@pytest.mark.parametrize("loss", [bowl, rosenbrock])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"lr": 0.1},
+        {"lr": 0.05, "max_iter": 4, "history_size": 2},
+        {"line_search_fn": "strong_wolfe"},
+        {"line_search_fn": "strong_wolfe", "max_iter": 5, "lr": 0.5, "history_size": 3},
+        {"line_search_fn": "strong_wolfe", "max_eval": 7, "tolerance_grad": 1e-2},
+    ],
+    ids=str,
+)
+def test_lbfgs_evaluates_the_loss_at_the_same_points(settings, loss):
+    settings = settings | (
+        {"lr": 1e-4} if loss is rosenbrock and "line_search_fn" not in settings else {}
+    )
+    ours, a = run(minigrad, lambda m: lambda p: m.optim.LBFGS(p, **settings), loss, 4)
+    theirs, b = run(torch, lambda m: lambda p: m.optim.LBFGS(p, **settings), loss, 4)
+
+    for x, y in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-6, atol=1e-8)  # small differences add up
+    names = ("func_evals", "n_iter")
+    states = [next(iter(o.state.values())) for o in (a, b)]
+    assert [states[0][n] for n in names] == [states[1][n] for n in names]
+
+
+@pytest.mark.parametrize("settings", [{}, {"lr": 0.1, "t0": 2, "weight_decay": 0.1}], ids=str)
+def test_asgd_takes_the_same_steps(settings):
+    ours, a = run(minigrad, lambda m: lambda p: m.optim.ASGD(p, **settings), bowl, 6)
+    theirs, b = run(torch, lambda m: lambda p: m.optim.ASGD(p, **settings), bowl, 6)
+
+    for x, y in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-6)  # eta is kept in single precision
+    means = [[s["ax"].detach().numpy() for s in o.state.values()] for o in (a, b)]
+    for x, y in zip(*means, strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["mean", "ema", "ema for each"])
+def test_averaged_models_agree(kind):
+    found = []
+    for m in (minigrad, torch):
+        utils = m.optim.swa_utils
+        how = {
+            "mean": {},
+            "ema": {"multi_avg_fn": utils.get_ema_multi_avg_fn(0.9)},
+            "ema for each": {"avg_fn": utils.get_ema_avg_fn(0.9)},
+        }[kind]
+        m.manual_seed(0)
+        model = m.nn.Sequential(m.nn.Linear(3, 2), m.nn.BatchNorm1d(2))
+        averaged = utils.AveragedModel(model, **how)
+        sgd = m.optim.SGD(model.parameters(), 0.1)
+        x = m.tensor(draw(6, 3).astype(np.float32))
+        for _ in range(4):
+            sgd.zero_grad()
+            (model(x) ** 2).sum().backward()
+            sgd.step()
+            averaged.update_parameters(model)
+        utils.update_bn([x, x * 2], averaged)
+        found.append({n: t.detach().numpy() for n, t in averaged.state_dict().items()})
+    assert list(found[0]) == list(found[1])
+    for name in found[0]:
+        np.testing.assert_allclose(found[0][name], found[1][name], rtol=1e-4, atol=1e-5)
+
+
+def test_lbfgs_asks_for_a_closure():
+    with pytest.raises(TypeError, match="closure"):
+        minigrad.optim.LBFGS([minigrad.ones(2, requires_grad=True)]).step()
