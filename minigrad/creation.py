@@ -106,8 +106,16 @@ def full(
     tensor([7, 7])
     """
     check_device(device)
+    if hasattr(fill_value, "__apply_op__"):  # a tensor with one value
+        return _spread(fill_value, shape_of((size,)), dtype or fill_value.dtype, requires_grad)
     d = dtypes.of_number(fill_value) if dtype is None else dtypes.as_dtype(dtype)
     return finish(np.full(shape_of((size,)), fill_value, d), requires_grad)
+
+
+def _spread(value: Tensor, shape: tuple[int, ...], dtype: Any, requires_grad: bool) -> Tensor:
+    """What a tensor holds, everywhere; no gradient leads back to it."""
+    z = value.detach().to(dtype).expand(shape).clone()
+    return z.requires_grad_() if requires_grad else z
 
 
 def empty(
@@ -233,6 +241,8 @@ def full_like(
     requires_grad: bool = False,
 ) -> Tensor:
     """One value everywhere, with the shape and type of `input`."""
+    if hasattr(fill_value, "__apply_op__"):
+        return _spread(fill_value, tuple(input.shape), dtype or input.dtype, requires_grad)
     return _like(input, fill_value, dtype, requires_grad, device)
 
 

@@ -132,7 +132,7 @@ class Base:
 
     # ------------------------------------------------------------------ new ones like it
 
-    def new_tensor(self, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False) -> Self: return self._new(np.array(getattr(data, "array", data)), dtype, device, requires_grad)
+    def new_tensor(self, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False) -> Self: return self._new(data.detach().clone().array if hasattr(data, "__apply_op__") else np.array(data), dtype, device, requires_grad)
     def new_zeros(self, *size: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False) -> Self: return self._new(np.zeros(sizes(size)), dtype, device, requires_grad)
     def new_ones(self, *size: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False) -> Self: return self._new(np.ones(sizes(size)), dtype, device, requires_grad)
     def new_empty(self, *size: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False) -> Self: return self.new_zeros(*size, dtype=dtype, device=device, requires_grad=requires_grad)

@@ -34,8 +34,8 @@ class Further(Entries, Products, Reductions, Arrangement):
     def logaddexp2(self, other: Operand) -> Self: return ops.logaddexp2.apply(self, other)
     def mvlgamma(self, p: int) -> Self: return mvlgamma(self, p)
     def mvlgamma_(self, p: int) -> Self: return self.copy_(self.mvlgamma(p))
-    def hardshrink(self, lambd: Any = 0.5) -> Self: return self.masked_fill(self._constant(np.abs(np.asarray(self.array)) <= lambd), 0)
-    def prelu(self, weight: Self) -> Self: return ops.where.apply(self._constant(np.asarray(self.array) > 0), self, weight * self)
+    def hardshrink(self, lambd: Any = 0.5) -> Self: return self.masked_fill(self._constant(np.abs(np.asanyarray(self.array)) <= lambd), 0)
+    def prelu(self, weight: Self) -> Self: return ops.where.apply(self._constant(np.asanyarray(self.array) > 0), self, weight * self)
     def gcd(self, other: Self) -> Self: return whole(self, np.gcd, other)
     def gcd_(self, other: Self) -> Self: return self.copy_(self.gcd(other))
     def lcm(self, other: Self) -> Self: return whole(self, np.lcm, other)
@@ -115,7 +115,7 @@ def renorm(x: Any, p: Any, dim: int, maxnorm: Any) -> Any:
     """The parts along dim, shortened to the length maxnorm where they are longer."""
     axis = dim + x.ndim if dim < 0 else dim
     norms = x.norm(p, [k for k in range(x.ndim) if k != axis], keepdim=True)
-    long = x._constant(np.asarray(norms.array) > maxnorm)
+    long = x._constant(np.asanyarray(norms.array) > maxnorm)
     return x * ops.where.apply(long, maxnorm / (norms + 1e-7), x._constant(np.ones((), x.dtype)))
 
 

@@ -240,16 +240,16 @@ def neutral(reduce: str, dtype: Any) -> Any:
     return dtype.type(1 if reduce == "prod" else 0)
 
 
-def rows_of(name: str, x: Any, dim: int, index: Any, source: Any = None) -> Any:
-    """The index (:, :, index) with `index` at axis dim."""
-    dim, index = normalize_one(dim, x.ndim), indices_of(name, index)
+def rows_of(name: str, x: Any, dim: int, given: Any, source: Any = None) -> Any:
+    """The index (:, :, given) with what is given at axis dim."""
+    dim, index = normalize_one(dim, x.ndim), indices_of(name, given)
     if index.ndim > 1:
         raise IndexError(f"{name}(): Index should have dimension 1 or 0 (got {index.ndim})")
     if not x.ndim:
         return (...,)
     index = in_range(index.reshape(-1), x.shape[dim], RuntimeError if name == "index_add" else IndexError)
     if name == "index_fill":
-        index = np.unique(index)  # the value is written once, however often a place is named
+        index = np.unique(np.asanyarray(getattr(given, "array", given)))  # the value is written once, however often a place is named
     if source is not None:
         expected = (*x.shape[:dim], len(index), *x.shape[dim + 1 :])
         if tuple(source.shape) != expected and not (source.ndim == 0 and x.ndim == 1 and len(index) == 1):

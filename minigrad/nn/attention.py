@@ -240,5 +240,5 @@ def additive(mask: Tensor, name: str, dtype: Any) -> Tensor:
 
 def _without_nothing(weights: Tensor, mask: Tensor) -> Tensor:
     """The weights with zeros, not NaN, where a query may see nothing."""
-    nothing = np.isneginf(np.asarray(mask.array)).all(-1, keepdims=True)
+    nothing = np.isneginf(np.asanyarray(mask.array)).all(-1, keepdims=True)
     return weights.masked_fill(Tensor(nothing), 0.0) if nothing.any() else weights

@@ -224,7 +224,7 @@ def histogram(x: Any, bins: Any, range: Any, weight: Any, density: bool) -> Hist
 
 def searchsorted(ordered: Any, x: Any, right: bool) -> Any:
     """Where each entry of x would have to stand to keep a sorted vector sorted."""
-    return x._constant(np.asarray(np.searchsorted(getattr(ordered, "array", ordered), x.array, "right" if right else "left")))
+    return x._constant(np.asanyarray(np.searchsorted(getattr(ordered, "array", ordered), x.array, "right" if right else "left")))
 
 
 def _something(name: str, x: Any, axis: int) -> None:

@@ -64,7 +64,7 @@ def cross_entropy(
     logp = input.log_softmax(axis)
     if weight is not None:
         logp = logp * weight.detach().reshape(*(-1 if i == axis else 1 for i in range(input.ndim)))
-    smooth = -logp.sum(axis) * Tensor(np.asarray(counted))
+    smooth = -logp.sum(axis) * input._constant(counted)
     if reduced:
         smooth = smooth.sum()
     if reduction == "mean":
@@ -203,11 +203,7 @@ def multi_margin_loss(
         raise ValueError("only p == 1 and p == 2 supported")
     t = _targets(target)
     axis = _class_axis(input, t, "multi_margin_loss")
-    of_class = (
-        weight.detach().index_select(0, t.reshape(-1)).reshape(t.shape)
-        if weight is not None
-        else None
-    )
+    of_class = None if weight is None else _of_class(weight, t)
     at = np.expand_dims(t, axis)
     room = (input - input.gather(axis, at) + margin).relu()
     room = room.scatter(axis, at, 0.0)
@@ -252,15 +248,16 @@ def _class_weights(
     """For each example what its loss is multiplied by; and the targets, 0 where ignored."""
     n, dtype = x.array.shape[axis], x.array.dtype
     weights = None
-    if target.size and (target.view(np.uint64) >= n).any():
-        ignored = target == ignore_index
-        bad = (target < 0) | (target >= n)
-        if (bad & ~ignored).any():
-            where = np.argwhere(bad & ~ignored)[0].tolist()
+    values = np.asarray(target)  # in a program that is being recorded: the example's
+    if values.size and (values.view(np.uint64) >= n).any():
+        bad = ((values < 0) | (values >= n)) & (values != ignore_index)
+        if bad.any():
+            where = np.argwhere(bad)[0].tolist()
             raise IndexError(
-                f"Target {target[tuple(where)]} is out of bounds: it stands in row "
+                f"Target {values[tuple(where)]} is out of bounds: it stands in row "
                 f"{', '.join(map(str, where)) or 0} of the target, and there are {n} classes."
             )
+        ignored = target == ignore_index
     elif 0 <= ignore_index < n:
         ignored = target == ignore_index
     else:
@@ -274,7 +271,7 @@ def _class_weights(
                 f"weight tensor should be defined either for all {n} classes or no classes but got "
                 f"weight tensor of shape: {list(weight.shape)}"
             )
-        of_class = weight.array[target]
+        of_class = _of_class(weight, target).array
         weights = of_class if weights is None else weights * of_class
     if reduction == "mean":
         if weights is None:
@@ -283,13 +280,16 @@ def _class_weights(
     return dtype.type(1) if weights is None else weights, target
 
 
+def _of_class(weight: Tensor, target: Any) -> Tensor:
+    """For each example the weight of its class."""
+    return weight.detach().index_select(0, target.reshape(-1)).reshape(target.shape)
+
+
 def _targets(target: Any) -> Any:
     array = np.asanyarray(getattr(target, "array", target))
     if array.dtype.kind not in "iu":
         raise RuntimeError(f"expected scalar type Long but found {array.dtype}")
-    return (
-        np.ascontiguousarray(array, np.int64) if array.ndim else array.astype(np.int64).reshape(())
-    )
+    return array.astype(np.int64, order="C", copy=False)
 
 
 def _check_reduction(reduction: str) -> None:

@@ -118,9 +118,11 @@ def one_hot(tensor: Any, num_classes: int = -1) -> Tensor:
         raise RuntimeError("one_hot is only applicable to index tensor.")
     if not index.size and num_classes <= 0:
         raise RuntimeError("Can not infer total number of classes from empty tensor.")
-    if index.size and index.min() < 0:
+    values = np.asarray(index)  # in a program that is being recorded: the example's
+    if values.size and values.min() < 0:
         raise RuntimeError("Class values must be non-negative.")
     n = int(index.max()) + 1 if num_classes == -1 else num_classes
-    if index.size and index.max() >= n:
+    if values.size and values.max() >= n:
         raise RuntimeError("Class values must be smaller than num_classes.")
-    return Tensor((index[..., None] == np.arange(n)).astype(np.int64))
+    rows = (index[..., None] == np.arange(n)).astype(np.int64)
+    return getattr(tensor, "_constant", Tensor)(rows)

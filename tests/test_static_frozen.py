@@ -1,0 +1,93 @@
+"""Nothing that depends on an input is frozen silently: a replay with other values is right, or refused."""
+
+import numpy as np
+import pytest
+
+import minigrad
+import minigrad.nn.functional as F
+from minigrad import static
+from minigrad.static import ProgramError
+
+T = minigrad.tensor
+V = [1.0, 2.0, 3.0, 4.0]
+M = [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]
+W = [1.0, 2.0]
+
+# What is computed, and the inputs it is recorded with and replayed with.
+RIGHT = {
+    "embedding": (lambda i, w: F.embedding(i, w), ([0, 1], M), ([2, 2], M)),
+    "embedding_bag": (lambda i, w: F.embedding_bag(i, w), ([[0, 1]], M), ([[2, 2]], M)),
+    "one_hot": (lambda i: F.one_hot(i, 4), ([0, 1],), ([2, 2],)),
+    "cross_entropy": (F.cross_entropy, (M, [0, 1, 1]), (M, [1, 1, 0])),
+    "cross_entropy, weighted": (
+        lambda x, i: F.cross_entropy(x, i, weight=T(W)),
+        (M, [0, 1, 1]),
+        (M, [1, 1, 0]),
+    ),
+    "cross_entropy, ignored": (F.cross_entropy, (M, [0, -100, 1]), (M, [1, 1, -100])),
+    "cross_entropy, smoothed": (
+        lambda x, i: F.cross_entropy(x, i, label_smoothing=0.1),
+        (M, [0, 0, 1]),
+        (M, [1, 1, 0]),
+    ),
+    "nll_loss, weighted": (
+        lambda x, i: F.nll_loss(x, i, weight=T(W)),
+        (M, [0, 1, 1]),
+        (M, [1, 1, 0]),
+    ),
+    "multi_margin_loss": (
+        lambda x, i: F.multi_margin_loss(x, i, weight=T(W)),
+        (M, [0, 1, 1]),
+        (M, [1, 1, 0]),
+    ),
+    "gather": (lambda x, i: x.gather(0, i), (V, [0, 1]), (V, [3, 3])),
+    "index": (lambda x, i: x[i], (V, [0, 1]), (V, [3, 3])),
+    "index_add": (lambda x, i: x.index_add(0, i, x[:1]), (V, [0]), (V, [3])),
+    "masked_fill": (lambda x: x.masked_fill(x > 2, 0.0), (V,), (V[::-1],)),
+    "sort": (lambda x: x.sort().values + x.topk(4).values, (V,), (V[::-1],)),
+    "clamp": (lambda x, m: x.clamp(min=m), (V, 2.0), (V, 3.0)),
+    "hardshrink": (lambda x: F.hardshrink(x - 2), (V,), (V[::-1],)),
+    "renorm": (lambda w: w.renorm(2, 0, 1.0), (M,), ([[0.1, 0.2], [0.1, 3.0], [0.3, 0.1]],)),
+    "bucketize": (lambda x: minigrad.bucketize(x, T([2.0, 3.5])), (V,), (V[::-1],)),
+    "nan_to_num": (lambda x: x.nan_to_num(), (V,), ([np.nan, np.inf, 0.0, 1.0],)),
+    "full": (lambda x: minigrad.full((2,), x[0]) * x[1], (V,), (V[::-1],)),
+    "full_like": (lambda x: minigrad.full_like(x, x[0]), (V,), (V[::-1],)),
+    "new_tensor": (lambda x: x.new_tensor(x[:2]), (V,), (V[::-1],)),
+    "detach": (lambda x: x.data * 2 + x.detach(), (V,), (V[::-1],)),
+    "scatter_add": (
+        lambda x, i: minigrad.zeros(5).scatter_add(0, i, x[:2]),
+        (V, [0, 1]),
+        (V, [4, 4]),
+    ),
+}
+
+REFUSED = {
+    "quantile": (lambda x, q: x.quantile(q), (V, 0.5)),
+    "one_hot that counts its classes": (lambda i: F.one_hot(i), ([0, 1],)),
+    "repeat_interleave": (lambda x, n: x.repeat_interleave(n), (V, [1, 2, 0, 1])),
+    "index_fill": (lambda x, i: x.index_fill(0, i, 9.0), (V, [0])),
+    "mask": (lambda x: x[x > 2], (V,)),
+    "arange": (lambda n: minigrad.arange(n), (3,)),
+    "roll": (lambda x, n: x.roll(int(n)), (V, 1)),
+    "tensor": (lambda x: minigrad.tensor(x) * 2, (V,)),
+}
+
+
+def tensors(values):
+    return [T(v) for v in values]
+
+
+@pytest.mark.parametrize("f, first, second", RIGHT.values(), ids=RIGHT)
+def test_a_replay_with_other_values_is_what_an_eager_run_gives(f, first, second):
+    program = static.record(f)(*tensors(first))
+
+    for values in (first, second):
+        np.testing.assert_allclose(
+            program(*tensors(values)).numpy(), f(*tensors(values)).numpy(), 1e-6
+        )
+
+
+@pytest.mark.parametrize("f, values", REFUSED.values(), ids=REFUSED)
+def test_what_would_be_frozen_is_refused(f, values):
+    with pytest.raises(ProgramError, match="To mend it"):
+        static.record(f)(*tensors(values))
