@@ -8,13 +8,14 @@ import signal
 import subprocess
 import sys
 import time
+from importlib import metadata
 
 import nbformat
 import pytest
 from typer.testing import CliRunner
 
 from minigrad.cli import app
-from minigrad.grading import batch
+from minigrad.grading import batch, doctor
 from minigrad.grading.batch import BatchError, Settings, grade_class
 from minigrad.grading.bundles import make_bundles
 from minigrad.grading.doctor import examine
@@ -23,6 +24,8 @@ from minigrad.grading.judge import judge
 from minigrad.grading.release import read_notebook, release
 from minigrad.grading.sandbox import selftest
 from minigrad.grading.sandbox.launch import Limits
+from tests import grading_figures as figures
+from tests.grading_figures import class_of
 from tests.submissions.answers import ANSWERS
 from tests.submissions.authors import AUTHORS
 from tests.submissions.files import filled
@@ -32,7 +35,7 @@ place = pytest.importorskip("minigrad.grading.place")
 
 @pytest.fixture(scope="module")
 def tier():
-    for name in ("bwrap", "landlock"):
+    for name in ("bwrap", "landlock", "container"):
         if selftest.try_tier(name, place.image(False)).holds:
             return name
     pytest.skip("no sandbox holds on this machine: see minigrad doctor")
@@ -252,26 +255,87 @@ def test_a_run_that_was_killed_goes_on_and_counts_nothing_twice(author, submitte
     assert points(resumed) == points(whole) and len(resumed) == 9
 
 
+def test_a_class_that_is_made_up_gets_the_points_that_are_expected(tmp_path, tier):
+    expected = class_of(10, tmp_path)
+    limits = Limits(cell=3)
+
+    grades = grade_class(
+        tmp_path / "class",
+        *make_bundles(tmp_path / "author.ipynb"),
+        tmp_path / "out",
+        Settings(isolation=tier, limits=limits),
+    )
+
+    assert {g["student"]: g["points"] for g in grades} == expected
+    assert {name.split("_")[1] for name in expected} == {"honest", "broken", "hostile"}
+
+
 @pytest.mark.skipif(not os.environ.get("MINIGRAD_SLOW"), reason="slow: set MINIGRAD_SLOW=1")
-def test_a_cluster_gives_the_same_grades_though_a_worker_dies(author, submitted, tmp_path, tier):
-    distributed = pytest.importorskip("distributed")
-    folder = submitted(*["full_slow_but_in_time", "half_one_gradient", "zero_swapped"] * 6)
+def test_killed_at_ten_random_moments_the_grades_are_the_same_to_the_byte(tmp_path, tier):
+    expected = class_of(20, tmp_path)
+    figures.run(tmp_path, "whole", "--isolation", tier)
+
+    figures.killed_at_random(tmp_path, 10, "--isolation", tier)
+
+    assert figures.equal(tmp_path, "whole", "fuzzed")
+    assert not figures.wrong(tmp_path, "fuzzed", expected)
+
+
+def test_what_a_killed_run_had_started_ends_with_it(author, submitted, tmp_path, tier):
+    folder = submitted("zero_sleeps")
+    command = [sys.executable, "-m", "minigrad.cli", "grade", folder, "-e", author]
+    command += ["--isolation", tier, "-o", tmp_path / "out"]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    started = set()
+    while process.poll() is None and not any("boot.py" in name for name in started):
+        started = {_command(p) for p in figures._descendants(process.pid)}
+        time.sleep(0.05)
+    pids = set(figures._descendants(process.pid)) - {process.pid}
+
+    process.kill()
+    process.wait()
+
+    ends = time.monotonic() + 10
+    while any(_command(p) for p in pids) and time.monotonic() < ends:
+        time.sleep(0.05)
+    assert pids and not any(_command(p) for p in pids)
+
+
+def _command(pid):
+    try:
+        with open(f"/proc/{pid}/cmdline") as file:
+            return file.read()
+    except OSError:
+        return ""
+
+
+def test_answers_that_were_lost_with_the_machine_are_recorded_again(
+    author, submitted, tmp_path, tier
+):
+    folder = submitted("full_by_the_formula")
     recording, bundle = make_bundles(author)
-    with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, dashboard_address=None
-    ) as cluster:
-        killed = []
+    (first,) = grade_class(folder, recording, bundle, tmp_path / "out", Settings(isolation=tier))
+    (path,) = (tmp_path / "out" / "answers").iterdir()
+    lost = {**json.loads(path.read_text()), "questions": {}, "unreadable": "lost", "lost": True}
+    path.write_text(json.dumps(lost))
 
-        def kill(done, of, what):
-            if done == 3 and not killed:
-                killed.append(next(iter(cluster.workers.values())).pid)
-                os.kill(killed[0], signal.SIGKILL)
+    (again,) = grade_class(folder, recording, bundle, tmp_path / "out", Settings(isolation=tier))
 
-        settings = Settings("s", isolation=tier, scheduler=cluster.scheduler_address)
-        there = grade_class(folder, recording, bundle, tmp_path / "there", settings, kill)
-    here = grade_class(folder, recording, bundle, tmp_path / "here", Settings("s", isolation=tier))
+    assert (again["points"], again["unreadable"]) == (first["points"], None) == (4, None)
 
-    assert killed and points(there) == points(here)
+
+def test_images_that_nobody_used_for_a_month_are_forgotten(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    old, recent = tmp_path / "minigrad" / "kernel-old", tmp_path / "minigrad" / "kernel-recent"
+    for folder in (old, recent):
+        folder.mkdir(parents=True)
+    long_ago = time.time() - 40 * 24 * 3600
+    os.utime(old, (long_ago, long_ago))
+    monkeypatch.setattr(place, "build_image", lambda folder, **settings: folder.mkdir())
+
+    made = place.image(False)
+
+    assert made.is_dir() and recent.is_dir() and not old.exists()
 
 
 # ------------------------------------------------------------------------- judging
@@ -379,4 +443,34 @@ def test_the_doctor_says_how_to_mend_what_is_missing(monkeypatch):
     assert found["numpy"].there
     assert not found["sandbox bwrap"].there
     assert "apt-get install bubblewrap" in found["sandbox bwrap"].mend
+    assert "apt-get install podman" in found["sandbox container"].mend
     assert "chromium" in found["a browser (for its tests)"].mend
+    assert all(f.mend for f in found.values() if not f.there)
+
+
+def test_the_doctor_names_the_versions_that_are_needed(monkeypatch):
+    old = {"nbval": "0.10.0"}
+    monkeypatch.setattr(doctor, "version", lambda name: old.get(name) or metadata.version(name))
+
+    found = doctor._package("nbval", needed=True)
+
+    assert not found.there and "0.10.0" in found.detail
+    assert found.mend.endswith('-m pip install "nbval<0.12,>=0.11"')
+
+
+def test_the_doctor_speaks_json_and_its_status_says_whether_a_class_can_be_graded(monkeypatch):
+    numpy = doctor.Finding("numpy", True, "2.0", "mend it", needed=True)
+    sandbox = doctor.Finding("a sandbox for grading", False, "none holds", "get one", needed=True)
+    dask = doctor.Finding("Dask", False, "not installed", "pip install it")
+    seen = {}
+    for name, found in (("ready", [numpy, dask]), ("not ready", [numpy, sandbox])):
+        monkeypatch.setattr(doctor, "examine", lambda found=found: iter(found))
+        seen[name] = run("doctor", "--json"), run("doctor")
+
+    assert [r.exit_code for r in seen["ready"]] == [0, 0]
+    assert [r.exit_code for r in seen["not ready"]] == [1, 1]
+    document = json.loads(seen["not ready"][0].output)
+    assert document["ready"] is False
+    assert [f["mend"] for f in document["findings"]] == [None, "get one"]
+    assert "NO   a sandbox for grading" in seen["not ready"][1].output
+    assert "to mend it:  get one" in seen["not ready"][1].output

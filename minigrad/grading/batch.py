@@ -22,6 +22,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,10 @@ from minigrad.grading.place import place_here
 from minigrad.grading.record import unrecorded
 from minigrad.grading.recorder import RecorderFailed, record_job, stop_recorders
 from minigrad.grading.sandbox.launch import Limits
-from minigrad.grading.submission import Unreadable
+from minigrad.grading.submission import Unreadable, read_bytes
+
+AHEAD = 4  # submissions for each thread of a cluster that are there at a time
+CONNECT = 15.0  # seconds to find a scheduler, and a worker of it
 
 
 class BatchError(RuntimeError):
@@ -183,20 +187,20 @@ def _task(
         "drawn": draw(own),
         "limits": limits.as_dict(),
         "isolation": tier,
+        "path": str(submission.path.absolute()),
     }
-    if settings.scheduler is not None:
-        job["content"] = base64.b64encode(content).decode()
-    else:
-        job["path"] = str(submission.path.resolve())
     return Task(submission, key, None, job)
 
 
 def _kept(path: Path, sha: str) -> dict[str, Any] | None:
+    """The answers that are there, unless the machine failed while they were recorded."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    return document if isinstance(document, dict) and document.get("submission") == sha else None
+    if not isinstance(document, dict) or document.get("submission") != sha:
+        return None
+    return None if document.get("lost") else document
 
 
 Result = tuple[str, dict[str, Any] | None, str]
@@ -222,7 +226,11 @@ def _here(waiting: dict[str, dict[str, Any]], settings: Settings) -> Iterator[Re
 
 
 def _on_a_cluster(waiting: dict[str, dict[str, Any]], settings: Settings) -> Iterator[Result]:
-    """Record on a Dask cluster. Only what is the machine's fault raises there, and is tried again."""
+    """Record on a Dask cluster. Only what is the machine's fault raises there, and is tried again.
+
+    A few submissions for each of its threads are there at a time, each with its file, so that
+    neither the scheduler nor this process holds a whole class.
+    """
     try:
         from distributed import Client
         from distributed import as_completed as completed
@@ -230,17 +238,49 @@ def _on_a_cluster(waiting: dict[str, dict[str, Any]], settings: Settings) -> Ite
         raise BatchError(
             'Dask is not installed here. To mend it, run  pip install "minigrad-jupyter[scale]"'
         ) from None
-    with Client(settings.scheduler, set_as_default=False) as client:
-        running = {
-            client.submit(record_job, job, key=f"record-{key}", retries=2, pure=False): key
-            for key, job in waiting.items()
-        }
-        for future in completed(list(running)):
-            key = running[future]
+    address = settings.scheduler
+    try:
+        client = Client(address, set_as_default=False, timeout=CONNECT)
+    except (OSError, ValueError) as error:
+        raise BatchError(
+            f"No Dask scheduler answers at {address} ({error}). To mend it, start one with  dask scheduler  and "
+            "workers with  dask worker ADDRESS, or leave out --scheduler to grade here."
+        ) from None
+    with client:
+        try:
+            client.wait_for_workers(1, timeout=CONNECT)
+        except TimeoutError:
+            raise BatchError(
+                f"The Dask scheduler at {address} has no worker. To mend it, run  dask worker {address}"
+            ) from None
+        left = iter(waiting.items())
+
+        def submit(count: int) -> list[Any]:
+            return [
+                client.submit(record_job, _with_content(job), key=f"record-{key}", retries=2, pure=False)
+                for key, job in islice(left, count)
+            ]  # fmt: skip
+
+        first = submit(AHEAD * max(1, sum(client.nthreads().values())))
+        running = completed(first, loop=client.loop)
+        for future in running:
+            key = str(future.key).removeprefix("record-")
             try:
                 yield key, future.result(), ""
             except Exception as error:
                 yield key, None, f"{type(error).__name__}: {error}"
+            future.release()
+            for new in submit(1):
+                running.add(new)
+
+
+def _with_content(job: dict[str, Any]) -> dict[str, Any]:
+    """A job for another machine, which does not see this one's files."""
+    try:
+        content = read_bytes(Path(job["path"]))
+    except Unreadable:
+        content = b""  # it was readable before: the recorder sees that it has changed, and says so
+    return {**job, "path": None, "content": base64.b64encode(content).decode()}
 
 
 def _seed(out: Path, recording: Recording, settings: Settings, tier: str) -> str:

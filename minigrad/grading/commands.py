@@ -25,7 +25,9 @@ Seed = Annotated[
 ]
 Isolation = Annotated[
     str,
-    typer.Option(help="auto, bwrap, landlock; or none, which lets students' code do anything."),
+    typer.Option(
+        help="auto, bwrap, landlock, container; or none, which lets students' code do anything."
+    ),
 ]
 CellSeconds = Annotated[float, typer.Option(min=0.1, help="The time limit of one cell.")]
 Seconds = Annotated[float, typer.Option(min=1, help="The time limit of one submission.")]
@@ -164,15 +166,29 @@ def grade(
 
 
 @app.command()
-def doctor() -> None:
-    """What this machine can do: front ends, browser, sandboxes, cluster; and how to mend a lack."""
-    from minigrad.grading.doctor import examine
+def doctor(
+    as_json: Annotated[bool, typer.Option("--json", help="A JSON document instead.")] = False,
+) -> None:
+    """What this machine can do: front ends, browser, sandboxes, cluster; and how to mend a lack.
 
+    Exit status 1 means that something is missing without which nothing can be graded.
+    """
+    from minigrad.grading.doctor import examine, report
+
+    found = []
     for finding in examine():
-        mark = "yes" if finding.there else "no "
+        found.append(finding)
+        if as_json:
+            continue
+        mark = "yes" if finding.there else "NO " if finding.needed else "no "
         typer.echo(f"{mark}  {finding.what:<28} {finding.detail}")
         if not finding.there and finding.mend:
             typer.echo(f"     to mend it:  {finding.mend}")
+    document = report(found)
+    if as_json:
+        typer.echo(json.dumps(document, indent=1))
+    if not document["ready"]:
+        raise typer.Exit(1)
 
 
 class _Bar:

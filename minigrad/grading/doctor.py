@@ -6,11 +6,13 @@ import platform
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, requires, version
+from typing import Any
 
 PIP = f"{sys.executable} -m pip install"
+BROWSER = "a browser (for its tests)"
 
 
 @dataclass(frozen=True)
@@ -19,44 +21,79 @@ class Finding:
     there     is it there, and does it work?
     detail    version, or what is the matter
     mend      the command that mends it
+    needed    can nothing be graded without it?
     """
 
     what: str
     there: bool
     detail: str = ""
     mend: str = ""
+    needed: bool = False
 
 
 def examine() -> Iterator[Finding]:
     """Everything, in the order in which it is needed."""
     yield Finding(
-        "Python", sys.version_info >= (3, 11), f"{platform.python_version()}, {platform.platform()}"
+        "Python",
+        sys.version_info >= (3, 11),
+        f"{platform.python_version()}, {platform.platform()}",
+        "install Python 3.11 or newer, for example with  apt-get install python3",
+        needed=True,
     )
-    for package, need in (
-        ("numpy", ""),
-        ("ipykernel", ""),
-        ("nbval", ""),
-        ("pytest", ""),
-        ("ipywidgets", ""),
-    ):
-        yield _package(package, f"{PIP} {package}{need}")
-    for package in ("jupyterlab", "notebook"):
-        yield _package(
-            package,
-            f'{PIP} "minigrad-jupyter[lab]"' if package == "jupyterlab" else f"{PIP} notebook",
-        )
+    for package in ("numpy", "ipykernel", "pyzmq", "nbformat", "nbval", "pytest"):
+        yield _package(package, needed=True)
+    for package in ("ipywidgets", "anywidget", "jupyterlab", "notebook"):
+        yield _package(package)
     yield _browser()
     yield from _sandboxes()
-    yield _package("distributed", f'{PIP} "minigrad-jupyter[scale]"', "Dask (only for --scheduler)")
+    yield _package("distributed", "Dask (only for --scheduler)")
 
 
-def _package(name: str, mend: str, what: str | None = None) -> Finding:
+def report(findings: Iterable[Finding]) -> dict[str, Any]:
+    """The same as a JSON document: `ready` if nothing is missing that grading needs."""
+    found = list(findings)
+    return {
+        "format": "minigrad-doctor-1",
+        "ready": all(f.there for f in found if f.needed),
+        "findings": [
+            {
+                "what": f.what,
+                "there": f.there,
+                "needed": f.needed,
+                "detail": f.detail,
+                "mend": None if f.there else f.mend or None,
+            }
+            for f in found
+        ],
+    }
+
+
+def _package(name: str, what: str | None = None, needed: bool = False) -> Finding:
+    wanted = _wanted(name)
+    mend = f'{PIP} "{name}{wanted}"'
     try:
-        return Finding(
-            what or name, importlib.util.find_spec(name) is not None, version(name), mend
-        )
+        here = version(name)
+        module = {"pyzmq": "zmq"}.get(name, name)
+        there = importlib.util.find_spec(module) is not None
     except (PackageNotFoundError, ValueError):
-        return Finding(what or name, False, "not installed", mend)
+        return Finding(what or name, False, "not installed", mend, needed)
+    if wanted and not wanted.contains(here, prereleases=True):
+        return Finding(what or name, False, f"{here}; {wanted} is needed", mend, needed)
+    return Finding(what or name, there, here if there else "cannot be imported", mend, needed)
+
+
+def _wanted(name: str) -> Any:
+    """The versions that minigrad asks for; an empty string where that cannot be told."""
+    try:
+        from packaging.requirements import Requirement
+
+        for text in requires("minigrad-jupyter") or []:
+            requirement = Requirement(text)
+            if requirement.name == name and requirement.specifier:
+                return requirement.specifier
+    except (ImportError, PackageNotFoundError):
+        pass
+    return ""
 
 
 def _browser() -> Finding:
@@ -64,36 +101,39 @@ def _browser() -> Finding:
     wanted = (os.environ.get("MINIGRAD_CHROMIUM"), "chromium", "chromium-browser", "google-chrome")
     found = next((p for name in wanted if name and (p := shutil.which(name))), None)
     if found is None:
-        return Finding("a browser (for its tests)", False, "none was found", mend)
+        return Finding(BROWSER, False, "none was found", mend)
     try:
         done = subprocess.run([found, "--version"], capture_output=True, text=True, timeout=20)
-        return Finding("a browser (for its tests)", done.returncode == 0, done.stdout.strip(), mend)
     except (OSError, subprocess.TimeoutExpired):
-        return Finding("a browser (for its tests)", False, f"{found} does not start", mend)
+        return Finding(BROWSER, False, f"{found} does not start", mend)
+    return Finding(BROWSER, done.returncode == 0, done.stdout.strip() or found, mend)
 
 
 def _sandboxes() -> Iterator[Finding]:
+    """Each tier, tried; and whether any of them holds, which is what grading needs."""
     from minigrad.grading.place import image
     from minigrad.grading.sandbox.image import NoSuchPackage
     from minigrad.grading.sandbox.selftest import try_tier
 
+    what = "a sandbox for grading"
     try:
         packages = image(False)
-    except NoSuchPackage as error:
-        yield Finding("sandboxes for grading", False, str(error), f"{PIP} ipykernel")
+    except (NoSuchPackage, ImportError) as error:
+        yield Finding(what, False, str(error), f'{PIP} "minigrad-jupyter[grade]"', needed=True)
         return
     who = "as root" if hasattr(os, "geteuid") and os.geteuid() == 0 else "as an ordinary user"
-    tests = "no private file, network, parent or new process can be reached from it"
-    held = False
-    for tier in ("bwrap", "landlock"):
+    held = []
+    for tier in ("bwrap", "landlock", "container"):
         found = try_tier(tier, packages)
-        held = held or found.holds
-        detail = f"{tests}, {who}" if found.holds else found.reason
-        yield Finding(f"sandbox {tier}", found.holds, detail, found.mend)
-    if not held:
-        yield Finding(
-            "grading",
-            False,
-            "no sandbox holds here, so students' code is not run",
-            "grade on a Linux machine, in WSL2 or in CI; --isolation none only for code that you trust",
-        )
+        held += [tier] if found.holds else []
+        yield Finding(f"sandbox {tier}", found.holds, found.reason or f"holds, {who}", found.mend)
+    yield Finding(
+        what,
+        bool(held),
+        f"{held[0]} is used: no private file, network, parent or new process can be reached from it"
+        if held
+        else "none of them holds here, so students' code is not run",
+        "apt-get install bubblewrap; or grade on a Linux machine, in WSL2 or in CI. (--isolation none is for "
+        "code that you trust.)",
+        needed=True,
+    )

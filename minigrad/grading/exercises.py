@@ -110,12 +110,15 @@ def _question(exercise: Any, names: Mapping[str, Any]) -> dict[str, Any] | None:
             declaration["call"] += "[0]"
         kind = {Facts: "exact", Edges: "unordered", Adjoints: "array"}
         declaration["compare"] = next(v for k, v in kind.items() if isinstance(exercise, k))
+        declaration["alone"] = True  # a given function could tell, or be differentiated by numbers
     elif isinstance(exercise, Order):
         edges = exercise.edges()
         pairs = [[z, x] for z, xs in edges.items() for x in xs]
         nodes = _behind("z", edges)
         pairs = [pair for pair in pairs if pair[0] in nodes]
-        declaration.update(call=name, compare="order", order={"nodes": nodes, "edges": pairs})
+        declaration.update(
+            call=name, compare="order", order={"nodes": nodes, "edges": pairs}, alone=True
+        )
     elif isinstance(exercise, Updates):
         kind_of = "steps_of_class" if exercise.wanted == "class" else "steps_of_function"
         call = f"[{kind_of}({name}, p, grads, settings)][0]"
@@ -128,6 +131,9 @@ def _question(exercise: Any, names: Mapping[str, Any]) -> dict[str, Any] | None:
             declaration[tolerance] = getattr(exercise, tolerance)
     declaration["cases"] = [{} for _ in _cases(exercise, "public")]
     declaration["wrong"] = [s for w in getattr(exercise, "wrongs", []) if (s := _source(w, name))]
+    told_by = getattr(getattr(exercise, "program", None), "__name__", "")
+    if isinstance(exercise, Facts) and told_by in names:
+        declaration["wrong"].append(f"{name} = {told_by}()")  # asking is no predicting
     return declaration
 
 

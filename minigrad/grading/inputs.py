@@ -117,6 +117,7 @@ CELL = f"""\
 def __minigrad_check(asked):
     import ast
     import base64
+    import traceback
     import numpy
     from IPython.display import display
 
@@ -180,6 +181,8 @@ def __minigrad_check(asked):
                 error = "%d results are asked for, %s; this is not a tuple of that length" % (
                     len(results), ", ".join(results))
         except BaseException as caught:
+            # what its frames hold may be all of the memory, and telling of it needs some
+            traceback.clear_frames(caught.__traceback__)
             error = (type(caught).__name__ + ": " + str(caught)[:300]).rstrip(": ")
         for k, result in enumerate(results):
             if error is not None:

@@ -10,12 +10,16 @@ import hashlib
 import os
 import shutil
 import tempfile
+import time
 from functools import cache
 from pathlib import Path
 
 from minigrad.grading.record import Place
+from minigrad.grading.sandbox import container
 from minigrad.grading.sandbox.image import build_image, contents, versions
 from minigrad.grading.sandbox.selftest import choose
+
+MONTH = 30 * 24 * 3600.0
 
 
 @cache
@@ -30,7 +34,11 @@ def place_here(
     images = {False: image(False, packages, keep)}
     if engine:
         images[True] = image(True, packages, keep)
-    return Place(choose(images[False], isolation).tier, images, versions(packages))
+    tier = choose(images[False], isolation).tier
+    about = versions(packages)
+    if tier == "container":
+        about["container"] = str(container.engine())
+    return Place(tier, images, about)
 
 
 def image(engine: bool, packages: tuple[str, ...] = (), keep: bool = True) -> Path:
@@ -42,7 +50,10 @@ def image(engine: bool, packages: tuple[str, ...] = (), keep: bool = True) -> Pa
         return build_image(folder / "image", engine=engine, packages=packages)
     name = hashlib.sha256(contents(engine=engine, packages=packages).encode()).hexdigest()[:24]
     target = parent / f"kernel-{name}"
-    if not target.exists():
+    if target.exists():
+        os.utime(target)  # it is in use: see _forget_old
+    else:
+        _forget_old(parent)
         made = Path(tempfile.mkdtemp(prefix=".making-", dir=parent))
         build_image(made / "image", engine=engine, packages=packages)
         try:
@@ -53,6 +64,13 @@ def image(engine: bool, packages: tuple[str, ...] = (), keep: bool = True) -> Pa
         finally:
             shutil.rmtree(made, ignore_errors=True)
     return target
+
+
+def _forget_old(parent: Path) -> None:
+    """Images that nobody has used for a month: of older versions, or exercises of last year."""
+    for old in (*parent.glob("kernel-*"), *parent.glob(".making-*")):
+        if old.is_dir() and not old.is_symlink() and time.time() - old.stat().st_mtime > MONTH:
+            shutil.rmtree(old, ignore_errors=True)
 
 
 def _cache() -> Path | None:

@@ -12,10 +12,12 @@ the inputs, the limits, the isolation.
 
 import atexit
 import base64
+import ctypes
 import hashlib
 import json
 import os
 import select
+import signal
 import subprocess
 import sys
 import threading
@@ -57,14 +59,16 @@ class Recorder:
             if "failed" in told:
                 raise RecorderFailed(told["failed"])
             return dict(told["answers"])
-        return unrecorded(
+        lost = unrecorded(
             Recording(job["recording"]),
             job["submission"],
             job["seed"],
             job["isolation"],
             Limits(**job["limits"]),
-            "the process that ran it was lost, twice",
+            "the process that ran it was lost, twice; the same command again would try it again",
         )
+        # Whose fault it was cannot be told. So it costs nobody else anything, and is not final.
+        return {**lost, "lost": True}
 
     def _once(self, job: dict[str, Any]) -> dict[str, Any] | None:
         if self.jobs >= JOBS:
@@ -165,8 +169,16 @@ def _do(job: dict[str, Any]) -> dict[str, Any]:
         return {"failed": f"{type(error).__name__}: {error}"}
 
 
+def _die_with_parent() -> None:
+    """If the grader is killed, so is what it has running; a thread that ends takes its own along."""
+    if sys.platform == "linux":
+        set_death_signal = 1
+        ctypes.CDLL(None).prctl(set_death_signal, signal.SIGKILL, 0, 0, 0)
+
+
 def main() -> None:
     """The other process: jobs come in as lines, answers go out as lines."""
+    _die_with_parent()
     channel = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever prints, prints elsewhere
     for line in sys.stdin.buffer:

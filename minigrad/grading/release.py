@@ -9,7 +9,8 @@ The author keeps one notebook, with the solution in it:
 
 and `release` writes the one that students get, in which the lines between the markers
 are replaced by a stub, outputs are cleared and hidden tests are gone. The markers and the
-cell metadata are nbgrader's, so that its notebooks work here and ours work there.
+cell metadata are nbgrader's, so that its notebooks work here and ours work there; otter's markers
+are understood too (markers.py).
 
     student_notebook    the transformation itself, notebook in, notebook out
     check_author        what is refused beforehand: markers, ids
@@ -19,38 +20,47 @@ cell metadata are nbgrader's, so that its notebooks work here and ours work ther
 A released notebook is generated and never edited by hand. That the solution passes its
 own checks and the stub fails them can be told only by running both: see gate.py.
 
-This module needs nbformat and nothing else, not even NumPy, because the wheel of minigrad
-itself is built with it.
+This module and markers.py need nbformat and nothing else, not even NumPy, because the wheel of
+minigrad itself is built with them.
 
-Source: nbgrader 0.9, preprocessors ClearSolutions, ClearHiddenTests, ClearOutput, LockCells.
+Source: nbgrader 0.9, preprocessors ClearOutput and LockCells.
 """
 
+import base64
 import copy
 import json
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import nbformat
 
-CODE_STUB = "# YOUR CODE HERE\nraise NotImplementedError()"
-TEXT_STUB = "YOUR ANSWER HERE"
+from minigrad.grading.markers import (
+    CODE_STUB,
+    HIDDEN_TESTS,
+    SOLUTION,
+    TEXT_STUB,
+    MarkerError,
+    ReleaseError,
+    check,
+    cleared,
+    has_hidden_tests,
+    has_solution,
+    hidden,
+    without_comment,
+)
+
+__all__ = [
+    "CODE_STUB", "TEXT_STUB", "CellMetadataError", "MarkerError", "Notebook", "ReleaseError", "SolutionLeft",
+    "UnreadableNotebook", "check_author", "check_nothing_left", "hidden_tests", "is_answer", "read_notebook",
+    "release", "solution_lines", "student_notebook",
+]  # fmt: skip
 
 Notebook = Any  # nbformat's NotebookNode: a dict with attributes, without types
 
 
-class ReleaseError(ValueError):
-    """An author's notebook that cannot be released, with the cell and the way to mend it."""
-
-
 class UnreadableNotebook(ReleaseError):
     """The file is missing, is no notebook, or is of a format that has no cell ids."""
-
-
-class MarkerError(ReleaseError):
-    """A BEGIN without an END, an END without a BEGIN, or one region inside another."""
 
 
 class CellMetadataError(ReleaseError):
@@ -59,25 +69,6 @@ class CellMetadataError(ReleaseError):
 
 class SolutionLeft(ReleaseError):
     """A line of the solution can still be read in the student's notebook."""
-
-
-@dataclass(frozen=True)
-class _Region:
-    """A pair of markers, as nbgrader finds them: anywhere in a line."""
-
-    name: str
-
-    @property
-    def begin(self) -> str:
-        return f"BEGIN {self.name}"
-
-    @property
-    def end(self) -> str:
-        return f"END {self.name}"
-
-
-SOLUTION = _Region("SOLUTION")
-HIDDEN_TESTS = _Region("HIDDEN TESTS")
 
 
 def release(
@@ -120,12 +111,12 @@ def student_notebook(
     student = copy.deepcopy(notebook)
     student.metadata.pop("widgets", None)
     for cell in student.cells:
-        stub = code_stub if cell.cell_type == "code" else text_stub
-        cell.source, replaced = _replace(cell.source, SOLUTION, stub)
-        if not replaced and is_answer(cell) and not _is_graded(cell):
+        code = cell.cell_type == "code"
+        stub = code_stub if code else text_stub
+        cell.source, replaced = cleared(cell.source, stub, code=code)
+        if not replaced and is_answer(cell):
             cell.source = stub  # without markers the whole cell is the solution
-        cell.source, _ = _replace(cell.source, HIDDEN_TESTS, None)
-        if cell.cell_type == "code":
+        if code:
             cell.outputs, cell.execution_count = [], None
             for shown in ("collapsed", "scrolled", "execution"):
                 cell.metadata.pop(shown, None)
@@ -180,24 +171,34 @@ def check_author(notebook: Notebook, name: str) -> None:
     _refuse_duplicates([i for i in grade_ids if i is not None], "grade_id", name)
     for number, cell in enumerate(notebook.cells, 1):
         where = f"{name}, cell {number} (id {cell.id})"
-        for region in (SOLUTION, HIDDEN_TESTS):
-            _check_markers(cell.source, region, where)
-        if SOLUTION.begin in cell.source and not is_answer(cell):
+        code = cell.cell_type == "code"
+        if cell.cell_type == "raw" and re.match(r"#\s*(BEGIN|END) [A-Z]+\s*$", _first(cell.source)):
+            raise CellMetadataError(
+                f"{where}: a raw cell with otter's {_first(cell.source)!r}. Its markers are understood within "
+                "cells of code only. To mend it, remove the raw cell, and mark answers and checks in the "
+                'nbgrader metadata of their cells ("solution": true, "grade": true).'
+            )
+        check(cell.source, where, code=code)
+        if has_solution(cell.source, code=code) and not is_answer(cell):
             raise CellMetadataError(
                 f"{where}: there is a solution region, but the cell is not declared as an answer. "
                 'To mend it, set "solution": true in the nbgrader metadata of the cell.'
             )
-        if HIDDEN_TESTS.begin in cell.source and not _is_graded(cell):
+        if code and has_hidden_tests(cell.source) and not _is_graded(cell):
             raise CellMetadataError(
                 f"{where}: there are hidden tests, but the cell is not declared as graded. "
                 'To mend it, set "grade": true in the nbgrader metadata of the cell.'
             )
 
 
+def _first(source: str) -> str:
+    return str(source).strip().partition("\n")[0]
+
+
 def _refuse_released(notebook: Notebook, name: str) -> None:
     """Refuse a notebook that was released before: there is no solution in it to replace."""
     answers = [cell for cell in notebook.cells if is_answer(cell)]
-    if any(SOLUTION.begin in cell.source for cell in notebook.cells):
+    if any(has_solution(cell.source) for cell in notebook.cells):
         return
     if any("cell" in cell.metadata.get("minigrad", {}) for cell in answers):
         raise MarkerError(
@@ -210,23 +211,42 @@ def _refuse_released(notebook: Notebook, name: str) -> None:
 def check_nothing_left(author: Notebook, student: Notebook, name: str) -> None:
     """Refuse a student's notebook in which a line of the solution can still be read.
 
-    Spaces do not count. Lines that tell nothing are left out: short ones, comments,
-    imports, the headers of functions and blocks, and a return of mere names.
+    Looked for in sources, outputs, attachments and metadata, those of the notebook included. Spaces
+    and comments do not count. Lines that tell nothing are left out: short ones, comments, imports,
+    the headers of functions and blocks, and a return of mere names.
 
     Raises SolutionLeft, which names the line and the cell.
     """
     telling = {"".join(line.split()): (line, number) for line, number in solution_lines(author)}
+    places = [("in the metadata of the notebook", "", _rest(student.metadata))]
     for number, cell in enumerate(student.cells, 1):
-        text = "".join(cell.source.split())
-        rest = "".join(json.dumps({k: v for k, v in cell.items() if k != "source"}).split())
+        where = f"in cell {number} (id {cell.id}), outside the markers"
+        beside = {k: v for k, v in cell.items() if k != "source"}
+        places.append((where, "".join(cell.source.split()), _rest(beside) + _attached(cell)))
+    for where, text, rest in places:
         for squeezed, (line, home) in telling.items():
             if squeezed in text or json.dumps(squeezed)[1:-1] in rest:
                 raise SolutionLeft(
                     f"{name}: the student's notebook would still show a line of the solution of cell {home}:\n"
                     f"    {line}\n"
-                    f"It stands in cell {number} (id {cell.id}), outside the markers. "
-                    "To mend it, remove it there, or move it out of the solution if it is given."
+                    f"It stands {where}. To mend it, remove it there, or move it out of the solution if it is given."
                 )
+
+
+def _rest(part: Any) -> str:
+    return "".join(json.dumps(part).split())
+
+
+def _attached(cell: Notebook) -> str:
+    """The text of attachments, which are stored in base64."""
+    bundles = cell.get("attachments", {}).values()
+    found = []
+    for content in (text for bundle in bundles for text in bundle.values()):
+        try:
+            found.append(base64.b64decode(content).decode(errors="replace"))
+        except (TypeError, ValueError):
+            continue
+    return _rest(found)
 
 
 def solution_lines(author: Notebook) -> list[tuple[str, int]]:
@@ -237,21 +257,26 @@ def solution_lines(author: Notebook) -> list[tuple[str, int]]:
     given = {
         line.strip()
         for cell in author.cells
-        if is_answer(cell) and SOLUTION.begin in cell.source
-        for line in _replace(cell.source, SOLUTION, None)[0].split("\n")
+        if is_answer(cell) and has_solution(cell.source, code=cell.cell_type == "code")
+        for line in cleared(cell.source, "", code=cell.cell_type == "code")[0].split("\n")
     }
-    return [
-        (line.strip(), number)
-        for number, cell in enumerate(author.cells, 1)
-        for region in (SOLUTION, HIDDEN_TESTS)
-        for line in _inside(cell.source, region)
-        if _tells_something(line) and not (region is HIDDEN_TESTS and line.strip() in given)
-    ]
+    found = []
+    for number, cell in enumerate(author.cells, 1):
+        code = cell.cell_type == "code"
+        lines = [(line, False) for line in hidden(cell.source, SOLUTION, code=code)]
+        if is_answer(cell) and not has_solution(cell.source, code=code):
+            lines = [(line, False) for line in cell.source.split("\n")]  # all of it is replaced
+        lines += [(line, True) for line in hidden(cell.source, HIDDEN_TESTS, code=code)]
+        for line, test in lines:
+            line = without_comment(line) if code else line.strip()
+            if _tells_something(line) and not (test and line in given):
+                found.append((line, number))
+    return found
 
 
 def hidden_tests(cell: Notebook) -> list[str]:
     """The source of the hidden tests of a cell, if it has any."""
-    lines = list(_inside(cell.source, HIDDEN_TESTS))
+    lines = list(hidden(cell.source, HIDDEN_TESTS))
     return ["\n".join(lines)] if lines else []
 
 
@@ -275,52 +300,6 @@ def _lock(cell: Notebook) -> None:
         cell.metadata["deletable"] = False
     if settings.get("locked") and not settings.get("solution"):
         cell.metadata["editable"] = False
-
-
-def _replace(source: str, region: _Region, stub: str | None) -> tuple[str, bool]:
-    """The source with every region replaced by the stub, indented as its first marker."""
-    lines, inside, replaced = [], False, False
-    for line in source.split("\n"):
-        if region.begin in line:
-            inside = replaced = True
-            indent = line[: len(line) - len(line.lstrip())]
-            lines += [] if stub is None else [indent + s for s in stub.split("\n")]
-        elif region.end in line:
-            inside = False
-        elif not inside:
-            lines.append(line)
-    return "\n".join(lines), replaced
-
-
-def _inside(source: str, region: _Region) -> Iterator[str]:
-    inside = False
-    for line in source.split("\n"):
-        if region.begin in line or region.end in line:
-            inside = region.begin in line
-        elif inside:
-            yield line
-
-
-def _check_markers(source: str, region: _Region, where: str) -> None:
-    begun = None
-    for number, line in enumerate(source.split("\n"), 1):
-        if region.begin in line:
-            if begun is not None:
-                raise MarkerError(
-                    f"{where}, line {number}: ### {region.begin} inside the region that began in line {begun}. "
-                    f"To mend it, write ### {region.end} before line {number}, or remove one of the two."
-                )
-            begun = number
-        elif region.end in line:
-            if begun is None:
-                raise MarkerError(
-                    f"{where}, line {number}: ### {region.end} without ### {region.begin} above it."
-                )
-            begun = None
-    if begun is not None:
-        raise MarkerError(
-            f"{where}: the region that begins in line {begun} has no ### {region.end}."
-        )
 
 
 def _tells_something(line: str) -> bool:

@@ -2,6 +2,7 @@
 
     magics.py             %%autograd, %tape, %chain, %compare, %gradcheck
     check_magic.py        %%check, %progress: exercises
+    progress_widget.py    the panel that %progress shows
     lines.py              the words on their lines, and what is wrong with them
     gradient_report.py    what %gradcheck returns
     completion.py         the names that Tab offers on their lines

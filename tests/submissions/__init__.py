@@ -2,6 +2,7 @@
 
     authors     an exercise for each theme, as the author's notebook
     answers     answers by exercise and name; the name begins with the verdict
+    hostile     more of them, which try to earn points without an answer, or to disturb
     files       what may become of the file itself
 
 A name says which share of the points is right: full_, half_, zero_. They are tests of behavior: what

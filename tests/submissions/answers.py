@@ -1,8 +1,6 @@
 """Answers, by exercise and name. The name begins with the share of the points that is right."""
 
-PRODUCT = "def product_backward(x, y, g):\n    {}\n    return g * y, g * x"
-RIGHT = PRODUCT.format("pass")
-MIME = "application/vnd.minigrad.answer+json"
+from tests.submissions.hostile import HOSTILE, MIME, PRODUCT, RIGHT
 
 REVERSE = {
     # honest
@@ -154,5 +152,10 @@ OPTIMIZERS = {
     "zero_in_place": STEP.format("v = state['v'] = 0.9 * state.get('v', 0) + g; p -= lr * v"),
 }
 
-ANSWERS = {"reverse": REVERSE, "forward": FORWARD, "inplace": INPLACE, "optimizers": OPTIMIZERS}
+ANSWERS = {
+    "reverse": {**REVERSE, **HOSTILE},
+    "forward": FORWARD,
+    "inplace": INPLACE,
+    "optimizers": OPTIMIZERS,
+}
 SHARES = {"full": 1.0, "half": 0.5, "zero": 0.0}

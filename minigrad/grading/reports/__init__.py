@@ -2,7 +2,9 @@
 
 document     grades.json: every grade, with what it depends on; and its schema
 tables       gradebook.csv, results.json for Gradescope, junit.xml
-pages        feedback for each student, and the overview of the class, as HTML
+pages        feedback for each student, as HTML
+overview     the class on one page
+style        the frame of these pages, and how text gets into them
 """
 
 from pathlib import Path

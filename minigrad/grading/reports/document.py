@@ -2,7 +2,9 @@
 
 import json
 import re
+import unicodedata
 from collections import Counter
+from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -54,14 +56,41 @@ def write_document(document: dict[str, Any], out: Path) -> Path:
 def file_name(student: str) -> str:
     """A name of a file that is safe everywhere, and another one for each student."""
     plain = re.sub(r"[^A-Za-z0-9_.\-]+", "_", student).strip("._-")[:60]
-    if plain == student:
+    # some names are devices on Windows
+    if plain == student and not re.match(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\.|$)", plain):
         return plain
     return f"{plain or 'student'}-{sha256(student.encode('utf-8', 'replace')).hexdigest()[:8]}"
 
 
+def file_names(students: Sequence[str]) -> list[str]:
+    """A name of a file for each, no two of which are the same, on any system.
+
+    A student may be called what another one's file is called, on purpose or not.
+    """
+    names: list[str] = []
+    taken: set[str] = set()
+    for student in students:
+        name, k = file_name(student), 1
+        while name.casefold() in taken:
+            k += 1
+            name = f"{file_name(student)}-{k}"
+        taken.add(name.casefold())
+        names.append(name)
+    return names
+
+
 def clean(text: str, most: int = 2000) -> str:
-    """Text from a submission without control characters, of a sensible length."""
-    return "".join(c if c == "\n" or c.isprintable() else "\ufffd" for c in text[:most])
+    """Text from a submission without control characters, of a sensible length.
+
+    Marks that turn the direction of writing are among them; what joins letters in Persian is not.
+    """
+    return "".join(_shown(c) for c in text[:most])
+
+
+def _shown(c: str) -> str:
+    if c in "\n\u200c\u200d" or c.isprintable():
+        return c
+    return " " if unicodedata.category(c) == "Zs" or c == "\t" else "\ufffd"
 
 
 _text = {"type": "string"}
@@ -101,7 +130,7 @@ SCHEMA = {
             confirm={"type": "boolean"},
             notes=_texts,
             seed=_text,
-            isolation={"enum": ["bwrap", "landlock", "none"]},
+            isolation={"enum": ["bwrap", "landlock", "container", "none"]},
             limits={"type": "object"},
             versions={"type": "object"},
             hashes=_object(submission=_text, recording=_text, judge=_text, answers=_text),

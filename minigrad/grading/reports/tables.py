@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from minigrad.grading.reports.document import clean, file_name
+from minigrad.grading.reports.document import clean, file_names
 
 
 def write_tables(document: dict[str, Any], out: Path) -> list[Path]:
     """gradebook.csv, junit.xml, and gradescope/STUDENT/results.json for each student."""
-    for grade in document["grades"]:
-        path = out / "gradescope" / file_name(grade["student"]) / "results.json"
+    names = file_names([grade["student"] for grade in document["grades"]])
+    for grade, name in zip(document["grades"], names):
+        path = out / "gradescope" / name / "results.json"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(gradescope(grade), indent=1) + "\n", encoding="utf-8")
     return [gradebook(document, out / "gradebook.csv"), junit(document, out / "junit.xml")]
@@ -23,7 +24,8 @@ def gradebook(document: dict[str, Any], path: Path) -> Path:
     ids = [q["id"] for q in document["questions"]]
     with open(path, "w", newline="", encoding="utf-8") as file:
         table = csv.writer(file)
-        table.writerow(["student", "points", "of", *ids, "confirm", "note", "isolation"])
+        head = ["student", "points", "of", *ids, "confirm", "note", "isolation"]
+        table.writerow([_cell(value) for value in head])
         for grade in document["grades"]:
             points = [q["points"] for q in grade["questions"]]
             note = grade["unreadable"] or "; ".join(grade["notes"])
@@ -33,12 +35,19 @@ def gradebook(document: dict[str, Any], path: Path) -> Path:
     return path
 
 
+# with which a formula begins in Excel, LibreOffice or Sheets; the last four are their full-width twins
+FORMULA = ("=", "+", "-", "@", "|", "%", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+
+
 def _cell(value: Any) -> Any:
-    """A text that begins like a formula is shown as text by spreadsheets, not computed."""
+    """A text that begins like a formula is shown as text by spreadsheets, not computed.
+
+    Some of them leave out spaces and quotation marks at the beginning first.
+    """
     if not isinstance(value, str):
         return value
     value = clean(value).replace("\n", " ")
-    return f"'{value}" if value.startswith(("=", "+", "-", "@", "\t", "\r")) else value
+    return f"'{value}" if value.lstrip(" \u00a0\u3000\ufffd'\"").startswith(FORMULA) else value
 
 
 def gradescope(grade: dict[str, Any]) -> dict[str, Any]:
@@ -61,7 +70,8 @@ def gradescope(grade: dict[str, Any]) -> dict[str, Any]:
             }
             for k, q in enumerate(grade["questions"], 1)
         ],
-        "extra_data": {key: grade[key] for key in ("seed", "isolation", "versions", "hashes")},
+        # not the seed, from which inputs could be drawn: students may get to see this
+        "extra_data": {key: grade[key] for key in ("isolation", "limits", "versions", "hashes")},
     }
 
 
@@ -79,7 +89,7 @@ def explanation(question: dict[str, Any]) -> str:
 
 def junit(document: dict[str, Any], path: Path) -> Path:
     """A test suite for each student, a test case for each question."""
-    root = ElementTree.Element("testsuites", name=document["exercise"])
+    root = ElementTree.Element("testsuites", name=_xml(document["exercise"]))
     for grade in document["grades"]:
         failed = sum(q["right"] < q["asked"] for q in grade["questions"])
         suite = ElementTree.SubElement(
@@ -92,7 +102,7 @@ def junit(document: dict[str, Any], path: Path) -> Path:
         )
         for q in grade["questions"]:
             case = ElementTree.SubElement(
-                suite, "testcase", classname=_xml(grade["student"]), name=q["id"]
+                suite, "testcase", classname=_xml(grade["student"]), name=_xml(q["id"])
             )
             if q["right"] < q["asked"]:
                 message = f"{q['points']:g} of {q['of']:g} points"

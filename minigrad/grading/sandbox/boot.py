@@ -10,6 +10,7 @@ ipykernel; it is copied beside lockdown.py into the image, and imports nothing o
 
 import contextlib
 import ctypes
+import hashlib
 import json
 import os
 import resource
@@ -21,6 +22,8 @@ from typing import Any
 
 def main() -> None:
     settings = json.loads(sys.argv[1])
+    if os.getpid() == 1:
+        _be_a_child()
     sys.path.insert(0, settings["image"])
     _limit(settings["limits"])
     _die_with_parent()
@@ -29,9 +32,16 @@ def main() -> None:
     if "probe" in settings:
         if settings["seccomp"]:
             _lockdown().restrict_calls()
-        print(json.dumps(_probe(settings["probe"])))
+        print(json.dumps({"could": _probe(settings["probe"]), "broken": _broken(settings)}))
     else:
         _kernel(settings)
+
+
+def _be_a_child() -> None:
+    """The first process of a container cannot be killed from within, even by itself. Be the second."""
+    if pid := os.fork():
+        _, status = os.waitpid(pid, 0)
+        os._exit(os.waitstatus_to_exitcode(status) != 0)
 
 
 def _lockdown() -> Any:
@@ -88,6 +98,12 @@ def _probe(probe: dict[str, Any]) -> dict[str, bool]:
         with open(path, "rb") as file:
             file.read(1)
 
+    def parent() -> (
+        None
+    ):  # by what is in it: in an own table of processes its number may be another's
+        with open(f"/proc/{probe['parent']}/environ", "rb") as file:
+            assert hashlib.sha256(file.read()).hexdigest() == probe["environ"]
+
     def write(path: str) -> None:
         with open(path, "wb") as file:
             file.write(b"x")
@@ -102,10 +118,28 @@ def _probe(probe: dict[str, Any]) -> dict[str, bool]:
         "reads a private file": tried(lambda: read(probe["canary"])),
         "writes beside it": tried(lambda: write(probe["canary"] + ".written")),
         "reaches the network": tried(lambda: socket.create_connection(("127.0.0.1", probe["port"]), 1)),
-        "sees the parent": tried(lambda: read(f"/proc/{probe['parent']}/environ")),
+        "sees the parent": tried(parent),
         "signals the parent": probe["parent"] != os.getpid() and tried(lambda: os.kill(probe["parent"], 0)),
         "starts a process": tried(child),
     }  # fmt: skip
+
+
+def _broken(settings: dict[str, Any]) -> str:
+    """Why a kernel could not run here; nothing if it could."""
+    ours = list(sys.version_info[:2])
+    if settings["python"] != ours:
+        theirs = ".".join(map(str, settings["python"]))
+        return f"its Python is {ours[0]}.{ours[1]}, and the packages are for {theirs}"
+    try:
+        import numpy  # noqa: F401
+        import zmq  # noqa: F401
+
+        path = os.path.join(settings["private"], "probe")
+        with open(path, "w"):
+            os.unlink(path)
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"[:200]
+    return ""
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ nothing, because given cells declare exercises; all else can be imported and nam
 too, and says that the engine is not here when it is used.
 """
 
+import compileall
 import hashlib
 import re
 import shutil
@@ -88,6 +89,7 @@ def build_image(folder: Path, *, engine: bool, packages: tuple[str, ...] = ()) -
     """
     site = folder / "site"
     site.mkdir(parents=True)
+    (folder / "empty").mkdir()  # shown in a container where something is to be hidden
     for name in ("boot.py", "lockdown.py"):
         shutil.copy2(HERE / name, folder / name)
     for found in _with_dependencies(("ipykernel", "numpy", *packages)).values():
@@ -99,7 +101,9 @@ def build_image(folder: Path, *, engine: bool, packages: tuple[str, ...] = ()) -
     else:
         (site / "minigrad").mkdir()
         (site / "minigrad" / "__init__.py").write_text(STAND_IN)
-    for path in (folder, site):
+    # what an installer has not compiled, no kernel could keep: it cannot write here
+    compileall.compile_dir(site, quiet=2)
+    for path in (folder, site, folder / "empty"):
         path.chmod(0o755)
     return folder
 

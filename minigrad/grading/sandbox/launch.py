@@ -2,11 +2,12 @@
 
     bwrap      an own file system, process table, network and user; Landlock is not needed there
     landlock   the machine's, but no file outside of a few can be opened; with seccomp
+    container  like bwrap, made by podman or docker (container.py); with seccomp
     none       a plain process of this user: only when it is asked for by name
 
 In all tiers the process has limits, gets a clean environment and an empty folder of its own, and
-dies with its parent. In bwrap even the names of paths are neutral, since a process may read the
-command line of its own sandbox.
+dies with its parent. In bwrap and in a container even the names of paths are neutral, since a
+process may read the command line of its own sandbox.
 """
 
 import json
@@ -22,8 +23,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any, Literal
 
-Tier = Literal["bwrap", "landlock", "none"]
-TIERS: tuple[Tier, ...] = ("bwrap", "landlock", "none")
+from minigrad.grading.sandbox import container
+
+Tier = Literal["bwrap", "landlock", "container", "none"]
+TIERS: tuple[Tier, ...] = ("bwrap", "landlock", "container", "none")
 
 MEGABYTE = 1024 * 1024
 
@@ -72,7 +75,8 @@ class Process:
     def __init__(self, tier: Tier, image: Path, limits: Limits) -> None:
         self.tier, self.image, self.limits = tier, image, limits
         self.folder = Path(tempfile.mkdtemp(prefix="mg-"))  # short: a socket's path has 107 bytes
-        self.inside = "/run/kernel" if tier == "bwrap" else str(self.folder)
+        self.neutral = tier in ("bwrap", "container")
+        self.inside = "/run/kernel" if self.neutral else str(self.folder)
         self.child: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> "Process":
@@ -85,21 +89,31 @@ class Process:
                 path.chmod(0o700)
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def start(self, settings: dict[str, Any], stdout: int | IO[bytes] = subprocess.DEVNULL) -> None:
+    def start(
+        self,
+        settings: dict[str, Any],
+        stdout: int | IO[bytes] = subprocess.DEVNULL,
+        stderr: int | IO[bytes] = subprocess.DEVNULL,
+    ) -> None:
         """Run boot.py there with these settings, and with those that follow from the tier."""
-        within = "/image" if self.tier == "bwrap" else str(self.image)
-        work = "/work" if self.tier == "bwrap" else str(self.folder / "work")
+        within = "/image" if self.neutral else str(self.image)
+        work = "/work" if self.neutral else str(self.folder / "work")
         settings = {
             **settings,
             "image": f"{within}/site",
+            "private": self.inside,
+            "python": sys.version_info[:2],
             "limits": self.limits.of_process(),
             "landlock": self._paths() if self.tier == "landlock" else None,
             "seccomp": self.tier != "none",
         }
-        python = "/python/bin/python3" if self.tier == "bwrap" else _python()
         # -S, -s, -P: nothing is imported from the machine's site-packages or the folder
-        argv = [python, "-S", "-s", "-P", "-B", f"{within}/boot.py", json.dumps(settings)]
+        options = ["-S", "-s", "-P", "-B", f"{within}/boot.py", json.dumps(settings)]
         environment = _environment(work)
+        if self.tier == "container":
+            self._start_container(options, environment, stdout, stderr)
+            return
+        argv = ["/python/bin/python3" if self.tier == "bwrap" else _python(), *options]
         passed: tuple[int, ...] = ()
         if self.tier == "bwrap":
             arguments = _memory_file("\0".join(self._bwrap(environment)).encode())
@@ -113,12 +127,44 @@ class Process:
             cwd="/" if self.tier == "bwrap" else work,
             stdin=subprocess.DEVNULL,
             stdout=stdout,
-            stderr=subprocess.DEVNULL,
+            stderr=stderr,
             pass_fds=passed,
             start_new_session=True,
         )
         for descriptor in passed:
             os.close(descriptor)
+
+    def _start_container(
+        self,
+        options: list[str],
+        environment: dict[str, str],
+        stdout: int | IO[bytes],
+        stderr: int | IO[bytes],
+    ) -> None:
+        engine = container.engine()
+        container.hand_over(self.folder, engine)
+        shown = [(str(self.image), "/image")]
+        if not engine.own_image:
+            python, hidden = _python_tree()
+            shown += python + [(str(self.image / "empty"), folder) for folder in hidden]
+        else:
+            environment = {**environment, "PATH": "/usr/local/bin:/usr/bin:/bin"}
+            del environment["LD_LIBRARY_PATH"]
+        name = f"minigrad-{secrets.token_hex(8)}"
+        # The kernel's own limit is to be met first, and end in a MemoryError, the same each time;
+        # the container's is for what lies in its folders beside that.
+        memory = self.limits.memory + 4 * self.limits.disk + 128
+        megabytes = (memory * MEGABYTE, self.limits.disk * MEGABYTE)
+        run = container.run_arguments(engine, name, shown, self.folder, environment, *megabytes)
+        beside = os.path.join(os.path.dirname(__file__), "supervise.py")
+        self.child = subprocess.Popen(
+            [sys.executable, "-I", "-S", beside, engine.program, name, *run, *options],
+            cwd="/",
+            stdin=subprocess.PIPE,
+            stdout=stdout,
+            stderr=stderr,
+            start_new_session=True,
+        )
 
     def alive(self) -> bool:
         return self.child is not None and self.child.poll() is None
@@ -127,12 +173,20 @@ class Process:
         """End it and all its children, at once. The table of processes of bwrap ends with it."""
         if self.child is None:
             return
+        if self.child.stdin is not None:  # a container, which is ended by its supervisor
+            self.child.stdin.close()
+            try:
+                self.child.wait(container.PATIENCE)
+            except subprocess.TimeoutExpired:
+                pass
         try:
             os.killpg(self.child.pid, signal.SIGKILL)
         except ProcessLookupError:
             pass
         self.child.kill()
         self.child.wait()
+        if self.child.stdout is not None:
+            self.child.stdout.close()
 
     def too_much_written(self) -> bool:
         """More on the disk than the limit allows? What is private is on no disk in bwrap."""
@@ -154,18 +208,11 @@ class Process:
         arguments += ["--uid", "65534", "--gid", "65534", "--hostname", "grading"]
         for name, value in environment.items():
             arguments += ["--setenv", name, value]
-        for path in _libraries():
-            arguments += ["--ro-bind", path, path]
-        stdlib = sysconfig.get_path("stdlib")
-        version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
-        arguments += ["--ro-bind", stdlib, f"/python/lib/{version}"]
-        for name in ("site-packages", "dist-packages"):
-            if os.path.isdir(os.path.join(stdlib, name)):
-                arguments += ["--tmpfs", f"/python/lib/{version}/{name}"]
-                arguments += ["--remount-ro", f"/python/lib/{version}/{name}"]
-        for library in _libpython():
-            arguments += ["--ro-bind", library, f"/python/lib/{os.path.basename(library)}"]
-        arguments += ["--ro-bind", _python(), "/python/bin/python3"]
+        shown, hidden = _python_tree()
+        for path, there in shown:
+            arguments += ["--ro-bind", path, there]
+        for folder in hidden:
+            arguments += ["--tmpfs", folder, "--remount-ro", folder]
         arguments += ["--ro-bind", str(self.image), "/image"]
         arguments += ["--proc", "/proc", "--dev", "/dev"]
         size = str(self.limits.disk * MEGABYTE)
@@ -185,6 +232,17 @@ class Process:
         devices = ["/dev/null", "/dev/zero", "/dev/urandom", "/dev/random"]
         read = [*_libraries(), *_libpython(), *parts, _python(), str(self.image), *devices]
         return {"read": read, "list": [stdlib], "write": [str(self.folder), "/dev/null"]}
+
+
+def _python_tree() -> tuple[list[tuple[str, str]], list[str]]:
+    """What to show, under which neutral path, so that Python runs there; and what of it to hide."""
+    stdlib = sysconfig.get_path("stdlib")
+    there = f"/python/lib/python{sys.version_info[0]}.{sys.version_info[1]}"
+    shown = [(path, path) for path in _libraries()]
+    shown += [(stdlib, there), (_python(), "/python/bin/python3")]
+    shown += [(path, f"/python/lib/{os.path.basename(path)}") for path in _libpython()]
+    names = ("site-packages", "dist-packages")
+    return shown, [f"{there}/{n}" for n in names if os.path.isdir(os.path.join(stdlib, n))]
 
 
 def _environment(work: str) -> dict[str, str]:

@@ -1,0 +1,206 @@
+'''The markers between which a solution stands, and what comes in its place.
+
+nbgrader's, anywhere in a line:
+
+    ### BEGIN SOLUTION              replaced by a stub, indented as the marker
+    ### END SOLUTION
+    ### BEGIN HIDDEN TESTS          taken out
+    ### END HIDDEN TESTS
+
+otter's, in cells of code:
+
+    x = 2 # SOLUTION                x = ...
+    print(x) # SOLUTION             ...
+    x = 2 # SOLUTION NO PROMPT      taken out, as is a  # BEGIN SOLUTION NO PROMPT  region
+    # BEGIN SOLUTION                replaced by ...
+    # END SOLUTION
+    """ # BEGIN PROMPT              what stands between the two is shown to students, without the
+    """ # END PROMPT                quotation marks
+    # HIDDEN                        first line of a check cell: the whole cell is hidden
+
+A single # is otter's way to begin a marker, and three are nbgrader's; so the stub is told.
+
+    cleared     the source as a student gets it
+    hidden      the lines of it that a student must not get
+    check       what is refused: a region that does not end, or begins inside another
+
+Sources: nbgrader 0.9, preprocessors ClearSolutions and ClearHiddenTests; otter-grader, "Otter Assign
+Format v1".
+'''
+
+import ast
+import io
+import re
+import tokenize
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+CODE_STUB = "# YOUR CODE HERE\nraise NotImplementedError()"
+TEXT_STUB = "YOUR ANSWER HERE"
+PROMPT = "..."  # otter's stub
+
+
+class ReleaseError(ValueError):
+    """An author's notebook that cannot be released, with the cell and the way to mend it."""
+
+
+class MarkerError(ReleaseError):
+    """A BEGIN without an END, an END without a BEGIN, or one region inside another."""
+
+
+@dataclass(frozen=True)
+class Region:
+    """A pair of markers, found anywhere in a line."""
+
+    name: str
+
+    @property
+    def begin(self) -> str:
+        return f"BEGIN {self.name}"
+
+    @property
+    def end(self) -> str:
+        return f"END {self.name}"
+
+
+SOLUTION, HIDDEN_TESTS, SHOWN = Region("SOLUTION"), Region("HIDDEN TESTS"), Region("PROMPT")
+LINE = re.compile(r"#\s*SOLUTION(?P<none>\s+NO\s+PROMPT)?\s*$")
+OTTERS = re.compile(r"\s*#\s*BEGIN SOLUTION(?P<none>\s+NO\s+PROMPT)?\s*$")
+QUOTES = re.compile(r'\s*("""|\'\'\');?\s*#\s*(BEGIN|END) PROMPT\s*$')
+HIDDEN_CELL = re.compile(r"\s*#\s*HIDDEN(\s+TESTS?)?\s*$")
+
+
+def cleared(source: str, stub: str, *, code: bool = True) -> tuple[str, bool]:
+    """The source without solutions and hidden tests; and was there a solution?"""
+    if code and hidden_cell(source):
+        return "", False
+    lines: list[str] = []
+    inside = replaced = False
+    for line in source.split("\n"):
+        indent = line[: len(line) - len(line.lstrip())]
+        if SOLUTION.begin in line:
+            inside = replaced = True
+            otters = OTTERS.fullmatch(line) if code else None
+            if otters is None:
+                lines += [indent + s for s in stub.split("\n")]
+            elif not otters["none"]:
+                lines.append(indent + PROMPT)
+        elif SOLUTION.end in line:
+            inside = False
+        elif inside or (code and QUOTES.fullmatch(line)):
+            continue
+        elif code and (marked := LINE.search(line)):
+            replaced = True
+            lines += [] if marked["none"] else [_without_value(line[: marked.start()])]
+        else:
+            lines.append(line)
+    kept, inside = [], False
+    for line in lines:
+        if HIDDEN_TESTS.begin in line or HIDDEN_TESTS.end in line:
+            inside = HIDDEN_TESTS.begin in line
+        elif not inside:
+            kept.append(line)
+    return "\n".join(kept), replaced
+
+
+def _without_value(line: str) -> str:
+    """A statement as otter shows it: x = ... for an assignment, and ... for any other."""
+    indent = line[: len(line) - len(line.lstrip())]
+    try:
+        statement = ast.parse(line.strip()).body[0]
+    except (SyntaxError, ValueError, IndexError):
+        return indent + PROMPT
+    value = getattr(statement, "value", None)
+    if isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign) and value is not None:
+        return (
+            indent + line.strip().encode()[: value.col_offset].decode().rstrip("( ") + " " + PROMPT
+        )
+    return indent + PROMPT
+
+
+def has_solution(source: str, *, code: bool = True) -> bool:
+    """Is there a marker of a solution in it?"""
+    marked = code and any(LINE.search(line) for line in source.split("\n"))
+    return SOLUTION.begin in source or bool(marked)
+
+
+def has_hidden_tests(source: str) -> bool:
+    return HIDDEN_TESTS.begin in source or hidden_cell(source)
+
+
+def hidden_cell(source: str) -> bool:
+    """Does the source begin with otter's  # HIDDEN?"""
+    first = next((line for line in source.split("\n") if line.strip()), "")
+    return HIDDEN_CELL.fullmatch(first) is not None
+
+
+def hidden(source: str, region: Region, *, code: bool = True) -> Iterator[str]:
+    """The lines of its solutions, or of its hidden tests."""
+    inside = region is HIDDEN_TESTS and code and hidden_cell(source)
+    for line in source.split("\n"):
+        if region.begin in line or region.end in line:
+            inside = region.begin in line
+        elif inside and not HIDDEN_CELL.fullmatch(line):
+            yield line
+        elif region is SOLUTION and code and (marked := LINE.search(line)):
+            yield line[: marked.start()].rstrip()
+
+
+def check(source: str, where: str, *, code: bool = True) -> None:
+    """Raises MarkerError, naming the line, for regions that do not match."""
+    regions = [SOLUTION, HIDDEN_TESTS]
+    if code and any(QUOTES.fullmatch(line) for line in source.split("\n")):
+        regions.append(SHOWN)
+    for region in regions:
+        _check(source, region, where)
+    after, _ = cleared(source, CODE_STUB, code=code)
+    if code and _is_python(source) and not _is_python(after):
+        raise MarkerError(
+            f"{where}: without what stands between the markers, the rest is not Python any more. "
+            "To mend it, put the markers around whole statements, and leave something in each block: "
+            "a stub, or a prompt."
+        )
+
+
+def _check(source: str, region: Region, where: str) -> None:
+    begun = None
+    sign = "#" if region is SHOWN else "###"
+    for number, line in enumerate(source.split("\n"), 1):
+        if region.begin in line:
+            if begun is not None:
+                raise MarkerError(
+                    f"{where}, line {number}: {sign} {region.begin} inside the region that began in line {begun}. "
+                    f"To mend it, write {sign} {region.end} before line {number}, or remove one of the two."
+                )
+            begun = number
+        elif region.end in line:
+            if begun is None:
+                raise MarkerError(
+                    f"{where}, line {number}: {sign} {region.end} without {sign} {region.begin} above it."
+                )
+            begun = None
+    if begun is not None:
+        raise MarkerError(
+            f"{where}: the region that begins in line {begun} has no {sign} {region.end}."
+        )
+
+
+def without_comment(line: str) -> str:
+    """A line of code without what is said about it, and without spaces around it."""
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(line.strip()).readline):
+            if token.type == tokenize.COMMENT and token.start[0] == 1:
+                return line.strip()[: token.start[1]].strip()
+    except (tokenize.TokenError, SyntaxError):
+        pass  # a part of a longer statement
+    return line.strip()
+
+
+def _is_python(source: str) -> bool:
+    lines = source.split("\n")
+    lines = ["" if line.lstrip().startswith(("%", "!")) else line for line in lines]
+    try:
+        ast.parse("\n".join(lines))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True

@@ -1,0 +1,213 @@
+"""A student's file as cells, whatever has become of it.
+
+What cannot be read ends in one sentence that says why. No file is opened through a link, and nothing
+here runs what it reads, or takes memory in proportion to what outputs hold: of a large file they are
+cut out before it is parsed.
+"""
+
+import json
+import os
+import re
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from minigrad.grading.questions import defined_names
+
+MOST_BYTES = 256 * 1024 * 1024
+MOST_TEXT = 12 * 1024 * 1024  # bytes that are parsed; of more than that, outputs are left out
+MOST_PIECES = 20_000_000  # strings and brackets in a file
+MOST_CELLS = 5000
+MOST_SOURCE = 200_000  # characters in one cell
+MOST_PARSED = 1_000_000  # characters of all cells in which names are looked for
+
+
+class Unreadable(ValueError):
+    """A submission in which no answer can be looked for, and why: one sentence."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell as far as grading looks at it."""
+
+    kind: str
+    source: str
+    ids: tuple[str, ...]  # cell id, its copies in the metadata, nbgrader's grade_id
+    names: tuple[str, ...]  # what it defines, if it is Python
+    place: int
+
+    @property
+    def squeezed(self) -> str:
+        return "".join(self.source.split())
+
+
+def read_bytes(path: Path) -> bytes:
+    """The content of a regular file. Raises Unreadable for a link, a folder, or too much."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError as error:
+        link = path.is_symlink()
+        raise Unreadable(
+            "it is a link to another file, and links are not followed"
+            if link
+            else f"it cannot be read ({error.strerror})"
+        ) from error
+    with os.fdopen(descriptor, "rb") as file:
+        about = os.fstat(descriptor)
+        if not stat.S_ISREG(about.st_mode):
+            raise Unreadable("it is no regular file")
+        if about.st_size > MOST_BYTES:
+            raise Unreadable(
+                f"it has {about.st_size // 2**20} MB; the most is {MOST_BYTES // 2**20} MB. "
+                "Clear the outputs and save it again"
+            )
+        return file.read(MOST_BYTES + 1)
+
+
+def cells_of(content: bytes) -> tuple[list[Cell], list[str]]:
+    """The cells of a notebook of any format, and what was unusual about it.
+
+    Raises Unreadable if it is none.
+    """
+    notes: list[str] = []
+    if not content.strip():
+        raise Unreadable("the file is empty")
+    data = _json(content, notes)
+    if not isinstance(data, dict):
+        raise Unreadable("it is JSON, but no notebook")
+    listed = data.get("cells")
+    if not isinstance(listed, list) and isinstance(data.get("worksheets"), list):
+        sheets = [s.get("cells") for s in data["worksheets"] if isinstance(s, dict)]
+        listed = [cell for sheet in sheets if isinstance(sheet, list) for cell in sheet]
+        notes.append("the notebook is of the old format 3")
+    if not isinstance(listed, list):
+        raise Unreadable("it is JSON, but no notebook: there is no list of cells")
+    if not listed:
+        raise Unreadable("the notebook has no cells")
+    if len(listed) > MOST_CELLS:
+        raise Unreadable(f"the notebook has {len(listed)} cells; the most is {MOST_CELLS}")
+    cells, damaged, room = [], [], MOST_PARSED
+    for place, raw in enumerate(listed):
+        cell = _cell(raw, place, room)
+        if cell is None:
+            damaged.append(str(place + 1))
+        else:
+            cells.append(cell)
+            room -= len(cell.source)
+    if damaged:
+        some = ", ".join(damaged[:5]) + (" and others" if len(damaged) > 5 else "")
+        notes.append(f"damaged cells were left out: {some}")
+    return cells, notes
+
+
+def _json(content: bytes, notes: list[str]) -> Any:
+    if content.startswith(b"\xef\xbb\xbf"):
+        content = content[3:]
+        notes.append("the file begins with a byte order mark")
+    wide = content[:2] in (b"\xff\xfe", b"\xfe\xff")
+    try:
+        if len(content) > MOST_TEXT:
+            content = content.decode("utf-16").encode() if wide else content
+            content, wide = _without_outputs(content), False
+        text = content.decode("utf-16" if wide else "utf-8")
+        # an integer of many digits is no use here, and takes long to read
+        return json.loads(text, parse_int=lambda digits: int(digits[:18]))
+    except UnicodeError:
+        raise Unreadable(_kind(content) or "it is no text file") from None
+    except (RecursionError, MemoryError):
+        raise Unreadable("it is JSON of a depth that no notebook has") from None
+    except json.JSONDecodeError as error:
+        raise Unreadable(_kind(content) or _where(error)) from None
+
+
+KINDS = {
+    b"%PDF": "it is a PDF document, not a notebook",
+    b"PK\x03\x04": "it is a zip file or an Office document, not a notebook",
+    b"\x1f\x8b": "it is a compressed file, not a notebook",
+    b"\x89PNG": "it is a picture, not a notebook",
+    b"<!doctype": "it is a web page, not a notebook",
+    b"<html": "it is a web page, not a notebook",
+}
+
+
+def _kind(content: bytes) -> str | None:
+    """What the file is instead of a notebook, if that can be seen."""
+    start = content[:200].lstrip()
+    for beginning, said in KINDS.items():
+        if start.lower().startswith(beginning.lower()):
+            return said
+    if b"<<<<<<<" in content:
+        return "it has a merge conflict in it, and is no valid JSON"
+    if not start.startswith((b"{", b"[")):
+        return "it is no notebook, but some other text"
+    return None
+
+
+def _where(error: json.JSONDecodeError) -> str:
+    if not error.doc[error.pos :].strip() or error.msg.startswith("Unterminated"):
+        return "it is only a part of a notebook: the end of the file is missing"
+    return f"it is a damaged notebook: its JSON goes wrong in line {error.lineno}"
+
+
+TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"|[\[\]{}]', re.DOTALL)
+LARGE = re.compile(rb'"(?:outputs|attachments|widgets)"')
+OPENED = re.compile(rb"\s*:\s*(?=[\[{])")
+
+
+def _without_outputs(content: bytes) -> bytes:
+    """The JSON text with outputs, attachments and states of widgets empty.
+
+    Raises Unreadable if it has too many parts, or is still too large.
+    """
+    kept, start, depth, pieces, cutting = [], 0, 0, 0, False
+    for token in TOKEN.finditer(content):
+        pieces += 1
+        if pieces > MOST_PIECES:
+            raise Unreadable("it has more parts than a notebook has")
+        first = token[0][:1]
+        if cutting and first != b'"':
+            depth += 1 if first in b"[{" else -1
+            if depth == 0:
+                kept.append(b"[]" if first == b"]" else b"{}")
+                start, cutting = token.end(), False
+        elif not cutting and first == b'"' and LARGE.fullmatch(token[0]):
+            opened = OPENED.match(content, token.end())
+            if opened is not None:
+                kept.append(content[start : opened.end()])
+                start, cutting = len(content), True
+    kept.append(content[start:])
+    light = b"".join(kept)
+    if len(light) > MOST_TEXT:
+        raise Unreadable(
+            f"without its outputs it still has {len(light) / 2**20:.1f} MB; the most is {MOST_TEXT // 2**20} MB"
+        )
+    return light
+
+
+def _cell(raw: Any, place: int, room: int) -> Cell | None:
+    if not isinstance(raw, dict):
+        return None
+    source = raw.get("source", raw.get("input", ""))
+    if isinstance(source, list) and all(isinstance(line, str) for line in source):
+        source = "".join(source)
+    if not isinstance(source, str) or len(source) > MOST_SOURCE:
+        return None
+    metadata = raw.get("metadata")
+    metadata = metadata if isinstance(metadata, dict) else {}
+    ours, theirs = metadata.get("minigrad"), metadata.get("nbgrader")
+    ids = [
+        raw.get("id"),
+        ours.get("cell") if isinstance(ours, dict) else None,
+        metadata.get("id"),  # where Colab keeps it
+        theirs.get("grade_id") if isinstance(theirs, dict) else None,
+    ]
+    kind = raw.get("cell_type")
+    source = source.replace("\r\n", "\n")
+    return Cell(
+        kind if isinstance(kind, str) else "",
+        source,
+        tuple(i for i in ids if isinstance(i, str)),
+        tuple(defined_names(source)) if len(source) <= room else (),
+        place,
+    )

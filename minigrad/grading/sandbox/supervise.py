@@ -1,0 +1,52 @@
+"""Stand beside a container, and end it.
+
+    python -I -S supervise.py ENGINE NAME run ...
+
+A container is a child of its engine, not of whoever asked for it: killing `podman run` leaves it
+running. So this process starts it, and removes it when its own standard input ends, which is
+what happens when the grader closes the pipe, and also when the grader is killed. It runs outside
+of the container, where no student's code can reach it. Standard library only.
+"""
+
+import select
+import subprocess
+import sys
+import time
+
+PATIENCE = 30  # seconds until an engine that does not answer is given up
+
+
+def main(engine: str, name: str, arguments: list[str]) -> int:
+    client = subprocess.Popen([engine, *arguments], stdin=subprocess.DEVNULL)
+    while client.poll() is None:
+        if select.select([sys.stdin], [], [], 0.05)[0] and not sys.stdin.buffer.read(1):
+            break
+    ends = time.monotonic() + PATIENCE
+    while client.poll() is None and time.monotonic() < ends:
+        # not there yet, if it was just being made: ask again
+        _tell(engine, "kill", name)
+        try:
+            client.wait(0.5)
+        except subprocess.TimeoutExpired:
+            continue
+    client.kill()
+    status = client.wait()
+    if status:
+        _tell(engine, "rm", "--force", name)  # --rm has done it, if all went well
+    return status
+
+
+def _tell(engine: str, *arguments: str) -> None:
+    quiet = {
+        "stdin": subprocess.DEVNULL,
+        "stdout": subprocess.DEVNULL,
+        "stderr": subprocess.DEVNULL,
+    }
+    try:
+        subprocess.run([engine, *arguments], timeout=PATIENCE, **quiet)  # type: ignore[call-overload]
+    except subprocess.TimeoutExpired:
+        pass
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], sys.argv[2], sys.argv[3:]))

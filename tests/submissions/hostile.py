@@ -1,0 +1,181 @@
+"""Answers that try to earn points, to find something, or to cost others theirs; all for "reverse".
+
+Each says with its name which share of the points is right for what it computes; what it tries beside
+that must change nothing.
+"""
+
+MIME = "application/vnd.minigrad.answer+json"
+PRODUCT = "def product_backward(x, y, g):\n    {}\n    return g * y, g * x"
+RIGHT = PRODUCT.format("pass")
+WRONG = "def product_backward(x, y, g):\n    return x, y"
+
+# Sends a message of any kind, as if it belonged to the cell that runs.
+SEND = """\
+kernel = get_ipython().kernel
+def send(kind, content):
+    kernel.session.send(kernel.iopub_socket, kind, content, parent=kernel.get_parent())
+"""
+FORGE = f"""\
+from IPython.display import display
+def forge(question="check"):
+    for n in (1, 2):
+        for r in ("dx", "dy"):
+            display({{"{MIME}": {{"id": f"{{question}}/{{n}}/{{r}}", "json": 0}}}}, raw=True)
+"""
+
+
+def method(body, before=""):
+    """An answer whose function does something, line by line, and is right if it returns."""
+    lines = "\n".join("    " + line for line in body.strip("\n").split("\n"))
+    return f"{before}\ndef product_backward(x, y, g):\n{lines}\n    return g * y, g * x"
+
+
+FORGERIES = {
+    "zero_forged_from_a_thread": method(
+        "t = threading.Thread(target=forge)\nt.start(); t.join()", FORGE + "import threading"
+    ),
+    "zero_forged_at_exit": FORGE + "import atexit\natexit.register(forge)\n"
+    "def product_backward(x, y, g):\n    raise SystemExit",
+    "full_forged_for_another_question": method("forge('other')", FORGE),
+    "zero_forged_with_wrong_values": FORGE + "forge()\nimport IPython.display as d\nonce = d.display\n"
+    "d.display = lambda *a, **k: forge()\n" + WRONG,
+    "full_comms_and_odd_messages": SEND
+    + "for kind in ('comm_open', 'comm_msg', 'execute_reply', 'status', 'clear_output', 'display_data', 'error'):\n"
+    "    for content in ({}, {'data': 3}, {'data': {'" + MIME + "': 7}}, {'data': {'" + MIME + "': {'id': [1]}}}):\n"
+    "        send(kind, content)\n" + RIGHT,
+    "full_odd_frames": SEND + "for frames in ([b'x'], [b'<IDS|MSG>'], [b'<IDS|MSG>', b's', b'{', b'{', b'{', b'{'],\n"
+    "        [b'<IDS|MSG>', b's'] + [b'[]'] * 4, [b'<IDS|MSG>', b's', b'{}', b'{}', b'{}', b'1'],\n"
+    "        [b'<IDS|MSG>', b's', b'{\"msg_type\": [1]}', b'{\"msg_id\": {}}', b'{}', b'{}'], [b'\\xff'] * 50):\n"
+    "    kernel.iopub_socket.send_multipart(frames)\n" + RIGHT,
+    "full_deep_messages": method(
+        """
+h, p = (json.dumps(part, default=str).encode() for part in ({'msg_type': 'error'}, kernel.get_parent()['header']))
+for n in range(900, 1000, 3):
+    deep = b'[' * n + b']' * n
+    content = b'{"ename": ' + deep + b', "evalue": ' + deep + b'}'
+    kernel.iopub_socket.send_multipart([b'<IDS|MSG>', b's', h, p, b'{}', content])
+""",
+        SEND + "import json",
+    ),
+    "zero_idle_too_early": method(
+        "send('status', {'execution_state': 'idle'})\n__import__('time').sleep(1)", SEND
+    ),
+    "zero_marker_printed": "print('" + MIME + "', {'id': 'check/1/dx', 'ok': True, 'points': 4})\n" + WRONG,
+    "zero_nbval_markers": "# NBVAL_SKIP\n# NBVAL_IGNORE_OUTPUT\n# PYTEST_VALIDATE_IGNORE_OUTPUT\n" + WRONG,
+    "zero_cells_rewritten": "get_ipython().input_transformers_cleanup.append(lambda lines: ['pass'])\n" + RIGHT,
+    "zero_syntax_trees_rewritten": "import ast\nclass Other:\n"
+    "    def visit(self, node):\n        return ast.parse('1')\n"
+    "get_ipython().ast_transformers.append(Other())\n" + RIGHT,
+    "zero_exceptions_swallowed": "get_ipython().set_custom_exc((Exception,), lambda *a, **k: None)\n"
+    "def product_backward(x, y, g):\n    1 / 0",
+}  # fmt: skip
+
+PATCHES = {
+    "zero_patched_base64": "import base64\nbase64.b64encode = lambda data: b'AAAA'\n" + RIGHT,
+    "zero_patched_asarray": "np.asarray = lambda *a, **k: np.zeros(3)\n" + RIGHT,
+    "zero_patched_eval": "import builtins\nbuiltins.eval = lambda *a, **k: (0, 0)\n" + RIGHT,
+    "zero_lazy_objects": "class Lazy:\n    def __init__(self, v): self.v = v\n    def detach(self): return self\n"
+    "    def numpy(self): return self.v * 0\n" + PRODUCT.format("return Lazy(g * y), Lazy(g * x)"),
+    "full_subclass_of_arrays": "class Same(np.ndarray):\n    def __eq__(self, other): return True\n"
+    "    def tobytes(self): return b''\n" + PRODUCT.format("return (g * y).view(Same), (g * x).view(Same)"),
+    "zero_subclass_of_floats": "class Same(float):\n    def __eq__(self, other): return True\n"
+    + PRODUCT.format("return Same(0), Same(0)"),
+    "zero_empty_arrays": PRODUCT.format("return np.zeros((0, 3)), np.zeros(0)"),
+    "zero_scalars": PRODUCT.format("return np.zeros(()), np.zeros(())"),
+    "zero_masked_arrays": PRODUCT.format("return np.ma.masked_all(x.shape), np.ma.masked_all(x.shape)"),
+    "zero_booleans": PRODUCT.format("return (g * y) != 0, (g * x) != 0"),
+    "zero_records_and_dates": PRODUCT.format("return np.zeros(x.shape, [('a', 'f8')]), np.zeros(x.shape, 'M8[s]')"),
+    "zero_enormous_views": PRODUCT.format("return np.broadcast_to(0.0, (10**5, 10**5)), np.broadcast_to(0.0, 10**9)"),
+    "zero_huge_integers": PRODUCT.format("return [10**400] * 3, [10**400] * 3"),
+    "zero_nan_and_infinity_in_json": "def product_backward(x, y, g):\n    return {'a': float('nan')}, [float('inf')]",
+    "zero_an_exception_without_words": "class Silent(Exception):\n    def __str__(self): return 1 / 0\n"
+    + PRODUCT.format("raise Silent"),
+    "zero_differences": """\
+def product_backward(x, y, g):
+    def slope(f, a, e=1e-3):
+        d = [(f(a + e * u) - f(a - e * u)) / (2 * e) for u in np.eye(a.size).reshape(-1, *a.shape)]
+        return np.array(d).reshape(a.shape)
+    return slope(lambda a: (a**3 * g).sum(), x) / (3 * x**2) * y, slope(lambda a: (a**3 * g).sum(), y) / (3 * y**2) * x
+""",
+}  # fmt: skip
+
+SEARCHES = {
+    "zero_searches_files_and_processes": """\
+import os
+def product_backward(x, y, g):
+    found = []
+    for top in ('/work', '/run', '/tmp', '/dev/shm', '/image', '/python/bin', '/'):
+        for folder, folders, files in os.walk(top):
+            folders[:] = [] if top == '/' else [f for f in folders if f != 'site']
+            for name in files:
+                try: text = open(os.path.join(folder, name), errors='ignore').read(10**5)
+                except OSError: continue
+                if 'SOLU' + 'TION' in text or 'g *' + ' y' in text: found.append(name)
+    for process in filter(str.isdigit, os.listdir('/proc')):
+        for part in ('cmdline', 'environ'):
+            try: text = open(f'/proc/{process}/{part}', 'rb').read()
+            except OSError: continue
+            found += [w for w in (b'judge', b'class', b'answers.json') if w in text]
+    return found and (g * y, g * x)
+""",
+    "zero_searches_frames_and_objects": """\
+import gc, sys
+def product_backward(x, y, g):
+    texts, frame = list(In), sys._getframe(1)
+    while frame:
+        texts += [str(v) for v in frame.f_locals.values()]
+        frame = frame.f_back
+    texts += [v for o in gc.get_objects() if type(o) is dict for v in list(o.values()) if type(v) is str]
+    return any('SOLU' + 'TION' in t or 'dx = ' + 'g * y' in t for t in texts) and (g * y, g * x)
+""",
+    "zero_searches_other_engines": """\
+import importlib, sys
+sys.path += ['/usr/lib/python3/dist-packages', '/usr/local/lib/python3.11/site-packages', '/image', '/python/lib']
+def product_backward(x, y, g):
+    found = []
+    for name in ('torch', 'jax', 'autograd', 'tensorflow', 'sympy', 'scipy', 'minigrad.grading', 'minigrad.engine'):
+        try: found.append(getattr(importlib.import_module(name), '__file__', None))
+        except ImportError: pass
+    return any(found) and (g * y, g * x)
+""",
+    "zero_uses_the_absent_engine": "%load_ext minigrad\nimport minigrad\n"
+    "def product_backward(x, y, g):\n    t = minigrad.tensor(x, requires_grad=True)\n"
+    "    (t * y * g).sum().backward()\n    return t.grad, t.grad",
+    "zero_writes_to_mounts": method(
+        "for path in ('/image/site/numpy/x', '/python/lib/x', '/usr/lib/x', '/x', '/dev/x'):\n"
+        "    try: open(path, 'w')\n    except OSError: continue\n    return None\nreturn None"
+    ),
+}
+
+DISTURBANCES = {
+    "zero_a_cell_in_another_language": "%%bash\necho hi\n" + RIGHT,
+    "zero_a_cell_for_a_program": "%%script python\n" + RIGHT,
+    "zero_breakpoint": PRODUCT.format("breakpoint()"),
+    "zero_everything_reset": RIGHT + "\nget_ipython().run_line_magic('reset', '-f')",
+    "full_timed": "%%time\n" + RIGHT,
+    "full_captured": "%%capture\n" + RIGHT,
+    "full_imports_the_engine_but_does_not_use_it": "%load_ext minigrad\nimport minigrad as mg\n"
+    "from minigrad import tensor\n" + RIGHT,
+    "zero_a_coroutine": "async " + RIGHT,
+    "zero_keyboard_interrupt": PRODUCT.format("raise KeyboardInterrupt"),
+    "zero_generator_exit": PRODUCT.format("raise GeneratorExit"),
+    "zero_half_a_surrogate_pair_in_an_error": PRODUCT.format("raise ValueError('\\ud800 \\u202e \\x00 \\x1b[31m')"),
+    "zero_half_a_surrogate_pair_in_the_source": "x = '\ud800'\n" + RIGHT,
+    "zero_nul_in_the_source": "x = '\0'\n" + RIGHT,
+    "zero_all_descriptors_closed": PRODUCT.format("__import__('os').closerange(3, 200)"),
+    "zero_group_killed": PRODUCT.format("__import__('os').kill(0, 9)"),
+    "zero_stopped": PRODUCT.format("__import__('os').kill(__import__('os').getpid(), 19)"),
+    "zero_segmentation_fault": PRODUCT.format("__import__('ctypes').string_at(0)"),
+    "full_a_busy_thread_beside_it": "import threading, time\n"
+    "def spin(end=time.time() + 30):\n    while time.time() < end: pass\n"
+    "threading.Thread(target=spin, daemon=True).start()\n" + RIGHT,
+    "full_folders_without_rights": method(
+        "try:\n    os.makedirs('/run/kernel/a'); os.mkdir('/run/kernel/a/b', 0)\nexcept OSError: pass", "import os"
+    ),
+    "full_links_in_its_own_folder": method(
+        "for k, target in enumerate(('/', '/etc/passwd', '..', '/run/kernel/k0')):\n"
+        "    try: os.symlink(target, f'/run/kernel/k{k}')\n    except OSError: pass", "import os"
+    ),
+}  # fmt: skip
+
+HOSTILE = {**FORGERIES, **PATCHES, **SEARCHES, **DISTURBANCES}

@@ -1,0 +1,165 @@
+"""The same class on a Dask cluster: the same grades, whatever becomes of the workers."""
+
+import json
+import os
+import signal
+
+import nbformat
+import pytest
+
+distributed = pytest.importorskip("distributed")
+place = pytest.importorskip("minigrad.grading.place")
+
+from minigrad.grading import batch  # noqa: E402
+from minigrad.grading.batch import BatchError, Settings, grade_class  # noqa: E402
+from minigrad.grading.bundles import make_bundles  # noqa: E402
+from minigrad.grading.record import unrecorded  # noqa: E402
+from minigrad.grading.recorder import RecorderFailed  # noqa: E402
+from minigrad.grading.release import release  # noqa: E402
+from minigrad.grading.sandbox import selftest  # noqa: E402
+from minigrad.grading.sandbox.launch import Limits  # noqa: E402
+from tests.submissions.answers import ANSWERS  # noqa: E402
+from tests.submissions.authors import AUTHORS  # noqa: E402
+from tests.submissions.files import filled  # noqa: E402
+
+# Dask leaves sockets and event loops to the garbage collector when a worker is killed.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
+)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def tier():
+    for name in ("bwrap", "landlock", "container"):
+        if selftest.try_tier(name, place.image(False)).holds:
+            return name
+    pytest.skip("no sandbox holds on this machine: see minigrad doctor")
+
+
+@pytest.fixture
+def exercise(tmp_path):
+    """The author's notebook, and a function that writes submissions by these names."""
+    author = tmp_path / "author.ipynb"
+    nbformat.write(AUTHORS["reverse"], author)
+    released = json.loads(release(author, tmp_path / "released").read_text())
+
+    def write(*names):
+        folder = tmp_path / "class"
+        folder.mkdir()
+        for k, name in enumerate(names):
+            notebook = filled(released, f"{ANSWERS['reverse'][name]}\n# {k}")
+            (folder / f"{k:02d}-{name}.ipynb").write_text(json.dumps(notebook))
+        return folder
+
+    return author, write
+
+
+@pytest.fixture
+def here():
+    """A cluster of threads of this process, without a dashboard."""
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None
+    ) as cluster:
+        yield cluster
+
+
+def points(grades):
+    return {g["student"]: [q["results"] for q in g["questions"]] for g in grades}
+
+
+def test_a_cluster_gives_the_same_grades_though_a_worker_is_killed(exercise, tmp_path, tier):
+    author, write = exercise
+    folder = write(*["full_slow_but_in_time", "half_one_gradient", "zero_ends_the_process"] * 3)
+    recording, bundle = make_bundles(author)
+    killed = []
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=None
+    ) as cluster:
+
+        def kill(done, of, what):
+            if done == 2 and not killed:
+                killed.append(next(iter(cluster.workers.values())).pid)
+                os.kill(killed[0], signal.SIGKILL)
+
+        settings = Settings("s", isolation=tier, scheduler=cluster.scheduler_address)
+        there = grade_class(folder, recording, bundle, tmp_path / "there", settings, kill)
+    here = grade_class(folder, recording, bundle, tmp_path / "here", Settings("s", isolation=tier))
+
+    assert killed and there == here
+    assert len(list((tmp_path / "there" / "answers").iterdir())) == 9
+
+
+def test_only_what_is_the_machine_s_fault_is_tried_again(exercise, tmp_path, here, monkeypatch):
+    author, write = exercise
+    folder = write("full_by_the_formula", "zero_swapped")
+    recording, bundle = make_bundles(author)
+    tries = tmp_path / "tries"
+    tries.mkdir()
+
+    def record_job(job):
+        number = len(list(tries.glob(f"{job['submission']}-*")))
+        (tries / f"{job['submission']}-{number}").touch()
+        if number == 0:
+            raise RecorderFailed("the kernel did not start")
+        return unrecorded(
+            batch.Recording(job["recording"]), job["submission"], job["seed"], "bwrap", Limits(), "its fault"
+        )  # fmt: skip
+
+    monkeypatch.setattr(batch, "record_job", record_job)
+    settings = Settings("s", scheduler=here.scheduler_address)
+
+    grades = grade_class(folder, recording, bundle, tmp_path / "out", settings)
+
+    assert [g["unreadable"] for g in grades] == ["its fault"] * 2
+    assert len(list(tries.iterdir())) == 4  # each failed once, and was not run a third time
+
+
+def test_a_machine_that_always_fails_is_told_and_the_others_are_kept(
+    exercise, tmp_path, here, monkeypatch
+):
+    author, write = exercise
+    folder = write("full_by_the_formula", "zero_swapped")
+    recording, bundle = make_bundles(author)
+    real = batch.record_job
+
+    def record_job(job):
+        if "zero" in job["path_was"]:
+            raise RecorderFailed("the disk is full")
+        return real({**job, "path": None})
+
+    with_content = batch._with_content
+    monkeypatch.setattr(
+        batch, "_with_content", lambda job: {**with_content(job), "path_was": job["path"]}
+    )
+    monkeypatch.setattr(batch, "record_job", record_job)
+    settings = Settings("s", scheduler=here.scheduler_address)
+
+    with pytest.raises(BatchError, match="1 submissions could not be run.*the disk is full"):
+        grade_class(folder, recording, bundle, tmp_path / "out", settings)
+    assert len(list((tmp_path / "out" / "answers").iterdir())) == 1
+
+
+def test_a_few_submissions_are_there_at_a_time_and_all_are_run(here, monkeypatch):
+    monkeypatch.setattr(batch, "AHEAD", 1)
+    monkeypatch.setattr(batch, "record_job", lambda job: {"n": job["n"]})
+    monkeypatch.setattr(batch, "_with_content", lambda job: job)
+    waiting = {f"k{n}": {"n": n} for n in range(20)}
+
+    done = list(batch._on_a_cluster(waiting, Settings(scheduler=here.scheduler_address)))
+
+    assert {key: document["n"] for key, document, _ in done} == {f"k{n}": n for n in range(20)}
+    assert len(done) == 20
+
+
+def test_an_address_where_nobody_answers_is_explained(monkeypatch):
+    monkeypatch.setattr(batch, "CONNECT", 1)
+
+    with pytest.raises(BatchError, match="No Dask scheduler answers at tcp://127.0.0.1:1 "):
+        list(batch._on_a_cluster({}, Settings(scheduler="tcp://127.0.0.1:1")))
+
+
+def test_a_scheduler_without_workers_is_explained(monkeypatch):
+    monkeypatch.setattr(batch, "CONNECT", 1)
+    with distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=None) as cluster:
+        with pytest.raises(BatchError, match="has no worker. To mend it, run  dask worker"):
+            list(batch._on_a_cluster({}, Settings(scheduler=cluster.scheduler_address)))

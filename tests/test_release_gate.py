@@ -1,0 +1,154 @@
+"""What the gate refuses before an exercise is released, and in which words."""
+
+import json
+
+import nbformat
+import pytest
+from typer.testing import CliRunner
+
+from minigrad.cli import app
+from minigrad.grading.bundles import make_bundles
+from minigrad.grading.gate import GateError, gate_bundles
+from minigrad.grading.questions import QuestionError
+from minigrad.grading.release import read_notebook
+from tests.submissions.authors import AUTHORS
+
+pytest.importorskip("minigrad.grading.place")
+
+
+@pytest.fixture
+def author(tmp_path):
+    path = tmp_path / "author.ipynb"
+    nbformat.write(AUTHORS["reverse"], path)
+    return path
+
+
+@pytest.fixture
+def changed(author):
+    """Change the author's notebook, through its cells by id."""
+
+    def change(action):
+        notebook = read_notebook(author)
+        action({cell.id: cell for cell in notebook.cells}, notebook)
+        nbformat.write(notebook, author)
+        return author
+
+    return change
+
+
+def question(cells):
+    return cells["check"].metadata.minigrad.question
+
+
+def refused(author):
+    with pytest.raises(GateError) as raised:
+        gate_bundles(author, *make_bundles(author))
+    return str(raised.value)
+
+
+def test_a_right_answer_that_loses_points_is_refused(changed):
+    said = refused(
+        changed(
+            lambda cells, _: question(cells).update(
+                right=["def product_backward(x, y, g):\n    return g * y, g"]
+            )
+        )
+    )
+
+    assert "right answer 1 of check gets 2 of 4 points, and should get all of them" in said
+    assert "    check: 1/dy: wrong value: " in said
+
+
+def test_a_stub_that_earns_points_is_refused(changed):
+    given = "import numpy as np\ndef product(x, y, g):\n    return g * y, g * x"
+    said = refused(
+        changed(
+            lambda cells, _: (
+                cells["given"].update(source=given),
+                question(cells).update(call="product(x, y, g)", wrong=[]),
+            )
+        )
+    )
+
+    assert "the untouched starter gets 4 of 4 points, and should get none" in said
+
+
+def test_a_wrong_answer_that_the_cases_do_not_tell_apart_is_refused(changed):
+    said = refused(
+        changed(
+            lambda cells, _: question(cells).update(
+                cases=[{n: {"shape": [3], "draw": "choice", "of": [1]} for n in "xyg"}]
+            )
+        )
+    )
+
+    assert "wrong answer 1 of check gets 4 of 4 points, and should get fewer" in said
+
+
+def test_a_solution_of_which_two_runs_differ_is_refused(changed):
+    body = "    dx = np.random.rand(3)\n    dy = dx + 1\n    return dx, dy\n"
+    source = f"def product_backward(x, y, g):\n    ### BEGIN SOLUTION\n{body}    ### END SOLUTION"
+    said = refused(changed(lambda cells, _: cells["answer"].update(source=source)))
+
+    assert "the solution gets 0 of 4 points, and should get all of them" in said
+
+
+def test_two_questions_of_one_name_are_refused(changed):
+    def twice(cells, notebook):
+        second = nbformat.from_dict(json.loads(json.dumps(cells["check"])))
+        second.id = "second"
+        second.metadata.nbgrader.grade_id = "another"
+        second.metadata.minigrad.question["id"] = "check"
+        notebook.cells.append(second)
+
+    with pytest.raises(QuestionError, match="two questions are called check"):
+        make_bundles(changed(twice))
+
+
+def test_the_command_writes_nothing_that_is_refused(changed, tmp_path):
+    author = changed(lambda cells, _: question(cells).update(right=["product_backward = print"]))
+
+    done = CliRunner().invoke(app, ["release", str(author), "-o", str(tmp_path / "ex")])
+
+    assert done.exit_code == 1 and "Traceback" not in done.output
+    assert not (tmp_path / "ex").exists()
+
+
+FACTS = """\
+from minigrad.teach import Facts
+def what_happens():
+    return {"one and one": 1 + 1, "two and two": 2 + 2}
+exercise = Facts("predicted", what_happens, points=2)"""
+
+
+def facts(tmp_path, solution):
+    cells = []
+    for name, source, kind in (
+        ("given", FACTS, {"locked": True}),
+        ("answer", f"predicted = {{}}\n### BEGIN SOLUTION\n{solution}\n### END SOLUTION", {"solution": True}),
+        ("check", "exercise.check()", {"grade": True, "points": 2, "locked": True}),
+        ("shown", "print(sorted(predicted))", {"locked": True}),
+    ):  # fmt: skip
+        settings = {"schema_version": 3, "grade": False, "solution": False, "locked": False}
+        nbgrader = {**settings, "grade_id": name, **kind}
+        cells.append(nbformat.v4.new_code_cell(source, id=name, metadata={"nbgrader": nbgrader}))
+    path = tmp_path / "facts.ipynb"
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), path)
+    return path
+
+
+def test_asking_the_given_function_is_no_prediction(tmp_path):
+    author = facts(tmp_path, 'predicted |= {"one and one": 2, "two and two": 4}')
+    recording, judge = make_bundles(author)
+
+    assert judge.questions[0].wrong == ("predicted = what_happens()",)
+    assert recording.questions[0].given == ()
+    assert judge.questions[0].given == ("given",)  # and not what is shown of an answer
+    assert gate_bundles(author, recording, judge) == 1
+
+
+def test_a_solution_that_asks_the_given_function_is_refused(tmp_path):
+    said = refused(facts(tmp_path, "predicted |= what_happens()"))
+
+    assert "wrong answer 1 of exercise" in said or "wrong answer 1 of check" in said
+    assert "should get fewer" in said

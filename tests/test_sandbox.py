@@ -1,0 +1,373 @@
+"""The tiers of isolation: which is chosen, what is said about the others, and containers.
+
+The container's command line is held against a podman that only writes down what it is asked, and
+runs nothing in a container; against a real engine the tier is tried where one is there.
+"""
+
+import json
+import os
+import signal
+import struct
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+place = pytest.importorskip("minigrad.grading.place")
+
+from minigrad.grading.sandbox import container, lockdown, selftest  # noqa: E402
+from minigrad.grading.sandbox.launch import Limits, Process  # noqa: E402
+from minigrad.grading.sandbox.wire import Kernel  # noqa: E402
+
+# An engine that notes its arguments. `run` starts what it is told to without a container, where
+# FAKE_RUN says so, and ends when `kill` is called; as an engine's client does.
+FAKE = f"""\
+#!{sys.executable}
+import json, os, pathlib, subprocess, sys, time
+folder = pathlib.Path(__file__).parent
+with open(folder / "calls", "a") as file:
+    file.write(json.dumps(sys.argv[1:]) + "\\n")
+what = sys.argv[1]
+if what == "image":
+    sys.exit(0 if (folder / "image").exists() else 1)
+if what == "import":
+    if (folder / "no service").exists():
+        sys.exit(125)
+    (folder / "image").write_bytes(sys.stdin.buffer.read())
+if what == "info":
+    print("[name=rootless]" if (folder / "rootless").exists() else "[name=seccomp]")
+if what == "kill":
+    (folder / "killed").touch()
+if what == "run":
+    print("the engine says no", file=sys.stderr)
+    while (folder / "runs").exists() and not (folder / "killed").exists():
+        time.sleep(0.01)
+    sys.exit(125)
+"""
+
+
+@pytest.fixture
+def engine(tmp_path, monkeypatch):
+    """A folder with a fake podman, which is all that is on the PATH."""
+    folder = tmp_path / "engine"
+    folder.mkdir()
+    (folder / "podman").write_text(FAKE)
+    (folder / "podman").chmod(0o755)
+    monkeypatch.setenv("PATH", str(folder))
+    for name in ("ENGINE", "IMAGE"):
+        monkeypatch.delenv(f"MINIGRAD_CONTAINER_{name}", raising=False)
+    container.engine.cache_clear()
+    yield folder
+    container.engine.cache_clear()
+
+
+@pytest.fixture
+def image():
+    return place.image(False)
+
+
+def calls(folder):
+    return [json.loads(line) for line in (folder / "calls").read_text().splitlines()]
+
+
+def asked_to_run(folder, image):
+    """The options of `run`, and the command, when a kernel is started in a container."""
+    with Process("container", image, Limits(memory=1000, disk=8)) as process:
+        process.start({"probe": {}})
+        process.child.wait(20)
+        inside = process.folder
+    run = next(c for c in calls(folder) if c[0] == "run")
+    at = run.index("--entrypoint")
+    return run[:at], run[at:], inside
+
+
+def values(options, name):
+    return [value for key, value in zip(options, options[1:]) if key == name]
+
+
+# ------------------------------------------------------------------------- choosing
+
+
+def test_the_order_is_bwrap_landlock_container_and_never_none(image, monkeypatch):
+    def fails(tier, image):
+        return selftest.Finding(tier, False, f"no {tier} here", selftest.MEND[tier])
+
+    monkeypatch.setattr(selftest, "try_tier", fails)
+
+    with pytest.raises(selftest.NoSandbox) as told:
+        selftest.choose(image)
+    said = [line.split()[0] for line in str(told.value).splitlines() if " here" in line]
+    assert said == ["bwrap", "landlock", "container"]
+
+
+def test_a_strong_tier_that_does_not_hold_gives_way_to_the_next(image, monkeypatch):
+    def tried(tier, image):
+        return selftest.Finding(tier, tier == "container", "no")
+
+    monkeypatch.setattr(selftest, "try_tier", tried)
+
+    assert selftest.choose(image).tier == "container"
+
+
+def test_without_bwrap_on_the_path_the_reason_and_the_command_are_said(image, monkeypatch):
+    monkeypatch.setenv("PATH", "/nowhere")
+
+    found = selftest.try_tier("bwrap", image)
+
+    assert not found.holds and found.reason == "bwrap is not installed"
+    assert found.mend.startswith("apt-get install bubblewrap")
+
+
+def test_what_bwrap_says_is_the_reason_when_it_may_not_be_used(image, tmp_path, monkeypatch):
+    bwrap = tmp_path / "bwrap"
+    bwrap.write_text("#!/bin/sh\necho bwrap: No permissions to create new namespace >&2\nexit 1\n")
+    bwrap.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
+
+    found = selftest.try_tier("bwrap", image)
+
+    assert not found.holds and "No permissions to create new namespace" in found.reason
+
+
+def test_a_switch_of_the_kernel_that_forbids_namespaces_is_named(tmp_path, monkeypatch):
+    real = Path.read_text
+
+    def read_text(path, *more, **named):
+        if str(path) == "/proc/sys/kernel/apparmor_restrict_unprivileged_userns":
+            return "1\n"
+        if str(path) == "/proc/sys/kernel/unprivileged_userns_clone":
+            raise FileNotFoundError
+        return real(path, *more, **named)
+
+    monkeypatch.setattr(Path, "read_text", read_text)
+
+    said = selftest._mend("bwrap")
+
+    assert said.startswith("sysctl -w kernel.apparmor_restrict_unprivileged_userns=0")
+
+
+@pytest.mark.skipif(not lockdown.landlock_version(), reason="this kernel has no Landlock")
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux only")
+def test_on_a_kernel_without_landlock_the_tier_does_not_hold_and_says_so(tmp_path):
+    # As on such a kernel: Landlock's first call is refused to this process and its children.
+    program = [
+        (0x20, 0, 0, 0),
+        (0x15, 0, 1, 444),
+        (0x06, 0, 0, 0x00050026),
+        (0x06, 0, 0, 0x7FFF0000),
+    ]
+    packed = b"".join(struct.pack("HBBI", *step) for step in program)
+    source = f"""
+import ctypes, struct
+from minigrad.grading import place
+from minigrad.grading.sandbox import lockdown, selftest
+image = place.image(False)
+buffer = ctypes.create_string_buffer({packed!r}, {len(packed)})
+lockdown.no_new_privileges()
+head = struct.pack("HxxxxxxP", 4, ctypes.addressof(buffer))
+lockdown._call(lockdown.SECCOMP[lockdown.platform.machine()], ctypes.c_uint(1), ctypes.c_uint(1), head)
+found = selftest.try_tier("landlock", image)
+print(found.holds, found.reason, "|", found.mend)
+"""
+    done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True)
+
+    assert done.stdout.startswith("False"), done.stderr
+    assert "this kernel has no Landlock" in done.stdout
+    assert "use Linux 5.13 or newer" in done.stdout
+
+
+# ------------------------------------------------------------------------- containers
+
+
+def test_a_container_has_no_network_no_capabilities_and_nothing_to_write_on(engine, image):
+    options, command, private = asked_to_run(engine, image)
+
+    for name, value in (
+        ("--network", "none"),
+        ("--cap-drop", "ALL"),
+        ("--ipc", "private"),
+        ("--pull", "never"),
+        ("--pids-limit", "64"),
+        ("--memory", str((1000 + 4 * 8 + 128) * 2**20)),
+        ("--memory-swap", str((1000 + 4 * 8 + 128) * 2**20)),
+        ("--shm-size", str(8 * 2**20)),
+    ):
+        assert values(options, name) == [value]
+    assert {"--read-only", "--rm", "--read-only-tmpfs=false", "--no-hosts"} <= set(options)
+    assert "no-new-privileges" in values(options, "--security-opt")
+    assert "--privileged" not in options and not values(options, "--cap-add")
+    assert command[:3] == ["--entrypoint", "/python/bin/python3", container.EMPTY]
+    assert command[3:8] == ["-S", "-s", "-P", "-B", "/image/boot.py"]
+
+
+def test_only_one_folder_of_this_machine_can_be_written_from_a_container(engine, image):
+    options, _, private = asked_to_run(engine, image)
+
+    mounts = values(options, "--mount")
+    assert [m for m in mounts if "readonly" not in m] == [
+        f"type=bind,src={private},dst=/run/kernel"
+    ]
+    assert f"type=bind,src={image},dst=/image,readonly" in mounts
+    assert all(t.startswith(("/tmp:rw,nosuid,nodev,size=8388608", "/work:rw,nosuid,nodev,size=8388608"))
+               for t in values(options, "--tmpfs"))  # fmt: skip
+
+
+def test_a_container_gets_a_clean_environment_without_the_machine_s_proxies(
+    engine, image, monkeypatch
+):
+    monkeypatch.setenv("HTTPS_PROXY", "http://name:password@proxy")
+
+    options, _, _ = asked_to_run(engine, image)
+
+    given = dict(v.split("=", 1) for v in values(options, "--env"))
+    assert given["HTTPS_PROXY"] == "" and given["PYTHONHASHSEED"] == "0"
+    assert "--env-file" not in options and "--env-host" not in options
+
+
+def test_in_a_container_a_student_is_nobody_or_a_user_without_capabilities(engine, image):
+    options, _, _ = asked_to_run(engine, image)
+
+    if os.geteuid() == 0:
+        assert values(options, "--user") == ["65534:65534"] and "--userns" not in options
+    else:
+        assert values(options, "--user") == [f"{os.getuid()}:{os.getgid()}"]
+        assert values(options, "--userns") == ["keep-id"]
+
+
+def test_an_empty_image_is_made_once_and_none_is_fetched(engine, image):
+    for _ in range(2):
+        asked_to_run(engine, image)
+        container.engine.cache_clear()
+
+    made = [c for c in calls(engine) if c[0] in ("import", "pull", "build")]
+    assert made == [["import", "-", container.EMPTY]]
+    assert (engine / "image").read_bytes() == bytes(10240)
+
+
+def test_an_image_of_one_s_own_brings_its_python_and_shows_nothing_else(engine, image, monkeypatch):
+    monkeypatch.setenv("MINIGRAD_CONTAINER_IMAGE", "registry/course:2")
+
+    options, command, private = asked_to_run(engine, image)
+
+    assert command[:3] == ["--entrypoint", "python3", "registry/course:2"]
+    assert len(values(options, "--mount")) == 2  # the packages, and our folder
+    assert not any(v.startswith("LD_LIBRARY_PATH") for v in values(options, "--env"))
+    assert not [c for c in calls(engine) if c[0] == "import"]
+
+
+def test_docker_is_asked_without_what_only_podman_understands(engine, image, monkeypatch):
+    (engine / "podman").rename(engine / "docker")
+
+    options, _, _ = asked_to_run(engine, image)
+
+    assert not {"--read-only-tmpfs=false", "--no-hosts", "--userns"} & set(options)
+
+
+def test_with_docker_that_runs_as_the_user_root_there_is_the_user_here(engine, image, monkeypatch):
+    (engine / "podman").rename(engine / "docker")
+    (engine / "rootless").touch()
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+
+    options, _, _ = asked_to_run(engine, image)
+
+    assert values(options, "--user") == ["0:0"]
+
+
+@pytest.mark.parametrize(
+    "prepare, reason",
+    [
+        (lambda f: (f / "podman").unlink(), "neither podman nor docker is installed"),
+        (lambda f: (f / "no service").touch(), "could not make an image: does its service run?"),
+        (lambda f: None, "it could not be started here: the engine says no"),
+    ],
+    ids=["not installed", "no service", "it refuses"],
+)
+def test_a_container_that_cannot_be_had_is_said_with_the_command_that_mends_it(
+    engine, image, prepare, reason
+):
+    prepare(engine)
+
+    found = selftest.try_tier("container", image)
+
+    assert not found.holds and reason in found.reason and "apt-get install podman" in found.mend
+
+
+def test_an_engine_that_is_named_and_missing_is_named(engine, image, monkeypatch):
+    monkeypatch.setenv("MINIGRAD_CONTAINER_ENGINE", "nerdctl")
+
+    assert selftest.try_tier("container", image).reason == "nerdctl is not installed"
+
+
+def test_a_container_is_killed_by_its_engine(engine, image):
+    (engine / "runs").touch()
+    with Process("container", image, Limits()) as process:
+        process.start({"probe": {}})
+        while not any(c[0] == "run" for c in _calls_so_far(engine)):
+            time.sleep(0.01)
+        assert process.alive()
+
+        process.kill()
+
+        assert not process.alive()
+    name = values(next(c for c in calls(engine) if c[0] == "run"), "--name")[0]
+    assert ["kill", name] in calls(engine)
+
+
+def test_a_container_is_killed_though_the_grader_was_killed(engine, image, tmp_path):
+    (engine / "runs").touch()
+    source = (
+        "import time\nfrom pathlib import Path\n"
+        "from minigrad.grading.sandbox.launch import Limits, Process\n"
+        f"process = Process('container', Path({str(image)!r}), Limits())\n"
+        "process.start({'probe': {}})\ntime.sleep(60)\n"
+    )
+    grader = subprocess.Popen([sys.executable, "-c", source])
+    while not any(c[0] == "run" for c in _calls_so_far(engine)):
+        time.sleep(0.01)
+
+    grader.send_signal(signal.SIGKILL)
+    grader.wait()
+
+    ends = time.monotonic() + 20
+    while not (engine / "killed").exists() and time.monotonic() < ends:
+        time.sleep(0.02)
+    assert (engine / "killed").exists()
+
+
+def test_in_a_real_container_a_kernel_runs_and_can_do_nothing_else(image):
+    found = selftest.try_tier("container", image)
+    if not found.holds:
+        pytest.skip(f"no container can be had here: {found.reason}")
+
+    with Process("container", image, Limits()) as process, Kernel(process) as kernel:
+        deadline = time.monotonic() + 20
+        right = kernel.run("import numpy as np; assert np.ones(3).sum() == 3", deadline)
+        wrong = kernel.run("open('/image/x', 'w')", deadline)
+        forked = kernel.run("import os; os.fork()", deadline)
+
+    assert right.error is None
+    assert "Read-only file system" in wrong.error
+    assert "Operation not permitted" in forked.error
+
+
+def _calls_so_far(engine):
+    try:
+        return calls(engine)
+    except (OSError, ValueError):
+        return []
+
+
+# ------------------------------------------------------------------------- what a kernel loads
+
+
+def test_a_kernel_compiles_nothing_that_it_imports(image):
+    sources = [p for p in (image / "site").rglob("*.py") if "numpy" in p.parts or "zmq" in p.parts]
+
+    assert sources
+    tag = sys.implementation.cache_tag
+    missing = [
+        p for p in sources if not (p.parent / "__pycache__" / f"{p.stem}.{tag}.pyc").exists()
+    ]
+    assert not missing
