@@ -307,16 +307,49 @@ def test_a_zip_that_unpacks_to_too_much_costs_one_submission(tmp_path, monkeypat
     assert found["ana"] is None and "more than 9 MB" in found["bomb"]
 
 
-def test_a_damaged_zip_and_an_empty_folder_are_explained(tmp_path):
+def test_one_damaged_or_locked_file_of_a_zip_costs_only_itself(tmp_path):
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as opened:
+        for student, text in (("ana", "{}" * 100), ("bob", "[]" * 100), ("caro", "[[]]" * 50)):
+            opened.writestr(f"{student}.ipynb", text)
+        opened.writestr("d" * 300 + "/ex.ipynb", "{}")
+    damaged = bytearray(content.getvalue().replace(b"{}{}", b"XXXX"))
+    directory = damaged.index(b"PK\x01\x02", damaged.index(b"PK\x01\x02") + 1)  # that of bob
+    local = damaged.index(b"PK\x03\x04", 4)
+    damaged[directory + 8] |= 1  # encrypted
+    damaged[local + 6] |= 1
+    (tmp_path / "class.zip").write_bytes(damaged)
+
+    found = {
+        s.student: s.problem for s in submissions_in(tmp_path / "class.zip", "ex", tmp_path / "u")
+    }
+
+    assert "cannot be unpacked: Bad CRC-32" in found["ana"]
+    assert "protected by a password" in found["bob"]
+    assert found["caro"] is None
+    assert "cannot be unpacked: File name too long" in found["d" * 300]
+
+
+def test_a_zip_that_is_none_and_an_empty_folder_are_explained(tmp_path):
     with pytest.raises(NoSubmissions, match="no submission"):
         submissions_in(tmp_path, "ex", tmp_path / "u")
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as opened:
-        opened.writestr("a.ipynb", "{}" * 100)
-    (tmp_path / "class.zip").write_bytes(content.getvalue().replace(b"{}{}", b"XXXX"))
+        opened.writestr("a.ipynb", "{}")
+    (tmp_path / "class.zip").write_bytes(content.getvalue().replace(b"PK\x01\x02", b"PK\x01\x00"))
 
     with pytest.raises(NoSubmissions, match="cannot be unpacked"):
         submissions_in(tmp_path / "class.zip", "ex", tmp_path / "u")
+
+
+def test_students_of_one_name_are_told_apart(tmp_path):
+    for name in ("ana.ipynb", "ana/ex.ipynb", "ana (2).ipynb"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("{}")
+
+    students = [s.student for s in submissions_in(tmp_path, "ex", tmp_path / "u")]
+
+    assert len(set(students)) == 3
 
 
 # ------------------------------------------------------------------------- reports

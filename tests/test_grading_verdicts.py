@@ -24,7 +24,7 @@ def holds(tier):
     return try_tier(tier, place.image(False)).holds
 
 
-@pytest.fixture(scope="module", params=["bwrap", "landlock"])
+@pytest.fixture(scope="module", params=["bwrap", "landlock", "container"])
 def tier(request):
     if not holds(request.param):
         pytest.skip(

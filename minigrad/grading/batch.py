@@ -171,7 +171,9 @@ def _task(
     try:
         content = content_of(submission)
     except Unreadable as error:
-        digest_of = hashlib.sha256(f"{submission.student}: {error}".encode()).hexdigest()
+        digest_of = hashlib.sha256(
+            f"{submission.student}: {error}".encode("utf-8", "replace")
+        ).hexdigest()
         document = unrecorded(recording, digest_of, seed, tier, limits, str(error))
         return Task(submission, digest_of[:40], document, None)
     sha = hashlib.sha256(content).hexdigest()

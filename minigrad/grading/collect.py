@@ -13,6 +13,7 @@ import os
 import re
 import stat
 import zipfile
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -119,11 +120,14 @@ def _notebooks(folder: Path, exercise: str, deep: bool = True) -> list[Path]:
 
 def _distinct(found: list[Submission]) -> list[Submission]:
     """Two files of one name become two students of different names."""
-    seen: dict[str, int] = {}
+    seen: set[str] = set()
     result = []
     for one in found:
-        n = seen[one.student] = seen.get(one.student, 0) + 1
-        name = one.student if n == 1 else f"{one.student} ({n})"
+        name, n = one.student, 1
+        while name in seen:
+            n += 1
+            name = f"{one.student} ({n})"
+        seen.add(name)
         result.append(Submission(name, one.path, one.problem))
     return result
 
@@ -163,17 +167,30 @@ def _unpack(archive: Path, target: Path) -> dict[str, str]:
                     )
                     continue
                 written = target.joinpath(*path.parts)
-                written.parent.mkdir(parents=True, exist_ok=True)
-                size = _copy(opened, entry, written)
+                try:
+                    written.parent.mkdir(parents=True, exist_ok=True)
+                    size = _copy(opened, entry, written)
+                except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError) as error:
+                    with suppress(OSError):
+                        written.unlink()
+                    problems[_student(path)] = f"it cannot be unpacked: {_why(entry, error)}"
+                    continue
                 total += max(size, 0)
                 if size < 0:
                     written.unlink()
                     problems[_student(path)] = f"unpacked it has more than {MOST_BYTES // 2**20} MB"
                 if total > MOST_IN_ALL:
                     raise NoSubmissions(f"{archive} has more than {MOST_IN_ALL // 2**30} GB in it.")
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError) as error:
+    except (zipfile.BadZipFile, OSError) as error:
         raise NoSubmissions(f"{archive} cannot be unpacked: {error}.") from error
     return problems
+
+
+def _why(entry: zipfile.ZipInfo, error: Exception) -> str:
+    encrypted = 0x1
+    if entry.flag_bits & encrypted:
+        return "it is protected by a password"
+    return str(getattr(error, "strerror", None) or error)[:200]
 
 
 def _student(path: PurePosixPath) -> str:

@@ -274,7 +274,9 @@ def _answers(path: Path) -> dict[str, Any]:
 
 
 def _because(reason: str | None) -> str:
-    return f"  ({reason})" if reason else ""
+    from minigrad.grading.reports.document import clean
+
+    return f"  ({clean(reason)})" if reason else ""
 
 
 def _say_written(paths: list[Path]) -> None:

@@ -153,7 +153,7 @@ def __minigrad_check(asked):
         if hasattr(value, "detach"):
             value = value.detach().numpy()
         if value is None:
-            return {{"error": "None instead of a value"}}
+            return {{"json": None}}
         try:
             array = numpy.asarray(value)
             if array.dtype.kind in "fiub" and array.dtype.itemsize <= 8:

@@ -12,7 +12,7 @@ Changed with respect to nbval: outputs are compared by answer id; options never 
 cell's source; a dead kernel is noticed at once and a deadline is a point in time; and what the
 trusted notebook gives for one seed is kept, so that it runs once for a class.
 
-nbval's classes are not public, so tests/test_grading_nbval.py holds what is relied on here.
+nbval's classes are not public, so tests/test_grading_runs.py holds what is relied on here.
 """
 
 import json

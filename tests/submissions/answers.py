@@ -10,6 +10,7 @@ REVERSE = {
     "full_with_noisy_prints": PRODUCT.format("print('x is', x, '\\u2603' * 50)"),
     "full_with_magics_and_a_helper": "%matplotlib inline\ndef times(a, b):\n    return a * b\n"
     "def product_backward(x, y, g):\n    return times(g, y), times(g, x)",
+    "full_with_shell_lines": "!pip install numpy\n%pip install numpy\nhere = !ls\n" + RIGHT,
     "full_defined_twice": "def product_backward(x, y, g):\n    return 0, 0\n" + RIGHT,
     "full_with_unicode": "größe = 1\n" + RIGHT,
     "full_slow_but_in_time": PRODUCT.format("__import__('time').sleep(0.2)"),
@@ -119,7 +120,7 @@ FORWARD = {
     "zero_forgot_inner": TANGENT + "np.cos(x * x) * x_dot",
     "zero_finite_differences": TANGENT
     # Differences that are good enough cannot be told from a formula (THREATS.md); these are not.
-    + "(np.sin((x + 1e-3 * x_dot)**2) - np.sin((x - 1e-3 * x_dot)**2)) / 2e-3",
+    + "(np.sin((x + 1e-3)**2) - np.sin((x - 1e-3)**2)) / 2e-3 * x_dot",
     "zero_a_scalar": TANGENT + "float(np.sum(np.cos(x * x) * 2 * x * x_dot)) + 1",
     "half_for_vectors_only": TANGENT + "np.cos(x * x) * 2 * x * x_dot if x.ndim else 0.0",
 }

@@ -76,9 +76,11 @@ def _kernel(settings: dict[str, Any]) -> None:
     app: Any = IPKernelApp.instance()
     quiet = ["--HistoryManager.enabled=False", "--IPCompleter.use_jedi=False", "--colors=NoColor"]
     app.initialize(["-f", settings["connection"], "--log-level=50", *quiet])
-    for magic in ("matplotlib", "pylab", "autoreload"):  # for looks; many cells begin so
+    for magic in ("matplotlib", "pylab", "autoreload", "pip", "conda"):  # many cells begin so
         app.shell.register_magic_function(lambda line: None, "line", magic)
+    app.shell.system = app.shell.getoutput = lambda *command, **settings: None  # and so:  !pip ...
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a deadline ends the kernel, never half a cell
+    os.chmod(os.path.dirname(settings["connection"]), 0o500)  # no files there beside the sockets
     if settings["seccomp"]:
         _lockdown().restrict_calls()
     app.start()

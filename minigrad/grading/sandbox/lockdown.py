@@ -116,6 +116,11 @@ REFUSED: dict[str, tuple[int, int | None]] = {
     "kexec_load": (246, 104), "init_module": (175, 105), "finit_module": (313, 273),
     "delete_module": (176, 106), "personality": (135, 92), "mq_open": (240, 180),
     "shmget": (29, 194), "shmat": (30, 196), "msgget": (68, 186), "semget": (64, 190),
+    "memfd_create": (319, 279), "memfd_secret": (447, 447),  # memory that no limit counts
+    "reboot": (169, 142), "settimeofday": (164, 170), "clock_settime": (227, 112), "clock_adjtime": (305, 266),
+    "adjtimex": (159, 171), "swapon": (167, 224), "swapoff": (168, 225), "acct": (163, 89),
+    "sethostname": (170, 161), "setdomainname": (171, 162), "syslog": (103, 116), "quotactl": (179, 60),
+    "mknod": (133, None), "mknodat": (259, 33),
     # Landlock does not speak of these: the owner could change files without opening them
     "chmod": (90, None), "fchmod": (91, 52), "fchmodat": (268, 53), "fchmodat2": (452, 452),
     "chown": (92, None), "fchown": (93, 55), "lchown": (94, None), "fchownat": (260, 54),
