@@ -246,6 +246,15 @@ def full_like(
     return _like(input, fill_value, dtype, requires_grad, device)
 
 
+def scalar_tensor(
+    s: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """A number as a tensor without axes, of the default type."""
+    check_device(device)
+    d = dtypes.get_default_dtype() if dtype is None else dtypes.as_dtype(dtype)
+    return finish(np.asarray(s, d)[()], requires_grad)
+
+
 def arange(
     start: Any = 0,
     end: Any = None,

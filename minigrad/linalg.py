@@ -330,3 +330,17 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
 def matmul(input: Tensor, other: Tensor) -> Tensor:
     """input @ other"""
     return input @ other
+
+
+# Not in torch.linalg: PyTorch has these two at its top, as torch.cholesky_solve.
+
+
+def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
+    """The x for which A @ x = B, where L is the Cholesky factor of A."""
+    low = L.mT if upper else L
+    return solve_triangular(low.mT, solve_triangular(low, B, upper=False), upper=True)
+
+
+def cholesky_inverse(L: Tensor, upper: bool = False) -> Tensor:
+    """The inverse of A, from the Cholesky factor L of A."""
+    return cholesky_solve(ops.stack(*L.new_ones(L.shape[-1]).diag(), axis=0), L, upper)

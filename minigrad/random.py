@@ -226,3 +226,10 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *,
     at = draw.unit(len(stretches) * num_samples, np.float64, generator).reshape(-1, num_samples)
     z = [np.searchsorted(row, a) for row, a in zip(stretches, at, strict=True)]
     return Tensor(np.reshape(z, (*w.shape[:-1], num_samples)).astype(np.int64, copy=False))
+
+
+def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
+    """How often something happens that happens `input` times on average."""
+    if input.dtype.kind != "f":
+        raise NotImplementedError(f'"poisson_cpu" not implemented for {str(input.dtype)!r}')
+    return Tensor(draw.events(input.array, generator))

@@ -150,3 +150,52 @@ class RowSparse:
         shown = list(map(int, self.indices[:6]))
         more = ", ..." if len(self.indices) > 6 else ""
         return f"RowSparse(rows [{', '.join(map(str, shown))}{more}] of {self.shape})"
+
+
+class Rows:
+    """What a tensor answers when its array is a RowSparse: the methods of PyTorch's sparse tensors."""
+
+    __slots__ = ()
+
+    array: Any
+
+    @property
+    def is_sparse(self) -> bool:
+        """Is this the gradient of a table of which only some rows were read?"""
+        return isinstance(self.array, RowSparse)
+
+    def to_dense(self) -> Self:
+        """The same with all its zeros."""
+        return wrapped(self, rows(self).to_dense()) if self.is_sparse else self
+
+    def coalesce(self) -> Self:
+        """The same with each row once."""
+        z: Self = wrapped(self, rows(self).coalesce())
+        return z
+
+    def indices(self) -> Self:
+        """The numbers of the rows, of shape (1, k), as in PyTorch's sparse tensors."""
+        z: Self = wrapped(self, rows(self).indices[None])
+        return z
+
+    def values(self) -> Self:
+        """The rows themselves, of shape (k, ...)."""
+        z: Self = wrapped(self, rows(self).values)
+        return z
+
+    _indices, _values = indices, values
+
+    def _nnz(self) -> int:
+        return len(rows(self).indices)
+
+
+def rows(x: Rows) -> RowSparse:
+    """The array of a sparse gradient."""
+    if not isinstance(x.array, RowSparse):
+        raise RuntimeError("only sparse gradients have rows: this tensor is dense.")
+    return x.array
+
+
+def wrapped(x: Any, array: Any) -> Any:
+    """The array as a tensor, like x."""
+    return x._constant(array)

@@ -3,22 +3,26 @@
 import math
 from typing import Any
 
-from minigrad.functions import (
+from minigrad.methods_as_functions import (
+    digamma,
     erf,
     erfc,
+    erfinv,
     exp2,
     expm1,
+    lgamma,
     log1p,
     log_softmax,
     logit,
     logsumexp,
+    mvlgamma,
+    polygamma,
     round,  # noqa: A004  # PyTorch's name
     sigmoid,
     sinc,
     softmax,
     xlogy,
 )
-from minigrad.more_functions import digamma, erfinv, lgamma, mvlgamma, polygamma
 from minigrad.tensor import Tensor
 
 __all__ = [

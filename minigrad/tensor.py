@@ -9,29 +9,31 @@ What happens when an op is applied to tensors stands in apply.py, what happens w
 writes in place in inplace.py, and how a backward pass starts in backward.py.
 
 Read op.py and node.py first. The operators and methods that tensors have are listed in
-methods/; each is one line that applies an op.
+methods/; each is one line that applies an op. Three chapters more stand by themselves: what
+is asked from outside, by Python, by NumPy, by other processes (outside.py); how a tensor is
+filled at random (filling.py); and what a sparse gradient answers (sparse.py).
 """
 
-import importlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
 
-from minigrad import chance, dtypes, formatting, modes
+from minigrad import dtypes, formatting, modes
 from minigrad.apply import apply
 from minigrad.backward import keep_gradient, run_backward
 from minigrad.data import as_array
 from minigrad.errors import DtypeError, ShapeError
+from minigrad.filling import Filling
 from minigrad.hooks import RemovableHandle, hooks_of
 from minigrad.inplace import bump, refuse, write
 from minigrad.leaf import AccumulateGrad
 from minigrad.memory import FRESH, Counter, make, new
 from minigrad.methods import ArrayMethods
-from minigrad.methods.base import sizes
 from minigrad.node import Node, shown
 from minigrad.op import Op
-from minigrad.sparse import RowSparse
+from minigrad.outside import Outside
+from minigrad.sparse import Rows
 from minigrad.views import Hop, Way, walk
 
 
@@ -55,7 +57,7 @@ class Size(tuple[int, ...]):
         return f"minigrad.Size({list(self)})"
 
 
-class Tensor(ArrayMethods):
+class Tensor(Outside, Filling, Rows, ArrayMethods):
     """An array whose computations can be differentiated.
 
     Make one with `minigrad.tensor(data, requires_grad=True)`.
@@ -68,6 +70,7 @@ class Tensor(ArrayMethods):
     """
 
     __slots__ = ("__dict__", "__weakref__", "array", "counter", "node")
+    __hash__ = object.__hash__  # a tensor is itself, whatever == says of its entries
 
     array: Any
     node: Node | AccumulateGrad | None
@@ -294,28 +297,6 @@ class Tensor(ArrayMethods):
             self._replace_array(np.array(self.array))
         return self.array
 
-    def numpy(self, *, force: bool = False) -> Any:
-        """The values as a NumPy array that shares this tensor's memory."""
-        if self.node is not None and not force:
-            raise RuntimeError(
-                "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead. "
-                "(What NumPy computes is not recorded, so the gradient would stop here without a word: "
-                "detach() says that it may.) To mend it, write  x.detach().numpy()  for the values alone."
-            )
-        return self.memory()
-
-    def item(self) -> Any:
-        """The value of a tensor with one entry, as a Python number."""
-        if self.array.size != 1:
-            raise RuntimeError(
-                f"a Tensor with {self.array.size} elements cannot be converted to Scalar: its shape "
-                f"is {self.array.shape}. Choose one entry, or reduce it first (sum, mean)."
-            )
-        return self.array.item()
-
-    def tolist(self) -> Any:
-        return self.array.tolist()
-
     def _replace_array(self, array: Any) -> None:
         self.array = array
         if isinstance(self.node, AccumulateGrad):
@@ -334,201 +315,7 @@ class Tensor(ArrayMethods):
         z.array, z.counter, z.node = self.memory(), counter, None
         return z
 
-    def storage(self) -> Any:
-        """The memory itself, which this tensor and its views share; see storage.py."""
-        from minigrad.storage import Storage
-
-        return Storage(self)
-
-    def untyped_storage(self) -> Any:
-        """The memory itself, as bytes."""
-        from minigrad.storage import Storage
-
-        return Storage(self, typed=False)
-
-    def resize_(self, *size: Any, memory_format: Any = None) -> Self:
-        """Another shape, in place: the first entries stay, and what is added is not set."""
-        from minigrad.storage import resize
-
-        z: Self = resize(self, sizes(size))
-        return z
-
-    def resize_as_(self, the_template: "Tensor", *, memory_format: Any = None) -> Self:
-        """The shape of another tensor, in place."""
-        return self.resize_(the_template.shape)
-
-    # ------------------------------------------------------------------ filled at random
-
-    def uniform_(self, a: float = 0, b: float = 1, *, generator: Any = None) -> Self:
-        """Fill with numbers from a up to b, all equally likely. (PyTorch: from, to.)"""
-        return self._fill(lambda shape, dtype: chance.uniform(shape, dtype, a, b, generator))
-
-    def normal_(self, mean: float = 0, std: float = 1, *, generator: Any = None) -> Self:
-        """Fill from the bell curve."""
-        if std < 0:
-            raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
-        dense = self.array.flags.c_contiguous
-        return self._fill(
-            lambda shape, dtype: chance.normal(shape, dtype, mean, std, generator, dense)
-        )
-
-    def bernoulli_(self, p: Any = 0.5, *, generator: Any = None) -> Self:
-        """Fill with ones, each with probability p, and zeros."""
-        if isinstance(p, Tensor):
-            p = p.array
-            return self.copy_(chance.coins(p, self.array.shape, self.array.dtype, generator))
-        return self._fill(lambda shape, dtype: chance.coins(p, shape, dtype, generator))
-
-    def bernoulli(self, p: Any = None, *, generator: Any = None) -> "Tensor":
-        """1 with the probability that stands in each entry (or is p), else 0."""
-        from minigrad.random import bernoulli
-
-        return bernoulli(self, p, generator=generator)
-
-    def multinomial(
-        self, num_samples: int, replacement: bool = False, *, generator: Any = None
-    ) -> "Tensor":
-        """Category numbers, drawn with these weights."""
-        from minigrad.random import multinomial
-
-        return multinomial(self, num_samples, replacement, generator=generator)
-
-    def random_(self, low: int = 0, to: int | None = None, *, generator: Any = None) -> Self:
-        """random_(to), random_(from, to): fill with whole numbers below `to`.
-
-        random_() fills with all that the type can tell apart, from 0 on.
-        """
-        if to is None and not low:
-            return self._fill(lambda shape, dtype: chance.anything(shape, dtype, generator))
-        low, to = (0, low) if to is None else (low, to)
-        return self._fill(lambda shape, dtype: chance.integers(shape, dtype, low, to, generator))
-
-    def exponential_(self, lambd: float = 1, *, generator: Any = None) -> Self:
-        """Fill with waiting times for what happens `lambd` times in a unit of time."""
-        return self._fill(lambda shape, dtype: chance.exponential(shape, dtype, lambd, generator))
-
-    def log_normal_(self, mean: float = 1, std: float = 2, *, generator: Any = None) -> Self:
-        """Fill with exp(x), for x from the bell curve of this mean and standard deviation."""
-        return self._fill(
-            lambda shape, dtype: chance.log_normal(shape, dtype, mean, std, generator)
-        )
-
-    def geometric_(self, p: float, *, generator: Any = None) -> Self:
-        """Fill with how many tries it takes until something of probability p has happened."""
-        return self._fill(lambda shape, dtype: chance.geometric(shape, dtype, p, generator))
-
-    def cauchy_(self, median: float = 0, sigma: float = 1, *, generator: Any = None) -> Self:
-        """Fill from Cauchy's distribution: the tangent of an angle that is uniform."""
-        return self._fill(
-            lambda shape, dtype: chance.cauchy(shape, dtype, median, sigma, generator)
-        )
-
-    def _fill(self, draw: Any) -> Self:
-        """Write random numbers, in the order in which the entries lie in memory."""
-        dtype = self.array.dtype
-        return self.copy_(chance.in_memory_order(self.array, lambda shape: draw(shape, dtype)))
-
-    # ------------------------------------------------------------------ a sparse gradient
-
-    @property
-    def is_sparse(self) -> bool:
-        """Is this the gradient of a table of which only some rows were read?"""
-        return isinstance(self.array, RowSparse)
-
-    def to_dense(self) -> "Tensor":
-        """The same with all its zeros."""
-        return _wrap(self._rows().to_dense()) if self.is_sparse else self
-
-    def coalesce(self) -> "Tensor":
-        """The same with each row once."""
-        return _wrap(self._rows().coalesce())
-
-    def indices(self) -> "Tensor":
-        """The numbers of the rows, of shape (1, k), as in PyTorch's sparse tensors."""
-        return _wrap(self._rows().indices[None])
-
-    def values(self) -> "Tensor":
-        """The rows themselves, of shape (k, ...)."""
-        return _wrap(self._rows().values)
-
-    _indices, _values = indices, values
-
-    def _nnz(self) -> int:
-        return len(self._rows().indices)
-
-    def _rows(self) -> RowSparse:
-        if not isinstance(self.array, RowSparse):
-            raise RuntimeError("only sparse gradients have rows: this tensor is dense.")
-        return self.array
-
-    # ------------------------------------------------------------------ Python's protocols
-
-    __hash__ = object.__hash__
-
-    def __repr__(self, *, tensor_contents: Any = None) -> str:
-        return formatting.describe(self)
-
-    __str__ = __repr__
-
-    def _repr_html_(self) -> Any:
-        """In a notebook: with shape, heat map and chain. None where text alone is wanted."""
-        # By name, since the notebook's side of minigrad stands above this module.
-        return importlib.import_module("minigrad.jupyter.tensor_html").html(self)
-
-    def __format__(self, spec: str) -> str:
-        return format(self.item(), spec) if self.array.ndim == 0 else format(str(self), spec)
-
-    def __len__(self) -> int:
-        if self.array.ndim == 0:
-            raise TypeError("len() of a 0-d tensor")
-        return len(self.array)
-
-    def __iter__(self) -> Iterator["Tensor"]:
-        if self.array.ndim == 0:
-            raise TypeError("iteration over a 0-d tensor")
-        return iter([self[i] for i in range(len(self.array))])
-
-    def __contains__(self, value: Any) -> bool:
-        return bool(np.any(self.array == (value.array if isinstance(value, Tensor) else value)))
-
-    def __bool__(self) -> bool:
-        if self.array.size != 1:
-            raise RuntimeError(
-                f"Boolean value of Tensor with {'no values' if not self.array.size else 'more than one value'} "
-                f"is ambiguous: its shape is {self.array.shape}. To mend it, use .all() or .any()."
-            )
-        return bool(self.array)
-
-    def __float__(self) -> float:
-        return float(self._scalar())
-
-    def __int__(self) -> int:
-        return int(self._scalar())
-
-    def _scalar(self) -> Any:
-        """The one entry, for float(x) and int(x)."""
-        if self.array.size != 1:
-            raise ValueError(
-                f"only one element tensors can be converted to Python scalars, and this one is {self.array.shape}."
-            )
-        return self.array.item()
-
-    def __index__(self) -> int:
-        if self.array.dtype.kind not in "iub" or self.array.size != 1:
-            raise TypeError("only integer tensors of a single element can be converted to an index")
-        return int(self.item())
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        if self.node is not None and modes.state.recording:
-            raise RuntimeError(
-                "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead. "
-                "(What NumPy computes is not recorded, so the gradient would stop here without a word: "
-                "detach() says that it may.) To mend it, write  x.detach().numpy()  for the values alone."
-            )
-        a = self.memory()
-        if dtype is not None and dtype != a.dtype:
-            return a.astype(dtype)
-        return a.copy() if copy else a
+    # ------------------------------------------------------------------ copied, and kept in files
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         if not self.is_leaf:
@@ -549,21 +336,6 @@ class Tensor(ArrayMethods):
         """For pickle: the values, and whether a gradient is wanted; not the history."""
         cls = Tensor if isinstance(self, View) else type(self)
         return _unpickled, (cls, self.array, self.requires_grad)
-
-    # ------------------------------------------------------------------ several processes
-
-    def share_memory_(self) -> Self:
-        """Move the values to memory that other processes can be given; see sharing.py."""
-        from minigrad import sharing
-
-        sharing.share(self)
-        return self
-
-    def is_shared(self) -> bool:
-        """Do the values lie in shared memory?"""
-        from minigrad import sharing
-
-        return sharing.is_shared(self)
 
     # ------------------------------------------------------------------ operations
 
@@ -604,9 +376,7 @@ class View(Tensor):
 
     _node: Any
     _seen: int
-    origin: tuple[Any, ...] | None = (
-        None  # why a recorded write is refused, if it is; see inplace.py
-    )
+    origin: tuple[Any, ...] | None = None  # why a recorded write is refused; see inplace.py
     base: Tensor
     way: Way
 

@@ -13,7 +13,7 @@ rule is spoilt as a student would, and the gradient that comes out is given to `
 
 The last lines give answers that are wrong in no known way, of which every diagnosis is false.
 A second table counts the same for the programs of teach_battery.py, whose wrong gradients were
-derived by hand. Not a test: it prints tables.
+derived by hand, and a third for teach_examination.py. Not a test: it prints tables.
 """
 
 import sys
@@ -23,8 +23,9 @@ from collections import Counter, defaultdict
 import numpy as np
 
 import minigrad
-from minigrad.teach import diagnose
+from minigrad.teach import compare_update, diagnose
 from tests.teach_battery import BATTERY
+from tests.teach_examination import GS, P0, PROGRAMS, UPDATES, answers_of
 
 
 def softmax(x):
@@ -465,6 +466,34 @@ def battery():
     print(f"a diagnosis takes {np.median(took):.4f} s in the median, {max(took):.2f} s at most")
 
 
+def examination():
+    """The table of the programs of teach_examination.py, asked as a student asks."""
+    counts, named = defaultdict(Counter), defaultdict(Counter)
+    for program in PROGRAMS:
+        case, answers = answers_of(program)
+        for x, kind, mine in answers:
+            report = minigrad.compare(case.z, {x: mine}, gradient=case.gradient)
+            _count(counts, named, kind or "the right answer", report.rows[0].diagnosis)
+    for optimizer, settings, kind, yours in UPDATES:
+        report = compare_update(optimizer, settings, params=P0, grads=GS, yours=yours)
+        _count(counts, named, f"{kind or 'the right'} (steps)", report.diagnosis)
+    show(counts, named)
+
+
+def _count(counts, named, kind, d):
+    wanted = kind.removesuffix(" (steps)").split("|")
+    verdict = (
+        "silent" if d is None
+        else "first" if d.kind in wanted
+        else "also" if set(wanted) & set(d.also)
+        else "false"
+    )  # fmt: skip
+    kind = kind.split("|")[0]
+    counts[kind][verdict] += 1
+    if verdict in ("false", "also"):
+        named[kind][d.kind] += 1
+
+
 def show(counts, named):
     print(f"{'':24}{'n':>6}{'first':>9}{'also':>9}{'false':>9}{'silent':>9}   named instead")
     for kind, count in [*counts.items(), ("all", sum(counts.values(), Counter()))]:
@@ -476,3 +505,4 @@ def show(counts, named):
 if __name__ == "__main__":
     main(*map(int, sys.argv[1:]))
     battery()
+    examination()

@@ -526,3 +526,17 @@ def test_hogwild_and_minibatches_through_a_plan():
 
     hogwild.hogwild(together, likes, 1500, plan=True)
     assert hogwild.loss_of(together, likes) < before - 0.04
+
+
+def test_adagrad_writes_each_row_once_however_often_and_from_whichever_end_it_is_named():
+    from minigrad.static.rows import adagrad_rows
+
+    table, sums = np.ones((40, 3), np.float32), np.zeros((40, 3), np.float32)
+    lr = np.array(0.5, np.float32)
+    first, second = np.array([2, -1, 2]), np.array([[39], [0]])
+    ones = np.ones((3, 3), np.float32)
+    adagrad_rows(table, sums, lr, 0.0, first, ones, second, ones[:2].reshape(2, 1, 3))
+
+    assert sums[[0, 2, 39], 0].tolist() == [1.0, 4.0, 4.0]
+    assert table[[0, 2, 39], 0].tolist() == [0.5, 0.5, 0.5]
+    assert table.sum() == 40 * 3 - 3 * 3 * 0.5

@@ -82,7 +82,7 @@ def test_a_kink_is_said():
 @pytest.mark.parametrize(
     "tape, why",
     [
-        (cases.no_gradient_yet, "no backward pass on this tape reached x"),
+        (cases.no_gradient_yet, "no gradient has reached x on this tape yet"),
         (cases.views_of_one_base, "in place through a view"),
         (cases.several_results, "Twice, which made a, b, cannot be applied again"),
         (cases.sparse, "was not recorded whole"),

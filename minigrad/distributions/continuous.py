@@ -12,7 +12,7 @@ from minigrad.distributions.distribution import (
     broadcast_all,
     standard_normal,
 )
-from minigrad.functions import erf
+from minigrad.methods_as_functions import erf
 from minigrad.random import normal, rand
 from minigrad.tensor import Tensor
 

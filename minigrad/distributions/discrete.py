@@ -12,10 +12,9 @@ import numpy as np
 from minigrad.distributions import constraints as c
 from minigrad.distributions.distribution import Distribution, broadcast_all, tiny
 from minigrad.functions import broadcast_tensors
-from minigrad.more_creation import poisson
-from minigrad.more_functions import lgamma
+from minigrad.methods_as_functions import lgamma
 from minigrad.nn.functional import binary_cross_entropy_with_logits, one_hot
-from minigrad.random import bernoulli, multinomial
+from minigrad.random import bernoulli, multinomial, poisson
 from minigrad.tensor import Tensor
 
 

@@ -18,7 +18,7 @@ from minigrad.distributions import constraints as c
 from minigrad.distributions.distribution import Distribution, broadcast_all, tiny
 from minigrad.function import Function
 from minigrad.functions import stack
-from minigrad.more_functions import digamma, lgamma
+from minigrad.methods_as_functions import digamma, lgamma
 from minigrad.ops.gamma import digamma as psi
 from minigrad.tensor import Tensor
 

@@ -25,7 +25,7 @@ from minigrad.distributions.gamma import Beta, Dirichlet, Gamma
 from minigrad.distributions.multivariate import Independent, MultivariateNormal, sum_last
 from minigrad.functions import where
 from minigrad.linalg import solve_triangular
-from minigrad.more_functions import digamma, lgamma
+from minigrad.methods_as_functions import digamma, lgamma
 from minigrad.nn.functional import softplus
 from minigrad.tensor import Tensor
 

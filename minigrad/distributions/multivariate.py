@@ -7,8 +7,8 @@ import numpy as np
 
 from minigrad.distributions import constraints as c
 from minigrad.distributions.distribution import Distribution, standard_normal
-from minigrad.functions import cholesky
 from minigrad.linalg import inv, solve_triangular
+from minigrad.methods_as_functions import cholesky
 from minigrad.tensor import Size, Tensor
 
 

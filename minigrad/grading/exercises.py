@@ -6,20 +6,19 @@ make. An exercise that cannot be asked in this way has no question, and `release
 
     questions    the declarations of exercises, by their variable
     drawn        the inputs for a seed, and the error that rounding explains
-    explained    which mistake gives a wrong answer
+
+Which mistake gives a wrong answer is told by explain.py.
 """
 
 import ast
-import inspect
 import re
-import textwrap
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from minigrad.grading.answers import array_of
 from minigrad.grading.encoding import encoded
+from minigrad.grading.variants import wrong_source
 
 STEPS = """
 def steps_of_function(step, p, grads, settings):
@@ -38,6 +37,8 @@ def steps_of_class(make, p, grads, settings):
     import numpy
     from minigrad.teach.ask_optimizers import by_class
 
+    if str(getattr(make.step, "__module__", "")).startswith("minigrad."):
+        raise TypeError("its step is that of an optimizer of minigrad; write your own")
     return numpy.array(list(by_class(make, settings)(p, list(grads))))
 """
 
@@ -60,9 +61,9 @@ def differentiated(function, inputs, constants, g):
 """
 
 
-def questions(names: Mapping[str, Any], wanted: list[str]) -> dict[str, Any]:
-    """Variable -> declaration, for those exercises that can be asked."""
-    found = {name: _question(names[name], names) for name in wanted if name in names}
+def questions(names: Mapping[str, Any], wanted: list[str], sources: list[str]) -> dict[str, Any]:
+    """Variable -> declaration, for those exercises that can be asked; `sources` are the cells."""
+    found = {name: _question(names[name], names, sources) for name in wanted if name in names}
     return {name: declaration for name, declaration in found.items() if declaration}
 
 
@@ -71,12 +72,7 @@ def drawn(names: Mapping[str, Any], asked: list[tuple[str, str]]) -> list[list[d
     return [_cases(names[variable], seed) for variable, seed in asked]
 
 
-def explained(names: Mapping[str, Any], asked: list[dict[str, Any]]) -> list[dict[str, str] | None]:
-    """For each wrong answer: the mistake that gives it, or None."""
-    return [_explained(names.get(each["exercise"]), each) for each in asked]
-
-
-def _question(exercise: Any, names: Mapping[str, Any]) -> dict[str, Any] | None:
+def _question(exercise: Any, names: Mapping[str, Any], sources: list[str]) -> dict[str, Any] | None:
     from minigrad.teach.ask_facts import Facts
     from minigrad.teach.ask_functions import Differentiable
     from minigrad.teach.ask_optimizers import Updates
@@ -105,7 +101,7 @@ def _question(exercise: Any, names: Mapping[str, Any]) -> dict[str, Any] | None:
         if not plain:  # what rounding does is measured for each case; see teach/cases.py
             declaration.update(rtol=1e-12, atol=1e-13)
     elif isinstance(exercise, Facts | Edges | Adjoints):
-        declaration["call"] = f"[{name}.get(part) for part in {parts!r}]"
+        declaration["call"] = f"[{name}.get(part, ...) for part in {parts!r}]"
         if len(parts) == 1:
             declaration["call"] += "[0]"
         kind = {Facts: "exact", Edges: "unordered", Adjoints: "array"}
@@ -130,25 +126,32 @@ def _question(exercise: Any, names: Mapping[str, Any]) -> dict[str, Any] | None:
         if getattr(exercise, tolerance, None) is not None:
             declaration[tolerance] = getattr(exercise, tolerance)
     declaration["cases"] = [{} for _ in _cases(exercise, "public")]
-    declaration["wrong"] = [s for w in getattr(exercise, "wrongs", []) if (s := _source(w, name))]
+    wrongs = [wrong_source(w, name, sources) for w in getattr(exercise, "wrongs", [])]
+    declaration["wrong"] = [source for source in wrongs if source]
     told_by = getattr(getattr(exercise, "program", None), "__name__", "")
     if isinstance(exercise, Facts) and told_by in names:
         declaration["wrong"].append(f"{name} = {told_by}()")  # asking is no predicting
     return declaration
 
 
+def start_and_gradients(exercise: Any, seed: str, n: int) -> tuple[Any, Any]:
+    """Where the optimizer of an exercise starts with its n-th settings, and what it gets."""
+    from minigrad.teach.cases import draw
+
+    key = f"{seed}/{exercise.name}/{n}"
+    grads = [draw(f"{key}/g{k}", exercise.shape) for k in range(exercise.steps)]
+    return draw(f"{key}/p", exercise.shape), np.array(grads)
+
+
 def _cases(exercise: Any, seed: str) -> list[dict[str, Any]]:
     from minigrad.teach.ask_functions import Differentiable
     from minigrad.teach.ask_optimizers import Updates
-    from minigrad.teach.cases import draw
     from minigrad.teach.trying import FunctionQuestion
 
     if isinstance(exercise, Updates):
         steps: list[dict[str, Any]] = []
         for n, settings in enumerate(exercise.settings, 1):
-            key = f"{seed}/{exercise.name}/{n}"
-            p = draw(f"{key}/p", exercise.shape)
-            grads = np.array([draw(f"{key}/g{k}", exercise.shape) for k in range(exercise.steps)])
+            p, grads = start_and_gradients(exercise, seed, n)
             plain = {k: list(v) if isinstance(v, tuple) else v for k, v in settings.items()}
             inputs = {"p": encoded(p), "grads": encoded(grads), "settings": encoded(plain)}
             steps.append({"inputs": inputs, "atol": []})
@@ -165,44 +168,6 @@ def _cases(exercise: Any, seed: str) -> list[dict[str, Any]]:
         allowed = [float(a) for a in case.atol]
         cases.append({"inputs": {k: encoded(v) for k, v in given.items()}, "atol": allowed})
     return cases
-
-
-def _explained(exercise: Any, asked: dict[str, Any]) -> dict[str, str] | None:
-    """Runs minigrad.teach.diagnose on the inputs that were drawn."""
-    from minigrad import tensor
-    from minigrad.teach import diagnose
-
-    name = asked["result"].removeprefix("d")
-    try:
-        inputs = {k: array_of(v) for k, v in asked["inputs"].items() if "data" in v}
-        g = inputs.pop("g", None)
-        if not callable(getattr(exercise, "forward", None)) or name not in inputs:
-            return None
-        tensors = {k: tensor(v.copy(), requires_grad=True) for k, v in inputs.items()}
-        z = exercise.forward(*tensors.values())
-        mine = array_of(asked["answer"])
-        found = diagnose(z, tensors[name], mine, gradient=g, name=name, namespace=tensors)
-    except Exception:  # a diagnosis is a kindness; a grade does not depend on it
-        return None
-    if found is None:
-        return None
-    return {"kind": found.kind, "message": found.message, "hint": found.hint}
-
-
-def _source(wrong: Any, name: str) -> str | None:
-    """The source of a wrong answer, as a student would have written it; None if it has none."""
-    answer = wrong.answer
-    if not callable(answer):
-        return f"import numpy as np\n{name} = {answer!r}"
-    try:
-        source = textwrap.dedent(inspect.getsource(answer))
-    except (OSError, TypeError):
-        return None
-    found = re.search(r"^(def|class) (\w+)", source, re.MULTILINE)
-    if found is None:
-        return None
-    rest = source[found.start() :]
-    return f"import numpy as np\n{rest}\n{name} = {found.group(2)}"
 
 
 def _results(parts: list[str]) -> list[str]:

@@ -71,7 +71,7 @@ def draw_inputs(questions: Sequence[Question], sources: dict[str, str], seed: st
     by_exercise = [[q.id, q.exercise] for q in questions if q.exercise]
     drawn: Drawn = {}
     if by_exercise:
-        wanted = {cell for q in questions if q.exercise for cell in q.given}
+        wanted = {cell for q in questions if q.exercise for cell in (*q.given, *q.checks)}
         given = [source for cell, source in sources.items() if cell in wanted]
         drawn.update(_of_exercises(json.dumps([given, by_exercise]), seed))
     for question in questions:
@@ -104,6 +104,7 @@ def check_cell(question: Question, drawn: Drawn) -> str:
         "helpers": question.helpers,
         "results": list(question.results),
         "cases": [case["inputs"] for case in drawn[question.id]],
+        "kept": question.exercise is not None,  # an exercise's inputs are to stay as they are
     }
     return f"{CELL}\n\n__minigrad_check({asked!r})\ndel __minigrad_check"
 
@@ -154,6 +155,8 @@ def __minigrad_check(asked):
             value = value.detach().numpy()
         if value is None:
             return {{"json": None}}
+        if value is ...:
+            return {{"error": "not written yet"}}
         try:
             array = numpy.asarray(value)
             if array.dtype.kind in "fiub" and array.dtype.itemsize <= 8:
@@ -170,6 +173,7 @@ def __minigrad_check(asked):
     exec(asked["helpers"], helpers)
     for number, case in enumerate(asked["cases"], 1):
         inputs = {{name: decoded(value) for name, value in case.items()}}
+        before = {{n: repr(v) for n, v in inputs.items() if isinstance(v, (list, dict))}}
         results = asked["results"]
         error = None
         try:
@@ -180,10 +184,15 @@ def __minigrad_check(asked):
             ):
                 error = "%d results are asked for, %s; this is not a tuple of that length" % (
                     len(results), ", ".join(results))
+            for name in before if asked["kept"] else ():
+                if repr(inputs[name]) != before[name]:
+                    error = name + " was changed in place; compute with a copy instead"
         except BaseException as caught:
             # what its frames hold may be all of the memory, and telling of it needs some
             traceback.clear_frames(caught.__traceback__)
             error = (type(caught).__name__ + ": " + str(caught)[:300]).rstrip(": ")
+            if error == "NotImplementedError":
+                error = "not written yet: NotImplementedError"
         for k, result in enumerate(results):
             if error is not None:
                 content = {{"error": error}}

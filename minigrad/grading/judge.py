@@ -20,11 +20,13 @@ from pathlib import Path
 from typing import Any
 
 from minigrad.grading.bundles import BundleError, Judge, digest, write_private
+from minigrad.grading.compare import NO_CREDIT
 from minigrad.grading.feedback import diagnoses
 from minigrad.grading.questions import Question
 from minigrad.version import __version__
 
 FORMAT = "minigrad-grade-1"
+NAMED = 8  # results that are named in one reason
 AT_ONCE = 100  # answers documents in one run of pytest: its memory stays bounded
 
 
@@ -172,7 +174,9 @@ def _question(
         "of": question.points,
         "right": right,
         "asked": len(results),
-        "reason": None if right == len(results) else said["reason"] or _first_reason(results),
+        "reason": None
+        if right == len(results)
+        else said["reason"] or _first_reason(question, results),
         "notes": said["notes"],
         "confirm": bool(set(question.answers) & set(answers["guessed"])),
         "results": results,
@@ -180,6 +184,13 @@ def _question(
     }
 
 
-def _first_reason(results: list[dict[str, Any]]) -> str:
-    wrong = next(r for r in results if not r["ok"])
-    return f"{wrong['id'].partition('/')[2]}: {wrong['reason']}"
+def _first_reason(question: Question, results: list[dict[str, Any]]) -> str:
+    """The first thing that is wrong; where there is one case, as of predictions, the others too."""
+    wrong = [r for r in results if not r["ok"]]
+    first = next((r for r in wrong if r["reason"] != NO_CREDIT), wrong[0])
+    reason = f"{first['id'].partition('/')[2]}: {first['reason']}"
+    others = [r["id"].split("/")[-1] for r in wrong if r is not first]
+    if len(question.cases) > 1 or not others:
+        return reason
+    more = f" and {len(others) - NAMED} more" if len(others) > NAMED else ""
+    return f"{reason}; wrong, too: {', '.join(others[:NAMED])}{more}"

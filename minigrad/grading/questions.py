@@ -45,6 +45,7 @@ class Question:
     cases       for each case: input name -> how it is drawn (see inputs.py)
     answers     ids of the answer cells that are run before it, in order
     given       ids of the given cells that are run before it, in order
+    checks      ids of the cells that only the check needs; no answer is run with what they define
     alone       is the answer run without the given cells, because they hold what is asked?
     engine      may minigrad be imported while it runs?
     packages    further packages that it needs
@@ -65,6 +66,7 @@ class Question:
     cell: str = ""
     answers: tuple[str, ...] = ()
     given: tuple[str, ...] = ()
+    checks: tuple[str, ...] = ()
     alone: bool = False
     engine: bool = False
     packages: tuple[str, ...] = ()
@@ -90,12 +92,12 @@ class Question:
         """
         secret = {"points", "compare", "rtol", "atol", "order", "right", "wrong"}
         shown = {k: v for k, v in asdict(self).items() if k not in secret}
-        return {**shown, "given": (), "exercise": None} if self.alone else shown
+        return {**shown, "given": (), "checks": (), "exercise": None} if self.alone else shown
 
 
 def from_dict(data: dict[str, Any]) -> Question:
     """A Question as it was written to a bundle."""
-    lists = {"results", "cases", "answers", "given", "packages", "right", "wrong"}
+    lists = {"results", "cases", "answers", "given", "checks", "packages", "right", "wrong"}
     arguments: dict[str, Any] = {k: tuple(v) if k in lists else v for k, v in data.items()}
     return Question(**arguments)
 
@@ -109,6 +111,7 @@ def declared(notebook: Notebook, name: str) -> list[Question]:
     exercises = _exercises(notebook, name) if any(_exercise_of(c) for c in graded) else {}
     questions = []
     given: list[str] = []
+    checks: list[str] = []
     answers: list[str] = []
     earlier: list[str] = []
     sources = {cell.id: cell.source for cell in notebook.cells if cell.cell_type == "code"}
@@ -120,7 +123,7 @@ def declared(notebook: Notebook, name: str) -> list[Question]:
             continue
         if not is_graded(cell):
             if not _waits_for(cell.source, theirs):
-                given.append(cell.id)
+                (checks if _is_check_s(cell) else given).append(cell.id)
             continue
         where = f"{name}, cell {number} (id {cell.id})"
         declaration = dict(cell.metadata.get("minigrad", {}).get("question", {}))
@@ -145,6 +148,7 @@ def declared(notebook: Notebook, name: str) -> list[Question]:
             "points": settings.get("points", 1),
             "answers": [*needs, *own],
             "given": list(given),
+            "checks": list(checks),
             **declaration,
             "cell": cell.id,
         }
@@ -161,6 +165,14 @@ def is_graded(cell: Notebook) -> bool:
     """Does this cell give points? (nbgrader: grade)"""
     settings = cell.metadata.get("nbgrader", {})
     return bool(settings.get("grade")) and cell.cell_type == "code" and not settings.get("solution")
+
+
+def _is_check_s(cell: Notebook) -> bool:
+    """Does the author say that only the check needs this cell ("minigrad": {"check": true})?
+
+    It may hold a second implementation, and an answer that called it would be none.
+    """
+    return bool(cell.metadata.get("minigrad", {}).get("check"))
 
 
 def _exercise_of(cell: Notebook) -> str | None:
@@ -289,7 +301,7 @@ def _exercises(notebook: Notebook, name: str) -> dict[str, dict[str, Any]]:
             sources.append(cell.source)
     try:
         found: dict[str, dict[str, Any]] = ask(
-            sources, "minigrad.grading.exercises:questions", [n for n in names if n]
+            sources, "minigrad.grading.exercises:questions", [n for n in names if n], sources
         )
     except GivenCellsFailed as error:
         raise QuestionError(f"{name}: {error}") from None

@@ -7,7 +7,6 @@
     indexing       x[...], x.gather(...): entries by their place, read and written
     reductions     x.sum(), x.sort(): what becomes of an axis
     products       x @ y
-    further        x.lgamma(), x.as_strided(...): what is asked for less often
 
 `ArrayMethods`, all of them together, is the common base of Tensor and of the Slots of a
 recorded program; both interpret the same ops. Nothing is attached from elsewhere, so a
@@ -27,7 +26,6 @@ from minigrad import ops
 from minigrad.methods.arrangement import Arrangement
 from minigrad.methods.base import Base, as_dtype, type_named
 from minigrad.methods.entries import Entries
-from minigrad.methods.further import Further
 from minigrad.methods.indexing import Indexing, indices_of
 from minigrad.methods.operators import Operators
 from minigrad.methods.products import Products, outer, tensordot
@@ -37,7 +35,7 @@ from minigrad.op import BY_NUMPY
 __all__ = ["ArrayMethods", "as_dtype", "indices_of", "type_named"]
 
 
-class ArrayMethods(Further, Entries, Products, Reductions, Operators, Indexing, Arrangement):
+class ArrayMethods(Entries, Products, Reductions, Operators, Indexing, Arrangement):
     """The operators and methods that tensors and slots share; and NumPy's protocols."""
 
     __slots__ = ()

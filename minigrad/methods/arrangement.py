@@ -1,5 +1,6 @@
 """Arrangement: the same entries in another shape or order. Where it can be, the result is a view."""
 
+import builtins
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -26,6 +27,7 @@ class Arrangement(Base):
     def mH(self) -> Self: return self.transpose(-2, -1)
     def reshape(self, *size: Any, shape: Any = None) -> Self: return ops.reshape.apply(self, shape=sizes(size if shape is None else (shape,)))
     def view(self, *shape: Any) -> Self: return viewed(self, shape)
+    def as_strided(self, size: Any, stride: Any, storage_offset: Any = None) -> Self: return by_strides(self, size, stride, storage_offset)
     def flatten(self, start_dim: int = 0, end_dim: int = -1) -> Self: return self.reshape(flat_shape(self.shape, start_dim, end_dim))
     def ravel(self) -> Self: return self.reshape(-1)
     def permute(self, *dims: Any) -> Self: return ops.permute.apply(self, axes=permutation(sizes(dims), self.ndim))
@@ -136,6 +138,27 @@ def viewed(x: Any, shape: tuple[Any, ...]) -> Any:
     if len(shape) == 1 and isinstance(shape[0], (np.dtype, type)):
         return type(x)(x.memory().view(shape[0]))
     return ops.view.apply(x, shape=sizes(shape))
+
+
+def by_strides(x: Any, size: Any, stride: Any, storage_offset: Any) -> Any:
+    """The memory of x, read with other strides."""
+    size, stride = sizes((tuple(size),)), sizes((tuple(stride),))
+    start = x.storage_offset() if storage_offset is None else storage_offset
+    base: Any = getattr(x, "_base", None)
+    whole = base is None or (x.is_contiguous() and x.numel() == base.numel())
+    memory: Any = x if whole else base  # a dual number is a view of all of its base, and has the tangent
+    if not memory.is_contiguous():
+        raise RuntimeError("as_strided: this tensor's memory is not in order. To mend it, use x.contiguous() first.")
+    if len(size) != len(stride):
+        raise RuntimeError("mismatch in length of strides and shape")
+    last = start + builtins.sum((n - 1) * s for n, s in zip(size, stride))
+    if 0 not in size and (last >= memory.numel() or start < 0 or min(stride, default=0) < 0):
+        width = x.dtype.itemsize
+        raise RuntimeError(
+            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {start}, and itemsize {width} "
+            f"requiring a storage size of {(last + 1) * width} are out of bounds for storage of size {memory.numel() * width}"
+        )
+    return ops.as_strided.apply(memory.view(-1), size=size, stride=stride, offset=start)
 
 
 def at_most_2d(x: Any) -> Any:

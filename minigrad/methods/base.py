@@ -109,6 +109,9 @@ class Base:
     def is_floating_point(self) -> Any: return self.dtype.kind == "f"
     def is_complex(self) -> Any: return self.dtype.kind == "c"
     def is_signed(self) -> Any: return self.dtype.kind in "ifc"
+    def conj(self) -> Self: return self
+    @property
+    def real(self) -> Self: return self
 
     # ------------------------------------------------------------------ memory, and where it is
 
@@ -126,6 +129,8 @@ class Base:
     def device(self) -> Any: return CPU
     @property
     def is_cuda(self) -> Any: return False
+    @property
+    def is_cpu(self) -> Any: return True
     def get_device(self) -> Any: return -1
     def cpu(self) -> Self: return self
     def cuda(self, device: Any = None) -> Self: return self.to("cuda")

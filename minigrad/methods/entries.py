@@ -1,11 +1,13 @@
 """Functions of an entry: x.exp() is the exponential of each entry, x.exp_() writes it over x."""
 
+import math
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
 
 from minigrad import ops
-from minigrad.methods.base import Operand
+from minigrad.methods.base import Base, Operand
 from minigrad.methods.operators import Operators
 from minigrad.op import Op
 
@@ -142,6 +144,53 @@ class Entries(Operators):
     def nan_to_num_(self, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Self: return self.copy_(self.nan_to_num(nan, posinf, neginf))
     def deg2rad_(self) -> Self: return self.mul_(np.pi / 180)
     def rad2deg_(self) -> Self: return self.mul_(180 / np.pi)
+    def heaviside_(self, values: Operand) -> Self: return self.copy_(self.heaviside(values))
+    def copysign_(self, other: Operand) -> Self: return self.copy_(self.copysign(other))
+    def sinc_(self) -> Self: return self.copy_(self.sinc())
+
+    # ------------------------------------------------------------------ gamma and its kin
+
+    def lgamma(self) -> Self: return ops.lgamma.apply(self)
+    def lgamma_(self) -> Self: return self._write(ops.lgamma)
+    def digamma(self) -> Self: return ops.digamma.apply(self)
+    def digamma_(self) -> Self: return self._write(ops.digamma)
+    def polygamma(self, n: int) -> Self: return ops.polygamma.apply(self, order=order(n))
+    def polygamma_(self, n: int) -> Self: return self._write(ops.polygamma, order=order(n))
+    def erfinv(self) -> Self: return ops.erfinv.apply(self)
+    def erfinv_(self) -> Self: return self._write(ops.erfinv)
+    def mvlgamma(self, p: int) -> Self: return mvlgamma(self, p)
+    def mvlgamma_(self, p: int) -> Self: return self.copy_(self.mvlgamma(p))
+
+    # ------------------------------------------------------------------ powers of two, common divisors
+
+    def logaddexp2(self, other: Operand) -> Self: return ops.logaddexp2.apply(self, other)
+    def ldexp(self, other: Operand) -> Self: return self * 2.0**other
+    def ldexp_(self, other: Operand) -> Self: return self.copy_(self.ldexp(other))
+    def frexp(self) -> Any: return frexp(self)
+    def gcd(self, other: Self) -> Self: return whole(self, np.gcd, other)
+    def gcd_(self, other: Self) -> Self: return self.copy_(self.gcd(other))
+    def lcm(self, other: Self) -> Self: return whole(self, np.lcm, other)
+    def lcm_(self, other: Self) -> Self: return self.copy_(self.lcm(other))
+
+    # ------------------------------------------------------------------ bent lines
+
+    def hardshrink(self, lambd: Any = 0.5) -> Self: return without_small(self, lambd)
+    def prelu(self, weight: Self) -> Self: return ops.where.apply(self._constant(np.asanyarray(self.array) > 0), self, weight * self)
+
+    # ------------------------------------------------------------------ functions of the caller's
+
+    def apply_(self, callable: Callable[[Any], Any]) -> Self:
+        """Put callable(entry) in the place of each entry: slow, and not recorded."""
+        constant("apply_", self)
+        entries = [callable(v) for v in self.array.ravel().tolist()]
+        return self.copy_(self._constant(np.array(entries, self.dtype).reshape(self.shape)))
+
+    def map_(self, other: Self, callable: Callable[[Any, Any], Any]) -> Self:
+        """Put callable(entry, entry of other) in the place of each entry: slow, and not recorded."""
+        constant("map_", self, other)
+        pairs = zip(self.array.ravel().tolist(), np.broadcast_to(other.array, self.shape).ravel().tolist())
+        entries = [callable(a, b) for a, b in pairs]
+        return self.copy_(self._constant(np.array(entries, self.dtype).reshape(self.shape)))
 
 
 def clamping(low: Any, high: Any) -> tuple[Op, tuple[Any, ...]]:
@@ -179,3 +228,48 @@ def with_sign(x: Any, y: Any) -> Any:
     negative = np.signbit(getattr(y, "array", y))
     size = (x if x.dtype.kind == "f" else x.float()).abs()
     return ops.where.apply(negative, -size, size)
+
+
+def without_small(x: Any, bound: Any) -> Any:
+    """x with zeros in the place of what is no larger than the bound."""
+    return x.masked_fill(x._constant(np.abs(np.asanyarray(x.array)) <= bound), 0)
+
+
+def order(n: Any) -> int:
+    """Which derivative of digamma is meant."""
+    if n < 0:
+        raise RuntimeError("polygamma(n, x) does not support negative n.")
+    return int(n)
+
+
+def mvlgamma(x: Any, p: int) -> Any:
+    """The logarithm of the gamma function of p variables.
+
+    Source: Ingham (1933); in densities of matrices, as Wishart's.
+    """
+    if p < 1:
+        raise RuntimeError("p has to be greater than or equal to 1")
+    shifts = x._constant(np.arange(p) / -2).to(x.dtype if x.dtype.kind == "f" else np.float32)
+    return ops.lgamma.apply(x.unsqueeze(-1) + shifts).sum(-1) + p * (p - 1) / 4 * math.log(math.pi)
+
+
+def whole(x: Any, function: Any, other: Any) -> Any:
+    """A function of whole numbers."""
+    if x.dtype.kind not in "iu" or other.dtype.kind not in "iu":
+        raise NotImplementedError(f'"{function.__name__}_cpu" not implemented for {str(x.dtype)!r}: it takes whole numbers.')
+    return x._constant(function(x.array, other.array))
+
+
+def frexp(x: Any) -> Any:
+    """x as mantissa * 2**exponent, with a mantissa between 1/2 and 1."""
+    from minigrad.return_types import frexp as pair
+
+    if x.dtype.kind != "f":
+        raise RuntimeError("torch.frexp() only supports floating-point dtypes")
+    exponent = np.frexp(x.array)[1]
+    return pair(x * x._constant(np.ldexp(np.ones((), x.dtype), -exponent)), x._constant(exponent))
+
+
+def constant(name: str, *tensors: Any) -> None:
+    if any(isinstance(x, Base) and x.requires_grad for x in tensors):  # type: ignore[attr-defined]
+        raise RuntimeError(f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead.")

@@ -1,5 +1,6 @@
 """Products of vectors and matrices."""
 
+import math
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -43,6 +44,11 @@ class Products(Base):
     def addbmm(self, batch1: Operand, batch2: Operand, *, beta: Any = 1, alpha: Any = 1) -> Self: return scaled(self, beta) + scaled(ops.bmm.apply(*matrices("addbmm", batch1, batch2, 3, 3)).sum(0), alpha)
     def addbmm_(self, batch1: Operand, batch2: Operand, *, beta: Any = 1, alpha: Any = 1) -> Self: return self.copy_(self.addbmm(batch1, batch2, beta=beta, alpha=alpha))
     def addr(self, vec1: Operand, vec2: Operand, *, beta: Any = 1, alpha: Any = 1) -> Self: return scaled(self, beta) + scaled(outer(vec1, vec2), alpha)
+    def addr_(self, vec1: Self, vec2: Self, *, beta: Any = 1, alpha: Any = 1) -> Self: return self.copy_(self.addr(vec1, vec2, beta=beta, alpha=alpha))
+    def ger(self, vec2: Self) -> Self: return self.outer(vec2)
+    def svd(self) -> Any: return old_svd(self)
+    def pinverse(self, rcond: Any = 1e-15) -> Self: return ops.pinv.apply(self, rcond=rcond)
+    def matrix_exp(self) -> Self: return matrix_exp(self)
 
 
 class LinAlgError(RuntimeError):
@@ -162,3 +168,30 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
         n *= a.shape[i]
     rows, columns = (max(x.numel() // n, 0) if n else int(np.prod([x.shape[i] for i in d])) for x, d in ((a, left), (b, right)))
     return ops.mm.apply(a.permute(*left, *of_a).reshape(rows, n), b.permute(*of_b, *right).reshape(n, columns)).reshape(shape)
+
+
+def old_svd(x: Any) -> Any:
+    """torch.svd: U, S and V, where linalg.svd gives V transposed."""
+    from minigrad.return_types import svd
+
+    return svd(ops.left_vectors.apply(x), ops.singular_values.apply(x), ops.right_vectors.apply(x).mT)
+
+
+def matrix_exp(x: Any) -> Any:
+    """1 + x + x @ x / 2! + x @ x @ x / 3! + ...
+
+    x is halved until its norm is below 1/2, where 18 terms are enough, and the result squared as
+    often. Source: Moler and Van Loan, Nineteen dubious ways to compute the exponential (1978).
+    """
+    if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
+        raise RuntimeError(f"linalg.matrix_exp: A must be batches of square matrices, but they are {' by '.join(map(str, x.shape[-2:]))} matrices")
+    length = float(np.abs(x.array).sum(-1).max(initial=0))
+    halvings = max(0, math.ceil(math.log2(length)) + 1) if length > 0.5 and math.isfinite(length) else 0
+    y = x / 2**halvings
+    one = x._constant(np.broadcast_to(np.eye(x.shape[-1], dtype=x.dtype), x.shape).copy())
+    z = one + y / 18
+    for k in range(17, 0, -1):  # Horner's rule
+        z = one + y @ z / k
+    for _ in range(halvings):
+        z = z @ z
+    return z

@@ -117,6 +117,8 @@ class Reductions(Operators, Indexing):
         return self.std(dim, unbiased, keepdim, correction=correction), self.mean(None if dim is True or dim is False else dim, keepdim)
     def logsumexp(self, dim: Dim, keepdim: bool = False) -> Self: return ops.logsumexp.apply(self, axis=axes_of(dim, None, self.ndim), keepdims=keepdim)
     def norm(self, p: Any = "fro", dim: Dim = None, keepdim: bool = False, dtype: Any = None) -> Self: return norm(self if dtype is None else self.to(dtype), p, dim, keepdim)
+    def renorm(self, p: Any, dim: int, maxnorm: Any) -> Self: return renorm(self, p, dim, maxnorm)
+    def renorm_(self, p: Any, dim: int, maxnorm: Any) -> Self: return self.copy_(self.renorm(p, dim, maxnorm))
     def cumsum(self, dim: int, *, dtype: Any = None) -> Self: return along(lambda x, axis: ops.cumsum.apply(x, axis=axis), self if dtype is None else self.to(dtype), dim)
     def cumprod(self, dim: int, *, dtype: Any = None) -> Self: return along(lambda x, axis: ops.cumprod.apply(x, axis=axis), self if dtype is None else self.to(dtype), dim)
     def cumsum_(self, dim: int) -> Self: return self.copy_(self.cumsum(dim))
@@ -313,3 +315,11 @@ def correlation(x: Any) -> Any:
         return c / c
     s = c.diagonal().sqrt()
     return (c / s.unsqueeze(1) / s).clamp(-1, 1)
+
+
+def renorm(x: Any, p: Any, dim: int, maxnorm: Any) -> Any:
+    """The parts along dim, shortened to the length maxnorm where they are longer."""
+    axis = dim + x.ndim if dim < 0 else dim
+    norms = x.norm(p, [k for k in range(x.ndim) if k != axis], keepdim=True)
+    long = x._constant(np.asanyarray(norms.array) > maxnorm)
+    return x * ops.where.apply(long, maxnorm / (norms + 1e-7), x._constant(np.ones((), x.dtype)))

@@ -174,13 +174,8 @@ from minigrad.nn.sequences import (
     UpsamplingBilinear2d,
     UpsamplingNearest2d,
 )
-from minigrad.nn.transformer import (
-    Transformer,
-    TransformerDecoder,
-    TransformerDecoderLayer,
-    TransformerEncoder,
-    TransformerEncoderLayer,
-)
+from minigrad.nn.transformer import Transformer, TransformerDecoder, TransformerEncoder
+from minigrad.nn.transformer_layers import TransformerDecoderLayer, TransformerEncoderLayer
 
 __all__ = [
     "CELU",

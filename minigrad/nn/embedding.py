@@ -20,14 +20,15 @@ class Embedding(Module):
 
     padding_idx   a row that is zeros at first and gets no gradient: for the padding of
                   sequences of unequal length
+    max_norm      rows that are read and longer (by norm_type) are first shortened to this,
+                  in weight itself
+    scale_grad_by_freq   divide the gradient of a row by how often it was read
     sparse        shall weight.grad keep only the rows that were read?
 
     Initialized from the bell curve, with mean 0 and standard deviation 1.
 
     It computes what a Linear layer without bias would, given one-hot rows; but only the rows
     that are needed are touched.
-
-    Left out: max_norm and scale_grad_by_freq; calling with them raises NotImplementedError.
 
     >>> from minigrad import tensor
     >>> Embedding(10, 3)(tensor([[1, 2, 4, 5], [4, 3, 2, 9]])).shape

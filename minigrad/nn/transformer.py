@@ -1,191 +1,27 @@
-"""The Transformer: layers of attention and of small networks, position by position.
+"""The Transformer: an encoder of the source, and a decoder that looks at what it made of it.
 
-    encoder layer    x = x + attention(x, x)                  then  x = x + network(x)
-    decoder layer    the same, and between the two            x = x + attention(x, memory)
+Both are stacks of the layers in transformer_layers.py: read these first.
 
-After each sum comes a LayerNorm (with norm_first: before each part, which trains more
-steadily). `memory` is what the encoder made of the source.
-
-Left out: the quicker way that PyTorch takes in evaluation, with padding cut away.
-
-Source: Vaswani et al., Attention Is All You Need (2017); norm_first from Xiong et al., On Layer
-Normalization in the Transformer Architecture (2020).
+Source: Vaswani et al., Attention Is All You Need (2017).
 """
 
 import copy
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from minigrad.nn import functional as F
 from minigrad.nn import init
-from minigrad.nn.attention import MultiheadAttention
 from minigrad.nn.containers import ModuleList
-from minigrad.nn.dropout import Dropout
-from minigrad.nn.linear import Linear
 from minigrad.nn.module import Module
 from minigrad.nn.normalization import LayerNorm
+from minigrad.nn.transformer_layers import (
+    Activation,
+    TransformerDecoderLayer,
+    TransformerEncoderLayer,
+)
 from minigrad.tensor import Tensor
-
-Activation = str | Callable[[Tensor], Tensor]
-
-
-class _Layer(Module):
-    """What both kinds of layer have: the small network, and sums with a norm before or after."""
-
-    def __init__(
-        self,
-        d_model: int,
-        nhead: int,
-        dim_feedforward: int,
-        dropout: float,
-        activation: Activation,
-        layer_norm_eps: float,
-        batch_first: bool,
-        norm_first: bool,
-        bias: bool,
-        attentions: tuple[str, ...],
-        device: Any,
-        dtype: Any,
-    ) -> None:
-        super().__init__()
-        how: dict[str, Any] = {"device": device, "dtype": dtype}
-        for name in attentions:
-            attention = MultiheadAttention(
-                d_model, nhead, dropout=dropout, bias=bias, batch_first=batch_first, **how
-            )
-            setattr(self, name, attention)
-        self.linear1 = Linear(d_model, dim_feedforward, bias=bias, **how)
-        self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, bias=bias, **how)
-        self.norm_first = norm_first
-        parts = range(1, len(attentions) + 2)
-        for k in parts:
-            setattr(self, f"norm{k}", LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **how))
-        for k in parts:
-            setattr(self, f"dropout{k}", Dropout(dropout))
-        self.activation = _activation(activation)
-
-    def _around(self, k: int, x: Tensor, part: Callable[[Tensor], Tensor]) -> Tensor:
-        """x + part(x), with the k-th norm before the part or after the sum."""
-        norm, dropout = getattr(self, f"norm{k}"), getattr(self, f"dropout{k}")
-        z: Tensor = x + dropout(part(norm(x))) if self.norm_first else norm(x + dropout(part(x)))
-        return z
-
-    def _network(self, x: Tensor) -> Tensor:
-        z: Tensor = self.linear2(self.dropout(self.activation(self.linear1(x))))
-        return z
-
-
-class TransformerEncoderLayer(_Layer):
-    """Self-attention and a network of two layers, each added to what it was given.
-
-    src                     (l, n, d_model)   or (n, l, d_model) with batch_first, or (l, d_model)
-    src_mask                (l, l)            which position may not see which
-    src_key_padding_mask    (n, l)            positions that are padding
-    returns                 shaped like src
-
-    nhead             how many heads
-    dim_feedforward   how wide the network is
-    activation        "relu", "gelu", or a function
-    norm_first        LayerNorm before each part, instead of after the sum?
-
-    >>> from minigrad import ones
-    >>> TransformerEncoderLayer(8, 2, 16, batch_first=True)(ones(3, 5, 8)).shape
-    minigrad.Size([3, 5, 8])
-    """
-
-    def __init__(
-        self,
-        d_model: int,
-        nhead: int,
-        dim_feedforward: int = 2048,
-        dropout: float = 0.1,
-        activation: Activation = F.relu,
-        layer_norm_eps: float = 1e-5,
-        batch_first: bool = False,
-        norm_first: bool = False,
-        bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__(d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps,
-                         batch_first, norm_first, bias, ("self_attn",), device, dtype)  # fmt: skip
-
-    def forward(
-        self,
-        src: Tensor,
-        src_mask: Tensor | None = None,
-        src_key_padding_mask: Tensor | None = None,
-        is_causal: bool = False,
-    ) -> Tensor:
-        def attend(x: Tensor) -> Tensor:
-            z: Tensor = self.self_attn(
-                x, x, x, src_key_padding_mask, need_weights=False, attn_mask=src_mask
-            )[0]
-            return z
-
-        return self._around(2, self._around(1, src, attend), self._network)
-
-
-class TransformerDecoderLayer(_Layer):
-    """Self-attention, attention to the encoder's memory, and a network of two layers.
-
-    tgt        (l, n, d_model)     or (n, l, d_model) with batch_first, or (l, d_model)
-    memory     (s, n, d_model)     what the encoder made
-    returns    shaped like tgt
-
-    tgt_mask, memory_mask                            (l, l), (l, s)   which position may not see which
-    tgt_key_padding_mask, memory_key_padding_mask    (n, l), (n, s)   positions that are padding
-
-    The settings are those of TransformerEncoderLayer.
-    """
-
-    def __init__(
-        self,
-        d_model: int,
-        nhead: int,
-        dim_feedforward: int = 2048,
-        dropout: float = 0.1,
-        activation: Activation = F.relu,
-        layer_norm_eps: float = 1e-5,
-        batch_first: bool = False,
-        norm_first: bool = False,
-        bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__(d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first,
-                         norm_first, bias, ("self_attn", "multihead_attn"), device, dtype)  # fmt: skip
-
-    def forward(
-        self,
-        tgt: Tensor,
-        memory: Tensor,
-        tgt_mask: Tensor | None = None,
-        memory_mask: Tensor | None = None,
-        tgt_key_padding_mask: Tensor | None = None,
-        memory_key_padding_mask: Tensor | None = None,
-        tgt_is_causal: bool = False,
-        memory_is_causal: bool = False,
-    ) -> Tensor:
-        def attend(x: Tensor) -> Tensor:
-            z: Tensor = self.self_attn(
-                x, x, x, tgt_key_padding_mask, need_weights=False, attn_mask=tgt_mask
-            )[0]
-            return z
-
-        def look_up(x: Tensor) -> Tensor:
-            padding, mask = memory_key_padding_mask, memory_mask
-            z: Tensor = self.multihead_attn(
-                x, memory, memory, padding, need_weights=False, attn_mask=mask
-            )[0]
-            return z
-
-        x = self._around(2, self._around(1, tgt, attend), look_up)
-        return self._around(3, x, self._network)
 
 
 class TransformerEncoder(Module):
@@ -353,12 +189,3 @@ class Transformer(Module):
 
         later = full((sz, sz), -math.inf, dtype=dtype, device=device)
         return Tensor(np.triu(later.array, 1))
-
-
-def _activation(activation: Activation) -> Callable[[Tensor], Tensor]:
-    if callable(activation):
-        return activation
-    if activation not in ("relu", "gelu"):
-        raise RuntimeError(f"activation should be relu/gelu, not {activation}")
-    function: Callable[[Tensor], Tensor] = getattr(F, activation)
-    return function

@@ -6,12 +6,14 @@
 
     instruction, program    the listing itself: instructions in a row, operands by number
     slot, traced            what stands for a value while a program is being recorded
-    recorder                who writes it down
+    recorder, watch         who writes it down
+    recording               record and placeholder
     differentiate           program in, program of its gradient out
     simplify, thin          the same program with less to do
     plan, memory            the same run in fixed memory
     source, templates       a program as plain NumPy that can be read and run
-    step, updates           training steps: what compile does
+    step                    training steps: what compile does
+    updates, scribe, rows   what optimizers do, in a training step
 
 An eager tape is built anew at each step, and may be another one each time. A program is built
 once and runs many times: nothing is asked that was settled when it was recorded. That makes
@@ -22,7 +24,7 @@ from minigrad.static.differentiate import gradient
 from minigrad.static.instruction import Instruction, ProgramError
 from minigrad.static.plan import Plan
 from minigrad.static.program import Program
-from minigrad.static.recorder import placeholder, program, record
+from minigrad.static.recording import placeholder, program, record
 from minigrad.static.slot import Slot
 from minigrad.static.step import compile  # noqa: A004
 

@@ -16,7 +16,7 @@ on, and each instruction is walked once, however many ways lead to it.
 Read program.py and recorder.py first.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -51,30 +51,12 @@ def gradient(program: Program, wrt: Any = None, *, seeded: bool = False) -> Prog
     """
     wanted, single = chosen(program, wrt)
     recorder, numbers = copied(program)
-    outputs = [numbers[i] for i in program.outputs]
-    seeds: dict[int, Any] = {}
-    if not seeded:
-        z = recorder.values[outputs[0]]
-        if z.shape != () and int(np.prod(z.shape)) != 1:
-            raise ProgramError(
-                f"grad can be implicitly created only for scalar outputs: the program's output has shape {z.shape}. "
-                "To mend it, reduce it to a scalar in the recorded function (sum, mean), or ask for "
-                "program.gradient(wrt, seeded=True), which takes the gradient of the output as a further input."
-            )
-        seeds[outputs[0]] = Slot(recorder, recorder.constant(np.ones(z.shape, z.dtype)))
-    else:
-        for k, i in enumerate(outputs):
-            v = recorder.values[i]
-            seed = recorder.input(np.ones(v.shape, v.dtype), f"g{k}" if len(outputs) > 1 else "g")
-            seeds[i] = seed if i not in seeds else seeds[i] + seed
+    seeds = seeds_of(program, recorder, numbers, seeded)
     with enable_grad():
         grads = pull(recorder, seeds, [numbers[i] for i in wanted])
-    results = []
-    for i in wanted:
-        g = grads.get(numbers[i])
-        v = program.values[i]
-        results.append(recorder.constant(np.zeros(v.shape, v.dtype)) if g is None else g.index)
-    return recorder.program(results, single).simplified()
+    return recorder.program(
+        results_of(program, recorder, numbers, wanted, grads), single
+    ).simplified()
 
 
 def chosen(program: Program, wrt: Any) -> tuple[list[int], bool]:
@@ -143,10 +125,16 @@ def insert(recorder: Recorder, program: Program, inputs: Sequence[Any]) -> dict[
     return numbers
 
 
-def pull(recorder: Recorder, seeds: dict[int, Any], wanted: Iterable[int]) -> dict[int, Any]:
+def pull(
+    recorder: Recorder,
+    seeds: dict[int, Any],
+    wanted: Iterable[int],
+    note: Callable[[str, int], None] | None = None,
+) -> dict[int, Any]:
     """Walk the instructions backward; number -> gradient, for the values that are wanted.
 
     seeds   number of an output -> its gradient, a Slot
+    note    is told after what was written: "rule" and whose rule it was, "sum" and for which value
     """
     lines = list(recorder.instructions)
     kept = set(wanted)
@@ -162,9 +150,47 @@ def pull(recorder: Recorder, seeds: dict[int, Any], wanted: Iterable[int]) -> di
             if i not in reach:
                 continue
             d = from_rule(recorder, line, k, g)
+            if note is not None:
+                note("rule", line.result)
             before = grads.get(i)
             grads[i] = d if before is None else before + d
+            if note is not None:
+                note("sum", i)
     return grads
+
+
+def seeds_of(
+    program: Program, recorder: Recorder, numbers: dict[int, int], seeded: bool
+) -> dict[int, Any]:
+    """The gradient of each output: 1, or an input of the new program."""
+    outputs = [numbers[i] for i in program.outputs]
+    if not seeded:
+        z = recorder.values[outputs[0]]
+        if z.shape != () and int(np.prod(z.shape)) != 1:
+            raise ProgramError(
+                "grad can be implicitly created only for scalar outputs: the program's output, of shape "
+                f"{z.shape}, is no scalar. To mend it, reduce it to a scalar in the recorded function (sum, "
+                "mean), or ask for program.gradient(wrt, seeded=True), which "
+                "takes the gradient of the output as a further input."
+            )
+        return {outputs[0]: Slot(recorder, recorder.constant(np.ones(z.shape, z.dtype)))}
+    seeds: dict[int, Any] = {}
+    for k, i in enumerate(outputs):
+        v = recorder.values[i]
+        seed = recorder.input(np.ones(v.shape, v.dtype), f"g{k}" if len(outputs) > 1 else "g")
+        seeds[i] = seed if i not in seeds else seeds[i] + seed
+    return seeds
+
+
+def results_of(
+    program: Program, recorder: Recorder, numbers: dict[int, int], wanted: Any, grads: Any
+) -> list[int]:
+    """The numbers of the gradients that are wanted; zeros where none arrived."""
+    results = []
+    for i in wanted:
+        g, v = grads.get(numbers[i]), program.values[i]
+        results.append(recorder.constant(np.zeros(v.shape, v.dtype)) if g is None else g.index)
+    return results
 
 
 def depending(recorder: Recorder, lines: Sequence[Any], wanted: Iterable[int]) -> set[int]:
@@ -204,7 +230,7 @@ def from_rule(recorder: Recorder, line: Any, k: int, g: Any) -> Any:
 
 def rows_of(recorder: Recorder, line: Any, g: Any) -> Any:
     """The gradient of a table of which few rows were read."""
-    from minigrad.static.updates import Rows
+    from minigrad.static.rows import Rows
 
     settings = recorder.slots_in({**line.op.settings, **line.settings})
     index, padding, counts = settings["index"], settings["padding_idx"], settings["counts"]

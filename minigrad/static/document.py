@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from minigrad.static.instruction import Instruction, ProgramError, resolved
+from minigrad.static.instruction import Instruction, ProgramError, computed, resolved
 from minigrad.static.listing import described
 from minigrad.static.memory import may_show, run_of
 from minigrad.static.origins import Origin
@@ -68,7 +68,7 @@ class Column:
             for line in p.instructions:
                 settings = resolved(line.settings, known.__getitem__)
                 operands = [known[i] for i in line.operands]
-                known[line.result] = line.op.forward(*operands, **settings)
+                known[line.result] = computed(line.op, operands, settings)
         self.values = known
 
     def at_first(self) -> list[int]:

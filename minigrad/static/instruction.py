@@ -12,6 +12,7 @@ which a random draw is one (Draw); or an op's rule, taken as one piece (Kernel).
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from minigrad import ops
 from minigrad.generator import Generator, default_generator
 from minigrad.modes import unobserved
 
@@ -78,10 +79,19 @@ class Draw(Foreign):
         return self is other
 
 
+def computed(op: Any, operands: Any, settings: dict[str, Any]) -> Any:
+    """What an instruction gives.
+
+    Whether a view was possible was settled when it was recorded. In a program that was made simpler
+    its operand may lie otherwise in memory; then it is a copy.
+    """
+    return (ops.reshape if op is ops.view else op).forward(*operands, **settings)
+
+
 def rehearsed(op: Any, operands: Any, settings: dict[str, Any]) -> Any:
     """What an instruction gives, for its shape and type; and nothing happens besides."""
     if not getattr(op, "effect", False):
-        return op.forward(*operands, **settings)
+        return computed(op, operands, settings)
     if not isinstance(op, Draw):
         return op.rehearse(*operands, **settings)
     given = [*settings["args"], *settings["kwargs"].values()]

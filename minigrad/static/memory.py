@@ -23,6 +23,8 @@ from minigrad import ops
 from minigrad.static.instruction import Instruction, rehearsed, resolved
 from minigrad.static.program import Program
 
+SMALL = 8192  # entries; in larger arrays NumPy's own broadcasting is as quick as to copy first
+
 
 class Buffers:
     """The memory of a program that is being written down.
@@ -33,6 +35,7 @@ class Buffers:
     fixed      number -> the name of its memory outside of `run`
     last       number -> the last instruction that reads it, or a view of it
     places     number -> (row that it is a part of, where it begins there)
+    wide       (number, shape) -> the buffer in which the value is repeated to that shape
     """
 
     pointwise: tuple[Any, ...] = ()  # templates whose line may write over an operand
@@ -56,6 +59,7 @@ class Buffers:
         self.places = self._places() if reuse else {}
         self.rows: dict[int, tuple[str, Any]] = {}
         self.row_storage: dict[int, tuple[str, Any]] = {}
+        self.wide: dict[Any, tuple[str, Any, str]] = {}
 
     def take(self, *names: str) -> str:
         raise NotImplementedError
@@ -96,8 +100,13 @@ class Buffers:
             return
         for i in self.ends.get(k, ()):
             if i in self.storage:
-                name, row = self.storage.pop(i)
-                self.free.setdefault((row.dtype.str, row.size), []).append((name, row))
+                self._set_free(*self.storage.pop(i))
+        gone = self.ends.get(k, ())
+        for key in [key for key in self.wide if key[0] in gone]:
+            self._set_free(*self.wide.pop(key)[:2])
+
+    def _set_free(self, name: str, row: Any) -> None:
+        self.free.setdefault((row.dtype.str, row.size), []).append((name, row))
 
     def _buffer_for(self, k: int, line: Instruction, write: Any) -> str:
         """The name of a buffer with the shape of the line's result: a free one, or a new one."""

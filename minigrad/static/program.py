@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from minigrad.memory import make
-from minigrad.static.instruction import Instruction, ProgramError, Value, resolved
+from minigrad.static.instruction import Instruction, ProgramError, Value, computed, resolved
 from minigrad.static.listing import described, shape_and_type
 
 
@@ -100,7 +100,7 @@ class Program:
             settings = line.settings
             if line.refs:
                 settings = resolved(settings, known.__getitem__)
-            known[line.result] = line.op.forward(*operands, **settings)
+            known[line.result] = computed(line.op, operands, settings)
             if line.over is not None:
                 known[line.over][...] = known[line.result]
             for i in last.get(k, ()):

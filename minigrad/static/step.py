@@ -39,9 +39,11 @@ from minigrad.static.differentiate import pull
 from minigrad.static.instruction import ProgramError, refs_in
 from minigrad.static.plan import Plan
 from minigrad.static.program import Program
-from minigrad.static.recorder import Recorder, as_example, input_names
+from minigrad.static.recorder import Recorder
+from minigrad.static.recording import as_example, input_names
+from minigrad.static.rows import Cell, Rows
 from minigrad.static.slot import Slot
-from minigrad.static.updates import Cell, Rows, update
+from minigrad.static.updates import update
 
 
 class StepRecorder(Recorder):
@@ -317,8 +319,8 @@ class Replay:
         for look in self.looks:
             if not look():
                 return STALE
-        for commit in self.commits:
-            commit()
+        if self.commits:
+            self.commits = [commit for commit in self.commits if commit()]
         plan = self.plan
         plan.rebind()
         results = plan.function(*arrays)

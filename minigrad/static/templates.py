@@ -18,6 +18,7 @@ import numpy as np
 from minigrad import ops
 from minigrad.sparse import PAIRS
 from minigrad.static.instruction import Kernel
+from minigrad.static.memory import SMALL
 from minigrad.static.thin import LESS, adds_rows
 
 Lines = str | list[str] | None
@@ -126,7 +127,7 @@ def product(writer: Any, line: Any, out: Any) -> Lines:
     x, y = line.operands
     a, b = len(writer.values[x].shape), len(writer.values[y].shape)
     if 0 < a < 3 > b > 0 and writer.memory_is_plain(out):
-        return f"{writer.use(x)}.dot({writer.use(y)}, {out})"
+        return f"{writer.use(x)}.dot({writer.right(line)}, {out})"
     return f"{writer.take('matmul')}({writer.use(x)}, {writer.use(y)}, {out})"
 
 
@@ -143,12 +144,12 @@ def affine(writer: Any, line: Any, out: Any) -> Lines:
     if writer.shares(b, line.result):
         return None
     if writer.memory_is_plain(out):
-        first = f"{writer.use(x)}.dot({writer.use(y)}, {out})"
+        first = f"{writer.use(x)}.dot({writer.right(line)}, {out})"
     else:
         first = f"{writer.take('matmul')}({writer.use(x)}, {writer.use(y)}, {out})"
     return [
         first,
-        f"{writer.take('add')}({out}, {writer.use(b)}, {out})",
+        f"{writer.take('add')}({out}, {writer.repeated(b, line, out)}, {out})",
     ]
 
 
@@ -212,11 +213,9 @@ def sigmoid(writer: Any, line: Any, out: Any) -> Lines:
 def gates(writer: Any, line: Any, out: Any) -> Lines:
     """A sigmoid of three quarters, (1 + tanh(x / 2)) / 2, and the tanh of one."""
     (x,) = line.operands
-    v = writer.values[line.result]
-    n = v.shape[-1] // 4
-    kind = writer.take("multiply", "tanh", "add", "array", v.dtype.name)
-    scale = writer.once(f"array([0.5, 0.5, 1.0, 0.5], {kind}).repeat({n})")
-    shift = writer.once(f"array([0.5, 0.5, 0.0, 0.5], {kind}).repeat({n})")
+    scale = by_quarter(writer, line, [0.5, 0.5, 1.0, 0.5])
+    shift = by_quarter(writer, line, [0.5, 0.5, 0.0, 0.5])
+    writer.take("multiply", "tanh", "add")
     return [
         f"multiply({writer.use(x)}, {scale}, {out})",
         f"tanh({out}, {out})",
@@ -226,23 +225,28 @@ def gates(writer: Any, line: Any, out: Any) -> Lines:
 
 
 def gates_dx(writer: Any, line: Any, out: Any) -> Lines:
-    """g * z * (1 - z), but g * (1 - z**2) in the third quarter."""
+    """g * z * (1 - z), but g * (1 - z**2) in the third quarter: there (0 - z) * z + 1."""
     g, z = line.operands
-    v = writer.values[line.result]
-    if writer._memory_of(z) is None:
-        return None
-    n = v.shape[-1] // 4
-    one = writer.number(v.dtype.type(1))
-    third = f"[..., {2 * n}:{3 * n}]"
-    zc, oc = writer.once(f"{writer.fixed_name(z)}{third}"), writer.once(f"{out}{third}")
-    writer.take("multiply", "subtract")
+    first = by_quarter(writer, line, [1.0, 1.0, 0.0, 1.0])
+    last = by_quarter(writer, line, [0.0, 0.0, 1.0, 0.0])
+    writer.take("multiply", "subtract", "add")
     return [
-        f"subtract({one}, {writer.use(z)}, {out})",
+        f"subtract({first}, {writer.use(z)}, {out})",
         f"multiply({writer.use(z)}, {out}, {out})",
-        f"multiply({zc}, {zc}, {oc})",
-        f"subtract({one}, {oc}, {oc})",
+        f"add({out}, {last}, {out})",
         f"multiply({writer.use(g)}, {out}, {out})",
     ]
+
+
+def by_quarter(writer: Any, line: Any, numbers: list[float]) -> str:
+    """A number for each quarter of the last axis; in the whole shape, if that is small."""
+    v = writer.values[line.result]
+    text = (
+        f"{writer.take('array')}({numbers}, {writer.take(v.dtype.name)}).repeat({v.shape[-1] // 4})"
+    )
+    if np.prod(v.shape) <= SMALL:
+        text = f"{writer.take('tile')}({text}, {(*v.shape[:-1], 1)})"
+    return str(writer.once(text))
 
 
 def rows(writer: Any, line: Any, out: Any) -> Lines:
@@ -286,7 +290,7 @@ def scatter(writer: Any, line: Any, at: str, out: str) -> str | None:
     n = f"{len(table)}, {width}"
     numbers = writer.once(f"{writer.take('arange')}({len(table) * width}).reshape({n})")
     way = writer.take("subtract" if line.op is LESS else "add")
-    return f"{way}.at({names[0]}, {numbers}.take({at}, 0).reshape(-1), {names[1]})"
+    return f"{way}.at({names[0]}, {numbers}.take({at}, 0).ravel(), {names[1]})"
 
 
 STATEMENTS: dict[Any, Template] = {

@@ -90,7 +90,8 @@ def check_leaf(tape: Tape, leaf: str, mine: Any) -> CheckedLeaf:
     found = last_turn(recorder.passes, entry)
     if found is None:
         raise ValueError(
-            f"tape.check: no backward pass on this tape reached {names[entry]}. Record one first."
+            f"tape.check: no gradient has reached {names[entry]} on this tape yet. To mend it, walk "
+            "back while it records: z.backward() in the recorded cell, or tape.steps(z) afterward."
         )
     ran, turn = found
     right = None if turn.g is None else turn.g.array

@@ -139,7 +139,8 @@ class _Rerun:
         found = last_turn(tape._recorder.passes, leaf)
         if found is None:
             raise ValueError(
-                f"tape.differences: no backward pass on this tape reached {self.name}. Record one first."
+                f"tape.differences: no gradient has reached {self.name} on this tape yet. To mend it, "
+                "walk back while it records: z.backward() in the recorded cell, or tape.steps(z) afterward."
             )
         ran, turn = found
         self.gradient = self._whole(turn.g, f"the gradient of {self.name}")

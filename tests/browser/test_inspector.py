@@ -122,6 +122,37 @@ def test_two_views_of_one_tape_a_check_and_a_hostile_name(lab):
     assert notebook.outside == [] and notebook.widget_errors() == []
 
 
+def test_search_by_words_help_and_a_verdict_that_does_not_outlive_its_question(lab):
+    notebook = lab(CELLS)
+    inspector = notebook.page.locator(".mg-inspector").first
+    inspector.wait_for()
+    search = inspector.locator(".mg-search")
+    search.fill("mul")  # not AccumulateGrad, which has these letters inside a word
+    search.press("Enter")
+    notebook.wait_python("tape.selected", "'c'")
+    search.fill("umulate")
+    inspector.locator(".mg-count, span", has_text="2 found").first.wait_for()
+    search.press("Escape")
+
+    inspector.locator(".mg-slider").focus()
+    notebook.page.keyboard.press("?")
+    keys = inspector.locator(".mg-help")
+    keys.wait_for()
+    assert keys.evaluate("e => getComputedStyle(e).paddingLeft") == "14px"
+    assert keys.locator("dt").first.bounding_box()["width"] < 150
+    notebook.page.keyboard.press("Escape")
+    assert not keys.is_visible()
+
+    inspector.locator(".mg-entry").fill("b + 1")
+    inspector.locator(".mg-check").click()
+    verdict = inspector.locator(".mg-verdict")
+    inspector.locator(".mg-verdict", has_text="✓ right").wait_for()
+    inspector.locator(".mg-hand select").select_option(label="b.grad")
+    assert verdict.inner_text() == "not shown until you check"
+    assert "mg-right" not in verdict.get_attribute("class")
+    assert notebook.outside == [] and notebook.widget_errors() == []
+
+
 def test_dark_and_light(lab, tmp_path):
     notebook = lab(CELLS, theme="dark")
     inspector = notebook.page.locator(".mg-inspector").first

@@ -842,7 +842,15 @@ function codeOf(ui) {
 let serial = 0;
 const KEYS = [["n, →", "a step forward"], ["p, ←", "a step back"], ["Home, End", "first, last step"], ["Space", "play or pause"], ["b", "jump to the backward pass"],
   ["d", "by node or by detail"], ["arrows", "in the graph: to inputs, outputs, neighbors"], ["Enter", "select; open a folded box"], ["u", "leave an opened box"],
-  ["/", "search"], ["v", "values in the picture"], ["Esc", "back to the toolbar"], ["?", "these keys"]];
+  ["/", "search"], ["v", "values in the picture"], ["Esc", "close this list; back to the toolbar"], ["?", "these keys"]];
+
+// 0 if a word of the text begins with what is wanted (lower case), 1 if it stands elsewhere in it, 2 if it does not.
+function foundIn(text, wanted) {
+  const plain = String(text ?? ""), words = plain.replace(/([a-z0-9])([A-Z])/g, "$1 $2").toLowerCase();
+  if (!plain.toLowerCase().includes(wanted)) return 2;
+  for (let i = words.indexOf(wanted); i >= 0; i = words.indexOf(wanted, i + 1)) if (i === 0 || !/[a-z0-9]/.test(words[i - 1]) || !/[a-z0-9]/.test(wanted[0])) return 0;
+  return 1;
+}
 
 class Inspector {
   constructor(model, el) {
@@ -951,7 +959,12 @@ class Inspector {
   handDerived() {
     if (!this.tape.leaves.length) return null;
     this.leaf = h("select", { "aria-label": "Leaf" }, this.tape.leaves.map((n) => h("option", { value: n.id }, `${clean(n.name)}.grad`)));
-    this.entry = h("input", { type: "text", class: "mg-entry", placeholder: "an expression, or [2.0, 4.0]", "aria-label": "Your gradient", onkeydown: (e) => { if (e.key === "Enter") this.check(); } });
+    const asked = () => { // a verdict is about what was checked
+      this.verdict.className = "mg-verdict";
+      this.verdict.textContent = "not shown until you check";
+    };
+    this.leaf.onchange = asked;
+    this.entry = h("input", { type: "text", class: "mg-entry", placeholder: "an expression, or [2.0, 4.0]", "aria-label": "Your gradient", oninput: asked, onkeydown: (e) => { if (e.key === "Enter") this.check(); } });
     this.verdict = h("span", { class: "mg-verdict" }, "not shown until you check");
     return h("div", { class: "mg-hand" }, h("span", {}, "hand-derived:"), this.leaf, " = ", this.entry, h("button", { type: "button", class: "mg-check", onclick: () => this.check() }, "check"),
       h("button", { type: "button", class: "mg-differences", title: "Run the recorded operations again, one entry of the leaf a little larger and a little smaller", onclick: () => this.differences() }, "central differences"), this.verdict);
@@ -1073,8 +1086,10 @@ class Inspector {
   }
   find() {
     const wanted = this.search.value.trim().toLowerCase();
-    const fits = (n) => [n.label, n.name, n.op, n.backward, n.module, n.expression, shapeText(n.shape)].some((x) => String(x ?? "").toLowerCase().includes(wanted));
-    this.found = wanted ? this.tape.nodes.filter(fits).map((n) => n.id) : [];
+    const at = (n) => Math.min(...[n.label, n.name, n.op, n.backward, n.module, n.expression, shapeText(n.shape)].map((x) => foundIn(x, wanted)));
+    // where some word begins with it, others are left out: "mul" means MulBackward, not AccumulateGrad
+    const ranks = wanted ? this.tape.nodes.map(at) : [], best = Math.min(...ranks);
+    this.found = best < 2 ? this.tape.nodes.filter((n, i) => ranks[i] === best).map((n) => n.id) : [];
     this.hits = wanted ? new Set(this.found) : null;
     this.count.textContent = wanted ? `${this.found.length} found` : "";
     this.refresh();
@@ -1109,7 +1124,7 @@ class Inspector {
     }
     const inGraph = e.target.classList?.contains("mg-node"), slider = e.target === this.slider;
     const act = { n: () => this.next(), p: () => this.back(), "/": () => this.search.focus(), "?": () => this.toggleHelp(), v: () => this.toggleValues(), u: () => this.up(),
-      b: () => this.tape.firstBackward && this.go(this.tape.firstBackward), Escape: () => this.first.focus(),
+      b: () => this.tape.firstBackward && this.go(this.tape.firstBackward), Escape: () => { this.help.hidden = true; this.first.focus(); },
       d: () => { this.byDetail.value = this.detailed ? "node" : "detail"; this.detailed = !this.detailed; this.detail = null; this.refresh(); } };
     if (!slider) Object.assign(act, { Home: () => this.go(0), End: () => this.go(this.tape.last) });
     if (inGraph) {

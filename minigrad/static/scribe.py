@@ -1,0 +1,101 @@
+"""Scribe: an optimizer's rule is run on stand-ins for arrays, and what it does is written down.
+
+    Symbol       an array in a rule: `v *= mu` and np.sqrt(v, out) on it are told to a scribe
+    Scribe       only takes note of what is done, and of the numbers that are used
+    Writer       writes it down as instructions; the numbers become cells of memory
+
+Read optim/blocks.py first; updates.py uses these.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from minigrad import ops
+from minigrad.op import Op
+from minigrad.static.slot import Slot
+
+
+class NotWritten(Exception):
+    """A rule does what has no instruction: the optimizer does its step itself, after each run."""
+
+
+class Symbol(np.lib.mixins.NDArrayOperatorsMixin):
+    """An array in a rule, in the hands of a scribe: who writes down, or only takes note.
+
+    slot   its value at the moment
+    home   the tensor in whose memory it lies, if it outlives the step
+    """
+
+    def __init__(self, scribe: Any, slot: Any = None, home: Any = None) -> None:
+        self.scribe, self.slot, self.home = scribe, slot, home
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        out = kwargs.pop("out", None)
+        if method != "__call__" or kwargs:
+            raise NotWritten
+        return self.scribe.apply(ufunc, inputs, None if out is None else out[0])
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        if index is not Ellipsis:
+            raise NotWritten
+        if value is not self:
+            self.scribe.apply(np.positive, (value,), self)
+
+    def __getitem__(self, index: Any) -> Any:
+        raise NotWritten
+
+    def __array_function__(self, *told: Any) -> Any:
+        raise NotWritten
+
+
+class Scribe:
+    """Takes note of what a rule does, and of the numbers that it uses."""
+
+    def __init__(self) -> None:
+        self.log: list[Any] = []
+        self.numbers: list[float] = []
+
+    def apply(self, ufunc: Any, inputs: Any, out: Any) -> Any:
+        self.log.append(ufunc)
+        for x in inputs:
+            if x.__class__ is float:
+                self.numbers.append(x)
+            elif x.__class__ is not Symbol:
+                self.numbers.append(float(x))
+        return inputs[0] if out is None else out
+
+
+class Writer(Scribe):
+    """Writes down what a rule does."""
+
+    def __init__(self, recorder: Any, dtype: Any) -> None:
+        super().__init__()
+        self.recorder, self.dtype = recorder, dtype
+        self.cells: list[Any] = []
+
+    def apply(self, ufunc: Any, inputs: Any, out: Any) -> Any:
+        super().apply(ufunc, inputs, out)
+        op = OP_OF.get(ufunc)
+        if op is None:
+            raise NotWritten
+        args = [x.slot if isinstance(x, Symbol) else self.cell(x) for x in inputs]
+        if out is None:
+            return Symbol(self, self.recorder.apply(op, args, {}))
+        if out.home is not None:
+            out.slot = self.recorder.over(out.home, op, *args)
+        else:
+            out.slot = self.recorder.apply(op, args, {})
+        return out
+
+    def cell(self, number: float) -> Slot:
+        """A number of the rule: a cell of memory, which Ahead fills before each run."""
+        array = np.array(number, self.dtype)
+        self.cells.append(array)
+        return Slot(self.recorder, self.recorder.held(array, "a number of the step"))
+
+
+OP_OF: dict[Any, Op] = {
+    np.add: ops.add, np.subtract: ops.sub, np.multiply: ops.mul, np.divide: ops.div, np.negative: ops.neg,
+    np.sqrt: ops.sqrt, np.maximum: ops.maximum, np.absolute: ops.abs, np.positive: ops.clone,
+}  # fmt: skip

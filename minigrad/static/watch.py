@@ -1,0 +1,66 @@
+"""Watch: what a recorder sees of tensors that are no Slots, while a function runs.
+
+apply.py and inplace.py turn to the onlooker for each op on tensors, each write in place and each
+random draw; modules tell it that they are called.
+"""
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import CellType, FrameType, MethodType
+from typing import Any
+
+from minigrad.static.slot import Standing
+
+
+class Onlooker:
+    """What apply.py and inplace.py turn to while a program is recorded: tensors are captured."""
+
+    def __init__(self, recorder: Any) -> None:
+        self.interpret = recorder.apply
+        self.interpret_write = recorder.write_over
+        self.interpret_draw = recorder.draw
+        self.modules = recorder.modules
+
+    @contextmanager
+    def module(self, module: Any) -> Iterator[None]:
+        """A module is called: whether it trains is settled with the program."""
+        if reads_training(type(module)):
+            self.modules[id(module)] = module
+        yield
+
+    def forward(self, *told: Any) -> None: ...
+    def backward(self, task: Any, engine: str) -> None: ...
+    def step(self, task: Any, step: Any) -> None: ...
+    def finished(self, task: Any, error: Any) -> None: ...
+
+
+def known_by_locals_only(thing: Any, apart: set[int], depth: int = 3) -> bool:
+    """Is nobody but running code holding this object? (Or lists that only running code holds.)
+
+    A tensor from outside is held by a module's dict, a closure or an instance; one that the
+    function has just made is held by its local variables, which are no objects.
+
+    apart   ids of what holds it but is not to be counted
+    """
+    holders = gc.get_referrers(thing)
+    apart = apart | {id(holders)}
+    for holder in holders:
+        if id(holder) in apart or isinstance(holder, (Standing, FrameType)):
+            continue
+        if not depth or not isinstance(holder, (list, tuple, dict, CellType, MethodType)):
+            return False
+        if not known_by_locals_only(holder, apart, depth - 1):
+            return False
+    return True
+
+
+def reads_training(cls: type) -> bool:
+    """Does the code of a module's class ask for self.training?"""
+    for c in cls.__mro__:
+        if c.__name__ == "Module":
+            return False
+        codes = [getattr(f, "__code__", None) for f in vars(c).values()]
+        if any(code is not None and "training" in code.co_names for code in codes):
+            return True
+    return False
