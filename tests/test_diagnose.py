@@ -1314,6 +1314,80 @@ def test_right_answers_to_classic_programs_have_no_diagnosis(make):
             assert asked(make, mine=noise, name=name) is None
 
 
+X, W = draw(4, seed=3), draw(4, seed=4)
+M, N = draw(3, 3, seed=5), draw(3, 3, seed=6)
+D = draw(3, 1, 2, seed=7) - draw(1, 3, 2, seed=8)
+
+
+NEW = {
+    "exp_of_a_square": (
+        lambda x: ((-(x**2) / 2).exp() * tensor(W)).sum(), X, "forgot_inner", W * np.exp(-X * X / 2)),
+    "one_branch": (
+        lambda x: minigrad.where(x > 0, x**2, 3 * x).sum(), X, "mask_missing", 2 * X),
+    "overlapping_slices": (
+        lambda x: (x[:3] * 2).sum() + (x[1:] ** 2).sum(), X, "index_not_scattered",
+        np.r_[2, 2 * X[1:]]),
+    "a_sum_of_terms": (
+        lambda x: (x[0] * x[1] * W[0] + x[0] * x[1] * x[2] * W[1]), X, "missing_path",
+        W[1] * np.array([X[1] * X[2], X[0] * X[2], X[0] * X[1], 0])),
+    "a_running_sum": (
+        lambda x: (x.cumsum(0) * tensor(W)).sum(), X, "tangent_for_gradient", W.cumsum()),
+    "a_power": (lambda x: (x**3).sum(), X, "wrong_argument", 3 * X**3),
+    "a_square_summed_over_two": (lambda x: (x**2).sum(), X[:2], "scale", X[:2]),
+    "a_wrong_axis": (
+        lambda x: ((x[:, None] - tensor(D[0])) ** 2).sum(), M[:, :2], "reduction_axis",
+        (2 * (M[:, None, :2] - D[0])).sum(0)),
+    "a_scale_twice": (
+        lambda x: (x / 3**0.5).exp().sum(), X, "scale", np.exp(X / 3**0.5) / 3),
+    "axes_exchanged": (
+        lambda x: (x**2).sum(), D, "transposed", 2 * D.transpose(2, 0, 1)),
+    "numbers_of_rows": (
+        lambda x: x.sum(dim=1).log().sum(), np.exp(M), "shape", 1 / np.exp(M).sum(1)),
+    "parts_of_examples": (
+        lambda x: ((tensor(M) @ x) ** 2).sum(), X[:3], "broadcast_not_summed",
+        2 * M * (M @ X[:3])[:, None]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("f, x, kind, mine", NEW.values(), ids=NEW)
+def test_mistakes_of_the_examination_are_named(f, x, kind, mine):
+    t = leaf(x)
+
+    row = compare(f(t), {t: mine}).rows[0]
+
+    assert row.diagnosis is not None and row.diagnosis.kind == kind
+    assert "{" not in str(row.diagnosis)
+
+
+def test_the_transpose_of_a_product_in_the_wrong_order_is_named():
+    c = leaf(M)
+    z = ((leaf(M + 1) @ leaf(N) @ c) * tensor(N)).sum()
+
+    row = compare(z, {c: (M + 1).T @ N.T @ N}).rows[0]
+
+    assert row.diagnosis.kind == "matmul_order"
+
+
+@pytest.mark.parametrize(
+    "summed, kind", [((), "broadcast_not_summed"), (2, "broadcast_not_summed")]
+)
+def test_the_bias_of_a_convolution_that_was_not_summed_is_named(summed, kind):
+    g, bias = draw(2, 2, 4), leaf(draw(2))
+    z = (F.conv1d(tensor(draw(2, 1, 6)), tensor(draw(2, 1, 3)), bias) * tensor(g)).sum()
+
+    row = compare(z, {bias: g.sum(summed)}).rows[0]
+
+    assert row.diagnosis.kind == kind
+
+
+def test_a_missing_derivative_of_a_function_goes_by_both_names():
+    x = leaf(X)
+
+    row = compare((x.tanh() * tensor(W)).sum(), {x: W}).rows[0]
+
+    assert {"upstream_only", "forgot_inner"} <= {row.diagnosis.kind, *row.diagnosis.also}
+
+
 def test_a_row_of_the_table_that_fails_does_not_fail_the_comparison():
     x = leaf(draw(3))
     z = (x * x).sum()

@@ -107,9 +107,9 @@ class Answer:
         words = words.replace("{line}", f" (in the line  {where})" if where else "")
         if message.startswith("{op}"):
             words = words[:1].upper() + words[1:]
-        return Diagnosis(kind, use.node, line, words, hint)
+        return Diagnosis(kind, use.node, line, words, hint.replace("{x}", self.name))
 
 
-def nowhere(kind: str, message: str, hint: str) -> Diagnosis:
+def nowhere(kind: str, message: str, hint: str, also: tuple[str, ...] = ()) -> Diagnosis:
     """A diagnosis that belongs to no operation in particular."""
-    return Diagnosis(kind, None, None, message, hint)
+    return Diagnosis(kind, None, None, message, hint, also)

@@ -29,14 +29,14 @@ from minigrad.teach.answer import Answer, Diagnosis
 from minigrad.teach.difference import as_array
 from minigrad.teach.mistakes import KINDS, one_number, rows, variants
 from minigrad.teach.noise import noise
-from minigrad.teach.pairs import Tried, everywhere, two_at_once, whole_nodes
+from minigrad.teach.pairs import Tried, everywhere, one_branch, two_at_once, whole_nodes
 from minigrad.teach.uses import case_of
 from minigrad.teach.whole import repeated
 from minigrad.tensor import Tensor
 
 __all__ = ["Diagnosis", "diagnose", "diagnose_function", "repeated"]
 
-SECONDS = 0.7  # of computing: the search is given up after this long, on a busy machine too
+SECONDS = 0.5  # of computing: the search is given up after this long, on a busy machine too
 
 
 def diagnose(
@@ -72,9 +72,11 @@ def diagnose(
         with unobserved(), np.errstate(all="ignore"):
             answer = Answer(z, x, mine, seed, name, namespace or {}, rtol, atol)
             vector = gradient is None and x.ndim == z.ndim == 1
-            return _best(_search(answer), vector, one_number(answer.mine))
+            return _best(_search(answer), answer, vector, one_number(answer.mine))
     except (AutogradError, TypeError, NotImplementedError):
         return None  # a graph that was freed or spoiled, or no numbers: nothing can be said
+    except (ArithmeticError, LookupError, ValueError):
+        return None  # arrays that do not go together as a row expects: the report is worth more
 
 
 def diagnose_function(
@@ -130,7 +132,7 @@ def _search(a: Answer) -> list[Diagnosis]:
     else:
         searches = [
             whole.kept(a),
-            chain(at_the_uses(a, tried, until), whole_nodes(a)),
+            chain(at_the_uses(a, tried, until), whole_nodes(a), one_branch(a)),
             everywhere(a, until),
         ]
     found: list[Diagnosis] = []
@@ -146,6 +148,8 @@ def _search(a: Answer) -> list[Diagnosis]:
         found += noise(a)
     if not found:
         found += two_at_once(a, tried, min(until, time.thread_time() + SECONDS / 2))
+    if not found:
+        found += whole.stopped(a)
     return found
 
 
@@ -175,6 +179,20 @@ def at_the_uses(a: Answer, tried: list[Tried], until: float) -> Iterator[Diagnos
 GENERAL = {"sign", "scale", "upstream_only", "upstream_ignored", "transposed", "shape",
            "accumulated_twice", "tangent_for_gradient"}  # fmt: skip
 MINUS = {"sub", "neg", "div", "reciprocal", "cos", "rsqrt", "sigmoid", "tanh"}
+# What moves numbers or adds them up has no sign of its own to mistake.
+MOVES = {
+    "t",
+    "transpose",
+    "permute",
+    "reshape",
+    "getitem",
+    "gather",
+    "stack",
+    "cat",
+    "amax",
+    "amin",
+    "sum",
+}
 FACTOR = {"pow", "square", "mean", "sum", "mse_loss", "norm", "sqrt"}
 
 
@@ -189,7 +207,7 @@ LIKELIER = [
 LIKELIER_OF_ONE = [("scale", {"wrong_argument", "stale_value"}), ("sign", {"wrong_argument"})]
 
 
-def _best(found: list[Diagnosis], vector: bool = False, single: bool = False) -> Diagnosis | None:
+def _best(found: list[Diagnosis], a: Answer, vector: bool, single: bool) -> Diagnosis | None:
     """The first; of several places for a sign or a factor, the operation that has one.
 
     vector   a vector comes from a vector: J @ 1 in the place of 1 @ J is then rather the other
@@ -209,9 +227,16 @@ def _best(found: list[Diagnosis], vector: bool = False, single: bool = False) ->
             named = [d for d in named if d.node is None]
         if first.kind in than and named:
             first = named[0]
+    if first.kind == "mean_for_sum" and _op_name(first) == "sum":
+        # x**2 summed over two entries: the 2 that is missing is rather that of the square
+        own = [d for d in found if d.kind == "scale" and d.node is not None]
+        entries = a.graph.entries(first.node)
+        first = next((d for d in own if a.graph.exponent(d.node) == entries), first)
     if first.kind in ("sign", "scale") and first.node is not None:
         likely = MINUS if first.kind == "sign" else FACTOR
         same = [d for d in found if d.kind == first.kind]
+        if first.kind == "sign" and _op_name(first) in MOVES:
+            first = next((d for d in same if d.node is None), first)
         first = next((d for d in same if _op_name(d) in likely), first)
     kinds = [kind for d in found for kind in (d.kind, *d.also)]
     also = tuple(k for k in dict.fromkeys(kinds) if k != first.kind)
@@ -220,7 +245,16 @@ def _best(found: list[Diagnosis], vector: bool = False, single: bool = False) ->
     others = [KINDS[kind] for kind in also if kind not in GENERAL and kind not in paired]
     if others:
         message += f" (The same numbers come out if {', or if '.join(others)}.)"
+    if "upstream_only" in kinds and "forgot_inner" not in kinds and _a_function(found):
+        also = (*also, "forgot_inner")  # another name for it, if the function stands further out
     return Diagnosis(first.kind, first.node, first.line, message, first.hint, also)
+
+
+def _a_function(found: list[Diagnosis]) -> bool:
+    """Is what was left out at a node the derivative of a function of one tensor, like tanh?"""
+    nodes = [d.node for d in found if "upstream_only" in (d.kind, *d.also) and d.node is not None]
+    ops = [getattr(case_of(node), "op", None) for node in nodes]
+    return any(op is not None and op.kind == "elementwise" for op in ops)
 
 
 def _op_name(d: Diagnosis) -> str:

@@ -170,6 +170,18 @@ def missing_operation(use: Use) -> Any:
 
 @at_a_use(
     "missing_path",
+    "A path is missing: several operands of {op}{line} lead to {x}, and what comes back through one was left out.",
+    "An operation passes something back to each of its operands; all that arrives at {x} is added up.",
+)
+def missing_operand(use: Use) -> Any:
+    """Further up than the place where the paths meet: a term of a sum, a factor of a product."""
+    paths = use.graph.paths
+    leading = {u.parent for u in paths if u.node is use.node and not u.part}
+    return np.zeros_like(use.passed) if len(leading) > 1 and use.fan_in == 1 else None
+
+
+@at_a_use(
+    "missing_path",
     "Only one path is there: the part of {x} that comes back through {op}{line}. The other uses were left out.",
     "A tensor that is used several times gets the sum of what comes back from each use.",
 )
@@ -216,6 +228,7 @@ def scale(use: Use) -> Any:
     if c not in (0.0, 1.0, -1.0, 2.0, 0.5, -2.0, -0.5):
         yield Variant(use.passed / c, _words(1 / c))
         yield Variant(use.passed / c / c, _words(1 / c**2))
+        yield Variant(use.passed * c, _words(c))
     if one_number(use.passed) or one_number(use.graph.gradients.get(use.graph.target, 0)):
         return  # some number of entries may then give it by chance
     sizes = {n for n in (*use.passed.shape, *use.g.shape, use.passed.size, use.g.size) if n > 2}
@@ -242,7 +255,8 @@ def one_number(a: Any) -> bool:
 
 
 def _words(factor: float) -> str:
-    return f"{factor:.4g}" if abs(factor) >= 1 or factor == 0 else f"1/{1 / factor:.4g}"
+    n = round(1 / factor) if factor else 0
+    return f"1/{n}" if abs(n) > 1 and abs(n * factor - 1) < 1e-9 else f"{factor:.4g}"
 
 
 # ------------------------------------------------------------------ the chain rule itself
@@ -254,10 +268,10 @@ def _words(factor: float) -> str:
     "Multiply by the derivative of the inner function as well.",
 )
 def forgot_inner(use: Use) -> Any:
-    return _unchanged(use) if use.parent is use.graph.target and _inside_a_curve(use) else None
+    return _unchanged(use) if use.parent is use.graph.target and inside_a_curve(use) else None
 
 
-def _inside_a_curve(use: Use) -> bool:
+def inside_a_curve(use: Use) -> bool:
     """Is the operation's result put into a function that is not linear, as in sin(2 * x)?
 
     There one speaks of an inner function; in w * sin(x) nobody would.
@@ -368,8 +382,11 @@ def document() -> str:
             "if they are not merely less exact, in the message. Against the order of the table,",
             "`forgot_inner` goes before `wrong_argument` (for x**2 the two cannot be told apart), the",
             "gradient of another leaf before `upstream_only` and `upstream_ignored`, and, if the answer is",
-            "a single number, a plain factor or sign before `wrong_argument`. Of two mistakes at once only",
-            "what all pairs that fit have in common is named.",
+            "a single number, a plain factor or sign before `wrong_argument`. If a square (or another power)",
+            "is summed over just as many entries as its exponent, the missing factor is that of the power:",
+            "`scale`, before `mean_for_sum`. A function's derivative that was left out, as `upstream_only`,",
+            "has `forgot_inner` in `also`. Of two mistakes at once only what all pairs that fit have in",
+            "common is named.",
             "",
             "`minigrad.teach.compare_update` does the same for the steps of an optimizer:",
             "",

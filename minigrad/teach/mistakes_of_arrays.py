@@ -5,8 +5,9 @@
 Read mistakes.py first.
 """
 
-import math
 from collections.abc import Iterator
+from contextlib import suppress
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,20 @@ def only_the_first_scattered(use: Use) -> Any:
         return None
     axis = int(use.values.get("axis") or 0)
     return _overwritten(use, np.flip(use.g, axis), np.flip(index))
+
+
+@at_a_use(
+    "index_not_scattered",
+    "{op}{line} reads entries that are read elsewhere too, and its part overwrote theirs, where it had to be added.",
+    "Add each part to what is there already:  d[index] += g,  not  d[index] = g.",
+)
+def slices_overwrite_each_other(use: Use) -> Any:
+    """x[:3] and x[1:]: d[:3] = ..., then d[1:] = ..."""
+    if not is_one_of(use, "getitem", "narrow", "select") or use.fan_in < 2:
+        return None
+    read = use.rule(np.ones_like(use.g))
+    others = np.asarray(use.graph.gradients[use.parent]) - use.passed
+    return None if read is None else use.passed - others * (read != 0)
 
 
 def _overwritten(use: Use, g: Any, index: Any = None) -> Any:
@@ -168,7 +183,18 @@ def reduction_axis(use: Use) -> Any:
                 settings = {s: values[s] for s in op.settings} | {"axis": changed}
                 z = op.forward(values["x"], **settings)
                 yield Variant(use.rule(use.g, axis=changed, z=z), str(right))
+                yield Variant(use.rule(use.g, z=z), str(right))
                 yield from _half_turned(use, changed, z, str(right))
+
+
+@at_a_use(
+    "tangent_for_gradient",
+    "{op}{line} is summed up from the front on the way back as well: so tangents move (forward mode).",
+    "An entry is part of all the sums that follow it, so its gradient sums from the end.",
+)
+def running_sum_forward(use: Use) -> Any:
+    axis = use.values.get("axis")
+    return np.cumsum(use.g, axis) if is_one_of(use, "cumsum") and axis is not None else None
 
 
 def _half_turned(use: Use, axis: Any, z: Any, right: str) -> Iterator[Variant]:
@@ -176,14 +202,12 @@ def _half_turned(use: Use, axis: Any, z: Any, right: str) -> Iterator[Variant]:
     if not is_one_of(use, "logsumexp", "amax", "amin", "prod") or use.values.get("keepdims"):
         return
     ones, wide = np.ones_like(use.g), use.widened()
-    here, there = use.rule(ones), use.rule(ones, axis=axis, z=z)
-    try:
-        turned = np.broadcast_to(restore_axes(use.g, use.passed.shape, axis, False), wide.shape)
-    except (ValueError, IndexError, RuntimeError, AttributeError):
-        return
-    for local, g in ((here, turned), (there, wide)):
-        if local is not None and np.shape(local) == np.shape(g):
-            yield Variant(local * g, right)
+    here, there = use.rule(ones), use.rule(np.ones_like(z), axis=axis, z=z)
+    if there is not None and wide is not None:
+        yield Variant(there * wide, right)
+    with suppress(ValueError, IndexError, RuntimeError):  # only where both axes are of one length
+        turned = np.broadcast_to(restore_axes(use.g, use.passed.shape, axis, False), here.shape)
+        yield Variant(here * turned, right)
 
 
 @at_a_use(
@@ -193,9 +217,11 @@ def _half_turned(use: Use, axis: Any, z: Any, right: str) -> Iterator[Variant]:
 )
 def broadcast_axis(use: Use) -> Any:
     """Only between axes of one length can the two be mistaken for each other."""
-    wide = use.wide()
-    if wide is None or wide.ndim != 2 or wide.shape[0] != wide.shape[1]:
+    wide, shape = use.wide(), use.passed.shape
+    if wide is None or not 2 <= wide.ndim <= 4:
         return
-    for total in (wide.sum(0), wide.sum(1)):
-        if total.size == math.prod(use.passed.shape):
-            yield total.reshape(use.passed.shape)
+    long = [n for n in shape if n != 1]
+    for many in range(1, wide.ndim + 1):
+        for axes in combinations(range(wide.ndim), many):
+            if [n for k, n in enumerate(wide.shape) if k not in axes and n != 1] == long:
+                yield wide.sum(axes).reshape(shape)

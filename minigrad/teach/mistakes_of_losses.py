@@ -122,6 +122,8 @@ def half_of_softmax(use: Use) -> Any:
 )
 def sign_in_softmax(use: Use) -> Any:
     z, axis, g = use.values.get("z"), use.values.get("axis"), use.g
+    if (parts := parts_of_cross_entropy(use)) is not None:
+        return parts[0] + parts[1]  # p + onehot
     if z is None or axis is None or not is_one_of(use, "softmax", "log_softmax"):
         return None
     if is_one_of(use, "softmax"):

@@ -101,6 +101,19 @@ def wrong_argument(use: Use) -> Any:
 
 @at_a_use(
     "wrong_argument",
+    "The derivative of {op}{line} is that of another power: {n}.",
+    "The derivative of x**n is n * x**(n - 1), also for n = -1, as in 1 / x.",
+)
+def exponent_not_lowered(use: Use) -> Any:
+    x, y = use.values.get("x"), use.values.get("y")
+    if is_one_of(use, "pow") and use.name == "x" and x is not None and y is not None:
+        yield Variant(use.fit(use.g * y * x**y), "its exponent was not lowered by one")
+    if is_one_of(use, "div") and use.name == "y" and x is not None and y is not None:
+        yield Variant(use.fit(-use.g * x / y), "the divisor was not squared")
+
+
+@at_a_use(
+    "wrong_argument",
     "The derivative of {op}{line} has a wrong factor: what was put into {n} stands where its result is meant.",
     "The factor is the other operand just as the operation has read it.",
 )

@@ -25,6 +25,51 @@ def matmul_order(use: Use) -> Any:
 
 
 @at_a_use(
+    "matmul_order",
+    "The other factor of {op}{line} is a product itself, and its transpose was taken in the wrong order.",
+    "(A @ B).T  is  B.T @ A.T.",
+)
+def transpose_of_a_product(use: Use) -> Any:
+    for a, b in _other_is_a_product(use):
+        if a.ndim > 1 and b.ndim > 1:
+            try:
+                yield _with_other(use, _T(_T(a) @ _T(b)))
+            except ValueError:  # no square matrices: the order could not be mistaken
+                return
+
+
+@at_a_use(
+    "transposed",
+    "The other factor of {op}{line} is the product of a matrix and a vector, with the matrix transposed.",
+    "x @ A  is  A.T @ x.",
+)
+def transposed_further_in(use: Use) -> Any:
+    for a, b in _other_is_a_product(use):
+        if 1 in (a.ndim, b.ndim) and 2 in (a.ndim, b.ndim):
+            yield _with_other(use, b @ a if a.shape[-1] == b.shape[0] == b.shape[-1] else None)
+
+
+def _other_is_a_product(use: Use) -> Iterator[tuple[Any, Any]]:
+    """The factors of the other operand, for z = (a @ b) @ y or x @ (a @ b)."""
+    other = use.origins.get("y" if use.name == "x" else "x")
+    if not is_one_of(use, *PRODUCTS) or other is None:
+        return
+    inner = next((u for u in use.graph.uses if u.node is other and not u.part), None)
+    if inner is not None and is_one_of(inner, "matmul", "mm", "mv", "bmm"):
+        a, b = inner.values.get("x"), inner.values.get("y")
+        if a is not None and b is not None:
+            yield a, b
+
+
+def _with_other(use: Use, value: Any) -> Any:
+    """The rule, with this value in the place of the other operand."""
+    name = "y" if use.name == "x" else "x"
+    if value is None or name not in use.values or np.shape(value) != np.shape(use.values[name]):
+        return None
+    return use.rule(use.g, **{name: value})
+
+
+@at_a_use(
     "transposed",
     "A factor of the product {op}{line}, or the product itself, is transposed and should not be, or the reverse.",
     "Try the formula on matrices that are not square: the shapes tell which factor is turned.",

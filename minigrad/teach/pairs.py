@@ -28,7 +28,7 @@ MANY = 6  # pairs that are looked at before one is named
 PER_OPERATION = {
     "softmax_diagonal_only", "mask_missing", "mask_inverted", "ties", "index_not_scattered",
     "mean_for_sum", "stale_value", "wrong_argument", "matmul_order", "transposed", "sign",
-    "swapped_operands", "upstream_ignored",
+    "swapped_operands", "upstream_ignored", "upstream_only",
 }  # fmt: skip
 
 
@@ -107,11 +107,12 @@ def whole_nodes(a: Answer) -> Iterator[Diagnosis]:
     for use in graph.paths:
         node = use.node
         several = [u for u in graph.paths if u.node is node and not u.part]
-        if len(several) < 2 or use is not several[0] or use.g is not graph.gradients[node]:
+        if not several or use is not several[0] or (len(several) < 2 and use.op is not None):
+            continue  # the rule of a single operand is in the table
+        g = np.asarray(graph.gradients[node])
+        if np.all(g == 1):
             continue
-        if np.all(use.g == 1):
-            continue
-        effect = graph.walk_back(node, (1 - use.g).astype(use.g.dtype))
+        effect = graph.walk_back(node, (1 - g).astype(g.dtype))
         if effect is not None and a.same(a.right + effect) and a.wrong(a.right + effect):
             yield a.found(
                 use,
@@ -119,6 +120,30 @@ def whole_nodes(a: Answer) -> Iterator[Diagnosis]:
                 "What comes from above {op}{line} was left out: its derivative is there, but not multiplied by it.",
                 "Each rule is multiplied by g, the gradient of what comes after.",
             )
+
+
+def one_branch(a: Answer) -> Iterator[Diagnosis]:
+    """where(c, x, y), differentiated as if it had been x, or y, everywhere."""
+    for use in a.graph.paths:
+        both = [u for u in a.graph.paths if u.node is use.node and not u.part]
+        if use.op is None or use.op.name != "where" or len(both) != 2 or use is not both[0]:
+            continue
+        for taken, left in (both, both[::-1]):
+            everywhere = taken.fit(taken.g)
+            if everywhere is None:
+                continue
+            effects = [
+                a.graph.walk_back(taken.parent, everywhere - taken.passed),
+                a.graph.walk_back(left.parent, -left.passed),
+            ]
+            candidate = a.right + sum(e for e in effects if e is not None)
+            if a.same(candidate) and a.wrong(candidate):
+                yield a.found(
+                    use,
+                    "mask_missing",
+                    "{op}{line} has two branches, and the derivative of one of them was taken everywhere.",
+                    "Where the condition is true the gradient goes to the first branch, elsewhere to the second.",
+                )
 
 
 # ------------------------------------------------------------------ two at once

@@ -253,6 +253,20 @@ class Graph:
                     known[node.edges[0]] = x
         return known
 
+    def exponent(self, node: AnyNode | None) -> float:
+        """The exponent of a power; 0 if the operation is none."""
+        if not isinstance(node, Node):
+            return 0.0
+        name = getattr(getattr(case_of(node), "op", None), "name", "")
+        if name == "square":
+            return 2.0
+        y = self.values(node).get("y") if name == "pow" else None
+        return float(np.reshape(y, ())) if y is not None and np.size(y) == 1 else 0.0
+
+    def entries(self, node: AnyNode | None) -> int:
+        """How many entries of its operand go into each of a node's result."""
+        return next((u.passed.size // max(u.g.size, 1) for u in self.uses if u.node is node), 0)
+
     def earlier(self, node: AnyNode) -> list[Any]:
         """What the tensor held before the write of this node, and before those further back."""
         found = []

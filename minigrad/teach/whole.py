@@ -4,13 +4,14 @@
     kept            what .grad holds after several backward passes
     factor          a sign or a factor in front of all
     other           the gradient of another tensor
+    stopped         the chain rule, stopped several steps too early
     tangent         J @ v, where v @ J was asked for
 
 Each yields the diagnoses that give exactly the student's numbers. Read answer.py first.
 """
 
 from collections.abc import Iterator
-from itertools import combinations
+from itertools import combinations, permutations
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from minigrad.leaf import AccumulateGrad
 from minigrad.modes import enable_grad
 from minigrad.teach.answer import Answer, Diagnosis, nowhere
 from minigrad.teach.difference import as_array, difference
-from minigrad.teach.mistakes import one_number
+from minigrad.teach.mistakes import inside_a_curve, one_number
 from minigrad.teach.uses import Use
 from minigrad.tensor import Tensor
 
@@ -42,11 +43,20 @@ def shapes(a: Answer) -> Iterator[Diagnosis]:
                     "Begin with zeros like {x}, and add each part at its index.".replace("{x}", x),
                 )
     yield from _never_summed(a)
+    yield from _examples_not_summed(a)
     if right.ndim == 2 and a.same(right.T):
         yield nowhere(
             "transposed",
             f"The gradient of {x} is transposed: it has the shape {mine.shape}, and {x} is {right.shape}.",
             "A gradient has the shape of its tensor. To mend it, write  .T  behind it, or exchange the factors.",
+            also=("shape",),
+        )
+    elif right.ndim in (3, 4) and (axes := _permuted(a)):
+        yield nowhere(
+            "transposed",
+            f"The axes of the gradient of {x} are exchanged: it has the shape {mine.shape}, and {x} is {right.shape}.",
+            f"A gradient has the shape of its tensor. To mend it, write  .transpose{axes}  behind it.",
+            also=("shape",),
         )
     elif mine.size == right.size and a.same(right.reshape(mine.shape)):
         yield nowhere(
@@ -60,7 +70,7 @@ def shapes(a: Answer) -> Iterator[Diagnosis]:
             f"This is the whole Jacobian, of the shape {mine.shape}; the gradient of {x} has the shape {right.shape}.",
             "Multiply by dL/dz, and sum over the axes of z.",
         )
-    elif mine.size < right.size and _broadcasts(mine, right) and a.equal(mine + 0 * right, right):
+    elif mine.size < right.size and _repeats(a):
         what = "one number" if mine.size == 1 else f"of the shape {mine.shape}"
         yield nowhere(
             "shape",
@@ -69,14 +79,28 @@ def shapes(a: Answer) -> Iterator[Diagnosis]:
         )
 
 
+def _permuted(a: Answer) -> tuple[int, ...] | None:
+    """The order of axes that turns the student's array into the right one."""
+    if sorted(a.mine.shape) != sorted(a.right.shape):
+        return None
+    orders = permutations(range(a.right.ndim))
+    return next((k for k in orders if a.equal(a.mine.transpose(k), a.right)), None)
+
+
 _PICKING = ("getitem", "gather", "index_select", "embedding", "diagonal", "take_along_dim")
 
 
-def _broadcasts(mine: Any, right: Any) -> bool:
-    try:
-        return bool(np.broadcast_shapes(mine.shape, right.shape) == right.shape)
-    except ValueError:
+def _repeats(a: Answer) -> bool:
+    """Does the right gradient only repeat the student's numbers along some axes?"""
+    missing = a.right.ndim - a.mine.ndim
+    if missing < 0:
         return False
+    for axes in combinations(range(a.right.ndim), missing):
+        mine = np.expand_dims(a.mine, axes)
+        if all(n in (1, m) for n, m in zip(mine.shape, a.right.shape, strict=True)):
+            if a.equal(np.broadcast_to(mine, a.right.shape), a.right):
+                return True
+    return False
 
 
 def _unsummed(a: Answer, use: Use) -> Iterator[Diagnosis]:
@@ -88,6 +112,8 @@ def _unsummed(a: Answer, use: Use) -> Iterator[Diagnosis]:
     axes = [0, *range(2, wide.ndim)] if bias else _summed_axes(wide.shape, use.passed.shape)
     along = ("axis " if len(axes) == 1 else "axes ") + ", ".join(map(str, axes))
     rest = a.right - use.passed if use.parent is a.target else 0
+    if bias and np.ndim(rest):
+        rest = np.reshape(rest, (-1, *[1] * (wide.ndim - 2)))  # a number for each channel
     mine = a.mine
     if mine.size == wide.size and mine.shape[-1:] == wide.shape[-1:]:
         mine = mine.reshape(wide.shape)  # a layer may treat several axes of examples as one
@@ -119,7 +145,7 @@ def _unsummed(a: Answer, use: Use) -> Iterator[Diagnosis]:
 def _never_summed(a: Answer) -> Iterator[Diagnosis]:
     """A tensor that was broadcast at each of several uses, and summed back at none."""
     uses = [u for u in a.graph.paths if u.parent is a.target]
-    wides = [u.wide() for u in uses]
+    wides = [_wide_of_a_use(a, u) for u in uses]
     if len(uses) < 2 or any(w is None or w.shape != a.mine.shape for w in wides):
         return
     if a.same(sum(wides)):
@@ -130,6 +156,34 @@ def _never_summed(a: Answer) -> Iterator[Diagnosis]:
             "and its gradient was not summed back.",
             "What was repeated along an axis gets the sum along that axis as its gradient.",
         )
+
+
+def _examples_not_summed(a: Answer) -> Iterator[Diagnosis]:
+    """x @ w, with one row of x for each example: the part of each example, and not their sum."""
+    for use in a.graph.paths:
+        x = use.values.get("x")
+        if use.parent is not a.target or use.name != "y" or x is None or np.ndim(x) != 2:
+            continue
+        if use.op is None or use.op.name not in ("matmul", "mv", "mm") or use.fan_in > 1:
+            continue
+        each = x[:, :, None] * use.g[:, None] if use.g.ndim == 2 else x * use.g[:, None]
+        if a.mine.shape == each.shape and a.same(each):
+            yield a.found(
+                use,
+                "broadcast_not_summed",
+                f"These are {len(x)} parts, one for each row of the factor before {{x}}{{line}}: they were not summed.",
+                "{x} is used for every row, and gets the sum over the rows as its gradient.",
+            )
+
+
+def _wide_of_a_use(a: Answer, use: Use) -> Any:
+    """What comes back at a use before it is summed, also if a function is between: x.exp() * y."""
+    if (wide := use.wide()) is not None:
+        return wide
+    above = [u for u in a.graph.uses if u.parent is use.node]
+    if len(above) == 1 and (wide := above[0].wide()) is not None:
+        return next((d for d in list(_carried(a, above[0], wide))[1:]), None)
+    return None
 
 
 def _carried(a: Answer, use: Use, wide: Any) -> Iterator[Any]:
@@ -260,6 +314,31 @@ def other(a: Answer) -> Iterator[Diagnosis]:
             f"This is the gradient of {name}, not of {a.name}.",
             "Check which tensor each result belongs to.",
         )
+        return
+
+
+def stopped(a: Answer) -> Iterator[Diagnosis]:
+    """The gradient of a result on the way: for exp(-x**2), that of -x**2."""
+    graph = a.graph
+    for use in graph.paths:
+        g = graph.gradients[use.node]
+        if use.parent is a.target or not a.same(g) or tells_nothing(g) or not a.wrong(g):
+            continue
+        inner = f"The derivatives from {{op}}{{line}} on, down to {a.name}, are missing"
+        if inside_a_curve(use):
+            yield a.found(
+                use,
+                "forgot_inner",
+                f"{inner}: the chain rule stops at the outer function.",
+                "Multiply by the derivative of each function further in as well.",
+            )
+        else:
+            yield a.found(
+                use,
+                "upstream_only",
+                f"{inner}: what comes from above is passed on as it is.",
+                "Multiply it by the derivative of each operation on the way.",
+            )
         return
 
 
