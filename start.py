@@ -2,6 +2,7 @@
 
     python3 start.py            set up, then open the lessons in JupyterLab
     python3 start.py test       set up, then run every check: format, lint, types, tests, notebooks
+    python3 start.py --help     print this
 
 Everything is installed into .venv beside this file; delete that folder to start afresh. What
 follows is handed on: `python3 start.py lab --no-browser --port 8899`, `python3 start.py test -k nbval`.
@@ -22,7 +23,8 @@ CHECKS = [
     ["ruff", "format", "--check"],
     ["ruff", "check"],
     ["mypy"],
-    ["pytest"],
+    # One worker per core; a file stays with one worker, which starts its kernel or server once.
+    ["pytest", "-n", "logical", "--maxprocesses", "4", "--dist", "loadfile"],
 ]
 
 
@@ -34,20 +36,19 @@ def main(arguments):
             "for example  python3.12 start.py".format(*sys.version_info[:2])
         )
     task, rest = (arguments[0], arguments[1:]) if arguments else ("lab", [])
+    if task not in ("lab", "test") or "-h" in rest or "--help" in rest:
+        print(__doc__)
+        sys.exit(0 if {"-h", "--help"} & set(arguments) else 2)
     if task == "lab":
         set_up("lab")
-        sys.exit(run(["minigrad", "lab", *rest]))
-    if task == "test":
-        set_up("dev")
-        failed = []
-        for check in CHECKS:
-            command = check + (rest if check is CHECKS[-1] else [])
-            print("+ " + " ".join(command), flush=True)
-            if run(command):
-                failed.append(" ".join(check))
-        sys.exit("failed: " + ", ".join(failed) if failed else 0)
-    print(__doc__)
-    sys.exit(0 if task in ("-h", "--help") else 2)
+        sys.exit(run(["minigrad", "lab"] + rest))
+    set_up("dev")
+    failed = []
+    for check in CHECKS:
+        command = check + (rest if check is CHECKS[-1] else [])
+        if run(command):
+            failed.append(" ".join(check))
+    sys.exit("failed: " + ", ".join(failed) if failed else 0)
 
 
 def set_up(extra):
@@ -56,9 +57,10 @@ def set_up(extra):
         wanted = hashlib.sha256(settings.read()).hexdigest()
     stamp = os.path.join(VENV, "minigrad-{}.stamp".format(extra))
     if os.path.exists(stamp) and os.path.exists(PYTHON):
-        with open(stamp) as done:
+        with open(stamp, encoding="utf-8") as done:
             if done.read() == wanted:
                 return
+    pip = [PYTHON, "-m", "pip", "--disable-pip-version-check", "install"]
     if not os.path.exists(PYTHON):
         print("+ python3 -m venv .venv", flush=True)
         if subprocess.call([sys.executable, "-m", "venv", VENV]):
@@ -66,33 +68,27 @@ def set_up(extra):
                 "The virtual environment could not be made. On Debian and Ubuntu its module is a package "
                 "of its own:  sudo apt-get install python3-venv"
             )
+        # Only a recent pip shows a progress bar while it installs. An old one does the work as well.
+        print("+ pip install --upgrade pip", flush=True)
+        subprocess.call(pip + ["--upgrade", "pip"])
     print(
         "+ pip install -e .[{}]    (the first time takes a minute or two)".format(extra), flush=True
     )
-    install = [
-        PYTHON,
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--disable-pip-version-check",
-        "--editable",
-        "{}[{}]".format(ROOT, extra),
-    ]
-    if subprocess.call(install):
+    if subprocess.call(pip + ["--editable", "{}[{}]".format(ROOT, extra)]):
         sys.exit(
             "The installation did not finish; pip says why above. Run the same command again to go on."
         )
-    with open(stamp, "w") as done:
+    with open(stamp, "w", encoding="utf-8") as done:
         done.write(wanted)
 
 
 def run(command):
     """Runs a program of .venv in the root of the clone; returns its exit status."""
+    print("+ " + " ".join(command), flush=True)
     program = os.path.join(SCRIPTS, command[0] + (".exe" if os.name == "nt" else ""))
     path = SCRIPTS + os.pathsep + os.environ.get("PATH", "")
     try:
-        return subprocess.call([program, *command[1:]], cwd=ROOT, env=dict(os.environ, PATH=path))
+        return subprocess.call([program] + command[1:], cwd=ROOT, env=dict(os.environ, PATH=path))
     except KeyboardInterrupt:
         return 130
 

@@ -19,8 +19,9 @@ import numpy as np
 
 from minigrad import dtypes, modes
 from minigrad.case import case_of, values_of
+from minigrad.data import as_array
 from minigrad.duals import push
-from minigrad.errors import DtypeError, dtype_error, learner_line, shape_error
+from minigrad.errors import DtypeError, dtype_error, learner_line, shape_error, wrong_kind
 from minigrad.memory import make, new
 from minigrad.node import Node, next_rank
 from minigrad.op import Op
@@ -46,6 +47,8 @@ def apply(op: Op, args: Sequence[Any], settings: dict[str, Any]) -> Any:
     except TypeError as error:
         names = [dtypes.torch_name(a.dtype) for a in arrays]
         raise dtype_error(op.name, names, error) from None
+    if op.in_order and z_array.__class__ is np.ndarray and not z_array.flags.c_contiguous:
+        z_array = np.ascontiguousarray(z_array)
     if op.view and shows(z_array, arrays[0]):
         z = make.view(operands[0], z_array, Hop(op, settings))
     else:
@@ -101,8 +104,8 @@ def record(
 def must_fit(op: Op, operands: Sequence[Tensor], needs: Sequence[bool], z: Tensor) -> bool:
     """Can a rule's gradient differ from its input in shape (a broadcast) or in type?"""
     dtype = z.array.dtype
-    for x, need in zip(operands, needs, strict=True):
-        if need and x.array.dtype != dtype:
+    for x in operands:  # also of one that needs none: a rule computes with it as it is
+        if x.array.dtype != dtype:
             return True
     if len(operands) == 1 or op.variadic:
         return "dtype" in op.settings  # the result may be of another type
@@ -114,6 +117,8 @@ def must_fit(op: Op, operands: Sequence[Tensor], needs: Sequence[bool], z: Tenso
 
 def prepare(op: Op, args: Sequence[Any]) -> tuple[Sequence[Tensor], list[Any]]:
     """The operands as Tensors, and as arrays of the type in which the op will compute."""
+    if op.refuses:
+        check_kinds(op, args)
     try:
         arrays = [a.array for a in args]
     except AttributeError:  # a number, an array, a list
@@ -129,8 +134,22 @@ def prepare(op: Op, args: Sequence[Any]) -> tuple[Sequence[Tensor], list[Any]]:
     return args, arrays
 
 
+def check_kinds(op: Op, args: Sequence[Any]) -> None:
+    """Raise if the op is not for numbers of this kind. (No truth value may be subtracted, nor from one.)"""
+    found = [
+        a.dtype if hasattr(a, "dtype") else dtypes.of_number(a)
+        for a in args
+        if not isinstance(a, (list, tuple))
+    ]
+    kinds = {d.kind for d in found}
+    if "b" in kinds if op.name == "sub" else kinds and kinds <= set(op.refuses):
+        raise wrong_kind(op.name, [dtypes.torch_name(d) for d in found])
+
+
 CONSTANTS = (int, float, complex, np.generic)
 NUMBERS = frozenset([int, float])
+# Ops that store a number as it is, and refuse one that is too large. In the others it wraps.
+STORES = frozenset("clamp clamp_min clamp_max copy index_put masked_fill scatter where".split())
 
 
 def number_like(value: Any, x: Tensor) -> Any:
@@ -146,16 +165,30 @@ def number_like(value: Any, x: Tensor) -> Any:
 
 
 def as_tensor(a: Any) -> Tensor:
-    return a if isinstance(a, make.Tensor) else make.Tensor(a)
+    """A tensor as it is, an array as a constant. Raises TypeError for lists and what is no numbers at all."""
+    if isinstance(a, make.Tensor):
+        return a
+    if isinstance(a, np.ndarray):
+        try:
+            return make.wrap(as_array(a))
+        except DtypeError as error:  # an array of objects
+            raise TypeError(
+                f"unsupported operand type(s): 'Tensor' and 'ndarray'. {error}"
+            ) from None
+    raise TypeError(
+        f"unsupported operand type(s): 'Tensor' and {type(a).__name__!r}. An operand must be Tensor or a number. "
+        "To fix it, make a tensor of it: minigrad.tensor(...)."
+    )
 
 
 def convert(op: Op, args: Sequence[Any]) -> tuple[list[Tensor], list[Any]]:
     """The same, where types differ or there are plain numbers among the arguments."""
     dtype = common_dtype(op, args)
     operands, arrays = [], []
+    number = dtypes.exact_number if op.name in STORES else dtypes.number
     for k, a in enumerate(args):
         if isinstance(a, CONSTANTS):
-            array = dtype.type(a)
+            array = number(a, dtype)
             a = make.wrap(array)
         else:
             array = a.memory() if op.view else a.array

@@ -56,6 +56,8 @@ def run_backward(
         for x in wanted:
             if x.node is None:
                 raise NoGradient("One of the differentiated Tensors does not require grad")
+    for x in wanted or ():
+        x.retain_grad()  # of a tensor that is no leaf; it keeps later gradients as well
     tensors = create_graph or bool(modes.state.levels)
     task = GraphTask(
         [root_of(z) for z in outputs],
@@ -71,10 +73,6 @@ def run_backward(
         if wanted is not None:
             raise RuntimeError(f"the {engine} engine goes to every leaf: it takes no inputs.")
         run_other(engine, task)
-    for x in wanted or ():
-        if isinstance(x.node, Node) and x.node in task.captured:
-            g = task.captured[x.node]
-            add_to_grad(x, g if tensors else make.wrap(np.array(g)))
 
 
 def keep_gradient(x: Tensor) -> None:
@@ -164,11 +162,6 @@ def run_other(engine: str, task: GraphTask) -> None:
         finally:
             task.waiting = {}
             observer.finished(task, error)
-
-
-def add_to_grad(x: Tensor, g: Tensor) -> None:
-    """Add g to the `.grad` of a tensor that is no leaf."""
-    x._kept_grad = g if x._kept_grad is None else x._kept_grad + g
 
 
 def root_of(z: Any) -> Node | AccumulateGrad:

@@ -7,8 +7,9 @@ import numpy as np
 
 from minigrad import dtypes
 from minigrad.creation import finish
+from minigrad.data import as_array
 from minigrad.devices import check_device
-from minigrad.tensor import Tensor
+from minigrad.tensor import Tensor, wrap
 
 
 def asarray(
@@ -25,12 +26,12 @@ def asarray(
     """
     check_device(device)
     array = obj.detach().memory() if isinstance(obj, Tensor) else obj
-    x = Tensor(array, dtype=dtype)
+    x = wrap(as_array(array, dtype))
     shares = isinstance(array, np.ndarray) and np.may_share_memory(x.memory(), array)
     if copy is False and not shares:
         raise ValueError("can't alias arbitrary sequence or another type of number into a tensor.")
     if copy and shares:
-        x = Tensor(x.array.copy())
+        x = wrap(x.array.copy())
     if isinstance(obj, Tensor) and shares and not copy:
         return obj
     return x.requires_grad_() if requires_grad else x

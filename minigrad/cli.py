@@ -6,6 +6,7 @@ needs NumPy alone.
 """
 
 import importlib.util
+import logging
 import os
 import sys
 from pathlib import Path
@@ -65,7 +66,7 @@ def lab(
 
     Files that you have changed are never overwritten; the others are renewed when minigrad is.
     """
-    from minigrad.lessons import NoLessons, copy_lessons, first_lesson
+    from minigrad.lessons import NoLessons, copy_lessons, first_lesson, trust
 
     if importlib.util.find_spec("jupyterlab") is None:
         _stop(
@@ -81,6 +82,7 @@ def lab(
             f"The lessons cannot be written to {folder}: {error.strerror or error}. "
             "To mend it, give another folder:  minigrad lab FOLDER"
         )
+    trust(folder / name for name in copied.written)
     console = Console(stderr=True)
     console.print(f"Your lessons are in {folder.resolve()}", highlight=False, soft_wrap=True)
     if copied.kept:
@@ -91,6 +93,7 @@ def lab(
 
 def _serve(folder: Path, lesson: str | None, browser: bool, port: int | None) -> int:
     """Run JupyterLab in this process, so that Ctrl-C and signals reach it directly."""
+    from jupyter_client.manager import KernelManager
     from jupyterlab.labapp import LabApp
 
     from minigrad.jupyter import kernel
@@ -101,7 +104,10 @@ def _serve(folder: Path, lesson: str | None, browser: bool, port: int | None) ->
         "--LabApp.news_url=None",
         "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
         "--log-level=WARN",
+        "--LabApp.log_level=WARN",
     ]
+    if hasattr(KernelManager, "transport_encryption"):  # or each kernel warns that it is not
+        argv.append("--KernelManager.transport_encryption=auto")
     if lesson is not None:
         argv.append(f"--LabApp.default_url=/lab/tree/{lesson}")
     if not browser:
@@ -110,6 +116,10 @@ def _serve(folder: Path, lesson: str | None, browser: bool, port: int | None) ->
         argv += [f"--port={port}", "--ServerApp.port_retries=0"]
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         argv.append("--allow-root")  # in a container there is often nobody else
+    # Jupyter Server gives these times in milliseconds to a Tornado that counts in seconds, and corrects them.
+    logging.getLogger("tornado.general").addFilter(
+        lambda record: "websocket_ping_timeout" not in record.getMessage()
+    )
     os.chdir(folder)
     with kernel.lent():
         return LabApp.launch_instance(argv) or 0
@@ -169,9 +179,9 @@ def strip(
 ) -> None:
     """Take out of notebooks what only a running kernel can show.
 
-    The keys and the state of widgets go, which would read "model not found"; the pictures and
-    the text beside them stay, and each picture is also kept as PNG, for viewers that show
-    no SVG of an untrusted notebook. Stripping again changes nothing.
+    The outputs and the state of widgets go; the pictures and the text beside them stay, and
+    each picture is also kept as PNG, for viewers that show no SVG of an untrusted notebook.
+    Stripping again changes nothing.
     """
     from minigrad.jupyter.strip import StripError, strip_file
 

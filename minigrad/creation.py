@@ -8,11 +8,13 @@ import numpy as np
 from minigrad import dtypes
 from minigrad.data import as_array
 from minigrad.devices import check_device
-from minigrad.tensor import Tensor
+from minigrad.methods_as_functions import made_into_out
+from minigrad.shapes import as_int, as_ints
+from minigrad.tensor import Tensor, wrap
 
 
 def finish(array: Any, requires_grad: bool) -> Tensor:
-    z = Tensor(array)
+    z = wrap(array)
     return z.requires_grad_() if requires_grad else z
 
 
@@ -45,9 +47,11 @@ def tensor(
 def shape_of(size: tuple[Any, ...], named: Any = None) -> tuple[int, ...]:
     """zeros(2, 3), zeros((2, 3)) and zeros(size=(2, 3)) mean the same."""
     size = size if named is None else (tuple(named),)
-    if len(size) == 1 and isinstance(size[0], Sequence):
-        size = tuple(size[0])
-    shape = tuple(int(n) for n in size)
+    if not size:
+        raise TypeError(
+            "missing 1 required positional argument: 'size'. To fix it, write  zeros(())  for a number."
+        )
+    shape = as_ints(size[0] if len(size) == 1 and isinstance(size[0], Sequence) else size, "size")
     if any(n < 0 for n in shape):
         raise RuntimeError(f"Trying to create tensor with negative dimension: {list(shape)}")
     return shape
@@ -58,9 +62,10 @@ def _filled(
 ) -> Tensor:
     check_device(device)
     d = dtypes.get_default_dtype() if dtype is None else dtypes.as_dtype(dtype)
-    return finish(np.full(shape, value, d), requires_grad)
+    return finish(np.full(shape, dtypes.exact_number(value, d)), requires_grad)
 
 
+@made_into_out
 def zeros(
     *shape: Any,
     size: Any = None,
@@ -77,6 +82,7 @@ def zeros(
     return _filled(0, shape_of(shape, size), dtype, device, requires_grad)
 
 
+@made_into_out
 def ones(
     *shape: Any,
     size: Any = None,
@@ -92,6 +98,7 @@ def ones(
     return _filled(1, shape_of(shape, size), dtype, device, requires_grad)
 
 
+@made_into_out
 def full(
     size: Sequence[int],
     fill_value: Any,
@@ -109,7 +116,7 @@ def full(
     if hasattr(fill_value, "__apply_op__"):  # a tensor with one value
         return _spread(fill_value, shape_of((size,)), dtype or fill_value.dtype, requires_grad)
     d = dtypes.of_number(fill_value) if dtype is None else dtypes.as_dtype(dtype)
-    return finish(np.full(shape_of((size,)), fill_value, d), requires_grad)
+    return finish(np.full(shape_of((size,)), dtypes.exact_number(fill_value, d)), requires_grad)
 
 
 def _spread(value: Tensor, shape: tuple[int, ...], dtype: Any, requires_grad: bool) -> Tensor:
@@ -118,6 +125,7 @@ def _spread(value: Tensor, shape: tuple[int, ...], dtype: Any, requires_grad: bo
     return z.requires_grad_() if requires_grad else z
 
 
+@made_into_out
 def empty(
     *shape: Any,
     size: Any = None,
@@ -129,6 +137,7 @@ def empty(
     return _filled(0, shape_of(shape, size), dtype, device, requires_grad)
 
 
+@made_into_out
 def eye(
     n: int,
     m: int | None = None,
@@ -148,6 +157,7 @@ def eye(
     return finish(np.eye(*shape_of((n, n if m is None else m)), dtype=d), requires_grad)
 
 
+@made_into_out
 def linspace(
     start: Any,
     end: Any,
@@ -163,12 +173,14 @@ def linspace(
     tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
     """
     check_device(device)
+    steps = as_int(steps, "steps")
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
     d = dtypes.get_default_dtype() if dtype is None else dtypes.as_dtype(dtype)
     return finish(np.linspace(float(start), float(end), int(steps)).astype(d), requires_grad)
 
 
+@made_into_out
 def logspace(
     start: Any,
     end: Any,
@@ -194,7 +206,7 @@ def tril_indices(
 ) -> Tensor:
     """Where a matrix has its lower triangle: a row of row numbers, a row of column numbers."""
     check_device(device)
-    return Tensor(np.stack(np.tril_indices(row, offset, col)), dtype=dtype or dtypes.int64)
+    return finish(np.stack(np.tril_indices(row, offset, col)).astype(dtype or dtypes.int64), False)
 
 
 def triu_indices(
@@ -202,13 +214,15 @@ def triu_indices(
 ) -> Tensor:
     """Where a matrix has its upper triangle: a row of row numbers, a row of column numbers."""
     check_device(device)
-    return Tensor(np.stack(np.triu_indices(row, offset, col)), dtype=dtype or dtypes.int64)
+    return finish(np.stack(np.triu_indices(row, offset, col)).astype(dtype or dtypes.int64), False)
 
 
 def _like(x: Tensor, value: Any, dtype: Any, requires_grad: bool, device: Any = None) -> Tensor:
     check_device(device)
+    if not isinstance(x, Tensor):
+        raise TypeError(f"argument 'input' (position 1) must be Tensor, not {type(x).__name__}.")
     d = x.array.dtype if dtype is None else dtypes.as_dtype(dtype)
-    return finish(np.full(x.array.shape, value, d), requires_grad)
+    return finish(np.full(x.array.shape, dtypes.exact_number(value, d)), requires_grad)
 
 
 def empty_like(
@@ -255,6 +269,7 @@ def scalar_tensor(
     return finish(np.asarray(s, d)[()], requires_grad)
 
 
+@made_into_out
 def arange(
     start: Any = 0,
     end: Any = None,
@@ -273,6 +288,8 @@ def arange(
     if end is None:
         start, end = 0, start
     numbers = [v.item() if isinstance(v, Tensor) else v for v in (start, end, step)]
+    if not np.isfinite(numbers[0]) or not np.isfinite(numbers[1]):
+        raise RuntimeError(f"unsupported range: {numbers[0]} -> {numbers[1]}")
     if numbers[2] == 0:
         raise RuntimeError("step must be nonzero")
     if (numbers[1] - numbers[0]) * numbers[2] < 0:
@@ -287,7 +304,13 @@ def from_numpy(ndarray: Any) -> Tensor:
     """A tensor that shares the array's memory: a write to one shows in the other."""
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
-    return Tensor(ndarray)
+    if any(step < 0 for step in ndarray.strides):
+        raise ValueError(
+            "At least one stride in the given numpy array is negative, and tensors with negative strides are not "
+            "currently supported. To fix it, use array.copy()."
+        )
+    dtypes.category(ndarray.dtype)
+    return wrap(ndarray)
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
@@ -298,4 +321,4 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     if hasattr(data, "recorder"):  # a value of a program that is being recorded
         slot: Tensor = data if dtype is None else data.to(dtype)
         return slot
-    return Tensor(data, dtype=dtype)
+    return wrap(as_array(data, dtype))

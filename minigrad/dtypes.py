@@ -58,15 +58,17 @@ def set_default_dtype(dtype: Any) -> None:
 def as_dtype(dtype: Any) -> Dtype:
     """The dtype that a name, a NumPy type or a Python type stands for.
 
-    Python's float, int and bool are PyTorch's: the default float type, int64 and bool.
+    Python's float, int and bool are float64, int64 and bool.
 
-    >>> as_dtype("float64"), as_dtype(int)
-    (dtype('float64'), dtype('int64'))
+    >>> as_dtype("float32"), as_dtype(float), as_dtype(int)
+    (dtype('float32'), dtype('float64'), dtype('int64'))
     """
-    if dtype is float:
-        return _default
     if dtype is int:
         return int64
+    if not isinstance(dtype, (np.dtype, type, str)):
+        raise TypeError(
+            f"argument 'dtype' must be a dtype like minigrad.float32, not {type(dtype).__name__}."
+        )
     d: Dtype = np.dtype(dtype)
     return d
 
@@ -93,6 +95,39 @@ def of_number(value: Any) -> Dtype:
     if isinstance(value, (float, np.floating)):
         return _default
     return complex128 if _default == float64 else complex64
+
+
+def number(value: Any, dtype: Dtype) -> Any:
+    """A plain number as one of this type. Whole numbers wrap, as they do in a tensor: -1 is 255 in uint8."""
+    try:
+        return dtype.type(value)
+    except OverflowError:
+        return np.asarray(value).astype(dtype)[()]
+
+
+def exact_number(value: Any, dtype: Dtype) -> Any:
+    """The same for a number that is to be stored: RuntimeError if it is too large."""
+    check_range(value, dtype)
+    z = number(value, dtype)
+    if dtype.kind == "f" and np.isinf(z) and np.isfinite(value):
+        raise RuntimeError(
+            f"value cannot be converted to type {dtype} without overflow: the largest is {np.finfo(dtype).max}."
+        )
+    return z
+
+
+def check_range(values: Any, dtype: Dtype) -> None:
+    """Raise RuntimeError if a number is too large for this type. (In uint8, -1 is 255.)"""
+    a = np.asarray(values)
+    if dtype.kind not in "iu" or a.dtype.kind not in "iuf" or not a.size:
+        return
+    limits = np.iinfo(dtype)
+    low = limits.min if dtype.kind == "i" else -limits.max if a.dtype.kind == "i" else 0
+    if not (a.min() >= low and a.max() <= limits.max):
+        raise RuntimeError(
+            f"value cannot be converted to type {dtype} without overflow: {dtype} holds the numbers from "
+            f"{limits.min} to {limits.max}."
+        )
 
 
 ALL = (float16, float32, float64, uint8, int8, int16, int32, int64, bool_, complex64, complex128)

@@ -10,8 +10,8 @@ derivatives of derivatives. The tangent of level k is computed from values that 
 stripped of level k and of those inside it: so a derivative never meets itself, and what
 is left, the outer levels' tangents, makes the mixed derivatives.
 
-A view's tangent is a view of the tangent; hence a write to one shows in the other, as it
-does for values.
+A view's tangent is a view of its base's tangent; hence a write to one shows in the other,
+as it does for values.
 
 Source: Griewank and Walther, Evaluating Derivatives (2008), chapter 3; for levels,
 Siskind and Pearlmutter, "Nesting forward-mode AD in a functional framework" (2008).
@@ -21,12 +21,15 @@ from collections.abc import Sequence
 from itertools import count
 from typing import Any
 
+import numpy as np
+
 from minigrad import modes
 from minigrad.allocator import keep_freed_memory
 from minigrad.case import values_of
+from minigrad.dtypes import is_floating
 from minigrad.memory import make, new
 from minigrad.op import Op, push_forward
-from minigrad.views import walk
+from minigrad.views import laid_out, order_of, walk
 
 Tensor = Any  # of tensor.py, which stands above this module
 _next_level = count(1).__next__
@@ -79,6 +82,8 @@ def push(op: Op, operands: Sequence[Tensor], settings: dict[str, Any], z: Tensor
         for k, level in enumerate(levels):
             # What is computed with has tangents of the outer levels only: the others are closed.
             modes.set_levels(levels[:k])
+            if z._base is not None and tangent_of(z._base, level) is not None:
+                continue  # a view, which has it from its base
             z_dot = push_level(op, operands, settings, z, level)
             if z_dot is not None:
                 set_tangent(z, level, z_dot)
@@ -94,6 +99,8 @@ def push_level(
     tangents = [tangent_of(x, level) for x in operands]
     if op.kind == "constant" or all(t is None for t in tangents):
         return None
+    if not is_floating(z.array.dtype):  # whole numbers and truth values do not move
+        return None
     plain = [stripped(x, level) for x in operands]
     values = values_of(op, plain, settings) | {"z": stripped(z, level)}
     if op.variadic:
@@ -104,7 +111,11 @@ def push_level(
 
 
 def push_write(op: Op, before: Sequence[Tensor], settings: dict[str, Any], x: Tensor) -> None:
-    """After a write to x: bring its tangents up to date, in the memory that views share."""
+    """After a write to x: bring its tangents up to date.
+
+    A view has its tangent from its base, so a write to a view gives the base a new tangent,
+    with the part that was written put in its place. Other views see it there.
+    """
     for level in modes.state.levels:
         z_dot = push_level(op, before, settings, x, level)
         old = tangent_of(x, level)
@@ -112,12 +123,13 @@ def push_write(op: Op, before: Sequence[Tensor], settings: dict[str, Any], x: Te
             if old is None:
                 continue
             z_dot = old * 0
-        if old is None and x._base is not None:
-            whole = make.wrap(x._base.array * 0)
-            set_tangent(x._base, level, whole)
-            old = walk(whole, x.way)
-            set_tangent(x, level, old)
-        if old is None or (old.is_leaf and old.requires_grad):
+        base = x._base
+        if base is None or (old is not None and tangent_of(base, level) is None):
             set_tangent(x, level, z_dot)
-        else:
-            old.copy_(z_dot)
+            continue
+        known = tangent_of(base, level)
+        whole = make.wrap(laid_out(np.zeros_like(base.array), order_of(base.array)))
+        if known is not None:
+            whole.copy_(known)
+        walk(whole, x.way).copy_(z_dot)
+        set_tangent(base, level, whole)

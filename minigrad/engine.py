@@ -100,7 +100,7 @@ class GraphTask:
         freed = None if self.retain_graph else Freed()
         tensors = self.tensors
         if inputs is not None and self.needed is None:  # a task that is run again knows it already
-            self._prune()
+            self.prune()
         needed = self.needed
         sums: set[AnyNode] = set()  # whose pending gradient is a sum of our own making
         grads: Any
@@ -161,7 +161,7 @@ class GraphTask:
         """
         self._count()
         if self.inputs is not None:
-            self._prune()
+            self.prune()
         freed = None if self.retain_graph else Freed()
         pending, waiting, heap = self.pending, self.waiting, self._heap
         try:
@@ -202,7 +202,7 @@ class GraphTask:
                     stack.append(parent)
                 waiting[parent] += 1
 
-    def _prune(self) -> None:
+    def prune(self) -> None:
         """Which nodes lead to an input? Those asked about, and those that feed on one that does."""
         assert self.inputs is not None
         self.needed = needed = set(self.inputs)
@@ -231,6 +231,8 @@ class GraphTask:
             if isinstance(node, AccumulateGrad) and not self.accumulate:
                 return ()
             if node.edges and not any(self._leads_to_an_input(parent) for parent in node.edges):
+                if self.accumulate and freed is not None and case.frees:
+                    node.saved = freed  # a pass that adds to this tensor's .grad uses its node up
                 return (None,) * len(node.edges)
         grads: Sequence[Any] = (case.run_tensors if tensors else case.run)(g, node)
         self.applications += len(grads)

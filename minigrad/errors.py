@@ -156,18 +156,34 @@ class NotForDtype(DtypeError, NotImplementedError):
 
 def dtype_error(name: str, dtypes: list[str], error: Exception) -> Exception:
     """What NumPy's complaint about types of number means, in PyTorch's words."""
+    return wrong_kind(name, dtypes) if "Bool" in dtypes or "ufunc" in str(error) else error
+
+
+def wrong_kind(name: str, dtypes: list[str]) -> Exception:
+    """An op was asked for numbers of a kind that it is not for."""
     if name in ("sub", "neg") and "Bool" in dtypes:
-        word, kind = (
-            ("Subtraction", "two bool tensors") if name == "sub" else ("Negation", "a bool tensor")
+        two = dtypes == ["Bool", "Bool"]
+        word = "Subtraction" if name == "sub" else "Negation"
+        kind = (
+            "with two bool tensors"
+            if two
+            else "with a bool tensor"
+            if name == "sub"
+            else "on a bool tensor"
         )
-        other = "`^` or `logical_xor()`" if name == "sub" else "`~` or `logical_not()`"
         return DtypeError(
-            f"{word}, the `-` operator, {'with' if name == 'sub' else 'on'} {kind} is not supported. "
-            f"To mend it, use the {other} operator instead."
+            f"{word}, the `-` operator, {kind} is not supported. To mend it, "
+            + ("use the `^` or `logical_xor()` operator instead." if two
+               else "convert it, like  x.int();  or, to invert a mask, use the `~` or `logical_not()` operator.")
+        )  # fmt: skip
+    if name in ("relu", "hardtanh"):
+        word = "Boolean" if name == "relu" else "Bool"
+        return DtypeError(
+            f"{word} inputs not supported for {name}. To fix it, convert it: x.float()."
         )
-    if "ufunc" in str(error):
-        return NotForDtype(f'"{name}" not implemented for {dtypes[0]!r}')
-    return error
+    return NotForDtype(
+        f'"{name}" not implemented for {dtypes[0]!r}. To fix it, convert it: x.float().'
+    )
 
 
 # ---------------------------------------------------------------- shapes that do not fit
@@ -193,6 +209,14 @@ def shape_error(
             f"shape '{list(settings['shape'])}' is invalid for input of size {size}: the tensor is "
             f"{shapes[0]}, and a view has exactly as many entries."
         )
+    if name == "index_put":
+        target = arrays[0][settings["index"]].shape
+        return ShapeError(
+            f"shape mismatch: value tensor of shape {list(shapes[1])} cannot be broadcast to indexing result of "
+            f"shape {list(target)}: the index names entries of that shape."
+        )
+    if "mask" in settings:
+        shapes.append(tuple(settings["mask"].shape))
     if name in ("cat", "stack"):
         return _cat_error(name, shapes, settings.get("axis", 0))
     if len(shapes) > 1:

@@ -77,10 +77,15 @@ def apply({operands}{signature}):
         zd = {forward}
     except ValueError as error:
         raise explained({arrays}, error, {settings}) from None
-    z = new(Tensor); z.array = zd; z.counter = FRESH
+{order}    z = new(Tensor); z.array = zd; z.counter = FRESH
     n = z.node = new(Node); n.rank = next_rank()
 {node}
     return z
+"""
+
+
+ORDER = """\
+    if zd.__class__ is ndarray and not zd.flags.c_contiguous: zd = in_order(zd)
 """
 
 
@@ -94,14 +99,23 @@ def _write_plain(op: Op) -> tuple[str, dict[str, Any]]:
         first=first,
         numbers=_numbers(op),
         read="\n".join(f"        {x}d = {x}.array; {x}n = {x}.node" for x in names),
-        mixed=" or ".join(f"{first}d.dtype is not {x}d.dtype" for x in others) or "False",
+        mixed=_mixed(op),
         constant=" is ".join(f"{x}n" for x in names) + " is None",
         arrays=arrays,
         forward=OPERATORS.get(op.numpy) or f"forward({arrays}{_passed(op)})",
         node="\n".join(f"    {line}" for line in node),
+        order=ORDER if op.in_order else "",
         **_spelled_settings(op),
     )
     return text, _scope(op) | cases | {"constant": _constant_result(op)}
+
+
+def _mixed(op: Op) -> str:
+    """When types are not all the same: those of the operands, or another one for the result."""
+    first, *others = op.operands
+    if "dtype" in op.settings:
+        return "dtype.kind != 'f'"
+    return " or ".join(f"{first}d.dtype is not {x}d.dtype" for x in others) or "False"
 
 
 def _spelled_settings(op: Op) -> dict[str, str]:
@@ -123,6 +137,7 @@ def _scope(op: Op) -> dict[str, Any]:
         "op": op, "modes": modes, "general": apply, "forward": op.forward, "explained": _explained(op),
         "new": new, "Tensor": Tensor, "Node": Node, "next_rank": next_rank, "FRESH": FRESH, "Counter": Counter,
         "turned": turned, "NUMBERS": NUMBERS, "number_like": number_like, "__name__": "minigrad.fast",
+        "ndarray": np.ndarray, "in_order": np.ascontiguousarray,
         **{f"_{s}": default for s, default in op.settings.items()},
     }  # fmt: skip
 
@@ -190,7 +205,7 @@ def apply(x{signature}):
 {saving}
         n.case = case_x
     owner = zd.base
-    if owner is xd or owner is not None and (owner is xd.base or shows(zd, xd)):
+    if owner is xd or zd is xd or owner is not None and (owner is xd.base or shows(zd, xd)):
         z = new(View); z.array = zd
         if c is FRESH: c = x._shared_counter()
         z.counter = c; z._seen = c.history; z._node = n
@@ -214,7 +229,6 @@ def _write_view(op: Op) -> tuple[str, dict[str, Any]]:
         "View": View,
         "Hop": Hop,
         "shows": shows,
-        "ndarray": np.ndarray,
         "as_tuple": tuple.__new__,
     }
     return text, _scope(op) | views | {"case_x": case}
@@ -249,7 +263,7 @@ def _saving(op: Op, case: Case) -> list[str]:
 
 def _constant_result(op: Op) -> Callable[..., Tensor]:
     """What to do when no gradient is wanted: compute."""
-    forward, explained = op.forward, _explained(op)
+    forward, explained, in_order = op.forward, _explained(op), op.in_order
 
     def constant(*arguments: Any) -> Tensor:
         *arrays, settings = arguments
@@ -257,6 +271,8 @@ def _constant_result(op: Op) -> Callable[..., Tensor]:
             array = forward(*arrays, **settings)
         except ValueError as error:
             raise explained(*arrays, error, settings) from None
+        if in_order and array.__class__ is np.ndarray and not array.flags.c_contiguous:
+            array = np.ascontiguousarray(array)
         z: Tensor = new(Tensor)
         z.array, z.counter, z.node = array, FRESH, None
         return z

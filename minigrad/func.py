@@ -30,7 +30,7 @@ from minigrad.leaf import AccumulateGrad
 from minigrad.memory import FRESH, make, new
 from minigrad.node import reachable
 from minigrad.ops import reshape
-from minigrad.tensor import Tensor
+from minigrad.tensor import Tensor, wrap
 
 __all__ = [
     "grad",
@@ -77,9 +77,12 @@ def flatten(tree: Any) -> tuple[list[Tensor], Callable[[Sequence[Any]], Any]]:
     return [x for leaves, _ in parts for x in leaves], build
 
 
-def watched(x: Tensor) -> Tensor:
-    """x as the input of a new differentiation, still connected to what it came from."""
-    if x.node is not None:
+def watched(x: Tensor, connected: bool = True) -> Tensor:
+    """x as the input of a new differentiation, still connected to what it came from.
+
+    Within `no_grad` it is not to be connected: an outer differentiation takes it as a constant.
+    """
+    if connected and x.node is not None:
         with modes.enable_grad(), modes.unobserved():
             z: Tensor = reshape(x, shape=x.array.shape)
         return z
@@ -90,16 +93,19 @@ def watched(x: Tensor) -> Tensor:
     return z.requires_grad_()
 
 
-def settled(g: Tensor, inputs: Sequence[Tensor]) -> Tensor:
-    """g, and its tangents, without a history that leads to nothing but these inputs of ours."""
+def settled(g: Tensor, inputs: Sequence[Tensor], connected: bool) -> Tensor:
+    """g, and its tangents, without a history that leads to nothing but these inputs of ours.
+
+    If the differentiation is not connected to an outer one, without any history.
+    """
     own = {x.node for x in inputs if isinstance(x.node, AccumulateGrad)}
-    if not own:
+    if connected and not own:
         return g
     z: Tensor = new(Tensor)
     z.array, z.counter = g.array, g.counter
-    z.node = g.node if leads_elsewhere(g, own) else None
+    z.node = g.node if connected and leads_elsewhere(g, own) else None
     if g._tangents is not None:
-        z._tangents = {level: settled(t, inputs) for level, t in g._tangents.items()}
+        z._tangents = {level: settled(t, inputs, connected) for level, t in g._tangents.items()}
     return z
 
 
@@ -115,8 +121,9 @@ def leads_elsewhere(g: Tensor, own: set[Any]) -> bool:
 def recorded(func: Callable[..., Any], primals: Sequence[Any], has_aux: bool) -> tuple[Any, ...]:
     """Run func on inputs of our own: these, the results, how to nest both again, and the rest."""
     leaves, build = flatten(list(primals))
+    connected = modes.state.recording
     with modes.enable_grad():
-        inputs = [watched(x) for x in leaves]
+        inputs = [watched(x, connected) for x in leaves]
         result = func(*build(inputs))
     result, aux = result if has_aux else (result, None)
     outputs, rebuild = flatten(result)
@@ -136,6 +143,7 @@ def passes_back(
     if not roots:
         return lambda gradients: [None] * len(inputs)
     task = GraphTask(roots, [], retain_graph=True, inputs=nodes, accumulate=False)
+    task.prune()  # for all results: a pass may start from any of them
 
     def back(gradients: Sequence[Any]) -> Sequence[Any]:
         pairs = [
@@ -143,6 +151,8 @@ def passes_back(
             for z, g in zip(outputs, gradients, strict=True)
             if g is not None and z.node is not None
         ]
+        if not pairs:
+            return [None] * len(inputs)
         if differentiable or modes.state.levels:
             zs, gs = zip(*pairs, strict=True)
             with modes.enable_grad():
@@ -180,6 +190,7 @@ def vjp(
     """
     inputs, build, outputs, rebuild, aux = recorded(func, primals, has_aux)
     back = passes_back(outputs, inputs, differentiable)
+    connected = modes.state.recording
 
     def pull(cotangents: Any, *, retain_graph: bool = True) -> Any:
         gradients, _ = flatten(cotangents)
@@ -188,9 +199,12 @@ def vjp(
                 f"vjp_fn expects one gradient for each of the {len(outputs)} results, but got {len(gradients)}."
             )
         grads = zip(back(gradients), inputs, strict=True)
-        return tuple(build([_zeros(x) if g is None else settled(g, inputs) for g, x in grads]))
+        outside = connected and modes.state.recording
+        return tuple(
+            build([_zeros(x) if g is None else settled(g, inputs, outside) for g, x in grads])
+        )
 
-    value = rebuild([settled(z, inputs) for z in outputs])
+    value = rebuild([settled(z, inputs, connected) for z in outputs])
     return (value, pull, aux) if has_aux else (value, pull)
 
 
@@ -234,7 +248,7 @@ def grad_and_value(
                     else str(type(value))
                 )
             )
-        grads = pull(Tensor(np.ones((), value.array.dtype)))
+        grads = pull(wrap(np.ones((), value.array.dtype)))
         result = grads[0] if isinstance(argnums, int) else grads
         return result, ((value, aux[0]) if has_aux else value)
 
@@ -289,7 +303,7 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, has_aux: bool 
         pairs = [unpack_dual(z) for z in outputs]
     value = rebuild([z for z, _ in pairs])
     tangent = rebuild(
-        [Tensor(np.zeros(z.array.shape, z.array.dtype)) if t is None else t for z, t in pairs]
+        [wrap(np.zeros(z.array.shape, z.array.dtype)) if t is None else t for z, t in pairs]
     )
     return (value, tangent, aux) if has_aux else (value, tangent)
 
@@ -342,7 +356,7 @@ def jacrev(
                 column = [_zeros(x) if row[k] is None else row[k] for row in rows]
                 shape = (*z.array.shape, *x.array.shape)
                 block = stack(column).reshape(shape) if rows else _empty(x, shape)
-                columns.append(settled(block, inputs))
+                columns.append(settled(block, inputs, modes.state.recording))
             built = build(columns)
             blocks.append(built[0] if isinstance(argnums, int) else tuple(built))
         result = rebuild(blocks)
@@ -369,7 +383,7 @@ def jacfwd(
         for which, x in enumerate(leaves):
             columns.append([])
             for v in basis(x):
-                directions = [Tensor(np.zeros(o.array.shape, o.array.dtype)) for o in leaves]
+                directions = [wrap(np.zeros(o.array.shape, o.array.dtype)) for o in leaves]
                 directions[which] = v
                 value, tangent, *aux = jvp(
                     f, tuple(chosen), tuple(build(directions)), has_aux=has_aux
@@ -450,31 +464,59 @@ def vmap(
     """
 
     def mapped(*args: Any, **kwargs: Any) -> Any:
+        if not args:
+            raise ValueError(
+                "vmap: got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over keyword arguments?"
+            )
         dims = in_dims if isinstance(in_dims, (tuple, list)) else (in_dims,) * len(args)
         trees = [flatten(a) for a in args]
         axes = [_batch_axes(a, d) for a, d in zip(args, dims, strict=True)]
         pairs = [p for (leaves, _), ds in zip(trees, axes) for p in zip(leaves, ds, strict=True)]
+        for x, d in pairs:
+            if d is not None and not -x.ndim <= d < x.ndim:
+                raise ValueError(
+                    f"vmap: Got in_dim={d} for some input, but that input is a Tensor of dimensionality "
+                    f"{x.ndim} so expected in_dim to satisfy -{x.ndim} <= in_dim < {x.ndim}."
+                )
         batch = {x.shape[d] for x, d in pairs if d is not None}
         if len(batch) != 1:
             raise ValueError(
                 f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sorted(batch)}"
             )
+        n = batch.pop()
         results = []
-        for k in range(batch.pop()):
+        for k in range(n or 1):  # of an empty batch, an example of zeros tells the shapes
             example = [
-                build([x if d is None else x.select(d, k) for x, d in zip(leaves, ds, strict=True)])
+                build(
+                    [x if d is None else _example(x, d, k) for x, d in zip(leaves, ds, strict=True)]
+                )
                 for (leaves, build), ds in zip(trees, axes, strict=True)
             ]
-            results.append(flatten(func(*example, **kwargs)))
+            result = func(*example, **kwargs)
+            results.append(flatten(result))
+            if not results[-1][0] or not isinstance(result, (Tensor, tuple, list, dict)):
+                raise ValueError(
+                    f"vmap: `{getattr(func, '__name__', func)}` must only return Tensors, got type {type(result)}."
+                )
         rebuild = results[0][1]
         return rebuild(
             [
-                stack(list(column), dim=out_dims)
+                stack(list(column), dim=out_dims).narrow(out_dims, 0, n)
+                if not n
+                else stack(list(column), dim=out_dims)
                 for column in zip(*(r[0] for r in results), strict=True)
             ]
         )
 
     return mapped
+
+
+def _example(x: Tensor, dim: int, k: int) -> Tensor:
+    """Entry k along one axis; zeros of its shape, if the axis is empty."""
+    if x.shape[dim]:
+        return x.select(dim, k)
+    dim %= x.ndim
+    return x.new_zeros(x.shape[:dim] + x.shape[dim + 1 :])
 
 
 def _batch_axes(tree: Any, dims: Any) -> list[Any]:

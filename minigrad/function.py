@@ -23,6 +23,7 @@ result gets an edge of its own, a `Result`, which packs its gradient with its nu
 packs add up on the way, and the node opens the sum.
 """
 
+import inspect
 from collections.abc import Sequence
 from typing import Any
 
@@ -31,8 +32,8 @@ import numpy as np
 from minigrad import dtypes, modes
 from minigrad.case import Like, fit
 from minigrad.duals import set_tangent, stripped, tangent_of
-from minigrad.errors import SavedValueChanged, learner_line
-from minigrad.inplace import attach, bump
+from minigrad.errors import AutogradError, SavedValueChanged, learner_line
+from minigrad.inplace import attach, bump, refuse
 from minigrad.memory import FRESH, make, new
 from minigrad.node import Node, next_rank
 from minigrad.results import Pack, result
@@ -75,10 +76,12 @@ class Context:
 
     def mark_dirty(self, *tensors: Tensor) -> None:
         """Say which inputs forward has written to; they must be returned as well."""
+        check_marked("mark_dirty", tensors)
         self._dirty = tensors
 
     def mark_non_differentiable(self, *tensors: Tensor) -> None:
         """Say which results have no gradient (indices, for example)."""
+        check_marked("mark_non_differentiable", tensors)
         self._without_gradient = tensors
 
     def set_materialize_grads(self, value: bool) -> None:
@@ -275,17 +278,27 @@ class Function:
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run forward, and put a node for backward on the tape if a gradient is wanted."""
         ctx = Context(f"{cls.__name__}Backward")
+        separate = cls.setup_context is not Function.setup_context
+        if separate:  # its inputs are all that forward has, defaults included
+            bound = inspect.signature(cls.forward).bind(*args, **kwargs)
+            bound.apply_defaults()
+            args = bound.args
+        elif kwargs:
+            raise TypeError(
+                f"{cls.__name__}.apply() takes no keyword arguments: backward returns one gradient for each "
+                "argument, by position. To fix it, pass them by position."
+            )
         recording = modes.state.recording
         ctx.needs_input_grad = tuple(isinstance(a, Tensor) and a.node is not None for a in args)
         wanted = recording and True in ctx.needs_input_grad
         levels = modes.state.levels
         observer = modes.state.observer
         with modes.no_grad(), modes.unobserved(), modes.without_levels():
-            if cls.setup_context is not Function.setup_context:
-                output = cls.forward(*args, **kwargs)
+            if separate:
+                output = cls.forward(*args)
                 cls.setup_context(ctx, args, output)
             else:
-                output = cls.forward(ctx, *args, **kwargs)
+                output = cls.forward(ctx, *args)
         single = not isinstance(output, (tuple, list))
         outputs = [output] if single else list(output)
         for z in outputs:
@@ -325,6 +338,13 @@ class Function:
             Like(z.array.shape, z.array.dtype) if isinstance(z, Tensor) else Like((), None)
             for z in results
         ]
+        for d in ctx._dirty:
+            if not any(d is z for z in results):
+                raise AutogradError(
+                    "Some elements marked as dirty during the forward method were not returned as output. The inputs "
+                    "that are modified inplace must all be outputs of the Function."
+                )
+            refuse(d, (d,))
         node: Node = new(Node)
         node.case = FunctionCase(cls, ctx, likes, shapes)  # type: ignore[assignment]
         node.edges = tuple(a.node for a in args if isinstance(a, Tensor) and a.node is not None)
@@ -420,3 +440,11 @@ class _Once(Function):
         raise RuntimeError(
             "trying to differentiate twice a function that was marked with @once_differentiable"
         )
+
+
+def check_marked(name: str, tensors: Sequence[Any]) -> None:
+    for k, t in enumerate(tensors):
+        if not isinstance(t, Tensor):
+            raise AutogradError(
+                f"{name} can only accept variables, but argument {k} is of type {type(t).__name__}."
+            )

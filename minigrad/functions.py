@@ -15,17 +15,25 @@ from typing import Any
 import numpy as np
 
 from minigrad import ops
+from minigrad.data import as_array
+from minigrad.errors import shape_error
+from minigrad.methods.indexing import truth_values
 from minigrad.ops.products import LETTERS
 from minigrad.shapes import normalize_one
-from minigrad.tensor import Size, Tensor
+from minigrad.tensor import Size, Tensor, wrap
 
 # ------------------------------------------------------------------------ put together
 
 
 def _sequence(name: str, tensors: Sequence[Tensor]) -> tuple[Any, ...]:
+    if isinstance(tensors, Tensor):
+        raise TypeError(f"{name}: argument 'tensors' must be tuple of Tensors, not Tensor.")
     xs = tuple(tensors)
+    for k, x in enumerate(xs):
+        if not hasattr(x, "__apply_op__"):
+            raise TypeError(f"{name}: expected Tensor as element {k}, but got {type(x).__name__}.")
     if not xs:
-        raise RuntimeError(f"{name} expects a non-empty list of Tensors")
+        raise (ValueError if "cat" in name else RuntimeError)(f"{name}: expected a non-empty list of Tensors")
     return xs
 
 
@@ -38,11 +46,32 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None) -> 
             [0., 0.]])
     """
     xs = _sequence("torch.cat()", tensors)
+    for k, x in enumerate(xs):
+        if not x.ndim:
+            raise RuntimeError(
+                f"zero-dimensional tensor (at position {k}) cannot be concatenated. To fix it, use stack, or  x[None]."
+            )
+    if any(tuple(x.shape) == (0,) for x in xs):  # tensor([]) goes with tensors of any shape
+        like = next((x for x in xs if x.ndim != 1), xs[0])
+        k = normalize_one(dim if axis is None else axis, like.ndim)
+        none = (*like.shape[:k], 0, *like.shape[k + 1 :])
+        xs = tuple([x.reshape(none) if tuple(x.shape) == (0,) else x for x in xs])
     z: Tensor = ops.cat(*xs, axis=normalize_one(dim if axis is None else axis, xs[0].ndim))
     return z
 
 
 concat = concatenate = cat
+
+
+def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """The tensor in pieces of that size (the last may be smaller), or of these sizes, along an axis.
+
+    >>> import minigrad
+    >>> split(minigrad.arange(5), 2)
+    (tensor([0, 1]), tensor([2, 3]), tensor([4]))
+    """
+    pieces: tuple[Tensor, ...] = tensor.split(split_size_or_sections, dim)
+    return pieces
 
 
 def stack(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None) -> Tensor:
@@ -113,8 +142,8 @@ def where(condition: Any, input: Any = None, other: Any = None) -> Any:
     tensor([0., 2.])
     """
     if input is None and other is None:
-        return tuple(Tensor(i) for i in np.nonzero(np.atleast_1d(condition.array)))
-    z: Tensor = ops.where(condition, input, other)
+        return tuple(wrap(i) for i in np.nonzero(np.atleast_1d(condition.array)))
+    z: Tensor = ops.where(truth_values(condition), input, other)
     return z
 
 
@@ -140,7 +169,7 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
 
 def searchsorted(sorted_sequence: Tensor, input: Any, *, right: bool = False) -> Tensor:
     """Where each entry of input would have to stand to keep a sorted vector sorted."""
-    z: Tensor = (input if isinstance(input, Tensor) else Tensor(input)).bucketize(sorted_sequence, right=right)
+    z: Tensor = (input if isinstance(input, Tensor) else wrap(as_array(input))).bucketize(sorted_sequence, right=right)
     return z
 
 
@@ -149,8 +178,12 @@ def searchsorted(sorted_sequence: Tensor, input: Any, *, right: bool = False) ->
 
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
     """The tensors, each expanded to the shape that they have together."""
-    shape = np.broadcast_shapes(*(tuple(x.shape) for x in tensors))
-    return tuple([x.expand(shape) for x in tensors])
+    arrays = [x.array for x in tensors]
+    try:
+        shape = np.broadcast_shapes(*(a.shape for a in arrays))
+    except ValueError as error:
+        raise shape_error("broadcast_tensors", arrays, {}, error) from None
+    return tuple([x if x.shape == shape else x.expand(shape) for x in tensors])
 
 
 def broadcast_shapes(*shapes: Any) -> Any:
@@ -205,7 +238,18 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
     tensor([[0, 1],
             [0, 1]])
     """
-    xs = [x.reshape(-1) for x in (tensors[0] if len(tensors) == 1 and not isinstance(tensors[0], Tensor) else tensors)]
+    given = tensors[0] if len(tensors) == 1 and not isinstance(tensors[0], Tensor) else tensors
+    for x in given:
+        if x.ndim > 1:
+            raise RuntimeError(
+                f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {x.ndim}D, of shape "
+                f"{tuple(x.shape)}. To fix it, use  x.flatten()."
+            )
+        if x.dtype != given[0].dtype:
+            raise RuntimeError(
+                f"meshgrid expects all tensors to have the same dtype, but got {given[0].dtype} and {x.dtype}."
+            )
+    xs = [x.reshape(-1) for x in given]
     if indexing not in ("ij", "xy"):
         raise RuntimeError('torch.meshgrid: indexing must be one of "xy" or "ij", but received: ' + str(indexing))
     if indexing == "xy" and len(xs) > 1:
@@ -217,6 +261,9 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
 
 def cartesian_prod(*tensors: Tensor) -> Tensor:
     """All choices of one entry from each vector, one choice a row."""
+    for z in tensors:
+        if z.ndim != 1:
+            raise RuntimeError(f"Expect a 1D vector, but got shape {list(z.shape)}")
     if len(tensors) == 1:
         return tensors[0]
     return stack([z.reshape(-1) for z in meshgrid(*tensors)], 1)
@@ -226,6 +273,8 @@ def combinations(input: Tensor, r: Any = 2, with_replacement: Any = False) -> Te
     """All choices of r entries of a vector, each a row, in the vector's order."""
     if input.ndim != 1:
         raise RuntimeError(f"Expect a 1D vector, but got shape {list(input.shape)}")
+    if r < 0:
+        raise RuntimeError(f"Expect a non-negative number, but got {r}")
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     index = np.array(list(choose(range(len(input)), r)), np.int64).reshape(-1, r)
     z: Tensor = input[index]
@@ -239,6 +288,8 @@ def cdist(x1: Tensor, x2: Tensor, p: Any = 2.0, compute_mode: Any = None) -> Ten
     x2       (..., m, d)
     returns  (..., n, m)
     """
+    if p < 0:
+        raise RuntimeError(f"cdist only supports non-negative p values, but got {p}")
     if x1.ndim < 2 or x2.ndim < 2:
         raise RuntimeError("cdist only supports at least 2D tensors")
     if x1.shape[-1] != x2.shape[-1]:
@@ -252,6 +303,11 @@ def vander(x: Tensor, N: Any = None, increasing: Any = False) -> Tensor:
     if x.ndim != 1:
         raise RuntimeError("x must be a one-dimensional tensor.")
     n = len(x) if N is None else N
+    if n < 0:
+        raise RuntimeError("N must be non-negative.")
+    x = x.long() if x.dtype.kind in "iub" else x
+    if n == 0:
+        return x.new_zeros(len(x), 0)
     powers = [x.new_ones(x.shape)]
     for _ in range(n - 1):
         powers.append(powers[-1] * x)

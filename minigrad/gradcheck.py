@@ -21,7 +21,7 @@ import numpy as np
 
 from minigrad import autograd, modes
 from minigrad import func as F
-from minigrad.tensor import Tensor
+from minigrad.tensor import Tensor, wrap
 
 __all__ = ["GradcheckError", "complex_step", "gradcheck", "gradgradcheck", "numerical_jacobian"]
 
@@ -69,7 +69,7 @@ def complex_step(f: Callable[[Any], Any], x: Any, direction: Any = None, h: floa
 
 
 def _replaced(xs: tuple[Tensor, ...], which: int, array: Any) -> tuple[Tensor, ...]:
-    return tuple(Tensor(array) if k == which else x for k, x in enumerate(xs))
+    return tuple(wrap(array) if k == which else x for k, x in enumerate(xs))
 
 
 def _results(f: Callable[..., Any], xs: Any) -> list[Tensor]:
@@ -261,7 +261,7 @@ def gradgradcheck(
     if grad_outputs is None:
         r = np.random.default_rng(0)
         gs = tuple(
-            Tensor(r.normal(size=z.array.shape).astype(z.array.dtype)).requires_grad_()
+            wrap(r.normal(size=z.array.shape).astype(z.array.dtype)).requires_grad_()
             for z in outputs
         )
     else:

@@ -89,7 +89,7 @@ class Hooked:
 
     def _arrive(self, seen: Any) -> Any:
         for hook in list(self.on_result.values()):
-            seen = _replaced(hook(seen), seen)
+            seen = _replaced(hook(seen), seen, hook)
         for hook in list(self.before.values()):
             given = hook((seen,))
             if given is not None:
@@ -121,7 +121,11 @@ class Hooked:
             kept = [d for d, need in zip(outgoing, needed, strict=True) if need] if needed else []
             grads = kept if tensors else [None if d is None else d.array for d in kept]
         for hook in list(self.finally_.values()):
-            hook(node.variable)
+            if hook(node.variable) is not None:
+                raise RuntimeError(
+                    "Tensor post accumulate grad hooks should return None. To fix it, write the gradient in "
+                    "place, as in  p.grad.mul_(2), on a line of its own, and return nothing."
+                )
         return grads
 
     def run(self, g: Any, node: Any) -> Sequence[Any]:
@@ -141,7 +145,7 @@ def hooks_of(node: Any) -> Hooked:
     return hooked
 
 
-def _replaced(given: Any, before: Any) -> Any:
+def _replaced(given: Any, before: Any, hook: Any = None) -> Any:
     """What a hook returned in place of a gradient; None leaves it as it was."""
     if given is None:
         return before
@@ -153,6 +157,11 @@ def _replaced(given: Any, before: Any) -> Any:
         raise RuntimeError(
             f"hook has changed the size of value: the gradient was {before.array.shape}, and the hook "
             f"returned {given.array.shape}."
+        )
+    if hook is not None and given.array.dtype != before.array.dtype:
+        raise RuntimeError(
+            f"hook '{getattr(hook, '__name__', hook)}' has changed the type of value (was {before.array.dtype} got "
+            f"{given.array.dtype}). To fix it, return  g.to({before.array.dtype})."
         )
     return given
 

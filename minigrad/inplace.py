@@ -25,13 +25,14 @@ from minigrad.errors import (
     DtypeError,
     LeafChangedInPlace,
     ShapeError,
+    dtype_error,
     learner_line,
     shape_error,
     table,
 )
 from minigrad.hooks import hooks_of
 from minigrad.leaf import AccumulateGrad
-from minigrad.memory import make
+from minigrad.memory import INFERENCE, make
 from minigrad.node import Node
 from minigrad.op import Op
 from minigrad.views import rewritten
@@ -52,6 +53,7 @@ def write(op: Op, x: Tensor, others: Sequence[Any], settings: dict[str, Any]) ->
         # A program is being recorded; what x is from here on may be a Slot: see static/recorder.py.
         return interpret(op, x, others, settings)
     recording = modes.state.recording
+    check_not_inference(x)
     array = x.memory()
     if others and others[0].__class__ in NUMBERS and op.kind == "elementwise":
         others = [number_like(a, x) if a.__class__ in NUMBERS else a for a in others]
@@ -60,16 +62,10 @@ def write(op: Op, x: Tensor, others: Sequence[Any], settings: dict[str, Any]) ->
         refuse(x, operands)
     dtype, shape = arrays[0].dtype, array.shape
     if dtype is not array.dtype and not np.can_cast(dtype, array.dtype, "same_kind"):
-        raise DtypeError(
-            f"result type {torch_name(dtype)} can't be cast to the desired output type {torch_name(array.dtype)}: "
-            f"{op.name}_ writes over a tensor of {array.dtype}. To mend it, write  x = x.{op.name}(...)"
-            "  (a new tensor), or convert x first."
-        )
-    if not array.flags.forc and is_expanded(array):
-        raise AutogradError(
-            "unsupported operation: more than one element of the written-to tensor refers to a single memory "
-            "location (it was expanded). Please clone() the tensor before performing the operation."
-        )
+        raise cannot_be_cast(op, dtype, array.dtype)
+    one_value = op.name == "copy" and not arrays[1].ndim  # the same in each place: fill_, zero_
+    if not array.flags.forc and not one_value and is_expanded(array):
+        raise AutogradError(WRITTEN_TWICE)
     if len(arrays) > 1 and op.kind == "elementwise":
         check_shape(op, shape, arrays, settings)
     node = None
@@ -79,10 +75,15 @@ def write(op: Op, x: Tensor, others: Sequence[Any], settings: dict[str, Any]) ->
             node = record(op, operands, needs, settings, x, before=lambda: copy_of(x))
             node.wrote = True
     before = [copy_of(x), *operands[1:]] if modes.state.levels else operands
-    if dtype == array.dtype:
-        op.forward(*arrays, **settings, out=array)
-    else:
-        np.copyto(array, op.forward(*arrays, **settings), casting="same_kind")
+    try:
+        if dtype == array.dtype:
+            op.forward(*arrays, **settings, out=array)
+        else:
+            np.copyto(array, op.forward(*arrays, **settings), casting="same_kind")
+    except ValueError as error:
+        raise shape_error(op.name, arrays, settings, error) from None
+    except TypeError as error:
+        raise dtype_error(f"{op.name}", [torch_name(a.dtype) for a in arrays], error) from None
     bump(x)
     if node is not None:
         attach(node, x)
@@ -91,6 +92,21 @@ def write(op: Op, x: Tensor, others: Sequence[Any], settings: dict[str, Any]) ->
     if modes.state.observer is not None:
         modes.state.observer.forward(op, tuple(operands), x, settings, True)
     return None
+
+
+def cannot_be_cast(op: Op, dtype: Any, own: Any) -> DtypeError:
+    """The error of a write whose result, of type dtype, does not fit into a tensor of type own."""
+    return DtypeError(
+        f"result type {torch_name(dtype)} can't be cast to the desired output type {torch_name(own)}: "
+        f"{op.name}_ writes over a tensor of {own}. To fix it, write  x = x.{op.name}(...)"
+        "  (a new tensor), or convert x first."
+    )
+
+
+WRITTEN_TWICE = (
+    "unsupported operation: more than one element of the written-to tensor refers to a single memory "
+    "location (it was expanded). Please clone() the tensor before performing the operation."
+)
 
 
 def is_expanded(array: Any) -> bool:
@@ -121,12 +137,12 @@ def check_shape(
 
 def refuse(x: Tensor, operands: Sequence[Tensor]) -> None:
     """Raise if the write to x, which is about to be recorded, would make gradients meaningless."""
-    if all(a.node is None for a in operands):
-        return
     base = x._base
+    if all(a.node is None for a in operands) and (base is None or base.node is None):
+        return
     if base is not None and x.origin is not None:
-        raise AutogradError(VIEWS_THAT_REFUSE[x.origin[0]].format(*x.origin))
-    if base is not None and x.node is not None and isinstance(base.node, AccumulateGrad):
+        raise AutogradError(refused_view(x.origin, "is being"))
+    if base is not None and x.node is not None and base.is_leaf:
         what = (
             "a view of a leaf Variable that requires grad is being used in an in-place operation."
         )
@@ -144,18 +160,29 @@ def refuse(x: Tensor, operands: Sequence[Tensor]) -> None:
     )
 
 
-VIEWS_THAT_REFUSE = {
-    "no_grad": (
-        "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Should "
-        "the write be recorded or not? To mend it, make the view and write to it both inside the no_grad "
-        "block, or both outside."
-    ),
-    "many": (
-        "Output {2} of {1} is a view and is being modified inplace. This view is the output of a function "
-        "that returns multiple views. Such functions do not allow the output views to be modified inplace. "
-        "To mend it, make a new tensor (y = x + 1, not x += 1), or index the base instead."
-    ),
-}
+def refused_view(origin: tuple[Any, ...], what: str) -> str:
+    """Why the history of a view with this origin cannot follow a write to its memory."""
+    if origin[0] == "no_grad":
+        return (
+            f"A view was created in no_grad mode and {what} modified inplace with grad mode enabled. "
+            "Should the write be recorded or not? To fix it, make the view and write to it both inside the "
+            "no_grad block, or both outside."
+        )
+    _, name, number = origin
+    return (
+        f"Output {number} of {name} is a view and {what} modified inplace. This view is the output of a "
+        "function that returns multiple views. Such functions do not allow the output views to be modified "
+        "inplace. To fix it, make a new tensor (y = x + 1, not x += 1), or index the base instead."
+    )
+
+
+def check_not_inference(x: Tensor) -> None:
+    """Raise if x was made in inference_mode, which is over."""
+    if x.counter is INFERENCE and not modes.state.inference:
+        raise AutogradError(
+            "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a "
+            "normal tensor before doing inplace update: x.clone()."
+        )
 
 
 def copy_of(x: Tensor) -> Tensor:
@@ -170,6 +197,8 @@ def copy_of(x: Tensor) -> Tensor:
 def bump(x: Tensor) -> None:
     """x's memory has been written to: count it, and remember where."""
     counter = x._shared_counter()
+    if counter is INFERENCE:
+        return check_not_inference(x)
     counter.count += 1
     counter.place = learner_line()
 
@@ -183,6 +212,6 @@ def attach(node: Node, x: Tensor) -> None:
     if base is None:
         x.node = node
     else:
-        base.node = rewritten(base.node, x.way, node)
+        base.node = rewritten(base.node, x.way, node, base.array)
     if x.retains_grad:
         keep_gradient(x)

@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minigrad import ops
-from minigrad.methods.products import LinAlgError, SlogDet, decomposed, square
-from minigrad.modes import is_grad_enabled
-from minigrad.shapes import normalize, normalize_one
-from minigrad.tensor import Tensor
+from minigrad.methods.products import LinAlgError, SlogDet, decomposed, one_triangle, square, svd_of
+from minigrad.ops.composites import level
+from minigrad.shapes import as_int, normalize
+from minigrad.tensor import Tensor, wrap
 
 __all__ = [
     "LinAlgError", "cholesky", "cross", "det", "diagonal", "eigh", "eigvalsh", "inv", "lstsq", "matmul",
@@ -105,7 +105,7 @@ def solve_triangular(
     square("solve_triangular", A)
     A = A.triu(1 if unitriangular else 0) if upper else A.tril(-1 if unitriangular else 0)
     if unitriangular:
-        A = A + Tensor(np.eye(A.shape[-1], dtype=A.dtype))
+        A = A + wrap(np.eye(A.shape[-1], dtype=A.dtype))
     return solve(A, B, left=left)
 
 
@@ -122,7 +122,7 @@ def slogdet(A: Tensor) -> SlogDet:
 
 def matrix_power(A: Tensor, n: int) -> Tensor:
     """A @ A @ ... @ A, by squaring; of a negative n, the power of the inverse."""
-    return A.matrix_power(n)
+    return A.matrix_power(as_int(n, "n"))
 
 
 def multi_dot(tensors: Any) -> Tensor:
@@ -163,13 +163,13 @@ def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
 
 def eigh(A: Tensor, UPLO: str = "L") -> Eigen:
     """Eigenvalues, least first, and eigenvectors, in columns, of a symmetric matrix."""
-    square("eigh", A)
+    A = one_triangle(square("eigh", A), UPLO)
     return Eigen(ops.eigenvalues.apply(A), ops.eigenvectors.apply(A))
 
 
 def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
     """The eigenvalues of a symmetric matrix, least first."""
-    z: Tensor = ops.eigenvalues.apply(square("eigvalsh", A))
+    z: Tensor = ops.eigenvalues.apply(one_triangle(square("eigvalsh", A), UPLO))
     return z
 
 
@@ -186,17 +186,10 @@ def svd(A: Tensor, full_matrices: bool = True) -> SVD:
     returns  U (..., m, k), S (..., k), greatest first, Vh (..., k, n), where k = min(m, n);
              with full_matrices U (..., m, m) and Vh (..., n, n): bases of the whole spaces
 
-    What full_matrices adds to the basis may be turned at will, so it has no gradient: use
-    full_matrices=False where one is wanted.
+    What full_matrices adds to the basis may be turned at will; it counts as constant.
     """
-    square("svd", A, must=False)
-    if not full_matrices or A.shape[-1] == A.shape[-2]:
-        return SVD(ops.left_vectors.apply(A), svdvals(A), ops.right_vectors.apply(A).mT)
-    if is_grad_enabled() and A.requires_grad:
-        raise RuntimeError(
-            "linalg.svd: the gradient of the full U and Vh is not defined. To mend it, use full_matrices=False."
-        )
-    return SVD(*[Tensor(a) for a in np.linalg.svd(A.array)])
+    U, S, V = svd_of(square("svd", A, must=False), full_matrices)
+    return SVD(U, S, V.mT)
 
 
 def qr(A: Tensor, mode: str = "reduced") -> QR:
@@ -213,45 +206,119 @@ def qr(A: Tensor, mode: str = "reduced") -> QR:
     return QR(ops.q_factor.apply(A), ops.r_factor.apply(A))
 
 
-def pinv(A: Tensor, *, rtol: float | None = None) -> Tensor:
+def pinv(
+    A: Tensor,
+    rcond: Any = None,
+    hermitian: bool = False,
+    *,
+    atol: Any = None,
+    rtol: Any = None,
+) -> Tensor:
     """The pseudoinverse: of all x for which A @ x is nearest to b, pinv(A) @ b is the shortest.
 
-    rtol   singular values below rtol times the greatest count as 0; max(m, n) * eps, unless given
+    rtol        singular values below rtol times the greatest count as 0; max(m, n) * eps,
+                unless rtol or atol is given (rcond is another name for it)
+    atol        and so do those below atol
+    hermitian   A is symmetric: only its lower triangle is read
     """
-    square("pinv", A, must=False)
-    if rtol is None:
-        rtol = max(A.shape[-2:]) * float(np.finfo(A.dtype).eps)
-    z: Tensor = ops.pinv.apply(A, rcond=rtol)
+    square("pinv", A, must=hermitian)
+    A = one_triangle(A, "L") if hermitian else A
+    rtol = rcond if rtol is None else rtol
+    relative: Any = _tolerance(A, atol, rtol)
+    if atol is not None and A.numel():
+        greatest = np.linalg.svd(A.array, compute_uv=False)[..., 0]
+        relative = np.maximum(relative, _array(atol) / np.maximum(greatest, np.finfo(A.dtype).tiny))
+    z: Tensor = ops.pinv.apply(A, rcond=relative)
     return z
 
 
-def lstsq(A: Tensor, B: Tensor, rcond: float | None = None) -> LeastSquares:
+def _tolerance(A: Tensor, atol: Any, rtol: Any) -> Any:
+    """How small singular values are, beside the greatest, that count as 0."""
+    if rtol is not None:
+        return _array(rtol)[()]
+    return max(A.shape[-2:]) * float(np.finfo(A.dtype).eps) if atol is None else 0.0
+
+
+def _array(x: Any) -> Any:
+    return np.asarray(getattr(x, "array", x))
+
+
+def lstsq(A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None) -> LeastSquares:
     """The x for which A @ x is nearest to B.
 
     A        (..., m, n)
-    B        (..., m, k), or (m,) for one right-hand side
-    returns  solution (..., n, k), and the rank of A; no residuals and no singular values, as
-             from PyTorch's usual driver
+    B        (..., m, k), or (..., m) for one right-hand side per matrix
+    rcond    singular values below rcond times the greatest count as 0
+    driver   LAPACK's, which decides what is told: "gelsy", as by default, the solution and the
+             ranks; "gelsd" and "gelss" also the singular values and, if m > n and the ranks
+             are full, the residuals; "gels" the residuals, but neither ranks nor values
+    returns  solution (..., n, k), residuals (..., k), ranks (...), singular values (..., n);
+             empty where they are not told
     """
-    solution = pinv(A, rtol=rcond) @ B
-    return LeastSquares(solution, A.new_zeros(0), matrix_rank(A), A.new_zeros(0))
+    driver = "gelsy" if driver is None else driver
+    if driver not in ("gels", "gelsy", "gelsd", "gelss"):
+        raise RuntimeError(
+            f"torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss), not {driver!r}"
+        )
+    square("lstsq", A, must=False)
+    vector = B.ndim == 1 or (B.ndim == A.ndim - 1 and B.shape == A.shape[:-1])
+    right = B.unsqueeze(-1) if vector else B
+    if right.shape[-2] != A.shape[-2]:
+        raise RuntimeError(
+            f"torch.linalg.lstsq: input.size(-2) should match other.size({-1 if vector else -2}), but input is "
+            f"{tuple(A.shape)} and other {tuple(B.shape)}"
+        )
+    if A.dtype != B.dtype:
+        raise RuntimeError(
+            "torch.linalg.lstsq: Expected input and other to have the same dtype, but got input's dtype "
+            f"{A.dtype} and other's dtype {B.dtype}"
+        )
+    z = pinv(A, rcond) @ right
+    m, n = A.shape[-2:]
+    rank, values = matrix_rank(A, rtol=rcond), svdvals(A.detach())
+    residuals = level(z.sum().expand(0), 0)
+    if driver != "gelsy" and m > n and bool((rank == n).all()):
+        residuals = ((A @ z - right) ** 2).sum(-2)
+    return LeastSquares(
+        z.squeeze(-1) if vector else z,
+        residuals,
+        rank.new_zeros(0) if driver == "gels" else rank,
+        values if driver in ("gelsd", "gelss") else A.new_zeros(0),
+    )
 
 
-def matrix_rank(A: Tensor, tol: float | None = None) -> Tensor:
-    """How many singular values are not 0, up to rounding."""
-    s = svdvals(A.detach()).array
-    if tol is None:
-        tol = s.max(-1, keepdims=True, initial=0) * max(A.shape[-2:]) * np.finfo(s.dtype).eps
-    return Tensor((s > tol).sum(-1))
+def matrix_rank(
+    A: Tensor,
+    tol: Any = None,
+    hermitian: bool = False,
+    *,
+    atol: Any = None,
+    rtol: Any = None,
+) -> Tensor:
+    """How many singular values are not 0, up to rounding: those above atol, and above rtol times the greatest.
+
+    rtol is max(m, n) * eps, unless one of the two is given; tol is another name for atol.
+    """
+    square("matrix_rank", A, must=hermitian)
+    s = svdvals((one_triangle(A, "L") if hermitian else A).detach()).array
+    atol = tol if atol is None else atol
+    least = s.max(-1, initial=0) * _tolerance(A, atol, rtol)
+    if atol is not None:
+        least = np.maximum(least, _array(atol))
+    return wrap((s > least[..., None]).sum(-1))
 
 
 # ------------------------------------------------------------------------ norms
 
 
 def vector_norm(
-    x: Tensor, ord: float = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
+    x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
 ) -> Tensor:
     """The ord-norm of the entries along dim (of all)."""
+    if isinstance(ord, str):
+        raise TypeError(
+            f"linalg.vector_norm(): argument 'ord' must be Number, not {ord!r}. To fix it, use linalg.matrix_norm."
+        )
     return x.norm(ord, dim, keepdim, dtype)
 
 
@@ -295,6 +362,10 @@ def norm(
         return A.norm(2 if ord is None else ord, dim, keepdim, dtype)
     if dim is None and not isinstance(ord, str) and A.ndim == 1:
         return A.norm(ord, None, keepdim, dtype)
+    if dim is None and A.ndim > 2:
+        raise RuntimeError(
+            f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {A.ndim}D."
+        )
     return matrix_norm(A, ord, (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
 
 
@@ -318,13 +389,13 @@ def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> T
 
 def vander(x: Tensor, *, N: int | None = None) -> Tensor:
     """Powers: the columns are 1, x, x**2, ..."""
-    n = x.shape[-1] if N is None else N
-    axis = normalize_one(-1, x.ndim) + 1
+    n = (x.shape[-1] if x.ndim else 1) if N is None else N
+    axis = x.ndim
     powers = [x.new_ones(x.shape)]
     for _ in range(n - 1):
         powers.append(powers[-1] * x)
     z: Tensor = ops.stack(*powers[:n], axis=axis)
-    return z
+    return z if x.ndim else z.unsqueeze(0)
 
 
 def matmul(input: Tensor, other: Tensor) -> Tensor:
@@ -336,11 +407,18 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
 
 
 def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
-    """The x for which A @ x = B, where L is the Cholesky factor of A."""
+    """The x for which A @ x = B, where L is the Cholesky factor of A.
+
+    Only one triangle of L is read; its gradient is that of a whole matrix, as in PyTorch.
+    """
+    square("cholesky_solve", L)
     low = L.mT if upper else L
-    return solve_triangular(low.mT, solve_triangular(low, B, upper=False), upper=True)
+    low = low - low.triu(1).detach()
+    return solve(low.mT, solve(low, B))
 
 
 def cholesky_inverse(L: Tensor, upper: bool = False) -> Tensor:
     """The inverse of A, from the Cholesky factor L of A."""
-    return cholesky_solve(ops.stack(*L.new_ones(L.shape[-1]).diag(), axis=0), L, upper)
+    square("cholesky_inverse", L)
+    one = np.broadcast_to(np.eye(L.shape[-1], dtype=L.dtype), L.shape)
+    return cholesky_solve(L._constant(one.copy()), L, upper)

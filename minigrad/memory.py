@@ -7,7 +7,7 @@ to make one they ask `make`, which tensor.py fills in. So imports point downward
 from collections.abc import Callable
 from typing import Any
 
-from minigrad.errors import Place
+from minigrad.errors import AutogradError, Place
 
 new = object.__new__
 
@@ -23,7 +23,26 @@ class Counter:
         self.place: Place | None = None  # where the latest write was
 
 
+class Uncounted(Counter):
+    """The counter of memory whose writes are not counted: nothing of it can be saved for backward."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        self.history = 0
+        self.place = None
+
+    @property
+    def count(self) -> int:  # type: ignore[override]
+        raise AutogradError(
+            "Inference tensors cannot be saved for backward: they were made in inference_mode, and nobody counts the "
+            "writes to them. To fix it, use  x.clone()  outside of the block, or no_grad() in the place of "
+            "inference_mode()."
+        )
+
+
 FRESH = Counter()  # of all memory never written to nor shared; it stays at 0 for ever
+INFERENCE = Uncounted()  # of all memory that inference_mode has made
 
 
 class Makers:

@@ -12,9 +12,10 @@ from collections.abc import Callable
 from typing import Any
 
 from minigrad import modes
+from minigrad.data import as_array
 from minigrad.dtypes import torch_name
 from minigrad.methods import ArrayMethods as M
-from minigrad.tensor import Tensor
+from minigrad.tensor import Tensor, wrap
 
 
 def function(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -30,22 +31,43 @@ def function(method: Callable[..., Any]) -> Callable[..., Any]:
                     f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}. "
                     "To mend it, make one with minigrad.tensor(...)."
                 )
-            input = Tensor(input, dtype=other.dtype if isinstance(input, int) else None)
+            input = wrap(as_array(input, other.dtype if isinstance(input, int) else None))
         if kwargs.get("out") is None:
             kwargs.pop("out", None)
             return method(input, *args, **kwargs)
         out = kwargs.pop("out")
         z = method(input, *args, **kwargs)
         if isinstance(z, tuple):
-            return type(z)(*[_written(a, b) for a, b in zip(out, z, strict=True)])
-        return _written(out, z)
+            if not isinstance(out, (tuple, list)) or len(out) != len(z):
+                raise TypeError(f"{name}(): argument 'out' must be tuple of {len(z)} Tensors.")
+            return type(z)(*[written(a, b) for a, b in zip(out, z, strict=True)])
+        return written(out, z)
 
     called.__name__ = called.__qualname__ = name
     return called
 
 
-def _written(out: Any, z: Any) -> Any:
+def made_into_out(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """A function that makes a tensor (zeros, rand), with PyTorch's `out=`: the tensor to be filled."""
+
+    @functools.wraps(make)
+    def called(*args: Any, out: Any = None, **settings: Any) -> Tensor:
+        if out is None:
+            return make(*args, **settings)
+        if settings.setdefault("dtype", out.dtype) is not None and settings["dtype"] != out.dtype:
+            raise RuntimeError(
+                f"dtype {settings['dtype']} does not match dtype of out parameter ({out.dtype})."
+            )
+        z: Tensor = written(out, make(*args, **settings))
+        return z
+
+    return called
+
+
+def written(out: Any, z: Any) -> Any:
     """z, written into the tensor that `out=` names."""
+    if not isinstance(out, Tensor):
+        raise TypeError(f"argument 'out' must be Tensor, not {type(out).__name__}.")
     if modes.state.recording and (z.requires_grad or out.requires_grad):
         raise RuntimeError(
             "functions with out=... arguments don't support automatic differentiation, but one of the "
@@ -228,7 +250,6 @@ scatter_reduce = function(M.scatter_reduce)
 select = function(M.select)
 select_scatter = function(M.select_scatter)
 slice_scatter = function(M.slice_scatter)
-split = function(M.split)
 split_with_sizes = function(M.split_with_sizes)
 take = function(M.take)
 take_along_dim = function(M.take_along_dim)

@@ -42,6 +42,7 @@ class _State(threading.local):
     """One thread's settings, with their defaults."""
 
     recording = True
+    inference = False  # are results made that can never be a part of a graph?
     tracing = False
     anomaly = False  # is a NaN in a backward pass an error? See autograd/anomaly.py
     observer: Observer | None = None
@@ -132,7 +133,7 @@ class set_grad_enabled:
     """
 
     def __init__(self, mode: bool) -> None:
-        self.mode = bool(mode)
+        self.mode = bool(mode) and not state.inference
         self._before = _set("recording", self.mode)
 
     def __call__(self, function: F) -> F:
@@ -164,7 +165,7 @@ class _Mode:
         self._before: list[bool] = []  # a stack: one object may be entered again inside itself
 
     def __enter__(self) -> None:
-        self._before.append(_set("recording", self.mode))
+        self._before.append(_set("recording", self.mode and not state.inference))
 
     def __exit__(
         self,
@@ -199,7 +200,17 @@ class enable_grad(_Mode):
 
 
 class inference_mode(_Mode):
-    """As `no_grad`. (PyTorch also forbids later use of the results; minigrad does not.)"""
+    """As `no_grad`, and what is made in this block cannot be used by a gradient later.
+
+    Such results are inference tensors: nobody counts the writes to them. Outside of the block they
+    are computed with as constants, but not written to, and not saved for a backward pass.
+
+    >>> import minigrad
+    >>> with minigrad.inference_mode():
+    ...     x = minigrad.ones(2)
+    >>> x.is_inference()
+    True
+    """
 
     mode = False
 
@@ -208,8 +219,30 @@ class inference_mode(_Mode):
 
     def __init__(self, mode: Any = True) -> None:
         super().__init__()
+        self._inference: list[bool] = []
         if mode is False:
             self.mode = True
+
+    def __enter__(self) -> None:
+        self._inference.append(_set("inference", not self.mode))
+        super().__enter__()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        super().__exit__(kind, error, trace)
+        _set("inference", self._inference.pop())
+
+    def __call__(self, function: F) -> F:
+        return _decorated(lambda: inference_mode(not self.mode), function)
+
+
+def is_inference_mode_enabled() -> bool:
+    """Are the results that this thread makes inference tensors?"""
+    return state.inference
 
 
 def _decorated(enter: Callable[[], Any], function: F) -> F:

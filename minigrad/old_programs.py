@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from minigrad import dtypes
-from minigrad.creation import finish, shape_of
+from minigrad.creation import finish
 from minigrad.devices import check_device
 from minigrad.linalg import multi_dot, solve_triangular
 from minigrad.return_types import return_type
-from minigrad.tensor import Tensor
+from minigrad.tensor import Tensor, made
 
 triangular_solution = return_type("triangular_solve", "solution", "cloned_coefficient")
 
@@ -79,9 +79,12 @@ class _OldClass(type):
 
     def __call__(cls, *data: Any, **settings: Any) -> Any:
         """Of data, the data; of sizes, zeros of these sizes (PyTorch: whatever was in memory)."""
-        if len(data) == 1 and not isinstance(data[0], (int, np.integer)):
-            return Tensor(data[0], dtype=cls.dtype)
-        return Tensor(np.zeros(shape_of(data) if data else (0,), cls.dtype))
+        if len(data) == 1 and isinstance(data[0], Tensor) and data[0].dtype != cls.dtype:
+            raise TypeError(
+                f"expected {cls.dtype} (got {data[0].dtype}): {cls.__name__} of a tensor is that tensor. "
+                f"To fix it, convert it:  x.to({cls.dtype})."
+            )
+        return made(Tensor, cls.dtype, *data, **settings)
 
     def __instancecheck__(cls, instance: Any) -> bool:
         return isinstance(instance, Tensor) and instance.dtype == cls.dtype

@@ -65,7 +65,11 @@ class Op:
                 "bool" and "int" compute in the common type and give truth values, indices
     view        may the result share memory with the first operand?
     exact       do the rules themselves give gradients of the inputs' shapes?
+    refuses     the kinds of number for which there is no such op: b, or b, i and u
     variadic    does the op take any number of arrays (cat, stack)?
+    in_order    must the result be put in order in memory (C order)? Elementwise results lie as
+                the operands do, products come in order; all others are put in order, so that
+                they can be viewed
     """
 
     def __init__(
@@ -78,6 +82,8 @@ class Op:
         inplace: bool,
         masks: tuple[str, ...],
         exact: bool,
+        as_computed: bool,
+        refuses: str = "",
     ) -> None:
         code = forward.__code__
         positional, n = code.co_argcount, code.co_argcount + code.co_kwonlyargcount
@@ -86,7 +92,9 @@ class Op:
         self.node_name = "".join(w[:1].upper() + w[1:] for w in self.name.split("_")) + "Backward"
         self.forward = forward
         self.kind, self.result, self.view, self.masks = kind, result, view, masks
-        self.exact = exact
+        self.exact, self.refuses = exact, refuses
+        changes_order = kind in ("linear", "general") and result != "strict"
+        self.in_order = changes_order and not (view or as_computed)
         self.numpy = numpy
         self.operands = code.co_varnames[:positional]
         self.variadic = bool(code.co_flags & 0x04)  # *xs
@@ -183,6 +191,8 @@ def _declare(kind: str) -> Callable[..., Any]:
         inplace: bool | None = None,
         masks: tuple[str, ...] = (),
         exact: bool = False,
+        as_computed: bool = False,
+        refuses: str = "",
     ) -> Callable[[Callable[..., Any]], Op]:
         """Declare an op; see the head of this module.
 
@@ -192,11 +202,15 @@ def _declare(kind: str) -> Callable[..., Any]:
         inplace   may the result be written over the first operand (x.mul_(y))?
         masks     operands that are truth values, and have no say in the type of the result
         exact     True if nothing is broadcast, or the rules sum the gradients themselves
+        refuses   kinds of number that the op is not for: "b" truth values, "biu" whole numbers too
+        as_computed  True if the result may lie in memory as the forward leaves it
         """
 
         def declare(forward: Callable[..., Any]) -> Op:
             writes = kind == "elementwise" if inplace is None else inplace
-            return Op(forward, kind, numpy, result, view, writes, masks, exact)
+            return Op(
+                forward, kind, numpy, result, view, writes, masks, exact, as_computed, refuses
+            )
 
         return declare
 

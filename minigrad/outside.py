@@ -65,8 +65,11 @@ class Outside(ArrayMethods):
     def __int__(self) -> int:
         return int(self._scalar())
 
+    def __complex__(self) -> complex:
+        return complex(self._scalar())
+
     def _scalar(self) -> Any:
-        """The one entry, for float(x) and int(x)."""
+        """The one entry, for float(x), int(x) and complex(x)."""
         if self.array.size != 1:
             raise ValueError(
                 f"only one element tensors can be converted to Python scalars, and this one is {self.array.shape}."
@@ -91,6 +94,10 @@ class Outside(ArrayMethods):
         return iter([self[i] for i in range(len(self.array))])
 
     def __contains__(self, value: Any) -> bool:
+        if not isinstance(value, (make.Tensor, int, float, complex, np.ndarray, np.generic)):
+            raise RuntimeError(
+                f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(value)}."
+            )
         return bool(
             np.any(self.array == (value.array if isinstance(value, make.Tensor) else value))
         )
@@ -99,7 +106,7 @@ class Outside(ArrayMethods):
 
     def numpy(self, *, force: bool = False) -> Any:
         """The values as a NumPy array that shares this tensor's memory."""
-        return shared_with_numpy(self, force)
+        return shared_with_numpy(self, force or not modes.state.recording)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         a = shared_with_numpy(self, not modes.state.recording)

@@ -22,7 +22,9 @@ from minigrad import dtypes
 from minigrad.creation import finish, shape_of
 from minigrad.devices import check_device
 from minigrad.generator import Generator, default_generator
-from minigrad.tensor import Tensor
+from minigrad.methods_as_functions import made_into_out
+from minigrad.ops.composites import level
+from minigrad.tensor import Tensor, wrap
 
 
 def manual_seed(seed: int) -> Generator:
@@ -76,6 +78,7 @@ def _float(dtype: Any) -> dtypes.Dtype:
     return dtypes.get_default_dtype() if dtype is None else dtypes.as_dtype(dtype)
 
 
+@made_into_out
 def rand(*shape: Any, size: Any = None, generator: Generator | None = None, dtype: Any = None, device: Any = None,
          requires_grad: bool = False) -> Tensor:  # fmt: skip
     """Numbers between 0 and 1, all equally likely.
@@ -89,6 +92,7 @@ def rand(*shape: Any, size: Any = None, generator: Generator | None = None, dtyp
     )
 
 
+@made_into_out
 def randn(*shape: Any, size: Any = None, generator: Generator | None = None, dtype: Any = None, device: Any = None,
           requires_grad: bool = False) -> Tensor:  # fmt: skip
     """Numbers from the bell curve, of mean 0 and standard deviation 1."""
@@ -98,6 +102,7 @@ def randn(*shape: Any, size: Any = None, generator: Generator | None = None, dty
     )
 
 
+@made_into_out
 def randint(*bounds_and_size: Any, low: int | None = None, high: int | None = None, size: Any = None,
             generator: Generator | None = None, dtype: Any = None, device: Any = None,
             requires_grad: bool = False) -> Tensor:  # fmt: skip
@@ -122,6 +127,7 @@ def randint(*bounds_and_size: Any, low: int | None = None, high: int | None = No
     )
 
 
+@made_into_out
 def randperm(
     n: int, *, generator: Generator | None = None, dtype: Any = None, device: Any = None
 ) -> Tensor:
@@ -130,7 +136,9 @@ def randperm(
     if n < 0:
         raise RuntimeError(f"n must be non-negative, got {n}")
     d = dtypes.int64 if dtype is None else dtypes.as_dtype(dtype)
-    return Tensor(draw.permutation(n, generator).astype(d, copy=False))
+    if d.kind == "b":
+        raise NotImplementedError("\"randperm\" not implemented for 'Bool'")
+    return wrap(draw.permutation(n, generator).astype(d, copy=False))
 
 
 def rand_like(input: Tensor, *, generator: Generator | None = None, dtype: Any = None, device: Any = None,
@@ -163,14 +171,17 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator 
         raise TypeError("normal() of two numbers needs a size, like normal(0.0, 1.0, size=(2, 3)).")
     if np.any(np.asarray(getattr(std, "array", std)) < 0):
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
-    tensors = [t.array for t in (mean, std) if isinstance(t, Tensor)]
+    tensors = [t for t in (mean, std) if isinstance(t, Tensor)]
     if not tensors:
         shape = shape_of((size,))
         return finish(draw.normal(shape, _float(dtype), mean, std, generator), requires_grad)
     d = tensors[0].dtype
     z = draw.standard_normal(np.broadcast_shapes(*(t.shape for t in tensors)), d, generator)
     m, s = (np.asarray(getattr(t, "array", t), d) for t in (mean, std))
-    return finish(z * s + m, requires_grad)
+    drawn = finish(z * s + m, requires_grad)
+    for t in tensors:  # a draw is flat: its gradient is zero
+        drawn = level(t, drawn) if t.requires_grad else drawn
+    return drawn
 
 
 def bernoulli(input: Tensor, p: Any = None, *, generator: Generator | None = None) -> Tensor:
@@ -180,7 +191,8 @@ def bernoulli(input: Tensor, p: Any = None, *, generator: Generator | None = Non
             f'"bernoulli_tensor_cpu_p_" not implemented for {str(input.dtype)!r}'
         )
     chances = input.array if p is None else p
-    return Tensor(draw.coins(chances, input.shape, input.dtype, generator))
+    drawn = wrap(draw.coins(chances, input.shape, input.dtype, generator))
+    return level(input, drawn) if input.requires_grad else drawn
 
 
 def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *,
@@ -220,16 +232,16 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *,
         )
     if not replacement or num_samples == 1:
         hurry = w / draw.exponential(w.shape, w.dtype, 1, generator)  # 1 / waiting time
-        return Tensor(np.argsort(-hurry, axis=-1, kind="stable")[..., :num_samples])
+        return wrap(np.argsort(-hurry, axis=-1, kind="stable")[..., :num_samples])
     stretches = np.cumsum(w, -1, dtype=w.dtype)
     stretches = (stretches / stretches[..., -1:]).reshape(-1, w.shape[-1])
     at = draw.unit(len(stretches) * num_samples, np.float64, generator).reshape(-1, num_samples)
     z = [np.searchsorted(row, a) for row, a in zip(stretches, at, strict=True)]
-    return Tensor(np.reshape(z, (*w.shape[:-1], num_samples)).astype(np.int64, copy=False))
+    return wrap(np.reshape(z, (*w.shape[:-1], num_samples)).astype(np.int64, copy=False))
 
 
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     """How often something happens that happens `input` times on average."""
     if input.dtype.kind != "f":
         raise NotImplementedError(f'"poisson_cpu" not implemented for {str(input.dtype)!r}')
-    return Tensor(draw.events(input.array, generator))
+    return wrap(draw.events(input.array, generator))

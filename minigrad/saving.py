@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from minigrad import dtypes
-from minigrad.tensor import Tensor
+from minigrad.tensor import Tensor, wrap
 
 
 def save(obj: Any, f: Any) -> None:
@@ -45,9 +45,9 @@ def load(f: Any, map_location: Any = None, *, weights_only: bool = True) -> Any:
     `map_location` and `weights_only` are PyTorch's; there is one place for tensors, and
     nothing but weights in the files.
 
-    >>> import io
+    >>> import io, minigrad
     >>> file = io.BytesIO()
-    >>> save({"w": Tensor([1.0, 2.0]), "epoch": 3}, file)
+    >>> save({"w": minigrad.tensor([1.0, 2.0]), "epoch": 3}, file)
     >>> _ = file.seek(0)
     >>> load(file)
     {'w': tensor([1., 2.]), 'epoch': 3}
@@ -107,7 +107,7 @@ def _rebuilt(entry: Any, members: dict[str, Any], made: dict[int, Tensor]) -> An
     ((kind, value), *rest) = entry.items()
     if kind == "tensor":
         if value not in made:
-            made[value] = Tensor(members[f"array_{value}"], requires_grad=rest[0][1])
+            made[value] = wrap(members[f"array_{value}"]).requires_grad_(rest[0][1])
         return made[value]
     if kind == "array":
         return members[f"array_{value}"]

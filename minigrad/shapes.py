@@ -69,15 +69,37 @@ def normalize(axis: int | Sequence[int] | None, ndim: int) -> tuple[int, ...]:
 def normalize_one(axis: int, ndim: int) -> int:
     """One axis as a number in 0..ndim-1. A zero-dimensional tensor takes 0 and -1."""
     low, high = -max(ndim, 1), max(ndim, 1) - 1
-    try:
-        a = int(axis.__index__())
-    except (AttributeError, TypeError):
-        raise TypeError(f"a dim must be an int, but got {type(axis).__name__}.") from None
+    a = axis if axis.__class__ is int else as_int(axis, "dim")
     if not low <= a <= high:
         raise IndexError(
             f"Dimension out of range (expected to be in range of [{low}, {high}], but got {a})"
         )
     return a % max(ndim, 1)
+
+
+def as_int(value: Any, name: str) -> int:
+    """The argument of that name as an int. Raises TypeError for floats, truth values, and others.
+
+    >>> as_int(np.int64(3), "dim")
+    3
+    """
+    if not isinstance(value, (bool, np.bool_)) and str(getattr(value, "dtype", "int")) != "bool":
+        try:
+            return int(value.__index__())
+        except (AttributeError, TypeError, ValueError, IndexError):
+            pass
+    raise TypeError(f"argument '{name}' must be int, not {type(value).__name__}.")
+
+
+def as_ints(values: Any, name: str) -> Shape:
+    """The entries of a list or tuple as ints: a size, a stride.
+
+    >>> as_ints([2, 3], "size")
+    (2, 3)
+    """
+    if isinstance(values, Sequence) and not isinstance(values, str):
+        return tuple([n if n.__class__ is int else as_int(n, name) for n in values])
+    raise TypeError(f"argument '{name}' must be tuple of ints, not {type(values).__name__}.")
 
 
 @lru_cache(maxsize=64)
@@ -123,3 +145,8 @@ def _reduced(shape: Shape, axis: int | Shape) -> Shape:
     """The shape of which a reduction over axis leaves 1 in each place."""
     axes = normalize(axis, len(shape))
     return tuple(1 if i in axes else n for i, n in enumerate(shape))
+
+
+def order_of(x: Any) -> str:
+    """In which order a copy of x lies in memory: as x does; row by row, if x was expanded."""
+    return "C" if 0 in x.strides else "K"

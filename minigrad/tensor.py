@@ -22,13 +22,14 @@ import numpy as np
 from minigrad import dtypes, formatting, modes
 from minigrad.apply import apply
 from minigrad.backward import keep_gradient, run_backward
-from minigrad.data import as_array
-from minigrad.errors import DtypeError, ShapeError
+from minigrad.data import sized_or_filled
+from minigrad.devices import check_device
+from minigrad.errors import AutogradError, DtypeError, ShapeError
 from minigrad.filling import Filling
 from minigrad.hooks import RemovableHandle, hooks_of
-from minigrad.inplace import bump, refuse, write
+from minigrad.inplace import bump, refuse, refused_view, write
 from minigrad.leaf import AccumulateGrad
-from minigrad.memory import FRESH, Counter, make, new
+from minigrad.memory import FRESH, INFERENCE, Counter, make, new
 from minigrad.methods import ArrayMethods
 from minigrad.node import Node, shown
 from minigrad.op import Op
@@ -57,6 +58,12 @@ class Size(tuple[int, ...]):
         return f"minigrad.Size({list(self)})"
 
 
+CHANGED_BY_LEAVES_ONLY = (
+    "you can only change requires_grad flags of leaf variables. "
+    "To use this result without its history, write  y = x.detach()."
+)
+
+
 class Tensor(Outside, Filling, Rows, ArrayMethods):
     """An array whose computations can be differentiated.
 
@@ -80,16 +87,13 @@ class Tensor(Outside, Filling, Rows, ArrayMethods):
     _tangents: "dict[int, Tensor] | None" = None  # in forward mode; see duals.py
     _kept_grad: "Tensor | None" = None  # of a tensor that is no leaf, or requires no gradient
 
-    def __new__(cls, data: Any = (), requires_grad: bool = False, dtype: Any = None) -> Self:
-        x = new(cls)
-        x.array = as_array(data, dtype)
-        x.counter = FRESH
-        x.node = None
+    def __new__(cls, *data: Any, **settings: Any) -> Self:
+        """The old constructor: Tensor([1, 2]) is float32, and Tensor(2, 3) has that shape."""
+        x: Self = made(cls, dtypes.get_default_dtype(), *data, **settings)
         return x
 
-    def __init__(self, data: Any = (), requires_grad: bool = False, dtype: Any = None) -> None:
-        if requires_grad:
-            self.requires_grad_()
+    def __init__(self, *data: Any, **settings: Any) -> None:
+        pass  # __new__ has done it
 
     # ------------------------------------------------------------------ what it is
 
@@ -108,6 +112,8 @@ class Tensor(Outside, Filling, Rows, ArrayMethods):
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
+        if not self.is_leaf:
+            raise RuntimeError(CHANGED_BY_LEAVES_ONLY)
         self.requires_grad_(value)
 
     @property
@@ -129,7 +135,13 @@ class Tensor(Outside, Filling, Rows, ArrayMethods):
     @property
     def _version(self) -> int:
         """How often this tensor's memory was written to."""
+        if self.counter is INFERENCE:
+            raise AutogradError("Inference tensors do not track version counter.")
         return self.counter.count
+
+    def is_inference(self) -> bool:
+        """Was this tensor made in `inference_mode`?"""
+        return self.counter is INFERENCE
 
     @property
     def _base(self) -> "Tensor | None":
@@ -149,13 +161,15 @@ class Tensor(Outside, Filling, Rows, ArrayMethods):
             return self
         if not requires_grad:
             if self.grad_fn is not None:
-                raise RuntimeError(
-                    "you can only change requires_grad flags of leaf variables. "
-                    "To use this result without its history, write  y = x.detach()."
-                )
+                raise RuntimeError(CHANGED_BY_LEAVES_ONLY)
             self._kept_grad = self.grad
             self.node = None
             return self
+        if self.counter is INFERENCE and not modes.state.inference:
+            raise AutogradError(
+                "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed. To fix it, use "
+                "x.clone().requires_grad_()."
+            )
         if not dtypes.is_floating(self.array.dtype):
             raise DtypeError(
                 "only Tensors of floating point dtype can require gradients, but this one is "
@@ -183,6 +197,10 @@ class Tensor(Outside, Filling, Rows, ArrayMethods):
             if not isinstance(value, Tensor):
                 raise TypeError(
                     f"assigned grad expected to be a Tensor or None, but got {type(value).__name__}."
+                )
+            if value is self:
+                raise AutogradError(
+                    "can't assign Variable as its own grad. To fix it, use x.detach()."
                 )
             if value.array.shape != self.array.shape:
                 raise ShapeError(
@@ -271,6 +289,8 @@ class Tensor(Outside, Filling, Rows, ArrayMethods):
             raise RuntimeError(
                 "Can't detach views in-place. Use detach() instead. The base has the history as well."
             )
+        if isinstance(self.node, AccumulateGrad):
+            self._kept_grad = self.node.grad
         self.node = None
         return self
 
@@ -283,12 +303,22 @@ class Tensor(Outside, Filling, Rows, ArrayMethods):
     @property
     def data(self) -> "Tensor":
         """The same memory without the history, and without a say in the version count."""
-        return self._same_memory(FRESH)
+        return self._same_memory(INFERENCE if self.counter is INFERENCE else FRESH)
 
     @data.setter
     def data(self, value: "Tensor") -> None:
         if not isinstance(value, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}.")
+        if self.node is not None and not dtypes.is_floating(value.array.dtype):
+            raise DtypeError(
+                "data set to a tensor that requires gradients must be floating point or complex dtype, but it is "
+                f"{value.array.dtype}. To fix it, use value.float()."
+            )
+        if self.requires_grad and not dtypes.is_floating(value.array.dtype):
+            raise DtypeError(
+                "data set to a tensor that requires gradients must be floating point or complex dtype, but this "
+                f"is {value.array.dtype}."
+            )
         self._replace_array(value.memory() if value.array.shape else value.array)
 
     def memory(self) -> Any:
@@ -346,7 +376,7 @@ class Tensor(Outside, Filling, Rows, ArrayMethods):
         return apply(op, args, settings)
 
     def _constant(self, array: Any) -> "Tensor":
-        return _wrap(array)
+        return wrap(array)
 
     def _write(self, op: Op, *others: Any, **settings: Any) -> Self:
         """Apply an op in place: its result is written over this tensor."""
@@ -361,12 +391,19 @@ class Tensor(Outside, Filling, Rows, ArrayMethods):
             z = op.apply(self, **settings)
             self.way = z.way
         else:
-            z = op.apply(_result_of(self.node, self.memory(), self._shared_counter()), **settings)  # type: ignore[arg-type]
+            same = self._same_memory(self._shared_counter())
+            same.node, same._tangents = self.node, self._tangents
+            z = op.apply(same, **settings)
         self._replace_array(z.array)
         if z.node is not None:
             self.node = z.node
         bump(self)
         return self
+
+    def _read_as(self, dtype: Any) -> Any:
+        z = self.detach()
+        z.array = z.array.view(dtype)
+        return z
 
 
 class View(Tensor):
@@ -379,21 +416,53 @@ class View(Tensor):
     origin: tuple[Any, ...] | None = None  # why a recorded write is refused; see inplace.py
     base: Tensor
     way: Way
+    _own_tangents: "dict[int, Tensor] | None" = None  # where the base has none
+    _from_base: "tuple[Any, dict[int, Tensor]] | None" = (
+        None  # the base's tangents, and ours of them
+    )
+
+    @property
+    def _tangents(self) -> "dict[int, Tensor] | None":
+        """In forward mode: the same view of the base's tangents, as long as the base has any."""
+        theirs = self.base._tangents
+        if theirs is None:
+            return self._own_tangents
+        if self._from_base is None or self._from_base[0] is not theirs:
+            with modes.unobserved():
+                ours = {level: walk(t, self.way) for level, t in theirs.items()}
+            self._from_base = (theirs, ours)
+        return {**(self._own_tangents or {}), **self._from_base[1]}
+
+    @_tangents.setter
+    def _tangents(self, tangents: "dict[int, Tensor] | None") -> None:
+        self._own_tangents = tangents
 
     @property
     def node(self) -> Node | AccumulateGrad | None:
-        """The view's history; found anew when the base's was rewritten since."""
-        if self._seen != self.counter.history:
-            with modes.enable_grad(), modes.unobserved():
-                self._node = walk(self.base, self.way).node
-            self._seen = self.counter.history
+        """The view's history; found anew when the base has another one since."""
         node: Node | AccumulateGrad | None = self._node
+        if self._seen == self.counter.history:
+            if node is not None or self.origin is not None or self.base.node is None:
+                return node
+        elif self.origin is not None:
+            return self._history_of_an_outsider()
+        with modes.enable_grad(), modes.unobserved():
+            self._node = node = walk(self.base, self.way).node
+        self._seen = self.counter.history
         return node
 
     @node.setter
     def node(self, node: Node | AccumulateGrad | None) -> None:
         self._node = node
         self._seen = self.counter.history
+
+    def _history_of_an_outsider(self) -> Node | AccumulateGrad | None:
+        """The history of a view that may not follow its base's: none, or an error."""
+        if modes.state.recording and self.base.node is not None:
+            what = "its base or another view of its base has been"
+            raise AutogradError(refused_view(self.origin, what))  # type: ignore[arg-type]
+        node: Node | AccumulateGrad | None = self._node
+        return node
 
     @property
     def _base(self) -> Tensor | None:
@@ -419,9 +488,35 @@ def view_of(x: Tensor, array: Any, hop: Hop) -> View:
     return z
 
 
-def _wrap(array: Any) -> Tensor:
+def made(cls: Any, dtype: dtypes.Dtype, *what: Any, **settings: Any) -> Any:
+    """What Tensor(...) and FloatTensor(...) make: of data, the data; of sizes, zeros of that shape.
+
+    Of a tensor, the tensor itself, seen anew.
+    """
+    if settings.keys() - {"data", "size", "device"} or (what and settings.keys() - {"device"}):
+        raise TypeError(
+            f"new() received an invalid combination of arguments - got {', '.join(settings)}. "
+            "To fix it, write  minigrad.tensor(data, dtype=..., requires_grad=...)."
+        )
+    check_device(settings.pop("device", None))
+    data = what or tuple(settings.values())
+    if len(data) == 1 and hasattr(data[0], "__apply_op__"):
+        return data[0][...]
+    z = new(cls)
+    z.counter, z.node = INFERENCE if modes.state.inference else FRESH, None
+    if "size" in settings or (len(data) == 1 and isinstance(data[0], Size)):
+        z.array = np.zeros(data[0], dtype)
+    else:
+        z.array = sized_or_filled(data, dtype)
+    return z
+
+
+def wrap(array: Any) -> Tensor:
+    """A tensor of this very array; no gradient is wanted."""
     z: Tensor = new(Tensor)
     z.array, z.counter, z.node = array, FRESH, None
+    if modes.unusual and modes.state.inference:
+        z.counter = INFERENCE
     return z
 
 
@@ -446,4 +541,4 @@ def _revive(leaf: AccumulateGrad) -> Tensor:
 
 
 make.Tensor, make.view = Tensor, view_of
-make.wrap, make.result_of, make.revive = _wrap, _result_of, _revive
+make.wrap, make.result_of, make.revive = wrap, _result_of, _revive

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from minigrad import autograd, modes
-from minigrad.tensor import Tensor
+from minigrad.tensor import Tensor, wrap
 
 SYMBOLIC: dict[str, Callable[..., Any]] = {
     "add": lambda s, x, y: x + y, "sub": lambda s, x, y: x - y, "mul": lambda s, x, y: x * y,
@@ -110,7 +110,7 @@ def three_ways(f: Callable[..., Tensor], *x: float, h: float = 1e-6) -> ThreeWay
     >>> three_ways(lambda x, y: x * y + x.sin(), 2.0, 3.0).automatic == [3.0 + float(np.cos(2.0)), 2.0]
     True
     """
-    inputs = [Tensor(np.float64(v), requires_grad=True) for v in x]
+    inputs = [wrap(np.float64(v)).requires_grad_() for v in x]
     z = f(*inputs)
     automatic = [
         g.item() for g in autograd.grad(z, inputs, materialize_grads=True) if g is not None
@@ -119,7 +119,7 @@ def three_ways(f: Callable[..., Tensor], *x: float, h: float = 1e-6) -> ThreeWay
     for k in range(len(x)):
         with modes.no_grad():
             high, low = (
-                f(*[Tensor(np.float64(v + s * h * (i == k))) for i, v in enumerate(x)])
+                f(*[wrap(np.float64(v + s * h * (i == k))) for i, v in enumerate(x)])
                 for s in (1, -1)
             )
         numeric.append((high.item() - low.item()) / (2 * h))
@@ -127,7 +127,7 @@ def three_ways(f: Callable[..., Tensor], *x: float, h: float = 1e-6) -> ThreeWay
         sympy = importlib.import_module("sympy")
     except ImportError:
         return ThreeWays(numeric, None, automatic, None, None)
-    plain = [Tensor(np.float64(v)) for v in x]
+    plain = [wrap(np.float64(v)) for v in x]
     recorder = _Formula(sympy, plain)
     with modes.observing(recorder):
         result = f(*plain)

@@ -26,8 +26,7 @@ import numpy as np
 
 from minigrad.memory import new
 from minigrad.node import Node, next_rank
-from minigrad.op import Op
-from minigrad.shapes import Shape
+from minigrad.op import REGISTRY, Op
 
 
 class Hop(NamedTuple):
@@ -47,13 +46,30 @@ def walk(x: Any, way: Way) -> Any:
     return x
 
 
-def walk_back(part: Any, way: Way, shape: Shape) -> Any:
-    """The opposite of `walk`: zeros of the base's shape, with `part` where the view is.
+def order_of(x: Any) -> tuple[int, ...]:
+    """The axes of an array in the order in which they lie in memory, the widest strides first."""
+    return tuple(sorted(range(x.ndim), key=lambda axis: -abs(x.strides[axis])))
+
+
+def laid_out(x: Any, order: tuple[int, ...]) -> Any:
+    """A copy of the array x whose axes lie in memory in this order.
+
+    A way is walked on the base's gradient as on the base: whether reshape(-1) gives a view, to be
+    written to, depends on how its operand lies in memory.
+    """
+    z = np.empty([x.shape[axis] for axis in order], x.dtype)
+    z = z.transpose(sorted(range(x.ndim), key=order.__getitem__))
+    z[...] = x
+    return z
+
+
+def walk_back(part: Any, way: Way, like: Any) -> Any:
+    """The opposite of `walk`: zeros shaped like an array, with `part` where the view of it is.
 
     Each hop is undone by its own rule, since a view's gradient is put back where it came from.
     """
-    shapes = [shape]
-    x = np.empty(shape, bool)
+    shapes = [like.shape]
+    x = like
     for op, settings in way:
         x = op.forward(x, **settings)
         shapes.append(x.shape)
@@ -66,7 +82,11 @@ def walk_back(part: Any, way: Way, shape: Shape) -> Any:
 
 def shows(z: Any, x: Any) -> bool:
     """Does the array z, made from x by a view op, show x's memory?"""
-    return isinstance(z, np.ndarray) and z.base is not None and np.may_share_memory(z, x)
+    if not isinstance(z, np.ndarray):
+        return False
+    if z is x or z.base is x:  # also where there is nothing to share, in an empty array
+        return True
+    return z.base is not None and (z.base is x.base or np.may_share_memory(z, x))
 
 
 class CopySlices(Node):
@@ -75,13 +95,15 @@ class CopySlices(Node):
     way      from the base to the view that was written to
     keeps    did the base have a history before the write? Then its edge is the first
     saved    the node of the write itself, whose first input is the part as it was
+    axes     the base's, in the order in which they lie in memory
     """
 
-    __slots__ = ("keeps", "way", "write")
+    __slots__ = ("axes", "keeps", "way", "write")
 
     way: Way
     keeps: bool
     write: Node
+    axes: tuple[int, ...]
 
     def name(self) -> str:
         return "CopySlices"
@@ -113,7 +135,7 @@ class CopySlicesCase:
     def run(self, g: Any, node: CopySlices) -> Sequence[Any]:
         """The written part of g goes through the write's rules; the rest passes through."""
         (write,) = node.saved
-        rest = np.array(g)  # a copy of our own, to be overwritten in part
+        rest = laid_out(g, node.axes)  # a copy of our own, to be overwritten in part
         part = walk(rest, node.way)
         grads = list(write.case.run(part.copy(), write))
         part[...] = grads.pop(0) if write.case.needs[0] else 0
@@ -122,23 +144,29 @@ class CopySlicesCase:
     def run_tensors(self, g: Any, node: CopySlices) -> Sequence[Any]:
         """The same, recorded: nothing is assigned, the parts are added up."""
         (write,) = node.saved
-        grads = list(write.case.run_tensors(walk(g, node.way), write))
-        mask = np.ones(g.array.shape, g.array.dtype)
+        mask = laid_out(np.ones(g.array.shape, g.array.dtype), node.axes)
         walk(mask, node.way)[...] = 0
+        way = tuple(
+            [
+                hop._replace(op=REGISTRY["reshape"]) if hop.op.name == "view" else hop
+                for hop in node.way
+            ]
+        )
+        grads = list(write.case.run_tensors(walk(g, way), write))
         rest = g * mask
         if write.case.needs[0]:
-            rest = rest + walk_back(grads.pop(0), node.way, mask.shape)
+            rest = rest + walk_back(grads.pop(0), node.way, mask)
         return [rest, *grads] if node.keeps else grads
 
 
 _CASES = {frees: CopySlicesCase(frees) for frees in (True, False)}
 
 
-def rewritten(base_node: Any, way: Way, write: Node) -> CopySlices:
+def rewritten(base_node: Any, way: Way, write: Node, base: Any) -> CopySlices:
     """The base's new history after `write` has changed the view at the end of the way."""
     node: CopySlices = new(CopySlices)
     node.case = _CASES[write.case.frees]  # type: ignore[assignment]
-    node.way, node.write = way, write
+    node.way, node.write, node.axes = way, write, order_of(base)
     node.keeps = base_node is not None
     others = write.edges[1:] if write.case.needs[0] else write.edges
     node.edges = (base_node, *others) if node.keeps else others

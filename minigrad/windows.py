@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from minigrad import dtypes
-from minigrad.tensor import Tensor
+from minigrad.tensor import Tensor, wrap
 
 
 def hann_window(window_length: int, periodic: bool = True, *, dtype: Any = None) -> Tensor:
@@ -41,9 +41,9 @@ def bartlett_window(window_length: int, periodic: bool = True, *, dtype: Any = N
     """From 0 up to 1 and down to 0, in straight lines."""
     d = dtypes.get_default_dtype() if dtype is None else dtypes.as_dtype(dtype)
     if window_length < 2:
-        return Tensor(np.ones(window_length, d))
+        return wrap(np.ones(window_length, d))
     n = window_length if periodic else window_length - 1
-    return Tensor((1 - np.abs(2 * np.arange(window_length) / n - 1)).astype(d))
+    return wrap((1 - np.abs(2 * np.arange(window_length) / n - 1)).astype(d))
 
 
 def _window(n: int, periodic: bool, weights: tuple[float, ...], dtype: Any) -> Tensor:
@@ -55,6 +55,6 @@ def _window(n: int, periodic: bool, weights: tuple[float, ...], dtype: Any) -> T
     if n < 0:
         raise RuntimeError(f"requires non-negative window_length, got window_length={n}")
     if n < 2:
-        return Tensor(np.ones(n, d))
+        return wrap(np.ones(n, d))
     t = np.arange(n) * (2 * np.pi / (n if periodic else n - 1))
-    return Tensor(sum(w * np.cos(k * t) for k, w in enumerate(weights)).astype(d))
+    return wrap(sum(w * np.cos(k * t) for k, w in enumerate(weights)).astype(d))

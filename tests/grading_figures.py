@@ -56,7 +56,9 @@ def class_of(count, folder):
             notebook.cells.append(cell)
     folder.mkdir(parents=True, exist_ok=True)
     nbformat.write(notebook, folder / "author.ipynb")
-    released = json.loads(release(folder / "author.ipynb", folder / "released").read_text())
+    released = json.loads(
+        release(folder / "author.ipynb", folder / "released").read_text(encoding="utf-8")
+    )
     (folder / "class").mkdir()
     expected = {}
     for k in range(count):
@@ -116,7 +118,7 @@ class Watch(threading.Thread):
             together = 0.0
             for pid in _descendants(self.process.pid):
                 try:
-                    status = Path(f"/proc/{pid}/status").read_text()
+                    status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
                     command = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace")
                 except OSError:
                     continue
@@ -139,7 +141,7 @@ def _descendants(root):
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
-                stat = (entry / "stat").read_text()
+                stat = (entry / "stat").read_text(encoding="utf-8")
             except OSError:
                 continue
             parents[int(stat.rpartition(")")[2].split()[1])].append(int(entry.name))
@@ -159,7 +161,10 @@ def command(folder, out, *more):
 
 def start(folder, out, *more):
     return subprocess.Popen(
-        command(folder, out, *more), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        command(folder, out, *more),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
     )
 
 
@@ -180,18 +185,21 @@ def _used():
 
     What a process may ask about its children leaves out those that a sandbox ends with itself.
     """
-    for line in Path("/proc/self/cgroup").read_text().splitlines():
+    for line in Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines():
         number, kinds, path = line.split(":", 2)
         if path != "/" and "cpuacct" in kinds.split(","):
-            return int(Path(f"/sys/fs/cgroup/cpuacct{path}/cpuacct.usage").read_text()) / 1e9
+            return (
+                int(Path(f"/sys/fs/cgroup/cpuacct{path}/cpuacct.usage").read_text(encoding="utf-8"))
+                / 1e9
+            )
         if path != "/" and number == "0":
             for stat in Path(f"/sys/fs/cgroup{path}").glob("cpu.stat"):
-                return int(stat.read_text().split()[1]) / 1e6
+                return int(stat.read_text(encoding="utf-8").split()[1]) / 1e6
     return float("nan")
 
 
 def grades(folder, out):
-    document = json.loads((folder / out / "grades.json").read_text())
+    document = json.loads((folder / out / "grades.json").read_text(encoding="utf-8"))
     return {grade["student"]: grade for grade in document["grades"]}
 
 

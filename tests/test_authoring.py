@@ -29,7 +29,7 @@ def test_the_example_of_the_guide_is_released(tmp_path):
 
     minigrad = [sys.executable, "-c", "from minigrad.cli import main; main()"]
     command = [*minigrad, "release", "cube.ipynb", "-o", "cube"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8", timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
     students = (tmp_path / "cube" / "cube.ipynb").read_text(encoding="utf-8")
     assert "raise NotImplementedError()" in students

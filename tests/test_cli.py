@@ -1,5 +1,6 @@
 """The commands, as a learner types them."""
 
+import asyncio
 import json
 import os
 import re
@@ -9,10 +10,12 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from types import SimpleNamespace
 
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
+from tornado.websocket import websocket_connect
 from typer.testing import CliRunner
 
 from minigrad import lessons
@@ -69,7 +72,7 @@ def test_a_copy_of_the_lessons_holds_no_solution(tmp_path):
     copied = lessons.copy_lessons(tmp_path)
 
     notebooks = [name for name in copied.written if name.endswith(".ipynb")]
-    texts = {name: (tmp_path / name).read_text() for name in notebooks}
+    texts = {name: (tmp_path / name).read_text(encoding="utf-8") for name in notebooks}
     assert any(name.startswith("exercises/reverse_mode/") for name in texts)
     assert not any("BEGIN SOLUTION" in text for text in texts.values())
 
@@ -99,7 +102,7 @@ def test_lab_says_how_to_get_jupyterlab(monkeypatch, tmp_path):
 
 def test_lab_says_which_folder_cannot_be_written(tmp_path):
     pytest.importorskip("jupyterlab")
-    (tmp_path / "taken").write_text("a file, not a folder")
+    (tmp_path / "taken").write_text("a file, not a folder", encoding="utf-8")
 
     result = minigrad("lab", tmp_path / "taken")
 
@@ -107,9 +110,11 @@ def test_lab_says_which_folder_cannot_be_written(tmp_path):
     assert "cannot be written" in result.output and "minigrad lab FOLDER" in result.output
 
 
-def test_lab_serves_the_lessons(tmp_path):
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory):
+    """`minigrad lab` as a new user starts it: its folder, its log, and how to ask it."""
     pytest.importorskip("jupyterlab")
-    port = free_port()
+    folder, port = tmp_path_factory.mktemp("lab"), free_port()
     command = [
         sys.executable,
         "-m",
@@ -119,30 +124,54 @@ def test_lab_serves_the_lessons(tmp_path):
         f"--port={port}",
         "mine",
     ]
-    with (tmp_path / "log").open("wb") as log:
+    with (folder / "log").open("wb") as log:
         server = subprocess.Popen(
             command,
-            cwd=tmp_path,
-            env=own_jupyter(tmp_path),
+            cwd=folder,
+            env=own_jupyter(folder),
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
         )
     try:
-        listing = answer_of(
-            server, f"http://127.0.0.1:{port}/api/contents/exercises/reverse_mode?token=secret"
+        yield SimpleNamespace(
+            folder=folder,
+            log=folder / "log",
+            kernels=f"ws://127.0.0.1:{port}/api/kernels",
+            ask=lambda path, data=None: answer_of(
+                server, f"http://127.0.0.1:{port}/api/{path}?token=secret", data
+            ),
         )
-        kernels = answer_of(server, f"http://127.0.0.1:{port}/api/kernelspecs?token=secret")
     finally:
         server.terminate()
-        server.wait(timeout=30)
+        server.wait()
+
+
+def test_lab_serves_the_lessons(lab):
+    listing = lab.ask("contents/exercises/reverse_mode")
+    kernels = lab.ask("kernelspecs")
 
     assert {"01_shared_input.ipynb", "02_broadcast_add.ipynb"} <= {
         f["name"] for f in listing["content"]
     }
-    assert (tmp_path / "mine" / "exercises" / "reverse_mode" / "01_shared_input.ipynb").exists()
+    assert (lab.folder / "mine" / "exercises" / "reverse_mode" / "01_shared_input.ipynb").exists()
     assert kernels["default"] == "minigrad"
-    assert not list((tmp_path / "data").glob("kernels/*"))
+    assert not list((lab.folder / "data").glob("kernels/*"))
+
+
+@pytest.mark.parametrize("kernel", ["python3", "minigrad"])
+def test_lab_opens_a_lesson_and_starts_a_kernel_without_a_warning(lab, kernel):
+    lesson = lab.ask("contents/notebooks/01_a_value_and_its_tape.ipynb")
+    started = lab.ask("kernels", json.dumps({"name": kernel}).encode())
+    answer = asyncio.run(
+        kernel_info(f"{lab.kernels}/{started['id']}/channels?session_id=a&token=secret")
+    )
+
+    assert answer["status"] == "ok"
+    assert all(cell["metadata"].get("trusted", True) for cell in lesson["content"]["cells"])
+    assert not re.search(
+        r"^\[[WE] |WARNING|Warning", lab.log.read_text(encoding="utf-8"), re.MULTILINE
+    )
 
 
 def test_demo_shows_the_example_and_writes_a_page_that_needs_no_network(tmp_path, monkeypatch):
@@ -193,12 +222,35 @@ def free_port():
         return s.getsockname()[1]
 
 
-def answer_of(server, url, seconds=60):
+async def kernel_info(channels):
+    """What a kernel answers through the server, as a notebook asks it."""
+    question = {
+        "header": {
+            "msg_id": "1",
+            "msg_type": "kernel_info_request",
+            "session": "a",
+            "username": "",
+        },
+        "parent_header": {},
+        "metadata": {},
+        "content": {},
+        "channel": "shell",
+    }
+    connection = await websocket_connect(channels)
+    await connection.write_message(json.dumps(question))
+    while True:
+        message = json.loads(await connection.read_message())
+        if message["msg_type"] == "kernel_info_reply" and message["parent_header"]["msg_id"] == "1":
+            connection.close()
+            return message["content"]
+
+
+def answer_of(server, url, data=None, seconds=300):
     """The JSON that the server gives, as soon as it gives any."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline and server.poll() is None:
         try:
-            with urllib.request.urlopen(url, timeout=5) as reply:
+            with urllib.request.urlopen(url, data, timeout=60) as reply:
                 return json.load(reply)
         except urllib.error.HTTPError:
             raise  # it answers, and says no

@@ -1612,15 +1612,15 @@ def test_a_function_is_tried_on_other_data_too():
     assert diagnose_function(cube, lambda x: 4 * x, X) is None
 
 
-def test_a_diagnosis_on_fifty_nodes_takes_less_than_a_second():
+def test_a_diagnosis_on_fifty_nodes_takes_less_than_a_second_of_computing():
     tensors, z, _, _, wrong = prepared(fifty_operations)
     answers = [wrong[0][2], wrong[4][2], draw(4, seed=9)]
     times = []
 
     for mine in answers:
-        begun = time.perf_counter()
+        begun = time.process_time()
         diagnose(z, tensors["x"], mine, name="x", namespace=tensors)
-        times.append(time.perf_counter() - begun)
+        times.append(time.process_time() - begun)
 
     print(f"diagnosis on {len(answers)} answers of a 50-node tape: {max(times):.3f} s at most")
     assert min(times) < 1

@@ -145,7 +145,7 @@ del z
 assert tensor() is None and node() is None
 """
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+        [sys.executable, "-c", program], capture_output=True, encoding="utf-8", check=False
     )
 
     assert done.returncode == 0, done.stderr

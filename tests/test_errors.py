@@ -203,7 +203,7 @@ def test_an_unknown_numpy_function_names_the_nearest():
     with pytest.raises(
         TypeError, match="np.nanmean is not an operation of tensors. Did you mean .*np.mean"
     ):
-        np.nanmean(minigrad.ones(2))
+        np.nanmean(minigrad.ones(2, requires_grad=True))
 
 
 def test_shapes_that_cannot_be_broadcast_are_called_by_the_learners_names():

@@ -143,15 +143,15 @@ def test_hints_unfold_one_at_a_time_and_do_not_run_out(author):
 
 @every_exercise
 def test_students_see_neither_a_solution_nor_a_wrong_variant(author, tmp_path):
-    released = release(author, tmp_path).read_text()
+    released = release(author, tmp_path).read_text(encoding="utf-8")
 
     assert ".wrong(" not in released
     assert SOLUTION.begin not in released and HIDDEN_TESTS.begin not in released
 
 
-PICTURED = [author for author in AUTHORS if "teach import pictures" in author.read_text()] + [
-    RECURSION
-]
+PICTURED = [
+    author for author in AUTHORS if "teach import pictures" in author.read_text(encoding="utf-8")
+] + [RECURSION]
 
 
 @pytest.mark.parametrize("author", PICTURED, ids=name_of)
@@ -279,7 +279,9 @@ def test_nbgrader_validates_and_releases_an_exercise_as_it_is(author, tmp_path):
     shutil.copy(author, source)
 
     def nbgrader(*words):
-        done = subprocess.run([NBGRADER, *words], cwd=tmp_path, capture_output=True, text=True)
+        done = subprocess.run(
+            [NBGRADER, *words], cwd=tmp_path, capture_output=True, encoding="utf-8"
+        )
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout + done.stderr
 

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 import minigrad
-from minigrad import fast, modes
+from minigrad import fast, modes, tensor
 from minigrad.apply import apply
 from minigrad.op import REGISTRY
-from minigrad.tensor import Tensor
 from tests.samples import SAMPLES
 
 
@@ -28,7 +27,7 @@ def test_the_short_way_puts_the_same_node_on_the_tape(sample):
     differentiable = [k for k, a in enumerate(sample.args) if np.asarray(a).dtype.kind == "f"]
     for wanted in ([k] for k in differentiable), (differentiable,):
         for chosen in wanted:
-            tensors = [Tensor(a, requires_grad=k in chosen) for k, a in enumerate(sample.args)]
+            tensors = [tensor(a, requires_grad=k in chosen) for k, a in enumerate(sample.args)]
             if len(chosen) == 1 and sample.op.operands[chosen[0]] not in sample.op.rules:
                 continue
             long = apply(sample.op, tensors, sample.settings)

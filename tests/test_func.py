@@ -124,3 +124,139 @@ def test_errors():
         func.jvp(layer, (X,), (V[:2],))
     with pytest.raises(RuntimeError, match="no level exists"):
         minigrad.autograd.forward_ad.make_dual(X, V)
+
+
+SEVERAL = {
+    "two results": lambda x: (x * x, (x * 2) * 3),
+    "one unrelated": lambda x: (x * x, minigrad.ones(2)),
+    "one twice": lambda x: (y := x * x, y),
+    "the input itself": lambda x: (x, x.sum()),
+    "all unrelated": lambda x: (minigrad.ones(2), minigrad.ones(())),
+}
+
+
+@pytest.mark.parametrize("name", SEVERAL)
+def test_every_way_to_a_jacobian_agrees_for_several_results(name):
+    f, x = SEVERAL[name], minigrad.tensor([1.0, 2.0])
+    by_columns = func.jacfwd(f)(x)
+
+    for jacobian in (functional.jacobian, lambda f, x: func.jacrev(f)(x)):
+        for block, expected in zip(jacobian(f, x), by_columns, strict=True):
+            assert block.tolist() == expected.tolist()
+
+
+def test_a_jacobian_of_several_results_has_the_derivatives_of_each():
+    blocks = functional.jacobian(lambda x: (x * x, (x * 2) * 3), minigrad.tensor([1.0, 2.0]))
+
+    assert [b.tolist() for b in blocks] == [[[2, 0], [0, 4]], [[6, 0], [0, 6]]]
+
+
+def test_a_hessian_is_zeros_where_the_gradient_is_constant():
+    x, y = minigrad.tensor([1.0, 2.0]), minigrad.tensor([3.0])
+    (xx, xy), (yx, yy) = functional.hessian(lambda x, y: (x * x).sum() + 5 * y, (x, y))
+
+    assert [b.tolist() for b in (xx, xy, yx, yy)] == [[[2, 0], [0, 2]], [[0], [0]], [[0, 0]], [[0]]]
+    assert functional.hessian(lambda x: x.sum(), x).tolist() == [[0, 0], [0, 0]]
+
+
+@pytest.mark.parametrize("ask", ["jacobian", "vjp", "hessian", "vhp"])
+def test_strict_refuses_an_unrelated_input(ask):
+    f = lambda x, y: (x * x).sum()
+    with pytest.raises(RuntimeError, match="independent of input"):
+        inputs = minigrad.ones(2), minigrad.ones(2)
+        v = (inputs,) if ask == "vhp" else ()
+        getattr(functional, ask)(f, inputs, *v, strict=True)
+
+
+def test_what_is_computed_without_grad_is_a_constant_for_the_outer_gradient():
+    def f(x):
+        with minigrad.no_grad():
+            slope = func.grad(lambda y: y**3)(x)
+        return slope * x
+
+    assert func.grad(f)(minigrad.tensor(2.0)).item() == 12.0  # 3 x**2, not 9 x**2
+
+
+def test_a_gradient_within_no_grad_has_no_history():
+    w = minigrad.tensor(3.0, requires_grad=True)
+    with minigrad.no_grad():
+        g = func.grad(lambda x: x * x * w)(minigrad.tensor(2.0))
+
+    assert g.item() == 12.0 and not g.requires_grad
+
+
+def tangent(program):
+    """The tangents of what a program makes of x = [1, 2, 3, 4] that moves along [1, 2, 3, 4]."""
+    forward = minigrad.autograd.forward_ad
+    x = minigrad.tensor([1.0, 2.0, 3.0, 4.0])
+    with forward.dual_level():
+        results = program(forward.make_dual(x, x.clone()))
+        return [forward.unpack_dual(z).tangent.tolist() for z in results]
+
+
+def written_base(x):
+    y = minigrad.zeros(4)
+    v = y[:2]
+    y += x
+    return v, y
+
+
+def written_view(x):
+    y = minigrad.zeros(4)
+    v, w = y[:2], y[1:]
+    v += x[2:]
+    return v, y, w
+
+
+def by_strides(x):
+    return (x.view(2, 2).t().contiguous().t().contiguous().as_strided((2, 2), (1, 2)),)
+
+
+def by_strides_of_a_transpose(x):
+    y = (x * 2).view(2, 2).t()
+    return (y.as_strided((2, 1), (2, 1)),)
+
+
+def cleared(x):
+    y = x * 1
+    v = y[:2]
+    y.zero_()
+    return v, y
+
+
+def written_dual(x):
+    v = x[:2]
+    x *= 2
+    return v, x
+
+
+@pytest.mark.parametrize(
+    "program, expected",
+    [
+        (written_base, [[1, 2], [1, 2, 3, 4]]),
+        (written_view, [[3, 4], [3, 4, 0, 0], [4, 0, 0]]),
+        (by_strides, [[[1, 3], [2, 4]]]),
+        (by_strides_of_a_transpose, [[[2], [6]]]),
+        (cleared, [[0, 0], [0, 0, 0, 0]]),
+        (written_dual, [[2, 4], [2, 4, 6, 8]]),
+    ],
+)  # fmt: skip
+def test_the_tangent_of_a_view_is_a_view_of_the_tangent(program, expected):
+    assert tangent(program) == expected
+
+
+@pytest.mark.parametrize("other", [minigrad.tensor([2, 3]), minigrad.tensor([True, False])])
+def test_a_gradient_has_the_type_of_its_input_beside_whole_numbers(other):
+    x = minigrad.tensor([1.5, 2.0], requires_grad=True)
+    (x * other.int()).sum().backward()
+
+    assert x.grad.dtype == minigrad.float32
+
+
+def test_the_older_names_can_be_nested_in_forward_mode():
+    x = minigrad.tensor([0.5, 1.0])
+    slope = lambda x: functional.vjp(lambda y: y**3, x, minigrad.ones(2), create_graph=True)[1]
+
+    assert func.jvp(slope, (x,), (minigrad.ones(2),))[1].tolist() == [3.0, 6.0]  # 6 x
+    along = lambda x: functional.jvp(lambda y: y**3, x, minigrad.ones(2), create_graph=True)[1]
+    assert func.jvp(along, (x,), (minigrad.ones(2),))[1].tolist() == [3.0, 6.0]

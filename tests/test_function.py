@@ -61,6 +61,28 @@ def x():
     return minigrad.tensor([1.0, 2.0], dtype=minigrad.float64, requires_grad=True)
 
 
+def test_setup_context_is_given_the_defaults_of_forward():
+    class Power(minigrad.autograd.Function):
+        @staticmethod
+        def forward(x, p=3):
+            return x**p
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            x, ctx.p = inputs
+            ctx.save_for_backward(x)
+
+        @staticmethod
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensors
+            return g * ctx.p * x ** (ctx.p - 1), None
+
+    x = minigrad.tensor(2.0, requires_grad=True)
+
+    assert minigrad.autograd.grad(Power.apply(x), x)[0] == 12
+    assert minigrad.autograd.grad(Power.apply(x, p=2), x)[0] == 4
+
+
 def test_a_node_of_its_own(x):
     z = Cube.apply(x)
     z.sum().backward()

@@ -71,10 +71,13 @@ def test_a_convolution_is_a_sliding_sum_of_products():
 
 
 @pytest.mark.parametrize("channels", [1, 20])
-def test_a_convolution_keeps_channels_last_in_memory(channels):
-    z = F.conv2d(minigrad.ones(2, channels, 6, 6), minigrad.ones(3, channels, 3, 3))
+def test_a_convolution_and_its_gradients_lie_in_memory_as_they_are_seen(channels):
+    x, w = minigrad.ones(2, channels, 6, 6), minigrad.ones(3, channels, 3, 3)
+    z = F.conv2d(x.requires_grad_(), w.requires_grad_())
 
-    assert np.transpose(z.numpy(), (0, 2, 3, 1)).flags.c_contiguous
+    z.sum().backward()
+
+    assert z.is_contiguous() and x.grad.is_contiguous() and w.grad.is_contiguous()
 
 
 def test_pooling_gives_its_gradient_to_the_first_of_equals():

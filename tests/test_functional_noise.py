@@ -3,7 +3,7 @@
 import numpy as np
 
 import minigrad
-from minigrad import Tensor
+from minigrad import tensor
 from minigrad.nn import functional as F
 
 
@@ -17,7 +17,7 @@ def test_gumbel_softmax_gives_weights_that_add_up_to_one():
 
 def test_a_hard_gumbel_softmax_is_one_hot_and_has_the_gradient_of_the_soft_one():
     x = minigrad.zeros(4, 3, requires_grad=True)
-    weights = Tensor([1.0, 2.0, 3.0])
+    weights = tensor([1.0, 2.0, 3.0])
     minigrad.manual_seed(0)
     hard = F.gumbel_softmax(x, hard=True)
     (of_hard,) = minigrad.autograd.grad((hard * weights).sum(), x)
@@ -30,7 +30,7 @@ def test_a_hard_gumbel_softmax_is_one_hot_and_has_the_gradient_of_the_soft_one()
 
 def test_gumbel_softmax_chooses_as_often_as_softmax_says():
     minigrad.manual_seed(0)
-    x = Tensor([0.0, np.log(3.0)]).expand(4000, 2)
+    x = tensor([0.0, np.log(3.0)]).expand(4000, 2)
 
     share = F.gumbel_softmax(x, hard=True)[:, 1].mean().item()
 
@@ -39,7 +39,7 @@ def test_gumbel_softmax_chooses_as_often_as_softmax_says():
 
 def test_rrelu_draws_a_slope_for_each_negative_entry():
     minigrad.manual_seed(0)
-    x = Tensor([-1.0, -1.0, 2.0], requires_grad=True)
+    x = tensor([-1.0, -1.0, 2.0], requires_grad=True)
     z = F.rrelu(x, 0.1, 0.5, training=True)
     z.sum().backward()
 
@@ -55,8 +55,8 @@ def test_alpha_dropout_keeps_mean_and_variance():
 
 
 def test_whole_numbers_take_a_real_number_without_its_fraction():
-    x = Tensor([1, 2, 3])
+    x = tensor([1, 2, 3])
     x[0] = 7.9
-    x[1:].copy_(Tensor([2.5, -3.5]))
+    x[1:].copy_(tensor([2.5, -3.5]))
 
     assert x.tolist() == [7, 2, -3]

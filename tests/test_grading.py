@@ -118,7 +118,7 @@ def test_the_recording_bundle_holds_no_solution_points_or_mistakes(author):
 
 
 def test_the_student_s_notebook_does_not_say_how_it_is_graded(author, tmp_path):
-    text = release(author, tmp_path / "out").read_text()
+    text = release(author, tmp_path / "out").read_text(encoding="utf-8")
 
     assert "question" not in text and 'product_backward(x, y, g)"' not in text
 
@@ -265,10 +265,10 @@ def test_a_folder_and_nbgrader_s_tree_and_a_zip_hold_the_same_students(tmp_path)
     with zipfile.ZipFile(archive, "w") as opened:
         for name in ("ana", "ben"):
             (flat).mkdir(exist_ok=True)
-            (flat / f"{name}.ipynb").write_text("{}")
+            (flat / f"{name}.ipynb").write_text("{}", encoding="utf-8")
             (tree / "submitted" / name / "ps1").mkdir(parents=True)
-            (tree / "submitted" / name / "ps1" / "ex.ipynb").write_text("{}")
-            (tree / "submitted" / name / "ps1" / "other.ipynb").write_text("{}")
+            (tree / "submitted" / name / "ps1" / "ex.ipynb").write_text("{}", encoding="utf-8")
+            (tree / "submitted" / name / "ps1" / "other.ipynb").write_text("{}", encoding="utf-8")
             opened.writestr(f"class/{name}/ex.ipynb", "{}")
             opened.writestr(f"__MACOSX/{name}", "")
 
@@ -345,7 +345,7 @@ def test_a_zip_that_is_none_and_an_empty_folder_are_explained(tmp_path):
 def test_students_of_one_name_are_told_apart(tmp_path):
     for name in ("ana.ipynb", "ana/ex.ipynb", "ana (2).ipynb"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text("{}")
+        (tmp_path / name).write_text("{}", encoding="utf-8")
 
     students = [s.student for s in submissions_in(tmp_path, "ex", tmp_path / "u")]
 
@@ -398,19 +398,19 @@ def reports(tmp_path):
 
 def test_grades_json_keeps_its_schema(reports):
     jsonschema = pytest.importorskip("jsonschema")
-    document = json.loads((reports / "grades.json").read_text())
+    document = json.loads((reports / "grades.json").read_text(encoding="utf-8"))
 
     jsonschema.validate(document, SCHEMA)
-    assert json.loads((reports / "grades.schema.json").read_text()) == SCHEMA
+    assert json.loads((reports / "grades.schema.json").read_text(encoding="utf-8")) == SCHEMA
     assert document["questions"][0]["diagnoses"][0]["students"] == 3
 
 
 def test_hostile_text_does_nothing_in_the_pages(reports):
     for page in reports.rglob("*.html"):
-        text = page.read_text()
+        text = page.read_text(encoding="utf-8")
         assert "<script" not in text and "\x1b" not in text
         assert "default-src 'none'" in text
-    assert "&lt;script&gt;" in (reports / "overview.html").read_text()
+    assert "&lt;script&gt;" in (reports / "overview.html").read_text(encoding="utf-8")
 
 
 def test_names_of_files_are_safe_and_distinct(reports):
@@ -422,14 +422,16 @@ def test_names_of_files_are_safe_and_distinct(reports):
 
 
 def test_the_gradebook_computes_no_formula(reports):
-    rows = list(csv.reader((reports / "gradebook.csv").read_text().splitlines()))
+    rows = list(csv.reader((reports / "gradebook.csv").read_text(encoding="utf-8").splitlines()))
 
     assert rows[0][:4] == ["student", "points", "of", "q"]
     assert rows[2][0] == "'=cmd()"
 
 
 def test_gradescope_and_junit_say_the_same(reports):
-    result = json.loads((reports / "gradescope" / "ana" / "results.json").read_text())
+    result = json.loads(
+        (reports / "gradescope" / "ana" / "results.json").read_text(encoding="utf-8")
+    )
     suites = ElementTree.parse(reports / "junit.xml").getroot()
 
     assert result["score"] == 1.0 and result["tests"][0]["max_score"] == 2

@@ -127,7 +127,7 @@ def test_a_student_s_page_is_not_written_over_by_another_s(tmp_path):
 
     write_reports([a_grade("zoë", 2.0), a_grade(of_zoe, 0.0)], tmp_path)
 
-    pages = [page.read_text() for page in (tmp_path / "feedback").iterdir()]
+    pages = [page.read_text(encoding="utf-8") for page in (tmp_path / "feedback").iterdir()]
     assert sorted("2 of 2 points" in page for page in pages) == [False, True]
 
 
@@ -161,8 +161,11 @@ def test_hostile_text_stays_text_in_xml_and_json(tmp_path):
     root = ElementTree.parse(tmp_path / "junit.xml").getroot()
     assert [e.tag for e in root.iter()] == ["testsuites", "testsuite", "testcase", "failure"]
     (path,) = (tmp_path / "gradescope").rglob("results.json")
-    assert "]]></failure><x/>" in json.loads(path.read_text())["tests"][0]["output"]
-    assert json.loads((tmp_path / "grades.json").read_text())["grades"][0]["student"] == text
+    assert "]]></failure><x/>" in json.loads(path.read_text(encoding="utf-8"))["tests"][0]["output"]
+    assert (
+        json.loads((tmp_path / "grades.json").read_text(encoding="utf-8"))["grades"][0]["student"]
+        == text
+    )
 
 
 def test_what_students_get_does_not_hold_the_seed(tmp_path):
@@ -172,8 +175,8 @@ def test_what_students_get_does_not_hold_the_seed(tmp_path):
     write_reports([grade], tmp_path)
 
     for page in [*(tmp_path / "feedback").iterdir(), *(tmp_path / "gradescope").rglob("*.json")]:
-        assert "secret" not in page.read_text()
-    assert "secret" in (tmp_path / "grades.json").read_text()
+        assert "secret" not in page.read_text(encoding="utf-8")
+    assert "secret" in (tmp_path / "grades.json").read_text(encoding="utf-8")
 
 
 # ------------------------------------------------------------------------- files
@@ -227,13 +230,15 @@ def graded(tmp_path, tier):
     """Grade answers to the exercise on reverse mode, by student."""
     path = tmp_path / "author.ipynb"
     nbformat.write(AUTHORS["reverse"], path)
-    released = json.loads(release(path, tmp_path / "released").read_text())
+    released = json.loads(release(path, tmp_path / "released").read_text(encoding="utf-8"))
 
     def run(**answers):
         folder = tmp_path / "class"
         folder.mkdir(exist_ok=True)
         for student, source in answers.items():
-            (folder / f"{student}.ipynb").write_text(json.dumps(filled(released, source)))
+            (folder / f"{student}.ipynb").write_text(
+                json.dumps(filled(released, source)), encoding="utf-8"
+            )
         settings = Settings(isolation=tier, limits=LIMITS, jobs=1)
         grades = grade_class(folder, *make_bundles(path), tmp_path / "out", settings)
         return {grade["student"]: grade for grade in grades}
@@ -251,9 +256,9 @@ def test_recorded_answers_hold_no_program_so_that_regrading_can_run_none(
     for path in (tmp_path / "class").iterdir():
         path.unlink()
 
-    (again,) = judge(bundle, [json.loads(answers.read_text())])
+    (again,) = judge(bundle, [json.loads(answers.read_text(encoding="utf-8"))])
 
-    assert "this_is_my_own_program" not in answers.read_text()
+    assert "this_is_my_own_program" not in answers.read_text(encoding="utf-8")
     assert again["questions"] == first["ana"]["questions"] and again["points"] == 4
 
 

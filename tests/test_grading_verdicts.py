@@ -38,7 +38,7 @@ def tier(request):
 @pytest.fixture(scope="module")
 def canary(tmp_path_factory):
     path = tmp_path_factory.mktemp("private") / "canary"
-    path.write_text("nobody reads this")
+    path.write_text("nobody reads this", encoding="utf-8")
     return path
 
 
@@ -52,18 +52,18 @@ def graded(request, tier, canary, tmp_path_factory):
 def grades_of(theme, folder, tier, canary, seed=None):
     path = folder / "author.ipynb"
     nbformat.write(AUTHORS[theme], path)
-    released = json.loads(release(path, folder / "released").read_text())
+    released = json.loads(release(path, folder / "released").read_text(encoding="utf-8"))
     submitted = folder / "class"
     submitted.mkdir()
     for name, source in ANSWERS[theme].items():
         notebook = filled(released, source.replace("CANARY", str(canary)))
-        (submitted / f"{name}.ipynb").write_text(json.dumps(notebook))
+        (submitted / f"{name}.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
     if theme == "reverse":
         for name, make in FILES.items():
             content = make(released, ANSWERS["reverse"]["full_by_the_formula"])
             (submitted / f"{name}.ipynb").write_bytes(content)
         (submitted / "unreadable_a_link.ipynb").symlink_to(submitted / "full_by_the_formula.ipynb")
-        (submitted / "unreadable_a_program.py").write_text("print(4)")
+        (submitted / "unreadable_a_program.py").write_text("print(4)", encoding="utf-8")
         (submitted / "unreadable_a_folder.ipynb").mkdir()
         os.mkfifo(submitted / "unreadable_a_pipe.ipynb")
         (submitted / "unreadable_no_notebook_in_the_folder").mkdir()

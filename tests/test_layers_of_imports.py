@@ -83,7 +83,7 @@ THIRD_PARTIES = {"numpy"} | set(sys.stdlib_module_names)
 
 def imports_of(path, at_import_time_only=False):
     """(line, module) of each import in a file; those inside functions happen late."""
-    tree = ast.parse(path.read_text())
+    tree = ast.parse(path.read_text(encoding="utf-8"))
     late = set()
     if at_import_time_only:
         for node in ast.walk(tree):
@@ -174,7 +174,7 @@ new = {m.split(".")[0] for m in set(sys.modules) - before}
 print(sorted(new - set(sys.stdlib_module_names) - {"numpy", "minigrad"}))
 """
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+        [sys.executable, "-c", program], capture_output=True, encoding="utf-8", check=True
     )
 
     assert done.stdout.strip() == "[]"

@@ -1,7 +1,7 @@
 """The layout: layers, order, coordinates, on graphs small enough to draw by hand."""
 
 from itertools import combinations
-from time import perf_counter
+from time import process_time
 
 import pytest
 
@@ -146,13 +146,13 @@ def test_a_deep_network_does_not_drift():
     assert layout.width < 800
 
 
-def test_a_thousand_boxes_take_less_than_a_second():
+def test_a_thousand_boxes_take_less_than_a_second_of_computing():
     boxes, edges = residual(166)  # 997 boxes
 
-    start = perf_counter()
+    start = process_time()
     lay_out(boxes, edges)
 
-    assert perf_counter() - start < 1.0
+    assert process_time() - start < 1.0
 
 
 def test_nothing_and_one_box_are_laid_out():

@@ -4,37 +4,37 @@ import numpy as np
 import pytest
 
 import minigrad
-from minigrad import Tensor, linalg
+from minigrad import linalg, tensor
 
 
 def test_the_inverse_of_a_diagonal_matrix():
-    z = linalg.inv(Tensor([[2.0, 0.0], [0.0, 4.0]]))
+    z = linalg.inv(tensor([[2.0, 0.0], [0.0, 4.0]]))
 
     assert z.tolist() == [[0.5, 0.0], [0.0, 0.25]]
 
 
 def test_a_solution_solves_the_equation():
-    a, b = Tensor([[2.0, 1.0], [1.0, 3.0]]), Tensor([3.0, 5.0])
+    a, b = tensor([[2.0, 1.0], [1.0, 3.0]]), tensor([3.0, 5.0])
 
     np.testing.assert_allclose((a @ linalg.solve(a, b)).numpy(), b.numpy(), rtol=1e-6)
 
 
 def test_the_determinant_of_a_singular_matrix_has_its_cofactors_for_gradient():
-    a = Tensor([[1.0, 2.0], [2.0, 4.0]], requires_grad=True)
+    a = tensor([[1.0, 2.0], [2.0, 4.0]], requires_grad=True)
     linalg.det(a).backward()
 
     assert a.grad.tolist() == [[4.0, -2.0], [-2.0, 1.0]]
 
 
 def test_the_gradient_of_log_det_is_the_inverse_transposed():
-    a = Tensor([[2.0, 1.0], [0.0, 4.0]], requires_grad=True)
+    a = tensor([[2.0, 1.0], [0.0, 4.0]], requires_grad=True)
     a.logdet().backward()
 
     np.testing.assert_allclose(a.grad.numpy(), np.linalg.inv(a.detach().numpy()).T, rtol=1e-6)
 
 
 def test_eigenvectors_turn_a_symmetric_matrix_into_a_diagonal_one():
-    a = Tensor([[2.0, 1.0], [1.0, 2.0]])
+    a = tensor([[2.0, 1.0], [1.0, 2.0]])
     w, v = linalg.eigh(a)
 
     np.testing.assert_allclose(w.numpy(), [1.0, 3.0], rtol=1e-6)
@@ -42,7 +42,7 @@ def test_eigenvectors_turn_a_symmetric_matrix_into_a_diagonal_one():
 
 
 def test_the_nuclear_norm_is_the_sum_of_the_singular_values():
-    a = Tensor([[3.0, 0.0], [0.0, -4.0]], requires_grad=True)
+    a = tensor([[3.0, 0.0], [0.0, -4.0]], requires_grad=True)
     z = a.norm("nuc")
     z.backward()
 
@@ -52,9 +52,9 @@ def test_the_nuclear_norm_is_the_sum_of_the_singular_values():
 
 def test_a_product_of_many_takes_the_cheap_order(monkeypatch):
     """(row @ column) first, which is one number, not (column @ row), which are a million."""
-    sizes, product = [], Tensor.__matmul__
+    sizes, product = [], minigrad.Tensor.__matmul__
     monkeypatch.setattr(
-        Tensor, "__matmul__", lambda x, y: sizes.append((z := product(x, y)).numel()) or z
+        minigrad.Tensor, "__matmul__", lambda x, y: sizes.append((z := product(x, y)).numel()) or z
     )
 
     linalg.multi_dot([minigrad.ones(1000, 1), minigrad.ones(1, 1000), minigrad.ones(1000, 1)])
@@ -63,7 +63,7 @@ def test_a_product_of_many_takes_the_cheap_order(monkeypatch):
 
 
 def test_numpy_functions_of_matrices_are_recorded():
-    a = Tensor([[2.0, 0.0], [0.0, 4.0]], requires_grad=True)
+    a = tensor([[2.0, 0.0], [0.0, 4.0]], requires_grad=True)
 
     assert np.linalg.inv(a).grad_fn.name() == "InverseBackward"
     assert np.linalg.det(a).item() == 8
@@ -73,3 +73,95 @@ def test_numpy_functions_of_matrices_are_recorded():
 def test_a_singular_matrix_is_refused_by_name():
     with pytest.raises(linalg.LinAlgError, match="linalg.inv: .* singular"):
         linalg.inv(minigrad.zeros(2, 2))
+
+
+def test_only_the_named_triangle_of_a_symmetric_matrix_is_read():
+    a = tensor([[2.0, 99.0], [0.0, 3.0]])
+
+    assert linalg.eigvalsh(a).tolist() == [2.0, 3.0]
+    assert linalg.eigvalsh(a.mT, UPLO="U").tolist() == [2.0, 3.0]
+    assert linalg.cholesky(tensor([[4.0, 99.0], [0.0, 9.0]])).tolist() == [[2.0, 0.0], [0.0, 3.0]]
+
+
+@pytest.mark.parametrize("upper", [False, True])
+def test_cholesky_inverse_reads_one_triangle_and_differentiates_the_whole(upper):
+    factor = tensor([[2.0, 0.0], [1.0, 3.0]], dtype=minigrad.float64)
+    factor = (factor.mT if upper else factor).clone().requires_grad_()
+    a = factor.mT @ factor if upper else factor @ factor.mT
+    (expected,) = minigrad.autograd.grad(linalg.inv(a).exp().sum(), factor)
+    z = minigrad.cholesky_inverse(factor, upper)
+    (found,) = minigrad.autograd.grad(z.exp().sum(), factor)
+
+    np.testing.assert_allclose(z.numpy(force=True), linalg.inv(a).numpy(force=True), rtol=1e-12)
+    np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=1e-12)
+
+
+def test_what_a_full_svd_adds_to_the_basis_counts_as_constant():
+    a = tensor([[3.0], [4.0]], requires_grad=True)
+    u, s, vh = linalg.svd(a)
+    s.sum().backward()
+
+    assert (u.shape, s.tolist(), vh.shape) == ((2, 2), [5.0], (1, 1))
+    np.testing.assert_allclose(a.grad.numpy(), [[0.6], [0.8]], rtol=1e-6)
+
+
+def test_the_power_0_and_the_sign_of_a_determinant_are_flat():
+    a = tensor([[2.0, 0.0], [0.0, -4.0]], requires_grad=True)
+    (linalg.matrix_power(a, 0).sum() + linalg.slogdet(a).sign).backward()
+
+    assert a.grad.tolist() == [[0.0, 0.0], [0.0, 0.0]]
+
+
+def test_singular_values_below_a_tolerance_count_as_zero():
+    a = tensor([[4.0, 0.0], [0.0, 1.0]])
+
+    assert [linalg.matrix_rank(a, atol=t).item() for t in (0.5, 2.0, 5.0)] == [2, 1, 0]
+    assert linalg.matrix_rank(a, rtol=0.3).item() == 1
+    assert linalg.pinv(a, atol=2.0).tolist() == [[0.25, 0.0], [0.0, 0.0]]
+
+
+def test_the_driver_of_lstsq_decides_what_is_told():
+    a, b = tensor([[1.0], [1.0]]), tensor([[1.0], [3.0]])
+    found = {d: linalg.lstsq(a, b, driver=d) for d in ("gelsy", "gelsd", "gels")}
+
+    assert [round(z.solution.item(), 5) for z in found.values()] == [2.0, 2.0, 2.0]
+    assert round(found["gelsd"].residuals.item(), 5) == 2.0
+    assert [z.rank.tolist() for z in found.values()] == [1, 1, []]
+
+
+def test_observations_of_a_covariance_are_counted_and_weighted():
+    x, twice = tensor([1.0, 1.0, 4.0]), tensor([1.0, 4.0])
+
+    assert twice.cov(fweights=tensor([2, 1])).item() == pytest.approx(x.cov().item())
+    assert twice.cov(aweights=tensor([2.0, 1.0]), correction=0).item() == pytest.approx(2.0)
+    assert tensor([[1, 3]]).cov().item() == 2.0  # one variable: no axes
+    with pytest.raises(RuntimeError, match="fweights to have integral dtype"):
+        twice.cov(fweights=tensor([2.0, 1.0]))
+
+
+def test_a_quantile_has_a_gradient_with_respect_to_where_it_is_taken():
+    q = tensor(0.25, requires_grad=True)
+    tensor([0.0, 2.0, 8.0]).quantile(q).backward()
+
+    assert q.grad.item() == 4.0  # between 0 and 2, which are half of the way apart
+
+
+def test_a_gradient_of_a_product_with_whole_numbers_has_the_type_of_its_input():
+    x = tensor([0.5, 2.0], requires_grad=True)
+    (grad,) = minigrad.autograd.grad((x * tensor([3, 4])).sum(), x)
+
+    assert (grad.dtype, grad.tolist()) == (minigrad.float32, [3.0, 4.0])
+
+
+def test_a_draw_is_flat_in_its_probabilities():
+    p = tensor([0.0, 1.0], requires_grad=True)
+    minigrad.bernoulli(p).sum().backward()
+
+    assert p.grad.tolist() == [0.0, 0.0]
+
+
+def test_dropout2d_of_three_axes_drops_the_channels_of_each_example():
+    z = minigrad.nn.functional.dropout2d(minigrad.ones(50, 2, 3), 0.5)
+
+    assert ((z == 0).all(2) | (z == 2).all(2)).all()
+    assert 0 < (z[:, :, 0] == 0).sum() < 100

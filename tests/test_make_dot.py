@@ -91,7 +91,9 @@ def test_labels_are_quoted_and_pictures_escaped():
 def test_graphviz_reads_the_text(loss):
     source = make_dot(loss[1], show_attrs=True, show_saved=True).source
 
-    subprocess.run(["dot", "-Tsvg"], input=source, text=True, check=True, capture_output=True)
+    subprocess.run(
+        ["dot", "-Tsvg"], input=source, encoding="utf-8", check=True, capture_output=True
+    )
 
 
 def test_the_same_graph_gives_the_same_text_and_picture(loss):
@@ -112,9 +114,11 @@ def test_save_and_render_write_what_their_names_say(loss, tmp_path):
     only = dot.render(tmp_path / "only", cleanup=True)
 
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
-    assert (tmp_path / "b.svg").read_text() == dot._repr_svg_()
+    assert (tmp_path / "b.svg").read_text(encoding="utf-8") == dot._repr_svg_()
     assert (
-        (tmp_path / "c").read_text() == (tmp_path / "new" / "net").read_text() == dot.source + "\n"
+        (tmp_path / "c").read_text(encoding="utf-8")
+        == (tmp_path / "new" / "net").read_text(encoding="utf-8")
+        == dot.source + "\n"
     )
     assert picture == str(tmp_path / "new" / "net.pdf")
     assert (tmp_path / "new" / "net.pdf").read_bytes().startswith(b"%PDF")
@@ -137,9 +141,9 @@ def test_a_leaf_of_many_uses_is_drawn_in_time_and_a_large_graph_in_part():
     for _ in range(1000):
         h = h * w
 
-    began = time.perf_counter()
+    began = time.process_time()
     svg = make_dot(h).svg()
 
-    assert time.perf_counter() - began < 5
+    assert time.process_time() - began < 5
     assert "more nodes, further up, are not drawn" in svg
     assert len(parts(make_dot(h).source)[0]) == 1003

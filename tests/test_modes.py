@@ -127,3 +127,62 @@ def test_backward_from_several_threads_adds_up():
         t.join()
 
     assert set(w.grad.tolist()) == {600.0}
+
+
+# ------------------------------------------------------------------ inference mode
+
+
+def inference_tensor():
+    with minigrad.inference_mode():
+        return minigrad.ones(2) * 2
+
+
+def test_what_is_made_in_inference_mode_is_an_inference_tensor():
+    x = minigrad.ones(2, requires_grad=True)
+    with minigrad.inference_mode():
+        made = [x * 2, minigrad.zeros(2), x.detach().clone(), minigrad.tensor([1.0]), x.sum()]
+        inside = minigrad.is_inference_mode_enabled()
+        view = x.detach()[0:1]
+
+    assert inside and not minigrad.is_inference_mode_enabled()
+    assert all(z.is_inference() and not z.requires_grad for z in made)
+    assert not x.is_inference() and not view.is_inference()
+    assert inference_tensor()[0].is_inference() and not inference_tensor().clone().is_inference()
+
+
+def test_an_inference_tensor_is_a_constant_where_nothing_of_it_is_saved():
+    x = minigrad.ones(2, requires_grad=True)
+
+    (x + inference_tensor()).sum().backward()
+
+    assert x.grad.tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    "use, phrase",
+    [
+        (lambda x, y: x * y, "cannot be saved for backward"),
+        (lambda x, y: x @ y, "cannot be saved for backward"),
+        (lambda x, y: y.add_(1), "Inplace update to inference tensor outside InferenceMode"),
+        (lambda x, y: y[0].zero_(), "Inplace update to inference tensor outside InferenceMode"),
+        (lambda x, y: y.requires_grad_(), "Setting requires_grad=True on inference tensor"),
+        (lambda x, y: y._version, "do not track version counter"),
+    ],
+)
+def test_an_inference_tensor_is_refused_where_its_value_would_have_to_last(use, phrase):
+    x, y = minigrad.ones(2, requires_grad=True), inference_tensor()
+
+    with pytest.raises(RuntimeError, match=phrase):
+        use(x, y)
+    assert y.tolist() == [2.0, 2.0]
+
+
+def test_nothing_is_recorded_in_inference_mode_unless_it_is_switched_off():
+    x = minigrad.ones(2, requires_grad=True)
+    with minigrad.inference_mode():
+        with minigrad.enable_grad():
+            inner = x * 2
+        with minigrad.inference_mode(False):
+            outer = x * 2
+
+    assert not inner.requires_grad and outer.requires_grad and not outer.is_inference()

@@ -10,6 +10,7 @@ import pytest
 
 import minigrad
 from minigrad import nn, tensor
+from minigrad.nn import functional as F
 from tests.numeric import assert_close
 
 
@@ -402,11 +403,68 @@ def test_what_is_left_out_is_told():
         nn.LSTM(2, 3, proj_size=1)
 
 
+@pytest.mark.parametrize(
+    "layer",
+    [nn.Conv2d(2, 3, 3), nn.Conv2d(2, 3, 3, stride=2, padding=1, bias=False), nn.ConvTranspose2d(2, 3, 2, stride=2),
+     nn.MaxPool2d(2), nn.MaxPool2d(3, 1, 1), nn.AvgPool2d(2), nn.AdaptiveAvgPool2d(4), nn.AdaptiveMaxPool2d(4)],
+    ids=repr,
+)  # fmt: skip
+@pytest.mark.parametrize(
+    "given", [minigrad.ones(2, 2, 6, 6), minigrad.ones(2, 6, 6, 2).permute(0, 3, 1, 2)]
+)
+def test_results_of_convolution_and_pooling_can_be_viewed(layer, given):
+    z = layer(given)
+
+    assert z.is_contiguous()
+    assert z.view(2, -1).shape == (2, z.numel() // 2)
+
+
+@pytest.mark.parametrize(
+    "norm", [nn.BatchNorm1d(2, affine=False), nn.LayerNorm(2, elementwise_affine=False)], ids=repr
+)
+def test_relu_may_write_over_what_a_norm_without_affine_gives(norm):
+    x = minigrad.tensor([[1.0, 4.0], [2.0, 0.0]], requires_grad=True)
+
+    (expected,) = minigrad.autograd.grad((norm(x).relu() ** 2).sum(), x)
+    (gradient,) = minigrad.autograd.grad((nn.ReLU(inplace=True)(norm(x)) ** 2).sum(), x)
+
+    assert_close(gradient, expected)
+
+
+def test_batches_are_not_counted_when_they_are_not_tracked():
+    norm = nn.BatchNorm1d(2)
+    norm.track_running_stats = False
+
+    norm(minigrad.ones(3, 2))
+
+    assert norm.num_batches_tracked == 0
+
+
 def test_the_older_way_to_say_a_reduction():
     with pytest.warns(UserWarning, match="please use reduction='sum' instead"):
         assert nn.MSELoss(size_average=False).reduction == "sum"
     with pytest.warns(UserWarning, match="please use reduction='none' instead"):
         assert nn.L1Loss(reduce=False).reduction == "none"
+
+
+@pytest.mark.parametrize(
+    "older, loss",
+    [({"size_average": False}, 4.0), ({"size_average": True}, 2.0), ({"reduce": True}, 2.0),
+     ({"reduce": False}, [0.0, 4.0]), ({"size_average": False, "reduce": False}, [0.0, 4.0])],
+)  # fmt: skip
+def test_functional_losses_obey_the_older_arguments(older, loss):
+    x, y = minigrad.tensor([1.0, 2.0]), minigrad.tensor([1.0, 4.0])
+
+    with pytest.warns(UserWarning, match="please use reduction="):
+        assert F.mse_loss(x, y, **older).tolist() == loss
+
+
+@pytest.mark.parametrize("loss", [F.cross_entropy, F.nll_loss])
+def test_the_mean_loss_of_no_examples_is_not_a_number(loss):
+    x, t = minigrad.zeros(0, 3), minigrad.zeros(0, dtype=minigrad.long)
+
+    assert loss(x, t).isnan()
+    assert loss(x, t, reduction="sum") == 0
 
 
 def test_transposed_convolution_reaches_the_size_that_is_asked():

@@ -12,12 +12,11 @@ import numpy as np
 import pytest
 
 import minigrad
-from minigrad import ops
+from minigrad import ops, tensor
 from minigrad.apply import apply
 from minigrad.autograd import forward_ad
 from minigrad.methods import ArrayMethods
 from minigrad.op import REGISTRY
-from minigrad.tensor import Tensor
 from tests.numeric import assert_close, central_difference, direction_like, dot, numeric_vjp
 from tests.samples import SAMPLES
 
@@ -30,7 +29,7 @@ in_place = pytest.mark.parametrize(
 
 def leaves(sample):
     """The inputs as tensors; those of floating point require a gradient."""
-    return [Tensor(a.copy(), requires_grad=a.dtype.kind == "f") for a in sample.args]
+    return [tensor(a.copy(), requires_grad=a.dtype.kind == "f") for a in sample.args]
 
 
 def run(sample, tensors):
@@ -85,7 +84,7 @@ def test_each_rule_agrees_with_central_differences(sample):
         z = run(sample, tensors)
         g = direction_like(z.array)
 
-        z.backward(Tensor(g))
+        z.backward(tensor(g))
 
         # 1e-6: the error of a central difference with step 1e-6 in double precision
         assert_close(
@@ -99,7 +98,7 @@ def test_each_rule_agrees_with_central_differences(sample):
 @smooth
 def test_the_gradient_has_the_shape_and_type_of_its_input(sample):
     for dtype in (np.float32, np.float64):
-        tensors = [Tensor(a.astype(dtype) if a.dtype.kind == "f" else a) for a in sample.args]
+        tensors = [tensor(a.astype(dtype) if a.dtype.kind == "f" else a) for a in sample.args]
         for k in inputs_with_rules(sample):
             tensors[k].requires_grad_()
         z = run(sample, tensors)
@@ -113,11 +112,11 @@ def test_the_gradient_has_the_shape_and_type_of_its_input(sample):
 @smooth
 def test_only_the_wanted_gradient_is_computed(sample):
     for k in inputs_with_rules(sample):
-        alone = [Tensor(a, requires_grad=i == k) for i, a in enumerate(sample.args)]
+        alone = [tensor(a, requires_grad=i == k) for i, a in enumerate(sample.args)]
         together = leaves(sample)
         for tensors in (alone, together):
             z = run(sample, tensors)
-            z.backward(Tensor(direction_like(z.array)))
+            z.backward(tensor(direction_like(z.array)))
 
         assert_close(alone[k].grad, together[k].grad, rtol=1e-12)
         assert all(x.grad is None for i, x in enumerate(alone) if i != k)
@@ -129,12 +128,12 @@ def test_forward_and_reverse_mode_agree(sample):
     tensors = leaves(sample)
     z = run(sample, tensors)
     u = direction_like(z.array)
-    z.backward(Tensor(u))
+    z.backward(tensor(u))
     for k in inputs_with_rules(sample):
         v = direction_like(sample.args[k], seed=k + 1)
         with forward_ad.dual_level():
-            duals = [Tensor(a) for a in sample.args]
-            duals[k] = forward_ad.make_dual(duals[k], Tensor(v))
+            duals = [tensor(a) for a in sample.args]
+            duals[k] = forward_ad.make_dual(duals[k], tensor(v))
             z_dot = forward_ad.unpack_dual(run(sample, duals)).tangent
 
         assert z_dot is None or z_dot.shape == z.shape
@@ -150,17 +149,17 @@ def test_second_derivatives_agree_with_differences_of_first_ones(sample):
         v = direction_like(sample.args[k], seed=5)
 
         def first(x, k=k, u=u):
-            inputs = [Tensor(x if i == k else a) for i, a in enumerate(sample.args)]
+            inputs = [tensor(x if i == k else a) for i, a in enumerate(sample.args)]
             inputs[k].requires_grad_()
-            return minigrad.autograd.grad(run(sample, inputs), inputs[k], Tensor(u))[0].numpy()
+            return minigrad.autograd.grad(run(sample, inputs), inputs[k], tensor(u))[0].numpy()
 
         (g,) = minigrad.autograd.grad(
-            run(sample, tensors), tensors[k], Tensor(u), create_graph=True
+            run(sample, tensors), tensors[k], tensor(u), create_graph=True
         )
         second = np.zeros(sample.args[k].shape)
         if g.requires_grad:
             (h,) = minigrad.autograd.grad(
-                g, tensors[k], Tensor(v), allow_unused=True, materialize_grads=True
+                g, tensors[k], tensor(v), allow_unused=True, materialize_grads=True
             )
             second = h.numpy()
 
@@ -181,7 +180,7 @@ def test_in_place_is_the_same_as_out_of_place(sample):
     x = inside[0].clone()
     before = x.array
     x._write(sample.op, *inside[1:], **sample.settings)
-    g = Tensor(direction_like(z.array))
+    g = tensor(direction_like(z.array))
     z.backward(g) if z.requires_grad else None
     x.backward(g)
 

@@ -16,7 +16,7 @@ from minigrad import optim
 from minigrad.errors import SavedValueChanged
 from tests.optim_cases import OPTIMIZERS, loss_of, optimizer_of, parameters, run, trajectory
 
-REFERENCE = json.loads((Path(__file__).parent / "optim_reference.json").read_text())
+REFERENCE = json.loads((Path(__file__).parent / "optim_reference.json").read_text(encoding="utf-8"))
 
 
 def leaf(*values, dtype=minigrad.float64):

@@ -17,7 +17,9 @@ from minigrad import Generator, tensor
 from tests.random_cases import CLOSE, CLOSE_BUT_ON_INTEL, LAYERS, drawn, weights
 from tests.random_cases import DRAWS as CASES
 
-REFERENCE = json.loads((Path(__file__).parent / "random_reference.json").read_text())
+REFERENCE = json.loads(
+    (Path(__file__).parent / "random_reference.json").read_text(encoding="utf-8")
+)
 
 DRAWS = {
     "rand": lambda g: minigrad.rand(2, 3, generator=g),
@@ -231,7 +233,7 @@ def test_a_fork_is_forgotten():
 def test_importing_minigrad_leaves_numpys_random_numbers_for_later():
     program = "import minigrad, sys; print('numpy.random' in sys.modules)"
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+        [sys.executable, "-c", program], capture_output=True, encoding="utf-8", check=True
     )
 
     assert done.stdout.strip() == "False"

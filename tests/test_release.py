@@ -153,7 +153,9 @@ def test_a_repeated_grade_id_is_refused(released):
 
 def test_a_repeated_cell_id_is_refused(tmp_path):
     author = write(tmp_path / "author.ipynb", answer_cell(), check_cell())
-    author.write_text(author.read_text().replace("cell-check", "cell-double"))
+    author.write_text(
+        author.read_text(encoding="utf-8").replace("cell-check", "cell-double"), encoding="utf-8"
+    )
 
     with pytest.raises(CellMetadataError, match="two cells have the cell id 'cell-double'"):
         release(author, tmp_path / "students")
@@ -200,7 +202,7 @@ def test_lines_that_tell_nothing_may_stand_elsewhere(released):
 )
 def test_what_is_no_notebook_is_refused_with_a_reason(tmp_path, text, message):
     author = tmp_path / "author.ipynb"
-    author.write_text(text)
+    author.write_text(text, encoding="utf-8")
 
     with pytest.raises(UnreadableNotebook, match=message):
         release(author, tmp_path / "students")

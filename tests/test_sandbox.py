@@ -53,7 +53,7 @@ def engine(tmp_path, monkeypatch):
     """A folder with a fake podman, which is all that is on the PATH."""
     folder = tmp_path / "engine"
     folder.mkdir()
-    (folder / "podman").write_text(FAKE)
+    (folder / "podman").write_text(FAKE, encoding="utf-8")
     (folder / "podman").chmod(0o755)
     monkeypatch.setenv("PATH", str(folder))
     for name in ("ENGINE", "IMAGE"):
@@ -69,7 +69,9 @@ def image():
 
 
 def calls(folder):
-    return [json.loads(line) for line in (folder / "calls").read_text().splitlines()]
+    return [
+        json.loads(line) for line in (folder / "calls").read_text(encoding="utf-8").splitlines()
+    ]
 
 
 def asked_to_run(folder, image):
@@ -122,7 +124,10 @@ def test_without_bwrap_on_the_path_the_reason_and_the_command_are_said(image, mo
 
 def test_what_bwrap_says_is_the_reason_when_it_may_not_be_used(image, tmp_path, monkeypatch):
     bwrap = tmp_path / "bwrap"
-    bwrap.write_text("#!/bin/sh\necho bwrap: No permissions to create new namespace >&2\nexit 1\n")
+    bwrap.write_text(
+        "#!/bin/sh\necho bwrap: No permissions to create new namespace >&2\nexit 1\n",
+        encoding="utf-8",
+    )
     bwrap.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
 
@@ -171,7 +176,7 @@ lockdown._call(lockdown.SECCOMP[lockdown.platform.machine()], ctypes.c_uint(1), 
 found = selftest.try_tier("landlock", image)
 print(found.holds, found.reason, "|", found.mend)
 """
-    done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", source], capture_output=True, encoding="utf-8")
 
     assert done.stdout.startswith("False"), done.stderr
     assert "this kernel has no Landlock" in done.stdout
@@ -330,7 +335,7 @@ def test_a_container_is_killed_though_the_grader_was_killed(engine, image, tmp_p
     grader.send_signal(signal.SIGKILL)
     grader.wait()
 
-    ends = time.monotonic() + 20
+    ends = time.monotonic() + 120
     while not (engine / "killed").exists() and time.monotonic() < ends:
         time.sleep(0.02)
     assert (engine / "killed").exists()
@@ -342,7 +347,7 @@ def test_in_a_real_container_a_kernel_runs_and_can_do_nothing_else(image):
         pytest.skip(f"no container can be had here: {found.reason}")
 
     with Process("container", image, Limits()) as process, Kernel(process) as kernel:
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 120
         right = kernel.run("import numpy as np; assert np.ones(3).sum() == 3", deadline)
         wrong = kernel.run("open('/image/x', 'w')", deadline)
         forked = kernel.run("import os; os.fork()", deadline)

@@ -12,7 +12,7 @@ import minigrad
 from minigrad.optim import SGD, Adagrad, Adam, lr_scheduler
 from tests.optim_cases import SCHEDULERS, rates, stepper
 
-REFERENCE = json.loads((Path(__file__).parent / "optim_reference.json").read_text())
+REFERENCE = json.loads((Path(__file__).parent / "optim_reference.json").read_text(encoding="utf-8"))
 
 
 def sgd(lr=1.0):

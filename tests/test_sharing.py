@@ -141,7 +141,7 @@ def fill_what_arrives(queue):
 def fail(i):
     if i == 1:
         raise ValueError("a bad example")
-    time.sleep(60)
+    time.sleep(600)
 
 
 def fail_at_length(i):
@@ -151,7 +151,7 @@ def fail_at_length(i):
 def be_killed(i):
     if i == 0:
         os.kill(os.getpid(), signal.SIGKILL)
-    time.sleep(60)
+    time.sleep(600)
 
 
 def leave(i):
@@ -213,7 +213,7 @@ def test_a_failing_worker_is_an_error_and_stops_the_others():
         mp.start_processes(fail, nprocs=3, start_method=QUICK)
 
     assert "-- Process 1 terminated with the following error:" in str(caught.value)
-    assert caught.value.error_index == 1 and time.monotonic() - began < 20
+    assert caught.value.error_index == 1 and time.monotonic() - began < 300
     assert not mp.active_children()
 
 
@@ -229,7 +229,7 @@ def test_a_killed_worker_is_an_error_and_stops_the_others():
         mp.start_processes(be_killed, nprocs=2, start_method=QUICK)
 
     assert caught.value.exit_code == -signal.SIGKILL and caught.value.signal_name == "SIGKILL"
-    assert time.monotonic() - began < 20 and not mp.active_children()
+    assert time.monotonic() - began < 300 and not mp.active_children()
 
 
 def test_an_exit_code_is_an_error():
@@ -301,7 +301,10 @@ if __name__ == "__main__":
     print(x.tolist())
 """
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, timeout=120
+        [sys.executable, "-W", "error", "-c", program],
+        capture_output=True,
+        encoding="utf-8",
+        timeout=600,
     )
 
     assert (done.stdout.strip(), done.stderr) == ("[1.0, 2.0, 0.0]", "")

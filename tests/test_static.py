@@ -416,3 +416,147 @@ def test_gradients_come_in_the_order_asked_for():
     for wrt in ([2, 0], ["c", "a"], [-1, "a"]):
         first, second = program.gradient(wrt=wrt)(*numbers)
         assert first.tolist() == [3.0, 8.0] and second.tolist() == [15.0, 24.0]
+
+
+# ------------------------------------------------------------------ writes that gradients do not see
+
+
+def written_under_no_grad(x):
+    y = x * 3
+    with minigrad.no_grad():
+        y.mul_(x)
+    return y
+
+
+def written_through_a_view_under_no_grad(x):
+    y = x * 3
+    with minigrad.no_grad():
+        y[0].mul_(10)
+    return y * x
+
+
+def written_through_what_was_detached(x):
+    y = x * 3
+    y.detach()[1:].add_(x[0])
+    return y
+
+
+def written_after_a_view_of_a_view_was_taken(x):
+    y = x * 3
+    corner = y.T[0][0]
+    y.mul_(2)
+    return corner * x
+
+
+def written_after_it_was_detached(x):
+    y = x * 3
+    z = y.detach()
+    y.mul_(x)
+    return z * y
+
+
+def a_scalar_assigned_with_an_ellipsis(x):
+    y = x.sum() * 1
+    y[...] = 0.5
+    return y * x
+
+
+def written_through_a_squeeze_of_nothing(x):
+    y = x * 3
+    y.squeeze()[0] = 7.0
+    return y * x
+
+
+def a_diagonal_doubled(x):
+    y = x * 3
+    y.diagonal().mul_(2)
+    return y
+
+
+def a_buffer_of_its_own_written_through_detach(x):
+    y = minigrad.zeros(2, 2, dtype=minigrad.float64)
+    y.detach().add_(x)
+    return y * x
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        written_under_no_grad,
+        written_through_a_view_under_no_grad,
+        written_through_what_was_detached,
+        written_after_a_view_of_a_view_was_taken,
+        written_after_it_was_detached,
+        a_scalar_assigned_with_an_ellipsis,
+        written_through_a_squeeze_of_nothing,
+        a_diagonal_doubled,
+        a_buffer_of_its_own_written_through_detach,
+        lambda x: (x * 2).contiguous().mul_(x) + x.int(),
+    ],
+)
+def test_a_program_writes_in_place_as_the_eager_run_does(f):
+    program = static.record(f)(*tensors([[1.0, 2.0], [3.0, 4.0]]))
+    x = minigrad.tensor([[0.5, -1.5], [2.5, 1.5]], dtype=minigrad.float64, requires_grad=True)
+    z = f(x)
+    ones = minigrad.ones_like(z)
+    (wanted,) = minigrad.autograd.grad(z, x, ones)
+
+    for run in (program, program.plan(), program.simplified()):
+        assert run(x.detach()).tolist() == z.tolist()
+    for p in (program, program.simplified()):
+        assert p.gradient(0, seeded=True)(x.detach(), ones.detach()).tolist() == wanted.tolist()
+
+
+def test_a_gradient_program_that_is_made_under_no_grad_is_the_same():
+    program = static.record(lambda x: (x * x).sum())(*tensors([1.0, 2.0]))
+
+    with minigrad.no_grad():
+        gradient = program.gradient(0)
+
+    assert gradient(*tensors([1.0, 2.0])).tolist() == [2.0, 4.0]
+
+
+def written_data_that_was_saved(x):
+    y = x.exp()
+    y.data.mul_(2)
+    return y
+
+
+def used_a_view_whose_history_is_unclear(x):
+    y = x * 3
+    with minigrad.no_grad():
+        first = y[0]
+    y.mul_(2)
+    return first * 2
+
+
+def took_the_history_of_what_has_views(x):
+    y = x * 3
+    first = y[0]
+    y.detach_()
+    return first * y
+
+
+def gave_other_memory(x):
+    y = x * 3
+    y.data = x.detach()
+    return y
+
+
+@pytest.mark.parametrize(
+    "f, why",
+    [
+        (written_data_that_was_saved, "unnoticed"),
+        (used_a_view_whose_history_is_unclear, "made under no_grad"),
+        (took_the_history_of_what_has_views, "which history"),
+        (gave_other_memory, "other memory"),
+    ],
+)
+def test_a_write_whose_gradient_would_be_unclear_is_refused(f, why):
+    with pytest.raises(ProgramError, match=f"{why}.*To fix it"):
+        static.record(f)(*tensors([1.0, 2.0]))
+
+
+def test_a_write_that_would_cast_to_integers_is_refused_while_recording():
+    with pytest.raises(RuntimeError, match="can't be cast"):
+        static.record(lambda x: minigrad.tensor([1, 2]).add_(x))(*tensors([1.5, 2.5]))

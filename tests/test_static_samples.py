@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 import minigrad
-from minigrad import static
+from minigrad import static, tensor
 from minigrad.apply import apply
-from minigrad.tensor import Tensor
 from tests.numeric import assert_close, central_difference, direction_like
 from tests.samples import SAMPLES
 
@@ -60,10 +59,10 @@ def test_a_plan_computes_what_the_op_computes_time_and_again(sample, reuse):
 @smooth
 def test_the_gradient_program_agrees_with_the_tape(sample):
     wrt = differentiable(sample)
-    leaves = [Tensor(a.copy(), requires_grad=a.dtype.kind == "f") for a in sample.args]
+    leaves = [tensor(a.copy(), requires_grad=a.dtype.kind == "f") for a in sample.args]
     z = apply(sample.op, leaves, sample.settings)
     u = direction_like(z.array)
-    z.backward(Tensor(u))
+    z.backward(tensor(u))
 
     gradients = several(program_of(sample).gradient(wrt, seeded=True)(*sample.args, u))
 
@@ -112,12 +111,12 @@ def test_the_gradient_of_the_gradient_program_agrees_with_differences_and_with_t
 
 
 def second_by_tape(sample, k, u, v):
-    leaves = [Tensor(a.copy(), requires_grad=i == k) for i, a in enumerate(sample.args)]
+    leaves = [tensor(a.copy(), requires_grad=i == k) for i, a in enumerate(sample.args)]
     z = apply(sample.op, leaves, sample.settings)
-    (g,) = minigrad.autograd.grad(z, leaves[k], Tensor(u), create_graph=True)
+    (g,) = minigrad.autograd.grad(z, leaves[k], tensor(u), create_graph=True)
     if not g.requires_grad:
         return np.zeros(sample.args[k].shape)
     (h,) = minigrad.autograd.grad(
-        g, leaves[k], Tensor(v), allow_unused=True, materialize_grads=True
+        g, leaves[k], tensor(v), allow_unused=True, materialize_grads=True
     )
     return h.numpy()

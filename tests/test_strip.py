@@ -1,5 +1,6 @@
 """Stripping: what goes, what comes, what stays; and the stored notebooks are stripped."""
 
+import copy
 from base64 import b64decode
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from nbformat.v4 import new_code_cell, new_notebook, new_output
 from typer.testing import CliRunner
 
 from minigrad.cli import app
-from minigrad.jupyter.strip import StripError, strip_file, stripped
+from minigrad.jupyter.strip import StripError, strip, strip_file, stripped
 from minigrad.tape import bitmap
 
 ROOT = Path(__file__).parent.parent
@@ -46,6 +47,16 @@ def test_widgets_and_their_state_go_and_all_else_stays(notebook):
     assert first.data["image/svg+xml"] == PICTURE
     assert rest == notebook.cells[0].outputs[2:]
     assert "widgets" not in clean.metadata and "widgets" in notebook.metadata
+
+
+def test_the_empty_output_of_a_widget_of_ours_goes(notebook):
+    element = new_output(
+        "display_data", data={"text/html": '<minigrad-live key="1">', "text/plain": ""}
+    )
+    notebook.cells[0].outputs.insert(0, element)
+
+    assert strip(copy.deepcopy(notebook), draw=False)[0] == "3 widgets"
+    assert stripped(notebook).cells[0].outputs[0].data["image/svg+xml"] == PICTURE
 
 
 def test_the_png_shows_the_picture(notebook):
@@ -100,13 +111,13 @@ def test_a_picture_of_somebody_elses_that_cannot_be_drawn_is_left(notebook):
 @pytest.mark.parametrize("text", ["{", "{}", "[]", '{"nbformat": 4, "cells": 3}'])
 def test_what_is_no_notebook_is_refused(tmp_path, text):
     path = tmp_path / "no.ipynb"
-    path.write_text(text)
+    path.write_text(text, encoding="utf-8")
 
     with pytest.raises(StripError, match="no notebook of format 4"):
         strip_file(path)
     with pytest.raises(StripError, match="cannot be read"):
         strip_file(tmp_path / "none.ipynb")
-    assert path.read_text() == text
+    assert path.read_text(encoding="utf-8") == text
 
 
 STORED = sorted([*ROOT.glob("notebooks/**/*.ipynb"), *ROOT.glob("exercises/**/*.ipynb")])

@@ -409,6 +409,21 @@ def test_the_mime_bundle_has_a_picture_and_a_table():
     assert set(bundle) == {"text/plain", "image/svg+xml"}
 
 
+@pytest.mark.parametrize("turns, boxes", [(7, 24), (8, 2)])
+def test_above_24_boxes_a_notebook_keeps_the_folded_picture(turns, boxes):
+    x = minigrad.ones(2).requires_grad_()
+    with minigrad.record() as tape:
+        h = x * 2
+        for _ in range(turns):
+            h = (h * x + 1).relu()
+        h.sum()
+
+    picture = tape._repr_mimebundle_()["image/svg+xml"]
+
+    assert picture.count("<g ") < tape.svg().count("<g ") if boxes == 2 else picture == tape.svg()
+    assert ("27 nodes folded into" in picture) == (boxes == 2)
+
+
 def test_a_long_tape_is_drawn_in_part_and_says_so():
     x = minigrad.ones(2).requires_grad_()
     h = x

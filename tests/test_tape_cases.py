@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from time import perf_counter
+from time import process_time
 from xml.etree import ElementTree
 
 import pytest
@@ -40,7 +40,7 @@ def test_the_document_fits_its_schema(case):
 
     found = json.loads(json.dumps(case().document, allow_nan=False))
 
-    jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text())).validate(found)
+    jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8"))).validate(found)
 
 
 @pytest.mark.parametrize("case", cases.CASES, ids=lambda case: case.__name__)
@@ -416,14 +416,14 @@ def test_every_edge_of_a_folded_view_points_down():
         assert all(tops[r["from"]] < tops[r["to"]] for r in view["routes"])
 
 
-def test_a_thousand_nodes_are_laid_out_in_less_than_a_second():
+def test_a_thousand_nodes_are_laid_out_in_less_than_two_seconds_of_computing():
     tape = chain_of(1_000)
 
-    start = perf_counter()
+    start = process_time()
     found = tape.document
 
     assert len(found["nodes"]) == 1_001
-    assert perf_counter() - start < 2.0  # the whole document; a quarter of it is the layout
+    assert process_time() - start < 2.0  # the whole document; a quarter of it is the layout
 
 
 # ---------------------------------------------------------------------- what must not get out
@@ -446,7 +446,7 @@ def test_lone_surrogates_and_separators_do_not_break_the_page():
 
 
 def test_the_script_never_writes_markup():
-    script = (page.STATIC / "inspector.js").read_text()
+    script = (page.STATIC / "inspector.js").read_text(encoding="utf-8")
 
     for word in (
         "innerHTML",
@@ -461,7 +461,7 @@ def test_the_script_never_writes_markup():
 
 
 def test_dot_has_both_kinds_of_edges(tmp_path):
-    text = cases.fan_in().save(tmp_path / "tape.dot").read_text()
+    text = cases.fan_in().save(tmp_path / "tape.dot").read_text(encoding="utf-8")
 
     assert text.startswith("digraph tape {")
     assert "n1 -> n2;" in text and "n2 -> n1 [style=dashed" in text

@@ -26,6 +26,214 @@ def test_types_of_new_tensors(make, dtype):
 
 
 @pytest.mark.parametrize(
+    ("made", "dtype", "shape"),
+    [
+        (lambda: minigrad.Tensor([1, 2]), np.float32, (2,)), (lambda: minigrad.Tensor(2, 3), np.float32, (2, 3)),
+        (lambda: minigrad.Tensor(3), np.float32, (3,)), (lambda: minigrad.Tensor(np.ones(2)), np.float32, (2,)),
+        (lambda: minigrad.Tensor(minigrad.ones(2, 3).shape), np.float32, (2, 3)),
+        (lambda: minigrad.Tensor(), np.float32, (0,)), (lambda: minigrad.LongTensor(2, 3), np.int64, (2, 3)),
+        (lambda: minigrad.tensor([minigrad.tensor([1.0]), minigrad.tensor([2.0])]), np.float32, (2,)),
+        (lambda: minigrad.tensor([np.float32([1, 2])] * 2), np.float32, (2, 2)),
+        (lambda: minigrad.tensor([1, 2j]), np.complex64, (2,)),
+        (lambda: minigrad.zeros(2, dtype=float), np.float64, (2,)),
+        (lambda: minigrad.rand(2, dtype=float), np.float64, (2,)),
+        (lambda: minigrad.ones(2).sum(dtype=minigrad.int32), np.int32, ()),
+        (lambda: minigrad.ones(2).prod(dtype=minigrad.int8), np.int8, ()),
+        (lambda: minigrad.ones(2).cumsum(0, dtype=minigrad.int16), np.int16, (2,)),
+        (lambda: minigrad.ones(2, dtype=minigrad.uint8).any(), np.uint8, ()),
+    ],
+)  # fmt: skip
+def test_types_and_shapes_of_what_is_made(made, dtype, shape):
+    z = made()
+
+    assert (z.dtype, tuple(z.shape)) == (dtype, shape)
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: minigrad.Tensor([1.0], requires_grad=True), lambda: minigrad.Tensor(2.0)]
+)
+def test_the_old_constructor_says_what_to_write(make):
+    with pytest.raises(TypeError, match=r"To fix it, write\s+minigrad.tensor"):
+        make()
+
+
+@pytest.mark.parametrize(
+    "write",
+    [lambda x: x.fill_(300), lambda x: x.__setitem__(0, 300), lambda x: minigrad.full((2,), 300, dtype=x.dtype),
+     lambda x: minigrad.tensor([300], dtype=x.dtype), lambda x: x.clamp(max=300)],
+)  # fmt: skip
+def test_a_number_that_is_too_large_to_be_stored_is_refused(write):
+    with pytest.raises(
+        RuntimeError, match="value cannot be converted to type uint8 without overflow"
+    ):
+        write(minigrad.zeros(2, dtype=minigrad.uint8))
+
+
+def test_whole_numbers_wrap():
+    x = minigrad.tensor([1, 200], dtype=minigrad.uint8)
+
+    assert (x * -1).tolist() == [255, 56]
+    assert (x + 300).tolist() == [45, 244]
+    assert x.char().neg().tolist() == [-1, 56]
+
+
+def test_a_uint8_index_is_a_mask():
+    x = minigrad.tensor([5.0, 6.0])
+
+    with pytest.warns(UserWarning, match="indexing with dtype torch.uint8 is now deprecated"):
+        assert x[minigrad.tensor([0, 1], dtype=minigrad.uint8)].tolist() == [6]
+
+
+def test_a_tensor_without_a_graph_is_rearranged_in_place():
+    x = minigrad.zeros(2, 3)
+
+    assert x.t_() is x and x.shape == (3, 2)
+    assert x.unsqueeze_(0).squeeze_().transpose_(0, 1).shape == (2, 3)
+
+
+def test_leading_axes_of_length_1_are_left_out_when_a_part_is_assigned():
+    x = minigrad.zeros(2, 3)
+
+    x[0] = minigrad.ones(1, 1, 3)
+    x[x == 0] = minigrad.full((1, 3), 2.0)
+
+    assert x.tolist() == [[1, 1, 1], [2, 2, 2]]
+
+
+def test_a_boolean_tensor_is_written_to_with_numbers():
+    b = minigrad.tensor([False, False, True])
+
+    b[0] = 1
+    assert b.tolist() == [True, False, True]
+    assert b.fill_(2).tolist() == [True] * 3
+    assert b.zero_().tolist() == [False] * 3
+
+
+def test_a_tensor_is_not_none():
+    x = minigrad.ones(2)
+
+    assert (x == None) is False and (x != None) is True  # noqa: E711
+
+
+def test_an_empty_tensor_may_be_put_before_any_other():
+    assert minigrad.cat((minigrad.tensor([]), minigrad.ones(2, 3))).shape == (2, 3)
+
+
+def test_numpy_computes_on_the_values_of_tensors_that_need_no_gradient():
+    x = minigrad.tensor([3.0, 1.0, 2.0])
+
+    assert np.median(x) == 2 and np.dot(x, x) == 14
+    assert np.where(x > 1)[0].tolist() == [0, 2]
+    with minigrad.no_grad():
+        assert x.requires_grad_().numpy().tolist() == [3, 1, 2]
+
+
+def test_an_entry_of_an_expanded_tensor_is_written_to():
+    x = minigrad.ones(2, 1).expand(2, 2)
+
+    x[0, 0] = 5
+
+    assert x.tolist() == [[5, 5], [1, 1]]
+
+
+def test_a_list_of_lists_is_an_index_for_each_axis():
+    x = minigrad.arange(12).reshape(3, 4)
+
+    with pytest.warns(UserWarning, match=r"use x\[tuple\(seq\)\]"):
+        assert x[[[1, 2], [0]]].tolist() == [4, 8]
+
+
+def test_a_list_is_filled_where_out_says():
+    x = minigrad.zeros(2, 2)
+
+    assert minigrad.ones(2, 2, out=x) is x and x.sum() == 4
+
+
+@pytest.mark.parametrize(
+    ("f", "gradient"),
+    [(lambda x: x.max(), [0, 1, 0]), (lambda x: x.relu().sum(), [1, 1, 1]), (lambda x: x.median(), [0, 1, 0]),
+     (lambda x: minigrad.nn.functional.threshold(x, 1.5, 0).sum(), [0, 1, 1])],
+)  # fmt: skip
+def test_nan_passes_its_gradient_on(f, gradient):
+    x = minigrad.tensor([1.0, float("nan"), 2.0], requires_grad=True)
+
+    f(x).backward()
+
+    assert x.grad.tolist() == gradient
+
+
+def test_a_diagonal_is_filled():
+    assert minigrad.zeros(5, 2).fill_diagonal_(1, wrap=True).tolist() == [
+        [1, 0],
+        [0, 1],
+        [0, 0],
+        [1, 0],
+        [0, 1],
+    ]
+    assert minigrad.zeros(2, 2, 2).fill_diagonal_(1).nonzero().tolist() == [[0, 0, 0], [1, 1, 1]]
+
+
+@pytest.mark.parametrize(
+    ("f", "message"),
+    [(lambda b: b - b, "with two bool tensors is not supported"),
+     (lambda b: 2 - b, "with a bool tensor is not supported"),
+     (lambda b: -b, "on a bool tensor is not supported"), (lambda b: b.relu(), "Boolean inputs not supported for relu"),
+     (lambda b: b @ b, "not implemented for 'Bool'"), (lambda b: b.abs(), "not implemented for 'Bool'")],
+)  # fmt: skip
+def test_truth_values_are_not_for_these_operations(f, message):
+    with pytest.raises(RuntimeError, match=message):
+        f(minigrad.tensor([True, False]))
+
+
+def test_the_square_of_truth_values_is_of_whole_numbers():
+    assert minigrad.tensor([True, False]).square().dtype == minigrad.int64
+
+
+@pytest.mark.parametrize("alpha", [2.5, True])
+def test_whole_numbers_are_added_in_whole_multiples(alpha):
+    with pytest.raises(RuntimeError, match="alpha"):
+        minigrad.tensor([1]).add(minigrad.tensor([1]), alpha=alpha)
+
+
+CASTS = {
+    "int": lambda x: x.int(), "long": lambda x: x.long(), "byte": lambda x: x.byte(), "bool": lambda x: x.bool(),
+    "to(int)": lambda x: x.to(int), "to(dtype)": lambda x: x.to(dtype=minigrad.int8),
+    "to(tensor)": lambda x: x.to(minigrad.tensor(1)), "type": lambda x: x.type(minigrad.int16),
+    "type_as": lambda x: x.type_as(minigrad.tensor(1)), "view": lambda x: x.view(minigrad.int32),
+    "copy_": lambda x: minigrad.zeros((), dtype=minigrad.int64).copy_(x), "x > 1": lambda x: x > 1,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("cast", CASTS.values(), ids=CASTS)
+def test_a_cast_to_integers_or_booleans_cuts_the_graph(cast):
+    x = minigrad.tensor(1.5, requires_grad=True)
+    k = cast(x)
+
+    (x * k).backward()
+
+    assert not k.requires_grad and k.is_leaf
+    assert x.grad == k.item()
+
+
+@pytest.mark.parametrize("cast", CASTS.values(), ids=CASTS)
+def test_a_cast_to_integers_or_booleans_has_no_tangent(cast):
+    x = minigrad.tensor(1.5)
+
+    value, tangent = minigrad.func.jvp(lambda x: x * cast(x), (x,), (minigrad.tensor(1.0),))
+
+    assert (value / x, tangent) == (tangent, cast(x).item())
+
+
+def test_reading_the_bytes_as_another_type_shares_memory_and_version():
+    x = minigrad.tensor([1.0, 2.0])
+    bits = x.view(minigrad.int32)
+
+    bits.zero_()
+
+    assert x.tolist() == [0, 0] and x._version == 1
+
+
+@pytest.mark.parametrize(
     ("program", "dtype"),
     [
         (lambda f, d, i, b: f * 2, np.float32), (lambda f, d, i, b: f * 2.5, np.float32),

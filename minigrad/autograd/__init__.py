@@ -9,10 +9,10 @@ from minigrad import function
 from minigrad.autograd import forward_ad
 from minigrad.backward import root_of, run_backward, run_task, seed
 from minigrad.engine import GraphTask
-from minigrad.errors import NoGradient
+from minigrad.errors import AutogradError, NoGradient
 from minigrad.function import Function
 from minigrad.modes import enable_grad, inference_mode, no_grad, set_grad_enabled, state
-from minigrad.tensor import Tensor
+from minigrad.tensor import Tensor, wrap
 
 __all__ = [
     "Function",
@@ -91,6 +91,8 @@ def grad(
         )
     zs = [outputs] if isinstance(outputs, Tensor) else list(outputs)
     xs = [inputs] if isinstance(inputs, Tensor) else list(inputs)
+    if not xs:
+        raise AutogradError("`inputs` argument to `grad()` cannot be empty.")
     if materialize_grads:
         if allow_unused is False:
             raise ValueError(
@@ -122,10 +124,17 @@ def grad(
     )
     run_task(task)
     found: list[Tensor | None] = []
+    nodes: dict[Any, Tensor | None] = {}  # an input that is named twice gets one gradient
     for k, x in enumerate(xs):
+        if x.node in nodes:
+            found.append(nodes[x.node])
+            continue
         g = task.captured.get(x.node)  # type: ignore[arg-type]
         if g is None and materialize_grads:
-            g = np.zeros(x.array.shape, x.array.dtype)
+            zeros = wrap(np.zeros(x.array.shape, x.array.dtype))
+            found.append(zeros.requires_grad_() if create_graph else zeros)
+            nodes[x.node] = found[-1]
+            continue
         if g is None and not allow_unused:
             raise NoGradient(
                 f"The differentiated Tensor at index {k} appears to not have been used in the graph. "
@@ -135,7 +144,8 @@ def grad(
         if isinstance(g, Tensor):
             found.append(g if g.is_sparse else g.contiguous())
         else:
-            found.append(None if g is None else Tensor(np.array(g, order="C")))
+            found.append(None if g is None else wrap(np.array(g, order="C")))
+        nodes[x.node] = found[-1]
     return tuple(found)
 
 

@@ -85,7 +85,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
     """The tensor, with a tangent: the direction in which it is taken to move.
 
     tensor     any shape, floating point
-    tangent    the same shape and type
+    tangent    the same shape
 
     Raises RuntimeError outside of a dual_level, and if the two do not fit.
     """
@@ -106,14 +106,14 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
             f"Tensor, this is not supported. Tensor is of size {list(tensor.shape)} while the given "
             f"forward gradient is of size {list(tangent.shape)}."
         )
-    if tensor.array.dtype != tangent.array.dtype:
-        raise RuntimeError(
-            f"Expected tangent to have the same dtype as the tensor: {tensor.dtype}, got {tangent.dtype}."
-        )
-    with unobserved():
-        dual: Tensor = reshape(
-            tensor, shape=tensor.array.shape
-        )  # a view: the tensor itself stays as it is
+    # The same memory as another tensor, since the one that was given has no tangent.
+    dual: Tensor
+    if tensor.node is None:
+        dual = tensor.detach()
+        dual._tangents = tensor._tangents
+    else:
+        with unobserved():
+            dual = reshape(tensor, shape=tensor.array.shape)
     set_tangent(dual, at, tangent)
     return dual
 

@@ -1,51 +1,297 @@
 """PyTorch's older names for products with Jacobians and Hessians, of functions of tensors.
 
-    vjp(f, x, v)     v·J    reverse          jvp(f, x, v)     J·v    forward
+    vjp(f, x, v)     v·J                     jvp(f, x, v)     J·v
+    vhp(f, x, v)     v·H                     hvp(f, x, v)     H·v
     jacobian(f, x)   J                       hessian(f, x)    H
-    hvp(f, x, v)     H·v    forward over reverse
-    vhp(f, x, v)     v·H    reverse over reverse
 
-`inputs` and `v` are a tensor or a tuple of tensors; the results have the same structure.
-Results have no history unless create_graph is set.
+All of them are made of backward passes, as in PyTorch (func.jvp is forward mode): u·J is
+linear in u, so its derivative by u, along v, is J·v. That is called the double-backward trick.
+
+`inputs`, `v` and what `f` returns are a tensor or a tuple of tensors; the derivatives have
+the same structure. A derivative is zeros where a result does not depend on an input, and an
+error under `strict`. Results have no history unless create_graph is set.
+
+Read func.py first. `vectorize` is accepted and changes nothing but the speed in PyTorch.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from minigrad import func as F
 from minigrad import modes
+from minigrad.functions import stack
+from minigrad.memory import make
 from minigrad.tensor import Tensor
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
+Tensors = tuple[Tensor, ...]
 
-def _tuple(x: Any, what: str) -> tuple[Tensor, ...]:
-    xs = (x,) if isinstance(x, Tensor) else tuple(x)
-    for k, t in enumerate(xs):
-        if not isinstance(t, Tensor):
-            raise TypeError(
-                f"The {what} given must be either a Tensor or a tuple of Tensors but the value at "
-                f"index {k} has type {type(t)}."
+
+def vjp(
+    func: Callable[..., Any],
+    inputs: Any,
+    v: Any = None,
+    create_graph: bool = False,
+    strict: bool = False,
+) -> Any:
+    """(f(inputs), v·J): the gradient of v·f.
+
+    v         shaped like the results of f; may be left out if f gives a single number
+    returns   what f gave, and a tensor shaped like each input
+
+    >>> import minigrad
+    >>> vjp(lambda x: x * x, minigrad.tensor([1.0, 2.0]), minigrad.ones(2))[1]
+    tensor([2., 4.])
+    """
+    xs, outputs = _run(func, inputs, "vjp", create_graph, strict)
+    vs = _directions(v, _tuple(outputs, OUTPUTS, "vjp"), "the user-provided function returns")
+    grads = _pulled(_tuple(outputs, OUTPUTS, "vjp"), xs, vs, create_graph, strict)
+    return _finished(outputs, create_graph), _finished(_like(inputs, grads), create_graph)
+
+
+def jvp(
+    func: Callable[..., Any],
+    inputs: Any,
+    v: Any = None,
+    create_graph: bool = False,
+    strict: bool = False,
+) -> Any:
+    """(f(inputs), J·v): the derivative of f along v.
+
+    v         shaped like the inputs; may be left out if the input is a single number
+    returns   what f gave, and a tensor shaped like each result
+
+    >>> import minigrad
+    >>> jvp(lambda x: x * x, minigrad.tensor([1.0, 2.0]), minigrad.ones(2))[1]
+    tensor([2., 4.])
+    """
+    xs = _tuple(inputs, "inputs", "jvp")
+    vs = _directions(v, xs, "the input to the user-provided function is")
+    xs, outputs = _run(func, inputs, "jvp", create_graph, strict)
+    tangents = _pushed(_tuple(outputs, OUTPUTS, "jvp"), xs, vs, create_graph, strict)
+    return _finished(outputs, create_graph), _finished(_like(outputs, tangents), create_graph)
+
+
+def jacobian(
+    func: Callable[..., Any],
+    inputs: Any,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    strategy: str = "reverse-mode",
+) -> Any:
+    """All derivatives of f: the result's axes first, then the input's.
+
+    strategy   "reverse-mode", a pass for each entry of the results; or "forward-mode", a pass
+               for each entry of the inputs
+    returns    a tensor for one input and one result. With a tuple of inputs, a tuple with one
+               block for each; with a tuple of results, a tuple of those.
+
+    >>> import minigrad
+    >>> jacobian(lambda x: (x.sum(), x * x), minigrad.tensor([1.0, 2.0]))
+    (tensor([1., 1.]), tensor([[2., 0.],
+            [0., 4.]]))
+    """
+    _known(strategy, strict, "jacobian")
+    if strategy == "forward-mode":
+        return _finished(_by_columns(func, inputs), create_graph)
+    xs, results = _run(func, inputs, "jacobian", create_graph, strict)
+    outputs = _tuple(results, OUTPUTS, "jacobian")
+    blocks = []
+    for i, z in enumerate(outputs):
+        rows = [
+            _pulled([z], xs, [g], create_graph, strict, f"Output {i} of the user-provided function")
+            for g in F.basis(z)
+        ]
+        shapes = [(*z.array.shape, *x.array.shape) for x in xs]
+        columns = list(zip(*rows, strict=True)) if rows else [()] * len(xs)
+        with modes.set_grad_enabled(create_graph):
+            block = [
+                stack(list(column)).reshape(shape) if column else make.wrap(np.zeros(shape))
+                for column, shape in zip(columns, shapes, strict=True)
+            ]
+        blocks.append(_like(inputs, block))
+    return _finished(_like(results, blocks), create_graph)
+
+
+def hessian(
+    func: Callable[..., Any],
+    inputs: Any,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    outer_jacobian_strategy: str = "reverse-mode",
+) -> Any:
+    """All second derivatives of a function whose result is one number.
+
+    returns    of one input x, a tensor of shape (*x.shape, *x.shape); of several inputs a
+               tuple of tuples: entry [i][j] is the derivative by input i, then by input j
+
+    >>> import minigrad
+    >>> hessian(lambda x: (x ** 3).sum(), minigrad.tensor([1.0, 2.0]))
+    tensor([[ 6.,  0.],
+            [ 0., 12.]])
+    """
+    _known(outer_jacobian_strategy, strict, "hessian")
+    _tuple(inputs, "inputs", "hessian")
+
+    def number(*xs: Tensor) -> Tensor:
+        return _number(func(*xs), "hessian")
+
+    def gradient(*xs: Tensor) -> Any:
+        return jacobian(number, _like(inputs, xs), create_graph=True, strict=strict)
+
+    return jacobian(gradient, inputs, create_graph, strict, strategy=outer_jacobian_strategy)
+
+
+def hvp(
+    func: Callable[..., Any],
+    inputs: Any,
+    v: Any = None,
+    create_graph: bool = False,
+    strict: bool = False,
+) -> Any:
+    """(f(inputs), H·v), for a function whose result is one number: the derivative of its gradient along v.
+
+    v         shaped like the inputs; may be left out if the input is a single number
+    returns   what f gave, and a tensor shaped like each input
+
+    >>> import minigrad
+    >>> hvp(lambda x: (x ** 3).sum(), minigrad.tensor([1.0, 2.0]), minigrad.ones(2))[1]
+    tensor([ 6., 12.])
+    """
+    xs, value = _run(lambda *ys: _number(func(*ys), "hvp"), inputs, "hvp", create_graph, strict)
+    vs = _directions(v, xs, "the input to the user-provided function is")
+    gradient = _pulled([value], xs, [make.wrap(np.ones_like(value.array))], True, strict)
+    products = _pushed(gradient, xs, vs, create_graph, strict)
+    return _finished(value, create_graph), _finished(_like(inputs, products), create_graph)
+
+
+def vhp(
+    func: Callable[..., Any],
+    inputs: Any,
+    v: Any = None,
+    create_graph: bool = False,
+    strict: bool = False,
+) -> Any:
+    """(f(inputs), v·H), for a function whose result is one number: the gradient of v·(gradient).
+
+    v         shaped like the inputs; may be left out if the input is a single number
+    returns   what f gave, and a tensor shaped like each input
+
+    >>> import minigrad
+    >>> vhp(lambda x: (x ** 3).sum(), minigrad.tensor([1.0, 2.0]), minigrad.ones(2))[1]
+    tensor([ 6., 12.])
+    """
+    xs, value = _run(lambda *ys: _number(func(*ys), "vhp"), inputs, "vhp", create_graph, strict)
+    vs = _directions(v, xs, "the input to the user-provided function is")
+    gradient = _pulled([value], xs, [make.wrap(np.ones_like(value.array))], True, strict)
+    products = _pulled(
+        gradient, xs, vs, create_graph, strict, "The gradient of the user-provided function"
+    )
+    return _finished(value, create_graph), _finished(_like(inputs, products), create_graph)
+
+
+# ---------------------------------------------------------------------- the steps
+
+
+OUTPUTS = "outputs of the user-provided function"
+
+
+def _run(
+    func: Callable[..., Any], inputs: Any, name: str, create_graph: bool, strict: bool
+) -> tuple[Tensors, Any]:
+    """Inputs of our own, and what the function makes of them."""
+    xs = _tuple(inputs, "inputs", name)
+    with modes.enable_grad():
+        xs = _fresh(xs, create_graph)
+        outputs = func(*xs)
+    _strictly_recorded(_tuple(outputs, OUTPUTS, name), strict)
+    return xs, outputs
+
+
+def _fresh(xs: Tensors, connected: bool) -> Tensors:
+    """The same values as new tensors, so that what `func` holds of the old ones is constant."""
+    return tuple(F.watched(x) if connected else x.detach().requires_grad_() for x in xs)
+
+
+def _pulled(
+    outputs: Sequence[Tensor],
+    xs: Tensors,
+    vs: Sequence[Tensor],
+    create_graph: bool,
+    strict: bool,
+    what: str = "The output of the user-provided function",
+) -> Tensors:
+    """The gradients of vs·outputs with respect to xs; zeros where there is no dependence."""
+    grads = F.passes_back(outputs, xs, create_graph)(vs)
+    for k, g in enumerate(grads):
+        if strict and (g is None or (create_graph and not g.requires_grad)):
+            raise RuntimeError(
+                f"{what} is independent of input {k}. This is not allowed in strict mode."
             )
-    return xs
+    return tuple(
+        make.wrap(np.zeros(x.array.shape, x.array.dtype)[()]) if g is None else g
+        for g, x in zip(grads, xs, strict=True)
+    )
 
 
-def _prepared(inputs: Any, create_graph: bool) -> tuple[Tensor, ...]:
-    xs = _tuple(inputs, "inputs")
-    return xs if create_graph else tuple(x.detach() for x in xs)
+def _pushed(
+    outputs: Sequence[Tensor], xs: Tensors, vs: Tensors, create_graph: bool, strict: bool
+) -> Tensors:
+    """The derivatives of the outputs along vs: those of u·J by u, for u at zero."""
+    us = tuple(make.wrap(np.zeros_like(z.array)).requires_grad_() for z in outputs)
+    grads = _pulled(outputs, xs, us, True, strict)
+    return _pulled(grads, us, vs, create_graph, False)
 
 
-def _directions(v: Any, like: tuple[Tensor, ...], what: str) -> tuple[Tensor, ...]:
+def _by_columns(func: Callable[..., Any], inputs: Any) -> Any:
+    """The Jacobian by forward mode."""
+    xs = _tuple(inputs, "inputs", "jacobian")
+    with modes.enable_grad():
+        places = 0 if isinstance(inputs, Tensor) else tuple(range(len(xs)))
+        return F.jacfwd(func, places)(*_fresh(xs, True))
+
+
+def _finished(tree: Any, create_graph: bool) -> Any:
+    tensors, build = F.flatten(tree)
+    return build(tensors if create_graph else [t.detach() for t in tensors])
+
+
+def _like(tree: Any, results: Sequence[Any]) -> Any:
+    """A tuple with one entry becomes that entry, where the input was a tensor."""
+    return results[0] if isinstance(tree, Tensor) else tuple(results)
+
+
+# ---------------------------------------------------------------------- what is refused
+
+
+def _tuple(given: Any, what: str, name: str) -> Tensors:
+    """The tensors of an argument that is a tensor or a tuple of tensors."""
+    tensors = given if isinstance(given, tuple) else (given,)
+    for k, t in enumerate(tensors):
+        if not isinstance(t, Tensor):
+            which = f"the value at index {k}" if tensors is given else f"the given {what}"
+            raise TypeError(
+                f"The {what} given to {name} must be either a Tensor or a tuple of Tensors but {which} "
+                f"has type {type(t)}."
+            )
+    return tensors
+
+
+def _directions(v: Any, like: Tensors, what: str) -> Tensors:
+    """v as a tuple of tensors of the right shapes; ones for a single number."""
     if v is None:
         if len(like) != 1 or like[0].array.size != 1:
             raise RuntimeError(
-                f"The vector v can only be None if {what} is a single Tensor with a single element, since "
-                "it is then 1."
+                f"The vector v can only be None if {what} a single Tensor with a single element. "
+                f"Here there are {len(like)}, of shapes {[tuple(x.shape) for x in like]}."
             )
-        return (Tensor(np.ones(like[0].array.shape, like[0].array.dtype)),)
-    vs = _tuple(v, "v")
+        return (make.wrap(np.ones_like(like[0].array)),)
+    vs = tuple(t.detach() if not t.requires_grad else t for t in _tuple(v, "v", "the function"))
     if len(vs) != len(like):
         raise RuntimeError(
             f"v is a tuple of invalid length: should be {len(like)} but got {len(vs)}."
@@ -58,122 +304,33 @@ def _directions(v: Any, like: tuple[Tensor, ...], what: str) -> tuple[Tensor, ..
     return vs
 
 
-def _finished(tree: Any, create_graph: bool) -> Any:
-    tensors, build = F.flatten(tree)
-    return build(tensors if create_graph else [t.detach() for t in tensors])
-
-
-def _like(inputs: Any, results: Any) -> Any:
-    """A tuple with one entry becomes that entry, where the input was a tensor."""
-    return results[0] if isinstance(inputs, Tensor) else tuple(results)
-
-
-def vjp(
-    func: Callable[..., Any],
-    inputs: Any,
-    v: Any = None,
-    create_graph: bool = False,
-    strict: bool = False,
-) -> Any:
-    """(f(inputs), v·J): the gradient of v·f."""
-    xs = _prepared(inputs, create_graph)
-    value, pull = F.vjp(func, *xs, differentiable=create_graph)
-    outputs, rebuild = F.flatten(value)
-    grads = pull(rebuild(_directions(v, tuple(outputs), "the output")))
-    return _finished(value, create_graph), _finished(_like(inputs, grads), create_graph)
-
-
-def jvp(
-    func: Callable[..., Any],
-    inputs: Any,
-    v: Any = None,
-    create_graph: bool = False,
-    strict: bool = False,
-) -> Any:
-    """(f(inputs), J·v): the derivative of f along v."""
-    xs = _prepared(inputs, create_graph)
-    value, tangent = F.jvp(func, xs, _directions(v, xs, "the input"))
-    return _finished(value, create_graph), _finished(tangent, create_graph)
-
-
-def jacobian(
-    func: Callable[..., Any],
-    inputs: Any,
-    create_graph: bool = False,
-    strict: bool = False,
-    vectorize: bool = False,
-    strategy: str = "reverse-mode",
-) -> Any:
-    """All derivatives: the result's axes first, then the input's.
-
-    With several inputs, a tuple with one block for each; with several results, a tuple of those.
-    """
-    if strategy not in ("reverse-mode", "forward-mode"):
-        raise RuntimeError('Expected strategy to be either "forward-mode" or "reverse-mode".')
-    xs = _prepared(inputs, create_graph)
-    argnums: Any = 0 if isinstance(inputs, Tensor) else tuple(range(len(xs)))
-    if strategy == "forward-mode":
-        return _finished(F.jacfwd(func, argnums)(*xs), create_graph)
-    return _finished(F.jacrev(func, argnums, differentiable=create_graph)(*xs), create_graph)
-
-
-def hessian(
-    func: Callable[..., Any],
-    inputs: Any,
-    create_graph: bool = False,
-    strict: bool = False,
-    vectorize: bool = False,
-    outer_jacobian_strategy: str = "reverse-mode",
-) -> Any:
-    """All second derivatives of a scalar function; for several inputs, a tuple of tuples."""
-    xs = _prepared(inputs, create_graph)
-    _scalar(func, xs)
-    argnums: Any = 0 if isinstance(inputs, Tensor) else tuple(range(len(xs)))
-    outer = F.jacrev if outer_jacobian_strategy == "reverse-mode" else F.jacfwd
-    return _finished(outer(F.jacrev(_as_scalar(func), argnums), argnums)(*xs), create_graph)
-
-
-def hvp(
-    func: Callable[..., Any],
-    inputs: Any,
-    v: Any = None,
-    create_graph: bool = False,
-    strict: bool = False,
-) -> Any:
-    """(f(inputs), H·v): the gradient's derivative along v, forward over reverse."""
-    xs = _prepared(inputs, create_graph)
-    _scalar(func, xs)
-    vs = _directions(v, xs, "the input")
-    places = tuple(range(len(xs)))
-    (_, value), (product, _) = F.jvp(F.grad_and_value(_as_scalar(func), places), xs, vs)
-    return _finished(value, create_graph), _finished(_like(inputs, product), create_graph)
-
-
-def vhp(
-    func: Callable[..., Any],
-    inputs: Any,
-    v: Any = None,
-    create_graph: bool = False,
-    strict: bool = False,
-) -> Any:
-    """(f(inputs), v·H): the gradient of v·(gradient), reverse over reverse."""
-    xs = _prepared(inputs, create_graph)
-    value = _scalar(func, xs)
-    vs = _directions(v, xs, "the input")
-    _, pull = F.vjp(F.grad(_as_scalar(func), tuple(range(len(xs)))), *xs)
-    return _finished(value, create_graph), _finished(_like(inputs, pull(vs)), create_graph)
-
-
-def _as_scalar(func: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda *xs: func(*xs).reshape(())
-
-
-def _scalar(func: Callable[..., Any], xs: tuple[Tensor, ...]) -> Tensor:
-    """f(*xs), which must be one number."""
-    with modes.no_grad():
-        value = func(*xs)
-    if not isinstance(value, Tensor) or value.array.size != 1:
+def _number(value: Any, name: str) -> Tensor:
+    """A function's result, which must be one number, as a tensor without axes."""
+    if not isinstance(value, Tensor):
+        raise RuntimeError(f"The function given to {name} should return a single Tensor")
+    if value.array.size != 1:
         raise RuntimeError(
-            "The Tensor returned by the function given to hessian should contain a single element"
+            f"The Tensor returned by the function given to {name} should contain a single element, but "
+            f"its shape is {tuple(value.shape)}. To fix it, return a number, like  value.sum()."
         )
-    return value
+    return value.reshape(())
+
+
+def _strictly_recorded(outputs: Tensors, strict: bool) -> None:
+    for k, z in enumerate(outputs):
+        if strict and not z.requires_grad:
+            raise RuntimeError(
+                f"Output {k} of the user-provided function does not require gradients. The outputs must be "
+                "computed in a differentiable manner from the input when running in strict mode."
+            )
+
+
+def _known(strategy: str, strict: bool, name: str) -> None:
+    if strategy not in ("reverse-mode", "forward-mode"):
+        raise RuntimeError(
+            f'{name}: Expected strategy to be either "forward-mode" or "reverse-mode", got {strategy!r}.'
+        )
+    if strict and strategy == "forward-mode":
+        raise RuntimeError(
+            f'{name}: `strict=True` and `strategy="forward-mode"` are not supported together.'
+        )

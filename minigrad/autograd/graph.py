@@ -16,7 +16,7 @@ import numpy as np
 from minigrad import modes
 from minigrad.leaf import AccumulateGrad
 from minigrad.node import Node
-from minigrad.tensor import Tensor
+from minigrad.tensor import Tensor, wrap
 
 __all__ = ["AccumulateGrad", "Node", "save_on_cpu", "saved_tensors_hooks"]
 
@@ -58,4 +58,4 @@ class save_on_cpu(saved_tensors_hooks):
     """Keep copies of what is saved. (There is no other device to move them from.)"""
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cpu") -> None:
-        super().__init__(lambda t: np.array(t.array), lambda kept: Tensor(kept))
+        super().__init__(lambda t: np.array(t.array), lambda kept: wrap(kept))

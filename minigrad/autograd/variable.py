@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from minigrad.tensor import Tensor
+from minigrad.data import as_array
+from minigrad.tensor import Tensor, wrap
 
 
 class _EveryTensor(type):
@@ -24,7 +25,7 @@ class Variable(metaclass=_EveryTensor):
         cls, data: Any = None, requires_grad: bool = False, volatile: bool | None = None
     ) -> Any:
         if data is None:
-            return Tensor(())
+            return wrap(as_array(()))
         if not isinstance(data, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
         return data.detach().requires_grad_(requires_grad)

@@ -15,7 +15,7 @@ from minigrad.functions import broadcast_tensors
 from minigrad.methods_as_functions import lgamma
 from minigrad.nn.functional import binary_cross_entropy_with_logits, one_hot
 from minigrad.random import bernoulli, multinomial, poisson
-from minigrad.tensor import Tensor
+from minigrad.tensor import Tensor, wrap
 
 
 def _one_of(probs: Any, logits: Any) -> None:
@@ -239,7 +239,7 @@ class Categorical(Distribution):
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
         """0, ..., k - 1, along a new first axis."""
-        values = Tensor(np.arange(self._num_events)).reshape((-1,) + (1,) * len(self._batch_shape))
+        values = wrap(np.arange(self._num_events)).reshape((-1,) + (1,) * len(self._batch_shape))
         return values.expand((-1, *self._batch_shape)) if expand else values
 
     @property

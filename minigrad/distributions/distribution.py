@@ -17,7 +17,7 @@ import numpy as np
 from minigrad import dtypes, modes
 from minigrad.distributions.constraints import Constraint
 from minigrad.functions import broadcast_tensors
-from minigrad.tensor import Size, Tensor
+from minigrad.tensor import Size, Tensor, wrap
 
 Shape = tuple[int, ...]
 
@@ -187,7 +187,7 @@ def broadcast_all(*values: Any) -> Any:
     typed = [v.dtype for v in values if isinstance(v, Tensor)]
     dtype = typed[0] if typed else dtypes.get_default_dtype()
     return broadcast_tensors(
-        *(v if isinstance(v, Tensor) else Tensor(np.asarray(v, dtype)) for v in values)
+        *(v if isinstance(v, Tensor) else wrap(np.asarray(v, dtype)) for v in values)
     )
 
 

@@ -20,7 +20,7 @@ from minigrad.function import Function
 from minigrad.functions import stack
 from minigrad.methods_as_functions import digamma, lgamma
 from minigrad.ops.gamma import digamma as psi
-from minigrad.tensor import Tensor
+from minigrad.tensor import Tensor, wrap
 
 
 class _StandardGamma(Function):
@@ -28,7 +28,7 @@ class _StandardGamma(Function):
 
     @staticmethod
     def forward(ctx: Any, shape: Tensor) -> Tensor:
-        x = Tensor(chance.gamma(np.asarray(shape.array), None))
+        x = wrap(chance.gamma(np.asarray(shape.array), None))
         ctx.save_for_backward(x, shape.detach())
         return x
 
@@ -36,7 +36,7 @@ class _StandardGamma(Function):
     def backward(ctx: Any, g: Tensor) -> Tensor:
         x, shape = ctx.saved_tensors
         slope = slope_of_gamma(np.asarray(x.array, np.float64), np.asarray(shape.array, np.float64))
-        return g * Tensor(slope.astype(x.dtype))
+        return g * wrap(slope.astype(x.dtype))
 
 
 def slope_of_gamma(x: Any, a: Any) -> Any:

@@ -103,7 +103,9 @@ def _browser() -> Finding:
     if found is None:
         return Finding(BROWSER, False, "none was found", mend)
     try:
-        done = subprocess.run([found, "--version"], capture_output=True, text=True, timeout=20)
+        done = subprocess.run(
+            [found, "--version"], capture_output=True, encoding="utf-8", timeout=20
+        )
     except (OSError, subprocess.TimeoutExpired):
         return Finding(BROWSER, False, f"{found} does not start", mend)
     return Finding(BROWSER, done.returncode == 0, done.stdout.strip() or found, mend)

@@ -13,6 +13,7 @@ exercises, and is no protection against somebody who wants to cheat.
 
 import copy
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -73,17 +74,31 @@ def run_nbval(notebook: Notebook, *, seconds_per_cell: float = 60) -> Verdict:
     """
     with tempfile.TemporaryDirectory(prefix="minigrad-") as folder:
         place = Path(folder)
-        (place / "pytest.ini").write_text("[pytest]\n")  # no settings of the surrounding project
-        (place / "sanitize.cfg").write_text(SANITIZE)
+        # no settings of the surrounding project
+        (place / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
+        (place / "sanitize.cfg").write_text(SANITIZE, encoding="utf-8")
         nbformat.write(notebook, place / "submission.ipynb")
         command = [
             *(sys.executable, "-m", "pytest", "-c", "pytest.ini", "-p", "no:cacheprovider"),
-            *("--nbval", "--nbval-current-env", f"--nbval-cell-timeout={seconds_per_cell:g}"),
+            *(
+                "-p",
+                "nbval.plugin",
+                "--nbval",
+                "--nbval-current-env",
+                f"--nbval-cell-timeout={seconds_per_cell:g}",
+            ),
             "--nbval-sanitize-with=sanitize.cfg",
             *("--color=no", "-q", "submission.ipynb"),
         ]
         done = subprocess.run(
-            command, cwd=place, stdin=subprocess.DEVNULL, capture_output=True, text=True
+            command,
+            cwd=place,
+            # nor any other plugin: each takes time to load, and may change what is done
+            env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
         )
     if done.returncode not in (0, 1):  # 1: tests ran, and some failed
         raise NbvalDidNotRun(

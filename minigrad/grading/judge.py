@@ -65,7 +65,7 @@ def _verdicts(bundle: Judge, answers: Sequence[dict[str, Any]]) -> list[dict[str
     with tempfile.TemporaryDirectory(prefix="mg-judge-") as folder:
         place = Path(folder)
         write_private(place / "judge.json", bundle.data)
-        (place / "pytest.ini").write_text("[pytest]\n")
+        (place / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
         (place / "answers").mkdir()
         names = []
         for number, document in enumerate(answers):
@@ -111,7 +111,8 @@ def _verdicts(bundle: Judge, answers: Sequence[dict[str, Any]]) -> list[dict[str
             env=environment,
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            text=True,
+            encoding="utf-8",
+            errors="replace",
         )
         found: dict[str, dict[str, Any]] = {name: {} for name in names}
         try:

@@ -9,6 +9,8 @@
     tracebacks.py         errors that end on the learner's line
     display.py            minigrad.display: as a widget, a picture, a table?
     tensor_html.py        a tensor as the value of a cell
+    show.py               what a tape or a program shows
+    live.py               a widget beside its picture
     widget.py             the tape inspector
     kernel.py             the kernel "Python (minigrad)", in which all of this is loaded
     strip.py              a notebook without what only a running kernel can show

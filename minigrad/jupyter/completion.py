@@ -65,7 +65,8 @@ def variables(shell: Any) -> dict[str, Any]:
 def candidates(before: str, namespace: dict[str, Any]) -> list[str] | None:
     """What may stand at the cursor, given the line before it; None if it is no line of ours.
 
-    >>> candidates("%chain ", {"z": Tensor([1.0]), "n": 3})
+    >>> import minigrad
+    >>> candidates("%chain ", {"z": minigrad.tensor([1.0]), "n": 3})
     ['z']
     >>> candidates("%%autograd --engine t", {})
     ['graph', 'tape', 'recursive']

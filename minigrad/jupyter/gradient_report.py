@@ -11,7 +11,7 @@ import numpy as np
 
 from minigrad.gradcheck import GradcheckError, gradcheck
 from minigrad.teach.report import Report
-from minigrad.tensor import Tensor
+from minigrad.tensor import Tensor, wrap
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,8 @@ def checked(f: Any, terms: list[str], xs: list[Any]) -> GradcheckReport:
     for k, x in enumerate(doubled):
         if not isinstance(x, Tensor) or x.array.dtype.kind != "f":
             continue
-        given = [Tensor(y.array) if isinstance(y, Tensor) else y for y in doubled]
-        given[k] = Tensor(x.array, requires_grad=True)
+        given = [wrap(y.array) if isinstance(y, Tensor) else y for y in doubled]
+        given[k] = wrap(x.array).requires_grad_()
         note = ""
         try:
             gradcheck(f, tuple(given))
@@ -60,5 +60,5 @@ def checked(f: Any, terms: list[str], xs: list[Any]) -> GradcheckReport:
 
 def _doubled(x: Any) -> Any:
     if isinstance(x, Tensor) and x.array.dtype.kind == "f":
-        return Tensor(np.array(x.array, dtype=np.float64))
+        return wrap(np.array(x.array, dtype=np.float64))
     return x

@@ -51,8 +51,18 @@ def spec() -> dict[str, Any]:
         ],
         "display_name": DISPLAY_NAME,
         "language": "python",
-        "metadata": {"debugger": True},
+        "metadata": _abilities(),
     }
+
+
+def _abilities() -> dict[str, Any]:
+    """What the installed ipykernel says that it can do: be debugged, encrypt what it sends."""
+    try:
+        from ipykernel.kernelspec import get_kernel_dict
+    except ImportError:
+        return {}
+    abilities: dict[str, Any] = get_kernel_dict()["metadata"]
+    return abilities
 
 
 def folder(user: bool = False, prefix: str | Path | None = None) -> Path:

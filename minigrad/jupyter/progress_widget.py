@@ -1,29 +1,26 @@
 """The progress panel: a widget that goes along while exercises are checked.
 
-    view()      what a notebook is given to show it
+    panel()     the one of this session
     Panel       its state: a headline, and a row for each exercise that was declared
 
-There is one panel in a session, and all its views agree. Whatever the exercises tell
+All views of it agree. Whatever the exercises tell
 (question.WATCHING), it writes its state anew, and only what differs travels to the browser,
 where static/progress.js draws it. Nothing comes back: it is there to look at.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
-import anywidget
 import traitlets
 
-from minigrad.jupyter.show import WIDGET
+from minigrad.jupyter.live import Live
 from minigrad.teach import question
 
-STATIC = Path(__file__).parent / "static"
 _panel: list[Panel] = []  # the one of this session, once it was asked for
 
 
-class Panel(anywidget.AnyWidget):
+class Panel(Live):
     """What is solved in this session, as it is now.
 
     headline    "progress: 1 of 2 exercises solved"
@@ -31,13 +28,11 @@ class Panel(anywidget.AnyWidget):
                 percentage of its checks that are right
     """
 
-    _esm = STATIC / "progress.js"
-    _css = STATIC / "progress.css"
     headline = traitlets.Unicode("").tag(sync=True)
     rows: Any = traitlets.List().tag(sync=True)
 
     def __init__(self) -> None:
-        super().__init__(**state())
+        super().__init__("progress", **state())
         question.WATCHING.append(self.refresh)
 
     def refresh(self) -> None:
@@ -50,6 +45,7 @@ class Panel(anywidget.AnyWidget):
         """Go along no more."""
         if self.refresh in question.WATCHING:
             question.WATCHING.remove(self.refresh)
+            _panel[:] = [other for other in _panel if other is not self]
         super().close()
 
     def __repr__(self) -> str:
@@ -67,10 +63,9 @@ def state() -> dict[str, Any]:
     return {"headline": now.headline, "rows": rows}
 
 
-def view() -> dict[str, Any]:
-    """The panel, as one of the forms in which a notebook may show the progress."""
+def panel() -> Panel:
+    """The panel of this session, as things stand now."""
     if not _panel:
         _panel.append(Panel())
-    panel = _panel[0]
-    panel.refresh()
-    return {WIDGET: {"version_major": 2, "version_minor": 0, "model_id": panel.model_id}}
+    _panel[0].refresh()
+    return _panel[0]

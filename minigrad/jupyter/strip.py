@@ -1,11 +1,10 @@
 """A notebook without what only a running kernel can show.
 
-A widget's output has several faces: the widget itself, a picture (SVG) and a text. Stored in
-a file, the widget is worse than nothing: a reader without its kernel gets "Error displaying
-widget: model not found", or a blank page where state was saved with it, and never sees the
-picture. So from a notebook that is handed out
+A widget is nothing to a reader without its kernel. Ours leave an empty output beside the picture;
+others read "Error displaying widget: model not found", or leave a blank page where state was
+saved with them. So from a notebook that is handed out
 
-    goes      the key of a widget's view in each output; the state of widgets, of the notebook
+    goes      our empty outputs, the key of a widget's view in the others; the state of widgets
     comes     a PNG beside each of our pictures: viewers show no SVG in a file from elsewhere
     stays     the SVG and the text, which a check of the outputs compares, and all else
 
@@ -21,11 +20,10 @@ from typing import Any
 
 import nbformat
 
+from minigrad.jupyter.show import VIEW, is_element
 from minigrad.tape import bitmap
 
-VIEW = "application/vnd.jupyter.widget-view+json"
 SVG, PNG = "image/svg+xml", "image/png"
-SCALE = 1.5  # pixels to the unit: sharp enough, at half the size
 STATE = "widgets"  # in the notebook's metadata
 
 Notebook = Any  # nbformat's NotebookNode: a dict with attributes, without types
@@ -84,6 +82,9 @@ def strip(notebook: Notebook, *, draw: bool = True) -> list[str]:
         for output in cell.outputs:
             data = output.get("data")
             if data is not None:
+                if is_element(output):
+                    data.clear()
+                    views += 1
                 views += data.pop(VIEW, None) is not None
                 pictures += _missing_png(data, draw)
             if data is None or data:
@@ -104,7 +105,7 @@ def _missing_png(data: Any, draw: bool) -> bool:
     if 'xmlns="http://www.w3.org/2000/svg"' not in text[:200]:
         return False  # somebody else's
     try:
-        png = bitmap.png(text, SCALE) if draw else b""
+        png = bitmap.png(text, bitmap.NOTEBOOK) if draw else b""
     except ValueError:
         return False
     if draw:

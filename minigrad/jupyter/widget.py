@@ -18,24 +18,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-import anywidget
 import traitlets
 
+from minigrad.jupyter.live import Live
 from minigrad.tape.faces import Faces
 from minigrad.tape.packing import packed
 from minigrad.tape.record import Tape
 
-STATIC = Path(__file__).parent / "static"
 
-
-class Inspector(anywidget.AnyWidget):
+class Inspector(Live):
     """The inspector of one tape. Its traits are synchronized with every view of it."""
 
-    _esm = STATIC / "inspector.js"
-    _css = STATIC / "inspector.css"
     doc = traitlets.Unicode("{}").tag(sync=True)
     step = traitlets.Int(0).tag(sync=True)
     selected = traitlets.Unicode("").tag(sync=True)
@@ -44,7 +39,8 @@ class Inspector(anywidget.AnyWidget):
 
     def __init__(self, tape: Faces) -> None:
         self._tape = tape
-        super().__init__(doc=written(tape), step=tape._step or 0, selected=tape._selected or "")
+        step, selected = tape._step or 0, tape._selected or ""
+        super().__init__("inspector", doc=written(tape), step=step, selected=selected)
         self._recorded = tape._edition()
 
     def refresh(self) -> None:
@@ -53,6 +49,12 @@ class Inspector(anywidget.AnyWidget):
         if self._recorded != recorded:
             self._recorded = recorded
             self.doc = written(self._tape)
+
+    def close(self) -> None:
+        """Let go of the tape. When it is shown again, it gets a new widget."""
+        if self._tape._widget is self:
+            self._tape._widget = None
+        super().close()
 
     @traitlets.observe("step")
     def _stepped(self, change: Any) -> None:

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from minigrad import ops
+from minigrad import modes, ops
 from minigrad.methods.arrangement import Arrangement
 from minigrad.methods.base import Base, as_dtype, type_named
 from minigrad.methods.entries import Entries
@@ -46,7 +46,9 @@ class ArrayMethods(Entries, Products, Reductions, Operators, Indexing, Arrangeme
         if method == "reduce" and ufunc is np.add:
             return inputs[0].sum(axis=kwargs.get("axis", 0), keepdims=kwargs.get("keepdims", False))
         if op is None or method != "__call__" or kwargs:
-            raise TypeError(
+            if method != "at" and values_suffice((inputs, kwargs)) and not isinstance((kwargs.get("out") or (0,))[0], Base):
+                return getattr(ufunc, method)(*values_only(inputs), **values_only(kwargs))
+            raise NotForNumpy(
                 unknown_function(
                     ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}", kwargs
                 )
@@ -58,9 +60,28 @@ class ArrayMethods(Entries, Products, Reductions, Operators, Indexing, Arrangeme
         if function in NUMPY_QUESTIONS:
             return function(*values_only(args), **values_only(kwargs))
         stand_in = NUMPY_FUNCTIONS.get(function)
-        if stand_in is None:
-            raise TypeError(unknown_function(function.__name__, {}))
+        if stand_in is None or (function is np.where and len(args) == 1):
+            if values_suffice((args, kwargs)):
+                return function(*values_only(args), **values_only(kwargs))
+            raise NotForNumpy(unknown_function(function.__name__, {}))
         return stand_in(*args, **kwargs)
+
+
+class NotForNumpy(RuntimeError, TypeError):
+    """A NumPy function of a tensor whose gradient would get lost in it."""
+
+
+def values_suffice(arguments: Any) -> bool:
+    """Does no tensor among the arguments require a gradient? Then NumPy may have their values."""
+    if isinstance(arguments, Base):
+        x: Any = arguments
+        # A value of a program that is being recorded (it has a recorder) is known to nobody.
+        return not (x.requires_grad and (modes.is_grad_enabled() or hasattr(x, "recorder")))
+    if isinstance(arguments, dict):
+        arguments = arguments.values()
+    elif not isinstance(arguments, (list, tuple)):
+        return True
+    return all(values_suffice(a) for a in arguments)
 
 
 def unknown_function(name: str, kwargs: dict[str, Any]) -> str:
@@ -68,7 +89,8 @@ def unknown_function(name: str, kwargs: dict[str, Any]) -> str:
     known = sorted({f.__name__ for f in (*BY_NUMPY, *NUMPY_FUNCTIONS)})
     if name in known:
         return (
-            f"np.{name} of a tensor does not take {', '.join(kwargs)}. Use the tensor's own method."
+            f"Can't call numpy() on Tensor that requires grad: np.{name} of such a tensor does not take "
+            f"{', '.join(kwargs)}. Use the tensor's own method."
         )
     import difflib  # needed by nobody else
 
@@ -76,7 +98,7 @@ def unknown_function(name: str, kwargs: dict[str, Any]) -> str:
     hint = (
         f" Did you mean np.{' or np.'.join(near)}?" if near else f" Known are: {', '.join(known)}."
     )
-    return f"np.{name} is not an operation of tensors.{hint} For its value alone, use x.detach().numpy()."
+    return f"Can't call numpy() on Tensor that requires grad: np.{name} is not an operation of tensors.{hint} For its value alone, use x.detach().numpy()."
 
 
 def values_only(arguments: Any) -> Any:
@@ -142,6 +164,7 @@ NUMPY_FUNCTIONS: dict[Any, Any] = {
     np.einsum: lambda equation, *xs: ops.einsum(*xs, equation=ops.explicit(equation, tuple(x.ndim for x in xs))),
     np.tensordot: tensordot,
     np.outer: outer,
+    np.dot: lambda a, b: a * b if 0 in (np.ndim(a), np.ndim(b)) else ops.matmul(a, b),
     np.inner: lambda a, b: a.inner(b),
     np.trace: lambda a: a.trace(),
     np.take: lambda a, indices, axis=None: a.take(indices) if axis is None else a.index_select(axis, indices),

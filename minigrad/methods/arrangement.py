@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from minigrad import ops
-from minigrad.methods.base import Base, Dim, sizes, with_numpy_names
+from minigrad.methods.base import Base, Dim, as_dtype, sizes, with_numpy_names
 from minigrad.shapes import normalize, normalize_one
 
 
@@ -20,25 +20,25 @@ class Arrangement(Base):
     @property
     def T(self) -> Self: return ops.permute.apply(self, axes=tuple(range(self.ndim))[::-1])
     @property
-    def mT(self) -> Self: return self.transpose(-2, -1)
+    def mT(self) -> Self: return of_matrices("mT", self)
     @property
-    def H(self) -> Self: return self.t()
+    def H(self) -> Self: return conjugate(self)
     @property
-    def mH(self) -> Self: return self.transpose(-2, -1)
-    def reshape(self, *size: Any, shape: Any = None) -> Self: return ops.reshape.apply(self, shape=sizes(size if shape is None else (shape,)))
-    def view(self, *shape: Any) -> Self: return viewed(self, shape)
+    def mH(self) -> Self: return of_matrices("mH", self)
+    def reshape(self, *size: Any, shape: Any = None) -> Self: return ops.reshape.apply(self, shape=new_shape(size, shape))
+    def view(self, *shape: Any, size: Any = None) -> Self: return viewed(self, shape if size is None else (size,))
     def as_strided(self, size: Any, stride: Any, storage_offset: Any = None) -> Self: return by_strides(self, size, stride, storage_offset)
-    def flatten(self, start_dim: int = 0, end_dim: int = -1) -> Self: return self.reshape(flat_shape(self.shape, start_dim, end_dim))
-    def ravel(self) -> Self: return self.reshape(-1)
-    def permute(self, *dims: Any) -> Self: return ops.permute.apply(self, axes=permutation(sizes(dims), self.ndim))
-    def t(self) -> Self: return ops.t.apply(self) if self.ndim == 2 else at_most_2d(self)
-    def expand(self, *size: Any) -> Self: return ops.expand.apply(self, shape=expanded(self.shape, sizes(size)))
+    def flatten(self, start_dim: int = 0, end_dim: int = -1) -> Self: return flattened(self, flat_shape(self.shape, start_dim, end_dim))
+    def ravel(self) -> Self: return flattened(self, (self.numel(),))
+    def permute(self, *axes: Any, dims: Any = None) -> Self: return ops.permute.apply(self, axes=permutation(sizes(axes, dims), self.ndim))
+    def t(self) -> Self: return ops.t.apply(self) if self.ndim == 2 else ops.permute.apply(self, axes=backward_axes(self))
+    def expand(self, *shape: Any, size: Any = None) -> Self: return ops.expand.apply(self, shape=expanded(self.shape, sizes(shape, size)))
     def expand_as(self, other: Self) -> Self: return self.expand(other.shape)
     def unsqueeze(self, dim: int) -> Self: return ops.unsqueeze.apply(self, axis=normalize_one(dim, self.ndim + 1))
     def squeeze(self, dim: Dim = None) -> Self: return ops.squeeze.apply(self, axis=squeezable(self.shape, dim))
     def contiguous(self, memory_format: Any = None) -> Self: return self if not self.ndim or self.array.flags.c_contiguous else ops.clone.apply(self, order="C")
     def is_contiguous(self, memory_format: Any = None) -> Any: return not self.ndim or self.array.flags.c_contiguous
-    def t_(self) -> Self: return self._rearrange(ops.t) if self.ndim == 2 else at_most_2d(self) and self
+    def t_(self) -> Self: return self._rearrange(ops.permute, axes=backward_axes(self))
     def transpose_(self, dim0: int, dim1: int) -> Self: return self._rearrange(ops.transpose, axis0=normalize_one(dim0, self.ndim), axis1=normalize_one(dim1, self.ndim))
     def swapdims_(self, dim0: int, dim1: int) -> Self: return self.transpose_(dim0, dim1)
     def swapaxes_(self, axis0: int, axis1: int) -> Self: return self.transpose_(axis0, axis1)
@@ -49,17 +49,17 @@ class Arrangement(Base):
     def unflatten(self, dim: int, sizes: Any) -> Self: return self.view(unflattened(self.shape, dim, tuple(sizes)))
     def swapaxes(self, axis0: int, axis1: int) -> Self: return self.transpose(axis0, axis1)
     def swapdims(self, dim0: int, dim1: int) -> Self: return self.transpose(dim0, dim1)
-    def movedim(self, source: Any, destination: Any) -> Self: return ops.permute.apply(self, axes=moved(self.ndim, source, destination))
+    def movedim(self, source: Any, destination: Any) -> Self: return ops.permute.apply(self, axes=moved(self.ndim, source, destination)[: self.ndim])
     def moveaxis(self, source: Any, destination: Any) -> Self: return self.movedim(source, destination)
-    def adjoint(self) -> Self: return self.transpose(-2, -1)
+    def adjoint(self) -> Self: return of_matrices("adjoint()", self)
     def broadcast_to(self, size: Any) -> Self: return self.expand(size)
-    def flip(self, *dims: Any) -> Self: return ops.flip.apply(self, axes=flipped(sizes(dims), self.ndim))
+    def flip(self, *axes: Any, dims: Any = None) -> Self: return ops.flip.apply(self, axes=flipped(sizes(axes, dims), self.ndim))
     def fliplr(self) -> Self: return self.flip(axis_of("fliplr", self, 1))
     def flipud(self) -> Self: return self.flip(axis_of("flipud", self, 0))
     def roll(self, shifts: Any, dims: Any = None) -> Self: return rolled(self, shifts, dims)
     def rot90(self, k: int = 1, dims: Any = (0, 1)) -> Self: return rotated(self, k % 4, dims)
-    def repeat(self, *repeats: Any) -> Self: return ops.tile.apply(self, repeats=tiles("repeat", sizes(repeats), self.ndim))
-    def tile(self, *dims: Any) -> Self: return ops.tile.apply(self, repeats=tiles("tile", (1,) * (self.ndim - len(sizes(dims))) + sizes(dims), self.ndim))
+    def repeat(self, *times: Any, repeats: Any = None) -> Self: return ops.tile.apply(self, repeats=tiles("repeat", sizes(times, repeats), self.ndim))
+    def tile(self, *times: Any, dims: Any = None) -> Self: return ops.tile.apply(self, repeats=tiles("tile", (1,) * (self.ndim - len(sizes(times, dims))) + sizes(times, dims), self.ndim))
     def repeat_interleave(self, repeats: Any, dim: int | None = None, *, output_size: Any = None) -> Self: return repeated(self, repeats, dim)
 
     def unfold(self, dimension: int, size: int, step: int) -> Self:
@@ -70,9 +70,7 @@ class Arrangement(Base):
     def diag(self, diagonal: int = 0) -> Self: return diag(self, diagonal)
     def diag_embed(self, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Self: return diag_embed(self, offset, dim1, dim2)
     def diagflat(self, offset: int = 0) -> Self: return diag_embed(self.reshape(-1), offset, 0, 1)
-    def fill_diagonal_(self, fill_value: Any, wrap: bool = False) -> Self:
-        self.diagonal().fill_(fill_value)
-        return self
+    def fill_diagonal_(self, fill_value: Any, wrap: bool = False) -> Self: return filled_diagonal(self, fill_value, wrap)
 
     def sum_to_size(self, *size: Any) -> Self: return summed_to(self, sizes(size))
     def hsplit(self, indices_or_sections: Any) -> Any: return sides("hsplit", self, 0 if self.ndim == 1 else 1, indices_or_sections)
@@ -118,6 +116,11 @@ def expanded(shape: tuple[int, ...], size: tuple[int, ...]) -> tuple[int, ...]:
             f"expand: the number of sizes provided ({len(size)}) must be greater or equal to the number "
             f"of dimensions in the tensor ({len(shape)})"
         )
+    if -1 in size[:extra]:
+        raise RuntimeError(
+            f"The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension "
+            f"{size.index(-1)}: -1 keeps a size, and the tensor has only {len(shape)} dimensions."
+        )
     whole = (1,) * extra + tuple(shape)
     for i, (n, wanted) in enumerate(zip(whole, size, strict=True)):
         if wanted != -1 and n != 1 and n != wanted:
@@ -130,14 +133,23 @@ def expanded(shape: tuple[int, ...], size: tuple[int, ...]) -> tuple[int, ...]:
 
 def squeezable(shape: tuple[int, ...], dim: Dim) -> tuple[int, ...]:
     """Which of the named axes (or of all) have size 1."""
-    return tuple(i for i in (normalize(dim, len(shape)) if shape else ()) if shape[i] == 1)
+    return tuple(i for i in normalize(dim, len(shape)) if shape and shape[i] == 1)
 
 
 def viewed(x: Any, shape: tuple[Any, ...]) -> Any:
     """x.view(2, 3), x.view((2, 3)); and x.view(dtype), which reads the same bytes as other numbers."""
     if len(shape) == 1 and isinstance(shape[0], (np.dtype, type)):
-        return type(x)(x.memory().view(shape[0]))
-    return ops.view.apply(x, shape=sizes(shape))
+        return x._read_as(as_dtype(shape[0]))
+    return ops.view.apply(x, shape=new_shape(shape))
+
+
+def new_shape(size: tuple[Any, ...], named: Any = None) -> tuple[int, ...]:
+    """The sizes of a reshape, of which one may be -1."""
+    shape = sizes(size, named)
+    for k, n in enumerate(shape):
+        if n < -1:
+            raise RuntimeError(f"invalid shape dimension {n} at index {k} of shape {list(shape)}")
+    return shape
 
 
 def by_strides(x: Any, size: Any, stride: Any, storage_offset: Any) -> Any:
@@ -147,6 +159,8 @@ def by_strides(x: Any, size: Any, stride: Any, storage_offset: Any) -> Any:
     base: Any = getattr(x, "_base", None)
     whole = base is None or (x.is_contiguous() and x.numel() == base.numel())
     memory: Any = x if whole else base  # a dual number is a view of all of its base, and has the tangent
+    if x.requires_grad and x.is_leaf and memory is not x:
+        raise RuntimeError("as_strided: this leaf is a view, and its gradient could not be told from that of the rest of the memory. To fix it, use x.contiguous() first.")
     if not memory.is_contiguous():
         raise RuntimeError("as_strided: this tensor's memory is not in order. To mend it, use x.contiguous() first.")
     if len(size) != len(stride):
@@ -161,10 +175,29 @@ def by_strides(x: Any, size: Any, stride: Any, storage_offset: Any) -> Any:
     return ops.as_strided.apply(memory.view(-1), size=size, stride=stride, offset=start)
 
 
-def at_most_2d(x: Any) -> Any:
+def backward_axes(x: Any) -> tuple[int, ...]:
+    """The axes of a matrix, of a vector or of a number, the last one first."""
     if x.ndim > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {x.ndim}D. To mend it, use x.mT, or x.permute(...).")
-    return ops.permute.apply(x, axes=tuple(range(x.ndim)))
+    return tuple(range(x.ndim))[::-1]
+
+
+def of_matrices(name: str, x: Any) -> Any:
+    """The last two axes exchanged."""
+    if x.ndim == 1:
+        raise RuntimeError(f"tensor.{name} is only supported on matrices or batches of matrices. Got 1-D tensor. To fix it, use x[None].{name} for a row, or leave it out.")
+    return x.transpose(-2, -1) if x.ndim else x
+
+
+def conjugate(x: Any) -> Any:
+    if x.ndim not in (0, 2):
+        raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {x.ndim}-D tensor.{' For batches of matrices, consider using tensor.mH' if x.ndim > 2 else ''}")
+    return x.t()
+
+
+def flattened(x: Any, shape: tuple[int, ...]) -> Any:
+    """x in this shape; x itself if it has it already."""
+    return x if x.shape == shape else x.reshape(shape)
 
 
 def at_least_2d(name: str, x: Any) -> Any:
@@ -195,6 +228,7 @@ def unflattened(shape: tuple[int, ...], dim: int, sizes: tuple[int, ...]) -> tup
 
 def moved(ndim: int, source: Any, destination: Any) -> tuple[int, ...]:
     """The permutation that brings some axes to other places, the rest keeping their order."""
+    ndim = max(ndim, 1)
     source, destination = ((normalize(s, ndim) if isinstance(s, Sequence) else (normalize_one(s, ndim),)) for s in (source, destination))
     if len(source) != len(destination):
         raise RuntimeError(f"movedim: Invalid source or destination dims: source ({list(source)} dims) should contain the same number of dims as destination ({list(destination)} dims)")
@@ -205,21 +239,29 @@ def moved(ndim: int, source: Any, destination: Any) -> tuple[int, ...]:
 
 
 def flipped(dims: tuple[int, ...], ndim: int) -> tuple[int, ...]:
-    return normalize(dims, ndim) if dims and ndim else ()
+    return normalize(dims, ndim)[:ndim] if dims else ()
 
 
 def rolled(x: Any, shifts: Any, dims: Any) -> Any:
     """As np.roll; shifts and dims are numbers or equally many of them."""
     if dims is None or (isinstance(dims, Sequence) and not dims):
         return ops.roll.apply(x, shift=shifts if isinstance(shifts, int) else int(shifts[0]))
+    if not x.numel():
+        return x.clone()
     shifts, dims = ((s,) if isinstance(s, int) else tuple(s) for s in (shifts, dims))
     if len(shifts) != len(dims):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
+    if not x.ndim:
+        raise IndexError(f"Dimension specified as {dims[0]} but tensor has no dimensions")
     return ops.roll.apply(x, shift=shifts, axis=tuple(normalize_one(d, x.ndim) for d in dims))
 
 
 def rotated(x: Any, k: int, dims: Any) -> Any:
     """Quarter turns from the first of two axes to the second."""
+    if x.ndim < 2:
+        raise RuntimeError(f"expected total dims >= 2, but got total dims = {x.ndim}")
+    if len(dims) != 2 or dims[0] == dims[1]:
+        raise RuntimeError(f"expected rotation dims to be two different ones, but got dims = {list(dims)}")
     a, b = (normalize_one(d, x.ndim) for d in dims)
     if k == 0:
         return x.clone()
@@ -274,6 +316,24 @@ def diag(x: Any, offset: int) -> Any:
     if x.ndim not in (1, 2):
         raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {x.ndim}D")
     return diag_embed(x, offset, 0, 1) if x.ndim == 1 else x.diagonal(offset).clone()
+
+
+def filled_diagonal(x: Any, value: Any, wrap: bool) -> Any:
+    """x[k, k, ..., k] = value; if wrap, a tall matrix begins again below, after a row that is left out."""
+    if x.ndim < 2:
+        raise RuntimeError("dimensions must larger than 1")
+    if x.ndim > 2 and len(set(x.shape)) > 1:
+        raise RuntimeError(f"all dimensions of input must be of equal length, but the shape is {list(x.shape)}")
+    n = min(x.shape)
+    rows = np.arange(x.shape[0])
+    if wrap and x.ndim == 2:
+        rows = rows[rows % (x.shape[1] + 1) < x.shape[1]]
+        x[rows, rows % (x.shape[1] + 1)] = value
+    elif x.ndim == 2:
+        x.diagonal().fill_(value)
+    else:
+        x[(rows[:n],) * x.ndim] = value
+    return x
 
 
 def diag_embed(x: Any, offset: int, dim1: int, dim2: int) -> Any:

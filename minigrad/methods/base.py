@@ -11,15 +11,16 @@ from typing import Any, Self
 
 import numpy as np
 
-from minigrad import ops
+from minigrad import dtypes, modes, ops
 from minigrad.devices import CPU, check_device, is_device
 from minigrad.op import Op
-from minigrad.shapes import normalize_one
+from minigrad.shapes import as_ints, normalize_one
 
 Operand = Any  # a tensor, an array, or a number
 Dim = int | Sequence[int] | None
 
 
+NUMBERS = (builtins.bool, builtins.int, builtins.float, np.generic)
 TWINS = {"axis": "dim", "keepdims": "keepdim"}  # NumPy's names, which PyTorch takes as well
 
 
@@ -65,6 +66,10 @@ class Base:
         """Let this tensor show its own memory in another arrangement."""
         raise TypeError(f"{type(self).__name__} cannot be rearranged in place.")
 
+    def _read_as(self, dtype: Any) -> Any:
+        """The same bytes, read as numbers of another type."""
+        raise TypeError(f"{type(self).__name__} cannot be read as another type. To mend it, convert it: x.to({dtype}).")
+
     @property
     def ndim(self) -> int: return self.array.ndim
     def dim(self) -> int: return int(self.array.ndim)
@@ -77,7 +82,7 @@ class Base:
     def dtype(self) -> Any: return self.array.dtype
     def copy_(self, src: Operand) -> Self: return self._write(ops.copy, written_over(self, src))
     def fill_(self, value: Operand) -> Self: return self._write(ops.copy, written_over(self, value))
-    def zero_(self) -> Self: return self._write(ops.copy, 0)
+    def zero_(self) -> Self: return self._write(ops.copy, written_over(self, 0))
 
     # ------------------------------------------------------------------ types of number
 
@@ -138,9 +143,9 @@ class Base:
     # ------------------------------------------------------------------ new ones like it
 
     def new_tensor(self, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False) -> Self: return self._new(data.detach().clone().array if hasattr(data, "__apply_op__") else np.array(data), dtype, device, requires_grad)
-    def new_zeros(self, *size: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False) -> Self: return self._new(np.zeros(sizes(size)), dtype, device, requires_grad)
-    def new_ones(self, *size: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False) -> Self: return self._new(np.ones(sizes(size)), dtype, device, requires_grad)
-    def new_empty(self, *size: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False) -> Self: return self.new_zeros(*size, dtype=dtype, device=device, requires_grad=requires_grad)
+    def new_zeros(self, *shape: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: Any = False) -> Self: return self._new(np.zeros(sizes(shape, size)), dtype, device, requires_grad)
+    def new_ones(self, *shape: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: Any = False) -> Self: return self._new(np.ones(sizes(shape, size)), dtype, device, requires_grad)
+    def new_empty(self, *shape: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: Any = False) -> Self: return self.new_zeros(*shape, size=size, dtype=dtype, device=device, requires_grad=requires_grad)
     def new_full(self, size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False) -> Self: return self._new(np.full(tuple(size), fill_value), dtype, device, requires_grad)
 
     def _new(self, array: Any, dtype: Any, device: Any, requires_grad: Any) -> Self:
@@ -149,24 +154,46 @@ class Base:
         return z.requires_grad_() if requires_grad else z
 
 
-def sizes(size: tuple[Any, ...]) -> tuple[int, ...]:
-    """view(2, 3) and view((2, 3)) mean the same."""
-    if len(size) == 1 and isinstance(size[0], Sequence):
-        size = tuple(size[0])
-    return tuple([int(n) for n in size])
+def sizes(size: tuple[Any, ...], named: Any = None) -> tuple[int, ...]:
+    """view(2, 3), view((2, 3)) and view(size=(2, 3)) mean the same."""
+    size = size if named is None else (named,)
+    return as_ints(size[0] if len(size) == 1 and isinstance(size[0], Sequence) else size, "size")
 
 
 def written_over(x: Any, value: Operand) -> Operand:
     """The value as x can hold it: over whole numbers, a real number is written without its fraction."""
-    if x.array.dtype.kind not in "iub":
+    if x.dtype.kind not in "iub":
+        if isinstance(value, NUMBERS):
+            dtypes.exact_number(value, x.dtype)  # is it too large?
         return value
     if isinstance(value, Base):
         return value if value.dtype == x.dtype else value.to(x.dtype)
-    return x.dtype.type(value) if type(value) is builtins.float else value
+    return dtypes.exact_number(value, x.dtype) if isinstance(value, NUMBERS) else value
 
 
-def scaled(other: Operand, alpha: Any) -> Operand:
-    return other if alpha == 1 else other * alpha
+def in_type(f: Any, x: Any, dtype: Any) -> Any:
+    """f(x), computed in the type that is asked for, and returned in it."""
+    if dtype is None:
+        return f(x)
+    dtype = as_dtype(dtype)
+    if dtype.kind != "f" and modes.state.recording and getattr(x, "requires_grad", False):
+        raise RuntimeError(
+            f"Autograd not support dtype: {dtypes.torch_name(dtype)}. To fix it, use  x.detach()."
+        )
+    z = f(x.to(dtype))
+    return z.to(dtype)  # small integers were added up as int64: what is too large for dtype wraps now
+
+
+def scaled(other: Operand, alpha: Any, x: Operand = None) -> Operand:
+    """alpha * other, which goes with x: of whole numbers, a whole number."""
+    if alpha.__class__ is builtins.int and alpha == 1:
+        return other
+    kinds = {v.dtype.kind if hasattr(v, "dtype") else "i" for v in (x, other) if v is not None}
+    if isinstance(alpha, builtins.float) and kinds <= set("biu"):
+        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
+    if isinstance(alpha, builtins.bool) and kinds != {"b"}:
+        raise RuntimeError("Boolean alpha only supported for Boolean results.")
+    return other * (builtins.bool(alpha) if kinds == {"b"} else alpha)
 
 
 def strides(x: Any) -> tuple[int, ...]:
@@ -185,15 +212,11 @@ def offset(x: Any) -> Any:
 
 def type_name(x: Any) -> str:
     """What x.type() answers: "minigrad.FloatTensor" (PyTorch: "torch.FloatTensor")."""
-    from minigrad import dtypes
-
     return f"minigrad.{dtypes.torch_name(x.dtype)}Tensor"
 
 
 def type_named(dtype: Any) -> Any:
     """The type that x.type("torch.FloatTensor") asks for."""
-    from minigrad import dtypes
-
     if isinstance(dtype, str) and dtype.endswith("Tensor"):
         name = dtype.rpartition(".")[2].removesuffix("Tensor")
         return next(d for d in dtypes.ALL if dtypes.torch_name(d) == name)
@@ -201,6 +224,4 @@ def type_named(dtype: Any) -> Any:
 
 
 def as_dtype(dtype: Any) -> Any:
-    from minigrad import dtypes
-
     return dtypes.as_dtype(dtype)

@@ -38,7 +38,10 @@ class Entries(Operators):
     def clamp_max_(self, max: Operand) -> Self: return self._write(ops.clamp_max, max)
     def neg(self) -> Self: return ops.neg.apply(self)
     def neg_(self) -> Self: return self._write(ops.neg)
-    def positive(self) -> Self: return self
+    def positive(self) -> Self:
+        if self.dtype.kind == "b":
+            raise RuntimeError("The `+` operator, on a bool tensor is not supported. To fix it, convert it: x.int().")
+        return self
     def abs(self) -> Self: return ops.abs.apply(self)
     def abs_(self) -> Self: return self._write(ops.abs)
     def sign(self) -> Self: return ops.sign.apply(self)
@@ -118,7 +121,8 @@ class Entries(Operators):
     def sgn(self) -> Self: return ops.sign.apply(self)
 
     def logit(self, eps: Any = None) -> Self:
-        x = self if eps is None else self.clamp(eps, 1 - eps)
+        x = self / 1 if self.dtype.kind in "biu" else self
+        x = x if eps is None else x.clamp(eps, 1 - eps)
         return (x / (1 - x)).log()
 
     def nan_to_num(self, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Self: return numbers_only(self, nan, posinf, neginf)

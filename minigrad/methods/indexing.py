@@ -4,11 +4,13 @@ Reading comes first, then writing. An index may be a tensor, an array or a list;
 are given arrays.
 """
 
+import warnings
 from typing import Any, Self
 
 import numpy as np
 
-from minigrad import ops
+from minigrad import dtypes, ops
+from minigrad.errors import shape_error
 from minigrad.methods.arrangement import Arrangement
 from minigrad.methods.base import Base, Operand, scaled, with_numpy_names, written_over
 from minigrad.ops import composites
@@ -23,25 +25,32 @@ class Indexing(Arrangement):
 
     # ------------------------------------------------------------------ reading
 
-    def __getitem__(self, index: Any) -> Self: return ops.getitem.apply(self, index=plain_index(index))
+    def __getitem__(self, index: Any) -> Self: return ops.getitem.apply(self, index=plain_index(index, self))
     def narrow(self, dim: int, start: Any, length: int) -> Self: return self[narrowed(self.shape, dim, int(start), length)]
     def select(self, dim: int, index: int) -> Self: return self[selected(self.shape, dim, index)]
-    def unbind(self, dim: int = 0) -> Any: return one_of_many("Unbind", [self.select(dim, i) for i in range(self.size(dim))])
-    def split(self, split_size: Any, dim: int = 0) -> Any: return cut("split", self, dim, pieces(self.size(dim), split_size))
+    def unbind(self, dim: int = 0) -> Any: return one_of_many("Unbind", [self.select(dim, i) for i in range(length("unbind", self, dim))])
+    def split(self, split_size: Any, dim: int = 0) -> Any: return cut("split", self, dim, pieces(length("split", self, dim), split_size))
     def split_with_sizes(self, split_sizes: Any, dim: int = 0) -> Any: return cut("split_with_sizes", self, dim, list(split_sizes))
-    def chunk(self, chunks: int, dim: int = 0) -> Any: return cut("chunk", self, dim, chunked(self.size(dim), chunks))
+    def chunk(self, chunks: int, dim: int = 0) -> Any: return cut("chunk", self, dim, chunked(length("chunk", self, dim), chunks))
     def tensor_split(self, indices_or_sections: Any, dim: int = 0) -> Any: return split_at(self, indices_or_sections, dim)
 
     def gather(self, dim: int, index: Any, *, sparse_grad: bool = False) -> Self:
-        dim, index = normalize_one(dim, self.ndim), index_along("gather", self, dim, index)
-        return ops.gather.apply(self, index=index, axis=dim)
+        dim = normalize_one(dim, self.ndim)
+        shape = np.shape(getattr(index, "array", index))
+        index = index_along("gather", self, dim, index)
+        z = ops.gather.apply(self, index=index, axis=dim)
+        return z if z.shape == shape else z.reshape(shape)
 
     def index_select(self, dim: int, index: Any) -> Self:
         dim, index = normalize_one(dim, self.ndim), indices_of("index_select", index)
-        if not self.ndim:
-            return self.clone()
         if index.ndim > 1:
             raise IndexError("index_select(): Index is supposed to be a vector")
+        if not self.ndim:
+            if index.size != 1:
+                raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {index.size} value(s)")
+            return self.clone()
+        if index.size and index.min() < 0:
+            raise IndexError(f"index out of range in self: index_select takes no negative index, but got {index.min()}. To fix it, use x[index].")
         return ops.index_select.apply(self, index=in_range(index, self.shape[dim]).reshape(-1), axis=dim)
 
     def masked_select(self, mask: Any) -> Self: return masked(self, mask_of("masked_select", mask))
@@ -51,13 +60,16 @@ class Indexing(Arrangement):
     # ------------------------------------------------------------------ writing
 
     def __setitem__(self, index: Any, value: Operand) -> None:
-        index = plain_index(index)
+        index = plain_index(index, self)
         if ops.is_basic(index):  # type: ignore[no-untyped-call]
-            self[index]._write(ops.copy, written_over(self, value))
+            there = self[index]
+            there._write(ops.copy, without_ones(written_over(self, value), there.ndim))
         else:
-            self._write(ops.index_put, like(value, self), index=index)
+            if getattr(value, "ndim", 0) > 1 and value.shape[0] == 1:
+                value = without_ones(value, np.broadcast_to(False, self.shape)[index].ndim)
+            self._write(ops.index_put, put_there("Index put", value, self), index=index)
 
-    def where(self, condition: Operand, other: Operand) -> Self: return ops.where.apply(condition, self, other)
+    def where(self, condition: Operand, other: Operand) -> Self: return ops.where.apply(truth_values(condition), self, other)
 
     def scatter(self, dim: int, index: Any, src: Operand = None, *, value: Any = None, reduce: str | None = None) -> Self:
         op, others, settings = scattering("scatter", self, dim, index, src if value is None else value, reduce)
@@ -77,23 +89,25 @@ class Indexing(Arrangement):
 
     def scatter_reduce(self, dim: int, index: Any, src: Operand, reduce: str, *, include_self: bool = True) -> Self: return scatter_reduced(self, dim, index, src, reduce, include_self)
     def scatter_reduce_(self, dim: int, index: Any, src: Operand, reduce: str, *, include_self: bool = True) -> Self: return self.copy_(scatter_reduced(self, dim, index, src, reduce, include_self))
-    def index_put(self, indices: Any, values: Operand, accumulate: bool = False) -> Self: return ops.index_put.apply(self, like(values, self), index=plain_index(tuple(indices)), accumulate=accumulate)
-    def index_put_(self, indices: Any, values: Operand, accumulate: bool = False) -> Self: return self._write(ops.index_put, like(values, self), index=plain_index(tuple(indices)), accumulate=accumulate)
+    def index_put(self, indices: Any, values: Operand, accumulate: bool = False) -> Self: return ops.index_put.apply(self, put_there("Index put", values, self), index=plain_index(tuple(indices), self), accumulate=accumulate)
+    def index_put_(self, indices: Any, values: Operand, accumulate: bool = False) -> Self: return self._write(ops.index_put, put_there("Index put", values, self), index=plain_index(tuple(indices), self), accumulate=accumulate)
     def index_add(self, dim: int, index: Any, source: Operand, *, alpha: Any = 1) -> Self: return ops.index_put.apply(self, scaled(source, alpha), index=rows_of("index_add", self, dim, index, source), accumulate=True)
     def index_add_(self, dim: int, index: Any, source: Operand, *, alpha: Any = 1) -> Self: return self._write(ops.index_put, scaled(source, alpha), index=rows_of("index_add", self, dim, index, source), accumulate=True)
     def index_copy(self, dim: int, index: Any, source: Operand) -> Self: return ops.index_put.apply(self, source, index=rows_of("index_copy", self, dim, index, source))
     def index_copy_(self, dim: int, index: Any, source: Operand) -> Self: return self._write(ops.index_put, source, index=rows_of("index_copy", self, dim, index, source))
-    def index_fill(self, dim: int, index: Any, value: Operand) -> Self: return ops.index_put.apply(self, like(value, self), index=rows_of("index_fill", self, dim, index))
-    def index_fill_(self, dim: int, index: Any, value: Operand) -> Self: return self._write(ops.index_put, like(value, self), index=rows_of("index_fill", self, dim, index))
-    def masked_fill(self, mask: Any, value: Operand) -> Self: return ops.masked_fill.apply(self, filling(value, self), mask=mask_of("masked_fill", mask))
-    def masked_fill_(self, mask: Any, value: Operand) -> Self: return self._write(ops.masked_fill, filling(value, self), mask=mask_of("masked_fill", mask))
+    def index_fill(self, dim: int, index: Any, value: Operand) -> Self: return ops.index_put.apply(self, filling("index_fill_", value, self), index=rows_of("index_fill", self, dim, index))
+    def index_fill_(self, dim: int, index: Any, value: Operand) -> Self: return self._write(ops.index_put, filling("index_fill_", value, self), index=rows_of("index_fill", self, dim, index))
+    def masked_fill(self, mask: Any, value: Operand) -> Self: return ops.masked_fill.apply(self, filling("masked_fill_", value, self), mask=mask_of("masked_fill", mask))
+    def masked_fill_(self, mask: Any, value: Operand) -> Self: return self._write(ops.masked_fill, filling("masked_fill_", value, self), mask=mask_within(self, mask_of("masked_fill", mask)))
 
     def masked_scatter(self, mask: Any, source: Operand) -> Self:
-        source, index = masked_source(self, mask, source)
-        return ops.index_put.apply(self, source, index=index)
+        mask = mask_of("masked_scatter", mask)
+        whole = self.expand(broadcast("masked_scatter", self.shape, mask.shape))
+        source, index = masked_source(whole, mask, source)
+        return ops.index_put.apply(whole, source, index=index)
 
     def masked_scatter_(self, mask: Any, source: Operand) -> Self:
-        source, index = masked_source(self, mask, source)
+        source, index = masked_source(self, mask_within(self, mask_of("masked_scatter", mask)), source)
         return self._write(ops.index_put, source, index=index)
 
     def select_scatter(self, src: Operand, dim: int, index: int) -> Self: return ops.index_put.apply(self, src, index=part(self.shape, dim, index))
@@ -111,15 +125,21 @@ class Indexing(Arrangement):
         return self
 
 
-def plain_index(index: Any) -> Any:
-    """An index without tensors in it: they become arrays of integers or truth values."""
+def plain_index(index: Any, x: Any) -> Any:
+    """An index of x without tensors in it: they become arrays of integers or truth values."""
     if index.__class__ is int or index.__class__ is slice:
         return (index,)
+    if isinstance(index, list) and any(isinstance(p, SEVERAL) or p is None for p in index):
+        warnings.warn(
+            "Using a non-tuple sequence for multidimensional indexing is deprecated; use x[tuple(seq)] instead of x[seq].",
+            stacklevel=3,
+        )
+        index = tuple(index)  # x[[[1, 2], [0]]] is x[[1, 2], [0]]
     parts = index if isinstance(index, tuple) else (index,)
     plain = []
     for part in parts:
         if isinstance(part, Base):
-            part = part.array
+            part = np.asanyarray(part.array) if part.dtype == np.uint8 else part.array
         if isinstance(part, (list, range)):
             part = np.asarray([p.array if isinstance(p, Base) else p for p in part])
             if not part.size:
@@ -128,30 +148,74 @@ def plain_index(index: Any) -> Any:
             isinstance(part, (np.integer, np.ndarray))
             and part.ndim == 0
             and part.dtype.kind in "iu"
+            and not (part.dtype == np.uint8 and isinstance(part, np.ndarray))  # a mask
         ):
             part = part.item()
-        if isinstance(part, np.ndarray) and part.dtype.kind == "f":
-            raise IndexError(
-                "tensors used as indices must be long, int, byte or bool tensors, not floats."
-            )
+        if isinstance(part, np.ndarray) and part.dtype == np.uint8:
+            part = as_mask("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.", part)
+        if isinstance(part, np.ndarray) and part.dtype not in INDICES:
+            raise IndexError(f"tensors used as indices must be long, int, byte or bool tensors, not {part.dtype}.")
         if isinstance(part, float):
             raise TypeError(
                 "only integers, slices (`:`), ellipsis (`...`), None and long or bool tensors are valid indices (got float)"
             )
         plain.append(part)
+    if any(part.__class__ is np.ndarray for part in plain):
+        fitting_masks(plain, x.shape)
     return tuple(plain)
+
+
+def fitting_masks(index: list[Any], shape: tuple[int, ...]) -> None:
+    """Raise unless the index names no more axes than there are, and each mask has the axes' lengths."""
+    lengths = [p.ndim if isinstance(p, np.ndarray) and p.dtype.kind == "b" else int(p is not None and p is not ... and not isinstance(p, bool)) for p in index]
+    if sum(lengths) > len(shape):
+        raise IndexError(f"too many indices for tensor of dimension {len(shape)} (got {sum(lengths)})")
+    for k, part in enumerate(index):
+        if isinstance(part, np.ndarray) and part.dtype.kind == "b":
+            before = len(shape) - sum(lengths[k:]) if any(p is ... for p in index[:k]) else sum(lengths[:k])
+            there = shape[before : before + part.ndim]
+            if part.shape != there:
+                raise IndexError(f"The shape of the mask {list(part.shape)} at index {before} does not match the shape of the indexed tensor {list(shape)} at index {before}")
+
+
+SEVERAL = (Base, np.ndarray, list, tuple, range, slice, type(...))  # in a list of these each is an index of its own
+INDICES = (np.dtype(np.int64), np.dtype(np.int32), np.dtype(np.bool_))
+
+
+def as_mask(warning: str, part: Any) -> Any:
+    """In old programs uint8 stands for truth values."""
+    warnings.warn(f"{warning} To fix it, use mask.bool().", stacklevel=4)
+    return part.astype(bool)
+
+
+def without_ones(value: Operand, ndim: int) -> Operand:
+    """The value without leading axes of size 1, where it has more axes than what it is assigned to."""
+    extra = getattr(value, "ndim", 0) - ndim
+    return value.reshape(value.shape[extra:]) if extra > 0 and set(value.shape[:extra]) == {1} else value
 
 
 def like(value: Operand, x: Any) -> Operand:
     """A number as a constant of x's type; a tensor as it is."""
     if isinstance(value, (int, float)):
-        return x.dtype.type(value)
+        return dtypes.exact_number(value, x.dtype)
     return value
 
 
-def filling(value: Operand, x: Any) -> Operand:
-    """What masked_fill writes: one number, of x's type."""
+def put_there(name: str, value: Operand, x: Any) -> Operand:
+    """What is put into some entries of x: a number, or tensors of x's type."""
+    if isinstance(value, Base) and value.dtype != x.dtype:
+        raise RuntimeError(
+            f"{name} requires the source and destination dtypes match, got {x.dtype} for the destination "
+            f"and {value.dtype} for the source. To fix it, write  source.to(x.dtype)."
+        )
+    return like(value, x)
+
+
+def filling(name: str, value: Operand, x: Any) -> Operand:
+    """What masked_fill and index_fill write: one number, of x's type."""
     if isinstance(value, Base):
+        if value.ndim:
+            raise RuntimeError(f"{name} only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s). To fix it, give a number, like  value.item().")
         return value if value.dtype == x.dtype else value.to(x.dtype)
     return like(value, x)
 
@@ -159,11 +223,32 @@ def filling(value: Operand, x: Any) -> Operand:
 def indices_of(name: str, index: Any) -> Any:
     """An index as an array of integers."""
     index = np.asarray(getattr(index, "array", index))
-    if index.dtype.kind not in "iu" and index.size:
-        raise (IndexError if name == "index_select" else RuntimeError)(
-            f"{name}(): Expected dtype int32/int64 for index, but got {index.dtype}."
-        )
+    if index.dtype not in INDICES[:2] and index.size:
+        raise RuntimeError(f"{name}(): Expected dtype int32 or int64 for index, but got {index.dtype}.")
     return index.astype(np.int64, copy=False)
+
+
+def broadcast(name: str, *shapes: Any) -> Any:
+    """The shape that these are broadcast to."""
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError as error:
+        raise shape_error(name, [np.empty(s, bool) for s in shapes], {}, error) from None
+
+
+def mask_within(x: Any, mask: Any) -> Any:
+    """The mask itself, if it does not make a tensor that is written to larger."""
+    shape = broadcast("the mask", x.shape, mask.shape)
+    if shape != x.shape:
+        raise RuntimeError(f"output with shape {list(x.shape)} doesn't match the broadcast shape {list(shape)}: the mask is larger than the tensor.")
+    return mask
+
+
+def length(name: str, x: Any, dim: int) -> int:
+    """How long an axis is that is to be cut."""
+    if not x.ndim:
+        raise (IndexError if name == "unbind" else RuntimeError)(f"{name} expects at least a 1-dimensional tensor: Dimension specified as {dim} but tensor has no dimensions")
+    return int(x.size(dim))
 
 
 def mask_of(name: str, mask: Any) -> Any:
@@ -172,6 +257,17 @@ def mask_of(name: str, mask: Any) -> Any:
     if mask.dtype.kind != "b":
         raise RuntimeError(f"{name} only supports boolean masks, but got mask with dtype {mask.dtype}. To mend it, use mask.bool().")
     return mask
+
+
+def truth_values(condition: Operand) -> Any:
+    """The condition of a where, whose entries must be true or false."""
+    dtype = getattr(condition, "dtype", None)
+    if dtype is None or dtype.kind == "b":
+        return condition
+    if dtype != np.uint8:
+        raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {dtypes.torch_name(dtype)}. To fix it, compare: condition != 0.")
+    warnings.warn("where received a uint8 condition tensor. This behavior is deprecated. To fix it, use condition.bool().", stacklevel=4)
+    return condition != 0
 
 
 def in_range(index: Any, n: int, kind: type[Exception] = IndexError) -> Any:
@@ -202,12 +298,16 @@ def scattering(name: str, x: Any, dim: int, index: Any, src: Any, reduce: str | 
     index = index_along(name, x, dim, index)
     if reduce not in (None, "add", "multiply"):
         raise RuntimeError("reduce argument must be either add or multiply.")
-    if isinstance(src, Indexing) and src.ndim:
+    if isinstance(src, Indexing):
         if src.dtype != x.dtype:
             raise RuntimeError(f"{name}(): Expected self.dtype to be equal to src.dtype: {x.dtype} and {src.dtype}.")
-        if any(n > m for n, m in zip(index.shape, src.shape, strict=False)) and index.size:
-            raise RuntimeError(f"Expected index {list(index.shape)} to be no larger than src {list(src.shape)}")
-        if src.shape != index.shape:
+        if index.size and max(index.ndim, 1) != max(src.ndim, 1):
+            raise RuntimeError(f"Index tensor must have the same number of dimensions as src tensor: index {list(index.shape)}, src {list(src.shape)}")
+        if any(n > m for n, m in zip(index.shape, src.shape or (1,), strict=False)) and index.size:
+            raise RuntimeError(f"Expected index {list(index.shape)} to be no larger than self {list(x.shape)} apart from dimension {dim} and to be no larger size than src {list(src.shape)}")
+        if src.ndim and not index.ndim:
+            src = src[0]
+        elif src.ndim and src.shape != index.shape:
             src = src[tuple(slice(0, n) for n in index.shape)]
     op = {None: ops.scatter, "add": ops.scatter_add, "multiply": ops.scatter_mul}[reduce]
     return op, (like(src, x),), {"index": index, "axis": dim}
@@ -251,6 +351,10 @@ def rows_of(name: str, x: Any, dim: int, given: Any, source: Any = None) -> Any:
     if name == "index_fill":
         index = np.unique(np.asanyarray(getattr(given, "array", given)))  # the value is written once, however often a place is named
     if source is not None:
+        if not source.ndim and x.ndim and len(index) > 1:
+            raise IndexError(f"{name}(): Dimension specified as {dim} but tensor has no dimensions: the source is a single number for {len(index)} indices.")
+        if source.dtype != x.dtype:
+            raise RuntimeError(f"{name}_(): self ({x.dtype}) and source ({source.dtype}) must have the same scalar type (the same dtype). To fix it, write  source.to(x.dtype).")
         expected = (*x.shape[:dim], len(index), *x.shape[dim + 1 :])
         if tuple(source.shape) != expected and not (source.ndim == 0 and x.ndim == 1 and len(index) == 1):
             raise (IndexError if name == "index_copy" else RuntimeError)(f"{name}(): Number of indices ({len(index)}) should be equal to source.size(dim), and the other sizes to those of self: self {list(x.shape)}, dim {dim}, source {list(source.shape)}")
@@ -268,7 +372,9 @@ def masked(x: Any, mask: Any) -> Any:
 
 def masked_source(x: Any, mask: Any, source: Any) -> Any:
     """What masked_scatter writes, and where."""
-    mask = np.broadcast_to(mask_of("masked_scatter", mask), x.shape)
+    if source.dtype != x.dtype:
+        raise RuntimeError(f"masked_scatter: expected self and source to have same dtypes but got {x.dtype} and {source.dtype}")
+    mask = np.broadcast_to(mask, x.shape)
     n = int(mask.sum())
     if source.numel() < n:
         raise RuntimeError(f"masked_scatter: expected source to have at least {n} elements, one for each true entry of the mask, but it has {source.numel()}")

@@ -31,18 +31,18 @@ class Operators(Base):
     def __truediv__(self, other: Operand) -> Self: return ops.div.apply(self, other)
     def __rtruediv__(self, other: Operand) -> Self: return ops.div.apply(other, self)
     def __itruediv__(self, other: Operand) -> Self: return self._write(ops.div, other)
-    def __pow__(self, other: Operand) -> Self: return ops.pow.apply(self, other)
+    def __pow__(self, other: Operand) -> Self: return ops.pow.apply(self, whole_power(self, other))
     def __rpow__(self, other: Operand) -> Self: return ops.pow.apply(other, self)
     def __ipow__(self, other: Operand) -> Self: return self._write(ops.pow, other)
     def __matmul__(self, other: Operand) -> Self: return ops.matmul.apply(self, other)
     def __rmatmul__(self, other: Operand) -> Self: return ops.matmul.apply(other, self)
     def __neg__(self) -> Self: return ops.neg.apply(self)
-    def __pos__(self) -> Self: return self
+    def __pos__(self) -> Self: return self.positive()  # type: ignore[attr-defined]
     def __abs__(self) -> Self: return ops.abs.apply(self)
-    def add(self, other: Operand, *, alpha: Any = 1) -> Self: return ops.add.apply(self, scaled(other, alpha))
-    def add_(self, other: Operand, *, alpha: Any = 1) -> Self: return self._write(ops.add, scaled(other, alpha))
-    def sub(self, other: Operand, *, alpha: Any = 1) -> Self: return ops.sub.apply(self, scaled(other, alpha))
-    def sub_(self, other: Operand, *, alpha: Any = 1) -> Self: return self._write(ops.sub, scaled(other, alpha))
+    def add(self, other: Operand, *, alpha: Any = 1) -> Self: return ops.add.apply(self, scaled(other, alpha, self))
+    def add_(self, other: Operand, *, alpha: Any = 1) -> Self: return self._write(ops.add, scaled(other, alpha, self))
+    def sub(self, other: Operand, *, alpha: Any = 1) -> Self: return ops.sub.apply(self, scaled(other, alpha, self))
+    def sub_(self, other: Operand, *, alpha: Any = 1) -> Self: return self._write(ops.sub, scaled(other, alpha, self))
     def mul(self, other: Operand) -> Self: return ops.mul.apply(self, other)
     def mul_(self, other: Operand) -> Self: return self._write(ops.mul, other)
     def div(self, other: Operand, *, rounding_mode: Any = None) -> Self:
@@ -56,7 +56,7 @@ class Operators(Base):
     def __rmod__(self, other: Operand) -> Self: return ops.remainder.apply(other, self)
     def __imod__(self, other: Operand) -> Self: return self._write(ops.remainder, other)
     def __divmod__(self, other: Operand) -> Any: return self // other, self % other
-    def rsub(self, other: Operand, *, alpha: Any = 1) -> Self: return ops.sub.apply(other, scaled(self, alpha))
+    def rsub(self, other: Operand, *, alpha: Any = 1) -> Self: return ops.sub.apply(other, scaled(self, alpha, other))
     def floor_divide(self, other: Operand) -> Self: return ops.floor_divide.apply(self, other)
     def floor_divide_(self, other: Operand) -> Self: return self._write(ops.floor_divide, other)
     def remainder(self, other: Operand) -> Self: return ops.remainder.apply(self, other)
@@ -90,7 +90,7 @@ class Operators(Base):
     def addcmul_(self, tensor1: Operand, tensor2: Operand, *, value: Any = 1) -> Self: return self._write(ops.addcmul, tensor1, tensor2, value=value)
     def addcdiv(self, tensor1: Operand, tensor2: Operand, *, value: Any = 1) -> Self: return ops.addcdiv.apply(self, *real("addcdiv", tensor1, tensor2), value=value)
     def addcdiv_(self, tensor1: Operand, tensor2: Operand, *, value: Any = 1) -> Self: return self._write(ops.addcdiv, *real("addcdiv", tensor1, tensor2), value=value)
-    def pow(self, exponent: Operand) -> Self: return ops.pow.apply(self, exponent)
+    def pow(self, exponent: Operand) -> Self: return ops.pow.apply(self, whole_power(self, exponent))
     def pow_(self, exponent: Operand) -> Self: return self._write(ops.pow, exponent)
     def matmul(self, other: Operand) -> Self: return ops.matmul.apply(self, other)
     def maximum(self, other: Operand) -> Self: return ops.maximum.apply(self, other)
@@ -99,9 +99,9 @@ class Operators(Base):
     # ------------------------------------------------------------------ comparisons
 
     def __eq__(self, other: Operand) -> Self:  # type: ignore[override]
-        return ops.eq.apply(self, other)
+        return ops.eq.apply(self, other) if isinstance(other, COMPARED) else NotImplemented
     def __ne__(self, other: Operand) -> Self:  # type: ignore[override]
-        return ops.ne.apply(self, other)
+        return ops.ne.apply(self, other) if isinstance(other, COMPARED) else NotImplemented
     def __lt__(self, other: Operand) -> Self: return ops.lt.apply(self, other)
     def __le__(self, other: Operand) -> Self: return ops.le.apply(self, other)
     def __gt__(self, other: Operand) -> Self: return ops.gt.apply(self, other)
@@ -182,6 +182,17 @@ class Operators(Base):
     def isclose(self, other: Operand, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: Any = False) -> Self: return close(self, other, rtol, atol, equal_nan)
     def allclose(self, other: Operand, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: Any = False) -> Any: return bool(close(self, other, rtol, atol, equal_nan).array.all())
     def equal(self, other: Operand) -> Any: return self.shape == other.shape and bool((self.array == other.array).all())
+
+
+# What == and != compare with entry by entry; x == None is False.
+COMPARED = (Base, int, float, complex, np.ndarray, np.generic)
+
+
+def whole_power(x: Any, n: Operand) -> Operand:
+    """The exponent n, if it is none that makes fractions of whole numbers."""
+    if n.__class__ is int and n < 0 and x.dtype.kind in "iub":
+        raise RuntimeError("Integers to negative integer powers are not allowed. To fix it, use x.float() ** n.")
+    return n
 
 
 def divided(x: Any, y: Any, rounding_mode: str) -> Any:

@@ -7,6 +7,7 @@ import numpy as np
 
 from minigrad import ops
 from minigrad.methods.base import Base, Operand, scaled
+from minigrad.ops.composites import level
 from minigrad.shapes import normalize_one
 
 
@@ -26,11 +27,11 @@ class Products(Base):
     def cross(self, other: Operand, dim: int | None = None) -> Self: return crossed(self, other, dim)
     def kron(self, other: Operand) -> Self: return kron(self, other)
     def det(self) -> Self: return ops.det.apply(square("det", self))
-    def slogdet(self) -> Any: return SlogDet(self._constant(np.asarray(np.linalg.slogdet(square("slogdet", self).array)[0])), ops.logabsdet.apply(self))
+    def slogdet(self) -> Any: return slogdet(square("slogdet", self))
     def logdet(self) -> Self: return log_of_det(self.slogdet())
     def inverse(self) -> Self: return decomposed("inv", ops.inverse, "The inversion could not be completed because the input matrix is singular.", square("inv", self))
     def cholesky(self, upper: bool = False) -> Self:
-        z = decomposed("cholesky", ops.cholesky, "The factorization could not be completed because the input is not positive-definite.", square("cholesky", self))
+        z = decomposed("cholesky", ops.cholesky, "The factorization could not be completed because the input is not positive-definite.", one_triangle(square("cholesky", self), "U" if upper else "L"))
         return ops.transpose.apply(z, axis0=z.ndim - 2, axis1=z.ndim - 1) if upper else z
 
     def matrix_power(self, n: int) -> Self: return power(square("matrix_power", self), n)
@@ -46,8 +47,8 @@ class Products(Base):
     def addr(self, vec1: Operand, vec2: Operand, *, beta: Any = 1, alpha: Any = 1) -> Self: return scaled(self, beta) + scaled(outer(vec1, vec2), alpha)
     def addr_(self, vec1: Self, vec2: Self, *, beta: Any = 1, alpha: Any = 1) -> Self: return self.copy_(self.addr(vec1, vec2, beta=beta, alpha=alpha))
     def ger(self, vec2: Self) -> Self: return self.outer(vec2)
-    def svd(self) -> Any: return old_svd(self)
-    def pinverse(self, rcond: Any = 1e-15) -> Self: return ops.pinv.apply(self, rcond=rcond)
+    def svd(self, some: Any = True, compute_uv: Any = True) -> Any: return old_svd(self, some, compute_uv)
+    def pinverse(self, rcond: Any = 1e-15) -> Self: return ops.pinv.apply(square("pinv", self, must=False), rcond=rcond)
     def matrix_exp(self) -> Self: return matrix_exp(self)
 
 
@@ -83,6 +84,11 @@ def decomposed(name: str, op: Any, why: str, *operands: Any) -> Any:
         raise LinAlgError(f"linalg.{name}: {why}") from None
 
 
+def slogdet(x: Any) -> SlogDet:
+    sign = np.asarray(np.linalg.slogdet(x.array)[0])
+    return SlogDet(level(x.sum((-2, -1)), x._constant(sign)), ops.logabsdet.apply(x))
+
+
 def log_of_det(parts: SlogDet) -> Any:
     """The logarithm of a determinant: NaN if that is negative."""
     sign, z = parts
@@ -94,7 +100,7 @@ def power(x: Any, n: int) -> Any:
     if n < 0:
         return power(x.inverse(), -n)
     if n == 0:
-        return x._constant(np.broadcast_to(np.eye(x.shape[-1], dtype=x.dtype), x.shape).copy())
+        return level(x, x._constant(np.broadcast_to(np.eye(x.shape[-1], dtype=x.dtype), x.shape)))
     if n == 1:
         return x.clone()
     half = power(x, n // 2)
@@ -115,6 +121,9 @@ def crossed(x: Any, y: Any, dim: int | None) -> Any:
 
 def kron(x: Any, y: Any) -> Any:
     """Every entry of x times the whole of y, side by side."""
+    for name, z in (("self", x), ("other", y)):
+        if not isinstance(z, Base):
+            raise TypeError(f"kron(): argument '{name}' must be Tensor, not {type(z).__name__}")
     n = max(x.ndim, y.ndim)
     a, b = ((1,) * (n - z.ndim) + tuple(z.shape) for z in (x, y))
     whole = x.reshape([m for k in a for m in (k, 1)]) * y.reshape([m for k in b for m in (1, k)])
@@ -170,11 +179,43 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
     return ops.mm.apply(a.permute(*left, *of_a).reshape(rows, n), b.permute(*of_b, *right).reshape(n, columns)).reshape(shape)
 
 
-def old_svd(x: Any) -> Any:
+def old_svd(x: Any, some: bool, compute_uv: bool) -> Any:
     """torch.svd: U, S and V, where linalg.svd gives V transposed."""
     from minigrad.return_types import svd
 
-    return svd(ops.left_vectors.apply(x), ops.singular_values.apply(x), ops.right_vectors.apply(x).mT)
+    square("svd", x, must=False)
+    if not compute_uv:
+        u, v = (x.new_zeros(*x.shape[:-2], n, n) for n in x.shape[-2:])
+        return svd(u, ops.singular_values.apply(x), v)
+    return svd(*svd_of(x, not some))
+
+
+def svd_of(x: Any, full: bool) -> Any:
+    """u, s and v with x = u @ diag(s) @ vᵀ; if full, u and v are bases of the whole spaces."""
+    u, v = ops.left_vectors.apply(x), ops.right_vectors.apply(x)
+    if full and x.shape[-1] != x.shape[-2]:
+        whole, _, turned = np.linalg.svd(x.array)
+        u, v = (completed(thin, basis) for thin, basis in ((u, whole), (v, np.swapaxes(turned, -1, -2))))
+    return u, ops.singular_values.apply(x), v
+
+
+def completed(thin: Any, basis: Any) -> Any:
+    """The columns of `thin`, and after them those that the basis of the whole space has in addition."""
+    k = thin.shape[-1]
+    return ops.cat(thin, thin._constant(basis[..., k:].copy()), axis=thin.ndim - 1) if basis.shape[-1] > k else thin
+
+
+def one_triangle(x: Any, which: str) -> Any:
+    """The symmetric matrices whose lower ("L") or upper ("U") triangle is that of x.
+
+    The other triangle is not read; the gradient is that of a whole matrix, as in PyTorch.
+    """
+    if which not in ("L", "U", "l", "u"):
+        raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {which}")
+    inside = np.tri(x.shape[-1], dtype=bool)
+    array = x.array
+    whole = np.where(inside if which in "Ll" else inside.T, array, np.swapaxes(array, -1, -2))
+    return x if (whole == array).all() else x - x.detach() + x._constant(whole)
 
 
 def matrix_exp(x: Any) -> Any:

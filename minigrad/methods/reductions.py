@@ -4,13 +4,15 @@
 words, `axis` and `keepdims`, are taken as well.
 """
 
+import warnings
 from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
 
-from minigrad import ops, return_types
-from minigrad.methods.base import Base, Dim, Operand, with_numpy_names
+from minigrad import dtypes, ops, return_types
+from minigrad.errors import NotForDtype
+from minigrad.methods.base import Base, Dim, Operand, in_type, with_numpy_names
 from minigrad.methods.indexing import Indexing, part
 from minigrad.methods.operators import Operators
 from minigrad.op import Op
@@ -33,8 +35,8 @@ class Reductions(Operators, Indexing):
         axis: Dim = None,
         keepdims: bool = False,
     ) -> Self:
-        x = self if dtype is None else self.to(dtype)
-        return ops.sum.apply(x, axis=axes_of(dim, axis, self.ndim), keepdims=keepdim or keepdims)
+        settings = {"axis": axes_of(dim, axis, self.ndim), "keepdims": keepdim or keepdims}
+        return ops.sum.apply(self, **settings) if dtype is None else in_type(lambda x: ops.sum.apply(x, **settings), self, dtype)
 
     def mean(
         self,
@@ -45,12 +47,8 @@ class Reductions(Operators, Indexing):
         axis: Dim = None,
         keepdims: bool = False,
     ) -> Self:
-        x = self if dtype is None else self.to(dtype)
-        if x.dtype.kind not in "fc":
-            raise RuntimeError(
-                "mean(): could not infer output dtype. Input dtype must be either a floating point or "
-                f"complex dtype. Got: {x.dtype}. To mend it, use x.float().mean()."
-            )
+        x = self if dtype is None else self.to(dtypes.as_dtype(dtype))
+        real_only("mean", x.dtype)
         return ops.mean.apply(x, axis=axes_of(dim, axis, self.ndim), keepdims=keepdim or keepdims)
 
     def amax(
@@ -104,8 +102,7 @@ class Reductions(Operators, Indexing):
         return ops.any.apply(self, axis=axes_of(dim, axis, self.ndim), keepdims=keepdim or keepdims)
 
     def prod(self, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None, axis: int | None = None) -> Self:
-        x = self if dtype is None else self.to(dtype)
-        return ops.prod.apply(x, axis=one_axis(dim, axis, self.ndim), keepdims=keepdim)
+        return in_type(lambda x: ops.prod.apply(x, axis=one_axis(dim, axis, self.ndim), keepdims=keepdim), self, dtype)
 
     def var(self, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None, axis: Dim = None) -> Self:
         return ops.var.apply(self, **spread(self, dim, unbiased, keepdim, correction, axis))
@@ -116,11 +113,11 @@ class Reductions(Operators, Indexing):
     def std_mean(self, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None) -> Any:
         return self.std(dim, unbiased, keepdim, correction=correction), self.mean(None if dim is True or dim is False else dim, keepdim)
     def logsumexp(self, dim: Dim, keepdim: bool = False) -> Self: return ops.logsumexp.apply(self, axis=axes_of(dim, None, self.ndim), keepdims=keepdim)
-    def norm(self, p: Any = "fro", dim: Dim = None, keepdim: bool = False, dtype: Any = None) -> Self: return norm(self if dtype is None else self.to(dtype), p, dim, keepdim)
+    def norm(self, p: Any = "fro", dim: Dim = None, keepdim: bool = False, dtype: Any = None) -> Self: return norm(self, p, dim, keepdim, dtype)
     def renorm(self, p: Any, dim: int, maxnorm: Any) -> Self: return renorm(self, p, dim, maxnorm)
     def renorm_(self, p: Any, dim: int, maxnorm: Any) -> Self: return self.copy_(self.renorm(p, dim, maxnorm))
-    def cumsum(self, dim: int, *, dtype: Any = None) -> Self: return along(lambda x, axis: ops.cumsum.apply(x, axis=axis), self if dtype is None else self.to(dtype), dim)
-    def cumprod(self, dim: int, *, dtype: Any = None) -> Self: return along(lambda x, axis: ops.cumprod.apply(x, axis=axis), self if dtype is None else self.to(dtype), dim)
+    def cumsum(self, dim: int, *, dtype: Any = None) -> Self: return accumulated(ops.cumsum, self, dim, dtype)
+    def cumprod(self, dim: int, *, dtype: Any = None) -> Self: return accumulated(ops.cumprod, self, dim, dtype)
     def cumsum_(self, dim: int) -> Self: return self.copy_(self.cumsum(dim))
     def cumprod_(self, dim: int) -> Self: return self.copy_(self.cumprod(dim))
     def logcumsumexp(self, dim: int) -> Self: return along(lambda x, axis: ops.logcumsumexp.apply(x, axis=axis), self, dim)
@@ -139,25 +136,32 @@ class Reductions(Operators, Indexing):
     def aminmax(self, *, dim: int | None = None, keepdim: bool = False) -> Any: return return_types.aminmax(self.amin(dim, keepdim), self.amax(dim, keepdim))
     def count_nonzero(self, dim: Dim = None) -> Self: return self.ne(0).sum(dim)
     def nansum(self, dim: Dim = None, keepdim: bool = False, *, dtype: Any = None) -> Self: return self.masked_fill(self.isnan(), 0).sum(dim, keepdim, dtype=dtype)
-    def nanmean(self, dim: Dim = None, keepdim: bool = False, *, dtype: Any = None) -> Self: return self.nansum(dim, keepdim, dtype=dtype) / (~self.isnan()).sum(dim, keepdim)
+    def nanmean(self, dim: Dim = None, keepdim: bool = False, *, dtype: Any = None) -> Self:
+        real_only("nanmean", self.dtype if dtype is None or self.dtype.kind not in "fc" else dtypes.as_dtype(dtype))
+        return self.nansum(dim, keepdim, dtype=dtype) / (~self.isnan()).sum(dim, keepdim)
 
     def dist(self, other: Operand, p: Any = 2) -> Self: return (self - other).norm(p)
     def cov(self, *, correction: Any = 1, fweights: Any = None, aweights: Any = None) -> Self: return covariance(self, correction, fweights, aweights)
     def corrcoef(self) -> Self: return correlation(self)
     def diff(self, n: int = 1, dim: int = -1) -> Self:
+        if not self.ndim:
+            raise RuntimeError("diff expects input to be at least one-dimensional")
+        if n < 0:
+            raise RuntimeError(f"order must be non-negative but got {n}")
         x, axis = self, normalize_one(dim, self.ndim)
-        for _ in range(n):
-            x = x[part(x.shape, axis, slice(1, None))] - x[part(x.shape, axis, slice(0, -1))]
+        for _ in range(min(n, x.shape[axis])):
+            later, earlier = x[part(x.shape, axis, slice(1, None))], x[part(x.shape, axis, slice(0, -1))]
+            x = later ^ earlier if x.dtype.kind == "b" else later - earlier
         return x
 
     # ------------------------------------------------------------------ neural networks
 
     def softmax(self, dim: int, dtype: Any = None) -> Self:
-        x = self if dtype is None else self.to(dtype)
+        x = self if dtype is None else self.to(dtypes.as_dtype(dtype))
         return ops.softmax.apply(x, axis=axis_for_softmax(x, dim))
 
     def log_softmax(self, dim: int, dtype: Any = None) -> Self:
-        x = self if dtype is None else self.to(dtype)
+        x = self if dtype is None else self.to(dtypes.as_dtype(dtype))
         return ops.log_softmax.apply(x, axis=axis_for_softmax(x, dim))
 
     # ------------------------------------------------------------------ counting and finding
@@ -168,7 +172,7 @@ class Reductions(Operators, Indexing):
     def unique_consecutive(self, return_inverse: Any = False, return_counts: Any = False, dim: Any = None) -> Any: return composites.unique_consecutive(self, return_inverse, return_counts, None if dim is None else normalize_one(dim, self.ndim))
     def bincount(self, weights: Any = None, minlength: Any = 0) -> Self: return composites.bincount(self, weights, minlength)
     def histc(self, bins: Any = 100, min: Any = 0, max: Any = 0) -> Self: return composites.histc(self, bins, min, max)
-    def histogram(self, bins: Any, *, range: Any = None, weight: Any = None, density: Any = False) -> Any: return composites.histogram(self, bins, range, weight, density)
+    def histogram(self, bins: Any = 100, *, range: Any = None, weight: Any = None, density: Any = False) -> Any: return composites.histogram(self, bins, range, weight, density)
     def bucketize(self, boundaries: Any, *, right: Any = False) -> Self: return composites.searchsorted(boundaries, self, right)
     def isin(self, test_elements: Any) -> Self: return self._constant(np.isin(self.array, getattr(test_elements, "array", test_elements)))
 
@@ -206,6 +210,21 @@ def along(f: Any, x: Any, dim: int, *settings: Any) -> Any:
         return f(x, axis, *settings)
     z = f(x.reshape(1), 0, *settings)
     return type(z)(*[t.reshape(()) for t in z]) if isinstance(z, tuple) else z.reshape(())
+
+
+def real_only(name: str, dtype: Any) -> None:
+    if dtype.kind not in "fc":
+        raise RuntimeError(
+            f"{name}(): could not infer output dtype. Input dtype must be either a floating point or "
+            f"complex dtype. Got: {dtypes.torch_name(dtype)}. To mend it, use x.float().{name}()."
+        )
+
+
+def accumulated(op: Op, x: Any, dim: int, dtype: Any) -> Any:
+    """cumsum and cumprod, computed in the type that is asked for."""
+    if dtype is not None and dtypes.as_dtype(dtype).kind == "b":
+        raise NotForDtype(f'"{op.name}_out_cpu" not implemented for \'Bool\'. To fix it, leave out dtype=.')
+    return in_type(lambda x: along(lambda x, axis: op.apply(x, axis=axis), x, dim), x, dtype)
 
 
 def filled(name: str, x: Any, axes: Any) -> Any:
@@ -262,9 +281,14 @@ def nuclear(x: Any, dim: Dim, keepdims: bool) -> Any:
     return z
 
 
-def norm(x: Any, p: Any, dim: Dim, keepdims: bool) -> Any:
+def norm(x: Any, p: Any, dim: Dim, keepdims: bool, dtype: Any) -> Any:
     if x.dtype.kind not in "fc":
         raise RuntimeError(f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {x.dtype}")
+    if dtype is not None:
+        wanted = dtypes.as_dtype(dtype)
+        if dtypes.promote_types(x.dtype, wanted) != wanted:
+            raise RuntimeError(f"linalg.vector_norm: the dtype of the input ({dtypes.torch_name(x.dtype)}) should be convertible without narrowing to the specified dtype ({dtypes.torch_name(wanted)})")
+        x = x.to(wanted)
     if p == "fro" or p is None:
         p = 2
     if p == "nuc":
@@ -279,7 +303,10 @@ def norm(x: Any, p: Any, dim: Dim, keepdims: bool) -> Any:
 
 def one_axis(dim: Any, axis: Any, ndim: int) -> Any:
     dim = axis if dim is None else dim
-    return None if dim is None or not ndim else normalize_one(dim, ndim)
+    if dim is None:
+        return None
+    dim = normalize_one(dim, ndim)
+    return dim if ndim else None
 
 
 def axis_for_softmax(x: Any, dim: int) -> int | None:
@@ -290,26 +317,49 @@ def axis_for_softmax(x: Any, dim: int) -> int | None:
 
 
 def covariance(x: Any, correction: Any, counts: Any, weights: Any) -> Any:
-    """How the rows of x vary together: a matrix, of variables by variables."""
+    """How the rows of x vary together: a matrix, of variables by variables.
+
+    counts    how often each observation (a column of x) was made
+    weights   how much each counts
+    """
     if x.ndim > 2:
         raise RuntimeError(f"cov(): expected input to have two or fewer dimensions but got an input with {x.ndim} dimensions")
+    if x.dtype.kind == "b":
+        raise RuntimeError("cov(): bool dtype is not supported for input. To fix it, use x.int().")
     rows = x.reshape(1, -1) if x.ndim < 2 else x
-    w = None
-    for given in (counts, weights):
-        w = given if w is None or given is None else w * given
+    n = rows.shape[1]
+    checked_weights("fweights", counts, n, "iu", "integral")
+    checked_weights("aweights", weights, n, "f", "floating point")
+    w = counts if weights is None else weights if counts is None else counts * weights
+    total = n if w is None else w.sum()
+    if w is not None and not total.array:
+        raise RuntimeError("cov(): weights sum to zero, can't be normalized")
+    d = rows - (rows if w is None else rows * w).sum(1, keepdim=True) / total
+    freedom = total - (correction if weights is None else correction * (w * weights).sum() / total)
+    if np.asarray(getattr(freedom, "array", freedom)) <= 0:
+        warnings.warn("cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations.", stacklevel=3)
+        freedom = 0
+    return (d.mm((d if w is None else d * w).t()) / freedom).squeeze()
+
+
+def checked_weights(name: str, w: Any, n: int, kinds: str, words: str) -> None:
+    """One weight for each of n observations, of the type that cov expects, none below 0."""
     if w is None:
-        d = rows - rows.mean(1, keepdim=True)
-        z = d.mm(d.t()) / max(rows.shape[1] - correction, 0)
-    else:
-        total = w.sum()
-        d = rows - (rows * w).sum(1, keepdim=True) / total
-        lost = correction if weights is None else correction * (w * weights).sum() / total
-        z = (d * w).mm(d.t()) / (total - lost)
-    return z.reshape(()) if x.ndim < 2 else z
+        return
+    if w.ndim > 1:
+        raise RuntimeError(f"cov(): expected {name} to have one or fewer dimensions but got {name} with {w.ndim} dimensions")
+    if w.dtype.kind not in kinds:
+        raise RuntimeError(f"cov(): expected {name} to have {words} dtype but got {name} with {w.dtype} dtype")
+    if w.numel() != n:
+        raise RuntimeError(f"cov(): expected {name} to have the same numel as there are observations in the input but got {w.numel()} != {n}")
+    if n and w.array.min() < 0:
+        raise RuntimeError(f"cov(): {name} cannot be negative")
 
 
 def correlation(x: Any) -> Any:
     """The covariance, of rows that were scaled to variance 1."""
+    if x.ndim > 2:
+        raise RuntimeError(f"corrcoef(): expected input to have two or fewer dimensions but got an input with {x.ndim} dimensions")
     c = covariance(x, 1, None, None)
     if not c.ndim:
         return c / c
@@ -319,7 +369,11 @@ def correlation(x: Any) -> Any:
 
 def renorm(x: Any, p: Any, dim: int, maxnorm: Any) -> Any:
     """The parts along dim, shortened to the length maxnorm where they are longer."""
-    axis = dim + x.ndim if dim < 0 else dim
+    if x.ndim < 2:
+        raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {x.ndim} dimensions")
+    if p <= 0 or maxnorm < 0:
+        raise RuntimeError(f"renorm: non-positive-norm not supported, and expected maxnorm to be >= 0 but got {p=} and {maxnorm=}")
+    axis = normalize_one(dim, x.ndim)
     norms = x.norm(p, [k for k in range(x.ndim) if k != axis], keepdim=True)
     long = x._constant(np.asanyarray(norms.array) > maxnorm)
     return x * ops.where.apply(long, maxnorm / (norms + 1e-7), x._constant(np.ones((), x.dtype)))

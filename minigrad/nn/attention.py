@@ -24,7 +24,7 @@ from minigrad.nn import init
 from minigrad.nn.linear import Linear, parameter
 from minigrad.nn.module import Module
 from minigrad.nn.parameter import Parameter
-from minigrad.tensor import Size, Tensor
+from minigrad.tensor import Size, Tensor, wrap
 
 
 class NonDynamicallyQuantizableLinear(Linear):
@@ -232,7 +232,7 @@ class MultiheadAttention(Module):
 def additive(mask: Tensor, name: str, dtype: Any) -> Tensor:
     """A mask as numbers to add to the scores: -inf where one of truth values is True."""
     if mask.dtype.kind == "b":
-        return Tensor(np.where(mask.array, dtype.type(-np.inf), dtype.type(0)))
+        return wrap(np.where(mask.array, dtype.type(-np.inf), dtype.type(0)))
     if mask.dtype.kind != "f":
         raise AssertionError(f"only bool and floating types of {name} are supported")
     return mask
@@ -241,4 +241,4 @@ def additive(mask: Tensor, name: str, dtype: Any) -> Tensor:
 def _without_nothing(weights: Tensor, mask: Tensor) -> Tensor:
     """The weights with zeros, not NaN, where a query may see nothing."""
     nothing = np.isneginf(np.asanyarray(mask.array)).all(-1, keepdims=True)
-    return weights.masked_fill(Tensor(nothing), 0.0) if nothing.any() else weights
+    return weights.masked_fill(wrap(nothing), 0.0) if nothing.any() else weights

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from minigrad import chance, modes
-from minigrad.tensor import Tensor
+from minigrad.tensor import Tensor, wrap
 
 LINEAR = ("linear", "conv1d", "conv2d", "conv3d",
           "conv_transpose1d", "conv_transpose2d", "conv_transpose3d")  # fmt: skip
@@ -111,7 +111,7 @@ def eye_(tensor: Tensor) -> Tensor:
     if tensor.ndim != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     with modes.no_grad():
-        return tensor.copy_(Tensor(np.eye(*tensor.shape, dtype=tensor.dtype)))
+        return tensor.copy_(wrap(np.eye(*tensor.shape, dtype=tensor.dtype)))
 
 
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
@@ -127,7 +127,7 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
         for d in range(min(out, tensor.shape[1])):
             values[(g * out + d, d, *middle)] = 1
     with modes.no_grad():
-        return tensor.copy_(Tensor(values))
+        return tensor.copy_(wrap(values))
 
 
 # ------------------------------------------------------------------------ by the fans
@@ -237,7 +237,7 @@ def trunc_normal_(
         values[open_ & keep] = x[open_ & keep]
         open_ &= ~keep
     with modes.no_grad():
-        return tensor.copy_(Tensor(values))
+        return tensor.copy_(wrap(values))
 
 
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
@@ -260,7 +260,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
     q = q * np.where(np.diag(r) < 0, -1, 1)
     with modes.no_grad():
         values = gain * (q.T if wide else q).reshape(tensor.shape)
-        return tensor.copy_(Tensor(values.astype(tensor.dtype)))
+        return tensor.copy_(wrap(values.astype(tensor.dtype)))
 
 
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
@@ -275,7 +275,7 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
     with modes.no_grad():
         tensor.normal_(0, std, generator=generator)
         for j in range(columns):  # PyTorch draws the rows from the default generator
-            tensor[Tensor(chance.permutation(rows, None)[:zeros]), j] = 0
+            tensor[wrap(chance.permutation(rows, None)[:zeros]), j] = 0
     return tensor
 
 

@@ -18,7 +18,7 @@ from minigrad.nn.batchnorm import BatchNorm1d, BatchNorm2d
 from minigrad.nn.convolution import Conv1d, Conv2d
 from minigrad.nn.linear import Linear
 from minigrad.nn.parameter import Parameter
-from minigrad.tensor import Tensor
+from minigrad.tensor import Tensor, wrap
 
 
 class UninitializedParameter(Parameter):
@@ -28,7 +28,7 @@ class UninitializedParameter(Parameter):
 
     def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
         """Give it its shape; from here on it is an ordinary Parameter."""
-        self._replace_array(empty(*shape, dtype=dtype or self.array.dtype).array)
+        self._replace_array(empty(shape, dtype=dtype or self.array.dtype).array)
         self.__class__ = Parameter  # type: ignore[assignment]
 
     @property
@@ -43,7 +43,7 @@ class UninitializedParameter(Parameter):
         return "<UninitializedParameter>"
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        z = type(self)(Tensor(self.array.copy()), self.requires_grad)
+        z = type(self)(wrap(self.array.copy()), self.requires_grad)
         memo[id(self)] = z
         return z
 

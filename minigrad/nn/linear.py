@@ -18,7 +18,7 @@ from minigrad.tensor import Tensor
 
 def parameter(*shape: int, dtype: Any = None, device: Any = None) -> Parameter:
     """A parameter that waits to be initialized."""
-    return Parameter(empty(*shape, dtype=dtype, device=device))
+    return Parameter(empty(shape, dtype=dtype, device=device))
 
 
 class Identity(Module):

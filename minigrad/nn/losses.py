@@ -5,34 +5,19 @@ formula stands. A `reduction` is "mean" or "sum" over the examples, or "none" fo
 each. `size_average` and `reduce` are PyTorch's older way to say the same.
 """
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 from minigrad.nn import functional as F
+from minigrad.nn.functional.losses import reduction_of
 from minigrad.nn.module import Module
 from minigrad.tensor import Tensor
-
-
-def reduction_of(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
-    """The reduction that the two older settings stand for, if they are given."""
-    if size_average is None and reduce is None:
-        return reduction
-    if reduce is False:
-        meant = "none"
-    else:
-        meant = "sum" if size_average is False else "mean"
-    warnings.warn(
-        f"size_average and reduce args will be deprecated, please use reduction='{meant}' instead.",
-        stacklevel=4,
-    )
-    return meant
 
 
 class _Loss(Module):
     def __init__(self, size_average: Any = None, reduce: Any = None, reduction: str = "mean"):
         super().__init__()
-        self.reduction = reduction_of(size_average, reduce, reduction)
+        self.reduction = reduction_of(size_average, reduce, reduction, stacklevel=4)
 
 
 # ------------------------------------------------------------------------ of numbers

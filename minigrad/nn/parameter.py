@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from minigrad.data import as_array
 from minigrad.memory import FRESH, new
-from minigrad.tensor import Tensor
+from minigrad.tensor import Tensor, wrap
 
 
 class Parameter(Tensor):
@@ -49,7 +49,7 @@ class Parameter(Tensor):
         """A parameter with memory of its own; the gradient is not copied."""
         if id(self) in memo:
             return memo[id(self)]
-        z = type(self)(Tensor(self.array.copy()), self.requires_grad)
+        z = type(self)(wrap(self.array.copy()), self.requires_grad)
         memo[id(self)] = z
         return z
 
@@ -106,8 +106,8 @@ def sharing(cls: Any, data: Any) -> Any:
 
 
 def _parameter(cls: Any, array: Any, requires_grad: bool) -> Any:
-    return cls(Tensor(array), requires_grad)
+    return cls(wrap(array), requires_grad)
 
 
 def _buffer(array: Any, persistent: bool) -> Buffer:
-    return Buffer(Tensor(array), persistent=persistent)
+    return Buffer(wrap(array), persistent=persistent)

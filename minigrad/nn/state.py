@@ -18,7 +18,7 @@ from minigrad import modes
 from minigrad.hooks import RemovableHandle
 from minigrad.nn.parameter import Parameter
 from minigrad.nn.registry import BUFFER, MODULE, PARAMETER, Registry
-from minigrad.tensor import Size, Tensor
+from minigrad.tensor import Size, Tensor, wrap
 
 EXTRA = "_extra_state"
 
@@ -240,7 +240,7 @@ class Stateful(Registry):
                     f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like '
                     f"object from checkpoint but received {type(new)}"
                 )
-            new = Tensor(np.asarray(getattr(new, "detach", lambda: new)()))
+            new = wrap(np.asarray(getattr(new, "detach", lambda: new)()))
         if old.shape == () and new.shape == (1,):
             new = new[0]
         if old.shape != new.shape:

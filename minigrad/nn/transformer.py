@@ -21,7 +21,7 @@ from minigrad.nn.transformer_layers import (
     TransformerDecoderLayer,
     TransformerEncoderLayer,
 )
-from minigrad.tensor import Tensor
+from minigrad.tensor import Tensor, wrap
 
 
 class TransformerEncoder(Module):
@@ -188,4 +188,4 @@ class Transformer(Module):
         from minigrad.creation import full
 
         later = full((sz, sz), -math.inf, dtype=dtype, device=device)
-        return Tensor(np.triu(later.array, 1))
+        return wrap(np.triu(later.array, 1))

@@ -12,6 +12,7 @@ import numpy as np
 
 from minigrad import return_types
 from minigrad.ops.indexing import along, gather, scatter_add, where
+from minigrad.shapes import normalize_one
 
 
 def taken(kind: Any, x: Any, at: Any, axis: int, keepdims: bool = True) -> Any:
@@ -40,17 +41,22 @@ def argsort(x: Any, axis: int, descending: bool) -> Any:
 
 def topk(x: Any, axis: int, k: int, largest: bool) -> Any:
     """The k greatest (or least) entries, in order."""
+    if x.dtype.kind == "b":
+        raise RuntimeError("topk does not support bool dtypes on CPU")
     if not 0 <= k <= x.shape[axis]:
         raise RuntimeError(f"selected index k out of range: k is {k}, and there are {x.shape[axis]} entries.")
     return taken(return_types.topk, x, _first(sorting(x.array, axis, largest), k, axis), axis)
 
 
 def _first(at: Any, k: int, axis: int) -> Any:
-    return at[(slice(None),) * axis + (slice(0, k),)]
+    first = at[(slice(None),) * axis + (slice(0, k),)]
+    return in_order(first)
 
 
 def kthvalue(x: Any, axis: int, k: int, keepdims: bool) -> Any:
     """The k-th least entry, counted from 1."""
+    if not x.shape[axis]:
+        raise IndexError(f"kthvalue(): Expected reduction dim {axis} to have non-zero size.")
     if not 1 <= k <= x.shape[axis]:
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {axis}")
     at = sorting(x.array, axis).take([k - 1], axis)
@@ -78,14 +84,25 @@ def mode(x: Any, axis: int, keepdims: bool) -> Any:
     return taken(return_types.mode, x, np.moveaxis(at, -1, axis), axis, keepdims)
 
 
+def in_order(a: Any) -> Any:
+    """An array in C order; one that a program is being recorded with stays as it is."""
+    return np.ascontiguousarray(a) if a.__class__ is np.ndarray else a
+
+
 def running_extreme(x: Any, axis: int, function: Any) -> Any:
     """cummax and cummin: the extreme so far (NaN, once there was one), and its latest place."""
     array = x.array
     z = function.accumulate(array, axis=axis)
     places = np.arange(array.shape[axis]).reshape([-1 if i == axis else 1 for i in range(array.ndim)])
-    at = np.maximum.accumulate(np.where((array == z) | np.isnan(array), places, 0), axis=axis)
+    latest = np.where((array == z) | np.isnan(array), places, 0)
+    at = in_order(np.maximum.accumulate(latest, axis=axis))
     kind = return_types.cummax if function is np.maximum else return_types.cummin
     return taken(kind, x, at, axis)
+
+
+def level(x: Any, values: Any) -> Any:
+    """These values, as a function of x that is flat: it has a gradient, of zeros."""
+    return x.masked_fill(x._constant(np.ones(x.shape, bool)), 0) + values
 
 
 def scatter_extreme(x: Any, y: Any, function: Any, index: Any, axis: int) -> Any:
@@ -107,27 +124,34 @@ def quantile(x: Any, axis: int, q: Any, keepdims: bool, interpolation: str, igno
     that come before are counted.
     """
     _something("quantile", x, axis)
-    q = np.asanyarray(getattr(q, "array", q), x.dtype)
-    if q.ndim > 1 or x.dtype.kind != "f":
-        raise RuntimeError("quantile() q must be a scalar or 1D tensor, and the input either float or double.")
-    if not ((q >= 0) & (q <= 1)).all():
+    if x.dtype not in (np.float32, np.float64):
+        raise RuntimeError("quantile() input tensor must be either float or double dtype")
+    if not hasattr(q, "__apply_op__"):
+        q = x._constant(np.asarray(q, x.dtype))
+    if q.ndim > 1:
+        raise RuntimeError("quantile() q must be a scalar or 1D tensor")
+    if q.dtype != x.dtype:
+        raise RuntimeError(f"quantile() q tensor must be same dtype as the input tensor, but q is {q.dtype} and the input {x.dtype}")
+    if not ((q.array >= 0) & (q.array <= 1)).all():
         raise RuntimeError("quantile() q values must be in the range [0, 1]")
     if interpolation not in ("linear", "lower", "higher", "midpoint", "nearest"):
         raise RuntimeError(f"quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}")
     ordered = sort(x, axis, False).values.movedim(axis, -1)
     last, nan = x.shape[axis] - 1, np.isnan(ordered.array).sum(-1, keepdims=True)
     if ignore_nan:
-        place = q.reshape(-1) * np.maximum(last - nan, 0)
+        scale, start = np.maximum(last - nan, 0), 0 * nan
     else:
-        place = np.where(nan > 0, last, q.reshape(-1) * last)
-    place = place.astype(x.dtype)
+        scale, start = np.where(nan, 0, last), np.where(nan, last, 0)
+    scale, start = scale.astype(x.dtype), start.astype(x.dtype)
+    place = q.array.reshape(-1) * scale + start
     rounding = {"lower": np.floor, "higher": np.ceil, "nearest": np.round}.get(interpolation)
-    place = place if rounding is None else rounding(place)
-    low = place.astype(np.int64)
+    low = (place if rounding is None else rounding(place)).astype(np.int64)
     z = ordered.gather(-1, low)
     if rounding is None:
-        weight = np.full_like(place, 0.5) if interpolation == "midpoint" else (place - low).astype(x.dtype)
-        z = z.lerp(ordered.gather(-1, np.ceil(place).astype(np.int64)), x._constant(weight))
+        weight: Any = x._constant(np.full_like(place, 0.5))
+        if interpolation == "linear":
+            weight = q.reshape(-1) * x._constant(scale) + x._constant((start - low).astype(x.dtype))
+        z = z.lerp(ordered.gather(-1, np.ceil(place).astype(np.int64)), weight)
     z = z.movedim(-1, 0)
     z = z.unsqueeze(axis + 1) if keepdims else z
     return z if q.ndim else z.squeeze(0)
@@ -163,7 +187,7 @@ def nonzero(x: Any, as_tuple: bool) -> Any:
 def unique(x: Any, return_inverse: bool, return_counts: bool, dim: int | None) -> Any:
     """Each value once, in order; where each entry of x stands among them; how often each occurs."""
     if dim is not None:
-        dim %= max(x.ndim, 1)
+        dim = normalize_one(dim, x.ndim)
     z, inverse, counts = np.unique(x.array, return_inverse=True, return_counts=True, axis=dim, equal_nan=False)
     inverse = inverse.reshape(x.shape if dim is None else -1)
     results = [z, *([inverse] if return_inverse else []), *([counts] if return_counts else [])]
@@ -224,6 +248,11 @@ def histogram(x: Any, bins: Any, range: Any, weight: Any, density: bool) -> Hist
 
 def searchsorted(ordered: Any, x: Any, right: bool) -> Any:
     """Where each entry of x would have to stand to keep a sorted vector sorted."""
+    if np.ndim(getattr(ordered, "array", ordered)) != 1:
+        raise RuntimeError(
+            "boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and input value "
+            f"tensor must match, but it has {np.ndim(getattr(ordered, 'array', ordered))}. minigrad takes vectors only."
+        )
     return x._constant(np.asanyarray(np.searchsorted(getattr(ordered, "array", ordered), x.array, "right" if right else "left")))
 
 

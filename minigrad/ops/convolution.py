@@ -1,8 +1,8 @@
 """Table of derivatives, chapter 6, concluded: what is computed from each window of an image.
 
-Every window of x, laid out as a row of a matrix, turns a convolution into one product
-of matrices. Memory is kept with the channels last, where such rows are long runs; what
-the user sees, (batch, channel, row, column), is a view of that.
+Every window of x, laid out as a column or a row of a matrix, turns a convolution into a
+product of matrices. Such a matrix is x many times over, so it is copied from x in the order
+in which more of x lies side by side (`_Windows`). Results are contiguous in any case.
 
 convolution, its gradient by x and its gradient by w are one trilinear form in x, w and g
 read in three ways: each one's rules are the other two.
@@ -21,17 +21,19 @@ def convolution(x, w, b, *, stride, padding, dilation, groups=1):
     x (n, c, h, w), w (o, c / groups, kh, kw), b (o) or empty for none;
     stride and dilation (rows, columns), padding (top, bottom, left, right).
     """
-    x = np.transpose(_margin(x, padding), (0, 2, 3, 1))
-    out, size = len(w), w.shape[2:]
-    parts = []
+    windows = _Windows((*x.shape[:2], *_padded(x, padding)), w.shape, stride, dilation, groups)
+    z = np.empty((len(x), len(w), windows.count), np.result_type(x, w))
+    x = windows.arranged(_margin(x, padding))
     for k in range(groups):
-        xk, wk = _group(x, k, groups, -1), _group(w, k, groups, 0)
-        columns, shape = _windows(xk, size, stride, dilation)
-        parts.append(columns @ wk.transpose(2, 3, 1, 0).reshape(columns.shape[1], out // groups))
-    z = parts[0] if groups == 1 else np.concatenate(parts, axis=1)
+        wk, zk = windows.kernels(_group(w, k, groups, 0)), _group(z, k, groups, 1)
+        if windows.in_rows:
+            rows = windows.matrix(x, k).reshape(-1, wk.shape[1])
+            zk[...] = (rows @ wk.T).reshape(len(x), windows.count, -1).transpose(0, 2, 1)
+        else:
+            np.matmul(wk, windows.matrix(x, k), out=zk)
     if b.size:
-        z += b
-    return np.transpose(z.reshape(*shape, out), (0, 3, 1, 2))
+        z += b[:, None]
+    return z.reshape(len(x), len(w), *windows.shape)
 
 
 @linear(result="strict")
@@ -39,83 +41,136 @@ def convolution_dx(y, w, *, shape, stride, padding, dilation, groups=1):
     """z = a convolution's gradient by x        dL/dy = convolution of g with w        dL/dw = convolution_dw(y, g)"""
     top, bottom, left, right = padding
     n, c, height, width = shape
-    y = np.transpose(y, (0, 2, 3, 1))
-    _, rows, columns, out = y.shape
-    kh, kw = w.shape[2:]
-    z = np.zeros((n, height + top + bottom, width + left + right, c), y.dtype)
+    sizes = (n, c, height + top + bottom, width + left + right)
+    windows = _Windows(sizes, w.shape, stride, dilation, groups)
+    y = y.reshape(n, len(w), windows.count)
+    z = windows.zeros(np.result_type(y, w))
     for k in range(groups):
-        yk = _group(y, k, groups, -1).reshape(-1, out // groups)
-        wk = _group(w, k, groups, 0).transpose(0, 2, 3, 1).reshape(out // groups, -1)
-        spread = (yk @ wk).reshape(n, rows, columns, kh, kw, c // groups)
-        zk = _group(z, k, groups, -1)
-        for i in range(kh):
-            down = slice(i * dilation[0], i * dilation[0] + (rows - 1) * stride[0] + 1, stride[0])
-            if dilation[1] == 1 and columns <= 4 * kw:  # whole runs of kw * c numbers
-                for j in range(columns):
-                    zk[:, down, j * stride[1] : j * stride[1] + kw] += spread[:, :, j, i]
-            else:
-                for j in range(kw):
-                    start = j * dilation[1]
-                    zk[:, down, start : start + (columns - 1) * stride[1] + 1 : stride[1]] += spread[:, :, :, i, j]
-    return np.transpose(z[:, top : top + height, left : left + width], (0, 3, 1, 2))
+        wk, yk = windows.kernels(_group(w, k, groups, 0)), _group(y, k, groups, 1)
+        windows.add(z, k, yk.transpose(0, 2, 1) @ wk if windows.in_rows else wk.T @ yk)
+    z = np.transpose(z, (0, 3, 1, 2)) if windows.in_rows else z
+    return np.ascontiguousarray(z[:, :, top : top + height, left : left + width])
 
 
 @linear(result="strict")
 def convolution_dw(y, x, *, shape, stride, padding, dilation, groups=1):
     """z = a convolution's gradient by w        dL/dy = convolution of x with g        dL/dx = convolution_dx(y, g)"""
-    x = np.transpose(_margin(x, padding), (0, 2, 3, 1))
-    y = np.transpose(y, (0, 2, 3, 1))
-    out, c, kh, kw = shape
+    windows = _Windows((*x.shape[:2], *_padded(x, padding)), shape, stride, dilation, groups)
+    y = y.reshape(len(x), shape[0], windows.count)
+    x = windows.arranged(_margin(x, padding))
     parts = []
     for k in range(groups):
-        columns, _ = _windows(_group(x, k, groups, -1), (kh, kw), stride, dilation)
-        yk = _group(y, k, groups, -1).reshape(-1, out // groups)
-        parts.append((columns.T @ yk).reshape(kh, kw, c, out // groups).transpose(3, 2, 0, 1))
-    return parts[0] if groups == 1 else np.concatenate(parts)
+        yk, matrix = _group(y, k, groups, 1), windows.matrix(x, k)
+        if windows.in_rows:
+            yk = yk.transpose(1, 0, 2).reshape(yk.shape[1], -1)
+            zk = yk @ matrix.reshape(yk.shape[1], -1)
+        else:
+            zk = np.add.reduce(yk @ matrix.transpose(0, 2, 1), axis=0)
+        parts.append(windows.as_kernels(zk))
+    return np.ascontiguousarray(parts[0] if groups == 1 else np.concatenate(parts))
+
+
+class _Windows:
+    """The windows of an image (n, c, h, w), margin included, as a matrix for each example.
+
+    in_rows   False: each window is a column, x is read as it lies, in runs as long as a row of
+              windows. True: each window is a row, x is copied with its channels last, and read
+              in runs as long as a row of the window with all its channels
+    """
+
+    def __init__(self, x_shape, w_shape, stride, dilation, groups):
+        self.x_shape, self.stride, self.dilation, self.groups = x_shape, stride, dilation, groups
+        _, self.c, *self.size = w_shape
+        self.shape = tuple((n - d * (k - 1) - 1) // s + 1
+                           for n, k, s, d in zip(x_shape[2:], self.size, stride, dilation, strict=True))
+        self.count = self.shape[0] * self.shape[1]
+        self.in_rows = self.size[1] * self.c > 2 * self.shape[1]
+
+    def arranged(self, x):
+        """x, its memory in the order in which `matrix` reads it."""
+        return np.ascontiguousarray(np.transpose(x, (0, 2, 3, 1)) if self.in_rows else x)
+
+    def matrix(self, x, k):
+        """The windows of the k-th group of channels: (n, entries, windows), or (n, windows, entries) in rows."""
+        xk = _group(x, k, self.groups, -1 if self.in_rows else 1)
+        (sh, sw), (dh, dw), (kh, kw), (rows, columns) = self.stride, self.dilation, self.size, self.shape
+        if self.in_rows:
+            n, h, w, c = xk.strides
+            shape, strides = (rows, columns, kh, kw, self.c), (h * sh, w * sw, h * dh, w * dw, c)
+        else:
+            n, c, h, w = xk.strides
+            shape, strides = (self.c, kh, kw, rows, columns), (c, h * dh, w * dw, h * sh, w * sw)
+        view = np.lib.stride_tricks.as_strided(xk, (len(xk), *shape), (n, *strides))
+        entries = self.c * kh * kw
+        return view.reshape(len(xk), *((self.count, entries) if self.in_rows else (entries, self.count)))
+
+    def kernels(self, w):
+        """w (o, c, kh, kw) as (o, entries), in the order of a window's entries."""
+        return (w.transpose(0, 2, 3, 1) if self.in_rows else w).reshape(len(w), -1)
+
+    def as_kernels(self, z):
+        """The opposite of `kernels`."""
+        if not self.in_rows:
+            return z.reshape(-1, self.c, *self.size)
+        return z.reshape(-1, *self.size, self.c).transpose(0, 3, 1, 2)
+
+    def zeros(self, dtype):
+        n, c, height, width = self.x_shape
+        return np.zeros((n, height, width, c) if self.in_rows else self.x_shape, dtype)
+
+    def add(self, z, k, matrix):
+        """Add each entry of a matrix like that of `matrix` to the entry of z, k-th group, that it stands for."""
+        (sh, sw), (dh, dw), (kh, kw), (rows, columns) = self.stride, self.dilation, self.size, self.shape
+        down = [slice(i * dh, i * dh + (rows - 1) * sh + 1, sh) for i in range(kh)]
+        across = [slice(j * dw, j * dw + (columns - 1) * sw + 1, sw) for j in range(kw)]
+        if not self.in_rows:
+            zk, matrix = _group(z, k, self.groups, 1), matrix.reshape(-1, self.c, kh, kw, rows, columns)
+            for i in range(kh):
+                for j in range(kw):
+                    zk[:, :, down[i], across[j]] += matrix[:, :, i, j]
+            return
+        zk, matrix = _group(z, k, self.groups, -1), matrix.reshape(-1, rows, columns, kh, kw, self.c)
+        for i in range(kh):
+            if dw == 1 and columns <= 4 * kw:  # whole runs of kw * c numbers
+                for j in range(columns):
+                    zk[:, down[i], j * sw : j * sw + kw] += matrix[:, :, j, i]
+            else:
+                for j in range(kw):
+                    zk[:, down[i], across[j]] += matrix[:, :, :, i, j]
 
 
 def _group(x, k, groups, axis):
-    """The k-th of so many equal parts of x along its first axis (0) or its last (-1)."""
+    """The k-th of so many equal parts of x along an axis: the first, the second, or the last (-1)."""
     if groups == 1:
         return x
     n = x.shape[axis] // groups
-    return x[k * n : (k + 1) * n] if axis == 0 else x[..., k * n : (k + 1) * n]
+    part = slice(k * n, (k + 1) * n)
+    return x[..., part] if axis == -1 else x[:, part] if axis else x[part]
+
+
+def _padded(x, padding):
+    """The sizes of the last two axes of x with a margin around them."""
+    top, bottom, left, right = padding
+    return x.shape[-2] + top + bottom, x.shape[-1] + left + right
 
 
 def _margin(x, padding, value=0):
-    """x with a margin around its last two axes, its memory in the same order."""
-    top, bottom, left, right = padding
-    if not (top or bottom or left or right):
+    """x with a margin around its last two axes."""
+    top, _, left, _ = padding
+    if not any(padding):
         return x
     height, width = x.shape[-2:]
-    z = np.full_like(x, value, shape=(*x.shape[:-2], height + top + bottom, width + left + right))
+    z = np.full((*x.shape[:-2], *_padded(x, padding)), value, x.dtype)
     z[..., top : top + height, left : left + width] = x
     return z
-
-
-def _windows(x, size, stride, dilation):
-    """Each window of x, (n, h, w, c), as a row; and (n, rows, columns) of the windows."""
-    n, height, width, c = x.shape
-    (kh, kw), (sh, sw), (dh, dw) = size, stride, dilation
-    rows, columns = (height - dh * (kh - 1) - 1) // sh + 1, (width - dw * (kw - 1) - 1) // sw + 1
-    a, b, d, e = x.strides
-    shape, strides = (n, rows, columns, kh, kw, c), (a, b * sh, d * sw, b * dh, d * dw, e)
-    order = (0, 1, 2, 3, 4, 5)
-    if kw * c < 16:  # runs are short within a window, and long across them
-        order = (3, 4, 5, 0, 1, 2)
-    shape, strides = [shape[i] for i in order], [strides[i] for i in order]
-    view = np.lib.stride_tricks.as_strided(x, shape, strides)
-    if order[0] == 0:
-        return view.reshape(n * rows * columns, kh * kw * c), (n, rows, columns)
-    return view.reshape(kh * kw * c, n * rows * columns).T, (n, rows, columns)
 
 
 def _convolution_db(g, b_shape):
     if b_shape == (0,):
         return np.zeros(0, g.dtype)
     if isinstance(g, np.ndarray):
-        g = np.transpose(g, (0, 2, 3, 1)).reshape(-1, g.shape[1])
-        return np.dot(np.ones(len(g), g.dtype), g)  # the sum of the rows, but quicker
+        g = g.reshape(*g.shape[:2], -1)
+        return np.add.reduce(g @ np.ones(g.shape[2], g.dtype), axis=0)  # the sums of rows, but quicker
     return np.sum(g, axis=(0, 2, 3))
 
 
@@ -166,8 +221,11 @@ def max_pool2d(x, *, size, stride, padding, dilation, shape):
     """
     x = _margin(x, padding, _lowest(x.dtype))
     z = None
-    for _, window in _each_place(size, stride, dilation, shape):
-        z = np.copy(x[window], order="K") if z is None else np.maximum(z, x[window], out=z)
+    for rows in _slices(0, size, stride, dilation, shape):  # the greatest of each column of a window
+        z = np.array(x[..., rows, :], order="C") if z is None else np.maximum(z, x[..., rows, :], out=z)
+    x, z = z, None
+    for columns in _slices(1, size, stride, dilation, shape):
+        z = np.array(x[..., columns], order="C") if z is None else np.maximum(z, x[..., columns], out=z)
     return z
 
 
@@ -175,14 +233,17 @@ def _lowest(dtype):
     return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
 
 
+def _slices(axis, size, stride, dilation, shape):
+    """For each place in a window along an axis (0 rows, 1 columns): what stands there, in all windows."""
+    s, d, n = stride[axis], dilation[axis], shape[axis]
+    return [slice(k * d, k * d + s * (n - 1) + 1, s) for k in range(size[axis])]
+
+
 def _each_place(size, stride, dilation, shape):
     """For each place (i, j) in a window: what stands there, in all windows."""
-    for i in range(size[0]):
-        for j in range(size[1]):
-            yield (i, j), (..., *(
-                slice(k * d, k * d + s * (n - 1) + 1, s)
-                for k, s, d, n in zip((i, j), stride, dilation, shape, strict=True)
-            ))
+    for i, rows in enumerate(_slices(0, size, stride, dilation, shape)):
+        for j, columns in enumerate(_slices(1, size, stride, dilation, shape)):
+            yield (i, j), (..., rows, columns)
 
 
 def places(x, size, stride, padding, dilation, shape):
@@ -206,13 +267,14 @@ def places(x, size, stride, padding, dilation, shape):
 
 
 def _max_pool_dx(g, x, z, x_shape, size, stride, padding, dilation, shape):
-    if not isinstance(g, np.ndarray):
-        at = places(x.array, size, stride, padding, dilation, shape)
+    if not isinstance(g, np.ndarray) or np.isnan(z).any():  # NaN is not equal to itself
+        at = places(getattr(x, "array", x), size, stride, padding, dilation, shape)
         flat = (*x_shape[:-2], x_shape[-2] * x_shape[-1])
         g, at = (a.reshape((*at.shape[:-2], -1)) for a in (g, at))
         return np.reshape(scatter_add(np.zeros(flat, g.dtype), g, index=at, axis=len(flat) - 1), x_shape)
     x = _margin(x, padding, _lowest(x.dtype))
-    d = np.zeros_like(x)
+    d = np.zeros(x.shape, x.dtype)
+    apart = stride[0] >= size[0] and stride[1] >= size[1] and dilation == (1, 1)  # no entry is in two windows
     waiting = None  # the windows whose greatest entry has not been met
     for _, window in _each_place(size, stride, dilation, shape):
         here = x[window] == z
@@ -221,7 +283,10 @@ def _max_pool_dx(g, x, z, x_shape, size, stride, padding, dilation, shape):
         else:
             here &= waiting
             waiting ^= here
-        d[window] += g * here
+        if apart:
+            np.multiply(g, here, out=d[window])
+        else:
+            d[window] += g * here
     top, _, left, _ = padding
     return d[..., top : top + x_shape[-2], left : left + x_shape[-1]]
 
@@ -241,7 +306,7 @@ def window_sum(x, *, size, stride, padding, shape):
     x = _margin(x, padding)
     z = None
     for _, window in _each_place(size, stride, (1, 1), shape):
-        z = np.copy(x[window], order="K") if z is None else np.add(z, x[window], out=z)
+        z = np.array(x[window], order="C") if z is None else np.add(z, x[window], out=z)
     return z
 
 
@@ -253,7 +318,7 @@ window_sum.vjp(x=lambda g, x_shape, size, stride, padding:
 def window_spread(x, *, size, stride, padding, shape):
     """z = zeros of that shape, with each x added to all of its window        dL/dx = the sums of the windows of g"""
     top, bottom, left, right = padding
-    z = np.zeros_like(x, shape=(*x.shape[:-2], shape[0] + top + bottom, shape[1] + left + right))
+    z = np.zeros((*x.shape[:-2], shape[0] + top + bottom, shape[1] + left + right), x.dtype)
     for _, window in _each_place(size, stride, (1, 1), x.shape[-2:]):
         z[window] += x
     return z[..., top : top + shape[0], left : left + shape[1]]

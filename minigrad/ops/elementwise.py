@@ -11,6 +11,7 @@ maxima) the row says what was chosen; it is what PyTorch chose.
 import numpy as np
 
 from minigrad.op import constant, elementwise, general
+from minigrad.shapes import order_of
 
 # ------------------------------------------------------------------------- arithmetic
 
@@ -25,7 +26,7 @@ add.vjp(x=lambda g: g,
         y=lambda g: g)
 
 
-@elementwise(np.subtract)
+@elementwise(np.subtract, refuses="b")
 def sub(x, y, *, out=None):
     """z = x - y        dz/dx = 1        dz/dy = -1"""
     return np.subtract(x, y, out=out)
@@ -73,7 +74,7 @@ def positive(x, *, out=None):
 positive.vjp(x=lambda g: g)
 
 
-@elementwise(np.abs)
+@elementwise(np.abs, refuses="b")
 def abs(x, *, out=None):
     """z = abs(x)        dz/dx = sign(x)
 
@@ -87,40 +88,42 @@ abs.vjp(x=lambda g, x: g * np.sign(x))
 
 @elementwise(np.maximum)
 def maximum(x, y, *, out=None):
-    """z = maximum(x, y)        dz/dx = (x > y) + (x == y) / 2        dz/dy = (x < y) + (x == y) / 2
+    """z = maximum(x, y)        dz/dx = 1 - (x < y) - (x == y) / 2        dz/dy = 1 - (x > y) - (x == y) / 2
 
-    In a tie each input takes half.
+    In a tie each input takes half; beside NaN each takes all.
     """
     return np.maximum(x, y, out=out)
 
 
-maximum.vjp(x=lambda g, x, y: g * (x > y) + g * (x == y) / 2,
-            y=lambda g, x, y: g * (x < y) + g * (x == y) / 2)
+maximum.vjp(x=lambda g, x, y: g * np.logical_not(x < y) - g * (x == y) / 2,
+            y=lambda g, x, y: g * np.logical_not(x > y) - g * (x == y) / 2)
 
 
 @elementwise(np.minimum)
 def minimum(x, y, *, out=None):
-    """z = minimum(x, y)        dz/dx = (x < y) + (x == y) / 2        dz/dy = (x > y) + (x == y) / 2
+    """z = minimum(x, y)        dz/dx = 1 - (x > y) - (x == y) / 2        dz/dy = 1 - (x < y) - (x == y) / 2
 
-    In a tie each input takes half.
+    In a tie each input takes half; beside NaN each takes all.
     """
     return np.minimum(x, y, out=out)
 
 
-minimum.vjp(x=lambda g, x, y: g * (x < y) + g * (x == y) / 2,
-            y=lambda g, x, y: g * (x > y) + g * (x == y) / 2)
+minimum.vjp(x=lambda g, x, y: g * np.logical_not(x > y) - g * (x == y) / 2,
+            y=lambda g, x, y: g * np.logical_not(x < y) - g * (x == y) / 2)
 
 
 # ------------------------------------------------------- powers, exponentials, logarithms
 
 
-@elementwise(np.power)
+@elementwise(np.power, refuses="b")
 def pow(x, y, *, out=None):
     """z = x ** y        dz/dx = y * x**(y - 1)        dz/dy = z * log(x)
 
     A power of 0 is constant, so its derivative is 0 even at x = 0. At x = 0 and y > 0
     the derivative by y is 0, the limit from the right.
     """
+    if x.dtype.kind in "iu" and np.ndim(y) and (y < 0).any():  # 1, -1 or 0: what is left of a fraction
+        return np.where(y < 0, (x == 1) + (x == -1) * (1 - 2 * (y & 1)), x ** np.maximum(y, 0)).astype(x.dtype)
     if np.ndim(y) == 0 and out is None:  # x ** 2 as a number is far quicker than as an array
         return np.asarray(x) ** (y.item() if hasattr(y, "item") else y)
     return np.power(x, y, out=out)
@@ -152,7 +155,7 @@ pow.vjp(x=_pow_dx, y=_pow_dy)
 @elementwise(np.square)
 def square(x, *, out=None):
     """z = x ** 2        dz/dx = 2 * x"""
-    return np.square(x, out=out)
+    return np.square(x if x.dtype.kind != "b" else x.astype(np.int64), out=out)
 
 
 square.vjp(x=lambda g, x: g * (2 * x))
@@ -233,16 +236,16 @@ def sigmoid(x, *, out=None):
 sigmoid.vjp(x=lambda g, z: g * (z * (1 - z)))
 
 
-@elementwise()
+@elementwise(refuses="b")
 def relu(x, *, out=None):
-    """z = maximum(x, 0)        dz/dx = z > 0
+    """z = maximum(x, 0)        dz/dx = z != 0
 
-    At 0, where the slope is undefined, it is taken as 0.
+    At 0, where the slope is undefined, it is taken as 0. NaN passes its gradient on.
     """
     return np.maximum(x, 0, out=out)
 
 
-relu.vjp(x=lambda g, z: g * (z > 0))
+relu.vjp(x=lambda g, z: g * (z != 0))
 
 
 # ----------------------------------------------- steps and comparisons: flat, or no number
@@ -250,8 +253,13 @@ relu.vjp(x=lambda g, z: g * (z > 0))
 
 @elementwise(np.sign)
 def sign(x, *, out=None):
-    """z = sign(x)        dz/dx = 0"""
-    return np.sign(x, out=out) if x.dtype.kind != "b" else np.array(x)
+    """z = sign(x)        dz/dx = 0
+
+    The sign of NaN is taken as 0.
+    """
+    if x.dtype.kind == "b":
+        return np.array(x)
+    return np.sign(np.where(x == x, x, 0), out=out) if x.dtype.kind == "f" else np.sign(x, out=out)
 
 
 sign.vjp(x=lambda g: np.zeros_like(g))
@@ -314,10 +322,10 @@ def logical_not(x, *, out=None):
 # --------------------------------------------------------- from one type to another
 
 
-@general()
+@general(as_computed=True)
 def to(x, *, dtype):
     """z = x as another type of number        dL/dx = g, as the type of x"""
-    return np.array(x, dtype=dtype)
+    return np.array(x, dtype=dtype, order=order_of(x))
 
 
 to.vjp(x=lambda g: g)

@@ -17,6 +17,8 @@ from minigrad.sparse import add_rows
 def getitem(x, *, index):
     """z = x[index]        dL/dx = zeros like x, with g added at index"""
     z = x[index]
+    if not is_basic(index):
+        return np.ascontiguousarray(z) if z.ndim and z.__class__ is np.ndarray else z  # NumPy moves axes where indices are mixed with slices
     return z if isinstance(z, np.ndarray) else x[(*index, ...)]  # a view also of one entry
 
 
@@ -65,7 +67,7 @@ def as_strided(x, *, size, stride, offset):
 
     x is the memory, as a vector. An entry may be seen many times: windows that overlap.
     """
-    steps = tuple(n * x.itemsize for n in stride)
+    steps = tuple(n * x.strides[0] for n in stride)  # of a tangent, which may lie otherwise
     return np.lib.stride_tricks.as_strided(x[offset:], size, steps)
 
 
@@ -210,7 +212,7 @@ index_select.vjp(x=lambda g, x_shape, index, axis:
 # ---------------------------------------------------------------------- by truth values
 
 
-@general(np.where, masks=("c",))
+@general(np.where, masks=("c",), as_computed=True)
 def where(c, x, y):
     """z = x where c, else y        dL/dx = g where c        dL/dy = g where not c"""
     return np.where(c, x, y)

@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 
 from minigrad.op import constant, elementwise, general, linear
-from minigrad.shapes import sum_to
+from minigrad.shapes import order_of, sum_to
 
 
 @linear(view=True)
@@ -48,7 +48,11 @@ transpose.vjp(x=lambda g, axis0, axis1: transpose(g, axis0=axis0, axis1=axis1))
 @linear(view=True)
 def expand(x, *, shape):
     """z = x repeated along new axes and those of size 1        dL/dx = g, summed over them"""
-    return np.broadcast_to(x, shape)
+    z = np.broadcast_to(x, shape)
+    if isinstance(x, np.ndarray) and x.flags.writeable and type(z) is np.ndarray:
+        # One entry of it may be written to, though not several that share their memory.
+        return np.lib.stride_tricks.as_strided(x, z.shape, z.strides)
+    return z
 
 
 expand.vjp(x=lambda g, x_shape: sum_to(g, x_shape))
@@ -66,7 +70,8 @@ unsqueeze.vjp(x=lambda g, axis: squeeze(g, axis=(axis,)))
 @linear(view=True)
 def squeeze(x, *, axis):
     """z = x without some axes of size 1        dL/dx = g with them"""
-    return x.squeeze(axis)
+    z = x.squeeze(axis)
+    return x[...] if z is x else z  # with no axis to take away, NumPy gives the array itself
 
 
 squeeze.vjp(x=lambda g, x_shape: reshape(g, shape=x_shape))
@@ -146,7 +151,7 @@ fold.vjp(x=lambda g, axis, size, step: unfold(g, axis=axis, size=size, step=step
 # ------------------------------------------------------------------------- copies
 
 
-@linear()
+@linear(as_computed=True)
 def flip(x, *, axes):
     """z = x read backward along some axes        dL/dx = g read backward along them"""
     return np.flip(x, axes).copy()
@@ -209,14 +214,14 @@ def _triangle(x, keep, out):
     return z
 
 
-@linear()
+@linear(as_computed=True)
 def clone(x, *, order="K", out=None):
     """z = a copy of x        dL/dx = g
 
     Its entries lie in memory as those of x do ("K"), or row by row ("C").
     """
     if out is None:
-        return np.array(x, order=order)
+        return np.array(x, order=order_of(x) if order == "K" else order)
     out[...] = x
     return out
 

@@ -26,7 +26,7 @@ def into(out, z):
     return out
 
 
-@elementwise(result="float")
+@elementwise(result="float", refuses="biu")
 def leaky_relu(x, *, negative_slope=0.01, out=None):
     """z = x where x > 0, else negative_slope * x        dz/dx = where(x > 0, 1, negative_slope)"""
     return into(out, np.where(x > 0, x, x * x.dtype.type(negative_slope)))
@@ -35,7 +35,7 @@ def leaky_relu(x, *, negative_slope=0.01, out=None):
 leaky_relu.vjp(x=lambda g, x, negative_slope: np.where(x > 0, g, g * negative_slope))
 
 
-@elementwise(result="float")
+@elementwise(result="float", refuses="biu")
 def elu(x, *, alpha=1.0, out=None):
     """z = x where x > 0, else alpha * (exp(x) - 1)        dz/dx = where(x > 0, 1, alpha * exp(x))"""
     return into(out, np.where(x > 0, x, x.dtype.type(alpha) * np.expm1(np.minimum(x, 0))))
@@ -44,7 +44,7 @@ def elu(x, *, alpha=1.0, out=None):
 elu.vjp(x=lambda g, x, alpha: np.where(x > 0, g, g * (alpha * np.exp(np.minimum(x, 0)))))
 
 
-@elementwise(result="float")
+@elementwise(result="float", refuses="biu")
 def silu(x, *, out=None):
     """z = x / (1 + exp(-x))        dz/dx = (1 + x * exp(-x) / (1 + exp(-x))) / (1 + exp(-x))"""
     return into(out, x * sigmoid.forward(x))
@@ -58,7 +58,7 @@ def _silu_dx(g, x):
 silu.vjp(x=_silu_dx)
 
 
-@elementwise(result="float")
+@elementwise(result="float", refuses="biu")
 def gelu(x):
     """z = x * (1 + erf(x / sqrt(2))) / 2        dz/dx = z / x + x * exp(-x * x / 2) / sqrt(2 * 3.141592653589793)"""
     return x * (x.dtype.type(0.5) * (1 + erf.forward(x * x.dtype.type(math.sqrt(0.5)))))
@@ -72,7 +72,7 @@ def _gelu_dx(g, x):
 gelu.vjp(x=_gelu_dx)
 
 
-@elementwise(result="float")
+@elementwise(result="float", refuses="biu")
 def softplus(x, *, beta=1.0, threshold=20.0, out=None):
     """z = log(1 + exp(beta * x)) / beta        dz/dx = where(beta * x > threshold, 1, 1 / (1 + exp(-beta * x)))
 
@@ -85,7 +85,7 @@ def softplus(x, *, beta=1.0, threshold=20.0, out=None):
 softplus.vjp(x=lambda g, x, beta, threshold: np.where(x * beta > threshold, g, g * sigmoid(x * beta)))
 
 
-@elementwise(result="float")
+@elementwise(result="float", refuses="biu")
 def logsigmoid(x, *, out=None):
     """z = -log(1 + exp(-x))        dz/dx = 1 / (1 + exp(x))"""
     return into(out, np.minimum(x, 0) - np.log1p(np.exp(-np.abs(x))))
@@ -94,16 +94,19 @@ def logsigmoid(x, *, out=None):
 logsigmoid.vjp(x=lambda g, x: g * sigmoid(-x))
 
 
-@elementwise()
+@elementwise(refuses="b")
 def hardtanh(x, *, min_val=-1.0, max_val=1.0, out=None):
-    """z = x, but not below min_val nor above max_val        dz/dx = (x > min_val) * (x < max_val)"""
+    """z = x, but not below min_val nor above max_val        dz/dx = 1 - (x <= min_val) - (x >= max_val)
+
+    NaN stays, and passes its gradient on.
+    """
     return into(out, np.clip(x, x.dtype.type(min_val), x.dtype.type(max_val)))
 
 
-hardtanh.vjp(x=lambda g, x, min_val, max_val: g * ((x > min_val) * (x < max_val)))
+hardtanh.vjp(x=lambda g, x, min_val, max_val: g * np.logical_not((x <= min_val) | (x >= max_val)))
 
 
-@elementwise(result="float")
+@elementwise(result="float", refuses="biu")
 def hardsigmoid(x, *, out=None):
     """z = x / 6 + 1 / 2, but not below 0 nor above 1        dz/dx = (x > -3) * (x < 3) / 6"""
     return into(out, np.clip(x / 6 + x.dtype.type(0.5), x.dtype.type(0), x.dtype.type(1)))
@@ -112,7 +115,7 @@ def hardsigmoid(x, *, out=None):
 hardsigmoid.vjp(x=lambda g, x: g * ((x > -3) * (x < 3)) / 6)
 
 
-@elementwise(result="float")
+@elementwise(result="float", refuses="biu")
 def hardswish(x, *, out=None):
     """z = x * hardsigmoid(x)        dz/dx = where(x >= 3, 1, (x > -3) * (x / 3 + 1 / 2))"""
     return into(out, x * hardsigmoid.forward(x))
@@ -121,13 +124,16 @@ def hardswish(x, *, out=None):
 hardswish.vjp(x=lambda g, x: np.where(x >= 3, g, g * ((x / 3 + 0.5) * (x > -3))))
 
 
-@elementwise()
+@elementwise(refuses="b")
 def threshold(x, *, threshold, value, out=None):
-    """z = x where x > threshold, else value        dz/dx = x > threshold"""
-    return into(out, np.where(x > threshold, x, x.dtype.type(value)))
+    """z = value where x <= threshold, else x        dz/dx = 1 - (x <= threshold)
+
+    NaN stays, and passes its gradient on.
+    """
+    return into(out, np.where(x <= threshold, x.dtype.type(value), x))
 
 
-threshold.vjp(x=lambda g, x, threshold: g * (x > threshold))
+threshold.vjp(x=lambda g, x, threshold: g * np.logical_not(x <= threshold))
 
 
 # ---------------------------------------------------------------- normalizing, and rows
@@ -144,16 +150,17 @@ def standardize(x, *, axis, eps):
     return d / np.sqrt(np.add.reduce(d * d, axis=axis, keepdims=True) / n + x.dtype.type(eps))
 
 
-def _standardize_dx(g, x, z, x_shape, axis, eps):
+def _standardize_dx(g, x, x_shape, axis, eps):
     n = max(1, math.prod([x_shape[i] for i in axis]))
     d = x - np.sum(x, axis=axis, keepdims=True) / n
     deviation = np.sqrt(np.sum(d * d, axis=axis, keepdims=True) / n + eps)
+    z = d / deviation  # computed anew: the result may be written over by a ReLU(inplace=True)
     g_mean, gz_mean = (np.sum(y, axis=axis, keepdims=True) / n for y in (g, g * z))
     return (g - g_mean - z * gz_mean) / deviation
 
 
 standardize.vjp(x=_standardize_dx)
-standardize.jvp(lambda x_dot, x, z, x_shape, axis, eps: _standardize_dx(x_dot, x, z, x_shape, axis, eps))
+standardize.jvp(lambda x_dot, x, x_shape, axis, eps: _standardize_dx(x_dot, x, x_shape, axis, eps))
 
 
 @linear()

@@ -20,7 +20,7 @@ from minigrad.shapes import product, repeat_to, sum_to
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
-@linear(np.matmul, result="strict", exact=True)
+@linear(np.matmul, result="strict", exact=True, refuses="b")
 def matmul(x, y, *, out=None):
     """z = x @ y        dL/dx = g @ yᵀ        dL/dy = xᵀ @ g"""
     if out is None and 0 < x.ndim < 3 > y.ndim > 0:
@@ -59,7 +59,7 @@ def _rows(x):
 matmul.vjp(x=_matmul_dx, y=_matmul_dy)
 
 
-@linear(result="strict", exact=True)
+@linear(result="strict", exact=True, refuses="b")
 def mm(x, y, *, out=None):
     """z = x @ y, of two matrices        dL/dx = g @ yᵀ        dL/dy = xᵀ @ g"""
     return np.matmul(x, y, out=out) if out is not None else product(x, y)
@@ -69,7 +69,7 @@ mm.vjp(x=lambda g, y: product(g, y.T),
        y=lambda g, x, y_turned: product(g.T, x).T if y_turned else product(x.T, g))
 
 
-@linear(result="strict")
+@linear(result="strict", refuses="b")
 def bmm(x, y, *, out=None):
     """z[n] = x[n] @ y[n], of two stacks        dL/dx[n] = g[n] @ y[n]ᵀ        dL/dy[n] = x[n]ᵀ @ g[n]"""
     return np.matmul(x, y, out=out)
@@ -79,7 +79,7 @@ bmm.vjp(x=lambda g, y: g @ np.swapaxes(y, -1, -2),
         y=lambda g, x: np.swapaxes(x, -1, -2) @ g)
 
 
-@linear(result="strict", exact=True)
+@linear(result="strict", exact=True, refuses="b")
 def mv(x, y, *, out=None):
     """z = x @ y, matrix and vector        dL/dx = g yᵀ        dL/dy = xᵀ @ g"""
     return np.matmul(x, y, out=out) if out is not None else product(x, y)
@@ -89,7 +89,7 @@ mv.vjp(x=lambda g, y: g[:, None] * y,
        y=lambda g, x: product(x.T, g))
 
 
-@linear(np.dot, result="strict", exact=True)
+@linear(np.dot, result="strict", exact=True, refuses="b")
 def dot(x, y):
     """z = sum of x * y, of two vectors        dL/dx = g * y        dL/dy = g * x"""
     return np.dot(x, y)
@@ -102,7 +102,7 @@ dot.vjp(x=lambda g, y: g * y,
 # ------------------------------------------------------------------- product and sum
 
 
-@general(result="strict", exact=True)
+@general(result="strict", exact=True, refuses="b")
 def addmm(b, x, y, *, beta=1, alpha=1, out=None):
     """z = beta * b + alpha * (x @ y)        dL/db = beta * g        dL/dx = alpha * g yᵀ        dL/dy = alpha * xᵀ g
 
@@ -127,7 +127,7 @@ addmm.vjp(b=_addmm_db,
           y=lambda g, x, y_turned, alpha: _scaled(product(g.T, x).T if y_turned else product(x.T, g), alpha))
 
 
-@general(result="strict")
+@general(result="strict", refuses="b")
 def addmv(b, x, y, *, beta=1, alpha=1, out=None):
     """z = beta * b + alpha * (x @ y), y a vector        dL/db, dL/dx, dL/dy: as of addmm"""
     return addmm.forward(b, x, y, beta=beta, alpha=alpha, out=out)
@@ -138,7 +138,7 @@ addmv.vjp(b=lambda g, beta: _scaled(g, beta),
           y=lambda g, x, alpha: _scaled(product(x.T, g), alpha))
 
 
-@general(result="strict")
+@general(result="strict", refuses="b")
 def baddbmm(b, x, y, *, beta=1, alpha=1, out=None):
     """z = beta * b + alpha * (x @ y), of two stacks        dL/db, dL/dx, dL/dy: as of addmm"""
     return addmm.forward(b, x, y, beta=beta, alpha=alpha, out=out)

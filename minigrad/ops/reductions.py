@@ -61,14 +61,19 @@ def amin(x, *, axis=None, keepdims=False, out=None):
     return np.min(x, axis=axis, keepdims=keepdims, out=out)
 
 
+def _chosen(x, z):
+    """Where x is the entry that was chosen; if that is NaN, where x is NaN."""
+    return (x == z) | ((x != x) & (z != z))
+
+
 def _shared_by_ties(g, x, z, x_shape, axis, keepdims):
-    chosen = x == restore_axes(z, x_shape, axis, keepdims)
+    chosen = _chosen(x, restore_axes(z, x_shape, axis, keepdims))
     ties = np.sum(chosen, axis=axis, keepdims=True, dtype=g.dtype)
     return (restore_axes(g, x_shape, axis, keepdims) * chosen) / ties
 
 
 def _average_over_ties(x_dot, x, z, x_shape, axis, keepdims):
-    chosen = x == restore_axes(z, x_shape, axis, keepdims)
+    chosen = _chosen(x, restore_axes(z, x_shape, axis, keepdims))
     ties = np.sum(chosen, axis=axis, keepdims=keepdims, dtype=x_dot.dtype)
     return np.sum(x_dot * chosen, axis=axis, keepdims=keepdims) / ties
 
@@ -305,7 +310,7 @@ norm.jvp(lambda x_dot, x, z, x_shape, p, axis, keepdims:
              np.sum(x_dot * _norm_slope(x, z, x_shape, p, axis, keepdims), axis=axis, keepdims=keepdims))
 
 
-@general()
+@general(refuses="b")
 def median(x, *, axis=None, keepdims=False):
     """z = the middle one of the sorted entries        dL/dx = g where x is the middle one, else 0
 
@@ -375,7 +380,7 @@ def _cumprod_dot(x_dot, x, z, axis):
 cumprod.vjp(x=_cumprod_dx).jvp(_cumprod_dot)
 
 
-@general(result="float")
+@general(result="float", refuses="biu")
 def logcumsumexp(x, *, axis):
     """z[k] = log(exp(x[0]) + ... + exp(x[k]))        dL/dx[k] = sum of g[i] * exp(x[k] - z[i]) over i >= k"""
     return np.logaddexp.accumulate(x, axis=axis)
@@ -421,10 +426,15 @@ def argmin(x, *, axis=None, keepdims=False):
 @constant(np.all, result="bool")
 def all(x, *, axis=None, keepdims=False, out=None):
     """z = are all entries true?"""
-    return np.all(x, axis=axis, keepdims=keepdims, out=out)
+    return _old_truth(x, np.all(x, axis=axis, keepdims=keepdims, out=out))
 
 
 @constant(np.any, result="bool")
 def any(x, *, axis=None, keepdims=False, out=None):
     """z = is any entry true?"""
-    return np.any(x, axis=axis, keepdims=keepdims, out=out)
+    return _old_truth(x, np.any(x, axis=axis, keepdims=keepdims, out=out))
+
+
+def _old_truth(x, z):
+    """In old programs uint8 stands for truth values, so the answer about some is uint8 too."""
+    return z.astype(x.dtype) if x.dtype == np.uint8 else z

@@ -90,7 +90,7 @@ def log1p(x, *, out=None):
 log1p.vjp(x=lambda g, x: g / (x + 1))
 
 
-@elementwise(np.logaddexp, result="float")
+@elementwise(np.logaddexp, result="float", refuses="biu")
 def logaddexp(x, y, *, out=None):
     """z = log(exp(x) + exp(y))        dz/dx = exp(x - z)        dz/dy = exp(y - z)"""
     return np.logaddexp(x, y, out=out)
@@ -176,7 +176,7 @@ atan2.vjp(x=lambda g, x, y: _over_square(g, x, y) * y,
           y=lambda g, x, y: -_over_square(g, x, y) * x)
 
 
-@elementwise(np.hypot, result="float")
+@elementwise(np.hypot, result="float", refuses="biu")
 def hypot(x, y, *, out=None):
     """z = sqrt(x**2 + y**2)        dz/dx = x / z        dz/dy = y / z"""
     return np.hypot(x, y, out=out)
@@ -306,7 +306,7 @@ fmin.vjp(x=lambda g, x, y: g * ((x <= y) | (y != y)),
          y=lambda g, x, y: g * ~((x <= y) | (y != y)))
 
 
-@elementwise(result="strict")
+@elementwise(result="strict", refuses="biu")
 def lerp(x, y, w, *, out=None):
     """z = x + w * (y - x)        dz/dx = 1 - w        dz/dy = w        dz/dw = y - x
 

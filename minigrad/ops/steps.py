@@ -19,25 +19,25 @@ def _whole(function, x, out):
     return function(x, out=out)
 
 
-@elementwise(np.ceil)
+@elementwise(np.ceil, refuses="b")
 def ceil(x, *, out=None):
     """z = the least whole number >= x        dz/dx = 0"""
     return _whole(np.ceil, x, out)
 
 
-@elementwise(np.floor)
+@elementwise(np.floor, refuses="b")
 def floor(x, *, out=None):
     """z = the greatest whole number <= x        dz/dx = 0"""
     return _whole(np.floor, x, out)
 
 
-@elementwise(np.trunc)
+@elementwise(np.trunc, refuses="b")
 def trunc(x, *, out=None):
     """z = x without its fraction        dz/dx = 0"""
     return _whole(np.trunc, x, out)
 
 
-@elementwise()
+@elementwise(refuses="b")
 def round(x, *, decimals=0, out=None):
     """z = x rounded to so many decimals, halves to the even neighbor        dz/dx = 0"""
     return _whole(lambda x, out: np.round(x, decimals, out=out), x, out)

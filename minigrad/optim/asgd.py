@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from minigrad import modes
+from minigrad.creation import tensor
 from minigrad.optim.elementwise import check, check_lr
 from minigrad.optim.optimizer import Optimizer, Params
 from minigrad.tensor import Tensor
@@ -68,8 +69,8 @@ class ASGD(Optimizer):
             raise RuntimeError("ASGD does not support sparse gradients")
         state = self.state[p]
         if not state:
-            state["step"] = Tensor(0.0)
-            state["eta"], state["mu"] = Tensor(float(group["lr"])), Tensor(1.0)
+            state["step"] = tensor(0.0)
+            state["eta"], state["mu"] = tensor(float(group["lr"])), tensor(1.0)
             state["ax"] = p.detach().clone().zero_()
         g = -p.grad if group["maximize"] else p.grad
         if group["weight_decay"]:
@@ -82,5 +83,5 @@ class ASGD(Optimizer):
         else:
             state["ax"].add_((p - state["ax"]) * mu)
         lr = float(group["lr"])
-        state["eta"] = Tensor(lr / (1 + group["lambd"] * lr * step) ** group["alpha"])
-        state["mu"] = Tensor(1 / max(1, step - group["t0"]))
+        state["eta"] = tensor(lr / (1 + group["lambd"] * lr * step) ** group["alpha"])
+        state["mu"] = tensor(1 / max(1, step - group["t0"]))

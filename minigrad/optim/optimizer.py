@@ -40,7 +40,7 @@ from typing import Any
 
 from minigrad.hooks import RemovableHandle
 from minigrad.leaf import AccumulateGrad
-from minigrad.tensor import Tensor
+from minigrad.tensor import Tensor, wrap
 
 Group = dict[str, Any]
 Params = Iterable[Tensor] | Iterable[Group] | Iterable[tuple[str, Tensor]]
@@ -144,7 +144,7 @@ class Optimizer:
                     else:
                         p.grad = None
                 elif grad.is_sparse:
-                    p.grad = Tensor(grad.array.to_dense() * 0)
+                    p.grad = wrap(grad.array.to_dense() * 0)
                 else:
                     grad.node = None
                     grad.zero_()

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from minigrad import modes
+from minigrad.creation import tensor
 from minigrad.nn.module import Module
 from minigrad.tensor import Tensor
 
@@ -77,7 +78,7 @@ class AveragedModel(Module):
         if avg_fn is not None and multi_avg_fn is not None:
             raise AssertionError("Only one of avg_fn and multi_avg_fn should be provided")
         self.module = copy.deepcopy(model)
-        self.register_buffer("n_averaged", Tensor(0))
+        self.register_buffer("n_averaged", tensor(0))
         self.avg_fn, self.multi_avg_fn, self.use_buffers = avg_fn, multi_avg_fn, use_buffers
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:

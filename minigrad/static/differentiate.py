@@ -50,9 +50,9 @@ def gradient(program: Program, wrt: Any = None, *, seeded: bool = False) -> Prog
     tensor([2., 4., 6.])
     """
     wanted, single = chosen(program, wrt)
-    recorder, numbers = copied(program)
-    seeds = seeds_of(program, recorder, numbers, seeded)
     with enable_grad():
+        recorder, numbers = copied(program)
+        seeds = seeds_of(program, recorder, numbers, seeded)
         grads = pull(recorder, seeds, [numbers[i] for i in wanted])
     return recorder.program(
         results_of(program, recorder, numbers, wanted, grads), single
@@ -120,8 +120,11 @@ def insert(recorder: Recorder, program: Program, inputs: Sequence[Any]) -> dict[
                 numbers[line.result] = spelled_out(recorder, line.op, operands, settings)
             continue
         numbers[line.result] = recorder.emit(line.op, operands, settings)
-        recorder.instructions[-1].stopped |= line.stopped
-        recorder.instructions[-1].over = None if line.over is None else numbers[line.over]
+        written = recorder.instructions[-1]
+        if line.stopped and not written.stopped:
+            history = None if line.history is None else numbers[line.history]
+            recorder.settle(written.result, history=history)
+        written.over = None if line.over is None else numbers[line.over]
     return numbers
 
 
@@ -144,7 +147,12 @@ def pull(
         if line.result not in reach:
             continue
         g = grads.get(line.result) if line.result in kept else grads.pop(line.result, None)
-        if g is None or line.stopped:
+        if g is None:
+            continue
+        if line.stopped:
+            if line.history in reach:
+                before = grads.get(line.history)
+                grads[line.history] = g if before is None else before + g
             continue
         for k, i in enumerate(line.operands):
             if i not in reach:
@@ -197,7 +205,10 @@ def depending(recorder: Recorder, lines: Sequence[Any], wanted: Iterable[int]) -
     """The wanted values, and all through which a gradient could flow to them."""
     reach = set(wanted)
     for line in lines:
-        if not line.stopped and line.op.rules and recorder.values[line.result].dtype.kind in "fc":
+        if line.stopped:
+            if line.history in reach:
+                reach.add(line.result)
+        elif line.op.rules and recorder.values[line.result].dtype.kind in "fc":
             if any(i in reach for i in line.operands):
                 reach.add(line.result)
     return reach

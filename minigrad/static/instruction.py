@@ -144,10 +144,12 @@ class Instruction:
     refs       the numbers of these values
     result     the number of the value that it makes
     stopped    no gradient passes (it was recorded under no_grad)
+    history    of a value written in place under no_grad: the number of the value before, to which
+               its gradient passes unchanged; else None
     over       the number of a captured value whose memory the result is written to, or None
     """
 
-    __slots__ = ("op", "operands", "over", "refs", "result", "settings", "stopped")
+    __slots__ = ("history", "op", "operands", "over", "refs", "result", "settings", "stopped")
 
     def __init__(
         self,
@@ -157,9 +159,10 @@ class Instruction:
         result: int,
         stopped: bool = False,
         over: int | None = None,
+        history: int | None = None,
     ) -> None:
         self.op, self.operands, self.settings = op, operands, settings
-        self.result, self.stopped, self.over = result, stopped, over
+        self.result, self.stopped, self.over, self.history = result, stopped, over, history
         self.refs = tuple(refs_in(settings)) if settings else ()
 
     def reads(self) -> list[int]:

@@ -3,7 +3,7 @@
 A value gets a buffer when it is computed. It is alive until it has been read for the last time,
 by itself or through a view of it; then its buffer is free for another value of the same size
 and type. An elementwise op may write over its own operand, if that is read there for the last
-time. A buffer lies in memory as the recorded value did, so that channels-last stays so.
+time. A buffer lies in memory as the recorded value did, so that a transpose stays one.
 
 What is to lie one behind the other (the gradients of small parameters, for an optimizer) is
 computed where it shall lie: each part is a slice of one buffer from the beginning.

@@ -226,6 +226,11 @@ class Program:
 
         return save(self, path)
 
+    def _ipython_display_(self) -> None:
+        from minigrad.static.draw import shown
+
+        shown(self)._ipython_display_()
+
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
         from minigrad.static.draw import shown
 

@@ -33,7 +33,7 @@ from minigrad.static.instruction import (
     resolved,
 )
 from minigrad.static.program import Program, mismatch
-from minigrad.static.slot import Slot, Standing
+from minigrad.static.slot import APART, UNRECORDED, VIEW, Origin, Slot, Standing
 from minigrad.static.traced import Traced, slot_of
 from minigrad.static.watch import Onlooker, known_by_locals_only
 from minigrad.views import shows
@@ -63,6 +63,7 @@ class Recorder:
         self._keep: list[Any] = []  # so that no id is used twice
         self._by_memory: dict[Any, int] = {}
         self._stopping = False
+        self._live: set[int] = set()  # through which a gradient may pass to an input
 
     # ------------------------------------------------------------------ values
 
@@ -70,6 +71,8 @@ class Recorder:
         i = len(self.values)
         self.values.append(Value(kind, tuple(np.shape(example)), example.dtype, name))
         self.examples.append(example)
+        if kind in ("input", "captured") and example.dtype.kind in "fc":
+            self._live.add(i)
         if isinstance(example, np.ndarray) and kind != "constant":
             self._by_memory[memory_of(example)] = i
         return i
@@ -90,8 +93,10 @@ class Recorder:
     def capture(self, tensor: Any, name: str | None = None, as_memory: bool = False) -> int:
         """The number of a tensor that is no Slot: a parameter, say, or what was computed of some."""
         standing = self.standing.get(id(tensor))
-        if standing is not None and standing.version:
-            return standing.index_
+        if standing is None and self._sharer(tensor) is not None:
+            standing = self.stands_for(tensor)
+        if standing is not None and standing.index_ >= 0:
+            return standing.index
         known = self._known.get(id(tensor))
         if known is not None:
             return known
@@ -180,7 +185,8 @@ class Recorder:
             and shows(self.examples[i], self.examples[operands[0]])
         ):
             base = args[0] if isinstance(args[0], Slot) else self.stands_for(args[0])
-            origin = (base, op, refs)
+            link = APART if self._stopping else VIEW if modes.state.recording else UNRECORDED
+            origin = Origin(base, op, refs, link)
         return Slot(self, i, origin)
 
     def emit(self, op: Any, operands: tuple[int, ...], settings: dict[str, Any]) -> int:
@@ -209,10 +215,68 @@ class Recorder:
                 "mend it, keep the shape, where(mask, x, 0); or compute the mask outside, and record again for each; "
                 "or stay with eager tensors."
             )
-        i = self._value("result", z)
-        stopped = self._stopping or not modes.state.recording
-        self.instructions.append(Instruction(op, operands, settings, i, stopped))
+        i = self._value("result", np.asarray(z))
+        self.instructions.append(Instruction(op, operands, settings, i))
+        self.settle(i, stopped=self._stopping or not modes.state.recording)
         return i
+
+    def settle(self, i: int, *, stopped: bool = True, history: int | None = None) -> None:
+        """Say how a gradient passes through the latest instruction, whose result is i.
+
+        stopped   not at all, or, if there is one, to the value `history`: see Instruction
+        """
+        line = self.instructions[-1]
+        if history is not None and not self.is_live(history):
+            history = None
+        line.stopped, line.history = stopped, history
+        passes = history is not None or (
+            not stopped
+            and bool(line.op.rules)
+            and self.values[i].dtype.kind in "fc"
+            and any(x in self._live for x in line.operands)
+        )
+        (self._live.add if passes else self._live.discard)(i)
+
+    def is_live(self, i: int) -> bool:
+        """May a gradient pass from this value to an input or a captured tensor?"""
+        return i in self._live
+
+    def is_saved(self, i: int) -> bool:
+        """Would an eager backward pass read this value, or what shares its memory?"""
+        shared, size = {i}, 0
+        while len(shared) > size:
+            size = len(shared)
+            for line in self.instructions:
+                if line.op.view or line.op is ops.to:
+                    if line.operands[0] in shared:
+                        shared.add(line.result)
+                    elif line.result in shared and line.op.view:
+                        shared.add(line.operands[0])
+                elif line.op is ops.index_put and line.result in shared:
+                    shared.add(line.operands[1])  # what was written there, through a view
+        return any(shared & self._saved_by(line) for line in self.instructions)
+
+    def _saved_by(self, line: Instruction) -> set[int]:
+        """The values that the rules of an instruction would read."""
+        if not self.is_live(line.result) or line.stopped:
+            return set()
+        names = ["xs"] * len(line.operands) if line.op.variadic else line.op.operands
+        named = list(zip((*names, "z"), (*line.operands, line.result), strict=True))
+        rules = [line.op.rules[n] for n, x in named if n in line.op.rules and self.is_live(x)]
+        reads = {read for rule in rules for read in rule.reads}
+        return {x for name, x in named if name in reads}
+
+    def is_latest(self, i: int) -> bool:
+        """Is it the result of the latest instruction, and nobody has asked for it yet?"""
+        return bool(self.instructions) and self.instructions[-1].result == i
+
+    def records(self, *args: Any) -> bool:
+        """Would an eager run record an operation on these, as one of them may need a gradient?"""
+        if self._stopping or not modes.state.recording:
+            return False
+        return any(
+            self.is_live(self.number(a)) for a in args if isinstance(a, (Slot, Traced, make.Tensor))
+        )
 
     def _chooses_by_value(self, settings: dict[str, Any]) -> bool:
         index = settings["index"]
@@ -329,13 +393,33 @@ class Recorder:
         """The Slot of a tensor that is no Slot."""
         standing = self.standing.get(id(tensor))
         if standing is None:
-            standing = self.standing[id(tensor)] = Standing(self, tensor)
+            sharer = self._sharer(tensor)
+            same = None if sharer is None else Origin(sharer, ops.getitem, {"index": (...,)}, APART)
+            standing = self.standing[id(tensor)] = Standing(self, tensor, same)
         return standing
+
+    def _sharer(self, tensor: Any) -> Standing | None:
+        """The tensor that was written to while recording, and of whose memory this one is: z.detach()."""
+        for standing in self.standing.values():
+            other = standing.tensor
+            if (
+                standing.index_ < 0
+                or other is tensor
+                or not np.may_share_memory(tensor.array, other.array)
+            ):
+                continue
+            if memory_of(tensor.array) != memory_of(other.array):
+                raise ProgramError(
+                    "a part of a tensor that the recorded function has made and written to is used through NumPy, "
+                    "which a program cannot follow. To fix it, index the tensor itself."
+                )
+            return standing
+        return None
 
     def is_its_own(self, tensor: Any) -> bool:
         """Has the recorded function made this tensor? Then nobody outside of it knows it."""
         standing = self.standing.get(id(tensor))
-        if standing is not None and standing.version:
+        if standing is not None and standing.index_ >= 0:
             return True
         if tensor.node is not None or tensor._base is not None:
             return False

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from minigrad import dtypes
+from minigrad.data import as_array
 from minigrad.memory import make
 from minigrad.static.instruction import ProgramError
 from minigrad.static.program import Program
@@ -61,7 +62,7 @@ def record(f: Callable[..., Any]) -> Callable[..., Program]:
 def as_example(x: Any) -> Any:
     """The array of a tensor, an array, or a number (as a tensor would hold it)."""
     if not isinstance(x, (np.ndarray, np.generic, make.Tensor)):
-        x = make.Tensor(x)
+        return as_array(x)
     return x.array if isinstance(x, make.Tensor) else x
 
 

@@ -35,22 +35,28 @@ def simplified(program: Program) -> Program:
         settings = line.settings
         if line.refs:
             settings = resolved(settings, lambda i: Ref(same.get(i, i)))
-        line = Instruction(line.op, operands, settings, line.result, line.stopped, line.over)
+        history = None if line.history is None else same.get(line.history, line.history)
+        line = Instruction(
+            line.op, operands, settings, line.result, line.stopped, line.over, history
+        )
         if line.over is not None or has_effect(line):
             alive.append(line)
             continue
-        key = (line.op, operands, frozen(settings), line.stopped)
+        key = (line.op, operands, frozen(settings), line.stopped, history)
         if key in seen:
             same[line.result] = same.get(seen[key], seen[key])
             continue
         seen[key] = line.result
-        x = unchanged(line, values, examples, made)
+        x = None if line.stopped else unchanged(line, values, examples, made)
         if x is not None:
             same[line.result] = x
             continue
-        made[line.result] = line
-        if all(values[i].kind == "constant" for i in line.reads()) and not isinstance(
-            line.op, (Foreign, Kernel)
+        if not line.stopped:
+            made[line.result] = line
+        if (
+            history is None
+            and all(values[i].kind == "constant" for i in line.reads())
+            and not isinstance(line.op, (Foreign, Kernel))
         ):
             known = resolved(settings, examples.__getitem__)
             with np.errstate(all="ignore"):
@@ -68,8 +74,7 @@ def simplified(program: Program) -> Program:
         if line.over is not None or has_effect(line) or line.result in needed:
             used.append(line)
             needed.update(line.reads())
-            if line.over is not None:
-                needed.add(line.over)
+            needed.update(i for i in (line.over, line.history) if i is not None)
     return renumbered(program, values, used[::-1], outputs, examples, needed)
 
 
@@ -91,7 +96,7 @@ def turned_axes(line: Instruction, n: int) -> list[int]:
     axes = list(range(n))
     if line.op is ops.permute:
         return [a % n for a in line.settings["axes"]]
-    if line.op is ops.t:
+    if line.op is ops.t or not n:
         return axes[::-1]
     i, j = line.settings["axis0"], line.settings["axis1"]
     axes[i], axes[j] = axes[j], axes[i]
@@ -152,6 +157,7 @@ def renumbered(
             new[line.result],
             line.stopped,
             None if line.over is None else new[line.over],
+            None if line.history is None else new[line.history],
         )
         for line in lines
     ]

@@ -15,15 +15,52 @@ What NumPy code inside minigrad sees of a Slot, `slot.array`, is a Traced; see t
 
 import builtins
 from collections.abc import Iterator
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from minigrad import ops
+from minigrad import modes, ops
+from minigrad.errors import AutogradError
+from minigrad.inplace import WRITTEN_TWICE, cannot_be_cast, refused_view
 from minigrad.methods import ArrayMethods
 from minigrad.op import Op
-from minigrad.static.instruction import ProgramError
+from minigrad.static.instruction import ProgramError, refs_in
 from minigrad.static.traced import Traced, branch, refused, slot_of, traced
+
+
+class Shared:
+    """Memory that several slots show: a base, its views, and what was detached from them.
+
+    slots       how many show it
+    writes      how often it was written to
+    uncounted   may an eager run write to it without noticing, as somebody asked for x.data?
+    """
+
+    __slots__ = ("slots", "uncounted", "writes")
+
+    def __init__(self) -> None:
+        self.slots = self.writes = 0
+        self.uncounted = False
+
+
+class Origin(NamedTuple):
+    """How a slot came to show another's memory.
+
+    base, op, settings   it is op(base, **settings)
+    link    what that means for its history:
+
+        VIEW       it is a part of the base's. Who writes to one of them writes both histories
+        APART      it has one of its own, as it was detached: it shares values only
+        UNRECORDED it is a view made under no_grad: without a history until the base is written to
+    """
+
+    base: "Slot"
+    op: Op
+    settings: dict[str, Any]
+    link: str
+
+
+VIEW, APART, UNRECORDED = "view", "apart", "unrecorded"
 
 
 class Slot(ArrayMethods):
@@ -31,28 +68,44 @@ class Slot(ArrayMethods):
 
     recorder   who writes the program
     index      the number of the value
-    origin     (slot, op, settings) of a view: of which slot, and how it is made from it
+    shows      if it is a view of another slot: of which, and how it is made from it
+    memory_    what it shares with all that show the same memory
+    seen       how often that had been written to when index was found
     """
 
-    __slots__ = ("index_", "origin", "recorder", "seen", "version")
+    __slots__ = ("index_", "memory_", "recorder", "seen", "shows")
     __array_priority__ = 2000
     _tangents = None
 
-    def __init__(self, recorder: Any, index: int, origin: Any = None) -> None:
-        self.recorder, self.index_, self.origin = recorder, index, origin
-        self.version = 0  # how often it was written to
-        self.seen = origin[0].version if origin is not None else 0
+    def __init__(self, recorder: Any, index: int, shows: Origin | None = None) -> None:
+        self.recorder, self.index_, self.shows = recorder, index, shows
+        self.memory_: Shared = Shared() if shows is None else shows.base.memory_
+        self.memory_.slots += 1
+        self.seen = self.memory_.writes
 
     @property
     def index(self) -> int:
         """The number of the value; of a view, found anew when what it shows was written to."""
-        if self.origin is not None:
-            base, op, settings = self.origin
-            number = base.index
-            if base.version != self.seen:
-                self.index_ = self.recorder.emit(op, (number,), settings)
-                self.seen = base.version
+        if self.shows is not None and self.memory_.writes != self.seen:
+            self._look_again(self.shows)
         return self.index_
+
+    def _look_again(self, origin: Origin) -> None:
+        """Find the number of a view whose memory was written to since it was last asked for."""
+        recorder, number = self.recorder, origin.base.index
+        if origin.link == UNRECORDED and modes.state.recording and recorder.is_live(number):
+            raise ProgramError(
+                "a view that was made under no_grad is used after its memory was written to: does a gradient pass "
+                "through it? To fix it, make the view after the write, or outside of the no_grad block."
+            )
+        old = self.index_
+        self.index_ = recorder.emit(origin.op, (number,), origin.settings)
+        if origin.link == VIEW:
+            recorder.settle(self.index_, stopped=False)
+        else:
+            recorder.settle(self.index_, history=old if origin.link == APART else None)
+        if origin.link != UNRECORDED or modes.state.recording:
+            self.seen = self.memory_.writes
 
     def __apply_op__(self, op: Op, args: tuple[Any, ...], settings: dict[str, Any]) -> Any:
         return self.recorder.apply(op, args, settings)
@@ -97,17 +150,42 @@ class Slot(ArrayMethods):
 
     @property
     def data(self) -> Any:
+        self.memory_.uncounted = True
         return self.detach()
 
+    @data.setter
+    def data(self, value: Any) -> None:
+        raise ProgramError(
+            "x.data = y gives a tensor other memory, which a program cannot follow. To fix it, write  "
+            "with minigrad.no_grad(): x.copy_(y)"
+        )
+
+    def detach_(self) -> Self:
+        """From here on no gradient passes."""
+        if self.shows is not None and self.shows.link in (VIEW, UNRECORDED):
+            raise RuntimeError("Can't detach views in-place. Use detach() instead.")
+        if self.memory_.slots > 1:
+            raise ProgramError(
+                "a tensor of which there are views loses its history, and which history have the views then? To fix "
+                "it, write  x = x.detach()"
+            )
+        with self.recorder.stopping():
+            self.index_ = self.recorder.emit(ops.getitem, (self.index,), {"index": (...,)})
+        return self
+
     def requires_grad_(self, requires_grad: Any = True) -> Self:
-        return self if requires_grad else self.detach()
+        if requires_grad:
+            return self
+        if self.index in self.recorder.inputs or not self.recorder.is_live(self.index):
+            return self.detach_()
+        raise RuntimeError(
+            "you can only change requires_grad flags of leaf variables. "
+            "To use this result without its history, write  y = x.detach()."
+        )
 
     def contiguous(self, memory_format: Any = None) -> Self:
-        """A copy, but for what an operation has computed: how an input will lie in memory nobody knows."""
-        i = self.index
-        given = self.recorder.values[i].kind != "result" or self.origin is not None
-        in_order = not self.shape or self.recorder.examples[i].flags.c_contiguous
-        return ops.clone(self, order="C") if given or not in_order else self
+        in_order = not self.shape or self.recorder.examples[self.index].flags.c_contiguous
+        return self if in_order else ops.clone(self, order="C")
 
     def _constant(self, array: Any) -> Any:
         if isinstance(array, Traced):
@@ -133,23 +211,66 @@ class Slot(ArrayMethods):
 
     def _write(self, op: Op, *others: Any, **settings: Any) -> Self:
         """x += y: from here on, x stands for the sum. What x showed before is not lost."""
+        recorded = self.recorder.records(self, *others)
+        if recorded and self._is_unrecorded():
+            raise AutogradError(refused_view(("no_grad",), "is being"))
         z = self.recorder.apply(op, (self, *others), settings)
         if z.shape != self.shape:
             raise RuntimeError(
                 f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(z.shape)}: "
                 f"{op.name}_ cannot make its tensor larger."
             )
-        self._become(z if z.dtype == self.dtype else z.to(self.dtype))
+        if not np.can_cast(z.dtype, self.dtype, "same_kind"):
+            raise cannot_be_cast(op, z.dtype, self.dtype)
+        self._become(z if z.dtype == self.dtype else z.to(self.dtype), recorded)
         return self
 
-    def _become(self, z: Any) -> None:
-        """Stand for z; and if this is a view, let what it is a view of contain z."""
-        if self.origin is not None:
-            base, op, settings = self.origin
-            base._become(put_back(base, z, op, settings))
-            self.seen = base.version
+    def _is_unrecorded(self) -> bool:
+        """Is it a view that was made under no_grad, or a view of one?"""
+        origin = self.shows
+        return origin is not None and (
+            origin.link == UNRECORDED or (origin.link == VIEW and origin.base._is_unrecorded())
+        )
+
+    def _become(self, z: Any, recorded: bool) -> None:
+        """Stand for z; and if this is a view, let what it is a view of contain z.
+
+        recorded   does the write belong to the history? Else the gradient passes as if there
+                   had been none: the values are z's, the history is what it was
+        """
+        origin = self.shows
+        if origin is None:
+            if self.memory_.uncounted and self.recorder.is_saved(self.index_):
+                raise ProgramError(
+                    "x or x.data is written to after an operation has saved it for its gradient, and eagerly that goes "
+                    "unnoticed: the gradient is of neither value. To fix it, use x.detach() in the place of x.data, or "
+                    "make a new tensor."
+                )
+            self._stand_for(z, recorded)
+            self.memory_.writes += 1
+            return
+        apart = origin.link == APART
+        if apart or not recorded:
+            with self.recorder.stopping():
+                whole = put_back(origin.base, z, origin.op, origin.settings)
+        else:
+            whole = put_back(origin.base, z, origin.op, origin.settings)
+        if apart:
+            self._stand_for(z, recorded)
+        origin.base._become(whole, recorded and not apart)
+        if apart:
+            self.seen = self.memory_.writes
+        elif recorded:
+            self.index_, self.seen = z.index, self.memory_.writes
+
+    def _stand_for(self, z: Any, recorded: bool) -> None:
+        old, recorder = self.index_, self.recorder
+        if not recorded and recorder.is_live(old):
+            if not recorder.is_latest(z.index):  # an instruction of its own, to carry the history
+                with recorder.stopping():
+                    z = ops.clone(z)
+            recorder.settle(z.index, history=old)
         self.index_ = z.index
-        self.version += 1
 
     # ------------------------------------------------------------------ what it cannot say
 
@@ -218,22 +339,28 @@ class Standing(Slot):
 
     __slots__ = ("tensor",)
 
-    def __init__(self, recorder: Any, tensor: Any) -> None:
-        super().__init__(recorder, -1)
+    def __init__(self, recorder: Any, tensor: Any, shows: Origin | None = None) -> None:
+        super().__init__(recorder, -1, shows)
         self.tensor = tensor
+        if shows is not None:
+            with recorder.stopping():
+                self.index_ = recorder.emit(shows.op, (shows.base.index,), shows.settings)
 
     @property
     def index(self) -> int:
-        return self.index_ if self.version else self.recorder.capture(self.tensor)
+        return super().index if self.index_ >= 0 else self.recorder.capture(self.tensor)
 
-    def _become(self, z: Any) -> None:
-        if self.version or self.recorder.is_its_own(self.tensor):
-            super()._become(z)
-        else:
-            self.recorder.write_through(self.tensor, z)
+    def _become(self, z: Any, recorded: bool) -> None:
+        if self.index_ < 0:
+            if not self.recorder.is_its_own(self.tensor):
+                self.recorder.write_through(self.tensor, z)
+                self.memory_.writes += 1
+                return
+            self.index_ = self.index
+        super()._become(z, recorded)
 
 
-def put_back(base: Any, z: Any, op: Any, settings: dict[str, Any]) -> Any:
+def put_back(base: Any, z: Any, op: Op, settings: dict[str, Any]) -> Any:
     """The value of `base` after z was written to the part of it that op shows."""
     if op is ops.getitem:
         return ops.index_put(base, z, index=settings["index"])
@@ -241,10 +368,19 @@ def put_back(base: Any, z: Any, op: Any, settings: dict[str, Any]) -> Any:
         reads = {"x_shape": base.shape, **op.settings, **settings}
         rule = op.rules["x"]
         return rule.formula(z, *(reads[r] for r in rule.reads))
-    raise ProgramError(
-        f"a program cannot write in place through {op.name}. To mend it, write  x = x.index_put(...)  or "
-        "another operation that makes a new tensor."
+    if any(True for _ in refs_in(settings)):
+        raise ProgramError(
+            f"a program cannot write in place through {op.name}. To fix it, write  x = x.index_put(...)  or "
+            "another operation that makes a new tensor."
+        )
+    shape = tuple(base.shape)
+    places = op.forward(np.arange(int(np.prod(shape))).reshape(shape), **settings).reshape(-1)
+    if len(np.unique(places)) < len(places):
+        raise AutogradError(WRITTEN_TWICE)
+    flat = ops.index_put(
+        ops.reshape(base, shape=(-1,)), ops.reshape(z, shape=(-1,)), index=(places,)
     )
+    return ops.reshape(flat, shape=shape)
 
 
 # Views that show every entry once: the rule of each puts entries back to where they were.

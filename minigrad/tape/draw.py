@@ -53,10 +53,13 @@ TITLE = 58.0
 COLUMN = 30.0  # above a view in columns, for their titles
 
 
-def svg(found: Document, step: int | None = None) -> str:
-    """The picture as SVG text, as things stand at the end or after a step."""
-    width, height, shapes = scene(found, step)
-    first, second = headline(found)
+def svg(found: Document, step: int | None = None, *, folded: bool = False) -> str:
+    """The picture as SVG text, as things stand at the end or after a step.
+
+    folded    from 25 boxes on, modules and the turns of loops are one box each
+    """
+    width, height, shapes = scene(found, step, folded)
+    first, second = headline(found, folded)
     title = found["name"] + ": " + first + "; " + second
     return as_svg(width, height, shapes, f"mg-{found['number']}", title)
 
@@ -69,10 +72,10 @@ def png(found: Document, scale: float = 2.0, step: int | None = None) -> bytes:
 # ---------------------------------------------------------------------- the scene
 
 
-def headline(found: Document) -> tuple[str, str]:
+def headline(found: Document, folded: bool = False) -> tuple[str, str]:
     """The two lines above the picture."""
     if found["program"] is not None:
-        return found["program"]["headline"], found["program"]["note"] + _folding(found)
+        return found["program"]["headline"], found["program"]["note"] + _folding(found, folded)
     ops = sum(n["kind"] == "op" for n in found["nodes"])
     leaves = sum(n["kind"] == "leaf" for n in found["nodes"])
     first = f"{many(ops, 'operation')}, {many(leaves, 'leaf', 'leaves')}"
@@ -85,25 +88,36 @@ def headline(found: Document) -> tuple[str, str]:
         second = f"{which}: {many(last['steps'], 'node')} ran"
         if last["error"] is not None:
             second += f", then {short(last['error'].partition(':')[0])}"
-    second += _folding(found)
+    second += _folding(found, folded)
     if found["error"] is not None:
         second += f"; the code stopped with {short(found['error']['text'].partition(':')[0])}"
     return first, second
 
 
-def _folding(found: Document) -> str:
-    if not found["views"] or not found["views"][0]["folded"]:
+def _view(found: Document, folded: bool) -> Document:
+    """The view that is drawn: the first, or the folded one if there is one."""
+    views = found["views"]
+    return next((v for v in views if folded and v["id"] == "folded"), views[0])
+
+
+def _folding(found: Document, folded: bool) -> str:
+    if not found["views"]:
         return ""
-    boxes = len(found["views"][0]["boxes"])
+    view = _view(found, folded)
+    if not view["folded"] and view["id"] != "folded":
+        return ""
+    boxes = len(view["boxes"])
     return f"; {len(found['nodes'])} nodes folded into {many(boxes, 'box', 'boxes')}"
 
 
-def scene(found: Document, step: int | None = None) -> tuple[float, float, Scene]:
-    """Width, height and shapes of the picture: the first view of the document, at one moment."""
-    canvas = Canvas(found, found["views"][0], sizes_of(found, step))
+def scene(
+    found: Document, step: int | None = None, folded: bool = False
+) -> tuple[float, float, Scene]:
+    """Width, height and shapes of the picture: a view of the document, at one moment."""
+    canvas = Canvas(found, _view(found, folded), sizes_of(found, step))
     view, prefix = canvas.view, canvas.prefix
     legend = signs_of(view, canvas.nodes, canvas.edges, canvas.moment)
-    width = max(view["width"], width_of(legend), _title_width(found)) + 2 * MARGIN
+    width = max(view["width"], width_of(legend), _title_width(found, folded)) + 2 * MARGIN
     columns = view.get("columns", [])
     canvas.dx = round((width - view["width"]) / 2)
     canvas.dy = MARGIN + TITLE + (COLUMN if columns else 0)
@@ -111,7 +125,7 @@ def scene(found: Document, step: int | None = None) -> tuple[float, float, Scene
     height = bottom + LEGEND_ROW * -(-len(legend) // PER_ROW) + MARGIN
     boxes, arrows = Boxes(canvas), Arrows(canvas)
     shapes: Scene = [Rect(0, 0, width, height, "#FFFFFF")]
-    shapes += _title(found)
+    shapes += _title(found, folded)
     for c in columns:
         shapes += _column(c, canvas.dx, canvas.dy, view["height"])
     shapes += [arrows.route(k, r) for k, r in enumerate(view["routes"])]
@@ -172,8 +186,8 @@ def _right_edge(shapes: Scene) -> float:
     return max(ends, default=0.0)
 
 
-def _title(found: Document) -> Scene:
-    first, second = headline(found)
+def _title(found: Document, folded: bool) -> Scene:
+    first, second = headline(found, folded)
     name = short(found["name"])
     return [
         Words(MARGIN, 36, name, 17, bold=True, mono=True),
@@ -182,7 +196,7 @@ def _title(found: Document) -> Scene:
     ]
 
 
-def _title_width(found: Document) -> float:
-    first, second = headline(found)
+def _title_width(found: Document, folded: bool) -> float:
+    first, second = headline(found, folded)
     name = text_width(short(found["name"]), 17, mono=True) + 14
     return max(name + text_width(first, 13), text_width(second, 13))

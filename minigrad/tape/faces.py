@@ -129,11 +129,14 @@ class Faces:
 
         return text.text(self.document)
 
-    def svg(self, step: int | None = None) -> str:
-        """The picture, as things stand at the end or after a step."""
+    def svg(self, step: int | None = None, *, folded: bool = False) -> str:
+        """The picture, as things stand at the end or after a step.
+
+        folded    from 25 boxes on, modules and the turns of loops are one box each
+        """
         from minigrad.tape import draw
 
-        return draw.svg(self.document, step)
+        return draw.svg(self.document, step, folded=folded)
 
     def png(self, step: int | None = None) -> bytes:
         """The picture as a bitmap, drawn by matplotlib."""
@@ -187,6 +190,10 @@ class Faces:
 
     def __repr__(self) -> str:
         return self.text()
+
+    def _ipython_display_(self) -> None:
+        importlib.import_module("minigrad.jupyter.show").come_alive(self)
+        raise NotImplementedError  # IPython shows the bundle, too
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
         # minigrad.jupyter stands above this: asked for by name, it is no import from above.

@@ -108,8 +108,8 @@ class Folding:
         root = Group("tape", self.found["name"], self._calls())
         self._repeats(root)
         self._stretches(root)
-        while len(root.items) == 1 and isinstance(root.items[0], Group):
-            root.items = root.items[0].items
+        while len(root.items) == 1 and _holds_groups(root.items[0]):
+            root.items = root.items[0].items  # type: ignore[union-attr]  # it is a group
         self._number(root)
         views: list[Document] = []
         if n <= self.most:
@@ -374,6 +374,10 @@ class Folding:
                 for (u, v), names, route in zip(ends, edges, layout.routes)
             ],
         }
+
+
+def _holds_groups(item: Item) -> bool:
+    return isinstance(item, Group) and any(isinstance(i, Group) for i in item.items)
 
 
 def _unwrapped(items: list[Item]) -> list[Item]:

@@ -116,6 +116,8 @@ def in_words(snapshot: Mapping[str, Any] | None) -> str:
 
     >>> in_words({"shape": [2], "size": 2, "first": [1.0, 2.0]})
     '[1, 2]'
+    >>> in_words({"shape": [8], "size": 8, "first": [], "min": 0.29999998, "max": 0.3})
+    'all 0.3'
     """
     if snapshot is None:
         return "not recorded"
@@ -128,8 +130,10 @@ def in_words(snapshot: Mapping[str, Any] | None) -> str:
         return number(first[0])
     if not size:
         return "empty"
-    if size > 1 and snapshot.get("min") is not None and snapshot["min"] == snapshot["max"]:
-        return f"all {number(snapshot['min'])}"
+    if size > 1 and snapshot.get("min") is not None:
+        # As they are printed: whether the last digits agree is up to the CPU.
+        if (least := number(snapshot["min"])) == number(snapshot["max"]):
+            return f"all {least}"
     if len(snapshot["shape"]) == 1 and size <= 6:
         return "[" + ", ".join(number(v) for v in first) + "]"
     if snapshot.get("min") is None:

@@ -24,7 +24,7 @@ from minigrad.teach.results import CheckRow
 from minigrad.teach.running import Outcome, run
 from minigrad.teach.trying import judge_array
 from minigrad.teach.updates import compare_update, run_optimizer
-from minigrad.tensor import Tensor
+from minigrad.tensor import wrap
 
 
 class Updates(Question):
@@ -124,11 +124,11 @@ def by_class(make: type, settings: Mapping[str, Any]) -> Callable[..., Any]:
 
     def student(p: Array, grads: Sequence[Array]) -> Iterator[Any]:
         with unobserved():
-            t = Tensor(np.array(p)).requires_grad_()
-            other = Tensor(np.array(p)).requires_grad_()  # it never has a gradient
+            t = wrap(np.array(p)).requires_grad_()
+            other = wrap(np.array(p)).requires_grad_()  # it never has a gradient
             optimizer = make([t, other], **_at(settings, 0))
             for k, g in enumerate(grads):
-                t.grad = Tensor(np.array(g))
+                t.grad = wrap(np.array(g))
                 if isinstance(settings.get("lr"), Sequence):
                     _set_rate(optimizer, settings["lr"][k])
                 optimizer.step()

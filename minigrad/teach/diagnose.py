@@ -32,7 +32,7 @@ from minigrad.teach.noise import noise
 from minigrad.teach.pairs import Tried, everywhere, one_branch, two_at_once, whole_nodes
 from minigrad.teach.uses import case_of
 from minigrad.teach.whole import repeated
-from minigrad.tensor import Tensor
+from minigrad.tensor import Tensor, wrap
 
 __all__ = ["Diagnosis", "diagnose", "diagnose_function", "repeated"]
 
@@ -109,7 +109,7 @@ def diagnose_function(
                 else a
                 for a in arrays
             ]
-        tensors = [Tensor(a.copy()) for a in arrays]
+        tensors = [wrap(a.copy()) for a in arrays]
         found = diagnose(f(*(t.requires_grad_() if i == wrt else t for i, t in enumerate(tensors))),
                          tensors[wrt], mine(*arrays), name=name)  # fmt: skip
         if found is None:

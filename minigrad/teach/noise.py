@@ -18,7 +18,7 @@ from minigrad.errors import AutogradError
 from minigrad.modes import enable_grad
 from minigrad.teach.answer import Answer, Diagnosis, nowhere
 from minigrad.teach.difference import number
-from minigrad.tensor import Tensor
+from minigrad.tensor import wrap
 
 
 def noise(a: Answer) -> Iterator[Diagnosis]:
@@ -50,7 +50,7 @@ def _one_sided(a: Answer, error: Any, worst: float, size: float) -> bool:
         return False
     try:
         with enable_grad():
-            seed = Tensor(np.broadcast_to(a.graph.seed, a.z.shape).astype(a.z.dtype))
+            seed = wrap(np.broadcast_to(a.graph.seed, a.z.shape).astype(a.z.dtype))
             (g,) = grad(a.z, a.x, seed, retain_graph=True, create_graph=True)
             if g is None or not g.requires_grad:
                 return False
@@ -58,7 +58,7 @@ def _one_sided(a: Answer, error: Any, worst: float, size: float) -> bool:
             for k in range(a.right.size):
                 one = np.zeros(a.right.size, a.right.dtype)
                 one[k] = 1
-                one_hot = Tensor(one.reshape(a.right.shape))
+                one_hot = wrap(one.reshape(a.right.shape))
                 (row,) = grad(g, a.x, one_hot, retain_graph=True, allow_unused=True)
                 second[k] = 0 if row is None else row.array.reshape(-1)[k]
     except (AutogradError, NotImplementedError, RuntimeError):

@@ -27,7 +27,7 @@ from minigrad.creation import tensor
 from minigrad.modes import unobserved
 from minigrad.teach.difference import as_array
 from minigrad.teach.running import run
-from minigrad.tensor import Tensor
+from minigrad.tensor import wrap
 
 RIGHT, YOURS, ASIDE = "#0072B2", "#D55E00", "0.7"
 SECONDS = 2.0
@@ -347,7 +347,7 @@ def steps_of(
     steps: int,
 ) -> Any:
     """The points that an optimizer comes by, (steps + 1, 2)."""
-    p = Tensor(np.array(start, dtype=float)).requires_grad_()
+    p = wrap(np.array(start, dtype=float)).requires_grad_()
     opt = optimizer([p], **settings)
     walked = [p.detach().numpy().copy()]
     for _ in range(steps):

@@ -264,9 +264,12 @@ class Progress(Report[ProgressRow]):
         if shown_as == "text":
             return {"text/plain": repr(self)}
         found: dict[str, Any] = super()._repr_mimebundle_()
-        if shown_as == "widget":
-            found |= importlib.import_module("minigrad.jupyter.progress_widget").view()
+        found |= importlib.import_module("minigrad.jupyter.show").view(self)
         return found
+
+    def _ipython_display_(self) -> None:
+        importlib.import_module("minigrad.jupyter.show").come_alive(self)
+        raise NotImplementedError  # IPython shows the bundle, too
 
     def _repr_html_(self) -> str:
         lines = []

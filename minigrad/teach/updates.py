@@ -18,7 +18,7 @@ from minigrad.teach.diagnose import Diagnosis
 from minigrad.teach.difference import Difference, Verdict, difference, magnitude, number, position
 from minigrad.teach.report import Report
 from minigrad.teach.steps_by_hand import MISTAKES, UPDATES, Steps, rates_of
-from minigrad.tensor import Tensor
+from minigrad.tensor import Tensor, wrap
 
 
 @dataclass(frozen=True)
@@ -196,13 +196,13 @@ def run_optimizer(
 ) -> list[Any]:
     """The values after each step of the optimizer itself, for one array or for a list of them."""
     several = isinstance(start, list)
-    ps = [Tensor(p.copy()).requires_grad_() for p in (start if several else [start])]
+    ps = [wrap(p.copy()).requires_grad_() for p in (start if several else [start])]
     rates = rates_of(settings["lr"], len(grads)) if "lr" in settings else []
     opt = optimizer(ps, **{**settings, **({"lr": rates[0]} if rates else {})})
     after = []
     for k, step in enumerate(grads):
         for p, g in zip(ps, step if several else [step], strict=True):
-            p.grad = Tensor(g)
+            p.grad = wrap(g)
         if rates:
             opt.param_groups[0]["lr"] = rates[k]
         opt.step()

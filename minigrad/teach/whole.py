@@ -24,7 +24,7 @@ from minigrad.teach.answer import Answer, Diagnosis, nowhere
 from minigrad.teach.difference import as_array, difference
 from minigrad.teach.mistakes import inside_a_curve, one_number
 from minigrad.teach.uses import Use
-from minigrad.tensor import Tensor
+from minigrad.tensor import wrap
 
 # ------------------------------------------------------------------ shapes
 
@@ -365,11 +365,11 @@ def _jvp(a: Answer, v: Any) -> Any:
     """J @ v, by differentiating v @ J once more; None if that cannot be done."""
     try:
         with enable_grad():
-            u = Tensor(np.ones(a.z.shape, a.z.dtype)).requires_grad_()
+            u = wrap(np.ones(a.z.shape, a.z.dtype)).requires_grad_()
             (g,) = grad(a.z, a.x, u, retain_graph=True, create_graph=True)
             if g is None or not g.requires_grad:
                 return None
-            (pushed,) = grad(g, u, Tensor(np.asarray(v)), retain_graph=True, allow_unused=True)
+            (pushed,) = grad(g, u, wrap(np.asarray(v)), retain_graph=True, allow_unused=True)
         return None if pushed is None else pushed.array
     except (AutogradError, NotImplementedError, RuntimeError):
         return None

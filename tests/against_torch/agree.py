@@ -89,3 +89,22 @@ def check_error(case: Any, *arrays: Any) -> None:
         case(torch, *[torch.tensor(a) for a in arrays])
     with pytest.raises(theirs.type):
         case(minigrad, *[minigrad.tensor(a) for a in arrays])
+
+
+def outcome(case: Any, library: Any, digits: int = 5) -> Any:
+    """What can be seen of case(library): type, shape and entries of each result; or the class of the error."""
+    try:
+        return _seen(case(library), digits)
+    except Exception as error:
+        return next(c for c in type(error).__mro__ if c.__module__ == "builtins")
+
+
+def _seen(z: Any, digits: int) -> Any:
+    if isinstance(z, (tuple, list)):
+        return [_seen(part, digits) for part in z]
+    if not isinstance(z, (minigrad.Tensor, torch.Tensor)):
+        return z
+    entries = z.detach().flatten().tolist()
+    entries = [f"{v:.{digits}g}" if isinstance(v, float) else v for v in entries]
+    entries = ["0" if v == "-0" else v for v in entries]
+    return str(z.dtype).rpartition(".")[2], tuple(z.shape), z.requires_grad, entries

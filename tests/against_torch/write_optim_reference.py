@@ -35,4 +35,4 @@ if __name__ == "__main__":
         "schedulers": {name: rates(torch, name).tolist() for name in SCHEDULERS},
     }
     lines = [f"{json.dumps(name)}: {json.dumps(part)}" for name, part in reference.items()]
-    FILE.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+    FILE.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")

@@ -24,4 +24,4 @@ if __name__ == "__main__":
         "layers": {name: weights(torch, torch.nn, name) for name in LAYERS},
     }
     lines = [f"{json.dumps(name)}: {json.dumps(part)}" for name, part in reference.items()]
-    FILE.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+    FILE.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")

@@ -39,9 +39,10 @@ import pytest
 nbformat = pytest.importorskip("nbformat")
 sync_api = pytest.importorskip("playwright.sync_api")
 
-START_S = 60  # server start
-CELL_S = 60  # kernel start plus all cells
-STEP_MS = 15_000  # one click, one wait for an element
+# How long to wait before a test fails. Long, as these are no measure of speed: the machine may be busy.
+START_S = 300  # server start
+CELL_S = 600  # kernel start plus all cells
+STEP_MS = 120_000  # one click, one wait for an element
 
 CHROMIUM_ARGS = [
     "--no-sandbox",  # root in a container
@@ -96,7 +97,7 @@ def _settings(folder: Path, theme: str = "light") -> None:
         name, _, leaf = plugin.rpartition("/")
         path = folder / name / f"{leaf}.jupyterlab-settings"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(values))
+        path.write_text(json.dumps(values), encoding="utf-8")
 
 
 class LabServer:
@@ -104,7 +105,7 @@ class LabServer:
         self.root, self.settings, self.url, self.proc, self.log = root, settings, url, proc, log
 
     def get(self, path: str):
-        with urllib.request.urlopen(self.url + path, timeout=5) as r:
+        with urllib.request.urlopen(self.url + path, timeout=60) as r:
             return json.load(r)
 
     def stop_kernels(self) -> None:
@@ -112,7 +113,7 @@ class LabServer:
             req = urllib.request.Request(
                 self.url + f"api/sessions/{session['id']}", method="DELETE"
             )
-            urllib.request.urlopen(req, timeout=20).close()
+            urllib.request.urlopen(req, timeout=60).close()
 
 
 @pytest.fixture(scope="session")
@@ -169,27 +170,31 @@ def lab_server(tmp_path_factory):
         deadline = time.monotonic() + START_S
         while True:
             if proc.poll() is not None:
-                pytest.fail(f"the server ended with {proc.returncode}:\n{log.read_text()[-3000:]}")
+                pytest.fail(
+                    f"the server ended with {proc.returncode}:\n{log.read_text(encoding='utf-8')[-3000:]}"
+                )
             try:
                 server.get("api/status")
                 break
             except (urllib.error.URLError, OSError, ValueError):
                 if time.monotonic() > deadline:
-                    pytest.fail(f"no answer in {START_S} s:\n{log.read_text()[-3000:]}")
+                    pytest.fail(
+                        f"no answer in {START_S} s:\n{log.read_text(encoding='utf-8')[-3000:]}"
+                    )
                 time.sleep(0.2)
         yield server
     finally:
         if proc.poll() is None:
             proc.terminate()  # the server ends its kernels itself
             try:
-                proc.wait(timeout=15)
+                proc.wait(timeout=60)
             except subprocess.TimeoutExpired:
                 pass
         try:
             os.killpg(proc.pid, signal.SIGKILL)  # whatever of that session is left
         except ProcessLookupError:
             pass
-        proc.wait(timeout=5)
+        proc.wait()
 
 
 @pytest.fixture(scope="session")
@@ -283,7 +288,7 @@ class NotebookPage:
             expression,
         )
 
-    def wait_python(self, expression: str, wanted: str, seconds: float = 10) -> None:
+    def wait_python(self, expression: str, wanted: str, seconds: float = STEP_MS / 1000) -> None:
         """Waits for the kernel to see what the browser sent; a comm message takes a moment."""
         deadline, got = time.monotonic() + seconds, None
         while time.monotonic() < deadline:

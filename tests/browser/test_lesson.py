@@ -18,6 +18,7 @@ def test_the_lesson_runs_and_shows_its_tape(lab):
     notebook = lab(LESSON)
 
     assert notebook.error_outputs() == []
+    notebook.page.locator(".mg-inspector").nth(1).wait_for()
     inspectors = notebook.page.locator(".mg-inspector").all()
     assert len(inspectors) == 2
     for inspector in inspectors:

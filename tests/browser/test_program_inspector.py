@@ -80,7 +80,7 @@ def opened(browser, tmp_path):
         page.problems = []
         page.on("pageerror", lambda e: page.problems.append(str(e)))
         page.on("console", lambda m: m.type == "error" and page.problems.append(m.text))
-        page.set_default_timeout(8_000)
+        page.set_default_timeout(120_000)
         page.goto(path.as_uri())
         return page
 

@@ -20,6 +20,7 @@ def test_progress_goes_along_with_the_checks(lab):
     assert page.error_outputs() == []
     panel = page.page.locator(".mg-progress")
     rows = panel.locator(".mg-progress-row")
+    rows.nth(1).wait_for()
     assert rows.count() == 2
 
     assert panel.locator("strong").inner_text() == "progress: 0 of 2 exercises solved"

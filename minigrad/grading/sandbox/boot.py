@@ -137,7 +137,7 @@ def _broken(settings: dict[str, Any]) -> str:
         import zmq  # noqa: F401
 
         path = os.path.join(settings["private"], "probe")
-        with open(path, "w"):
+        with open(path, "w", encoding="utf-8"):
             os.unlink(path)
     except Exception as error:
         return f"{type(error).__name__}: {error}"[:200]

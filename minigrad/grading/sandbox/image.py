@@ -100,7 +100,7 @@ def build_image(folder: Path, *, engine: bool, packages: tuple[str, ...] = ()) -
         shutil.copytree(package, site / "minigrad", ignore=shutil.ignore_patterns("grading"))
     else:
         (site / "minigrad").mkdir()
-        (site / "minigrad" / "__init__.py").write_text(STAND_IN)
+        (site / "minigrad" / "__init__.py").write_text(STAND_IN, encoding="utf-8")
     # what an installer has not compiled, no kernel could keep: it cannot write here
     compileall.compile_dir(site, quiet=2)
     for path in (folder, site, folder / "empty"):

@@ -83,7 +83,7 @@ def try_tier(tier: Tier, image: Path) -> Finding:
     """Start the probe in a tier, and see what it could do."""
     with tempfile.TemporaryDirectory(prefix="mg-canary-") as folder, socket.socket() as server:
         canary = Path(folder) / "canary"
-        canary.write_text("nobody reads this")
+        canary.write_text("nobody reads this", encoding="utf-8")
         server.bind(("127.0.0.1", 0))
         server.listen(1)
         environ = Path("/proc/self/environ")
@@ -125,7 +125,7 @@ def _mend(tier: Tier) -> str:
         for name, forbidding, allowing in SWITCHES:
             switch = Path("/proc/sys", name.replace(".", "/"))
             try:
-                if switch.read_text().strip() == forbidding:
+                if switch.read_text(encoding="utf-8").strip() == forbidding:
                     return (
                         f"sysctl -w {name}={allowing}  (as root; user namespaces are switched off)"
                     )

@@ -96,7 +96,7 @@ class Kernel:
             "signature_scheme": "hmac-sha256",
             "kernel_name": "python3",
         }
-        (self.process.folder / "k.json").write_text(json.dumps(connection))
+        (self.process.folder / "k.json").write_text(json.dumps(connection), encoding="utf-8")
         self.process.start({"connection": f"{self.process.inside}/k.json"})
         for name, ours in (("shell", self.shell), ("iopub", self.iopub)):
             path = self.process.folder / f"k-{PORTS[name]}"

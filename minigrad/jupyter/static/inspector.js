@@ -60,7 +60,7 @@ function words(v) {
   if (v.rows) return `sparse: rows ${v.rows.slice(0, 6).join(", ")}${v.rows.length > 6 ? ", …" : ""}`;
   if (!shape.length && size) return number(first[0]);
   if (!size) return "empty";
-  if (size > 1 && v.min !== undefined && (v.min ?? 0) === (v.max ?? 0)) return `all ${number(v.min ?? 0)}`;
+  if (size > 1 && v.min !== undefined && number(v.min ?? 0) === number(v.max ?? 0)) return `all ${number(v.min ?? 0)}`;
   if (shape.length === 1 && size <= 6) return `[${first.map(number).join(", ")}]`;
   if (!("mean" in v) && !("norm" in v)) return `[${first.slice(0, 6).map(number).join(", ")}, …]`;
   return `from ${number(v.min ?? 0)} to ${number(v.max ?? 0)}, mean ${number(v.mean ?? 0)}`;

@@ -14,11 +14,15 @@ import numpy as np
 
 from minigrad import chance, ops
 from minigrad.op import Op
-from minigrad.tensor import Tensor
+from minigrad.tensor import Tensor, wrap
 
 
 def _activation(op: Op, x: Tensor, inplace: bool, **settings: Any) -> Tensor:
     """The op applied to x; in place, what its rule needs of the old x is copied first."""
+    if not hasattr(x, "__apply_op__"):
+        raise TypeError(
+            f"{op.name}(): argument 'input' (position 1) must be Tensor, not {type(x).__name__}."
+        )
     if inplace:
         return x._write(op, **settings)
     z: Tensor = op.apply(x, **settings)
@@ -36,7 +40,7 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
     >>> relu(minigrad.tensor([-1.0, 2.0]))
     tensor([0., 2.])
     """
-    return input.relu_() if inplace else input.relu()
+    return _activation(ops.relu, input, inplace)
 
 
 def relu_(input: Tensor) -> Tensor:
@@ -121,7 +125,7 @@ def rrelu(
     slope = np.ones(input.shape, input.dtype)
     negative = input.array <= 0  # only these take a number from the generator
     slope[negative] = chance.uniform((negative.sum(),), np.dtype(float), lower, upper, None)
-    return _composite(lambda x: x * Tensor(slope), input, inplace)
+    return _composite(lambda x: x * wrap(slope), input, inplace)
 
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -181,6 +185,8 @@ def hardtanh(
     input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
 ) -> Tensor:
     """x, but not below min_val nor above max_val"""
+    if min_val > max_val:
+        raise ValueError("min_val cannot be greater than max_val")
     return _activation(ops.hardtanh, input, inplace, min_val=min_val, max_val=max_val)
 
 
@@ -292,7 +298,7 @@ def gumbel_softmax(
     Source: Jang, Gu and Poole, Categorical Reparameterization with Gumbel-Softmax (2017).
     """
     noise = -np.log(chance.exponential(logits.shape, logits.dtype, 1, None))
-    soft = ((logits + Tensor(noise)) / tau).softmax(dim)
+    soft = ((logits + wrap(noise)) / tau).softmax(dim)
     if not hard:
         return soft
     best = soft.argmax(dim, keepdim=True)

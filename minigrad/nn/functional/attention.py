@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from minigrad.nn.functional.dropout import dropout
-from minigrad.tensor import Tensor
+from minigrad.tensor import Tensor, wrap
 
 
 def scaled_dot_product_attention(
@@ -56,12 +56,17 @@ def scaled_dot_product_attention(
     elif attn_mask is not None and attn_mask.dtype.kind == "b":
         allowed = attn_mask.array
     elif attn_mask is not None:
+        if attn_mask.dtype.kind != "f":
+            raise RuntimeError(
+                "Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
+                f"{attn_mask.dtype}. To fix it, use attn_mask.bool()."
+            )
         scores = scores + attn_mask
     if allowed is None:
         weights = scores.softmax(-1)
     else:
-        weights = scores.masked_fill(Tensor(np.logical_not(allowed)), -math.inf).softmax(-1)
+        weights = scores.masked_fill(wrap(np.logical_not(allowed)), -math.inf).softmax(-1)
         nothing = np.logical_not(allowed.any(-1, keepdims=True))
         if nothing.any():
-            weights = weights.masked_fill(Tensor(nothing), 0)
+            weights = weights.masked_fill(wrap(nothing), 0)
     return dropout(weights, dropout_p) @ value

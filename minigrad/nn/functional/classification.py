@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from minigrad import ops
-from minigrad.nn.functional.losses import reduced_by
+from minigrad.dtypes import torch_name
+from minigrad.errors import NotForDtype
+from minigrad.nn.functional.losses import reduced_by, reduction_of
 from minigrad.tensor import Tensor
 
 
@@ -43,20 +45,25 @@ def cross_entropy(
 
     Source: Bishop, Pattern Recognition and Machine Learning (2006), section 4.3.4.
     """
+    reduction = reduction_of(size_average, reduce, reduction)
     _check_reduction(reduction)
     if not 0 <= label_smoothing <= 1:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     array = getattr(target, "array", None)
     if array is not None and array.shape == input.array.shape and array.dtype.kind == "f":
+        if ignore_index >= 0:
+            raise RuntimeError("ignore_index is not supported for floating point target")
         return _soft_cross_entropy(input, target, weight, reduction, label_smoothing)
     t = _targets(target)
     axis = _class_axis(input, t, "cross_entropy")
+    t = t.reshape(()) if input.ndim == 1 else t
     n = input.shape[axis]
     weights, t = _class_weights(input, t, axis, weight, ignore_index, reduction)
     reduced = reduction != "none"
     z: Tensor = ops.cross_entropy.apply(
         input, target=t, weights=weights, axis=axis, reduced=reduced
     )
+    z = _of_none(z, t, reduction)
     if not label_smoothing:
         return z
     # The smoothed part: every class is right, by a k-th.
@@ -106,14 +113,16 @@ def nll_loss(
     weight         (k,)                           how much each class counts
     ignore_index   a target that counts nothing
     """
+    reduction = reduction_of(size_average, reduce, reduction)
     _check_reduction(reduction)
     t = _targets(target)
     axis = _class_axis(input, t, "nll_loss")
+    t = t.reshape(()) if input.ndim == 1 else t
     weights, t = _class_weights(input, t, axis, weight, ignore_index, reduction)
     z: Tensor = ops.nll_loss.apply(
         input, target=t, weights=weights, axis=axis, reduced=reduction != "none"
     )
-    return z
+    return _of_none(z, t, reduction)
 
 
 def binary_cross_entropy(
@@ -128,6 +137,7 @@ def binary_cross_entropy(
 
     Each logarithm is at least -100, so that p = 0 does not make the loss infinite.
     """
+    reduction = reduction_of(size_average, reduce, reduction)
     _same_size(input, target, "binary_cross_entropy")
     p = input.array
     if p.size and not ((p >= 0) & (p <= 1)).all():
@@ -149,6 +159,7 @@ def binary_cross_entropy_with_logits(
 
     pos_weight   how much more the positive examples count
     """
+    reduction = reduction_of(size_average, reduce, reduction)
     _same_size(input, target, "binary_cross_entropy_with_logits")
     if pos_weight is None:
         z = (1 - target) * input - ops.logsigmoid.apply(input)
@@ -172,6 +183,7 @@ def kl_div(
 
     Source: Kullback and Leibler, On Information and Sufficiency (1951).
     """
+    reduction = reduction_of(size_average, reduce, reduction)
     if log_target:
         z = target.exp() * (target - input)
     else:
@@ -199,6 +211,7 @@ def multi_margin_loss(
 
     Source: Crammer and Singer, Multiclass Kernel-based Vector Machines (2001).
     """
+    reduction = reduction_of(size_average, reduce, reduction)
     if p not in (1, 2):
         raise ValueError("only p == 1 and p == 2 supported")
     t = _targets(target)
@@ -220,6 +233,7 @@ def multilabel_soft_margin_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """binary_cross_entropy_with_logits, its mean taken over the classes of each example first."""
+    reduction = reduction_of(size_average, reduce, reduction)
     z = (target - 1) * -input - ops.logsigmoid.apply(input)
     return reduced_by((z if weight is None else z * weight).mean(-1), reduction)
 
@@ -227,15 +241,32 @@ def multilabel_soft_margin_loss(
 def _class_axis(x: Tensor, target: Any, name: str) -> int:
     """The axis of the classes; target has the shape of x without it."""
     axis = 0 if x.ndim == 1 else 1
-    if x.ndim == 0:
-        raise RuntimeError(f"{name}: input tensor should be 1D or 2D, but it has no axes")
-    expected = x.shape[:axis] + x.shape[axis + 1 :]
-    if target.ndim and x.shape[0] != target.shape[0] and x.ndim > 1:
-        raise ValueError(
-            f"Expected input batch_size ({x.shape[0]}) to match target batch_size ({target.shape[0]})."
+    if name == "cross_entropy" and target.shape == x.shape and x.ndim:
+        raise RuntimeError(
+            "Expected floating point type for target with class probabilities, got integers: the target has "
+            "the shape of the input. To fix it, give one class for each row, or probabilities."
         )
-    if target.shape != expected:
-        raise (RuntimeError if x.ndim <= 2 else ValueError)(
+    if x.dtype.kind != "f":
+        raise NotForDtype(
+            f"\"{name}\" not implemented for '{torch_name(x.dtype)}'. To fix it, use x.float()."
+        )
+    if x.ndim == 0:
+        kind = ValueError if name == "nll_loss" else IndexError if target.ndim else RuntimeError
+        raise kind(
+            f"{name}: Expected 1 or more dimensions (got 0): input tensor should be 1D or 2D."
+        )
+    expected = x.shape[:axis] + x.shape[axis + 1 :]
+    if x.ndim == 1 and target.size != 1:
+        raise ValueError(
+            f"For 1D input, 1D target must have size 1, but got target size: {target.size}"
+        )
+    batch = target.shape[0] if target.ndim else 0
+    if x.ndim > 1 and x.shape[0] != batch:
+        raise ValueError(
+            f"Expected input batch_size ({x.shape[0]}) to match target batch_size ({batch})."
+        )
+    if x.ndim > 1 and target.shape != expected:
+        raise RuntimeError(
             f"Expected target size {list(expected)}, got {list(target.shape)}: input is "
             f"{list(x.shape)}, with the classes along axis {axis}."
         )
@@ -278,6 +309,11 @@ def _class_weights(
             return dtype.type(1) / dtype.type(target.size), target
         return weights / weights.sum(), target
     return dtype.type(1) if weights is None else weights, target
+
+
+def _of_none(z: Tensor, target: Any, reduction: str) -> Tensor:
+    """The loss itself; of no examples, their mean, which is 0 / 0."""
+    return z / 0 if reduction == "mean" and not target.size else z
 
 
 def _of_class(weight: Tensor, target: Any) -> Tensor:

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from minigrad import ops
-from minigrad.tensor import Tensor
+from minigrad.shapes import as_ints
+from minigrad.tensor import Tensor, wrap
 
 Several = int | Sequence[int]  # one number for all axes, or one for each
 
@@ -117,10 +118,9 @@ def _convolution(
             f"weight should have {axes + 2} dimensions, but it has {w.ndim}: {list(w.shape)}"
         )
     stride, dilation = several(stride, axes, "stride"), several(dilation, axes, "dilation")
-    if min(stride) <= 0:
-        raise RuntimeError("non-positive stride is not supported")
-    if min(dilation) <= 0:
-        raise RuntimeError("dilation should be greater than zero")
+    check_steps(stride=stride, dilation=dilation)
+    if 0 in w.shape[2:]:
+        raise RuntimeError(f"kernel size should be greater than zero, but got {list(w.shape[2:])}")
     if groups <= 0 or w.shape[0] % groups:
         raise RuntimeError(
             f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, and "
@@ -145,8 +145,7 @@ def _convolution(
         raise RuntimeError(f"Invalid padding string: '{padding}'")
     else:
         amounts = (0,) * axes if padding == "valid" else several(padding, axes, "padding")
-        if min(amounts) < 0:
-            raise RuntimeError("negative padding is not supported")
+        check_not_negative(padding=amounts)
         margins = [(n, n) for n in amounts]
     padded = [n + sum(m) for n, m in zip(x.shape[2:], margins, strict=True)]
     reach = [d * (k - 1) + 1 for d, k in zip(dilation, w.shape[2:], strict=True)]
@@ -159,7 +158,7 @@ def _convolution(
         x, w = x.unsqueeze(2), w.unsqueeze(2)
         stride, dilation, margins = (1, *stride), (1, *dilation), [(0, 0), *margins]
     if b is None:
-        b = Tensor(np.zeros(0, x.array.dtype))
+        b = wrap(np.zeros(0, x.array.dtype))
     z: Tensor = ops.convolution.apply(
         x, w, b, stride=stride, padding=(*margins[0], *margins[1]), dilation=dilation, groups=groups
     )
@@ -192,6 +191,8 @@ def _transposed(
         several(padding, axes, "padding"),
         several(output_padding, axes, "output_padding"),
     )
+    check_steps(stride=stride, dilation=dilation)
+    check_not_negative(padding=padding, output_padding=more)
     if x.shape[1] != w.shape[0] or groups <= 0 or w.shape[0] % groups:
         raise RuntimeError(
             f"Given transposed=1, weight of size {list(w.shape)}, expected input{list(x.shape)} to have "
@@ -233,11 +234,28 @@ def _transposed(
     return z.squeeze(2) if axes == 1 else z
 
 
+def check_steps(**steps: tuple[int, ...]) -> None:
+    """Raise unless strides, dilations and sizes of kernels are positive."""
+    for name, values in steps.items():
+        if min(values) <= 0:
+            raise RuntimeError(
+                f"non-positive {name} is not supported: {name.replace('_', ' ')} should be greater than zero, but "
+                f"got {name}={list(values)}"
+            )
+
+
+def check_not_negative(**margins: tuple[int, ...]) -> None:
+    """Raise if a padding is negative."""
+    for name, values in margins.items():
+        if min(values) < 0:
+            raise RuntimeError(f"negative {name} is not supported, but got {name}={list(values)}")
+
+
 def several(value: Any, n: int, name: str) -> tuple[int, ...]:
     """A number for all axes, or one for each."""
-    if isinstance(value, (int, np.integer)):
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
         return (int(value),) * n
-    values = tuple(int(v) for v in value)
+    values = as_ints(value, name)
     if len(values) == 1:
         return values * n
     if len(values) != n:

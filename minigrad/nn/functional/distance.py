@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from minigrad.functions import broadcast_tensors
 from minigrad.tensor import Tensor
 
 
@@ -18,7 +19,8 @@ def normalize(
 
 
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
-    """The cosine of the angle between x1 and x2 along dim."""
+    """The cosine of the angle between x1 and x2, broadcast together, along dim."""
+    x1, x2 = broadcast_tensors(x1, x2)
     # Each norm is at least eps.
     lengths = [x.norm(2, dim, True).maximum(eps) for x in (x1, x2)]
     return ((x1 / lengths[0]) * (x2 / lengths[1])).sum(dim)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from minigrad.chance import coins
-from minigrad.tensor import Tensor
+from minigrad.tensor import Tensor, wrap
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
@@ -31,8 +31,9 @@ def dropout1d(
 def dropout2d(
     input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> Tensor:
-    """Dropout of whole channels, of (n, c, h, w)."""
-    return _dropout(input, (*input.shape[:-2], 1, 1), p, training, inplace)
+    """Dropout of whole channels, of (n, c, h, w); three axes are read as (n, c, l), as in PyTorch."""
+    shape = (*input.shape[:2], *(1,) * (input.ndim - 2))
+    return _dropout(input, shape, p, training, inplace)
 
 
 def alpha_dropout(
@@ -50,7 +51,7 @@ def alpha_dropout(
         return input.mul_(0.0) if inplace else input * 0.0
     least = -1.7580993408473766
     scale = 1 / math.sqrt((1 - p) * (1 + p * least**2))
-    keep = Tensor(coins(1 - p, input.shape, input.dtype, None))
+    keep = wrap(coins(1 - p, input.shape, input.dtype, None))
     z = (input * keep + (1 - keep) * least) * scale - p * least * scale
     return input.copy_(z) if inplace else z
 
@@ -66,4 +67,4 @@ def _dropout(x: Tensor, shape: Any, p: float, training: bool, inplace: bool) -> 
         dtype = x.array.dtype
         wide = np.promote_types(dtype, np.float32).type
         keep = coins(1 - p, shape, dtype, None) * dtype.type(wide(1) / wide(1 - p))
-    return x.mul_(Tensor(keep)) if inplace else x * Tensor(keep)
+    return x.mul_(wrap(keep)) if inplace else x * wrap(keep)

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from minigrad import ops
-from minigrad.nn.functional.convolution import Several, several
+from minigrad.nn.functional.convolution import Several, check_not_negative, check_steps, several
 from minigrad.nn.functional.pooling import means
-from minigrad.tensor import Tensor
+from minigrad.shapes import as_ints
+from minigrad.tensor import Tensor, wrap
 
 
 def pad(
@@ -28,6 +29,7 @@ def pad(
     >>> pad(minigrad.tensor([[1.0, 2.0, 3.0]]), (2, 1), mode="reflect")
     tensor([[3., 2., 1., 2., 3., 2.]])
     """
+    pad = as_ints(pad, "pad")
     if len(pad) % 2:
         raise RuntimeError("Padding length must be divisible by 2")
     if len(pad) > 2 * input.ndim:
@@ -35,7 +37,7 @@ def pad(
             "Padding length should be less than or equal to two times the input dimension but got "
             f"padding length {len(pad)} and input of dimension {input.ndim}"
         )
-    pairs = [(int(a), int(b)) for a, b in zip(pad[::2], pad[1::2], strict=True)]
+    pairs = list(zip(pad[::2], pad[1::2], strict=True))
     widths = tuple([(0, 0)] * (input.ndim - len(pairs)) + pairs[::-1])
     if any(n + a + b < 0 for n, (a, b) in zip(input.shape, widths, strict=True)):
         raise RuntimeError(
@@ -47,9 +49,14 @@ def pad(
         z = ops.pad.apply(input, widths=widths, value=value or 0)
         return z
     if value:
-        raise ValueError(f'Padding mode "{mode}" doesn\'t take in value argument')
+        raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
     if mode not in ("reflect", "replicate", "circular"):
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
+    if len(pairs) not in (input.ndim - 1, input.ndim - 2):
+        raise NotImplementedError(
+            f"Padding size {len(pad)} is not supported for {input.ndim}D input tensor. To fix it, with "
+            f'mode="{mode}" give a padding for all axes but the batch and the channels.'
+        )
     z = input
     for axis, (a, b) in enumerate(widths):
         n = input.shape[axis]
@@ -116,6 +123,10 @@ def fold(
     if input.ndim == 2:
         how = (kernel_size, dilation, padding, stride)
         return fold(input.unsqueeze(0), output_size, *how).squeeze(0)
+    if input.ndim != 3:
+        raise RuntimeError(
+            f"Expected 2D or 3D (batch mode) tensor for input, but got: {list(input.shape)}"
+        )
     height, width = several(output_size, 2, "output_size")
     kh, kw = several(kernel_size, 2, "kernel_size")
     index, widths = _window_index((height, width), kernel_size, dilation, padding, stride)
@@ -146,6 +157,8 @@ def _window_index(size: Any, *how: Any) -> tuple[Any, Any]:
         several(v, 2, name)
         for v, name in zip(how, ("kernel_size", "dilation", "padding", "stride"), strict=True)
     )
+    check_steps(kernel_size=kernel, dilation=dilation, stride=stride)
+    check_not_negative(padding=padding)
     places = []
     for n, k, d, p, s in zip(size, kernel, dilation, padding, stride, strict=True):
         count = (n + 2 * p - d * (k - 1) - 1) // s + 1
@@ -201,6 +214,18 @@ def interpolate(
             f"{input.ndim} axes is not there. linear takes 3 axes, bilinear 4, trilinear 5; nearest, "
             "nearest-exact and area take any."
         )
+    if axes not in (1, 2, 3):
+        raise NotImplementedError(
+            f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {input.ndim}D)"
+        )
+    if size is not None and recompute_scale_factor:
+        raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
+    for name, given in (("size", size), ("scale_factor", scale_factor)):
+        if isinstance(given, (tuple, list)) and len(given) != axes:
+            raise ValueError(
+                "Input and output must have the same number of spatial dimensions, but got input with spatial "
+                f"dimensions of {list(input.shape[2:])} and {name} {list(given)}."
+            )
     factors: list[Any] = [None] * axes
     if size is not None:
         sizes = several(size, axes, "size")
@@ -211,6 +236,10 @@ def interpolate(
         sizes = tuple([math.floor(n * f) for n, f in zip(input.shape[2:], factors, strict=True)])
         if recompute_scale_factor or mode == "area":
             factors = [None] * axes
+    if min(*input.shape[2:], *sizes) <= 0:
+        raise RuntimeError(
+            f"Input and output sizes should be greater than 0, but got input {tuple(input.shape[2:])} output {sizes}"
+        )
     z = input
     for axis, (n, m, factor) in enumerate(zip(input.shape[2:], sizes, factors, strict=True), 2):
         step = n / m if factor is None else 1 / factor
@@ -220,7 +249,7 @@ def interpolate(
             z = z.index_select(axis, np.minimum(at.astype(np.int64), n - 1))
         else:
             matrix = means(n, m) if mode == "area" else _between(n, m, step, bool(align_corners))
-            z = (z.movedim(axis, -1) @ Tensor(matrix.astype(z.dtype))).movedim(-1, axis)
+            z = (z.movedim(axis, -1) @ wrap(matrix.astype(z.dtype))).movedim(-1, axis)
     return z
 
 
@@ -238,12 +267,21 @@ def _between(n: int, m: int, step: float, align_corners: bool) -> Any:
     return a
 
 
+def check_image(name: str, input: Tensor) -> None:
+    """Raise unless there are channels, rows and columns."""
+    if input.ndim < 3:
+        raise RuntimeError(
+            f"{name} expects input to have at least 3 dimensions, but got input with {input.ndim} dimension(s)"
+        )
+
+
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     """(..., c * r * r, h, w) to (..., c, h * r, w * r): channels become pixels.
 
     Source: Shi et al., Real-Time Single Image Super-Resolution (2016).
     """
     r = upscale_factor
+    check_image("pixel_shuffle", input)
     *rest, c, h, w = input.shape
     if r <= 0 or c % (r * r):
         raise RuntimeError(
@@ -259,6 +297,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     """(..., c, h * r, w * r) to (..., c * r * r, h, w): the inverse of pixel_shuffle."""
     r = downscale_factor
+    check_image("pixel_unshuffle", input)
     *rest, c, h, w = input.shape
     for name, n in (("height", h), ("width", w)):
         if r <= 0 or n % r:
@@ -274,6 +313,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
 
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """The channels dealt out anew, as cards: one from each group in turn."""
+    check_image("channel_shuffle", input)
     n, c, *rest = input.shape
     if groups <= 0 or c % groups:
         raise RuntimeError(

@@ -12,7 +12,7 @@ import numpy as np
 from minigrad import ops
 from minigrad.methods import indices_of
 from minigrad.modes import no_grad
-from minigrad.tensor import Tensor
+from minigrad.tensor import Tensor, wrap
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -44,6 +44,10 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """x1 @ weight[k] @ x2 + bias[k], for each k"""
+    if input1.shape[:-1] != input2.shape[:-1]:
+        raise RuntimeError(
+            f"bilinear(): input dimensions do not match: got {list(input1.shape)} and {list(input2.shape)}"
+        )
     z: Tensor = ops.einsum(
         input1,
         weight,
@@ -76,6 +80,11 @@ def embedding(
     """
     if weight.ndim != 2:
         raise RuntimeError("'weight' must be 2-D")
+    if isinstance(input, Tensor) and input.dtype not in (np.int64, np.int32):
+        raise RuntimeError(
+            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but "
+            f"got {input.dtype}. To fix it, use x.long()."
+        )
     index = indices_of("embedding", input)
     n = weight.shape[0]
     if index.size and (index.view(np.uint64) >= n).any():
@@ -102,7 +111,7 @@ def _shorten(weight: Tensor, index: Any, max_norm: float, norm_type: float) -> N
     with no_grad():
         lengths = weight[rows].norm(norm_type, 1, keepdim=True)
         short = (max_norm / (lengths + 1e-7)).clamp(max=1)
-        weight.index_copy_(0, Tensor(rows), weight[rows] * short)
+        weight.index_copy_(0, wrap(rows), weight[rows] * short)
 
 
 def one_hot(tensor: Any, num_classes: int = -1) -> Tensor:
@@ -114,8 +123,11 @@ def one_hot(tensor: Any, num_classes: int = -1) -> Tensor:
             [0, 0, 1]])
     """
     index = np.asanyarray(getattr(tensor, "array", tensor))
-    if index.dtype.kind not in "iu":
-        raise RuntimeError("one_hot is only applicable to index tensor.")
+    if index.dtype != np.int64:
+        raise RuntimeError(
+            f"one_hot is only applicable to index tensor of type LongTensor, but this one is {index.dtype}. To fix "
+            "it, use x.long()."
+        )
     if not index.size and num_classes <= 0:
         raise RuntimeError("Can not infer total number of classes from empty tensor.")
     values = np.asarray(index)  # in a program that is being recorded: the example's
@@ -124,5 +136,5 @@ def one_hot(tensor: Any, num_classes: int = -1) -> Tensor:
     n = int(index.max()) + 1 if num_classes == -1 else num_classes
     if values.size and values.max() >= n:
         raise RuntimeError("Class values must be smaller than num_classes.")
-    rows = (index[..., None] == np.arange(n)).astype(np.int64)
+    rows = (index[..., None] == np.arange(n)).astype(np.int64, order="C")
     return getattr(tensor, "_constant", Tensor)(rows)

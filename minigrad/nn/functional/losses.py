@@ -1,7 +1,8 @@
 """Losses: how far a prediction is from its target, as one number.
 
 `input` is the prediction. A `reduction` is "mean", "sum", or "none" for the loss of each
-entry. Losses of classes are in classification.py.
+entry; `size_average` and `reduce` are PyTorch's older way to say the same. Losses of classes
+are in classification.py.
 """
 
 import math
@@ -10,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from minigrad import ops
+from minigrad.functions import broadcast_tensors
 from minigrad.modes import no_grad
 from minigrad.nn.functional.distance import cosine_similarity, pairwise_distance
 from minigrad.tensor import Tensor
@@ -29,7 +31,8 @@ def mse_loss(
     >>> mse_loss(minigrad.tensor([1.0, 2.0]), minigrad.tensor([1.0, 4.0]))
     tensor(2.)
     """
-    _warn_if_sizes_differ(input, target)
+    reduction = reduction_of(size_average, reduce, reduction)
+    input, target = _paired(input, target)
     if reduction in ("mean", "sum") and weight is None:
         z: Tensor = ops.mse_loss.apply(input, target, mean=reduction == "mean")
         return z
@@ -46,7 +49,8 @@ def l1_loss(
     weight: Tensor | None = None,
 ) -> Tensor:
     """The mean of |input - target|."""
-    _warn_if_sizes_differ(input, target)
+    reduction = reduction_of(size_average, reduce, reduction)
+    input, target = _paired(input, target)
     return _weighted((input - target).abs(), weight, reduction)
 
 
@@ -60,7 +64,7 @@ def huber_loss(
     """With d = |input - target|: d**2 / 2 where d <= delta, else delta * (d - delta / 2)."""
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
-    _warn_if_sizes_differ(input, target)
+    input, target = _paired(input, target)
     d = (input - target).abs()
     z = ops.where.apply(d.detach() < delta, d * d * 0.5, (d - 0.5 * delta) * delta)
     return _weighted(z, weight, reduction)
@@ -75,9 +79,10 @@ def smooth_l1_loss(
     beta: float = 1.0,
 ) -> Tensor:
     """With d = |input - target|: d**2 / (2 * beta) where d < beta, else d - beta / 2."""
+    reduction = reduction_of(size_average, reduce, reduction)
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
-    _warn_if_sizes_differ(input, target)
+    input, target = _paired(input, target)
     d = (input - target).abs()
     if beta == 0:
         return reduced_by(d, reduction)
@@ -95,6 +100,7 @@ def hinge_embedding_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """x where target is 1, max(0, margin - x) where it is -1."""
+    reduction = reduction_of(size_average, reduce, reduction)
     t = target.detach()
     return reduced_by(input * (t != -1) + (margin - input).relu() * (t != 1), reduction)
 
@@ -109,6 +115,12 @@ def margin_ranking_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """max(0, -target * (x1 - x2) + margin)."""
+    reduction = reduction_of(size_average, reduce, reduction)
+    if not input1.ndim == input2.ndim == target.ndim:
+        raise RuntimeError(
+            "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
+            f"input1: {input1.shape}, input2: {input2.shape}, target: {target.shape}"
+        )
     return reduced_by((-target * (input1 - input2) + margin).relu(), reduction)
 
 
@@ -120,6 +132,7 @@ def soft_margin_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """log(1 + exp(-target * x)), without overflow."""
+    reduction = reduction_of(size_average, reduce, reduction)
     return reduced_by(-ops.logsigmoid.apply(target * input), reduction)
 
 
@@ -136,6 +149,13 @@ def triplet_margin_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """max(0, distance to the positive - distance to the negative + margin)."""
+    reduction = reduction_of(size_average, reduce, reduction)
+    check_margin(margin)
+    if not anchor.ndim == positive.ndim == negative.ndim:
+        raise RuntimeError(
+            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
+            f"anchor {anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs"
+        )
     far = pairwise_distance(anchor, negative, p, eps)
     if swap:
         far = far.minimum(pairwise_distance(positive, negative, p, eps))
@@ -155,6 +175,7 @@ def triplet_margin_with_distance_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """triplet_margin_loss, with a distance of your own."""
+    check_margin(margin)
     distance = pairwise_distance if distance_function is None else distance_function
     far = distance(anchor, negative)
     if swap:
@@ -177,6 +198,7 @@ def poisson_nll_loss(
     log_input   is input the logarithm of the rate, or the rate itself?
     full        add what does not depend on the rate: Stirling's formula for log(target!)
     """
+    reduction = reduction_of(size_average, reduce, reduction)
     z = input.exp() - target * input if log_input else input - target * (input + eps).log()
     if full:
         stirling = target * target.log() - target + (target * (2 * math.pi)).log() * 0.5
@@ -226,9 +248,37 @@ def cosine_embedding_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """1 - cos where target is 1, max(0, cos - margin) where it is -1."""
+    reduction = reduction_of(size_average, reduce, reduction)
+    if target.ndim > 1 or not input1.ndim == input2.ndim == target.ndim + 1:
+        raise RuntimeError(
+            f"{target.ndim}D target tensor expects {target.ndim + 1}D input tensors, but found inputs with sizes "
+            f"{list(input1.shape)} and {list(input2.shape)}."
+        )
     c = cosine_similarity(input1, input2, -1)
     t = target.detach()
     return reduced_by((1 - c) * (t == 1) + (c - margin).relu() * (t == -1), reduction)
+
+
+def check_margin(margin: float) -> None:
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+
+
+def reduction_of(
+    size_average: bool | None, reduce: bool | None, reduction: str, stacklevel: int = 3
+) -> str:
+    """The reduction that the two older arguments stand for, if they are given."""
+    if size_average is None and reduce is None:
+        return reduction
+    if reduce is not None and not reduce:
+        meant = "none"
+    else:
+        meant = "mean" if size_average is None or size_average else "sum"
+    warnings.warn(
+        f"size_average and reduce args will be deprecated, please use reduction='{meant}' instead.",
+        stacklevel=stacklevel,
+    )
+    return meant
 
 
 def reduced_by(z: Tensor, reduction: str) -> Tensor:
@@ -250,10 +300,13 @@ def _weighted(z: Tensor, weight: Tensor | None, reduction: str) -> Tensor:
     return z.sum() / weight.sum() if reduction == "mean" else reduced_by(z, reduction)
 
 
-def _warn_if_sizes_differ(input: Tensor, target: Tensor) -> None:
-    if input.array.shape != target.array.shape:
-        warnings.warn(
-            f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will "
-            "likely lead to incorrect results due to broadcasting. Please ensure they have the same size.",
-            stacklevel=3,
-        )
+def _paired(input: Tensor, target: Tensor) -> tuple[Tensor, ...]:
+    """Both broadcast to one shape (and so of one type, with axes or without), with a warning."""
+    if input.array.shape == target.array.shape:
+        return input, target
+    warnings.warn(
+        f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will "
+        "likely lead to incorrect results due to broadcasting. Please ensure they have the same size.",
+        stacklevel=3,
+    )
+    return broadcast_tensors(input, target)

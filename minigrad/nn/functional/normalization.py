@@ -14,6 +14,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from minigrad import ops
+from minigrad.dtypes import torch_name
+from minigrad.errors import NotForDtype
 from minigrad.nn.functional.images import pad
 from minigrad.tensor import Tensor
 
@@ -30,6 +32,13 @@ def layer_norm(
     Source: Ba, Kiros and Hinton, Layer Normalization (2016).
     """
     axes = _last_axes(input, normalized_shape)
+    for name, parameter in (("weight", weight), ("bias", bias)):
+        if parameter is not None and parameter.shape != input.shape[axes[0] :]:
+            raise RuntimeError(
+                f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape "
+                f"{list(parameter.shape)} and normalized_shape = {list(input.shape[axes[0] :])}"
+            )
+        _same_dtype(input, parameter)
     z: Tensor = ops.standardize.apply(input, axis=axes, eps=eps)
     if weight is not None:
         z = z * weight
@@ -63,6 +72,8 @@ def local_response_norm(
         raise ValueError(
             f"Expected 3D or higher dimensionality input (got {input.ndim} dimensions)"
         )
+    if size <= 0:
+        raise RuntimeError(f"kernel size should be greater than zero, but got size={size}")
     squares = input.square().movedim(1, -1)
     around = pad(squares, (size // 2, (size - 1) // 2)).unfold(-1, size, 1).mean(-1).movedim(-1, 1)
     return input / (around * alpha + k) ** beta
@@ -85,14 +96,27 @@ def batch_norm(
 
     Source: Ioffe and Szegedy, Batch Normalization (2015).
     """
+    channels = input.shape[1] if input.ndim > 1 else 0
+    if training and channels and input.numel() == channels:
+        raise ValueError(
+            f"Expected more than 1 value per channel when training, got input size {input.shape}"
+        )
+    given = {
+        "running_mean": running_mean,
+        "running_var": running_var,
+        "weight": weight,
+        "bias": bias,
+    }
+    for name, parameter in given.items():
+        if parameter is not None and parameter.numel() != channels:
+            raise RuntimeError(
+                f"{name} should contain {channels} elements not {parameter.numel()}: the input is "
+                f"{tuple(input.shape)}, with the channels along axis 1."
+            )
+        _same_dtype(input, parameter)
     shape = (1, -1, *(1,) * (input.ndim - 2))
     axes = (0, *range(2, input.ndim))
     if training:
-        n = input.numel() // max(input.shape[1], 1)
-        if n == 1:
-            raise ValueError(
-                f"Expected more than 1 value per channel when training, got input size {input.shape}"
-            )
         if running_mean is not None:
             mean = input.array.mean(axes)
             running_mean.array[...] += momentum * (mean - running_mean.array)
@@ -124,6 +148,10 @@ def instance_norm(
     """For each channel of each example: subtract the mean, divide by the deviation."""
     if not use_input_stats:
         return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
+    if math.prod(input.shape[2:]) == 1:
+        raise ValueError(
+            f"Expected more than 1 spatial element when training, got input size {input.shape}"
+        )
     return group_norm(input, input.shape[1], weight, bias, eps)
 
 
@@ -135,6 +163,10 @@ def group_norm(
     eps: float = 1e-5,
 ) -> Tensor:
     """For each group of channels of each example: subtract the mean, divide by the deviation."""
+    if input.ndim < 2:
+        raise RuntimeError(
+            f"Expected at least 2 dimensions for input tensor but received {input.ndim}"
+        )
     n, c = input.shape[:2]
     if c % num_groups:
         raise RuntimeError(
@@ -144,9 +176,32 @@ def group_norm(
     grouped = input.reshape(n, num_groups, math.prod(input.shape[1:]) // num_groups)
     z: Tensor = ops.standardize.apply(grouped, axis=(2,), eps=eps).reshape(input.shape)
     shape = (1, c, *(1,) * (input.ndim - 2))
+    for name, parameter in (("weight", weight), ("bias", bias)):
+        if parameter is not None and parameter.shape != (c,):
+            raise RuntimeError(
+                f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} "
+                f"of shape {list(parameter.shape)} and input of shape {list(input.shape)}"
+            )
+        _same_dtype(input, parameter)
     if weight is not None:
         z = z * weight.view(*shape)
     return z if bias is None else z + bias.view(*shape)
+
+
+def _same_dtype(input: Tensor, parameter: Tensor | None) -> None:
+    """Raise unless the parameter has the input's type (or single precision beside half)."""
+    if parameter is None or parameter.dtype == input.dtype:
+        return
+    if input.dtype.kind != "f":
+        raise NotForDtype(
+            f"\"norm\" not implemented for '{torch_name(input.dtype)}'. To fix it, use x.float()."
+        )
+    if input.dtype != np.float16 or parameter.dtype != np.float32:
+        raise RuntimeError(
+            "mixed dtype (CPU): all inputs must share same datatype, that is, expect parameter to have scalar type "
+            f"of the input: the input is {input.dtype} and the parameter {parameter.dtype}. To fix it, convert "
+            "one, like  layer.double()  or  x.float()."
+        )
 
 
 def _last_axes(input: Tensor, normalized_shape: Sequence[int]) -> tuple[int, ...]:

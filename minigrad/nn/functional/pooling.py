@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from minigrad import ops
-from minigrad.nn.functional.convolution import Several, several
-from minigrad.tensor import Tensor
+from minigrad.nn.functional.convolution import Several, check_steps, several
+from minigrad.shapes import as_int
+from minigrad.tensor import Tensor, wrap
 
 
 def max_pool2d(
@@ -55,7 +56,7 @@ def _max_pool(name: str, axes: int, input: Tensor, return_indices: bool, *how: A
     z = from_image(ops.max_pool2d.apply(x, **windows), axes)
     if not return_indices:
         return z
-    return z, from_image(Tensor(ops.places(x.array, **windows)), axes)  # type: ignore[no-untyped-call]
+    return z, from_image(wrap(ops.places(x.array, **windows)), axes)  # type: ignore[no-untyped-call]
 
 
 def avg_pool2d(
@@ -105,7 +106,7 @@ def _avg_pool(
     counted = np.multiply.outer(*counts)
     if counted.min() == counted.max():
         return z / int(counted.flat[0])
-    return z / Tensor(counted[-1] if axes == 1 else counted).to(z.dtype)
+    return z / wrap(counted[-1] if axes == 1 else counted).to(z.dtype)
 
 
 def _windows(
@@ -126,8 +127,7 @@ def _windows(
     size = several(size, axes, "kernel_size")
     stride = size if stride is None or stride == [] else several(stride, axes, "stride")
     padding, dilation = several(padding, axes, "padding"), several(dilation, axes, "dilation")
-    if min(stride) <= 0:
-        raise RuntimeError("stride should not be zero")
+    check_steps(kernel_size=size, stride=stride, dilation=dilation)
     if any(p < 0 or p > k // 2 for p, k in zip(padding, size, strict=True)):
         raise RuntimeError(
             f"pad should be at most half of effective kernel size, but got pad={max(padding)}, kernel_size={max(size)}"
@@ -214,8 +214,8 @@ def _adaptive_avg_pool(axes: int, input: Tensor, output_size: Any) -> Tensor:
         pool = avg_pool1d if axes == 1 else avg_pool2d
         return pool(input, [n // m for n, m in wanted])
     rows, columns = wanted[0], wanted[-1]
-    z = input @ Tensor(means(*columns).astype(input.dtype))
-    return z if axes == 1 else (z.mT @ Tensor(means(*rows).astype(input.dtype))).mT
+    z = input @ wrap(means(*columns).astype(input.dtype))
+    return z if axes == 1 else wrap(means(*rows).T.astype(input.dtype)) @ z
 
 
 def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
@@ -242,9 +242,7 @@ def _adaptive_max_pool(axes: int, input: Tensor, output_size: Any, return_indice
             at[..., i, j] = (top + best // (right - left)) * width + left + best % (right - left)
     z = x.flatten(-2).gather(-1, at.reshape(*x.shape[:-2], -1)).view(at.shape)
     return (
-        (from_image(z, axes), from_image(Tensor(at), axes))
-        if return_indices
-        else from_image(z, axes)
+        (from_image(z, axes), from_image(wrap(at), axes)) if return_indices else from_image(z, axes)
     )
 
 
@@ -257,7 +255,18 @@ def _output_size(name: str, axes: int, x: Tensor, output_size: Any) -> tuple[int
     wanted = (wanted,) * axes if isinstance(wanted, int) else tuple(wanted)
     if len(wanted) != axes:
         raise RuntimeError(f"{name}: output_size must be {axes}, but it has {len(wanted)} sizes")
-    return tuple([n if m is None else int(m) for n, m in zip(x.shape[-axes:], wanted, strict=True)])
+    sizes = tuple(
+        [
+            n if m is None else as_int(m, "output_size")
+            for n, m in zip(x.shape[-axes:], wanted, strict=True)
+        ]
+    )
+    if min(sizes) < 0:
+        raise RuntimeError(
+            f"{name}: Trying to create tensor with negative dimension {min(sizes)}: elements of output_size must be "
+            f"greater than or equal to 0, but got {list(sizes)}"
+        )
+    return sizes
 
 
 def _parts(n: int, m: int) -> list[tuple[int, int]]:

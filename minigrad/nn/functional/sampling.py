@@ -9,7 +9,7 @@ from minigrad import ops
 from minigrad.nn.functional.convolution import Several, several
 from minigrad.nn.functional.images import interpolate
 from minigrad.nn.functional.pooling import as_image, from_image
-from minigrad.tensor import Tensor
+from minigrad.tensor import Tensor, wrap
 
 
 def _upsampled(name: str, instead: str, *args: Any) -> Tensor:
@@ -60,11 +60,15 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
             f"Expected a batch of 2D affine matrices of shape Nx2x3 for size {tuple(size)}. Got "
             f"{tuple(theta.shape)}."
         )
+    if theta.dtype.kind != "f":
+        raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
+    if min(size) <= 0:
+        raise ValueError(f"Expected non-zero, positive output size. Got {tuple(size)}")
     align = _align(align_corners)
     n, _, h, w = size
     x, y = np.meshgrid(_places(w, align), _places(h, align))
     points = np.stack([x, y, np.ones_like(x)], -1).reshape(1, h * w, 3).astype(theta.dtype)
-    z: Tensor = (Tensor(np.broadcast_to(points, (n, h * w, 3))) @ theta.mT).reshape(n, h, w, 2)
+    z: Tensor = (wrap(np.broadcast_to(points, (n, h * w, 3))) @ theta.mT).reshape(n, h, w, 2)
     return z
 
 
@@ -110,6 +114,19 @@ def grid_sample(
             "grid_sampler(): expected an input (n, c, h, w) and a grid (n, h', w', 2) with the same batch "
             f"size, but got input with sizes {list(input.shape)} and grid with sizes {list(grid.shape)}"
         )
+    for name, given, known in (
+        ("mode", mode, ("bilinear", "nearest", "bicubic")),
+        ("padding_mode", padding_mode, ("zeros", "border", "reflection")),
+    ):
+        if given not in known:
+            raise ValueError(
+                f"nn.functional.grid_sample(): expected {name} to be one of {known}, but got: {given!r}"
+            )
+    if grid.dtype != input.dtype or 0 in input.shape[1:]:
+        raise RuntimeError(
+            "grid_sampler(): expected input and grid of the same type, and input to have non-empty spatial "
+            f"dimensions, but got {input.dtype}, {grid.dtype} and sizes {list(input.shape)}"
+        )
     if mode not in ("bilinear", "nearest") or padding_mode not in ("zeros", "border"):
         raise NotImplementedError(
             f"grid_sample: mode={mode!r}, padding_mode={padding_mode!r} is not there: modes are bilinear "
@@ -124,14 +141,14 @@ def grid_sample(
     pixels, (x, y) = input.permute(0, 2, 3, 1), place
     if mode == "nearest":
         z = _read(pixels, np.rint(x.detach().array), np.rint(y.detach().array))
-        return z.permute(0, 3, 1, 2)
+        return z.permute(0, 3, 1, 2).contiguous()
     left, top = np.floor(x.detach().array), np.floor(y.detach().array)
-    right_share, low_share = x - Tensor(left), y - Tensor(top)
+    right_share, low_share = x - wrap(left), y - wrap(top)
     total: Any = 0
     for i, share_x in ((0, 1 - right_share), (1, right_share)):
         for j, share_y in ((0, 1 - low_share), (1, low_share)):
             total = total + _read(pixels, left + i, top + j) * (share_x * share_y).unsqueeze(-1)
-    image: Tensor = total.permute(0, 3, 1, 2)
+    image: Tensor = total.permute(0, 3, 1, 2).contiguous()
     return image
 
 
@@ -142,7 +159,7 @@ def _read(pixels: Tensor, x: Any, y: Any) -> Tensor:
     columns = np.where(inside, x, 0).astype(np.int64)
     rows = np.where(inside, y, 0).astype(np.int64)
     z: Tensor = pixels[np.arange(n)[:, None, None], rows, columns]
-    return z * Tensor(inside[..., None].astype(pixels.dtype))
+    return z * wrap(inside[..., None].astype(pixels.dtype))
 
 
 # ------------------------------------------------------------------------ unpooling

@@ -6,8 +6,8 @@ import numpy as np
 
 from minigrad.functions import cat, stack, where
 from minigrad.nn.functional.linear import embedding
-from minigrad.nn.functional.losses import reduced_by
-from minigrad.tensor import Tensor
+from minigrad.nn.functional.losses import reduced_by, reduction_of
+from minigrad.tensor import Tensor, wrap
 
 NEVER = -1e30  # the logarithm of a probability of 0, with which one can still subtract
 
@@ -55,25 +55,23 @@ def ctc_loss(
     spelled = _with_blanks(_array(targets), letters, blank, single)
     places = spelled.shape[1]
     before = np.concatenate([np.full((n, 2), -1), spelled[:, :-2]], 1)
-    jump = Tensor((spelled != blank) & (spelled != before))
+    jump = wrap((spelled != blank) & (spelled != before))
     never = x.new_full((n, 2), NEVER)
-    scores = x.gather(2, Tensor(np.broadcast_to(spelled, (t, n, places)).copy()))
+    scores = x.gather(2, wrap(np.broadcast_to(spelled, (t, n, places)).copy()))
     first = np.arange(places) < np.minimum(2, 2 * letters[:, None] + 1)
-    alpha = where(Tensor(first), scores[0], NEVER)
+    alpha = where(wrap(first), scores[0], NEVER)
     for i in range(1, t):
         one = cat([never[:, :1], alpha[:, :-1]], 1)
         two = where(jump, cat([never, alpha[:, :-2]], 1), NEVER)
         new = scores[i] + stack([alpha, one, two]).logsumexp(0)
-        alpha = where(Tensor((i < frames)[:, None]), new, alpha)
+        alpha = where(wrap((i < frames)[:, None]), new, alpha)
     end = np.stack([2 * letters, np.maximum(2 * letters - 1, 0)], 1)
-    last = where(
-        Tensor(np.stack([letters >= 0, letters > 0], 1)), alpha.gather(1, Tensor(end)), NEVER
-    )
+    last = where(wrap(np.stack([letters >= 0, letters > 0], 1)), alpha.gather(1, wrap(end)), NEVER)
     loss = -last.logsumexp(1)
-    impossible = Tensor(loss.detach().array > -NEVER / 2)
+    impossible = wrap(loss.detach().array > -NEVER / 2)
     loss = loss.masked_fill(impossible, 0.0 if zero_infinity else float("inf"))
     if reduction == "mean":
-        z: Tensor = (loss / Tensor(np.maximum(letters, 1).astype(x.dtype))).mean()
+        z: Tensor = (loss / wrap(np.maximum(letters, 1).astype(x.dtype))).mean()
         return z
     return reduced_by(loss.squeeze(0) if single else loss, reduction)
 
@@ -156,10 +154,10 @@ def embedding_bag(
         nothing = weight.new_zeros(weight.shape[1])
         bags = [np.nonzero(bag == k)[0] for k in range(n)]
         return stack([rows[b].max(0).values if len(b) else nothing for b in bags])
-    z: Tensor = weight.new_zeros(n, weight.shape[1]).index_add(0, Tensor(bag), rows)
+    z: Tensor = weight.new_zeros(n, weight.shape[1]).index_add(0, wrap(bag), rows)
     if mode == "mean":
         counts = np.maximum(np.bincount(bag, minlength=n), 1).astype(weight.dtype)
-        z = z / Tensor(counts[:, None])
+        z = z / wrap(counts[:, None])
     return z
 
 
@@ -175,6 +173,7 @@ def multilabel_margin_loss(
     input     (n, k) or (k,)
     target    (n, k) or (k,)   the right classes, and after them -1
     """
+    reduction = reduction_of(size_average, reduce, reduction)
     if input.ndim not in (1, 2) or tuple(target.shape) != tuple(input.shape):
         raise RuntimeError(
             f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}"
@@ -185,8 +184,8 @@ def multilabel_margin_loss(
     right = np.zeros(labels.shape, bool)
     rows, columns = np.nonzero(given)
     right[rows, labels[rows, columns]] = True
-    at = x.gather(1, Tensor(np.where(given, labels, 0)))
+    at = x.gather(1, wrap(np.where(given, labels, 0)))
     room = (1 - at.unsqueeze(2) + x.unsqueeze(1)).relu()
     counted = given[:, :, None] & ~right[:, None, :]
-    z = (room * Tensor(counted.astype(x.dtype))).sum((1, 2)) / x.shape[1]
+    z = (room * wrap(counted.astype(x.dtype))).sum((1, 2)) / x.shape[1]
     return reduced_by(z if input.ndim == 2 else z.squeeze(0), reduction)

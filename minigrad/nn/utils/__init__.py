@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from minigrad import modes
+from minigrad.creation import tensor
 from minigrad.functions import cat
 from minigrad.nn.registry import type_name
 from minigrad.nn.utils import rnn as rnn
 from minigrad.sparse import RowSparse
-from minigrad.tensor import Tensor
+from minigrad.tensor import Tensor, wrap
 
 Tensors = Tensor | Iterable[Tensor]
 
@@ -41,7 +42,7 @@ def get_total_norm(
     p = float(norm_type)
     norms = [np.linalg.norm(_entries(t), p) for t in _listed(tensors)]
     if not norms:
-        return Tensor(0.0)
+        return tensor(0.0)
     # The norm of the norms is the norm of all: (sum of sums of |x|**p)**(1/p).
     total = np.linalg.norm(np.stack(norms), p)
     if error_if_nonfinite and not math.isfinite(total):
@@ -50,7 +51,7 @@ def get_total_norm(
             "clipped. To disable this error and scale the gradients by the non-finite norm anyway, set "
             "`error_if_nonfinite=False`"
         )
-    return Tensor(total.astype(np.result_type(*norms)))
+    return wrap(total.astype(np.result_type(*norms)))
 
 
 def _entries(t: Tensor) -> Any:

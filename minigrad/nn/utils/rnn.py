@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minigrad.functions import cat, stack
-from minigrad.tensor import Tensor
+from minigrad.tensor import Tensor, wrap
 
 
 class _Packed(NamedTuple):
@@ -63,7 +63,7 @@ class PackedSequence(_Packed):
 
 def invert_permutation(permutation: Tensor) -> Tensor:
     """The order that undoes an order."""
-    return Tensor(np.argsort(permutation.array))
+    return wrap(np.argsort(permutation.array))
 
 
 def pack_padded_sequence(
@@ -85,7 +85,7 @@ def pack_padded_sequence(
     if not enforce_sorted:
         order = np.argsort(-given, kind="stable")
         given = given[order]
-        input = input.index_select(0 if batch_first else 1, Tensor(order))
+        input = input.index_select(0 if batch_first else 1, wrap(order))
     x = input.transpose(0, 1) if batch_first else input
     if len(given) != x.shape[1]:
         raise RuntimeError(
@@ -106,9 +106,9 @@ def pack_padded_sequence(
             f"Expected lengths of at most {x.shape[0]}, that of the padded input, but got {given[0]}"
         )
     steps, rows = np.nonzero(np.arange(given[0])[:, None] < given)
-    sizes = Tensor(np.bincount(steps).astype(np.int64))
-    data: Tensor = x[Tensor(steps), Tensor(rows)]
-    return PackedSequence(data, sizes, None if order is None else Tensor(order))
+    sizes = wrap(np.bincount(steps).astype(np.int64))
+    data: Tensor = x[wrap(steps), wrap(rows)]
+    return PackedSequence(data, sizes, None if order is None else wrap(order))
 
 
 def pad_packed_sequence(
@@ -132,11 +132,11 @@ def pad_packed_sequence(
     steps, rows = np.nonzero(np.arange(len(sizes))[:, None] < lengths)
     data = sequence.data
     padded = data.new_full((longest, sizes[0], *data.shape[1:]), padding_value)
-    x = padded.index_put((Tensor(steps), Tensor(rows)), data)
+    x = padded.index_put((wrap(steps), wrap(rows)), data)
     if sequence.unsorted_indices is not None:
         x = x.index_select(1, sequence.unsorted_indices)
         lengths = lengths[sequence.unsorted_indices.array]
-    return (x.transpose(0, 1) if batch_first else x), Tensor(lengths)
+    return (x.transpose(0, 1) if batch_first else x), wrap(lengths)
 
 
 def pad_sequence(

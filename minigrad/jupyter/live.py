@@ -1,0 +1,105 @@
+"""Widgets that stand beside a picture.
+
+    Live            a widget with a script of static/: the inspector, the progress panel
+    beside(widget)  show it; the picture is the output that follows
+
+A notebook outlives its kernel, and a widget does not: an output that is a widget reads "model
+not found" when the notebook is opened again. So what we put into a notebook is an empty element
+with the widget's key, and the picture. Where the widget is running, static/live.js draws it in
+the element and hides the picture; everywhere else there is only the picture.
+
+A cell that is run again closes the widgets that it showed, and with them go their tapes.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import anywidget
+import ipywidgets
+import traitlets
+from IPython.display import display
+
+from minigrad.jupyter.display import shell
+from minigrad.jupyter.show import ELEMENT, VIEW
+
+STATIC = Path(__file__).parent / "static"
+
+
+class Script(ipywidgets.Widget):  # type: ignore[misc]
+    """A script and its style, which all widgets that run it refer to."""
+
+    code = traitlets.Unicode().tag(sync=True)
+    style = traitlets.Unicode().tag(sync=True)
+
+
+_scripts: dict[str, Script] = {}
+_shown: dict[str, list[Live]] = {}  # what each cell shows, by the cell's id
+_watched: list[Any] = []  # the shells that say when a cell is run
+
+
+class Live(anywidget.AnyWidget):
+    """A widget that draws with static/NAME.js and .css, wherever its element is."""
+
+    _esm = (STATIC / "live.js").read_text(
+        "utf-8"
+    )  # given a path, anywidget keeps every widget alive
+    key = traitlets.Unicode().tag(sync=True)
+    script = traitlets.Instance(Script).tag(sync=True, **ipywidgets.widget_serialization)
+
+    def __init__(self, name: str, **state: Any) -> None:
+        key = uuid4().hex
+        super().__init__(model_id=key, key=key, script=_script(name), **state)
+
+    def close(self) -> None:
+        """End the widget in the kernel and in the browser, where its picture comes back."""
+        self.layout.close()
+        super().close()
+
+    def view(self) -> dict[str, Any]:
+        """What a front end shows that has its own way to show widgets."""
+        return {VIEW: {"version_major": 2, "version_minor": 0, "model_id": self.key}}
+
+
+def _script(name: str) -> Script:
+    script = _scripts.get(name)
+    if script is None or script.comm is None:
+        code, style = ((STATIC / f"{name}.{kind}").read_text("utf-8") for kind in ("js", "css"))
+        script = _scripts[name] = Script(code=code, style=style)
+    return script
+
+
+def beside(widget: Live) -> None:
+    """Show the widget in the cell that is running, as an output of its own."""
+    here = shell()
+    if here not in _watched:
+        _watched.append(here)
+        here.events.register("pre_run_cell", _run_again)
+    shown = _shown.setdefault(_cell(), [])
+    if widget not in shown:
+        shown.append(widget)
+    if not takes_views():
+        element = f'{ELEMENT}{widget.key}"></minigrad-live>'
+        display({"text/html": element, "text/plain": ""}, raw=True)
+
+
+def takes_views() -> bool:
+    """Is this VS Code or Colab? They start widgets only where an output is one."""
+    return _cell().startswith("vscode") or "google.colab" in sys.modules
+
+
+def _cell() -> str:
+    """The id of the cell that is running; "" if the front end does not tell."""
+    header: dict[str, Any] = getattr(shell(), "get_parent", dict)() or {}
+    return str(header.get("metadata", {}).get("cellId") or "")
+
+
+def _run_again(info: Any) -> None:
+    """Close what the cell showed before, unless another cell shows it too."""
+    if _cell():
+        for widget in _shown.pop(_cell(), []):
+            if not any(widget in others for others in _shown.values()):
+                widget.close()

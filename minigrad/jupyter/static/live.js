@@ -1,0 +1,61 @@
+/* What every widget of minigrad loads: it brings the widget to life beside its picture.
+
+   A notebook keeps two outputs for each: <minigrad-live key="...">, which is empty, and the picture
+   below it. Where the model with this key is running, the widget is drawn in the element, and the
+   picture is hidden. When the model goes (kernel restarted, cell run again), the picture is back.
+
+   What is drawn, and its style, come from a model of their own, so that they are sent and saved once,
+   however many widgets there are. */
+
+const TAG = "minigrad-live";
+const TEXT = "jp-RenderedHTMLCommon";
+const HIDE = `.jp-OutputArea-child:has(${TAG}:not(:empty)) + .jp-OutputArea-child { display: none; }`;
+
+if (!customElements.get(TAG)) {
+  document.head.append(Object.assign(document.createElement("style"), { textContent: HIDE }));
+  customElements.define(TAG, class extends HTMLElement {
+    static here = new Map(); // the key of each model that is running -> how it is drawn in an element
+    connectedCallback() { this.wake(); }
+    disconnectedCallback() { this.sleep(); }
+    wake() {
+      this.sleep();
+      this.closest(`.${TEXT}`)?.classList.remove(TEXT); // JupyterLab's looks of headings, tables and code
+      this.end = this.constructor.here.get(this.getAttribute("key"))?.(this);
+    }
+    sleep() {
+      this.end?.();
+      this.end = null;
+      this.replaceChildren();
+    }
+  });
+}
+const { here } = customElements.get(TAG);
+
+/** How a model is drawn in an element: its script is imported once. */
+async function drawing(model) {
+  const script = await model.widget_manager.get_model(model.get("script").slice("IPY_MODEL_".length));
+  const url = URL.createObjectURL(new Blob([script.get("code")], { type: "text/javascript" }));
+  script.imported ??= import(url);
+  const { render } = (await script.imported).default;
+  URL.revokeObjectURL(url);
+  return (el) => {
+    const end = render({ model, el: el.appendChild(document.createElement("div")) });
+    el.append(Object.assign(document.createElement("style"), { textContent: script.get("style") }));
+    return end;
+  };
+}
+
+async function initialize({ model }) {
+  const key = model.get("key"), itself = await model.widget_manager.get_model(key), draw = await drawing(model);
+  const all = (what) => document.querySelectorAll(`${TAG}[key="${key}"]`).forEach((el) => el[what]());
+  const come = () => { here.set(key, draw); all("wake"); };
+  const go = () => { here.delete(key); all("sleep"); };
+  itself.on("destroy", go);
+  itself.on("comm_live_update", () => (itself.comm_live ? come() : go()));
+  come();
+}
+
+/** For front ends that show widgets in their own way, without our element. */
+const render = async ({ model, el }) => (await drawing(model))(el);
+
+export default { initialize, render };

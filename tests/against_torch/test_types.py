@@ -1,0 +1,103 @@
+"""Types of number beside PyTorch's: in which type a reduction computes, what wraps, what is a mask."""
+
+import numpy as np
+import pytest
+
+import minigrad
+from tests.against_torch.agree import outcome, torch
+
+ARRAYS = {
+    "float32": np.float32([[1.5, 2.25], [-0.5, 4]]), "float64": np.array([[1.5, 2.25], [-0.5, 4]]),
+    "int64": np.array([[1, 200], [-3, 4]]), "int8": np.int8([[1, 100], [-3, 90]]),
+    "uint8": np.uint8([[1, 200], [0, 100]]), "bool": np.array([[True, False], [True, True]]),
+}  # fmt: skip
+TYPES = [None, "float64", "float32", "int64", "int32", "uint8", "bool"]
+
+REDUCTIONS = {
+    "sum": lambda x, d: x.sum(dtype=d), "sum(0)": lambda x, d: x.sum(0, dtype=d),
+    "prod": lambda x, d: x.prod(dtype=d), "prod(0)": lambda x, d: x.prod(0, dtype=d),
+    "mean": lambda x, d: x.mean(dtype=d), "mean(0)": lambda x, d: x.mean(0, dtype=d),
+    "cumsum": lambda x, d: x.cumsum(0, dtype=d), "cumprod": lambda x, d: x.cumprod(0, dtype=d),
+    "softmax": lambda x, d: x.softmax(0, dtype=d), "log_softmax": lambda x, d: x.log_softmax(0, dtype=d),
+    "norm": lambda x, d: x.norm(dtype=d), "nansum": lambda x, d: x.nansum(dtype=d),
+    "nanmean": lambda x, d: x.nanmean(dtype=d),
+}  # fmt: skip
+
+
+def agrees(case):
+    assert outcome(case, minigrad) == outcome(case, torch)
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("array", ARRAYS.values(), ids=ARRAYS)
+@pytest.mark.parametrize("reduce", REDUCTIONS.values(), ids=REDUCTIONS)
+def test_a_reduction_computes_in_the_type_that_is_asked_for(reduce, array, dtype):
+    agrees(lambda m: reduce(m.tensor(array), None if dtype is None else getattr(m, dtype)))
+
+
+def _assigned(index, value):
+    def case(x):
+        z = x.clone()
+        z[index] = value
+        return z
+
+    return case
+
+
+SMALL = {
+    "* -1": lambda m, x: x * -1, "* 300": lambda m, x: x * 300, "+ 300": lambda m, x: x + 300,
+    "- 300": lambda m, x: x - 300, "+ 2**40": lambda m, x: x + 2**40, "2 -": lambda m, x: 2 - x, "-": lambda m, x: -x,
+    "* itself": lambda m, x: x * x, "< -1": lambda m, x: x < -1, "== 300": lambda m, x: x == 300,
+    "> 300": lambda m, x: x > 300, "add alpha": lambda m, x: x.add(x, alpha=-1), "add_": lambda m, x: x.clone().add_(-1),
+    "fill_(300)": lambda m, x: x.clone().fill_(300), "fill_(-1)": lambda m, x: x.clone().fill_(-1),
+    "fill_(2.7)": lambda m, x: x.clone().fill_(2.7), "x[0] = -1": lambda m, x: _assigned(0, -1)(x),
+    "x[0] = 300": lambda m, x: _assigned(0, 300)(x), "x[0] = 2.7": lambda m, x: _assigned(0, 2.7)(x),
+    "x[0] = -2.7": lambda m, x: _assigned(0, -2.7)(x), "x[[0]] = 300": lambda m, x: _assigned([0], 300)(x),
+    "masked_fill(-1)": lambda m, x: x.masked_fill(x > 1, -1), "masked_fill(300)": lambda m, x: x.masked_fill(x > 1, 300),
+    "where(-1)": lambda m, x: m.where(x > 1, x, -1), "where(300)": lambda m, x: m.where(x > 1, x, 300),
+    "clamp(1, 300)": lambda m, x: x.clamp(1, 300), "& -1": lambda m, x: x & -1, "| 300": lambda m, x: x | 300,
+    "sum": lambda m, x: x.sum(), "cumsum": lambda m, x: x.cumsum(0), "any": lambda m, x: x.any(), "all": lambda m, x: x.all(),
+    "any(0)": lambda m, x: x.any(0), "all(0, keepdim)": lambda m, x: x.all(0, keepdim=True), "// -1": lambda m, x: x // 3,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "int16", "int32", "int64"])
+@pytest.mark.parametrize("case", SMALL.values(), ids=SMALL)
+def test_small_whole_numbers_wrap_as_in_pytorch(case, dtype):
+    agrees(lambda m: case(m, m.tensor([1, 2, 100]).to(getattr(m, dtype))))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+@pytest.mark.parametrize("fill", [lambda m, d: m.ones(2, dtype=d).fill_(1e39), lambda m, d: m.full((2,), 1e39, dtype=d),
+                                  lambda m, d: m.ones(2, dtype=d).fill_(float("inf")), lambda m, d: m.ones(2, dtype=d) * 1e39])  # fmt: skip
+def test_a_number_that_is_too_large_is_refused_where_pytorch_refuses(fill, dtype):
+    agrees(lambda m: fill(m, getattr(m, dtype)))
+
+
+X = np.arange(6.0).reshape(2, 3)
+INDEXED = {
+    "uint8": lambda m, x: x[m.tensor([1, 0], dtype=m.uint8)],
+    "uint8 of x's shape": lambda m, x: x[m.tensor([[1, 0, 1], [0, 0, 2]], dtype=m.uint8)],
+    "array of uint8": lambda m, x: x[np.array([1, 0], dtype=np.uint8)],
+    "uint8 without axes": lambda m, x: x[m.tensor(1, dtype=m.uint8)],
+    "bool without axes": lambda m, x: x[m.tensor(True)],
+    "int32": lambda m, x: x[m.tensor([1, 0], dtype=m.int32)],
+    "int16": lambda m, x: x[m.tensor([1, 0], dtype=m.int16)],
+    "int8": lambda m, x: x[m.tensor([1, 0], dtype=m.int8)],
+    "floats": lambda m, x: x[m.tensor([1.0, 0.0])],
+    "list of bools": lambda m, x: x[[True, False]],
+    "where uint8": lambda m, x: m.where(m.tensor([1, 0, 1], dtype=m.uint8), x, 0.0),
+    "where int64": lambda m, x: m.where(m.tensor([1, 0, 1]), x, 0.0),
+    "x.where": lambda m, x: x.where(m.tensor([1, 0, 1], dtype=m.uint8), x * 2),
+    "masked_fill": lambda m, x: x.masked_fill(m.tensor([1, 0, 1], dtype=m.uint8), 0),
+    "masked_select": lambda m, x: x.masked_select(m.tensor([1, 0, 1], dtype=m.uint8)),
+    "gather": lambda m, x: x.gather(0, m.tensor([[1, 0, 1]], dtype=m.uint8)),
+    "index_select": lambda m, x: x.index_select(0, m.tensor([1], dtype=m.uint8)),
+    "index_select int32": lambda m, x: x.index_select(0, m.tensor([1], dtype=m.int32)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", INDEXED.values(), ids=INDEXED)
+@pytest.mark.filterwarnings("ignore")
+def test_an_index_means_what_it_means_in_pytorch(case):
+    agrees(lambda m: case(m, m.tensor(X)))

@@ -1,0 +1,190 @@
+"""Small programs that once raised, crashed or gave other numbers here, beside PyTorch."""
+
+import numpy as np
+import pytest
+
+import minigrad
+from tests.against_torch.agree import outcome, torch
+
+NAN = float("nan")
+
+
+def assigned(x, index, value):
+    x[index] = value
+    return x
+
+
+def gradient(m, f, values):
+    x = m.tensor(values, requires_grad=True)
+    f(x).sum().backward()
+    return x.grad
+
+
+def bools(m):
+    return m.tensor([True, False])
+
+
+def norm_and_relu(m, layer, shape):
+    n = int(np.prod(shape))
+    x = ((m.arange(float(n)) ** 2 - 7) / n).reshape(shape).requires_grad_()
+    z = m.nn.ReLU(inplace=True)(layer(m.nn)(x))
+    (z * m.arange(float(n)).reshape(shape)).sum().backward()
+    return x.grad * 1e-3
+
+
+def applied(m, *args, **kwargs):
+    class Power(m.autograd.Function):
+        @staticmethod
+        def forward(x, p=2):
+            return x**p
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            x, ctx.p = inputs
+            ctx.save_for_backward(x)
+
+        @staticmethod
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensors
+            return g * ctx.p * x ** (ctx.p - 1), None
+
+    return gradient(m, lambda x: Power.apply(x, *args, **kwargs), [3.0])
+
+
+def materialized(m):
+    x, y = m.ones(2, requires_grad=True), m.ones(2, requires_grad=True)
+    g, h = m.autograd.grad((x * x).sum(), (x, y), materialize_grads=True, create_graph=True)
+    return [h, *m.autograd.grad((g + h).sum(), (x, y), materialize_grads=True)]
+
+
+def without_recording(m):
+    with m.no_grad():
+        return m.nn.Parameter(m.ones(2)).numpy().tolist()
+
+
+IN_PLACE = {
+    "unsqueeze_": lambda m, x: x.unsqueeze_(0), "squeeze_": lambda m, x: x[:1].clone().squeeze_(),
+    "squeeze_(0)": lambda m, x: x[:1].clone().squeeze_(0), "t_": lambda m, x: x.t_(),
+    "transpose_": lambda m, x: x.transpose_(0, 1), "swapaxes_": lambda m, x: x.swapaxes_(0, 1),
+    "t_ of a result": lambda m, x: (x * 2).t_(), "t_ of a view": lambda m, x: x[:, :2].t_(),
+    "t_, then a write": lambda m, x: x.t_().add_(1), "unsqueeze_ of a number": lambda m, x: m.tensor(3.0).unsqueeze_(0),
+    "x[0] = (1, 3)": lambda m, x: assigned(x, 0, m.ones(1, 3)), "x[0] = (1, 1, 3)": lambda m, x: assigned(x, 0, m.ones(1, 1, 3)),
+    "x[0, 0] = (1,)": lambda m, x: assigned(x, (0, 0), m.ones(1)), "x[:] = (1, 2, 3)": lambda m, x: assigned(x, slice(None), m.ones(1, 2, 3)),
+    "x[mask] = (1, 3)": lambda m, x: assigned(x, x > 2, m.ones(1, 3)), "x[[0]] = (1, 1, 3)": lambda m, x: assigned(x, [0], m.ones(1, 1, 3)),
+    "x[0] = (2, 3)": lambda m, x: assigned(x, 0, m.ones(2, 3)), "copy_ (1, 2, 3)": lambda m, x: x.copy_(m.ones(1, 2, 3)),
+    "gradient of x[0] = (1, 3)": lambda m, x: gradient(m, lambda v: assigned(x, 0, v * 2), [[1.0, 2.0, 3.0]]),
+    "bool[0] = 1": lambda m, x: assigned(bools(m), 1, 1), "bool[0] = 2.5": lambda m, x: assigned(bools(m), 1, 2.5),
+    "bool[[0]] = 1": lambda m, x: assigned(bools(m), [1], 1), "bool[0] = tensor": lambda m, x: assigned(bools(m), 1, m.tensor(0.5)),
+    "bool.zero_": lambda m, x: bools(m).zero_(), "bool.fill_(2)": lambda m, x: bools(m).fill_(2),
+    "bool.masked_fill": lambda m, x: bools(m).masked_fill(~bools(m), 2),
+    "an entry of an expanded tensor": lambda m, x: assigned(m.ones(3, 1).expand(3, 3), (0, 0), 5.0),
+    "a column of an expanded tensor": lambda m, x: assigned(m.ones(3, 1).expand(3, 3), (slice(None), 0), 5.0),
+    "add_ to an entry of an expanded tensor": lambda m, x: m.ones(1, 3).expand(3, 3)[0, 0].add_(5),
+}  # fmt: skip
+COMPARED = {
+    "== None": lambda m, x: x == None, "!= None": lambda m, x: x != None, "None ==": lambda m, x: None == x,  # noqa: E711
+    "== text": lambda m, x: x == "a", "== list": lambda m, x: x == [1, 2, 3],
+    "< None": lambda m, x: x < None, "+ None": lambda m, x: x + None, "eq(None)": lambda m, x: x.eq(None),
+    "in a list": lambda m, x: x in [x, None],
+}  # fmt: skip
+CAT = {
+    "first": lambda m, x: m.cat((m.tensor([]), x)), "along 1": lambda m, x: m.cat((x, m.tensor([])), 1),
+    "int64": lambda m, x: m.cat((m.tensor([], dtype=m.int64), x)), "float64": lambda m, x: m.cat((m.tensor([], dtype=m.float64), x)),
+    "alone": lambda m, x: m.cat((m.tensor([]), m.tensor([]))), "(0, 3)": lambda m, x: m.cat((m.zeros(0, 3), x)),
+    "(0, 4)": lambda m, x: m.cat((m.zeros(0, 4), x)), "nothing": lambda m, x: m.cat(()),
+    "gradient": lambda m, x: gradient(m, lambda e: m.cat((e, x)), []),
+}  # fmt: skip
+NUMPY = {
+    "where": lambda m, x: [a.tolist() for a in np.where(x > 2)], "median": lambda m, x: float(np.median(x)),
+    "dot": lambda m, x: float(np.dot(x[0], x[1])), "percentile": lambda m, x: float(np.percentile(x, 50)),
+    "interp": lambda m, x: float(np.interp(1.5, x[0], x[1])), "cov": lambda m, x: np.cov(x).tolist(),
+    "eigh": lambda m, x: np.linalg.eigh(x.T @ x)[0].shape, "atleast_1d": lambda m, x: np.asarray(np.atleast_1d(x)).tolist(),
+    "insert": lambda m, x: np.insert(x[0], 0, 9).tolist(), "average": lambda m, x: float(np.average(x)),
+    "broadcast_arrays": lambda m, x: len(np.broadcast_arrays(x, 1)), "numpy() in no_grad": lambda m, x: without_recording(m),
+    "median of a leaf": lambda m, x: float(np.median(x.requires_grad_())), "numpy() of a leaf": lambda m, x: x.requires_grad_().numpy(),
+}  # fmt: skip
+INDEXED = {
+    "[[[1, 2], [0]]]": lambda m, x: x[[[1, 0], [0]]], "[[[0, 1], [1, 2]]]": lambda m, x: x[[[0, 1], [1, 2]]],
+    "[[[0, 1]]]": lambda m, x: x[[[0, 1]]], "[[tensor, tensor]]": lambda m, x: x[[m.tensor([0, 1]), m.tensor([1, 2])]],
+    "[[0, slice]]": lambda m, x: x[[0, slice(1, None)]], "[[None, 0]]": lambda m, x: x[[None, 0]], "[[0, 1]]": lambda m, x: x[[0, 1]],
+    "[[]]": lambda m, x: x[[]], "[[[]]]": lambda m, x: x[[[]]], "[((0, 1),)]": lambda m, x: x[((0, 1),)],
+    "[[[1], [0]]] =": lambda m, x: assigned(x, [[1], [0]], 9.0),
+}  # fmt: skip
+NAMED = {
+    "complex": lambda m, x: complex(m.tensor(1.5)), "complex of two": lambda m, x: complex(m.ones(2)),
+    "split": lambda m, x: m.split(x, split_size_or_sections=1), "split(tensor=)": lambda m, x: m.split(tensor=x, split_size_or_sections=[1, 2], dim=1),
+    "flip": lambda m, x: x.flip(dims=(0,)), "m.flip": lambda m, x: m.flip(x, dims=[0, 1]), "permute": lambda m, x: x.permute(dims=(1, 0)),
+    "view": lambda m, x: x.view(size=(3, 2)), "expand": lambda m, x: x[:1].expand(size=(2, 3)), "repeat": lambda m, x: x.repeat(repeats=(2, 1)),
+    "tile": lambda m, x: x.tile(dims=(2, 1)), "new_zeros": lambda m, x: x.new_zeros(size=(2,)), "histogram": lambda m, x: x.histogram(),
+    "zeros(out=)": lambda m, x: [m.zeros(2, 3, out=x), x], "ones(out=)": lambda m, x: [m.ones(2, 3, out=x), x],
+    "full(out=)": lambda m, x: [m.full((2, 3), 7.0, out=x), x], "eye(out=)": lambda m, x: [m.eye(2, 3, out=x), x],
+    "linspace(out=)": lambda m, x: m.linspace(0, 1, 6, out=m.empty(6)), "arange(out=)": lambda m, x: m.arange(3, out=m.empty(3)),
+    "rand(out=)": lambda m, x: [m.manual_seed(0) and m.rand(2, 3, out=x), x], "rand(out=) of another size": lambda m, x: m.rand(2, out=m.empty(0)).shape == (2,),
+    "randint(out=)": lambda m, x: [m.manual_seed(0) and m.randint(0, 5, (2, 3), out=x), x],
+    "zeros(out=, dtype=)": lambda m, x: m.zeros(2, 3, dtype=m.float64, out=x),
+}  # fmt: skip
+FUNCTIONS = {
+    "setup_context, default": lambda m, x: applied(m), "setup_context, position": lambda m, x: applied(m, 3),
+    "setup_context, name": lambda m, x: applied(m, p=3), "materialized": lambda m, x: materialized(m),
+}  # fmt: skip
+NUMBERS = {
+    "max": lambda m, x: gradient(m, lambda v: v.max(), [1.0, NAN, NAN]), "max(0)": lambda m, x: gradient(m, lambda v: v.max(0).values, [1.0, NAN, 2.0]),
+    "min": lambda m, x: gradient(m, lambda v: v.min(), [1.0, NAN]), "median": lambda m, x: gradient(m, lambda v: v.median(), [1.0, NAN, 2.0]),
+    "threshold": lambda m, x: m.nn.functional.threshold(m.tensor([NAN, 1.0, -1.0, 0.0]), 0.0, 7.0),
+    "gradient of threshold": lambda m, x: gradient(m, lambda v: m.nn.functional.threshold(v, 0.0, 7.0), [NAN, 1.0, -1.0, 0.0]),
+    "relu": lambda m, x: gradient(m, lambda v: v.relu(), [NAN, 1.0, -1.0, 0.0]), "hardtanh": lambda m, x: gradient(m, lambda v: m.nn.functional.hardtanh(v), [NAN, 0.5, 1.0]),
+    "clamp": lambda m, x: gradient(m, lambda v: v.clamp(0, 1), [NAN, 0.5, 1.0]),
+    "max_pool1d": lambda m, x: gradient(m, lambda v: m.nn.functional.max_pool1d(v, 2), [[[NAN, 0.5, 1.0, 2.0]]]),
+    "maximum": lambda m, x: gradient(m, lambda v: m.maximum(v, m.tensor([1.0, 1.0])), [NAN, 1.0]),
+    "minimum": lambda m, x: gradient(m, lambda v: m.minimum(m.tensor([NAN, 1.0]), v), [2.0, 1.0]),
+    "vander": lambda m, x: m.vander(x[0]), "vander(N)": lambda m, x: m.vander(x[0], N=2, increasing=True),
+    "vander of ints": lambda m, x: m.vander(m.arange(3)), "vander(N=0)": lambda m, x: m.vander(x[0], N=0),
+    "vander of uint8": lambda m, x: m.vander(m.arange(3).byte(), N=5), "vander(N=-1)": lambda m, x: m.vander(x[0], N=-1),
+    "fill_diagonal_(wrap)": lambda m, x: m.zeros(8, 3).fill_diagonal_(1.0, wrap=True), "fill_diagonal_": lambda m, x: m.zeros(7, 3).fill_diagonal_(1.0),
+    "fill_diagonal_ wide": lambda m, x: m.zeros(3, 7).fill_diagonal_(1.0, True), "fill_diagonal_ of a transpose": lambda m, x: m.zeros(3, 7).t().fill_diagonal_(1.0, True),
+    "fill_diagonal_ 3-D": lambda m, x: m.zeros(3, 3, 3).fill_diagonal_(1.0), "fill_diagonal_ unequal": lambda m, x: m.zeros(3, 3, 2).fill_diagonal_(1.0),
+    "fill_diagonal_ 1-D": lambda m, x: m.zeros(3).fill_diagonal_(1.0),
+    "gradient of fill_diagonal_": lambda m, x: gradient(m, lambda v: (v * 2).fill_diagonal_(1.0, True), np.ones((5, 2)).tolist()),
+}  # fmt: skip
+NORMS = {
+    "BatchNorm2d": (lambda nn: nn.BatchNorm2d(2, affine=False), (2, 2, 3, 3)), "BatchNorm1d": (lambda nn: nn.BatchNorm1d(2, affine=False), (3, 2)),
+    "InstanceNorm2d": (lambda nn: nn.InstanceNorm2d(2), (2, 2, 3, 3)), "LayerNorm": (lambda nn: nn.LayerNorm((3, 3), elementwise_affine=False), (2, 2, 3, 3)),
+    "GroupNorm": (lambda nn: nn.GroupNorm(1, 2, affine=False), (2, 2, 3, 3)), "eval": (lambda nn: nn.BatchNorm2d(2, affine=False).eval(), (2, 2, 3, 3)),
+    "affine": (lambda nn: nn.BatchNorm2d(2), (2, 2, 3, 3)), "RMSNorm": (lambda nn: nn.RMSNorm((3,), elementwise_affine=False), (2, 2, 3, 3)),
+}  # fmt: skip
+CASES = {
+    f"{group}: {name}": case
+    for group, cases in (("in place", IN_PLACE), ("compared", COMPARED), ("cat", CAT), ("numpy", NUMPY), ("index", INDEXED),
+                         ("named", NAMED), ("function", FUNCTIONS), ("number", NUMBERS))
+    for name, case in cases.items()
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+@pytest.mark.filterwarnings("ignore")
+def test_what_pytorch_does_is_done(case):
+    ours, theirs = (
+        outcome(lambda m: case(m, m.arange(6.0).reshape(2, 3).clone()), m)
+        for m in (minigrad, torch)
+    )
+
+    assert ours == theirs
+
+
+@pytest.mark.parametrize("layer, shape", NORMS.values(), ids=NORMS)
+def test_relu_may_write_over_what_a_norm_gives(layer, shape):
+    ours, theirs = (norm_and_relu(m, layer, shape) for m in (minigrad, torch))
+
+    np.testing.assert_allclose(ours.numpy(), theirs.numpy(), atol=1e-6)  # single precision
+
+
+@pytest.mark.parametrize("track", [True, False])
+@pytest.mark.parametrize("training", [True, False])
+def test_batches_are_counted_while_they_are_tracked(track, training):
+    def counted(m):
+        layer = m.nn.BatchNorm1d(2).train(training)
+        layer.track_running_stats = track
+        layer(m.arange(6.0).reshape(3, 2))
+        return layer.num_batches_tracked.item()
+
+    assert counted(minigrad) == counted(torch)

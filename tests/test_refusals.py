@@ -1,0 +1,76 @@
+"""Wrong arguments are refused where they are given, in PyTorch's words."""
+
+import numpy as np
+import pytest
+
+import minigrad as t
+from minigrad.nn import functional as F
+
+X, B, IMAGE = t.ones(2, 3), t.ones(2, 3, 4), t.ones(2, 3, 4, 4)
+NUMBERS, LEAF = t.tensor([0, 1]), t.ones(2, 3, requires_grad=True)
+
+
+class DirtyAndNotReturned(t.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.mark_dirty(x)
+        return x * 2
+
+
+def with_a_hook_that_changes_the_type():
+    x = t.ones(2, requires_grad=True)
+    x.register_hook(lambda g: g.double())
+    x.sum().backward()
+
+
+WRONG = [
+    (lambda: X.sum(True), TypeError, "'dim' must be int, not bool"),
+    (lambda: X.unsqueeze(1.0), TypeError, "'dim' must be int, not float"),
+    (lambda: t.zeros(2.5), TypeError, "'size' must be int, not float"),
+    (lambda: t.zeros(), TypeError, "size"),
+    (lambda: X.reshape(-2, 3), RuntimeError, "invalid shape dimension -2"),
+    (lambda: X.sum(dtype=X), TypeError, "'dtype' must be a dtype"),
+    (lambda: X + [1.0, 2.0, 3.0], TypeError, "must be Tensor or a number"),
+    (lambda: t.add(X, X, out=5), TypeError, "'out' must be Tensor"),
+    (lambda: t.cat(X), TypeError, "tuple of Tensors"),
+    (lambda: t.cat([X, 5]), TypeError, "element 1, but got int"),
+    (lambda: NUMBERS.add(NUMBERS, alpha=0.5), RuntimeError, "alpha must not be a floating point"),
+    (lambda: X.index_select(0, t.tensor([-1])), IndexError, "out of range"),
+    (lambda: X.rot90(1, (0, 0)), RuntimeError, "rotation dims"),
+    (lambda: X.diff(n=-1), RuntimeError, "non-negative"),
+    (lambda: X.unique(dim=3), IndexError, "Dimension out of range"),
+    (lambda: X.renorm(2, 5, 1.0), IndexError, "Dimension out of range"),
+    (lambda: X.quantile(t.tensor([0.5], dtype=t.float64)), RuntimeError, "same dtype"),
+    (lambda: t.linalg.norm(B, ord="fro"), RuntimeError, "must be 1D or 2D"),
+    (lambda: t.arange(0, float("inf")), RuntimeError, "unsupported range"),
+    (lambda: t.from_numpy(np.ones(3)[::-1]), ValueError, "negative"),
+    (lambda: "a" in X, RuntimeError, "only supports Tensor or scalar"),
+    (lambda: t.autograd.grad(LEAF.sum(), []), RuntimeError, "cannot be empty"),
+    (lambda: setattr(LEAF, "grad", LEAF), RuntimeError, "as its own grad"),
+    (lambda: setattr(LEAF, "data", NUMBERS), RuntimeError, "must be floating point"),
+    (with_a_hook_that_changes_the_type, RuntimeError, "changed the type of value"),
+    (lambda: DirtyAndNotReturned.apply(LEAF), RuntimeError, "were not returned as output"),
+    (lambda: F.max_pool2d(IMAGE, 2, dilation=0), RuntimeError, "should be greater than zero"),
+    (lambda: F.unfold(IMAGE, 2, padding=-1), RuntimeError, "negative padding"),
+    (lambda: F.unfold(IMAGE, 2, stride=0), RuntimeError, "should be greater than zero"),
+    (lambda: F.conv1d(B, t.ones(2, 3, 0)), RuntimeError, "kernel size should be greater"),
+    (lambda: F.conv_transpose1d(B, t.ones(3, 2, 2), stride=0), RuntimeError, "non-positive stride"),
+    (lambda: F.adaptive_max_pool2d(IMAGE, -1), RuntimeError, "negative dimension"),
+    (lambda: F.pad(X, (1.5, 1)), TypeError, "'pad' must be int"),
+    (lambda: F.pad(X, (1, 1, 1, 1), mode="reflect"), NotImplementedError, "is not supported"),
+    (lambda: F.interpolate(IMAGE, size=0), RuntimeError, "greater than 0"),
+    (lambda: F.pixel_shuffle(t.ones(3), 2), RuntimeError, "at least 3 dimensions"),
+    (lambda: F.hardtanh(X, 1.0, -1.0), ValueError, "min_val cannot be greater"),
+    (lambda: F.triplet_margin_loss(X, X, X, margin=-1), ValueError, "greater than 0"),
+    (lambda: F.cosine_embedding_loss(X, t.ones(3), NUMBERS), RuntimeError, "1D target tensor"),
+    (lambda: F.cross_entropy(X, X, ignore_index=1), RuntimeError, "ignore_index is not supported"),
+    (lambda: F.local_response_norm(IMAGE, 0), RuntimeError, "greater than zero"),
+    (lambda: F.group_norm(t.ones(3), 1), RuntimeError, "at least 2 dimensions"),
+    (lambda: F.relu("a"), TypeError, "must be Tensor"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("call, kind, phrase", WRONG)
+def test_a_wrong_argument_is_refused_in_pytorchs_words(call, kind, phrase):
+    with pytest.raises(kind, match=phrase):
+        call()
