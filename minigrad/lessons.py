@@ -65,8 +65,9 @@ def copy_lessons(folder: str | Path) -> Copied:
 
 def trust(notebooks: Iterable[Path]) -> None:
     """Sign these notebooks for Jupyter: it shows all outputs of a notebook that it trusts, without a warning."""
-    import nbformat
-    from nbformat.sign import NotebookNotary
+    from minigrad.notebook_format import nbformat
+
+    from nbformat.sign import NotebookNotary  # isort: skip  # its package is loaded by the line above
 
     notary = NotebookNotary()
     for path in notebooks:

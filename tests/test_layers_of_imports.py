@@ -75,7 +75,7 @@ LAYERS = [
         "minigrad",
     },
     {"teach"},
-    {"jupyter", "grading", "lessons", "demo", "cli"},
+    {"jupyter", "grading", "lessons", "demo", "cli", "notebook_format"},
 ]
 LEVEL = {name: k for k, names in enumerate(LAYERS) for name in names}
 THIRD_PARTIES = {"numpy"} | set(sys.stdlib_module_names)

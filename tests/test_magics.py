@@ -375,6 +375,8 @@ def test_a_notebook_passes_nbval_twice(tmp_path):
                 sys.executable,
                 "-m",
                 "pytest",
+                "-p",
+                "minigrad.notebook_format",
                 "--nbval",
                 "--nbval-current-env",
                 "-q",

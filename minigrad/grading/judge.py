@@ -85,7 +85,8 @@ def _verdicts(bundle: Judge, answers: Sequence[dict[str, Any]]) -> list[dict[str
                 "--rootdir=.",
                 "--noconftest",
             ),
-            *("-p", "nbval.plugin", "-p", "minigrad.grading.plugin", "-p", "no:cacheprovider"),
+            *("-p", "minigrad.notebook_format", "-p", "nbval.plugin"),
+            *("-p", "minigrad.grading.plugin", "-p", "no:cacheprovider"),
             *("--minigrad=judge.json", "--minigrad-verdicts=verdicts.jsonl", "--nbval-current-env"),
             *(
                 "--color=no",

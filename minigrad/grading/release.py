@@ -20,7 +20,7 @@ are understood too (markers.py).
 A released notebook is generated and never edited by hand. That the solution passes its
 own checks and the stub fails them can be told only by running both: see gate.py.
 
-This module and markers.py need nbformat and nothing else, not even NumPy, because the wheel of
+This module, markers.py and notebook_format.py need nbformat and nothing else, not even NumPy, because the wheel of
 minigrad itself is built with them.
 
 Source: nbgrader 0.9, preprocessors ClearOutput and LockCells.
@@ -32,8 +32,6 @@ import json
 import re
 from pathlib import Path
 from typing import Any
-
-import nbformat
 
 from minigrad.grading.markers import (
     CODE_STUB,
@@ -49,6 +47,7 @@ from minigrad.grading.markers import (
     hidden,
     without_comment,
 )
+from minigrad.notebook_format import nbformat
 
 __all__ = [
     "CODE_STUB", "TEXT_STUB", "CellMetadataError", "MarkerError", "Notebook", "ReleaseError", "SolutionLeft",

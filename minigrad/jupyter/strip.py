@@ -18,9 +18,8 @@ from base64 import b64encode
 from pathlib import Path
 from typing import Any
 
-import nbformat
-
 from minigrad.jupyter.show import VIEW, is_element
+from minigrad.notebook_format import nbformat
 from minigrad.tape import bitmap
 
 SVG, PNG = "image/svg+xml", "image/png"

@@ -5,7 +5,7 @@ drives it; it is never asked to download a browser of its own. Without Chromium 
 skipped, unless MINIGRAD_REQUIRE_BROWSER is set, as it is in CI.
 
     lab_server   session: a JupyterLab server in a fresh folder, no token, loopback only
-    browser      session: headless Chromium
+    browser      module: headless Chromium
     lab          function: lab(cells) opens a notebook with these cells, runs them all, and returns
                  a NotebookPage; lab(path) does so with a copy of a notebook that exists
 
@@ -197,8 +197,10 @@ def lab_server(tmp_path_factory):
         proc.wait()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser():
+    # Not for the session: while Playwright runs, so does its event loop, and no other test of this worker
+    # could start one.
     path = _chromium()
     if path is None:
         if os.environ.get("MINIGRAD_REQUIRE_BROWSER"):
