@@ -8,6 +8,7 @@ import numpy as np
 from minigrad import dtypes
 from minigrad.data import as_array
 from minigrad.devices import check_device
+from minigrad.methods import ArrayMethods
 from minigrad.methods_as_functions import made_into_out
 from minigrad.shapes import as_int, as_ints
 from minigrad.tensor import Tensor, wrap
@@ -219,10 +220,10 @@ def triu_indices(
 
 def _like(x: Tensor, value: Any, dtype: Any, requires_grad: bool, device: Any = None) -> Tensor:
     check_device(device)
-    if not isinstance(x, Tensor):
+    if not isinstance(x, ArrayMethods):
         raise TypeError(f"argument 'input' (position 1) must be Tensor, not {type(x).__name__}.")
-    d = x.array.dtype if dtype is None else dtypes.as_dtype(dtype)
-    return finish(np.full(x.array.shape, dtypes.exact_number(value, d)), requires_grad)
+    d = x.dtype if dtype is None else dtypes.as_dtype(dtype)
+    return finish(np.full(x.shape, dtypes.exact_number(value, d)), requires_grad)
 
 
 def empty_like(

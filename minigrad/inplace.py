@@ -18,7 +18,7 @@ import numpy as np
 from minigrad import modes
 from minigrad.apply import NUMBERS, number_like, prepare, record
 from minigrad.backward import keep_gradient
-from minigrad.dtypes import torch_name
+from minigrad.dtypes import category, torch_name
 from minigrad.duals import push_write
 from minigrad.errors import (
     AutogradError,
@@ -61,7 +61,7 @@ def write(op: Op, x: Tensor, others: Sequence[Any], settings: dict[str, Any]) ->
     if recording:
         refuse(x, operands)
     dtype, shape = arrays[0].dtype, array.shape
-    if dtype is not array.dtype and not np.can_cast(dtype, array.dtype, "same_kind"):
+    if dtype is not array.dtype and category(dtype) > category(array.dtype):
         raise cannot_be_cast(op, dtype, array.dtype)
     one_value = op.name == "copy" and not arrays[1].ndim  # the same in each place: fill_, zero_
     if not array.flags.forc and not one_value and is_expanded(array):
@@ -79,7 +79,7 @@ def write(op: Op, x: Tensor, others: Sequence[Any], settings: dict[str, Any]) ->
         if dtype == array.dtype:
             op.forward(*arrays, **settings, out=array)
         else:
-            np.copyto(array, op.forward(*arrays, **settings), casting="same_kind")
+            np.copyto(array, op.forward(*arrays, **settings), casting="unsafe")
     except ValueError as error:
         raise shape_error(op.name, arrays, settings, error) from None
     except TypeError as error:

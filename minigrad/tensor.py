@@ -394,6 +394,8 @@ class Tensor(Outside, Filling, Rows, ArrayMethods):
             same = self._same_memory(self._shared_counter())
             same.node, same._tangents = self.node, self._tangents
             z = op.apply(same, **settings)
+        if not isinstance(z, Tensor):
+            return z._rearrange(op)  # a program is being recorded, and refuses
         self._replace_array(z.array)
         if z.node is not None:
             self.node = z.node

@@ -28,8 +28,8 @@ LONGEST = [
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """For `-n auto`: two for each core, as a test that starts a kernel or a browser waits half of its time."""
-    return min(2 * (os.cpu_count() or 1), 8)
+    """For `-n auto`: one more than there are cores, as some wait for a kernel or a browser."""
+    return min((os.cpu_count() or 1) + 1, 8)
 
 
 @pytest.hookimpl(trylast=True)

@@ -233,7 +233,7 @@ def test_inputs_of_each_submission_s_own_give_the_same_points(author, submitted,
 
 
 def test_a_run_that_was_killed_goes_on_and_counts_nothing_twice(author, submitted, tmp_path, tier):
-    folder = submitted(*["full_slow_but_in_time", "half_one_gradient", "zero_swapped"] * 3)
+    folder = submitted(*["full_slow_but_in_time", "half_one_gradient", "zero_swapped"] * 2)
     command = [sys.executable, "-m", "minigrad.cli", "grade", folder, "-e", author, "--seed", "s"]
     command += ["--isolation", tier, "-o", tmp_path / "killed"]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -244,7 +244,7 @@ def test_a_run_that_was_killed_goes_on_and_counts_nothing_twice(author, submitte
         time.sleep(0.02)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    assert len(list(answers.glob("*.answers.json"))) < 9
+    assert len(list(answers.glob("*.answers.json"))) < 6
     recording, bundle = make_bundles(author)
 
     resumed = grade_class(folder, recording, bundle, tmp_path / "killed", Settings(isolation=tier))
@@ -252,7 +252,7 @@ def test_a_run_that_was_killed_goes_on_and_counts_nothing_twice(author, submitte
         folder, recording, bundle, tmp_path / "whole", Settings("s", isolation=tier)
     )
 
-    assert points(resumed) == points(whole) and len(resumed) == 9
+    assert points(resumed) == points(whole) and len(resumed) == 6
 
 
 def test_a_class_that_is_made_up_gets_the_points_that_are_expected(tmp_path, tier):

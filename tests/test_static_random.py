@@ -10,13 +10,7 @@ import pytest
 
 import minigrad
 from minigrad import static
-from tests.random_programs import SHAPES, compiled, inputs, written
-
-
-def eager(f: Any, seed: int) -> Any:
-    """The results for these inputs, and how the gradients of the inputs are computed."""
-    xs = inputs(seed, requires_grad=True)
-    return xs, f(*xs)
+from tests.random_programs import compiled, inputs, written
 
 
 def seeds_for(results: Any) -> list[Any]:
@@ -43,12 +37,14 @@ def eager_gradients(xs: Any, results: Any) -> Any:
 def differences(seed: int, length: int) -> Any:
     """What differs between a random program and its eager run; "refused" where none was recorded."""
     text = written(seed, length)
-    return (text, *differences_of(text, seed))
+    return (text, *differences_of(compiled(text), inputs, seed))
 
 
-def differences_of(text: str, seed: int) -> tuple[str, str]:
-    """What differs, and how; twice "" if nothing does."""
-    f = compiled(text)
+def differences_of(f: Any, inputs: Any, seed: int) -> tuple[str, str]:
+    """What differs between f and its program, and how; twice "" if nothing does.
+
+    inputs(seed, requires_grad=False) gives the arguments; other values for another seed.
+    """
     try:
         program = static.record(f)(*inputs(seed))
     except (RuntimeError, TypeError) as error:
@@ -57,7 +53,8 @@ def differences_of(text: str, seed: int) -> tuple[str, str]:
     gradient = None
     for other in (seed, seed + 1_000_000):
         try:
-            xs, results = eager(f, other)
+            xs = inputs(other, requires_grad=True)
+            results = f(*xs)
         except Exception:  # these values are refused
             continue
         for name, run in (
@@ -79,8 +76,8 @@ def differences_of(text: str, seed: int) -> tuple[str, str]:
             continue
         try:
             if gradient is None:
-                gradient = program.gradient(list(range(len(SHAPES))), seeded=True)
-                later = program.simplified().gradient(list(range(len(SHAPES))), seeded=True)
+                gradient = program.gradient(list(range(len(xs))), seeded=True)
+                later = program.simplified().gradient(list(range(len(xs))), seeded=True)
         except RuntimeError as error:
             return "refused", str(error).partition(":")[0][:90]
         for name, run in (
@@ -89,6 +86,7 @@ def differences_of(text: str, seed: int) -> tuple[str, str]:
             ("gradient of the simplified", later),
         ):
             given = run(*inputs(other), *seeds_for(results))
+            given = given if isinstance(given, tuple | list) else [given]
             for k, (g, w) in enumerate(zip(given, wanted, strict=True)):
                 if not (
                     xs[k].requires_grad and xs[k].is_leaf
@@ -107,8 +105,9 @@ def smallest(text: str, seed: int, what: str) -> str:
     while k > 0:
         fewer = "\n".join(lines[:k] + lines[k + 1 :]) + "\n"
         try:
-            compiled(fewer)(*inputs(seed))
-            differs = differences_of(fewer, seed)[0].partition(" ")[0] == what.partition(" ")[0]
+            f = compiled(fewer)
+            f(*inputs(seed))
+            differs = differences_of(f, inputs, seed)[0].partition(" ")[0] == what.partition(" ")[0]
         except Exception:
             differs = False
         if differs:

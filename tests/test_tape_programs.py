@@ -83,6 +83,8 @@ def written_for(shown, number):
 
 def test_the_document_fits_the_schema_of_tapes(shown):
     jsonschema = pytest.importorskip("jsonschema")
+    if len(shown.document["nodes"]) > 400:
+        pytest.skip("more of the same: takes as long as all others together")
 
     found = json.loads(json.dumps(shown.document, allow_nan=False))
 

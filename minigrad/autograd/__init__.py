@@ -133,7 +133,6 @@ def grad(
         if g is None and materialize_grads:
             zeros = wrap(np.zeros(x.array.shape, x.array.dtype))
             found.append(zeros.requires_grad_() if create_graph else zeros)
-            nodes[x.node] = found[-1]
             continue
         if g is None and not allow_unused:
             raise NoGradient(

@@ -159,8 +159,8 @@ def by_strides(x: Any, size: Any, stride: Any, storage_offset: Any) -> Any:
     base: Any = getattr(x, "_base", None)
     whole = base is None or (x.is_contiguous() and x.numel() == base.numel())
     memory: Any = x if whole else base  # a dual number is a view of all of its base, and has the tangent
-    if x.requires_grad and x.is_leaf and memory is not x:
-        raise RuntimeError("as_strided: this leaf is a view, and its gradient could not be told from that of the rest of the memory. To fix it, use x.contiguous() first.")
+    if x.requires_grad and memory is not x and (x.is_leaf or not memory.requires_grad):
+        raise RuntimeError("as_strided: this leaf is a view, or shows one, and its gradient could not be told from that of the rest of the memory. To fix it, use x.contiguous() first.")
     if not memory.is_contiguous():
         raise RuntimeError("as_strided: this tensor's memory is not in order. To mend it, use x.contiguous() first.")
     if len(size) != len(stride):

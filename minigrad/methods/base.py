@@ -13,6 +13,7 @@ import numpy as np
 
 from minigrad import dtypes, modes, ops
 from minigrad.devices import CPU, check_device, is_device
+from minigrad.errors import wrong_kind
 from minigrad.op import Op
 from minigrad.shapes import as_ints, normalize_one
 
@@ -184,10 +185,14 @@ def in_type(f: Any, x: Any, dtype: Any) -> Any:
     return z.to(dtype)  # small integers were added up as int64: what is too large for dtype wraps now
 
 
-def scaled(other: Operand, alpha: Any, x: Operand = None) -> Operand:
+def scaled(other: Operand, alpha: Any, x: Operand = None, op: Op = ops.add) -> Operand:
     """alpha * other, which goes with x: of whole numbers, a whole number."""
     if alpha.__class__ is builtins.int and alpha == 1:
         return other
+    if op is ops.sub and (found := [v.dtype for v in (x, other) if hasattr(v, "dtype")]):
+        names = [dtypes.torch_name(d) for d in found]
+        if "Bool" in names:
+            raise wrong_kind("sub", names)
     kinds = {v.dtype.kind if hasattr(v, "dtype") else "i" for v in (x, other) if v is not None}
     if isinstance(alpha, builtins.float) and kinds <= set("biu"):
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")

@@ -289,6 +289,8 @@ def index_along(name: str, x: Any, dim: int, index: Any, src: Any = None) -> Any
     n = x.shape[dim] if x.ndim else 1
     if index.size and (index.max() >= n or index.min() < 0):
         raise RuntimeError(f"index {index[(index >= n) | (index < 0)].flat[0]} is out of bounds for dimension {dim} with size {n}")
+    if not index.size and index.ndim != x.ndim:
+        return index.reshape((0,) * max(x.ndim, 1))
     return index if index.ndim or not x.ndim else index.reshape(1)
 
 
@@ -301,11 +303,16 @@ def scattering(name: str, x: Any, dim: int, index: Any, src: Any, reduce: str | 
     if isinstance(src, Indexing):
         if src.dtype != x.dtype:
             raise RuntimeError(f"{name}(): Expected self.dtype to be equal to src.dtype: {x.dtype} and {src.dtype}.")
+        if index.size and max(index.ndim, 1) > max(src.ndim, 1):
+            n = max(src.ndim, 1)
+            raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {n}): the index {list(index.shape)} has more dimensions than src, {list(src.shape)}. To fix it, write  src.expand_as(index).")
         if index.size and max(index.ndim, 1) != max(src.ndim, 1):
             raise RuntimeError(f"Index tensor must have the same number of dimensions as src tensor: index {list(index.shape)}, src {list(src.shape)}")
-        if any(n > m for n, m in zip(index.shape, src.shape or (1,), strict=False)) and index.size:
+        if any(n > m for n, m in zip(index.shape or (1,), src.shape or (1,), strict=False)) and index.size:
             raise RuntimeError(f"Expected index {list(index.shape)} to be no larger than self {list(x.shape)} apart from dimension {dim} and to be no larger size than src {list(src.shape)}")
-        if src.ndim and not index.ndim:
+        if not index.size:
+            src = src.reshape(-1)[:0].reshape(index.shape)
+        elif src.ndim and not index.ndim:
             src = src[0]
         elif src.ndim and src.shape != index.shape:
             src = src[tuple(slice(0, n) for n in index.shape)]
@@ -345,19 +352,20 @@ def rows_of(name: str, x: Any, dim: int, given: Any, source: Any = None) -> Any:
     dim, index = normalize_one(dim, x.ndim), indices_of(name, given)
     if index.ndim > 1:
         raise IndexError(f"{name}(): Index should have dimension 1 or 0 (got {index.ndim})")
+    index = index.reshape(-1)
+    if source is not None and source.dtype != x.dtype:
+        raise RuntimeError(f"{name}_(): self ({x.dtype}) and source ({source.dtype}) must have the same scalar type (the same dtype). To fix it, write  source.to(x.dtype).")
+    if source is not None and not source.ndim and len(index) > 1:
+        raise IndexError(f"{name}(): Dimension specified as {dim} but tensor has no dimensions: the source is a single number for {len(index)} indices.")
     if not x.ndim:
         return (...,)
-    index = in_range(index.reshape(-1), x.shape[dim], RuntimeError if name == "index_add" else IndexError)
     if name == "index_fill":
         index = np.unique(np.asanyarray(getattr(given, "array", given)))  # the value is written once, however often a place is named
     if source is not None:
-        if not source.ndim and x.ndim and len(index) > 1:
-            raise IndexError(f"{name}(): Dimension specified as {dim} but tensor has no dimensions: the source is a single number for {len(index)} indices.")
-        if source.dtype != x.dtype:
-            raise RuntimeError(f"{name}_(): self ({x.dtype}) and source ({source.dtype}) must have the same scalar type (the same dtype). To fix it, write  source.to(x.dtype).")
         expected = (*x.shape[:dim], len(index), *x.shape[dim + 1 :])
         if tuple(source.shape) != expected and not (source.ndim == 0 and x.ndim == 1 and len(index) == 1):
             raise (IndexError if name == "index_copy" else RuntimeError)(f"{name}(): Number of indices ({len(index)}) should be equal to source.size(dim), and the other sizes to those of self: self {list(x.shape)}, dim {dim}, source {list(source.shape)}")
+    index = in_range(index, x.shape[dim], RuntimeError if name == "index_add" and x.ndim > 1 else IndexError)
     return (*(slice(None),) * dim, index)
 
 

@@ -41,8 +41,8 @@ class Operators(Base):
     def __abs__(self) -> Self: return ops.abs.apply(self)
     def add(self, other: Operand, *, alpha: Any = 1) -> Self: return ops.add.apply(self, scaled(other, alpha, self))
     def add_(self, other: Operand, *, alpha: Any = 1) -> Self: return self._write(ops.add, scaled(other, alpha, self))
-    def sub(self, other: Operand, *, alpha: Any = 1) -> Self: return ops.sub.apply(self, scaled(other, alpha, self))
-    def sub_(self, other: Operand, *, alpha: Any = 1) -> Self: return self._write(ops.sub, scaled(other, alpha, self))
+    def sub(self, other: Operand, *, alpha: Any = 1) -> Self: return ops.sub.apply(self, scaled(other, alpha, self, ops.sub))
+    def sub_(self, other: Operand, *, alpha: Any = 1) -> Self: return self._write(ops.sub, scaled(other, alpha, self, ops.sub))
     def mul(self, other: Operand) -> Self: return ops.mul.apply(self, other)
     def mul_(self, other: Operand) -> Self: return self._write(ops.mul, other)
     def div(self, other: Operand, *, rounding_mode: Any = None) -> Self:

@@ -310,9 +310,9 @@ def one_axis(dim: Any, axis: Any, ndim: int) -> Any:
 
 
 def axis_for_softmax(x: Any, dim: int) -> int | None:
+    axis = normalize_one(dim, x.ndim)
     if x.dtype.kind != "f":
         raise NotImplementedError(f'"softmax" not implemented for \'{x.dtype}\'. To mend it, use x.float().')
-    axis = normalize_one(dim, x.ndim)
     return axis if x.ndim else None
 
 

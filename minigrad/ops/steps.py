@@ -50,17 +50,17 @@ for _op in (ceil, floor, trunc, round):
 # -------------------------------------------------------------- division with a remainder
 
 
-def _check_divisor(y):
+def _check_divisor(x, y):
     if y.dtype.kind == "b":
         raise TypeError("ufunc not defined for truth values")
-    if y.dtype.kind in "iu" and not np.all(y):
+    if y.dtype.kind in "iu" and x.size and not np.all(y):
         raise RuntimeError("ZeroDivisionError: integer division or modulo by zero.")
 
 
 @elementwise(np.floor_divide)
 def floor_divide(x, y, *, out=None):
     """z = floor(x / y)        dz/dx = 0        dz/dy = 0"""
-    _check_divisor(y)
+    _check_divisor(x, y)
     return np.floor_divide(x, y, out=out)
 
 
@@ -74,7 +74,7 @@ def remainder(x, y, *, out=None):
 
     The remainder that Python's % gives: it has the sign of y.
     """
-    _check_divisor(y)
+    _check_divisor(x, y)
     return np.remainder(x, y, out=out)
 
 
@@ -88,7 +88,7 @@ def fmod(x, y, *, out=None):
 
     The remainder that C gives: it has the sign of x.
     """
-    _check_divisor(y)
+    _check_divisor(x, y)
     return np.fmod(x, y, out=out)
 
 

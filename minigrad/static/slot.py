@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from minigrad import modes, ops
+from minigrad.dtypes import category
 from minigrad.errors import AutogradError
 from minigrad.inplace import WRITTEN_TWICE, cannot_be_cast, refused_view
 from minigrad.methods import ArrayMethods
@@ -220,10 +221,16 @@ class Slot(ArrayMethods):
                 f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(z.shape)}: "
                 f"{op.name}_ cannot make its tensor larger."
             )
-        if not np.can_cast(z.dtype, self.dtype, "same_kind"):
+        if category(z.dtype) > category(self.dtype):
             raise cannot_be_cast(op, z.dtype, self.dtype)
         self._become(z if z.dtype == self.dtype else z.to(self.dtype), recorded)
         return self
+
+    def _rearrange(self, op: Op, **settings: Any) -> Self:
+        raise ProgramError(
+            f"{op.name}_ gives a tensor another shape in place, which cannot be recorded. To fix it, make a "
+            f"view of it: x = x.{op.name}(...)."
+        )
 
     def _is_unrecorded(self) -> bool:
         """Is it a view that was made under no_grad, or a view of one?"""

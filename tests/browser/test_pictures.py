@@ -139,10 +139,16 @@ def convert(path, to, *options):
     assert done.returncode == 0, done.stderr
 
 
+@pytest.fixture(scope="module", params=["light", "dark"])
+def converted(request, executed):
+    """The theme, and the page that nbconvert has made."""
+    convert(executed, "html", "--theme", request.param)
+    return request.param, executed.with_suffix(".html")
+
+
 @pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no-scripts"])
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_a_page_of_nbconvert_shows_the_pictures_offline(executed, browser, theme, scripts):
-    convert(executed, "html", "--theme", theme)
+def test_a_page_of_nbconvert_shows_the_pictures_offline(converted, browser, scripts):
+    theme, html = converted
     context = browser.new_context(
         offline=True,
         java_script_enabled=scripts,
@@ -150,7 +156,7 @@ def test_a_page_of_nbconvert_shows_the_pictures_offline(executed, browser, theme
         viewport={"width": 1100, "height": 1400},
     )
     page = context.new_page()
-    page.goto(executed.with_suffix(".html").as_uri())
+    page.goto(html.as_uri())
 
     pictures = page.locator(".jp-OutputArea-output img")
     for picture in pictures.all():

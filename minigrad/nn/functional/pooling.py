@@ -91,6 +91,9 @@ def avg_pool1d(
 def _avg_pool(
     name: str, axes: int, input: Tensor, with_margin: bool, divisor: int | None, *how: Any
 ) -> Tensor:
+    if input.dtype.kind in "iu":
+        found = _avg_pool(name, axes, input.double(), with_margin, divisor, *how)
+        return found.trunc().to(input.dtype)
     windows, pads = _windows(name, axes, input, *how)
     del windows["dilation"]
     x = as_image(input, axes)
