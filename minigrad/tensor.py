@@ -395,7 +395,8 @@ class Tensor(Outside, Filling, Rows, ArrayMethods):
             same.node, same._tangents = self.node, self._tangents
             z = op.apply(same, **settings)
         if not isinstance(z, Tensor):
-            return z._rearrange(op)  # a program is being recorded, and refuses
+            refused: Self = z._rearrange(op)  # a program is being recorded
+            return refused
         self._replace_array(z.array)
         if z.node is not None:
             self.node = z.node

@@ -303,7 +303,7 @@ def scattering(name: str, x: Any, dim: int, index: Any, src: Any, reduce: str | 
     if isinstance(src, Indexing):
         if src.dtype != x.dtype:
             raise RuntimeError(f"{name}(): Expected self.dtype to be equal to src.dtype: {x.dtype} and {src.dtype}.")
-        if index.size and max(index.ndim, 1) > max(src.ndim, 1):
+        if index.size and max(index.ndim, 1) > max(src.ndim, 1) and all(n <= m for n, m in zip(index.shape, src.shape or (1,), strict=False)):
             n = max(src.ndim, 1)
             raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {n}): the index {list(index.shape)} has more dimensions than src, {list(src.shape)}. To fix it, write  src.expand_as(index).")
         if index.size and max(index.ndim, 1) != max(src.ndim, 1):
@@ -356,7 +356,7 @@ def rows_of(name: str, x: Any, dim: int, given: Any, source: Any = None) -> Any:
     if source is not None and source.dtype != x.dtype:
         raise RuntimeError(f"{name}_(): self ({x.dtype}) and source ({source.dtype}) must have the same scalar type (the same dtype). To fix it, write  source.to(x.dtype).")
     if source is not None and not source.ndim and len(index) > 1:
-        raise IndexError(f"{name}(): Dimension specified as {dim} but tensor has no dimensions: the source is a single number for {len(index)} indices.")
+        raise (RuntimeError if dim else IndexError)(f"{name}(): Dimension specified as {dim} but tensor has no dimensions: the source is a single number for {len(index)} indices.")
     if not x.ndim:
         return (...,)
     if name == "index_fill":

@@ -206,6 +206,7 @@ NAMED_FIRST_BY_PYTORCH = [  # of two faults
     "out of bounds for storage",
     "is out of bounds for dimension",
     "cannot be broadcast to indexing result",
+    "1D target must have size 1",
     "Expected primal to be floating point or complex",
     "output of a function that returns multiple views",
     "self indexing axis dim should be positive",
@@ -235,6 +236,9 @@ def write(choose: Choose) -> list[str]:
     lines: list[str] = []
     for k in range(5 + choose(16)):
         line = _statement(choose, run, "leaf" if k < 2 else None)
+        hooked = re.search(r"(\w)\.register_hook", line)
+        if hooked and run.scope[hooked[1]]._is_view():
+            continue  # PyTorch 2.13 may end the process: a hook of a view whose base was written to
         lines.append(line)
         run.step(line)
         if run.loses_gradients():
@@ -440,16 +444,7 @@ def differences(lines: Sequence[str]) -> list[str]:
             and isinstance(b, LookupError | RuntimeError)
         ):
             continue  # some checks there see the tensors with the mapped axis
-        if (
-            a is None
-            and (
-                any(phrase in str(b) for phrase in ONLY_MINIGRAD_REFUSES)
-                or (
-                    "cummax" in lines[k] and "Dimension out of range" in str(b)
-                )  # of an empty tensor
-                or any(".data = " in line for line in lines[:k])  # a result of another shape since
-            )
-        ):
+        if a is None and _refused_here_only(b, lines, k, theirs):
             return []
         if a is None and _constant_there_only(lines[k], theirs, ours):
             return []
@@ -459,7 +454,8 @@ def differences(lines: Sequence[str]) -> list[str]:
             )
             return [f"line {k}: raises {type(b).__name__}: {str(b)[:200]}; {expected[:160]}"]
     failed = any(
-        e is not None and "grad" in line for e, line in zip(ours.errors, lines, strict=True)
+        e is not None and re.search("grad|backward", line)
+        for e, line in zip(ours.errors, lines, strict=True)
     )
     refused_write = any(
         e is not None and not re.match(r"(\w, )*\w,? = ", line)
@@ -518,6 +514,18 @@ def differences(lines: Sequence[str]) -> list[str]:
                 continue  # a derivative that is constant
             found.append(f"{name}.{what} is {b.get(what)!r}, in PyTorch {a.get(what)!r}")
     return found
+
+
+def _refused_here_only(error: Exception, lines: Sequence[str], k: int, theirs: Run) -> bool:
+    """Is line k one that minigrad refuses on purpose? See PYTORCH.md."""
+    nothing = any(not x.numel() for n, x in theirs.tensors() if re.search(rf"\b{n}\b", lines[k]))
+    return (
+        any(phrase in str(error) for phrase in ONLY_MINIGRAD_REFUSES)
+        # PyTorch looks at no dims and no indices of a tensor without entries
+        or (nothing and isinstance(error, IndexError | ValueError | TypeError))
+        # the gradient of a result that has had another shape since
+        or any(".data = " in line for line in lines[:k])
+    )
 
 
 def _a_view_there_only(line: str, theirs: Run, ours: Run) -> bool:

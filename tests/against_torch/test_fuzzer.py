@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("torch")
 
+from tests.against_torch import recorded
 from tests.against_torch.fuzzer import differences, program, smallest, write
 
 PROGRAMS = int(os.environ.get("MINIGRAD_FUZZ_PROGRAMS", "500"))
@@ -31,6 +32,16 @@ def test_random_programs_are_the_same_on_both(part):
         lines = program(SEED, number)
 
         assert not differences(lines), f"program {number}:\n{explained(smallest(lines))}"
+
+
+@pytest.mark.parametrize("part", range(10))
+def test_the_same_programs_recorded_give_what_eager_gives(part):
+    for number in range(part, PROGRAMS // 2, 10):
+        lines = program(SEED, number)
+
+        what, details = recorded.differences(lines)
+
+        assert what in ("", "refused"), f"{what}: {details}\n{recorded.as_function(lines)[0]}"
 
 
 @st.composite
