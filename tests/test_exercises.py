@@ -1,8 +1,8 @@
 """Every exercise: its solution gets full marks, its untouched starter none, and the wrong
 variants that its author thought of are told for what they are.
 
-All of this runs in one process. In a kernel of its own one of each theme goes through the gate, starter
-and all; `pytest exercises` has nbval run each author's notebook so, which .ci/kernels does.
+All of this runs in one process. In a kernel of its own one of them goes through the gate, starter and
+all; `pytest exercises` has nbval run each author's notebook so, which .ci/kernels does.
 """
 
 import ast
@@ -32,9 +32,6 @@ def name_of(path):
 
 
 every_exercise = pytest.mark.parametrize("author", AUTHORS, ids=name_of)
-one_of_each_theme = pytest.mark.parametrize(
-    "author", [next(a for a in AUTHORS if a.parent.name == t) for t in THEMES], ids=name_of
-)
 
 
 @pytest.fixture(autouse=True)
@@ -173,9 +170,8 @@ def test_pictures_can_be_drawn_whether_or_not_the_answer_is_written(author, tmp_
 # ------------------------------------------------------------------ one of each, by nbval
 
 
-@one_of_each_theme
-def test_the_solution_passes_and_the_untouched_starter_fails(author):
-    gate(author)  # raises GateError otherwise
+def test_the_solution_passes_and_the_untouched_starter_fails():
+    gate(SHARED)  # raises GateError otherwise; tests/test_course_grades.py grades one of each theme
 
 
 def test_the_starter_fails_when_pytest_runs_it_as_it_is(tmp_path):
@@ -272,8 +268,7 @@ NBGRADER = shutil.which("nbgrader")
 
 
 @pytest.mark.skipif(NBGRADER is None, reason="nbgrader is not installed")
-def test_nbgrader_validates_and_releases_an_exercise_as_it_is(tmp_path):
-    author = RECURSION  # with pictures, in more than one part
+def test_nbgrader_validates_and_releases_an_exercise_as_it_is(tmp_path, author=SHARED):
     source = tmp_path / "source" / "reverse_mode"
     source.mkdir(parents=True)
     shutil.copy(author, source)

@@ -255,6 +255,7 @@ def test_a_run_that_was_killed_goes_on_and_counts_nothing_twice(author, submitte
     assert points(resumed) == points(whole) and len(resumed) == 6
 
 
+@pytest.mark.skipif(not os.environ.get("MINIGRAD_SLOW"), reason="slow: set MINIGRAD_SLOW=1")
 def test_a_class_that_is_made_up_gets_the_points_that_are_expected(tmp_path, tier):
     expected = class_of(10, tmp_path)
     limits = Limits(cell=3)
