@@ -21,6 +21,7 @@ def gradient(
     >>> gradient(minigrad.tensor([0.0, 1.0, 4.0, 9.0]))
     (tensor([1., 2., 4., 5.]),)
     """
+    spacing = 1 if spacing is None else spacing
     axes = range(input.ndim) if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
     given = spacing if isinstance(spacing, (list, tuple)) else [spacing] * len(axes)
     if len(given) != len(axes):

@@ -178,7 +178,18 @@ def linspace(
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
     d = dtypes.get_default_dtype() if dtype is None else dtypes.as_dtype(dtype)
-    return finish(np.linspace(float(start), float(end), int(steps)).astype(d), requires_grad)
+    return finish(_evenly(start, end, steps, d).astype(d), requires_grad)
+
+
+def _evenly(start: Any, end: Any, steps: int, dtype: Any) -> Any:
+    """Numbers from start to end, which count as whole numbers where the result is of them."""
+    first, last = float(start), float(end)
+    if dtypes.category(dtype) == 1:
+        first, last = int(first), int(last)
+        step = (last - first) / max(steps - 1, 1)
+        k = np.arange(steps)  # from both ends, so that both are met
+        return np.where(k < max(steps // 2, 1), first + step * k, last - step * (steps - 1 - k))
+    return np.linspace(first, last, steps)
 
 
 @made_into_out
@@ -197,9 +208,12 @@ def logspace(
     >>> logspace(0, 3, 4)
     tensor([   1.,   10.,  100., 1000.])
     """
-    exponents = linspace(start, end, steps, dtype=dtypes.float64, device=device).array
+    check_device(device)
+    steps = as_int(steps, "steps")
+    if steps < 0:
+        raise RuntimeError("number of steps must be non-negative")
     d = dtypes.get_default_dtype() if dtype is None else dtypes.as_dtype(dtype)
-    return finish((float(base) ** exponents).astype(d), requires_grad)
+    return finish((float(base) ** _evenly(start, end, steps, d)).astype(d), requires_grad)
 
 
 def tril_indices(
@@ -298,7 +312,16 @@ def arange(
     if dtype is None:
         whole = all(isinstance(v, (int, np.integer)) for v in numbers)
         dtype = dtypes.int64 if whole else dtypes.get_default_dtype()
-    return finish(np.arange(*numbers).astype(dtypes.as_dtype(dtype)), requires_grad)
+    d = dtypes.as_dtype(dtype)
+    if (
+        dtypes.category(d) == 1
+    ):  # the steps are whole, and of int64 so are the bounds that are counted between
+        first, stride = int(numbers[0]), int(numbers[2])
+        if d == dtypes.int64:
+            numbers = [int(v) for v in numbers]
+        n = int(np.ceil((numbers[1] - numbers[0]) / numbers[2])) if numbers[2] else 0
+        return finish((first + stride * np.arange(n)).astype(d), requires_grad)
+    return finish(np.arange(*numbers).astype(d), requires_grad)
 
 
 def from_numpy(ndarray: Any) -> Tensor:

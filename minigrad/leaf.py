@@ -90,7 +90,17 @@ class Accumulation:
         return ()
 
 
+class Switched(Accumulation):
+    """The case of a leaf that requires no gradient any more: what a graph from before brings is dropped."""
+
+    def run(self, g: Any, leaf: AccumulateGrad) -> tuple[()]:
+        return ()
+
+    run_tensors = run
+
+
 ACCUMULATE = Accumulation()
+SWITCHED_OFF = Switched()
 
 
 def is_whole(g: Any) -> bool:

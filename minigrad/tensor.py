@@ -28,7 +28,7 @@ from minigrad.errors import AutogradError, DtypeError, ShapeError
 from minigrad.filling import Filling
 from minigrad.hooks import RemovableHandle, hooks_of
 from minigrad.inplace import bump, refuse, refused_view, write
-from minigrad.leaf import AccumulateGrad
+from minigrad.leaf import SWITCHED_OFF, AccumulateGrad
 from minigrad.memory import FRESH, INFERENCE, Counter, make, new
 from minigrad.methods import ArrayMethods
 from minigrad.node import Node, shown
@@ -163,6 +163,8 @@ class Tensor(Outside, Filling, Rows, ArrayMethods):
             if self.grad_fn is not None:
                 raise RuntimeError(CHANGED_BY_LEAVES_ONLY)
             self._kept_grad = self.grad
+            if isinstance(self.node, AccumulateGrad):
+                self.node.case = SWITCHED_OFF
             self.node = None
             return self
         if self.counter is INFERENCE and not modes.state.inference:
@@ -291,6 +293,7 @@ class Tensor(Outside, Filling, Rows, ArrayMethods):
             )
         if isinstance(self.node, AccumulateGrad):
             self._kept_grad = self.node.grad
+            self.node.case = SWITCHED_OFF
         self.node = None
         return self
 

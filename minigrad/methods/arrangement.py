@@ -133,6 +133,8 @@ def expanded(shape: tuple[int, ...], size: tuple[int, ...]) -> tuple[int, ...]:
 
 def squeezable(shape: tuple[int, ...], dim: Dim) -> tuple[int, ...]:
     """Which of the named axes (or of all) have size 1."""
+    if isinstance(dim, tuple | list) and not dim:
+        return ()
     return tuple(i for i in normalize(dim, len(shape)) if shape and shape[i] == 1)
 
 
@@ -347,6 +349,8 @@ def diag_embed(x: Any, offset: int, dim1: int, dim2: int) -> Any:
 
 def summed_to(x: Any, shape: tuple[int, ...]) -> Any:
     """x summed over the axes along which a tensor of this shape would be broadcast to x's."""
+    if not shape:
+        return x.sum()
     extra = x.ndim - len(shape)
     if extra < 0 or any(m not in (1, n) for m, n in zip(shape, x.shape[extra:], strict=True)):
         raise RuntimeError(f"size {list(shape)} is not expandable to size {list(x.shape)}.")

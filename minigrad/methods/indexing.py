@@ -118,11 +118,18 @@ class Indexing(Arrangement):
         z.diagonal(offset, dim1, dim2).copy_(src)
         return z
 
-    def put(self, index: Any, source: Operand, accumulate: bool = False) -> Self: return self.reshape(-1).index_put((in_range(indices_of("put", index), self.numel()),), source, accumulate).reshape(self.shape)
+    def put(self, index: Any, source: Operand, accumulate: bool = False) -> Self: return self.reshape(-1).index_put((in_range(indices_of("put", index), self.numel()),), put_source(index, source), accumulate).reshape(self.shape)
 
     def put_(self, index: Any, source: Operand, accumulate: bool = False) -> Self:
-        self.view(-1).index_put_((in_range(indices_of("put_", index), self.numel()),), source, accumulate)
+        self.view(-1).index_put_((in_range(indices_of("put_", index), self.numel()),), put_source(index, source), accumulate)
         return self
+
+
+def put_source(index: Any, source: Any) -> Any:
+    """What put writes: as many entries as the index names, whatever its shape."""
+    shape = np.shape(getattr(index, "array", index))
+    fits = isinstance(source, Base) and source.numel() == np.prod(shape)
+    return source.reshape(shape) if fits else source
 
 
 def plain_index(index: Any, x: Any) -> Any:
@@ -402,6 +409,7 @@ def taken_along(x: Any, indices: Any, dim: int | None) -> Any:
     dim = normalize_one(dim, x.ndim)
     if indices.ndim != x.ndim:
         raise RuntimeError(f"torch.take_along_dim(): input and indices should have the same number of dimensions, but got {x.ndim} dimensions for input, and {indices.ndim} dimensions for indices")
+    indices = np.where(indices < 0, indices + x.shape[dim], indices)
     rest = np.broadcast_shapes(*(tuple(1 if i == dim else n for i, n in enumerate(s)) for s in (x.shape, indices.shape)))
     wide = [tuple(s[dim] if i == dim else n for i, n in enumerate(rest)) for s in (x.shape, indices.shape)]
     return x.expand(wide[0]).gather(dim, np.broadcast_to(indices, wide[1]))

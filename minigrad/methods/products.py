@@ -38,18 +38,34 @@ class Products(Base):
     def trace(self) -> Self: return ops.trace.apply(matrix(self, "trace"))
     def addmm(self, mat1: Operand, mat2: Operand, *, beta: Any = 1, alpha: Any = 1) -> Self: return ops.addmm.apply(self, *matrices("addmm", mat1, mat2, 2, 2), beta=beta, alpha=alpha)
     def addmm_(self, mat1: Operand, mat2: Operand, *, beta: Any = 1, alpha: Any = 1) -> Self: return self.copy_(self.addmm(mat1, mat2, beta=beta, alpha=alpha))
-    def addmv(self, mat: Operand, vec: Operand, *, beta: Any = 1, alpha: Any = 1) -> Self: return ops.addmv.apply(self, *matrices("addmv", mat, vec, 2, 1), beta=beta, alpha=alpha)
+    def addmv(self, mat: Operand, vec: Operand, *, beta: Any = 1, alpha: Any = 1) -> Self: return ops.addmv.apply(self, *matrices("addmv", mat, vec, 2, 1), **factors(self, beta, alpha))
     def addmv_(self, mat: Operand, vec: Operand, *, beta: Any = 1, alpha: Any = 1) -> Self: return self.copy_(self.addmv(mat, vec, beta=beta, alpha=alpha))
-    def baddbmm(self, batch1: Operand, batch2: Operand, *, beta: Any = 1, alpha: Any = 1) -> Self: return ops.baddbmm.apply(self, *matrices("baddbmm", batch1, batch2, 3, 3), beta=beta, alpha=alpha)
+    def baddbmm(self, batch1: Operand, batch2: Operand, *, beta: Any = 1, alpha: Any = 1) -> Self: return ops.baddbmm.apply(self, *matrices("baddbmm", batch1, batch2, 3, 3), **factors(self, beta, alpha))
     def baddbmm_(self, batch1: Operand, batch2: Operand, *, beta: Any = 1, alpha: Any = 1) -> Self: return self.copy_(self.baddbmm(batch1, batch2, beta=beta, alpha=alpha))
-    def addbmm(self, batch1: Operand, batch2: Operand, *, beta: Any = 1, alpha: Any = 1) -> Self: return scaled(self, beta) + scaled(ops.bmm.apply(*matrices("addbmm", batch1, batch2, 3, 3)).sum(0), alpha)
+    def addbmm(self, batch1: Operand, batch2: Operand, *, beta: Any = 1, alpha: Any = 1) -> Self:
+        product, by = ops.bmm.apply(*matrices("addbmm", batch1, batch2, 3, 3)), factors(self, beta, alpha)
+        return weighted_sum(self, by["beta"], product.sum(0, dtype=product.dtype), by["alpha"])
+
     def addbmm_(self, batch1: Operand, batch2: Operand, *, beta: Any = 1, alpha: Any = 1) -> Self: return self.copy_(self.addbmm(batch1, batch2, beta=beta, alpha=alpha))
-    def addr(self, vec1: Operand, vec2: Operand, *, beta: Any = 1, alpha: Any = 1) -> Self: return scaled(self, beta) + scaled(outer(vec1, vec2), alpha)
+    def addr(self, vec1: Operand, vec2: Operand, *, beta: Any = 1, alpha: Any = 1) -> Self: return weighted_sum(self, beta, outer(vec1, vec2), alpha)
     def addr_(self, vec1: Self, vec2: Self, *, beta: Any = 1, alpha: Any = 1) -> Self: return self.copy_(self.addr(vec1, vec2, beta=beta, alpha=alpha))
     def ger(self, vec2: Self) -> Self: return self.outer(vec2)
     def svd(self, some: Any = True, compute_uv: Any = True) -> Any: return old_svd(self, some, compute_uv)
     def pinverse(self, rcond: Any = 1e-15) -> Self: return ops.pinv.apply(square("pinv", self, must=False), rcond=rcond)
     def matrix_exp(self) -> Self: return matrix_exp(self)
+
+
+def factors(x: Any, beta: Any, alpha: Any) -> dict[str, Any]:
+    """beta and alpha as the products of x's type take them: of whole numbers, cut to whole numbers."""
+    if x.dtype.kind in "iu":
+        beta, alpha = int(beta), int(alpha)
+    return {"beta": beta, "alpha": alpha}
+
+
+def weighted_sum(x: Any, beta: Any, y: Any, alpha: Any) -> Any:
+    """beta * x + alpha * y, where x may be smaller; with beta 0, x does not count, even if it is NaN."""
+    y = scaled(y, alpha)
+    return y if not isinstance(beta, Base) and beta == 0 else scaled(x, beta) + y
 
 
 class LinAlgError(RuntimeError):

@@ -143,7 +143,10 @@ class Reductions(Operators, Indexing):
     def dist(self, other: Operand, p: Any = 2) -> Self: return (self - other).norm(p)
     def cov(self, *, correction: Any = 1, fweights: Any = None, aweights: Any = None) -> Self: return covariance(self, correction, fweights, aweights)
     def corrcoef(self) -> Self: return correlation(self)
-    def diff(self, n: int = 1, dim: int = -1) -> Self:
+    def diff(self, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Self:
+        if n > 0 and (prepend is not None or append is not None):
+            ends = [x for x in (prepend, self, append) if x is not None]
+            return ops.cat.apply(*ends, axis=normalize_one(dim, self.ndim)).diff(n, dim)
         if not self.ndim:
             raise RuntimeError("diff expects input to be at least one-dimensional")
         if n < 0:

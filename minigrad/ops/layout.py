@@ -51,6 +51,8 @@ def expand(x, *, shape):
     if x.shape == tuple(shape):
         return x[...]
     z = np.broadcast_to(x, shape)
+    if isinstance(x, np.ndarray) and not z.size:  # there is nothing to share, but it is a view of x
+        return (x[(slice(0, 0),) * x.ndim] if x.ndim else x[None][:0]).reshape(shape)
     if isinstance(x, np.ndarray) and x.flags.writeable and type(z) is np.ndarray:
         # One entry of it may be written to, though not several that share their memory.
         return np.lib.stride_tricks.as_strided(x, z.shape, z.strides)

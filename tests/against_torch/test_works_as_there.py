@@ -152,10 +152,32 @@ NORMS = {
     "GroupNorm": (lambda nn: nn.GroupNorm(1, 2, affine=False), (2, 2, 3, 3)), "eval": (lambda nn: nn.BatchNorm2d(2, affine=False).eval(), (2, 2, 3, 3)),
     "affine": (lambda nn: nn.BatchNorm2d(2), (2, 2, 3, 3)), "RMSNorm": (lambda nn: nn.RMSNorm((3,), elementwise_affine=False), (2, 2, 3, 3)),
 }  # fmt: skip
+SURVEYED = {
+    "arange of whole numbers, from fractions": lambda m, x: [m.arange(a, b, c, dtype=m.int64) for a, b, c in ((0.0, -8.1, -4.0), (-0.9, 2.1, 2.0), (1, 5.1, 2))],
+    "arange of uint8": lambda m, x: m.arange(-0.9, 2.1, 2.0, dtype=m.uint8),
+    "linspace of whole numbers": lambda m, x: [m.linspace(a, b, n, dtype=m.int64) for a, b, n in ((4.3, -3, 50), (0, 10, 7), (2.5, 9, 1), (1, 4, 0))],
+    "logspace of whole numbers": lambda m, x: m.logspace(0, 1.2, 4, dtype=m.int64),
+    "squeeze of no axes": lambda m, x: x[None, :, :1].squeeze(()),
+    "sum_to_size of a truth value": lambda m, x: m.tensor(True).sum_to_size(()),
+    "circular padding after cropping": lambda m, x: m.nn.functional.pad(x[None].repeat(1, 1, 2), (-1, 2), mode="circular"),
+    "diff with both ends": lambda m, x: [x.diff(prepend=x[:, :1] * 2, append=x), m.diff(x, n=2, dim=0, append=x), x.diff(n=0, prepend=x)],
+    "put of a vector into a number": lambda m, x: m.tensor(3.0).put(m.tensor(0), m.tensor([4.0])),
+    "put of a matrix": lambda m, x: x.put_(m.tensor([[0, 1], [4, 5]]), m.tensor([7.0, 8.0, 9.0, 10.0])),
+    "multi_margin_loss of one example": lambda m, x: m.nn.functional.multi_margin_loss(x[1], m.tensor([1])),
+    "take_along_dim from the end": lambda m, x: m.take_along_dim(x, m.tensor([[-1], [0]]), 1),
+    "addr without the matrix": lambda m, x: m.addr(x * NAN, m.ones(2), m.ones(3), beta=0),
+    "addmv of whole numbers, with fractions": lambda m, x: m.addmv(m.tensor([5, 6]), x.long(), m.tensor([1, 2, 3]), beta=1.7, alpha=2.6),
+    "addbmm of uint8": lambda m, x: m.addbmm(x.to(m.uint8)[:, :2], x.to(m.uint8)[None, :, :2], x.to(m.uint8)[None, :, :2]),
+    "in place, whole numbers of another type": lambda m, x: x.to(m.uint8).mul_(m.tensor([1, 2, 300])),
+    "gather and scatter of nothing": lambda m, x: [x.gather(0, m.zeros(0, dtype=m.int64)), x.scatter_add(0, m.zeros(0, dtype=m.int64), m.ones(3))],
+    "average of whole numbers": lambda m, x: m.nn.functional.avg_pool1d(x.long(), 2),
+    "materialized zeros are not shared": lambda m, x: (lambda g: [g[0].add_(1), g[1]])(m.autograd.grad(x.requires_grad_().sum(), [y := m.ones(1, requires_grad=True), y], materialize_grads=True)),
+}  # fmt: skip
+
 CASES = {
     f"{group}: {name}": case
     for group, cases in (("in place", IN_PLACE), ("compared", COMPARED), ("cat", CAT), ("numpy", NUMPY), ("index", INDEXED),
-                         ("named", NAMED), ("function", FUNCTIONS), ("number", NUMBERS))
+                         ("named", NAMED), ("function", FUNCTIONS), ("number", NUMBERS), ("surveyed", SURVEYED))
     for name, case in cases.items()
 }  # fmt: skip
 

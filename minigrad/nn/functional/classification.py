@@ -215,6 +215,7 @@ def multi_margin_loss(
     if p not in (1, 2):
         raise ValueError("only p == 1 and p == 2 supported")
     t = _targets(target)
+    t = t.reshape(()) if input.ndim == 1 and t.shape == (1,) else t
     axis = _class_axis(input, t, "multi_margin_loss")
     of_class = None if weight is None else _of_class(weight, t)
     at = np.expand_dims(t, axis)

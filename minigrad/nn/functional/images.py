@@ -70,11 +70,14 @@ def pad(
         if mode == "circular" and max(a, b) > n:
             raise RuntimeError("Padding value causes wrapping around more than once.")
         index = np.arange(-a, n + b)
-        if mode == "reflect":
+        if mode == "circular":  # what is left after cropping goes around
+            left = np.arange(max(-a, 0), n - max(-b, 0))
+            index = left[np.arange(-max(a, 0), len(left) + max(b, 0)) % len(left)]
+        elif mode == "reflect":
             index = np.abs(index)
             index = np.where(index >= n, 2 * (n - 1) - index, index)
         else:
-            index = index % n if mode == "circular" else np.clip(index, 0, n - 1)
+            index = np.clip(index, 0, n - 1)
         z = z.index_select(axis, index)
     return z
 

@@ -128,7 +128,7 @@ def _windows(
             f"{name}: Expected {axes + 1}D or {axes + 2}D (batch mode) tensor, but got input of size: {list(x.shape)}"
         )
     size = several(size, axes, "kernel_size")
-    stride = size if stride is None or stride == [] else several(stride, axes, "stride")
+    stride = size if stride is None or stride in ([], ()) else several(stride, axes, "stride")
     padding, dilation = several(padding, axes, "padding"), several(dilation, axes, "dilation")
     check_steps(kernel_size=size, stride=stride, dilation=dilation)
     if any(p < 0 or p > k // 2 for p, k in zip(padding, size, strict=True)):
