@@ -254,7 +254,7 @@ def write(choose: Choose) -> list[str]:
             continue  # PYTORCH.md: the backward pass of what was computed before
         lines.append(line)
         run.step(line)
-        if run.loses_gradients():
+        if run.loses_gradients() or any(x.numel() > 2000 for _, x in run.tensors()):
             return lines[:-1]
     return lines
 
