@@ -199,6 +199,8 @@ ONLY_PYTORCH_REFUSES = [
     "cannot reshape tensor of 0 elements",
     "data is not allocated yet",  # of a Jacobian that is zero there without having memory
     "INTERNAL ASSERT",
+    "max_pool1d: Expected",
+    "Autograd not support dtype",
     "you can only change requires_grad flags of leaf",  # a derivative that is constant is a leaf here
     "out of bounds for storage",  # a gradient that is an expanded number there
     "Tensor post accumulate grad hooks should return None",  # kept there while the leaf required no gradient
@@ -476,6 +478,9 @@ def differences(lines: Sequence[str]) -> list[str]:
         e is not None and not re.match(r"(\w, )*\w,? = ", line)
         for e, line in zip(ours.errors, lines, strict=True)
     )
+    hooked = any("register_hook" in line for line in lines) and any(
+        re.search(r"autograd\.grad\(.*\[", line) for line in lines
+    )
     smallest_type = min(
         [8, *(x.element_size() for _, x in theirs.tensors() if x.is_floating_point())]
     )
@@ -516,7 +521,9 @@ def differences(lines: Sequence[str]) -> list[str]:
                 continue  # the sine of a large number is another one for each way of rounding
             if what in ("value", "shape") and refused_write:
                 continue  # what a write that was refused had written by then
-            if what == "gradient" and failed:
+            if what in ("value", "gradient") and hooked:
+                continue  # PyTorch gives what came before the hook, or after it, as other inputs are asked for
+            if what == "gradient" and (failed or refused_write):
                 continue  # how far a pass came before it raised
             if what == "gradient" and a[what] is None and not np.any(b[what]):
                 continue  # the derivative of //, which is zero here
