@@ -283,3 +283,11 @@ def test_squeeze_is_a_view_also_where_there_is_nothing_to_take_away():
     z[0] = 5.0
 
     assert z._base is x and x.tolist() == [5.0, 1.0, 1.0] and x._version == 1
+
+
+def test_a_leaf_that_is_a_view_stays_one_when_its_detached_memory_is_written_to():
+    b = minigrad.tensor(3.0).repeat(2)[::2].requires_grad_()
+    e = b.detach()
+    e /= b
+
+    assert b.requires_grad and b.is_leaf and e.requires_grad
