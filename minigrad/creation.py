@@ -174,15 +174,15 @@ def linspace(
     tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
     """
     check_device(device)
-    steps = as_int(steps, "steps")
-    if steps < 0:
-        raise RuntimeError("number of steps must be non-negative")
     d = dtypes.get_default_dtype() if dtype is None else dtypes.as_dtype(dtype)
     return finish(_evenly(start, end, steps, d).astype(d), requires_grad)
 
 
 def _evenly(start: Any, end: Any, steps: int, dtype: Any) -> Any:
     """Numbers from start to end, which count as whole numbers where the result is of them."""
+    steps = as_int(steps, "steps")
+    if steps < 0:
+        raise RuntimeError("number of steps must be non-negative")
     first, last = float(start), float(end)
     if dtypes.category(dtype) == 1:
         first, last = int(first), int(last)
@@ -209,9 +209,6 @@ def logspace(
     tensor([   1.,   10.,  100., 1000.])
     """
     check_device(device)
-    steps = as_int(steps, "steps")
-    if steps < 0:
-        raise RuntimeError("number of steps must be non-negative")
     d = dtypes.get_default_dtype() if dtype is None else dtypes.as_dtype(dtype)
     return finish((float(base) ** _evenly(start, end, steps, d)).astype(d), requires_grad)
 

@@ -162,10 +162,7 @@ class Tensor(Outside, Filling, Rows, ArrayMethods):
         if not requires_grad:
             if self.grad_fn is not None:
                 raise RuntimeError(CHANGED_BY_LEAVES_ONLY)
-            self._kept_grad = self.grad
-            if isinstance(self.node, AccumulateGrad):
-                self.node.case = SWITCHED_OFF
-            self.node = None
+            self._forget_node()
             return self
         if self.counter is INFERENCE and not modes.state.inference:
             raise AutogradError(
@@ -291,11 +288,15 @@ class Tensor(Outside, Filling, Rows, ArrayMethods):
             raise RuntimeError(
                 "Can't detach views in-place. Use detach() instead. The base has the history as well."
             )
+        self._forget_node()
+        return self
+
+    def _forget_node(self) -> None:
+        """Have no history any more. A leaf keeps its `.grad`, and takes no other from graphs that it is in."""
         if isinstance(self.node, AccumulateGrad):
             self._kept_grad = self.node.grad
             self.node.case = SWITCHED_OFF
         self.node = None
-        return self
 
     # ------------------------------------------------------------------ its values
 

@@ -268,7 +268,8 @@ NBGRADER = shutil.which("nbgrader")
 
 
 @pytest.mark.skipif(NBGRADER is None, reason="nbgrader is not installed")
-def test_nbgrader_validates_and_releases_an_exercise_as_it_is(tmp_path, author=SHARED):
+def test_nbgrader_validates_and_releases_an_exercise_as_it_is(tmp_path):
+    author = SHARED
     source = tmp_path / "source" / "reverse_mode"
     source.mkdir(parents=True)
     shutil.copy(author, source)

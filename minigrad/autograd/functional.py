@@ -163,9 +163,7 @@ def hvp(
     >>> hvp(lambda x: (x ** 3).sum(), minigrad.tensor([1.0, 2.0]), minigrad.ones(2))[1]
     tensor([ 6., 12.])
     """
-    xs, value = _run(lambda *ys: _number(func(*ys), "hvp"), inputs, "hvp", create_graph, strict)
-    vs = _directions(v, xs, "the input to the user-provided function is")
-    gradient = _pulled([value], xs, [make.wrap(np.ones_like(value.array))], True, strict)
+    xs, value, vs, gradient = _run_for_gradient(func, inputs, v, "hvp", create_graph, strict)
     products = _pushed(gradient, xs, vs, create_graph, strict)
     return _finished(value, create_graph), _finished(_like(inputs, products), create_graph)
 
@@ -186,9 +184,7 @@ def vhp(
     >>> vhp(lambda x: (x ** 3).sum(), minigrad.tensor([1.0, 2.0]), minigrad.ones(2))[1]
     tensor([ 6., 12.])
     """
-    xs, value = _run(lambda *ys: _number(func(*ys), "vhp"), inputs, "vhp", create_graph, strict)
-    vs = _directions(v, xs, "the input to the user-provided function is")
-    gradient = _pulled([value], xs, [make.wrap(np.ones_like(value.array))], True, strict)
+    xs, value, vs, gradient = _run_for_gradient(func, inputs, v, "vhp", create_graph, strict)
     products = _pulled(
         gradient, xs, vs, create_graph, strict, "The gradient of the user-provided function"
     )
@@ -211,6 +207,16 @@ def _run(
         outputs = func(*xs)
     _strictly_recorded(_tuple(outputs, OUTPUTS, name), strict)
     return xs, outputs
+
+
+def _run_for_gradient(
+    func: Callable[..., Any], inputs: Any, v: Any, name: str, create_graph: bool, strict: bool
+) -> tuple[Tensors, Tensor, Tensors, Tensors]:
+    """The inputs, the number that the function makes of them, v, and a gradient that can be differentiated."""
+    xs, value = _run(lambda *ys: _number(func(*ys), name), inputs, name, create_graph, strict)
+    vs = _directions(v, xs, "the input to the user-provided function is")
+    gradient = _pulled([value], xs, [make.wrap(np.ones_like(value.array))], True, strict)
+    return xs, value, vs, gradient
 
 
 def _fresh(xs: Tensors, connected: bool) -> Tensors:
