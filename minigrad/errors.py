@@ -136,6 +136,10 @@ class NoGradient(AutogradError):
     """A gradient was asked of something that the tape does not lead to."""
 
 
+class LinAlgError(RuntimeError):
+    """The matrix has not what was asked for: an inverse, a Cholesky factor."""
+
+
 class ShapeError(RuntimeError):
     """Two shapes do not fit together; `mend` is an expression that would."""
 
@@ -193,6 +197,8 @@ def shape_error(
     name: str, arrays: Sequence[Any], settings: dict[str, Any], error: Exception
 ) -> Exception:
     """What NumPy's complaint about shapes means, in PyTorch's words and with a remedy."""
+    if str(error).startswith("linalg."):
+        return LinAlgError(str(error))
     shapes = [tuple(a.shape) for a in arrays]
     if name in ("matmul", "mm", "bmm", "mv"):
         return _matmul_error(*shapes)

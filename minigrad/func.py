@@ -400,7 +400,7 @@ def jacfwd(
                 whole = (
                     stack([c[i] for c in column], dim=-1).reshape(shape)
                     if column
-                    else _empty(x, shape)
+                    else _empty(z, shape)
                 )
                 parts.append(whole)
             built = build(parts)

@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minigrad import ops
-from minigrad.methods.products import LinAlgError, SlogDet, decomposed, one_triangle, square, svd_of
+from minigrad.errors import LinAlgError
+from minigrad.methods.products import SlogDet, decomposed, one_triangle, square, svd_of
 from minigrad.ops.composites import level
 from minigrad.shapes import as_int, normalize
 from minigrad.tensor import Tensor, wrap

@@ -292,6 +292,8 @@ sample(ops.put_zeros, "PutZerosBackward", normal(2), index=(1, slice(0, 2)), sha
 sample(ops.index_put, "IndexPutBackward", normal(3, 4), normal(2, 4, seed=1), index=(np.array([0, 2]),))
 sample(ops.index_put, "IndexPutBackward", normal(3, 4), normal(seed=1), index=(np.array([True, False, True]),))
 sample(ops.index_put, "IndexPutBackward", normal(3, 4), normal(3, 4), index=(np.array([0, 2, 0]),), accumulate=True)
+sample(ops.keep, "KeepBackward", normal(3), np.array([True, False, True]))
+sample(ops.keep, "KeepBackward", normal(2, 300), normal(2, 300, seed=1) > 0)
 sample(ops.where, "WhereBackward", np.array([[True], [False]]), normal(2, 3), normal(3, seed=1))
 sample(ops.where, "WhereBackward", np.array([True, False, True]), normal(), normal(3, seed=1))
 sample(ops.put_zeros, "PutZerosBackward", normal(3, 2), index=(np.array([True, False, True, True]),), shape=(4, 2))

@@ -287,6 +287,7 @@ def applied_ops():
 # functions of several tensors, and ops that are only another op's rule
 NO_METHOD = {"positive", "cat", "stack", "put_zeros", "put_along", "fold", "window_spread"} | {
     "convolution_dw",
+    "keep",
 }
 
 

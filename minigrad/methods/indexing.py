@@ -310,8 +310,8 @@ def scattering(name: str, x: Any, dim: int, index: Any, src: Any, reduce: str | 
     if isinstance(src, Indexing):
         if src.dtype != x.dtype:
             raise RuntimeError(f"{name}(): Expected self.dtype to be equal to src.dtype: {x.dtype} and {src.dtype}.")
-        if index.size and max(index.ndim, 1) > max(src.ndim, 1) and all(n <= m for n, m in zip(index.shape, src.shape or (1,), strict=False)):
-            n = max(src.ndim, 1)
+        if index.size and index.ndim > src.ndim > 0 and all(n <= m for n, m in zip(index.shape, src.shape or (1,), strict=False)):
+            n = src.ndim
             raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {n}): the index {list(index.shape)} has more dimensions than src, {list(src.shape)}. To fix it, write  src.expand_as(index).")
         if index.size and max(index.ndim, 1) != max(src.ndim, 1):
             raise RuntimeError(f"Index tensor must have the same number of dimensions as src tensor: index {list(index.shape)}, src {list(src.shape)}")

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from minigrad import ops
+from minigrad.errors import LinAlgError
 from minigrad.methods.base import Base, Operand, scaled
 from minigrad.ops.composites import level
 from minigrad.shapes import normalize_one
@@ -66,10 +67,6 @@ def weighted_sum(x: Any, beta: Any, y: Any, alpha: Any) -> Any:
     """beta * x + alpha * y, where x may be smaller; with beta 0, x does not count, even if it is NaN."""
     y = scaled(y, alpha)
     return y if not isinstance(beta, Base) and beta == 0 else scaled(x, beta) + y
-
-
-class LinAlgError(RuntimeError):
-    """The matrix has not what was asked for: an inverse, a Cholesky factor."""
 
 
 class SlogDet(NamedTuple):

@@ -86,6 +86,28 @@ def abs(x, *, out=None):
 abs.vjp(x=lambda g, x: g * np.sign(x))
 
 
+@elementwise(masks=("c",), inplace=False)
+def keep(x, c, *, out=None):
+    """z = where(c, x, 0)        dz/dx = where(c, 1, 0)
+
+    Rules that pass a gradient on to some entries only are made of it. Unlike x * c it is 0 there
+    also when x is infinite or NaN: the gradient of relu(x).sqrt() is 0 at x = -1, not 0 * inf.
+    """
+    if not np.ndim(x) and not np.ndim(c):
+        return x if c else x.dtype.type(0)
+    if out is None and x.size < 500:
+        return np.where(c, x, x.dtype.type(0))
+    # Of a large array the product takes a fifth of the time, and is nearly always right.
+    z = np.multiply(x, c, out=out)
+    total = np.add.reduce(z, axis=None)
+    if total - total != 0:  # infinite or NaN
+        np.copyto(z, 0, where=np.logical_not(c))
+    return z
+
+
+keep.vjp(x=lambda g, c: keep(g, c))
+
+
 @elementwise(np.maximum)
 def maximum(x, y, *, out=None):
     """z = maximum(x, y)        dz/dx = 1 - (x < y) - (x == y) / 2        dz/dy = 1 - (x > y) - (x == y) / 2
@@ -95,8 +117,8 @@ def maximum(x, y, *, out=None):
     return np.maximum(x, y, out=out)
 
 
-maximum.vjp(x=lambda g, x, y: g * np.logical_not(x < y) - g * (x == y) / 2,
-            y=lambda g, x, y: g * np.logical_not(x > y) - g * (x == y) / 2)
+maximum.vjp(x=lambda g, x, y: keep(g, np.logical_not(x <= y)) + keep(g / 2, x == y),
+            y=lambda g, x, y: keep(g, np.logical_not(x >= y)) + keep(g / 2, x == y))
 
 
 @elementwise(np.minimum)
@@ -108,8 +130,8 @@ def minimum(x, y, *, out=None):
     return np.minimum(x, y, out=out)
 
 
-minimum.vjp(x=lambda g, x, y: g * np.logical_not(x > y) - g * (x == y) / 2,
-            y=lambda g, x, y: g * np.logical_not(x < y) - g * (x == y) / 2)
+minimum.vjp(x=lambda g, x, y: keep(g, np.logical_not(x >= y)) + keep(g / 2, x == y),
+            y=lambda g, x, y: keep(g, np.logical_not(x <= y)) + keep(g / 2, x == y))
 
 
 # ------------------------------------------------------- powers, exponentials, logarithms
@@ -245,7 +267,7 @@ def relu(x, *, out=None):
     return np.maximum(x, 0, out=out)
 
 
-relu.vjp(x=lambda g, z: g * (z != 0))
+relu.vjp(x=lambda g, z: keep(g, z != 0))
 
 
 # ----------------------------------------------- steps and comparisons: flat, or no number

@@ -16,7 +16,7 @@ import math
 import numpy as np
 
 from minigrad.op import elementwise
-from minigrad.ops.special import LN2, erf, erfc
+from minigrad.ops.special import erf, erfc
 
 SQRT_PI_OVER_2 = math.sqrt(math.pi) / 2
 
@@ -160,8 +160,8 @@ def logaddexp2(x, y, *, out=None):
     return np.logaddexp2(x, y, out=out)
 
 
-logaddexp2.vjp(x=lambda g, x, z: g * np.exp((x - z) * LN2),
-               y=lambda g, y, z: g * np.exp((y - z) * LN2))
+logaddexp2.vjp(x=lambda g, x, y: g / (1 + np.exp2(y - x)),
+               y=lambda g, x, y: g / (1 + np.exp2(x - y)))
 
 
 def _into(out, z):

@@ -10,6 +10,7 @@ Indices are settings, not inputs: nobody differentiates by them.
 import numpy as np
 
 from minigrad.op import general, linear
+from minigrad.ops.elementwise import keep
 from minigrad.sparse import add_rows
 
 
@@ -243,7 +244,7 @@ def masked_fill(x, y, *, mask, out=None):
 
 
 masked_fill.vjp(x=lambda g, mask: masked_fill(g, np.zeros((), g.dtype), mask=mask),
-                y=lambda g, mask: g * mask)
+                y=lambda g, mask: keep(g, mask))
 masked_fill.jvp(lambda x_dot, y_dot, x, y, mask:
                     masked_fill(_or_zero(x_dot, x), _or_zero(y_dot, y), mask=mask))
 

@@ -35,6 +35,15 @@ def diagonal_of(x):
     return np.diagonal(x, 0, -2, -1)
 
 
+def _finite(name, x):
+    """x, unless it has an infinite entry or NaN: of such a matrix LAPACK may never find the factors."""
+    if not np.isfinite(x).all():
+        raise np.linalg.LinAlgError(
+            f"linalg.{name}: The algorithm failed to converge because the input matrix contained non-finite values."
+        )
+    return x
+
+
 @general(result="float")
 def inverse(x):
     """z = x**-1        dL/dx = -zᵀ @ g @ zᵀ"""
@@ -127,7 +136,7 @@ cholesky.jvp(lambda x_dot, z: z @ _lower(inverse(z) @ symmetric(x_dot) @ turned(
 @general(result="float")
 def eigenvalues(x):
     """z = the eigenvalues of symmetric x, least first        dL/dx = v @ diag(g) @ vᵀ, v the eigenvectors"""
-    return np.linalg.eigvalsh(symmetric(x))
+    return np.linalg.eigvalsh(_finite("eigh", symmetric(x)))
 
 
 def _eigenvalues_dx(g, x):
@@ -146,7 +155,7 @@ def eigenvectors(x):
     f[i, j] is 1 / (w[j] - w[i]), where w are the eigenvalues, and 0 on the diagonal. Where two
     of them are equal, the vectors are not determined, and the gradient is infinite.
     """
-    return np.linalg.eigh(symmetric(x))[1]
+    return np.linalg.eigh(_finite("eigh", symmetric(x)))[1]
 
 
 def _apart(x):
@@ -164,7 +173,7 @@ eigenvectors.jvp(lambda x_dot, x, z: z @ (_apart(x) * (turned(z) @ symmetric(x_d
 @general(result="float")
 def singular_values(x):
     """z = the singular values of x, greatest first        dL/dx = u @ diag(g) @ vᵀ, with x = u @ diag(z) @ vᵀ"""
-    return np.linalg.svd(x, compute_uv=False)
+    return np.linalg.svd(_finite("svd", x), compute_uv=False)
 
 
 singular_values.vjp(x=lambda g, x: matmul(left_vectors(x) * as_rows(g), turned(right_vectors(x))))
@@ -178,13 +187,13 @@ def left_vectors(x):
     f[i, j] is 1 / (s[j]**2 - s[i]**2), and 0 on the diagonal. Where two singular values are
     equal, the vectors are not determined, and the gradient is infinite.
     """
-    return np.linalg.svd(x, full_matrices=False)[0]
+    return np.linalg.svd(_finite("svd", x), full_matrices=False)[0]
 
 
 @general(result="float")
 def right_vectors(x):
     """z = v, with x = u @ diag(s) @ vᵀ        dL/dx = (the rule of left_vectors, of xᵀ)ᵀ"""
-    return turned(np.linalg.svd(x, full_matrices=False)[2])
+    return turned(np.linalg.svd(_finite("svd", x), full_matrices=False)[2])
 
 
 def _vectors_dx(g, u, s, v):
@@ -220,7 +229,7 @@ def pinv(x, *, rcond):
 
     Source: Golub and Pereyra, The Differentiation of Pseudo-Inverses (1973).
     """
-    return np.linalg.pinv(x, rcond)
+    return np.linalg.pinv(_finite("svd", x), rcond)
 
 
 def _pinv_dx(g, x, z):

@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from minigrad.op import elementwise, general, linear
-from minigrad.ops.elementwise import sigmoid
+from minigrad.ops.elementwise import keep, sigmoid
 from minigrad.ops.indexing import put_zeros
 from minigrad.ops.special import erf
 from minigrad.sparse import RowSparse
@@ -103,7 +103,7 @@ def hardtanh(x, *, min_val=-1.0, max_val=1.0, out=None):
     return into(out, np.clip(x, x.dtype.type(min_val), x.dtype.type(max_val)))
 
 
-hardtanh.vjp(x=lambda g, x, min_val, max_val: g * np.logical_not((x <= min_val) | (x >= max_val)))
+hardtanh.vjp(x=lambda g, x, min_val, max_val: keep(g, np.logical_not((x <= min_val) | (x >= max_val))))
 
 
 @elementwise(result="float", refuses="biu")
@@ -112,7 +112,7 @@ def hardsigmoid(x, *, out=None):
     return into(out, np.clip(x / 6 + x.dtype.type(0.5), x.dtype.type(0), x.dtype.type(1)))
 
 
-hardsigmoid.vjp(x=lambda g, x: g * ((x > -3) * (x < 3)) / 6)
+hardsigmoid.vjp(x=lambda g, x: keep(g / 6, (x > -3) & (x < 3)))
 
 
 @elementwise(result="float", refuses="biu")
@@ -133,7 +133,7 @@ def threshold(x, *, threshold, value, out=None):
     return into(out, np.where(x <= threshold, x.dtype.type(value), x))
 
 
-threshold.vjp(x=lambda g, x, threshold: g * np.logical_not(x <= threshold))
+threshold.vjp(x=lambda g, x, threshold: keep(g, np.logical_not(x <= threshold)))
 
 
 # ---------------------------------------------------------------- normalizing, and rows

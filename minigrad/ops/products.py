@@ -14,6 +14,7 @@ from functools import lru_cache
 import numpy as np
 
 from minigrad.op import general, linear
+from minigrad.ops.elementwise import keep
 from minigrad.ops.indexing import put_zeros
 from minigrad.shapes import product, repeat_to, sum_to
 
@@ -171,7 +172,7 @@ def trace(x):
     return np.trace(x, dtype=x.dtype if x.dtype.kind in "fc" else np.int64)
 
 
-trace.vjp(x=lambda g, x_shape: g * np.eye(*x_shape, dtype=g.dtype))
+trace.vjp(x=lambda g, x_shape: keep(np.broadcast_to(g, x_shape), np.eye(*x_shape, dtype=bool)))
 
 
 # ------------------------------------------------------------------------- einsum

@@ -11,6 +11,7 @@ from functools import lru_cache
 import numpy as np
 
 from minigrad.op import constant, general, linear
+from minigrad.ops.elementwise import keep
 from minigrad.shapes import normalize, repeat_to, restore_axes
 
 
@@ -69,13 +70,13 @@ def _chosen(x, z):
 def _shared_by_ties(g, x, z, x_shape, axis, keepdims):
     chosen = _chosen(x, restore_axes(z, x_shape, axis, keepdims))
     ties = np.sum(chosen, axis=axis, keepdims=True, dtype=g.dtype)
-    return (restore_axes(g, x_shape, axis, keepdims) * chosen) / ties
+    return keep(repeat_to(restore_axes(g, x_shape, axis, keepdims), x_shape), chosen) / ties
 
 
 def _average_over_ties(x_dot, x, z, x_shape, axis, keepdims):
     chosen = _chosen(x, restore_axes(z, x_shape, axis, keepdims))
     ties = np.sum(chosen, axis=axis, keepdims=keepdims, dtype=x_dot.dtype)
-    return np.sum(x_dot * chosen, axis=axis, keepdims=keepdims) / ties
+    return np.sum(keep(x_dot, chosen), axis=axis, keepdims=keepdims) / ties
 
 
 for _op in (amax, amin):
@@ -304,8 +305,13 @@ def _norm_slope(x, z, x_shape, p, axis, keepdims):
     return np.sign(x) * (nonzero_of(np.abs(x)) / nonzero_of(z)) ** (p - 1)
 
 
-norm.vjp(x=lambda g, x, z, x_shape, p, axis, keepdims:
-             restore_axes(g, x_shape, axis, keepdims) * _norm_slope(x, z, x_shape, p, axis, keepdims))
+def _norm_dx(g, x, z, x_shape, p, axis, keepdims):
+    if p == 0:
+        return np.zeros_like(x)
+    return restore_axes(g, x_shape, axis, keepdims) * _norm_slope(x, z, x_shape, p, axis, keepdims)
+
+
+norm.vjp(x=_norm_dx)
 norm.jvp(lambda x_dot, x, z, x_shape, p, axis, keepdims:
              np.sum(x_dot * _norm_slope(x, z, x_shape, p, axis, keepdims), axis=axis, keepdims=keepdims))
 

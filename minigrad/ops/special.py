@@ -10,6 +10,7 @@ import math
 import numpy as np
 
 from minigrad.op import elementwise
+from minigrad.ops.elementwise import keep
 
 LN2, LN10, TWO_OVER_SQRT_PI = math.log(2), math.log(10), 2 / math.sqrt(math.pi)
 
@@ -96,8 +97,8 @@ def logaddexp(x, y, *, out=None):
     return np.logaddexp(x, y, out=out)
 
 
-logaddexp.vjp(x=lambda g, x, z: g * np.exp(x - z),
-              y=lambda g, y, z: g * np.exp(y - z))
+logaddexp.vjp(x=lambda g, x, y: g / (1 + np.exp(y - x)),
+              y=lambda g, x, y: g / (1 + np.exp(x - y)))
 
 
 @elementwise(result="float")
@@ -249,9 +250,9 @@ def clamp(x, a, b, *, out=None):
     return np.minimum(z, b, out=out)
 
 
-clamp.vjp(x=lambda g, x, a, b: g * ((x >= a) & (x <= b)),
-          a=lambda g, x, a, b: g * ((x < a) & (a < b)),
-          b=lambda g, x, a, b: g * ((x > b) | (a > b)))
+clamp.vjp(x=lambda g, x, a, b: keep(g, (x >= a) & (x <= b)),
+          a=lambda g, x, a, b: keep(g, (x < a) & (a < b)),
+          b=lambda g, x, a, b: keep(g, (x > b) | (a > b)))
 
 
 @elementwise()
@@ -263,8 +264,8 @@ def clamp_min(x, a, *, out=None):
     return np.maximum(x, a, out=out)
 
 
-clamp_min.vjp(x=lambda g, x, a: g * (x >= a),
-              a=lambda g, x, a: g * (x < a))
+clamp_min.vjp(x=lambda g, x, a: keep(g, x >= a),
+              a=lambda g, x, a: keep(g, x < a))
 
 
 @elementwise()
@@ -276,8 +277,8 @@ def clamp_max(x, b, *, out=None):
     return np.minimum(x, b, out=out)
 
 
-clamp_max.vjp(x=lambda g, x, b: g * (x <= b),
-              b=lambda g, x, b: g * (x > b))
+clamp_max.vjp(x=lambda g, x, b: keep(g, x <= b),
+              b=lambda g, x, b: keep(g, x > b))
 
 
 @elementwise(np.fmax)
@@ -289,8 +290,8 @@ def fmax(x, y, *, out=None):
     return np.fmax(x, y, out=out)
 
 
-fmax.vjp(x=lambda g, x, y: g * ((x >= y) | (y != y)),
-         y=lambda g, x, y: g * ~((x >= y) | (y != y)))
+fmax.vjp(x=lambda g, x, y: keep(g, (x >= y) | (y != y)),
+         y=lambda g, x, y: keep(g, ~((x >= y) | (y != y))))
 
 
 @elementwise(np.fmin)
@@ -302,8 +303,8 @@ def fmin(x, y, *, out=None):
     return np.fmin(x, y, out=out)
 
 
-fmin.vjp(x=lambda g, x, y: g * ((x <= y) | (y != y)),
-         y=lambda g, x, y: g * ~((x <= y) | (y != y)))
+fmin.vjp(x=lambda g, x, y: keep(g, (x <= y) | (y != y)),
+         y=lambda g, x, y: keep(g, ~((x <= y) | (y != y))))
 
 
 @elementwise(result="strict", refuses="biu")

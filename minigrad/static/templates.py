@@ -123,6 +123,18 @@ def rectify(writer: Any, line: Any, out: Any) -> Lines:
     return f"{writer.take('maximum')}({writer.use(x)}, {zero}, out={out})"
 
 
+def select(writer: Any, line: Any, out: Any) -> Lines:
+    """x where c, else 0; of a large array, ops.keep is quicker."""
+    x, c = line.operands
+    if np.prod(writer.values[line.result].shape) > 500:
+        return None
+    return [
+        f"{out}.fill(0)",
+        f"{writer.take('copyto')}({out}, {writer.use(x)}, where={writer.use(c)})",
+        out,
+    ]
+
+
 def product(writer: Any, line: Any, out: Any) -> Lines:
     x, y = line.operands
     a, b = len(writer.values[x].shape), len(writer.values[y].shape)
@@ -294,7 +306,7 @@ def scatter(writer: Any, line: Any, at: str, out: str) -> str | None:
 
 
 STATEMENTS: dict[Any, Template] = {
-    ops.relu: rectify, ops.sigmoid: sigmoid, ops.embedding: rows,
+    ops.relu: rectify, ops.keep: select, ops.sigmoid: sigmoid, ops.embedding: rows,
     ops.lstm_gates: gates, Kernel(ops.lstm_gates, "x"): gates_dx,
     ops.matmul: product, ops.mm: product, ops.mv: product,
     ops.addmm: affine,

@@ -206,6 +206,8 @@ ONLY_PYTORCH_REFUSES = [
     "Tensor post accumulate grad hooks should return None",  # kept there while the leaf required no gradient
     "must be floating-point or complex Tensors",
     "derivative for",  # floor_divide, unique and others, whose derivative is zero here
+    "unsupported operand type(s) for *: 'NoneType'",  # a hook that is called with None, as no gradient came
+    "returned an invalid gradient at index",  # of a result whose shape was changed under no_grad
 ]
 NAMED_FIRST_BY_PYTORCH = [  # of two faults
     "refer to a single memory location. Please clone",
@@ -251,6 +253,9 @@ def write(choose: Choose) -> list[str]:
         hooked = re.search(r"(\w)\.register_hook", line)
         if hooked and run.scope[hooked[1]]._is_view():
             continue  # PyTorch 2.13 may end the process: a hook of a view whose base was written to
+        turned = re.match(r"(\w)\.t\(\)\.add_\((\w)\)", line)
+        if turned and _one_memory(run.scope[turned[1]], run.scope[turned[2]]):
+            continue  # PYTORCH.md: a write that reads what it overwrites
         data = re.search(r"(\w)\.data = (\w)", line)
         if data and run.scope[data[1]].shape != run.scope[data[2]].shape:
             continue  # PYTORCH.md: the backward pass of what was computed before
@@ -259,6 +264,10 @@ def write(choose: Choose) -> list[str]:
         if run.loses_gradients() or any(x.numel() > 2000 for _, x in run.tensors()):
             return lines[:-1]
     return lines
+
+
+def _one_memory(x: Any, y: Any) -> bool:
+    return bool(x.untyped_storage().data_ptr() == y.untyped_storage().data_ptr())
 
 
 def _statement(choose: Choose, run: "Run", kind: str | None) -> str:
@@ -446,6 +455,8 @@ def differences(lines: Sequence[str]) -> list[str]:
                 lines[k], theirs, ours
             ):
                 return []
+            if "A view was created in no_grad mode" in str(a) and re.match(r"\w = ", lines[k]):
+                return []  # used, not written to: here it requires no gradient
             return [
                 f"line {k}: PyTorch raises {type(a).__name__}: {str(a).splitlines()[0] if str(a) else ''}"
             ]
@@ -534,6 +545,8 @@ def differences(lines: Sequence[str]) -> list[str]:
                 or not theirs.depends_on_a_leaf(name)
             ):
                 continue
+            if what in ("requires_grad", "writes") and _may_be_shared(name, lines):
+                continue  # what is done to the one is done to the other
             if what == "requires_grad" and not (theirs if a.get(what) else ours).depends_on_a_leaf(
                 name
             ):
@@ -549,6 +562,12 @@ def _refused_here_only(error: Exception, lines: Sequence[str], k: int, theirs: R
         any(phrase in str(error) for phrase in ONLY_MINIGRAD_REFUSES)
         # PyTorch looks at no dims and no indices of a tensor without entries
         or (nothing and isinstance(error, IndexError | ValueError | TypeError | RuntimeError))
+        # a gradient has memory of its own here, and may be an expanded number there
+        or ("view size is not compatible" in str(error) and any("grad(" in line for line in lines))
+        # 2 / x is made of 1 / x there, which is kept in place of x
+        or (
+            "DivBackward" in str(error) and any(re.search(r"= -?[\d.]+ / ", line) for line in lines)
+        )
         # a derivative that is constant requires no gradient here
         or (
             "does not require grad" in str(error)
@@ -564,6 +583,14 @@ def _a_view_there_only(line: str, theirs: Run, ours: Run) -> bool:
         return False
     return bool(
         theirs.scope[written]._is_view() and getattr(ours.scope[written], "origin", None) is None
+    )
+
+
+def _may_be_shared(name: str, lines: Sequence[str]) -> bool:
+    """May this tensor, in PyTorch, be another gradient of the same call, or show an input's memory?"""
+    return any(
+        re.match(rf"(\w, )?{name}(, \w)? = t\.(autograd\.grad\(.*\[|func\.)", line)
+        for line in lines
     )
 
 

@@ -164,6 +164,7 @@ ONLY_A_RULE = {
     "fold": "unfold",
     "convolution_dw": "convolution",
     "window_spread": "window_sum",
+    "keep": "relu, maximum, clamp",
 }
 
 

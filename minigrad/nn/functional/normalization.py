@@ -97,7 +97,7 @@ def batch_norm(
     Source: Ioffe and Szegedy, Batch Normalization (2015).
     """
     channels = input.shape[1] if input.ndim > 1 else 0
-    if training and channels and input.numel() == channels:
+    if training and input.ndim > 1 and math.prod(input.shape[:1] + input.shape[2:]) == 1:
         raise ValueError(
             f"Expected more than 1 value per channel when training, got input size {input.shape}"
         )
