@@ -18,6 +18,8 @@ Read op.py first.
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from minigrad.memory import Counter, make
 from minigrad.op import Op
 from minigrad.shapes import Shape, sum_to
@@ -114,12 +116,26 @@ class Case:
                 version += z_version
             else:
                 value = values[name]
-                saved.append(value)
+                saved.append(held(value) if name in HELD else value)
                 if name in self.op.operands:
                     version += value.counter.count
                 elif name == "xs":
                     version += sum(x.counter.count for x in value)
         return tuple(saved), version
+
+
+HELD = frozenset(["at", "index", "mask", "target", "weights"])  # settings that may be arrays
+
+
+def held(setting: Any) -> Any:
+    """A setting as a node keeps it. Arrays in it are copied: who writes to an index later changes no gradient."""
+    if setting.__class__ is np.ndarray:
+        return setting.copy()
+    if setting.__class__ is tuple:
+        for part in setting:
+            if part.__class__ is np.ndarray:
+                return tuple([held(part) for part in setting])
+    return setting
 
 
 def case_of(op: Op, needs: tuple[bool, ...], fitted: bool) -> Case:

@@ -42,7 +42,7 @@ import numpy as np
 
 from minigrad import modes
 from minigrad.apply import NUMBERS, apply, number_like
-from minigrad.case import Case, case_of, turned
+from minigrad.case import HELD, Case, case_of, held, turned
 from minigrad.errors import shape_error
 from minigrad.memory import FRESH, Counter, new
 from minigrad.node import Node, next_rank
@@ -136,7 +136,7 @@ def _scope(op: Op) -> dict[str, Any]:
     return {
         "op": op, "modes": modes, "general": apply, "forward": op.forward, "explained": _explained(op),
         "new": new, "Tensor": Tensor, "Node": Node, "next_rank": next_rank, "FRESH": FRESH, "Counter": Counter,
-        "turned": turned, "NUMBERS": NUMBERS, "number_like": number_like, "__name__": "minigrad.fast",
+        "turned": turned, "held": held, "NUMBERS": NUMBERS, "number_like": number_like, "__name__": "minigrad.fast",
         "ndarray": np.ndarray, "in_order": np.ascontiguousarray,
         **{f"_{s}": default for s, default in op.settings.items()},
     }  # fmt: skip
@@ -254,7 +254,7 @@ def _saving(op: Op, case: Case) -> list[str]:
             x = name.removesuffix("_like")
             values += [f"({x}d.shape, {x}d.dtype)"]
         else:
-            values += [name]
+            values += [f"held({name})" if name in HELD else name]
     lines += [f"n.saved = ({', '.join(values)},)"]
     if case.tensors:
         lines += [f"n.version = {' + '.join(counts) or '0'}"]

@@ -10,11 +10,20 @@ from minigrad.op import REGISTRY
 from tests.samples import SAMPLES
 
 
+def plain(setting):
+    """A setting whose arrays, of which a node keeps a copy, can be compared."""
+    if isinstance(setting, tuple):
+        return tuple(plain(part) for part in setting)
+    return setting.tolist() if isinstance(setting, np.ndarray) else setting
+
+
 def described(node):
     """What a node holds, in a form that can be compared."""
     saved = {
         name: (
-            np.asarray(getattr(value, "array", value)).tolist() if version is not None else value,
+            np.asarray(getattr(value, "array", value)).tolist()
+            if version is not None
+            else plain(value),
             version,
         )
         for name, (value, version) in node.saved_values().items()

@@ -291,3 +291,36 @@ def test_a_leaf_that_is_a_view_stays_one_when_its_detached_memory_is_written_to(
     e /= b
 
     assert b.requires_grad and b.is_leaf and e.requires_grad
+
+
+BY_INDEX = {
+    "sort": lambda x: x.sort(-1), "max": lambda x: x.max(-1), "topk": lambda x: x.topk(2), "median": lambda x: x.median(-1),
+    "cummax": lambda x: x.cummax(-1), "kthvalue": lambda x: x.kthvalue(2),
+    "gather": lambda x, i=((0, 1), (1, 0)): with_index(x.gather, i, 1), "getitem": lambda x: with_index(lambda i: x[:, i], (0, 1)),
+    "index_select": lambda x: with_index(x.index_select, (1, 0), 0), "take": lambda x: with_index(x.take, (0, 5)),
+    "getitem by a mask": lambda x: with_index(lambda i: x[i], ((True, False, True), (False, True, True))),
+    "masked_fill": lambda x: with_index(lambda i: x.masked_fill(i, 2.0), ((True, False, True), (False, True, True))),
+    "index_fill": lambda x: with_index(lambda i: x.index_fill(0, i, 2.0), (0,)),
+    "index_add": lambda x: with_index(lambda i: minigrad.zeros(2, 3).double().index_add(0, i, x * 2), (0, 0)),
+    "embedding": lambda x: with_index(lambda i: minigrad.nn.functional.embedding(i, x), (0, 0)),
+    "cross_entropy": lambda x: with_index(lambda i: minigrad.nn.functional.cross_entropy(x, i), (2, 0)),
+}  # fmt: skip
+
+
+def with_index(f, index, *before):
+    i = minigrad.tensor(index)
+    return f(*before, i), i
+
+
+@pytest.mark.parametrize("name", BY_INDEX)
+def test_an_index_that_is_written_to_later_changes_no_gradient(name):
+    found = []
+    for write in (False, True):
+        x = minigrad.tensor([[3.0, 1.0, 2.0], [1.5, 0.5, 2.5]], requires_grad=True)
+        z, i = BY_INDEX[name](x * 1)
+        if write:
+            i.logical_not_() if i.dtype == minigrad.bool else i.fill_(1)
+        (z * minigrad.arange(float(z.numel())).reshape(z.shape)).sum().backward()
+        found.append(x.grad.tolist())
+
+    assert found[0] == found[1]
