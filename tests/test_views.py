@@ -301,7 +301,7 @@ BY_INDEX = {
     "getitem by a mask": lambda x: with_index(lambda i: x[i], ((True, False, True), (False, True, True))),
     "masked_fill": lambda x: with_index(lambda i: x.masked_fill(i, 2.0), ((True, False, True), (False, True, True))),
     "index_fill": lambda x: with_index(lambda i: x.index_fill(0, i, 2.0), (0,)),
-    "index_add": lambda x: with_index(lambda i: minigrad.zeros(2, 3).double().index_add(0, i, x * 2), (0, 0)),
+    "index_add": lambda x: with_index(lambda i: minigrad.zeros(2, 3).index_add(0, i, x * 2), (0, 0)),
     "embedding": lambda x: with_index(lambda i: minigrad.nn.functional.embedding(i, x), (0, 0)),
     "cross_entropy": lambda x: with_index(lambda i: minigrad.nn.functional.cross_entropy(x, i), (2, 0)),
 }  # fmt: skip
