@@ -294,9 +294,11 @@ def test_a_leaf_that_is_a_view_stays_one_when_its_detached_memory_is_written_to(
 
 
 BY_INDEX = {
-    "sort": lambda x: x.sort(-1), "max": lambda x: x.max(-1), "topk": lambda x: x.topk(2), "median": lambda x: x.median(-1),
+    "sort": lambda x: x.sort(-1), "max": lambda x: x.max(-1), "topk": lambda x: x.topk(2),
+    "median": lambda x: x.median(-1),
     "cummax": lambda x: x.cummax(-1), "kthvalue": lambda x: x.kthvalue(2),
-    "gather": lambda x, i=((0, 1), (1, 0)): with_index(x.gather, i, 1), "getitem": lambda x: with_index(lambda i: x[:, i], (0, 1)),
+    "gather": lambda x, i=((0, 1), (1, 0)): with_index(x.gather, i, 1),
+    "getitem": lambda x: with_index(lambda i: x[:, i], (0, 1)),
     "index_select": lambda x: with_index(x.index_select, (1, 0), 0), "take": lambda x: with_index(x.take, (0, 5)),
     "getitem by a mask": lambda x: with_index(lambda i: x[i], ((True, False, True), (False, True, True))),
     "masked_fill": lambda x: with_index(lambda i: x.masked_fill(i, 2.0), ((True, False, True), (False, True, True))),
