@@ -132,7 +132,8 @@ def batch_norm(
         z = (input - running_mean.view(*shape)) / (running_var.view(*shape) + eps).sqrt()
     if weight is not None:
         z = z * weight.view(*shape)
-    return z if bias is None else z + bias.view(*shape)
+    z = z if bias is None else z + bias.view(*shape)
+    return z.contiguous()
 
 
 def instance_norm(
