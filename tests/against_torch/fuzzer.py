@@ -225,6 +225,7 @@ NAMED_FIRST_BY_PYTORCH = [  # of two faults
     "object is not subscriptable",
     "unsupported operand type(s) for *: 'NoneType'",
     "too many indices for tensor",
+    "ZeroTensors are immutable",
 ]
 ONLY_MINIGRAD_REFUSES = [
     "out of bounds for storage",
