@@ -108,7 +108,10 @@ class Tensor(Outside, Filling, Rows, ArrayMethods):
 
     @property
     def requires_grad(self) -> bool:
-        return self.node is not None
+        try:
+            return self.node is not None
+        except AutogradError:  # a view whose history cannot be told any more has had one
+            return True
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
@@ -157,9 +160,11 @@ class Tensor(Outside, Filling, Rows, ArrayMethods):
             raise TypeError(
                 f"requires_grad must be True or False, but got {type(requires_grad).__name__}."
             )
-        if requires_grad == (self.node is not None):
+        if requires_grad and self.requires_grad:
             return self
         if not requires_grad:
+            if self.node is None:
+                return self
             if self.grad_fn is not None:
                 raise RuntimeError(CHANGED_BY_LEAVES_ONLY)
             self._forget_node()
