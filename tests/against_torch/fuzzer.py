@@ -257,6 +257,10 @@ def write(choose: Choose) -> list[str]:
         hooked = re.search(r"(\w)\.register_hook", line)
         if hooked and run.scope[hooked[1]]._is_view():
             continue  # PyTorch 2.13 may end the process: a hook of a view whose base was written to
+        if re.search("jac|hessian", line) and any(
+            x.numel() > 40 for n, x in run.tensors() if re.search(rf"\b{n}\b", line)
+        ):
+            continue  # gigabytes
         if _reads_what_it_overwrites(line, run):
             continue  # PYTORCH.md
         data = re.search(r"(\w)\.data = (\w)", line)
