@@ -323,11 +323,6 @@ class Tensor(Outside, Filling, Rows, ArrayMethods):
                 "data set to a tensor that requires gradients must be floating point or complex dtype, but it is "
                 f"{value.array.dtype}. To fix it, use value.float()."
             )
-        if self.requires_grad and not dtypes.is_floating(value.array.dtype):
-            raise DtypeError(
-                "data set to a tensor that requires gradients must be floating point or complex dtype, but this "
-                f"is {value.array.dtype}."
-            )
         self._replace_array(value.memory() if value.array.shape else value.array)
 
     def memory(self) -> Any:
