@@ -13,30 +13,11 @@ from typing import Any
 
 from numpy import dtype, e, inf, nan, newaxis, pi
 
-from minigrad import autograd, dtypes, engine, engines, errors, ops, random
-from minigrad.creation import (
-    arange,
-    as_tensor,
-    empty,
-    empty_like,
-    eye,
-    from_numpy,
-    full,
-    full_like,
-    linspace,
-    logspace,
-    ones,
-    ones_like,
-    scalar_tensor,
-    tensor,
-    tril_indices,
-    triu_indices,
-    zeros,
-    zeros_like,
-)
-from minigrad.devices import device
-from minigrad.dtypes import bool_ as bool
-from minigrad.dtypes import (
+from minigrad import autograd, ops, random
+from minigrad.core import dtypes, engine, engines, errors
+from minigrad.core.devices import device
+from minigrad.core.dtypes import bool_ as bool
+from minigrad.core.dtypes import (
     cdouble,
     cfloat,
     complex64,
@@ -57,10 +38,42 @@ from minigrad.dtypes import (
     short,
     uint8,
 )
-from minigrad.dtypes import float_ as float
-from minigrad.dtypes import int_ as int
-from minigrad.formatting import set_printoptions
-from minigrad.functions import (
+from minigrad.core.dtypes import float_ as float
+from minigrad.core.dtypes import int_ as int
+from minigrad.core.formatting import set_printoptions
+from minigrad.core.modes import (
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    no_grad,
+    set_grad_enabled,
+    trace_lines,
+)
+from minigrad.core.tensor import Size, Tensor  # isort: split
+
+from minigrad.core import fast
+from minigrad.methods.creation import (
+    arange,
+    as_tensor,
+    empty,
+    empty_like,
+    eye,
+    from_numpy,
+    full,
+    full_like,
+    linspace,
+    logspace,
+    ones,
+    ones_like,
+    scalar_tensor,
+    tensor,
+    tril_indices,
+    triu_indices,
+    zeros,
+    zeros_like,
+)
+from minigrad.methods.functions import (
     atleast_1d,
     atleast_2d,
     atleast_3d,
@@ -88,8 +101,7 @@ from minigrad.functions import (
     vstack,
     where,
 )
-from minigrad.generator import Generator, default_generator
-from minigrad.methods_as_functions import (
+from minigrad.methods.methods_as_functions import (
     abs,
     abs_,
     absolute,
@@ -417,20 +429,16 @@ from minigrad.methods_as_functions import (
     xlogy_,
     zero_,
 )
-from minigrad.modes import (
-    enable_grad,
-    inference_mode,
-    is_grad_enabled,
-    is_inference_mode_enabled,
-    no_grad,
-    set_grad_enabled,
-    trace_lines,
-)
 from minigrad.random import (
-    bernoulli,
     get_rng_state,
     initial_seed,
     manual_seed,
+    seed,
+    set_rng_state,
+)
+from minigrad.random.generator import Generator, default_generator
+from minigrad.random.tensors import (
+    bernoulli,
     multinomial,
     normal,
     poisson,
@@ -441,12 +449,7 @@ from minigrad.random import (
     randn,
     randn_like,
     randperm,
-    seed,
-    set_rng_state,
 )
-from minigrad.tensor import Size, Tensor  # isort: split
-
-from minigrad import fast
 
 # As in PyTorch, 1 / 0 is inf and log(0) is -inf without a word. NumPy used elsewhere still warns.
 warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"minigrad(\.|$)")
@@ -465,18 +468,18 @@ _LATE: dict[str, tuple[str, str | None]] = {
     "explain": ("minigrad.teach.optimizers", "explain"),
     "func": ("minigrad.func", None),
     "linalg": ("minigrad.linalg", None),
-    "load": ("minigrad.saving", "load"),
+    "load": ("minigrad.methods.saving", "load"),
     "load_ipython_extension": ("minigrad.jupyter", "load_ipython_extension"),
     "make_dot": ("minigrad.tape.dot", "make_dot"),
     "multiprocessing": ("minigrad.multiprocessing", None),
     "nn": ("minigrad.nn", None),
     "optim": ("minigrad.optim", None),
     "record": ("minigrad.tape", "record"),
-    "save": ("minigrad.saving", "save"),
+    "save": ("minigrad.methods.saving", "save"),
     "special": ("minigrad.special", None),
     "static": ("minigrad.static", None),
     "testing": ("minigrad.testing", None),
-    "three_ways": ("minigrad.three_ways", "three_ways"),
+    "three_ways": ("minigrad.autograd.three_ways", "three_ways"),
     "utils": ("minigrad.utils", None),
     "version": ("minigrad.version", None),
     "unload_ipython_extension": ("minigrad.jupyter", "unload_ipython_extension"),
@@ -497,16 +500,16 @@ _LATE |= {
 _LATE |= {
     name: (f"minigrad.{module}", name)
     for module, names in {
-        "limits": "finfo iinfo",
-        "buffers": "asarray frombuffer",
-        "calculus": "cumulative_trapezoid gradient trapezoid trapz",
+        "core.limits": "finfo iinfo",
+        "methods.buffers": "asarray frombuffer",
+        "methods.calculus": "cumulative_trapezoid gradient trapezoid trapz",
         "linalg": "cholesky_inverse cholesky_solve",
-        "old_programs": (
+        "compat.old_programs": (
             "BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor IntTensor LongTensor "
             "ShortTensor chain_matmul lstsq range triangular_solve"
         ),
-        "windows": "bartlett_window blackman_window hamming_window hann_window",
-        "settings": (
+        "methods.windows": "bartlett_window blackman_window hamming_window hann_window",
+        "compat.settings": (
             "are_deterministic_algorithms_enabled compile get_default_device get_float32_matmul_precision "
             "get_num_interop_threads get_num_threads is_deterministic_algorithms_warn_only_enabled "
             "set_default_device set_default_tensor_type set_float32_matmul_precision set_flush_denormal "

@@ -66,7 +66,7 @@ def lab(
 
     Files that you have changed are never overwritten; the others are renewed when minigrad is.
     """
-    from minigrad.lessons import NoLessons, copy_lessons, first_lesson, trust
+    from minigrad.grading.lessons import NoLessons, copy_lessons, first_lesson, trust
 
     if importlib.util.find_spec("jupyterlab") is None:
         _stop(
@@ -209,7 +209,7 @@ def demo(
     Shown are the chain of nodes behind z, each step of the backward pass with the nodes that are
     ready and those that still wait, and gradients derived by hand beside the tape's.
     """
-    from minigrad.demo import show
+    from minigrad.teach.demo import show
 
     if out.suffix.lower() not in (".html", ".htm"):
         _stop(f"The page must have a name that ends in .html, and {out} does not.")

@@ -21,16 +21,17 @@ from typing import Any
 
 import numpy as np
 
-from minigrad import autograd, modes
+from minigrad import autograd
 from minigrad.autograd.forward_ad import dual_level, make_dual, unpack_dual
-from minigrad.backward import root_of, run_task, seed
-from minigrad.engine import GraphTask
-from minigrad.functions import stack
-from minigrad.leaf import AccumulateGrad
-from minigrad.memory import FRESH, make, new
-from minigrad.node import reachable
+from minigrad.core import modes
+from minigrad.core.backward import root_of, run_task, seed
+from minigrad.core.engine import GraphTask
+from minigrad.core.leaf import AccumulateGrad
+from minigrad.core.memory import FRESH, make, new
+from minigrad.core.node import reachable
+from minigrad.core.tensor import Tensor, wrap
+from minigrad.methods.functions import stack
 from minigrad.ops import reshape
-from minigrad.tensor import Tensor, wrap
 
 __all__ = [
     "grad",

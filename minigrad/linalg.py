@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minigrad import ops
-from minigrad.errors import LinAlgError
+from minigrad.core.errors import LinAlgError
+from minigrad.core.shapes import as_int, normalize
+from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods.products import SlogDet, decomposed, one_triangle, square, svd_of
 from minigrad.ops.composites import level
-from minigrad.shapes import as_int, normalize
-from minigrad.tensor import Tensor, wrap
 
 __all__ = [
     "LinAlgError", "cholesky", "cross", "det", "diagonal", "eigh", "eigvalsh", "inv", "lstsq", "matmul",

@@ -40,7 +40,7 @@ from multiprocessing import (
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from minigrad import sharing as sharing  # says how shared tensors travel
+from minigrad.core import sharing as sharing  # says how shared tensors travel
 
 __all__ = [
     "Barrier",

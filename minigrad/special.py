@@ -3,7 +3,8 @@
 import math
 from typing import Any
 
-from minigrad.methods_as_functions import (
+from minigrad.core.tensor import Tensor
+from minigrad.methods.methods_as_functions import (
     digamma,
     erf,
     erfc,
@@ -23,7 +24,6 @@ from minigrad.methods_as_functions import (
     softmax,
     xlogy,
 )
-from minigrad.tensor import Tensor
 
 __all__ = [
     "digamma", "entr", "erf", "erfc", "erfinv", "exp2", "expit", "expm1", "gammaln", "log1p",

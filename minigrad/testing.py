@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from minigrad.tensor import Tensor
+from minigrad.core.tensor import Tensor
 
 # rtol and atol for each type of number, as in PyTorch: about the root of the type's precision.
 TOLERANCES = {

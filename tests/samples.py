@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minigrad import ops
-from minigrad.op import Op
+from minigrad.core.op import Op
 
 
 class Sample(NamedTuple):

@@ -19,7 +19,7 @@ def version_conflict():
             z = x * w
             w += 1
             z.sum().backward()
-    except minigrad.errors.SavedValueChanged:
+    except minigrad.core.errors.SavedValueChanged:
         return tape
 
 
@@ -68,7 +68,7 @@ def freed_twice():
             z = (x * x).sum()
             z.backward()
             z.backward()
-    except minigrad.errors.BackwardTwice:
+    except minigrad.core.errors.BackwardTwice:
         return tape
 
 

@@ -18,8 +18,8 @@ from nbformat.v4 import new_code_cell, new_notebook
 from tornado.websocket import websocket_connect
 from typer.testing import CliRunner
 
-from minigrad import lessons
 from minigrad.cli import app
+from minigrad.grading import lessons
 from minigrad.version import __version__
 
 

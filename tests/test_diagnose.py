@@ -16,8 +16,9 @@ import numpy as np
 import pytest
 
 import minigrad
-from minigrad import nn, tensor
+from minigrad import nn
 from minigrad.autograd import grad
+from minigrad.core import tensor
 from minigrad.nn import functional as F
 from minigrad.teach import compare, compare_in, diagnose
 from minigrad.teach.diagnose import diagnose_function

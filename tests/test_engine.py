@@ -10,9 +10,9 @@ import pytest
 
 import minigrad
 from minigrad import autograd
-from minigrad.engine import GraphTask
-from minigrad.errors import BackwardTwice, NoGradient, SavedValueChanged
-from minigrad.leaf import AccumulateGrad
+from minigrad.core.engine import GraphTask
+from minigrad.core.errors import BackwardTwice, NoGradient, SavedValueChanged
+from minigrad.core.leaf import AccumulateGrad
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import minigrad
-from minigrad import modes
-from minigrad.engines import applications
+from minigrad.core import modes
+from minigrad.core.engines import applications
 
 ENGINES = ["graph", "tape", "recursive"]
 

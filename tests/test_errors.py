@@ -10,8 +10,8 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
 import minigrad
-from minigrad import errors
-from minigrad.errors import AutogradError, Place, ShapeError
+from minigrad.core import errors
+from minigrad.core.errors import AutogradError, Place, ShapeError
 
 
 @pytest.fixture

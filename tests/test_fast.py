@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import minigrad
-from minigrad import fast, modes, tensor
-from minigrad.apply import apply
-from minigrad.op import REGISTRY
+from minigrad.core import fast, modes, tensor
+from minigrad.core.dispatch import apply
+from minigrad.core.op import REGISTRY
 from tests.samples import SAMPLES
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import minigrad
 from minigrad.autograd import Function, forward_ad, grad
-from minigrad.function import once_differentiable
+from minigrad.core.function import once_differentiable
 
 
 class Cube(Function):

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import minigrad
-from minigrad import linalg, tensor
+from minigrad import linalg
+from minigrad.core import tensor
 
 
 def test_the_inverse_of_a_diagonal_matrix():

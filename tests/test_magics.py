@@ -12,8 +12,8 @@ from IPython.core.interactiveshell import InteractiveShell
 from nbformat.v4 import new_code_cell, new_notebook
 
 import minigrad
+from minigrad.core.modes import state, trace_lines
 from minigrad.jupyter.display import mode
-from minigrad.modes import state, trace_lines
 from minigrad.tape import Tape
 
 SETUP = """
@@ -347,7 +347,9 @@ def test_in_a_recorded_cell_the_line_of_the_magic_is_not_shown(shell, capsys):
 
 
 def test_a_mistake_of_minigrad_itself_is_shown_whole(shell, capsys, monkeypatch):
-    monkeypatch.setattr(sys.modules["minigrad.tensor"], "run_backward", lambda *args: None.nothing)
+    monkeypatch.setattr(
+        sys.modules["minigrad.core.tensor"], "run_backward", lambda *args: None.nothing
+    )
 
     assert "tensor.py" in frames(shell, capsys, "(x1 * 2).backward()")
 
@@ -376,7 +378,7 @@ def test_a_notebook_passes_nbval_twice(tmp_path):
                 "-m",
                 "pytest",
                 "-p",
-                "minigrad.notebook_format",
+                "minigrad.utils.notebook_format",
                 "--nbval",
                 "--nbval-current-env",
                 "-q",

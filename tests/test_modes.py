@@ -5,7 +5,7 @@ import threading
 import pytest
 
 import minigrad
-from minigrad import modes
+from minigrad.core import modes
 
 
 @pytest.fixture

@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 
 import minigrad
-from minigrad import ops, tensor
-from minigrad.apply import apply
+from minigrad import ops
 from minigrad.autograd import forward_ad
+from minigrad.core import tensor
+from minigrad.core.dispatch import apply
+from minigrad.core.op import REGISTRY
 from minigrad.methods import ArrayMethods
-from minigrad.op import REGISTRY
 from tests.numeric import assert_close, central_difference, direction_like, dot, numeric_vjp
 from tests.samples import SAMPLES
 

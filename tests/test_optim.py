@@ -13,7 +13,7 @@ import pytest
 import minigrad
 import minigrad.optim.lr_scheduler
 from minigrad import optim
-from minigrad.errors import SavedValueChanged
+from minigrad.core.errors import SavedValueChanged
 from tests.optim_cases import OPTIMIZERS, loss_of, optimizer_of, parameters, run, trajectory
 
 REFERENCE = json.loads((Path(__file__).parent / "optim_reference.json").read_text(encoding="utf-8"))

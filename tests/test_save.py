@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import minigrad
-from minigrad import tensor
+from minigrad.core import tensor
 
 
 def saved_and_loaded(obj):

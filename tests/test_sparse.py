@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import minigrad
-from minigrad.memory import make
-from minigrad.sparse import RowSparse, add_rows
+from minigrad.core.memory import make
+from minigrad.core.sparse import RowSparse, add_rows
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """OPS.md says what is compared with PyTorch; it is generated, and must not be out of date."""
 
-from minigrad.op import REGISTRY
+from minigrad.core.op import REGISTRY
 from tests.against_torch import table
 
 

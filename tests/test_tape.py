@@ -161,7 +161,7 @@ def test_the_tape_up_to_an_error_is_kept_and_the_error_goes_on():
 def test_a_second_backward_through_a_freed_graph_is_marked_where_it_stopped():
     x = minigrad.ones(2).requires_grad_()
 
-    with pytest.raises(minigrad.errors.BackwardTwice), minigrad.record() as tape:
+    with pytest.raises(minigrad.core.errors.BackwardTwice), minigrad.record() as tape:
         z = (x * x).sum()
         z.backward()
         z.backward()
@@ -281,9 +281,9 @@ def test_the_recorded_steps_read_as_the_live_ones_did():
 def test_steps_refuse_what_backward_refuses_and_at_once():
     tape, (_, _, x3, _), z = lesson(backward=False)
 
-    with pytest.raises(minigrad.errors.NoGradient, match="scalar outputs"):
+    with pytest.raises(minigrad.core.errors.NoGradient, match="scalar outputs"):
         tape.steps(z)
-    with pytest.raises(minigrad.errors.NoGradient, match="does not require grad"):
+    with pytest.raises(minigrad.core.errors.NoGradient, match="does not require grad"):
         tape.steps(x3)
     with pytest.raises(ValueError, match="no backward pass was recorded"):
         tape.steps()

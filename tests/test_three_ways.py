@@ -5,7 +5,7 @@ import builtins
 import numpy as np
 import pytest
 
-from minigrad.three_ways import three_ways
+from minigrad.autograd.three_ways import three_ways
 
 
 def test_all_three_agree():

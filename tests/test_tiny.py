@@ -55,7 +55,7 @@ def test_a_second_derivative():
 def test_stepping_through_a_pass():
     x = minigrad.tensor(3.0, requires_grad=True)
     z = (x * x).exp()
-    task = minigrad.engine.GraphTask([z.grad_fn], [np.float32(1)])
+    task = minigrad.core.engine.GraphTask([z.grad_fn], [np.float32(1)])
     assert [s.node.name() for s in task.steps()] == ["ExpBackward", "MulBackward", "AccumulateGrad"]
 
 

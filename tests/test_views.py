@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import minigrad
-from minigrad.errors import LeafChangedInPlace, SavedValueChanged
+from minigrad.core.errors import LeafChangedInPlace, SavedValueChanged
 
 
 @pytest.fixture

@@ -5,14 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from minigrad import function
 from minigrad.autograd import forward_ad
-from minigrad.backward import root_of, run_backward, run_task, seed
-from minigrad.engine import GraphTask
-from minigrad.errors import AutogradError, NoGradient
-from minigrad.function import Function
-from minigrad.modes import enable_grad, inference_mode, no_grad, set_grad_enabled, state
-from minigrad.tensor import Tensor, wrap
+from minigrad.core import function
+from minigrad.core.backward import root_of, run_backward, run_task, seed
+from minigrad.core.engine import GraphTask
+from minigrad.core.errors import AutogradError, NoGradient
+from minigrad.core.function import Function
+from minigrad.core.modes import enable_grad, inference_mode, no_grad, set_grad_enabled, state
+from minigrad.core.tensor import Tensor, wrap
 
 __all__ = [
     "Function",
@@ -155,7 +155,7 @@ def __getattr__(name: str) -> Any:
     if name in ("functional", "graph"):
         return importlib.import_module(f"minigrad.autograd.{name}")
     if name in ("gradcheck", "gradgradcheck"):
-        return getattr(importlib.import_module("minigrad.gradcheck"), name)
+        return getattr(importlib.import_module("minigrad.autograd.gradcheck"), name)
     if name in ("detect_anomaly", "set_detect_anomaly"):
         return getattr(importlib.import_module("minigrad.autograd.anomaly"), name)
     if name == "Variable":

@@ -16,7 +16,7 @@ the pass goes step by step, each gradient being looked at. Outside, nothing is l
 import warnings
 from types import TracebackType
 
-from minigrad import modes
+from minigrad.core import modes
 
 
 class set_detect_anomaly:

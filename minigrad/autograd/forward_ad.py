@@ -11,11 +11,11 @@ One pass gives f(x) and the derivative of f at x along x_dot; see duals.py.
 from types import TracebackType
 from typing import NamedTuple, Self
 
-from minigrad import dtypes, modes
-from minigrad.duals import enter_level, exit_level, set_tangent, stripped, tangent_of
-from minigrad.modes import unobserved
+from minigrad.core import dtypes, modes
+from minigrad.core.duals import enter_level, exit_level, set_tangent, stripped, tangent_of
+from minigrad.core.modes import unobserved
+from minigrad.core.tensor import Tensor
 from minigrad.ops import reshape
-from minigrad.tensor import Tensor
 
 __all__ = [
     "UnpackedDualTensor",

@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 
 from minigrad import func as F
-from minigrad import modes
-from minigrad.functions import stack
-from minigrad.memory import make
-from minigrad.tensor import Tensor
+from minigrad.core import modes
+from minigrad.core.memory import make
+from minigrad.core.tensor import Tensor
+from minigrad.methods.functions import stack
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 

@@ -13,10 +13,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from minigrad import modes
-from minigrad.leaf import AccumulateGrad
-from minigrad.node import Node
-from minigrad.tensor import Tensor, wrap
+from minigrad.core import modes
+from minigrad.core.leaf import AccumulateGrad
+from minigrad.core.node import Node
+from minigrad.core.tensor import Tensor, wrap
 
 __all__ = ["AccumulateGrad", "Node", "save_on_cpu", "saved_tensors_hooks"]
 

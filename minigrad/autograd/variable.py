@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from minigrad.data import as_array
-from minigrad.tensor import Tensor, wrap
+from minigrad.core.data import as_array
+from minigrad.core.tensor import Tensor, wrap
 
 
 class _EveryTensor(type):

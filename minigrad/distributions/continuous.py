@@ -5,16 +5,16 @@ from typing import Any
 
 import numpy as np
 
-from minigrad import modes
+from minigrad.core import modes
+from minigrad.core.tensor import Tensor
 from minigrad.distributions import constraints as c
 from minigrad.distributions.distribution import (
     Distribution,
     broadcast_all,
     standard_normal,
 )
-from minigrad.methods_as_functions import erf
-from minigrad.random import normal, rand
-from minigrad.tensor import Tensor
+from minigrad.methods.methods_as_functions import erf
+from minigrad.random.tensors import normal, rand
 
 LOG_2PI = math.log(2 * math.pi)
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from minigrad.core.tensor import Tensor, wrap
 from minigrad.distributions import constraints as c
 from minigrad.distributions.distribution import Distribution, broadcast_all, tiny
-from minigrad.functions import broadcast_tensors
-from minigrad.methods_as_functions import lgamma
+from minigrad.methods.functions import broadcast_tensors
+from minigrad.methods.methods_as_functions import lgamma
 from minigrad.nn.functional import binary_cross_entropy_with_logits, one_hot
-from minigrad.random import bernoulli, multinomial, poisson
-from minigrad.tensor import Tensor, wrap
+from minigrad.random.tensors import bernoulli, multinomial, poisson
 
 
 def _one_of(probs: Any, logits: Any) -> None:

@@ -14,10 +14,10 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from minigrad import dtypes, modes
+from minigrad.core import dtypes, modes
+from minigrad.core.tensor import Size, Tensor, wrap
 from minigrad.distributions.constraints import Constraint
-from minigrad.functions import broadcast_tensors
-from minigrad.tensor import Size, Tensor, wrap
+from minigrad.methods.functions import broadcast_tensors
 
 Shape = tuple[int, ...]
 
@@ -193,7 +193,7 @@ def broadcast_all(*values: Any) -> Any:
 
 def standard_normal(shape: Shape, like: Tensor) -> Tensor:
     """Noise from the bell curve, of mean 0 and standard deviation 1."""
-    from minigrad.random import normal
+    from minigrad.random.tensors import normal
 
     zeros = like.new_zeros(shape)
     return normal(zeros, zeros + 1)

@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from minigrad import chance
+from minigrad.core.function import Function
+from minigrad.core.tensor import Tensor, wrap
 from minigrad.distributions import constraints as c
 from minigrad.distributions.distribution import Distribution, broadcast_all, tiny
-from minigrad.function import Function
-from minigrad.functions import stack
-from minigrad.methods_as_functions import digamma, lgamma
+from minigrad.methods.functions import stack
+from minigrad.methods.methods_as_functions import digamma, lgamma
 from minigrad.ops.gamma import digamma as psi
-from minigrad.tensor import Tensor, wrap
+from minigrad.random import kernels as chance
 
 
 class _StandardGamma(Function):

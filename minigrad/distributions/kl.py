@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from minigrad.core.tensor import Tensor
 from minigrad.distributions.continuous import Exponential, Laplace, Normal, Uniform
 from minigrad.distributions.discrete import (
     Bernoulli,
@@ -23,11 +24,10 @@ from minigrad.distributions.discrete import (
 from minigrad.distributions.distribution import Distribution
 from minigrad.distributions.gamma import Beta, Dirichlet, Gamma
 from minigrad.distributions.multivariate import Independent, MultivariateNormal, sum_last
-from minigrad.functions import where
 from minigrad.linalg import solve_triangular
-from minigrad.methods_as_functions import digamma, lgamma
+from minigrad.methods.functions import where
+from minigrad.methods.methods_as_functions import digamma, lgamma
 from minigrad.nn.functional import softplus
-from minigrad.tensor import Tensor
 
 Formula = Callable[[Any, Any], Any]
 _formulas: dict[tuple[type, type], Formula] = {}

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from minigrad.core.tensor import Size, Tensor
 from minigrad.distributions import constraints as c
 from minigrad.distributions.distribution import Distribution, standard_normal
 from minigrad.linalg import inv, solve_triangular
-from minigrad.methods_as_functions import cholesky
-from minigrad.tensor import Size, Tensor
+from minigrad.methods.methods_as_functions import cholesky
 
 
 class MultivariateNormal(Distribution):

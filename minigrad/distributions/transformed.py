@@ -15,12 +15,12 @@ tensor(-0.9189)
 import math
 from typing import Any
 
+from minigrad.core.tensor import Tensor
 from minigrad.distributions import constraints as c
 from minigrad.distributions.continuous import Normal
 from minigrad.distributions.distribution import Distribution
 from minigrad.distributions.multivariate import sum_last
 from minigrad.nn.functional import softplus
-from minigrad.tensor import Tensor
 
 
 class Transform:

@@ -35,7 +35,7 @@ from minigrad.grading.release import (
     student_notebook,
 )
 from minigrad.grading.sandbox.selftest import NoSandbox
-from minigrad.notebook_format import nbformat
+from minigrad.utils.notebook_format import nbformat
 
 # Beside its text, a tensor shows the chain of operations that it came from. A right answer may
 # come another way, so of a tensor the text alone is compared.
@@ -79,7 +79,7 @@ def run_nbval(notebook: Notebook, *, seconds_per_cell: float = 60) -> Verdict:
         nbformat.write(notebook, place / "submission.ipynb")
         command = [
             *(sys.executable, "-m", "pytest", "-c", "pytest.ini", "-p", "no:cacheprovider"),
-            *("-p", "minigrad.notebook_format", "-p", "nbval.plugin", "--nbval"),
+            *("-p", "minigrad.utils.notebook_format", "-p", "nbval.plugin", "--nbval"),
             *("--nbval-current-env", f"--nbval-cell-timeout={seconds_per_cell:g}"),
             "--nbval-sanitize-with=sanitize.cfg",
             *("--color=no", "-q", "submission.ipynb"),

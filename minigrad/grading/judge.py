@@ -85,7 +85,7 @@ def _verdicts(bundle: Judge, answers: Sequence[dict[str, Any]]) -> list[dict[str
                 "--rootdir=.",
                 "--noconftest",
             ),
-            *("-p", "minigrad.notebook_format", "-p", "nbval.plugin"),
+            *("-p", "minigrad.utils.notebook_format", "-p", "nbval.plugin"),
             *("-p", "minigrad.grading.plugin", "-p", "no:cacheprovider"),
             *("--minigrad=judge.json", "--minigrad-verdicts=verdicts.jsonl", "--nbval-current-env"),
             *(

@@ -29,7 +29,7 @@ from minigrad.grading.bundles import Judge, digest, read_judge
 from minigrad.grading.compare import judge_question
 from minigrad.grading.inputs import MIME, Drawn, check_cell, draw_inputs
 from minigrad.grading.questions import Question
-from minigrad.notebook_format import nbformat
+from minigrad.utils.notebook_format import nbformat
 
 SECONDS = 120.0  # for a trusted cell, in all
 

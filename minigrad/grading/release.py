@@ -47,7 +47,7 @@ from minigrad.grading.markers import (
     hidden,
     without_comment,
 )
-from minigrad.notebook_format import nbformat
+from minigrad.utils.notebook_format import nbformat
 
 __all__ = [
     "CODE_STUB", "TEXT_STUB", "CellMetadataError", "MarkerError", "Notebook", "ReleaseError", "SolutionLeft",

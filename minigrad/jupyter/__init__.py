@@ -29,10 +29,10 @@ _matchers: dict[int, Any] = {}  # of each shell that has loaded the extension, b
 
 def load_ipython_extension(ipython: Any) -> None:
     """Add the magics, and let errors name the learner's lines. Loading twice does no harm."""
+    from minigrad.core.modes import trace_lines
     from minigrad.jupyter import completion, tracebacks
     from minigrad.jupyter.check_magic import CheckMagics
     from minigrad.jupyter.magics import AutogradMagics
-    from minigrad.modes import trace_lines
     from minigrad.tape.record import reset_counter
 
     if id(ipython) in _matchers:
@@ -46,10 +46,10 @@ def load_ipython_extension(ipython: Any) -> None:
 
 def unload_ipython_extension(ipython: Any) -> None:
     """Take all of it away again, and stop tracing lines."""
+    from minigrad.core.modes import trace_lines
     from minigrad.jupyter import completion, tracebacks
     from minigrad.jupyter.check_magic import CheckMagics
     from minigrad.jupyter.magics import AutogradMagics
-    from minigrad.modes import trace_lines
 
     trace_lines(False)
     tracebacks.remove(ipython)

@@ -15,9 +15,9 @@ from typing import Any
 
 from IPython.core.completer import CompletionContext, SimpleCompletion, context_matcher
 
-from minigrad.engines import ENGINES
+from minigrad.core.engines import ENGINES
+from minigrad.core.tensor import Tensor
 from minigrad.tape.record import Tape
-from minigrad.tensor import Tensor
 
 MAGIC = re.compile(r"\s*%{0,2}(autograd|tape|chain|compare|gradcheck)\s(.*)$", re.DOTALL)
 OPTIONS = ("--engine", "--no-widget", "--open")

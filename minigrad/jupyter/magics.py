@@ -34,15 +34,15 @@ from IPython.core.magic import Magics, cell_magic, line_magic, magics_class
 from IPython.core.magic_arguments import argument, magic_arguments
 from IPython.display import display
 
-from minigrad.engines import ENGINES
+from minigrad.core.engines import ENGINES
+from minigrad.core.modes import using_engine
+from minigrad.core.tensor import Tensor
 from minigrad.jupyter.completion import variables
 from minigrad.jupyter.display import shown_as
 from minigrad.jupyter.gradient_report import GradcheckReport, checked
 from minigrad.jupyter.lines import gradients, parsed, tape_name, words_of
-from minigrad.modes import using_engine
 from minigrad.tape.chain import Chain
 from minigrad.tape.record import Tape, record
-from minigrad.tensor import Tensor
 
 
 @magics_class

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from minigrad.jupyter.show import VIEW, is_element
-from minigrad.notebook_format import nbformat
 from minigrad.tape import bitmap
+from minigrad.utils.notebook_format import nbformat
 
 SVG, PNG = "image/svg+xml", "image/png"
 STATE = "widgets"  # in the notebook's metadata

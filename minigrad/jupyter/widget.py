@@ -124,7 +124,7 @@ ANSWERS = {"check": checked, "differences": differences}
 
 def evaluated(tape: Tape, text: str) -> Any:
     """The value of the learner's expression, in their namespace."""
-    from minigrad.modes import no_grad, unobserved
+    from minigrad.core.modes import no_grad, unobserved
 
     with unobserved(), no_grad():
         return eval(text, dict(namespace_of_learner(tape)))

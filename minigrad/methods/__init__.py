@@ -22,7 +22,9 @@ from typing import Any
 
 import numpy as np
 
-from minigrad import modes, ops
+from minigrad import ops
+from minigrad.core import modes
+from minigrad.core.op import BY_NUMPY
 from minigrad.methods.arrangement import Arrangement
 from minigrad.methods.base import Base, as_dtype, type_named
 from minigrad.methods.entries import Entries
@@ -30,7 +32,6 @@ from minigrad.methods.indexing import Indexing, indices_of
 from minigrad.methods.operators import Operators
 from minigrad.methods.products import Products, outer, tensordot
 from minigrad.methods.reductions import Reductions
-from minigrad.op import BY_NUMPY
 
 __all__ = ["ArrayMethods", "as_dtype", "indices_of", "type_named"]
 

@@ -7,8 +7,8 @@ from typing import Any, Self
 import numpy as np
 
 from minigrad import ops
+from minigrad.core.shapes import normalize, normalize_one
 from minigrad.methods.base import Base, Dim, as_dtype, sizes, with_numpy_names
-from minigrad.shapes import normalize, normalize_one
 
 
 @with_numpy_names

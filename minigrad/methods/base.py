@@ -11,11 +11,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from minigrad import dtypes, modes, ops
-from minigrad.devices import CPU, check_device, is_device
-from minigrad.errors import wrong_kind
-from minigrad.op import Op
-from minigrad.shapes import as_ints, normalize_one
+from minigrad import ops
+from minigrad.core import dtypes, modes
+from minigrad.core.devices import CPU, check_device, is_device
+from minigrad.core.errors import wrong_kind
+from minigrad.core.op import Op
+from minigrad.core.shapes import as_ints, normalize_one
 
 Operand = Any  # a tensor, an array, or a number
 Dim = int | Sequence[int] | None

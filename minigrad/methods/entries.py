@@ -7,9 +7,9 @@ from typing import Any, Self
 import numpy as np
 
 from minigrad import ops
+from minigrad.core.op import Op
 from minigrad.methods.base import Base, Operand
 from minigrad.methods.operators import Operators
-from minigrad.op import Op
 
 
 class Entries(Operators):

@@ -9,12 +9,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from minigrad import dtypes, ops
-from minigrad.errors import shape_error
+from minigrad import ops
+from minigrad.core import dtypes
+from minigrad.core.errors import shape_error
+from minigrad.core.shapes import normalize_one
 from minigrad.methods.arrangement import Arrangement
 from minigrad.methods.base import Base, Operand, scaled, with_numpy_names, written_over
 from minigrad.ops import composites
-from minigrad.shapes import normalize_one
 
 
 @with_numpy_names

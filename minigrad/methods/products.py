@@ -6,10 +6,10 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from minigrad import ops
-from minigrad.errors import LinAlgError
+from minigrad.core.errors import LinAlgError
+from minigrad.core.shapes import normalize_one
 from minigrad.methods.base import Base, Operand, scaled
 from minigrad.ops.composites import level
-from minigrad.shapes import normalize_one
 
 
 class Products(Base):

@@ -10,14 +10,15 @@ from typing import Any, Self
 
 import numpy as np
 
-from minigrad import dtypes, ops, return_types
-from minigrad.errors import NotForDtype
+from minigrad import ops, return_types
+from minigrad.core import dtypes
+from minigrad.core.errors import NotForDtype
+from minigrad.core.op import Op
+from minigrad.core.shapes import normalize, normalize_one
 from minigrad.methods.base import Base, Dim, Operand, in_type, with_numpy_names
 from minigrad.methods.indexing import Indexing, part
 from minigrad.methods.operators import Operators
-from minigrad.op import Op
 from minigrad.ops import composites
-from minigrad.shapes import normalize, normalize_one
 
 
 @with_numpy_names

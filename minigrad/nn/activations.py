@@ -7,12 +7,12 @@ Where a module says `inplace`, it can write its result over its input.
 
 from typing import Any
 
-from minigrad import modes
-from minigrad.creation import full
+from minigrad.core import modes
+from minigrad.core.tensor import Tensor
+from minigrad.methods.creation import full
 from minigrad.nn import functional as F
 from minigrad.nn.module import Module
 from minigrad.nn.parameter import Parameter
-from minigrad.tensor import Tensor
 
 
 class _InPlace(Module):
@@ -35,7 +35,7 @@ class _InPlace(Module):
 class ReLU(_InPlace):
     """max(x, 0)
 
-    >>> from minigrad import tensor
+    >>> from minigrad.core import tensor
     >>> ReLU()(tensor([-1.0, 2.0]))
     tensor([0., 2.])
     """
@@ -334,7 +334,7 @@ class _Along(Module):
 class Softmax(_Along):
     """exp(x) / sum of exp(x) along dim: positive numbers that add up to 1
 
-    >>> from minigrad import tensor
+    >>> from minigrad.core import tensor
     >>> Softmax(dim=0)(tensor([0.0, 0.0]))
     tensor([0.5000, 0.5000])
     """

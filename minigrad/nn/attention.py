@@ -18,13 +18,13 @@ from typing import Any
 
 import numpy as np
 
-from minigrad.functions import cat
+from minigrad.core.tensor import Size, Tensor, wrap
+from minigrad.methods.functions import cat
 from minigrad.nn import functional as F
 from minigrad.nn import init
 from minigrad.nn.linear import Linear, parameter
 from minigrad.nn.module import Module
 from minigrad.nn.parameter import Parameter
-from minigrad.tensor import Size, Tensor, wrap
 
 
 class NonDynamicallyQuantizableLinear(Linear):

@@ -9,13 +9,13 @@ buffers, and uses them after `eval()`.
 
 from typing import Any
 
-from minigrad import modes
-from minigrad.creation import empty, ones, tensor, zeros
+from minigrad.core import modes
+from minigrad.core.tensor import Tensor
+from minigrad.methods.creation import empty, ones, tensor, zeros
 from minigrad.nn import functional as F
 from minigrad.nn import init
 from minigrad.nn.module import Module
 from minigrad.nn.parameter import Parameter
-from minigrad.tensor import Tensor
 
 
 class _Affine(Module):

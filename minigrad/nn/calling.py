@@ -21,12 +21,12 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from minigrad import modes
-from minigrad.creation import zeros
-from minigrad.function import Function
-from minigrad.hooks import RemovableHandle
+from minigrad.core import modes
+from minigrad.core.function import Function
+from minigrad.core.hooks import RemovableHandle
+from minigrad.core.tensor import Tensor
+from minigrad.methods.creation import zeros
 from minigrad.nn.registry import Registry
-from minigrad.tensor import Tensor
 
 
 class Entry(NamedTuple):

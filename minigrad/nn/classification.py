@@ -7,9 +7,9 @@ these classes add.
 import warnings
 from typing import Any
 
+from minigrad.core.tensor import Tensor
 from minigrad.nn import functional as F
 from minigrad.nn.losses import _Loss
-from minigrad.tensor import Tensor
 
 
 class _WeightedLoss(_Loss):
@@ -38,7 +38,7 @@ class CrossEntropyLoss(_WeightedLoss):
     ignore_index      a target that counts nothing
     label_smoothing   a share of the target that is spread over all classes
 
-    >>> from minigrad import tensor
+    >>> from minigrad.core import tensor
     >>> round(CrossEntropyLoss()(tensor([[2.0, 0.0, 0.0]]), tensor([0])).item(), 4)
     0.2395
     """

@@ -4,9 +4,9 @@ Then no unit can rely on one particular other. The entries that stay are divided
 so that the sum is as large as before on average. After `eval()` nothing is dropped.
 """
 
+from minigrad.core.tensor import Tensor
 from minigrad.nn import functional as F
 from minigrad.nn.module import Module
-from minigrad.tensor import Tensor
 
 
 class _DropoutNd(Module):

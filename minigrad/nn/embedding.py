@@ -2,13 +2,13 @@
 
 from typing import Any, Self
 
-from minigrad import modes
+from minigrad.core import modes
+from minigrad.core.tensor import Tensor
 from minigrad.nn import functional as F
 from minigrad.nn import init
 from minigrad.nn.linear import parameter
 from minigrad.nn.module import Module
 from minigrad.nn.parameter import Parameter
-from minigrad.tensor import Tensor
 
 
 class Embedding(Module):
@@ -30,7 +30,7 @@ class Embedding(Module):
     It computes what a Linear layer without bias would, given one-hot rows; but only the rows
     that are needed are touched.
 
-    >>> from minigrad import tensor
+    >>> from minigrad.core import tensor
     >>> Embedding(10, 3)(tensor([[1, 2, 4, 5], [4, 3, 2, 9]])).shape
     minigrad.Size([2, 4, 3])
     """

@@ -2,10 +2,10 @@
 
 from typing import Any
 
+from minigrad.core.tensor import Tensor
 from minigrad.nn import functional as F
 from minigrad.nn.convolution import each_axis
 from minigrad.nn.module import Module
-from minigrad.tensor import Tensor
 
 # ------------------------------------------------------------------------ margins
 

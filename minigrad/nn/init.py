@@ -18,8 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from minigrad import chance, modes
-from minigrad.tensor import Tensor, wrap
+from minigrad.core import modes
+from minigrad.core.tensor import Tensor, wrap
+from minigrad.random import kernels as chance
 
 LINEAR = ("linear", "conv1d", "conv2d", "conv3d",
           "conv_transpose1d", "conv_transpose2d", "conv_transpose3d")  # fmt: skip

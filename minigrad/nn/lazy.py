@@ -13,12 +13,12 @@ values, and turns the layer into an ordinary one:
 
 from typing import Any
 
-from minigrad.creation import empty, ones, zeros
+from minigrad.core.tensor import Tensor, wrap
+from minigrad.methods.creation import empty, ones, zeros
 from minigrad.nn.batchnorm import BatchNorm1d, BatchNorm2d
 from minigrad.nn.convolution import Conv1d, Conv2d
 from minigrad.nn.linear import Linear
 from minigrad.nn.parameter import Parameter
-from minigrad.tensor import Tensor, wrap
 
 
 class UninitializedParameter(Parameter):

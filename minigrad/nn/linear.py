@@ -8,12 +8,12 @@ Identity    x
 import math
 from typing import Any
 
-from minigrad.creation import empty
+from minigrad.core.tensor import Tensor
+from minigrad.methods.creation import empty
 from minigrad.nn import functional as F
 from minigrad.nn import init
 from minigrad.nn.module import Module
 from minigrad.nn.parameter import Parameter
-from minigrad.tensor import Tensor
 
 
 def parameter(*shape: int, dtype: Any = None, device: Any = None) -> Parameter:

@@ -8,10 +8,10 @@ each. `size_average` and `reduce` are PyTorch's older way to say the same.
 from collections.abc import Callable
 from typing import Any
 
+from minigrad.core.tensor import Tensor
 from minigrad.nn import functional as F
 from minigrad.nn.functional.losses import reduction_of
 from minigrad.nn.module import Module
-from minigrad.tensor import Tensor
 
 
 class _Loss(Module):
@@ -26,7 +26,7 @@ class _Loss(Module):
 class MSELoss(_Loss):
     """(input - target)**2
 
-    >>> from minigrad import tensor
+    >>> from minigrad.core import tensor
     >>> MSELoss()(tensor([1.0, 2.0]), tensor([1.0, 4.0]))
     tensor(2.)
     """

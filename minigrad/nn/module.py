@@ -17,12 +17,12 @@ can be changed and shown as a whole.
 from collections.abc import Callable
 from typing import Any, Self
 
-from minigrad import dtypes
-from minigrad.devices import check_device, is_device
+from minigrad.core import dtypes
+from minigrad.core.devices import check_device, is_device
+from minigrad.core.tensor import Tensor
 from minigrad.nn.calling import Called
 from minigrad.nn.registry import BUFFER, MODULE, PARAMETER, Registry
 from minigrad.nn.state import Stateful
-from minigrad.tensor import Tensor
 
 
 class Module(Stateful, Called):

@@ -12,10 +12,10 @@ training and use are the same; batchnorm.py holds the kind of which that is not 
 
 from typing import Any
 
+from minigrad.core.tensor import Tensor
 from minigrad.nn import functional as F
 from minigrad.nn.batchnorm import _Affine
 from minigrad.nn.module import Module
-from minigrad.tensor import Tensor
 
 
 class LayerNorm(_Affine):

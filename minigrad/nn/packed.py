@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from minigrad.creation import zeros
-from minigrad.functions import cat
+from minigrad.core.tensor import Tensor
+from minigrad.methods.creation import zeros
+from minigrad.methods.functions import cat
 from minigrad.nn import functional as F
 from minigrad.nn.recurrent_cells import KINDS, State
 from minigrad.nn.utils.rnn import PackedSequence
-from minigrad.tensor import Tensor
 
 
 def run_packed(rnn: Any, packed: PackedSequence, given: State | None) -> tuple[Any, State]:

@@ -6,9 +6,9 @@ assigned to it, takes notice; see registry.py.
 
 from typing import Any, Self
 
-from minigrad.data import as_array
-from minigrad.memory import FRESH, new
-from minigrad.tensor import Tensor, wrap
+from minigrad.core.data import as_array
+from minigrad.core.memory import FRESH, new
+from minigrad.core.tensor import Tensor, wrap
 
 
 class Parameter(Tensor):

@@ -4,11 +4,11 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Self
 
+from minigrad.core.tensor import Tensor
 from minigrad.nn.containers import pairs_of, position
 from minigrad.nn.module import Module
 from minigrad.nn.parameter import Parameter
 from minigrad.nn.registry import type_name
-from minigrad.tensor import Tensor
 
 
 def _as_parameter(value: Any) -> Any:

@@ -2,10 +2,10 @@
 
 from typing import Any
 
+from minigrad.core.tensor import Tensor
 from minigrad.nn import functional as F
 from minigrad.nn.convolution import each_axis
 from minigrad.nn.module import Module
-from minigrad.tensor import Tensor
 
 
 class _MaxPoolNd(Module):
@@ -54,7 +54,7 @@ class MaxPool2d(_MaxPoolNd):
 
     The gradient goes to the greatest entry alone.
 
-    >>> from minigrad import tensor
+    >>> from minigrad.core import tensor
     >>> MaxPool2d(2)(tensor([[[1.0, 2.0], [4.0, 3.0]]]))
     tensor([[[4.]]])
     """

@@ -9,14 +9,14 @@ Packed sequences, of unequal length, go the way that packed.py tells. Left out: 
 import warnings
 from typing import Any
 
-from minigrad.creation import zeros
-from minigrad.functions import cat, stack
+from minigrad.core.tensor import Tensor
+from minigrad.methods.creation import zeros
+from minigrad.methods.functions import cat, stack
 from minigrad.nn import functional as F
 from minigrad.nn.packed import run_packed
 from minigrad.nn.parameter import Parameter
 from minigrad.nn.recurrent_cells import KINDS, State, _Recurrent
 from minigrad.nn.utils.rnn import PackedSequence
-from minigrad.tensor import Tensor
 
 
 class RNNBase(_Recurrent):

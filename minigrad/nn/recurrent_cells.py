@@ -20,13 +20,13 @@ from collections.abc import Callable
 from typing import Any
 
 from minigrad import ops
-from minigrad.creation import zeros
+from minigrad.core.tensor import Tensor
+from minigrad.methods.creation import zeros
 from minigrad.nn import functional as F
 from minigrad.nn import init
 from minigrad.nn.linear import parameter
 from minigrad.nn.module import Module
 from minigrad.nn.parameter import Parameter
-from minigrad.tensor import Tensor
 
 State = tuple[Tensor, ...]  # (h,), or (h, c) for an LSTM
 Step = Callable[[Tensor, State, Tensor, Tensor | None], State]

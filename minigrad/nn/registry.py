@@ -24,8 +24,8 @@ A parameter that two modules share is listed once, under the name that comes fir
 from collections.abc import Callable, Iterator, MutableMapping
 from typing import Any
 
+from minigrad.core.tensor import Tensor
 from minigrad.nn.parameter import Buffer, Parameter
-from minigrad.tensor import Tensor
 
 PARAMETER, BUFFER, MODULE = "parameter", "buffer", "module"
 

@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from minigrad.core.tensor import Tensor
 from minigrad.nn.module import Module
-from minigrad.tensor import Tensor
 
 
 class Flatten(Module):

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from minigrad.core.tensor import Tensor
 from minigrad.nn import functional as F
 from minigrad.nn import init
 from minigrad.nn.images import Upsample
@@ -9,7 +10,6 @@ from minigrad.nn.linear import parameter
 from minigrad.nn.losses import _Loss
 from minigrad.nn.module import Module
 from minigrad.nn.parameter import Parameter
-from minigrad.tensor import Tensor
 
 
 class EmbeddingBag(Module):

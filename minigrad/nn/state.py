@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minigrad import modes
-from minigrad.hooks import RemovableHandle
+from minigrad.core import modes
+from minigrad.core.hooks import RemovableHandle
+from minigrad.core.tensor import Size, Tensor, wrap
 from minigrad.nn.parameter import Parameter
 from minigrad.nn.registry import BUFFER, MODULE, PARAMETER, Registry
-from minigrad.tensor import Size, Tensor, wrap
 
 EXTRA = "_extra_state"
 

@@ -12,9 +12,9 @@ compute with ones that were themselves computed (meta-learning), they must be ar
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from minigrad.functions import stack
+from minigrad.core.tensor import Tensor
+from minigrad.methods.functions import stack
 from minigrad.nn.module import Module
-from minigrad.tensor import Tensor
 
 State = Mapping[str, Tensor]
 

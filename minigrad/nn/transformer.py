@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from minigrad.core.tensor import Tensor, wrap
 from minigrad.nn import functional as F
 from minigrad.nn import init
 from minigrad.nn.containers import ModuleList
@@ -21,7 +22,6 @@ from minigrad.nn.transformer_layers import (
     TransformerDecoderLayer,
     TransformerEncoderLayer,
 )
-from minigrad.tensor import Tensor, wrap
 
 
 class TransformerEncoder(Module):
@@ -185,7 +185,7 @@ class Transformer(Module):
         tensor([[0., -inf],
                 [0., 0.]])
         """
-        from minigrad.creation import full
+        from minigrad.methods.creation import full
 
         later = full((sz, sz), -math.inf, dtype=dtype, device=device)
         return wrap(np.triu(later.array, 1))

@@ -15,13 +15,13 @@ Normalization in the Transformer Architecture (2020).
 from collections.abc import Callable
 from typing import Any
 
+from minigrad.core.tensor import Tensor
 from minigrad.nn import functional as F
 from minigrad.nn.attention import MultiheadAttention
 from minigrad.nn.dropout import Dropout
 from minigrad.nn.linear import Linear
 from minigrad.nn.module import Module
 from minigrad.nn.normalization import LayerNorm
-from minigrad.tensor import Tensor
 
 Activation = str | Callable[[Tensor], Tensor]
 

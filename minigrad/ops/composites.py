@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minigrad import return_types
+from minigrad.core.shapes import normalize_one
 from minigrad.ops.indexing import along, gather, scatter_add, where
-from minigrad.shapes import normalize_one
 
 
 def taken(kind: Any, x: Any, at: Any, axis: int, keepdims: bool = True) -> Any:

@@ -10,7 +10,7 @@ read in three ways: each one's rules are the other two.
 
 import numpy as np
 
-from minigrad.op import general, linear
+from minigrad.core.op import general, linear
 from minigrad.ops.indexing import gather, scatter_add
 
 

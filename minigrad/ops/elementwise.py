@@ -10,8 +10,8 @@ maxima) the row says what was chosen; it is what PyTorch chose.
 
 import numpy as np
 
-from minigrad.op import constant, elementwise, general
-from minigrad.shapes import order_of
+from minigrad.core.op import constant, elementwise, general
+from minigrad.core.shapes import order_of
 
 # ------------------------------------------------------------------------- arithmetic
 

@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from minigrad.op import elementwise
+from minigrad.core.op import elementwise
 from minigrad.ops.special import erf, erfc
 
 SQRT_PI_OVER_2 = math.sqrt(math.pi) / 2

@@ -9,9 +9,9 @@ Indices are settings, not inputs: nobody differentiates by them.
 
 import numpy as np
 
-from minigrad.op import general, linear
+from minigrad.core.op import general, linear
+from minigrad.core.sparse import add_rows
 from minigrad.ops.elementwise import keep
-from minigrad.sparse import add_rows
 
 
 @linear(view=True)

@@ -8,8 +8,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from minigrad.op import constant, elementwise, general, linear
-from minigrad.shapes import order_of, sum_to
+from minigrad.core.op import constant, elementwise, general, linear
+from minigrad.core.shapes import order_of, sum_to
 
 
 @linear(view=True)

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from minigrad.op import elementwise, general, linear
+from minigrad.core.op import elementwise, general, linear
 from minigrad.ops.indexing import gather, put_zeros, scatter_add
 
 

@@ -12,7 +12,7 @@ Source: Giles, Collected Matrix Derivative Results (2008).
 
 import numpy as np
 
-from minigrad.op import general
+from minigrad.core.op import general
 from minigrad.ops.layout import stack
 from minigrad.ops.products import matmul
 

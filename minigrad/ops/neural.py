@@ -9,11 +9,11 @@ import math
 
 import numpy as np
 
-from minigrad.op import elementwise, general, linear
+from minigrad.core.op import elementwise, general, linear
+from minigrad.core.sparse import RowSparse
 from minigrad.ops.elementwise import keep, sigmoid
 from minigrad.ops.indexing import put_zeros
 from minigrad.ops.special import erf
-from minigrad.sparse import RowSparse
 
 # --------------------------------------------------------------------------- activations
 

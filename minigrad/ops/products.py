@@ -13,10 +13,10 @@ from functools import lru_cache
 
 import numpy as np
 
-from minigrad.op import general, linear
+from minigrad.core.op import general, linear
+from minigrad.core.shapes import product, repeat_to, sum_to
 from minigrad.ops.elementwise import keep
 from minigrad.ops.indexing import put_zeros
-from minigrad.shapes import product, repeat_to, sum_to
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 

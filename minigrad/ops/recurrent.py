@@ -14,7 +14,7 @@ Schmidhuber and Cummins, Learning to forget (2000).
 
 import numpy as np
 
-from minigrad.op import general
+from minigrad.core.op import general
 from minigrad.ops.elementwise import sigmoid
 
 LET_IN, KEEP, CANDIDATE, SHOW = range(4)

@@ -10,9 +10,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from minigrad.op import constant, general, linear
+from minigrad.core.op import constant, general, linear
+from minigrad.core.shapes import normalize, repeat_to, restore_axes
 from minigrad.ops.elementwise import keep
-from minigrad.shapes import normalize, repeat_to, restore_axes
 
 
 @linear(np.sum, result="sum")

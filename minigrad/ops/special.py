@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from minigrad.op import elementwise
+from minigrad.core.op import elementwise
 from minigrad.ops.elementwise import keep
 
 LN2, LN10, TWO_OVER_SQRT_PI = math.log(2), math.log(10), 2 / math.sqrt(math.pi)

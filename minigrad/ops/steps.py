@@ -7,7 +7,7 @@ a gradient; what it passes on is zeros.
 
 import numpy as np
 
-from minigrad.op import constant, elementwise
+from minigrad.core.op import constant, elementwise
 
 # ------------------------------------------------------------------------------- rounding
 

@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
+from minigrad.core.sparse import RowSparse
+from minigrad.core.tensor import Tensor
 from minigrad.optim.blocks import Block, tensor_of
 from minigrad.optim.elementwise import Elementwise, check, check_betas, check_lr
 from minigrad.optim.optimizer import Group, Params
-from minigrad.sparse import RowSparse
-from minigrad.tensor import Tensor
 
 
 class Adam(Elementwise):

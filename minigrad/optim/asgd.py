@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
-from minigrad import modes
-from minigrad.creation import tensor
+from minigrad.core import modes
+from minigrad.core.tensor import Tensor
+from minigrad.methods.creation import tensor
 from minigrad.optim.elementwise import check, check_lr
 from minigrad.optim.optimizer import Optimizer, Params
-from minigrad.tensor import Tensor
 
 
 class ASGD(Optimizer):

@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from minigrad.dtypes import get_default_dtype
-from minigrad.tensor import Tensor
+from minigrad.core.dtypes import get_default_dtype
+from minigrad.core.tensor import Tensor
 
 SMALL = 1 << 13  # a parameter with at most so many values is packed with others
 PIECE = 1 << 16  # values of a block at most: with state and scratch, some hundred KiB

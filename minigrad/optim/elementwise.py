@@ -19,14 +19,14 @@ from typing import Any
 
 import numpy as np
 
-from minigrad.errors import learner_line
-from minigrad.leaf import AccumulateGrad
-from minigrad.memory import FRESH
-from minigrad.modes import enable_grad
+from minigrad.core.errors import learner_line
+from minigrad.core.leaf import AccumulateGrad
+from minigrad.core.memory import FRESH
+from minigrad.core.modes import enable_grad
+from minigrad.core.sparse import RowSparse
+from minigrad.core.tensor import Tensor
 from minigrad.optim.blocks import Block, Plan
 from minigrad.optim.optimizer import Group, Optimizer, Params
-from minigrad.sparse import RowSparse
-from minigrad.tensor import Tensor
 
 
 class Elementwise(Optimizer):

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minigrad import modes
-from minigrad.functions import cat
+from minigrad.core import modes
+from minigrad.core.tensor import Tensor
+from minigrad.methods.functions import cat
 from minigrad.optim.optimizer import Optimizer, Params
-from minigrad.tensor import Tensor
 
 
 class LBFGS(Optimizer):

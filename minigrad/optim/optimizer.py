@@ -38,9 +38,9 @@ from collections.abc import Callable, Iterable
 from copy import deepcopy
 from typing import Any
 
-from minigrad.hooks import RemovableHandle
-from minigrad.leaf import AccumulateGrad
-from minigrad.tensor import Tensor, wrap
+from minigrad.core.hooks import RemovableHandle
+from minigrad.core.leaf import AccumulateGrad
+from minigrad.core.tensor import Tensor, wrap
 
 Group = dict[str, Any]
 Params = Iterable[Tensor] | Iterable[Group] | Iterable[tuple[str, Tensor]]

@@ -10,10 +10,10 @@ import copy
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from minigrad import modes
-from minigrad.creation import tensor
+from minigrad.core import modes
+from minigrad.core.tensor import Tensor
+from minigrad.methods.creation import tensor
 from minigrad.nn.module import Module
-from minigrad.tensor import Tensor
 
 
 def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable[[Any, Any, Any], None]:

@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 
 from minigrad import ops
-from minigrad.case import turned
-from minigrad.modes import enable_grad
-from minigrad.shapes import sum_to
+from minigrad.core.case import turned
+from minigrad.core.modes import enable_grad
+from minigrad.core.shapes import sum_to
 from minigrad.static.instruction import Kernel, ProgramError, Ref, resolved
 from minigrad.static.program import Program
 from minigrad.static.recorder import Recorder

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from minigrad import ops
-from minigrad.generator import Generator, default_generator
-from minigrad.modes import unobserved
+from minigrad.core.modes import unobserved
+from minigrad.random.generator import Generator, default_generator
 
 
 class ProgramError(RuntimeError):

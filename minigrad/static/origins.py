@@ -12,7 +12,7 @@ Read differentiate.py first.
 
 from typing import Any, NamedTuple
 
-from minigrad.modes import enable_grad
+from minigrad.core.modes import enable_grad
 from minigrad.static.differentiate import chosen, copied, pull, results_of, seeds_of
 from minigrad.static.program import Program
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from minigrad.memory import make
+from minigrad.core.memory import make
 from minigrad.static.program import Program, as_array, mismatch
 from minigrad.static.recorder import Memory
 from minigrad.static.source import Writer

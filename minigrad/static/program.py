@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from minigrad.memory import make
+from minigrad.core.memory import make
 from minigrad.static.instruction import Instruction, ProgramError, Value, computed, resolved
 from minigrad.static.listing import described, shape_and_type
 

@@ -16,12 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from minigrad import dtypes, modes, ops
-from minigrad.allocator import keep_freed_memory
-from minigrad.apply import CONSTANTS, prepare
-from minigrad.errors import dtype_error, learner_names, shape_error
-from minigrad.memory import make
-from minigrad.op import Op
+from minigrad import ops
+from minigrad.core import dtypes, modes
+from minigrad.core.allocator import keep_freed_memory
+from minigrad.core.dispatch import CONSTANTS, prepare
+from minigrad.core.errors import dtype_error, learner_names, shape_error
+from minigrad.core.memory import make
+from minigrad.core.op import Op
+from minigrad.core.views import shows
 from minigrad.static.instruction import (
     Draw,
     Foreign,
@@ -36,7 +38,6 @@ from minigrad.static.program import Program, mismatch
 from minigrad.static.slot import APART, UNRECORDED, VIEW, Origin, Slot, Standing
 from minigrad.static.traced import Traced, slot_of
 from minigrad.static.watch import Onlooker, known_by_locals_only
-from minigrad.views import shows
 
 
 class Recorder:

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from minigrad import dtypes
-from minigrad.data import as_array
-from minigrad.memory import make
+from minigrad.core import dtypes
+from minigrad.core.data import as_array
+from minigrad.core.memory import make
 from minigrad.static.instruction import ProgramError
 from minigrad.static.program import Program
 from minigrad.static.recorder import Recorder

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from minigrad import ops
-from minigrad.sparse import add_rows
+from minigrad.core.sparse import add_rows
 from minigrad.static.instruction import Foreign, ProgramError
 from minigrad.static.slot import Slot
 

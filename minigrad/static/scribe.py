@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from minigrad import ops
-from minigrad.op import Op
+from minigrad.core.op import Op
 from minigrad.static.slot import Slot
 
 

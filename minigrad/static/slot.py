@@ -19,12 +19,13 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from minigrad import modes, ops
-from minigrad.dtypes import category
-from minigrad.errors import AutogradError
-from minigrad.inplace import WRITTEN_TWICE, cannot_be_cast, refused_view
+from minigrad import ops
+from minigrad.core import modes
+from minigrad.core.dtypes import category
+from minigrad.core.errors import AutogradError
+from minigrad.core.inplace import WRITTEN_TWICE, cannot_be_cast, refused_view
+from minigrad.core.op import Op
 from minigrad.methods import ArrayMethods
-from minigrad.op import Op
 from minigrad.static.instruction import ProgramError, refs_in
 from minigrad.static.traced import Traced, branch, refused, slot_of, traced
 

@@ -25,11 +25,11 @@ from typing import Any
 import numpy as np
 
 from minigrad import ops
+from minigrad.core.views import shows
 from minigrad.static.instruction import Draw, Foreign, Instruction, Kernel, Ref, computed, resolved
 from minigrad.static.memory import SMALL, Buffers, is_row, part_text, parts_of, type_name
 from minigrad.static.program import Program
 from minigrad.static.templates import BY_ENTRY, EXPRESSIONS, FRESH, OVER, STATEMENTS, VIEWS
-from minigrad.views import shows
 
 
 class Writer(Buffers):
@@ -80,7 +80,7 @@ class Writer(Buffers):
         imports.append("import numpy as np")
         rows = sorted(n for n, m in self.imports.items() if m == "ops")
         if "add_rows" in self.imports:
-            imports.append("from minigrad.sparse import add_rows")
+            imports.append("from minigrad.core.sparse import add_rows")
         if any(isinstance(line.op, Draw) for line in self.program.instructions):
             imports.append("from minigrad import chance as draw")
         if any(

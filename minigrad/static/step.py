@@ -32,9 +32,9 @@ from typing import Any
 import numpy as np
 
 from minigrad import ops
-from minigrad.leaf import AccumulateGrad
-from minigrad.memory import make
-from minigrad.modes import enable_grad
+from minigrad.core.leaf import AccumulateGrad
+from minigrad.core.memory import make
+from minigrad.core.modes import enable_grad
 from minigrad.static.differentiate import pull
 from minigrad.static.instruction import ProgramError, refs_in
 from minigrad.static.plan import Plan

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from minigrad import ops
-from minigrad.sparse import PAIRS
+from minigrad.core.sparse import PAIRS
 from minigrad.static.instruction import Kernel
 from minigrad.static.memory import SMALL
 from minigrad.static.thin import LESS, adds_rows

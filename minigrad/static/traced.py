@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from minigrad.op import Op
+from minigrad.core.op import Op
 from minigrad.static.instruction import ProgramError
 
 

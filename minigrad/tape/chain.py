@@ -24,11 +24,11 @@ from typing import Any
 
 import numpy as np
 
-from minigrad.leaf import AccumulateGrad
-from minigrad.node import Node, reachable
+from minigrad.core.leaf import AccumulateGrad
+from minigrad.core.node import Node, reachable
+from minigrad.core.tensor import Tensor
 from minigrad.tape.draw import esc
 from minigrad.tape.names import namespace_of, shape_text, short, tensors_in
-from minigrad.tensor import Tensor
 
 DEEPEST = 16  # levels of indentation
 MOST_LINES = 80  # a longer tree is shown without its middle

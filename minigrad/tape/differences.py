@@ -13,7 +13,7 @@ It cannot be done where an operation cannot be applied again: where the tape doe
 whole of an operand, where a part was computed before the recording, by a Function of the
 learner's own, or written in place through a view. Each is said, and where it happened.
 
-See also minigrad.gradcheck, which calls a function anew and needs no tape.
+See also minigrad.autograd.gradcheck, which calls a function anew and needs no tape.
 """
 
 from __future__ import annotations

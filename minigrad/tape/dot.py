@@ -26,12 +26,12 @@ from typing import Any
 
 import numpy as np
 
-from minigrad.leaf import AccumulateGrad
-from minigrad.node import Node
+from minigrad.core.leaf import AccumulateGrad
+from minigrad.core.node import Node
+from minigrad.core.tensor import Tensor
 from minigrad.tape import bitmap, digraph
 from minigrad.tape.dot_picture import COLORS, Edge, Graph, drawn, joined, scene
 from minigrad.tape.names import clean, namespace_of, shape_text, short, tensors_in
-from minigrad.tensor import Tensor
 
 FORMATS = ("svg", "png", "pdf", "dot", "gv")
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from minigrad.errors import Place
+from minigrad.core.errors import Place
 from minigrad.tape.snapshot import Snapshot
 
 

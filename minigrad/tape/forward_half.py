@@ -12,14 +12,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from minigrad.errors import Place, learner_line
-from minigrad.memory import FRESH
-from minigrad.node import Node
+from minigrad.core.errors import Place, learner_line
+from minigrad.core.memory import FRESH
+from minigrad.core.node import Node
+from minigrad.core.tensor import Tensor
+from minigrad.core.views import CopySlices
 from minigrad.tape import looks
 from minigrad.tape.events import Call, Entry, Input, Saved
 from minigrad.tape.identity import Identities
-from minigrad.tensor import Tensor
-from minigrad.views import CopySlices
 
 
 class ForwardHalf(Identities):

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from minigrad import dtypes, modes
-from minigrad.errors import Place, _is_ours
-from minigrad.op import Op
-from minigrad.saved import Packed
+from minigrad.core import dtypes, modes
+from minigrad.core.errors import Place, _is_ours
+from minigrad.core.op import Op
+from minigrad.core.saved import Packed
+from minigrad.core.tensor import Tensor
 from minigrad.tape.events import Again, Input, Result
 from minigrad.tape.names import number
 from minigrad.tape.snapshot import WHOLE, Snapshot
-from minigrad.tensor import Tensor
 
 SMALL = 64  # entries up to which numbers are computed for a local derivative
 

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from minigrad.tensor import Tensor
+from minigrad.core.tensor import Tensor
 
 LONGEST = 40  # characters of a name that are shown
 MANY = 64  # a longer list of tensors is not searched

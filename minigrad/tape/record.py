@@ -23,14 +23,14 @@ from contextlib import ExitStack
 from types import TracebackType
 from typing import Any
 
-from minigrad import modes
-from minigrad.errors import Place
+from minigrad.core import modes
+from minigrad.core.errors import Place
+from minigrad.core.tensor import Tensor
 from minigrad.tape import looks
 from minigrad.tape.faces import Faces
 from minigrad.tape.faces import reset_counter as reset_counter
 from minigrad.tape.names import namespace_of
 from minigrad.tape.recorder import Recorder
-from minigrad.tensor import Tensor
 
 
 class record:

@@ -19,13 +19,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from minigrad.engine import GraphTask, Step
-from minigrad.engines import contributions
-from minigrad.errors import learner_line
-from minigrad.hooks import Hooked
-from minigrad.leaf import AccumulateGrad
-from minigrad.node import Node, reachable
-from minigrad.results import Result as Edge
+from minigrad.core.engine import GraphTask, Step
+from minigrad.core.engines import contributions
+from minigrad.core.errors import learner_line
+from minigrad.core.hooks import Hooked
+from minigrad.core.leaf import AccumulateGrad
+from minigrad.core.node import Node, reachable
+from minigrad.core.results import Result as Edge
 from minigrad.tape import looks
 from minigrad.tape.events import Backward, Conflict, Entry, HookRan, Input, Sent, Turn
 from minigrad.tape.forward_half import ForwardHalf

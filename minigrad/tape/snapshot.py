@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from minigrad.sparse import RowSparse
+from minigrad.core.sparse import RowSparse
 
 FIRST = 64  # entries that are kept of a large array
 WHOLE = 1024  # an array of up to so many entries is copied whole

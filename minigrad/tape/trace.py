@@ -31,8 +31,8 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from minigrad.errors import Place
-from minigrad.op import REGISTRY
+from minigrad.core.errors import Place
+from minigrad.core.op import REGISTRY
 from minigrad.tape.events import Backward, Entry, Input
 from minigrad.tape.naming import expression, label, name_of_tensor, node_names, versions_of
 from minigrad.tape.recorder import Recorder

@@ -18,15 +18,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from minigrad import modes
-from minigrad.backward import root_of, seed
-from minigrad.engine import GraphTask
+from minigrad.core import modes
+from minigrad.core.backward import root_of, seed
+from minigrad.core.engine import GraphTask
+from minigrad.core.tensor import Tensor
 from minigrad.tape.events import Backward, Turn
 from minigrad.tape.names import in_words, shape_text, short
 from minigrad.tape.naming import expression, name_of_tensor, node_names
 from minigrad.tape.recorder import Recorder
 from minigrad.tape.snapshot import Snapshot
-from minigrad.tensor import Tensor
 
 if TYPE_CHECKING:
     from minigrad.tape.record import Tape

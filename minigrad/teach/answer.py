@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from minigrad.node import Node
+from minigrad.core.node import Node
+from minigrad.core.tensor import Tensor
+from minigrad.core.views import CopySlices
 from minigrad.teach.uses import Graph, Use
-from minigrad.tensor import Tensor
-from minigrad.views import CopySlices
 
 
 @dataclass(frozen=True)

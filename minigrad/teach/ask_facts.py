@@ -15,14 +15,14 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from minigrad.errors import SavedValueChanged
-from minigrad.modes import enable_grad, unobserved
+from minigrad.core.errors import SavedValueChanged
+from minigrad.core.modes import enable_grad, unobserved
+from minigrad.core.tensor import Tensor
 from minigrad.teach.diagnose import Diagnosis
 from minigrad.teach.misconceptions import Misconception, alike
 from minigrad.teach.question import Question, unwritten
 from minigrad.teach.results import CheckRow, Kind
 from minigrad.teach.trying import judge_plain, short
-from minigrad.tensor import Tensor
 
 
 class Facts(Question):

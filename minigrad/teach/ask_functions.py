@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 
 from minigrad.autograd import grad
-from minigrad.creation import tensor
+from minigrad.core.modes import enable_grad, unobserved
+from minigrad.core.tensor import Tensor
 from minigrad.func import jvp
-from minigrad.modes import enable_grad, unobserved
+from minigrad.methods.creation import tensor
 from minigrad.teach.cases import Array, Case, Shape, draw, layouts, tolerance
 from minigrad.teach.checks import Exercise, in_all
 from minigrad.teach.diagnose import Diagnosis, diagnose
@@ -25,7 +26,6 @@ from minigrad.teach.difference import as_array
 from minigrad.teach.misconceptions import Misconception, alike
 from minigrad.teach.results import Kind
 from minigrad.teach.trying import DIAGNOSED, FunctionQuestion, Mistaken, count
-from minigrad.tensor import Tensor
 
 
 class Tangents(Exercise):

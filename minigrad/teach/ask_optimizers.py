@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from minigrad.modes import unobserved
+from minigrad.core.modes import unobserved
+from minigrad.core.tensor import wrap
 from minigrad.teach.cases import Array, Shape, draw
 from minigrad.teach.difference import as_array
 from minigrad.teach.question import Question
@@ -24,7 +25,6 @@ from minigrad.teach.results import CheckRow
 from minigrad.teach.running import Outcome, run
 from minigrad.teach.trying import judge_array
 from minigrad.teach.updates import compare_update, run_optimizer
-from minigrad.tensor import wrap
 
 
 class Updates(Question):

@@ -16,14 +16,14 @@ from typing import Any
 import numpy as np
 
 from minigrad.autograd import grad
-from minigrad.creation import tensor
-from minigrad.modes import enable_grad, unobserved
+from minigrad.core.modes import enable_grad, unobserved
+from minigrad.core.tensor import Tensor
+from minigrad.methods.creation import tensor
 from minigrad.teach.diagnose import Diagnosis, diagnose
 from minigrad.teach.difference import as_array
 from minigrad.teach.question import Question, unwritten
 from minigrad.teach.results import CheckRow, Kind
 from minigrad.teach.trying import judge_array, short
-from minigrad.tensor import Tensor
 
 
 class OnATape(Question):

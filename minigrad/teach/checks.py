@@ -32,8 +32,8 @@ from typing import Any
 import numpy as np
 
 from minigrad.autograd import grad
-from minigrad.creation import tensor
-from minigrad.modes import enable_grad, unobserved
+from minigrad.core.modes import enable_grad, unobserved
+from minigrad.methods.creation import tensor
 from minigrad.teach.cases import Array, Case, Shape, draw, laid_out, layouts, tolerance
 from minigrad.teach.diagnose import Diagnosis, diagnose
 from minigrad.teach.difference import as_array

@@ -18,15 +18,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from minigrad.autograd import grad
-from minigrad.creation import ones_like
-from minigrad.errors import BackwardTwice, NoGradient
-from minigrad.hooks import Hooked
-from minigrad.modes import unobserved
-from minigrad.node import reachable
+from minigrad.core.errors import BackwardTwice, NoGradient
+from minigrad.core.hooks import Hooked
+from minigrad.core.modes import unobserved
+from minigrad.core.node import reachable
+from minigrad.core.tensor import Tensor
+from minigrad.methods.creation import ones_like
 from minigrad.teach.diagnose import Diagnosis, diagnose, repeated
 from minigrad.teach.difference import Verdict, difference, magnitude, number, position
 from minigrad.teach.report import Report
-from minigrad.tensor import Tensor
 
 FREED = "from .grad: an earlier backward() has freed the graph"
 

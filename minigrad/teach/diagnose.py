@@ -22,8 +22,9 @@ from typing import Any
 
 import numpy as np
 
-from minigrad.errors import AutogradError
-from minigrad.modes import unobserved
+from minigrad.core.errors import AutogradError
+from minigrad.core.modes import unobserved
+from minigrad.core.tensor import Tensor, wrap
 from minigrad.teach import whole
 from minigrad.teach.answer import Answer, Diagnosis
 from minigrad.teach.difference import as_array
@@ -32,7 +33,6 @@ from minigrad.teach.noise import noise
 from minigrad.teach.pairs import Tried, everywhere, one_branch, two_at_once, whole_nodes
 from minigrad.teach.uses import case_of
 from minigrad.teach.whole import repeated
-from minigrad.tensor import Tensor, wrap
 
 __all__ = ["Diagnosis", "diagnose", "diagnose_function", "repeated"]
 

@@ -21,10 +21,10 @@ import numpy as np
 
 import minigrad
 from minigrad import static
+from minigrad.core.tensor import Tensor
 from minigrad.multiprocessing import start_processes
 from minigrad.nn import functional as F
 from minigrad.optim import SGD
-from minigrad.tensor import Tensor
 
 
 class Model(NamedTuple):

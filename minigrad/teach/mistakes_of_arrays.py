@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from minigrad.shapes import restore_axes
+from minigrad.core.shapes import restore_axes
 from minigrad.teach.mistakes import Variant, at_a_use, is_one_of
 from minigrad.teach.mistakes_of_losses import parts_of_cross_entropy, softmax
 from minigrad.teach.uses import Use

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from minigrad.core.views import CopySlices, walk
 from minigrad.teach.mistakes import Variant, at_a_use, constant_factor, is_one_of
 from minigrad.teach.uses import Use
-from minigrad.views import CopySlices, walk
 
 # ------------------------------------------------------------------ where the derivative is taken
 

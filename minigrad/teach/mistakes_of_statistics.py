@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from minigrad.shapes import restore_axes
+from minigrad.core.shapes import restore_axes
 from minigrad.teach.mistakes import Variant, at_a_use, is_one_of
 from minigrad.teach.uses import Use
 

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from minigrad.autograd import grad
-from minigrad.errors import AutogradError
-from minigrad.modes import enable_grad
+from minigrad.core.errors import AutogradError
+from minigrad.core.modes import enable_grad
+from minigrad.core.tensor import wrap
 from minigrad.teach.answer import Answer, Diagnosis, nowhere
 from minigrad.teach.difference import number
-from minigrad.tensor import wrap
 
 
 def noise(a: Answer) -> Iterator[Diagnosis]:

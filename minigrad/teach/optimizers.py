@@ -16,12 +16,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from minigrad.leaf import AccumulateGrad
-from minigrad.node import reachable
+from minigrad.core.leaf import AccumulateGrad
+from minigrad.core.node import reachable
+from minigrad.core.tensor import Tensor
 from minigrad.optim.optimizer import Optimizer
 from minigrad.tape.names import namespace_of, tensors_in
 from minigrad.teach.report import Report
-from minigrad.tensor import Tensor
 
 
 @dataclass(frozen=True)

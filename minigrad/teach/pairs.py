@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minigrad.leaf import AccumulateGrad
+from minigrad.core.leaf import AccumulateGrad
 from minigrad.teach.answer import Answer, Diagnosis
 from minigrad.teach.mistakes import KINDS, Mistake, rows, variants
 from minigrad.teach.uses import Use

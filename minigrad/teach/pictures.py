@@ -23,11 +23,11 @@ from typing import Any
 import numpy as np
 
 from minigrad.autograd import grad
-from minigrad.creation import tensor
-from minigrad.modes import unobserved
+from minigrad.core.modes import unobserved
+from minigrad.core.tensor import wrap
+from minigrad.methods.creation import tensor
 from minigrad.teach.difference import as_array
 from minigrad.teach.running import run
-from minigrad.tensor import wrap
 
 RIGHT, YOURS, ASIDE = "#0072B2", "#D55E00", "0.7"
 SECONDS = 2.0

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from minigrad.core.tensor import Tensor, wrap
 from minigrad.teach.diagnose import Diagnosis
 from minigrad.teach.difference import Difference, Verdict, difference, magnitude, number, position
 from minigrad.teach.report import Report
 from minigrad.teach.steps_by_hand import MISTAKES, UPDATES, Steps, rates_of
-from minigrad.tensor import Tensor, wrap
 
 
 @dataclass(frozen=True)

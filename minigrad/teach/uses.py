@@ -15,17 +15,17 @@ from typing import Any
 
 import numpy as np
 
-from minigrad import modes
-from minigrad.case import Case, fit
-from minigrad.errors import Place
-from minigrad.hooks import Hooked
-from minigrad.leaf import AccumulateGrad
-from minigrad.node import Node, reachable
-from minigrad.op import Op
-from minigrad.shapes import restore_axes
-from minigrad.sparse import RowSparse
-from minigrad.tensor import Tensor
-from minigrad.views import CopySlices, walk
+from minigrad.core import modes
+from minigrad.core.case import Case, fit
+from minigrad.core.errors import Place
+from minigrad.core.hooks import Hooked
+from minigrad.core.leaf import AccumulateGrad
+from minigrad.core.node import Node, reachable
+from minigrad.core.op import Op
+from minigrad.core.shapes import restore_axes
+from minigrad.core.sparse import RowSparse
+from minigrad.core.tensor import Tensor
+from minigrad.core.views import CopySlices, walk
 
 AnyNode = Node | AccumulateGrad
 

@@ -17,14 +17,14 @@ from typing import Any
 import numpy as np
 
 from minigrad.autograd import grad
-from minigrad.errors import AutogradError
-from minigrad.leaf import AccumulateGrad
-from minigrad.modes import enable_grad
+from minigrad.core.errors import AutogradError
+from minigrad.core.leaf import AccumulateGrad
+from minigrad.core.modes import enable_grad
+from minigrad.core.tensor import wrap
 from minigrad.teach.answer import Answer, Diagnosis, nowhere
 from minigrad.teach.difference import as_array, difference
 from minigrad.teach.mistakes import inside_a_curve, one_number
 from minigrad.teach.uses import Use
-from minigrad.tensor import wrap
 
 # ------------------------------------------------------------------ shapes
 

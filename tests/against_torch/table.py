@@ -11,8 +11,8 @@ import re
 from pathlib import Path
 
 import minigrad
+from minigrad.core.op import REGISTRY, Op
 from minigrad.methods import ArrayMethods
-from minigrad.op import REGISTRY, Op
 from tests.against_torch.spellings import ONLY_A_RULE, PARTS_OF_A_LAYER
 from tests.samples import SAMPLES
 

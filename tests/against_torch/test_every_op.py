@@ -8,7 +8,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import minigrad
-from minigrad.op import REGISTRY
+from minigrad.core.op import REGISTRY
 from tests.against_torch.agree import check
 from tests.against_torch.spellings import spelling
 from tests.against_torch.table import compared

@@ -6,7 +6,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import minigrad
-from minigrad.op import REGISTRY
+from minigrad.core.op import REGISTRY
 from tests.against_torch.table import compared
 from tests.against_torch.test_every_op import case_of, goes_another_way
 from tests.samples import SAMPLES

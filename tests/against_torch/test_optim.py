@@ -30,12 +30,12 @@ def translated(state, library):
         return torch.sparse_coo_tensor(
             state.indices().tolist(), state.values().numpy(), state.shape
         )
-    rows = minigrad.sparse.RowSparse(
+    rows = minigrad.core.sparse.RowSparse(
         state.coalesce().indices()[0].numpy(),
         state.coalesce().values().numpy(),
         tuple(state.shape),
     )
-    return minigrad.memory.make.wrap(rows)
+    return minigrad.core.memory.make.wrap(rows)
 
 
 @pytest.mark.parametrize("case", cases.OPTIMIZERS)

@@ -133,7 +133,8 @@ import importlib, sys
 sys.path += ['/usr/lib/python3/dist-packages', '/usr/local/lib/python3.11/site-packages', '/image', '/python/lib']
 def product_backward(x, y, g):
     found = []
-    for name in ('torch', 'jax', 'autograd', 'tensorflow', 'sympy', 'scipy', 'minigrad.grading', 'minigrad.engine'):
+    others = 'torch', 'jax', 'autograd', 'tensorflow', 'sympy', 'scipy'
+    for name in (*others, 'minigrad.grading', 'minigrad.core.engine'):
         try: found.append(getattr(importlib.import_module(name), '__file__', None))
         except ImportError: pass
     return any(found) and (g * y, g * x)

@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from minigrad import chance, ops
-from minigrad.op import Op
-from minigrad.tensor import Tensor, wrap
+from minigrad import ops
+from minigrad.core.op import Op
+from minigrad.core.tensor import Tensor, wrap
+from minigrad.random import kernels as chance
 
 
 def _activation(op: Op, x: Tensor, inplace: bool, **settings: Any) -> Tensor:

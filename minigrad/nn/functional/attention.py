@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from minigrad.core.tensor import Tensor, wrap
 from minigrad.nn.functional.dropout import dropout
-from minigrad.tensor import Tensor, wrap
 
 
 def scaled_dot_product_attention(

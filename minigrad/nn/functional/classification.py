@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from minigrad import ops
-from minigrad.dtypes import torch_name
-from minigrad.errors import NotForDtype
+from minigrad.core.dtypes import torch_name
+from minigrad.core.errors import NotForDtype
+from minigrad.core.tensor import Tensor
 from minigrad.nn.functional.losses import reduced_by, reduction_of
-from minigrad.tensor import Tensor
 
 
 def cross_entropy(

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from minigrad import ops
-from minigrad.shapes import as_ints
-from minigrad.tensor import Tensor, wrap
+from minigrad.core.shapes import as_ints
+from minigrad.core.tensor import Tensor, wrap
 
 Several = int | Sequence[int]  # one number for all axes, or one for each
 

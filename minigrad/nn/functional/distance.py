@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from minigrad.functions import broadcast_tensors
-from minigrad.tensor import Tensor
+from minigrad.core.tensor import Tensor
+from minigrad.methods.functions import broadcast_tensors
 
 
 def normalize(

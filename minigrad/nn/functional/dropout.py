@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from minigrad.chance import coins
-from minigrad.tensor import Tensor, wrap
+from minigrad.core.tensor import Tensor, wrap
+from minigrad.random.kernels import coins
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:

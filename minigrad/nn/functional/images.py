@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from minigrad import ops
+from minigrad.core.shapes import as_ints
+from minigrad.core.tensor import Tensor, wrap
 from minigrad.nn.functional.convolution import Several, check_not_negative, check_steps, several
 from minigrad.nn.functional.pooling import means
-from minigrad.shapes import as_ints
-from minigrad.tensor import Tensor, wrap
 
 
 def pad(

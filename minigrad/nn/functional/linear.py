@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from minigrad import ops
+from minigrad.core.modes import no_grad
+from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods import indices_of
-from minigrad.modes import no_grad
-from minigrad.tensor import Tensor, wrap
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:

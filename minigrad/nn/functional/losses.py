@@ -11,10 +11,10 @@ from collections.abc import Callable
 from typing import Any
 
 from minigrad import ops
-from minigrad.functions import broadcast_tensors
-from minigrad.modes import no_grad
+from minigrad.core.modes import no_grad
+from minigrad.core.tensor import Tensor
+from minigrad.methods.functions import broadcast_tensors
 from minigrad.nn.functional.distance import cosine_similarity, pairwise_distance
-from minigrad.tensor import Tensor
 
 
 def mse_loss(

@@ -14,10 +14,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from minigrad import ops
-from minigrad.dtypes import torch_name
-from minigrad.errors import NotForDtype
+from minigrad.core.dtypes import torch_name
+from minigrad.core.errors import NotForDtype
+from minigrad.core.tensor import Tensor
 from minigrad.nn.functional.images import pad
-from minigrad.tensor import Tensor
 
 
 def layer_norm(

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from minigrad import ops
+from minigrad.core.shapes import as_int
+from minigrad.core.tensor import Tensor, wrap
 from minigrad.nn.functional.convolution import Several, check_steps, several
-from minigrad.shapes import as_int
-from minigrad.tensor import Tensor, wrap
 
 
 def max_pool2d(

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 
 from minigrad import ops
+from minigrad.core.tensor import Tensor, wrap
 from minigrad.nn.functional.convolution import Several, several
 from minigrad.nn.functional.images import interpolate
 from minigrad.nn.functional.pooling import as_image, from_image
-from minigrad.tensor import Tensor, wrap
 
 
 def _upsampled(name: str, instead: str, *args: Any) -> Tensor:

@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from minigrad.functions import cat, stack, where
+from minigrad.core.tensor import Tensor, wrap
+from minigrad.methods.functions import cat, stack, where
 from minigrad.nn.functional.linear import embedding
 from minigrad.nn.functional.losses import reduced_by, reduction_of
-from minigrad.tensor import Tensor, wrap
 
 NEVER = -1e30  # the logarithm of a probability of 0, with which one can still subtract
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from minigrad import modes
-from minigrad.creation import tensor
-from minigrad.functions import cat
+from minigrad.core import modes
+from minigrad.core.sparse import RowSparse
+from minigrad.core.tensor import Tensor, wrap
+from minigrad.methods.creation import tensor
+from minigrad.methods.functions import cat
 from minigrad.nn.registry import type_name
 from minigrad.nn.utils import rnn as rnn
-from minigrad.sparse import RowSparse
-from minigrad.tensor import Tensor, wrap
 
 Tensors = Tensor | Iterable[Tensor]
 
@@ -35,7 +35,7 @@ def get_total_norm(
     error_if_nonfinite   raise RuntimeError if the norm is inf or nan?
     foreach              ignored
 
-    >>> from minigrad import tensor
+    >>> from minigrad.core import tensor
     >>> get_total_norm([tensor([3.0]), tensor([4.0])])
     tensor(5.)
     """

@@ -8,11 +8,11 @@ knows of nothing.
 import warnings
 from typing import Any
 
-from minigrad import modes
+from minigrad.core import modes
+from minigrad.core.tensor import Tensor
 from minigrad.nn.functional import normalize
 from minigrad.nn.module import Module
 from minigrad.nn.parameter import Parameter
-from minigrad.tensor import Tensor
 
 
 def skip_init(module_cls: Any, *args: Any, **kwargs: Any) -> Any:

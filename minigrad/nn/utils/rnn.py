@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minigrad.functions import cat, stack
-from minigrad.tensor import Tensor, wrap
+from minigrad.core.tensor import Tensor, wrap
+from minigrad.methods.functions import cat, stack
 
 
 class _Packed(NamedTuple):

@@ -19,9 +19,9 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
-from minigrad.modes import no_grad
+from minigrad.core.modes import no_grad
+from minigrad.core.tensor import Tensor
 from minigrad.optim.optimizer import Optimizer
-from minigrad.tensor import Tensor
 
 EPOCH = (
     "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where "

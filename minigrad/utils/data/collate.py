@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from minigrad import dtypes
-from minigrad.creation import as_tensor, tensor
-from minigrad.functions import stack
-from minigrad.tensor import Tensor
+from minigrad.core import dtypes
+from minigrad.core.tensor import Tensor
+from minigrad.methods.creation import as_tensor, tensor
+from minigrad.methods.functions import stack
 
 
 def default_collate(batch: Any) -> Any:

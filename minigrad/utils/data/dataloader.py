@@ -14,9 +14,9 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from minigrad import dtypes
-from minigrad.creation import empty
-from minigrad.generator import Generator
+from minigrad.core import dtypes
+from minigrad.methods.creation import empty
+from minigrad.random.generator import Generator
 from minigrad.utils.data.collate import default_collate, default_convert
 from minigrad.utils.data.dataset import IterableDataset
 from minigrad.utils.data.sampler import BatchSampler, RandomSampler, SequentialSampler

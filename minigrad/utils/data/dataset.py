@@ -12,9 +12,9 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
-from minigrad.generator import Generator
-from minigrad.random import randperm
-from minigrad.tensor import Tensor
+from minigrad.core.tensor import Tensor
+from minigrad.random.generator import Generator
+from minigrad.random.tensors import randperm
 
 T_co = TypeVar("T_co", covariant=True)
 

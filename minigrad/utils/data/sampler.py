@@ -7,10 +7,10 @@ comes in, the numbers are those that PyTorch draws from the same seed.
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
-from minigrad import dtypes
-from minigrad.creation import as_tensor, empty
-from minigrad.generator import Generator
-from minigrad.random import multinomial, randint, randperm
+from minigrad.core import dtypes
+from minigrad.methods.creation import as_tensor, empty
+from minigrad.random.generator import Generator
+from minigrad.random.tensors import multinomial, randint, randperm
 
 T_co = TypeVar("T_co", covariant=True)
 

@@ -1,0 +1,298 @@
+"""Is a gradient right? Compare it with differences, and say where it is not.
+
+A central difference (f(x + h) - f(x - h)) / 2h knows nothing of rules. In double precision
+with h = 1e-6 its own error is about 1e-9 of the derivative, made of the neglected h**2
+and of rounding divided by h. So agreement to 1e-4 is no accident, and disagreement is
+the rule's fault, if x keeps away from kinks.
+
+    gradcheck       first derivatives, reverse mode, and forward mode if asked
+    gradgradcheck   second derivatives: gradcheck of the gradient
+    complex_step    Im f(x + ih) / h: no subtraction, so exact to the last digits, for
+                    functions that are analytic
+
+Source: Squire and Trapp, "Using complex variables to estimate derivatives of real
+functions", SIAM Review 40 (1998); Nocedal and Wright, Numerical Optimization, section 8.1.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from minigrad import autograd
+from minigrad import func as F
+from minigrad.core import modes
+from minigrad.core.tensor import Tensor, wrap
+
+__all__ = ["GradcheckError", "complex_step", "gradcheck", "gradgradcheck", "numerical_jacobian"]
+
+
+class GradcheckError(RuntimeError):
+    """A gradient that differs from the difference quotient."""
+
+
+def numerical_jacobian(
+    f: Callable[..., Any], xs: tuple[Tensor, ...], which: int, eps: float = 1e-6
+) -> list[Any]:
+    """The Jacobian of each result of f by xs[which], by central differences.
+
+    returns    for each result an array (entries of x, entries of the result)
+    """
+    x = xs[which]
+    base = np.array(x.array, copy=True)
+    flat = np.zeros(base.shape, base.dtype).reshape(-1)
+    columns: list[list[Any]] = []
+    for k in range(base.size):
+        flat[k] = eps
+        step = flat.reshape(base.shape)
+        high, low = (
+            [np.array(z.array) for z in _results(f, _replaced(xs, which, base + sign * step))]
+            for sign in (1, -1)
+        )
+        flat[k] = 0
+        columns.append([((a - b) / (2 * eps)).reshape(-1) for a, b in zip(high, low, strict=True)])
+    n = len(_results(f, xs))
+    return [np.array([c[i] for c in columns]).reshape(base.size, -1) for i in range(n)]
+
+
+def complex_step(f: Callable[[Any], Any], x: Any, direction: Any = None, h: float = 1e-20) -> Any:
+    """The derivative of f at x along a direction, without a difference: Im f(x + ih v) / h.
+
+    f     a function of an array, made of NumPy functions that take complex numbers
+    x     an array or a number
+
+    >>> round(float(complex_step(np.sin, 1.0)), 12) == round(float(np.cos(1.0)), 12)
+    True
+    """
+    v = np.ones_like(np.asarray(x, float)) if direction is None else np.asarray(direction)
+    z = f(np.asarray(x, complex) + 1j * h * v)
+    return np.imag(z) / h
+
+
+def _replaced(xs: tuple[Tensor, ...], which: int, array: Any) -> tuple[Tensor, ...]:
+    return tuple(wrap(array) if k == which else x for k, x in enumerate(xs))
+
+
+def _results(f: Callable[..., Any], xs: Any) -> list[Tensor]:
+    with modes.no_grad():
+        return _outputs(f(*xs))
+
+
+def _outputs(z: Any) -> list[Tensor]:
+    zs = [z] if isinstance(z, Tensor) else list(z)
+    return [t for t in zs if isinstance(t, Tensor) and t.array.dtype.kind == "f"]
+
+
+def _arguments(inputs: Any) -> tuple[Any, ...]:
+    return (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
+
+
+def gradcheck(
+    func: Callable[..., Any],
+    inputs: Any,
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_forward_ad: bool = False,
+    check_backward_ad: bool = True,
+    fast_mode: bool = False,
+) -> bool:
+    """Do the gradients of func by its inputs agree with central differences?
+
+    func      takes the inputs; returns a tensor or a tuple of tensors
+    inputs    a tensor or a tuple; those that require a gradient are checked, and ought to
+              be float64, since differences of float32 numbers say little
+    returns   True; raises GradcheckError (or returns False, if raise_exception is off) with
+              the input, the entry, the two numbers
+
+    >>> import minigrad
+    >>> x = minigrad.tensor([0.5, 2.0], dtype=minigrad.float64, requires_grad=True)
+    >>> gradcheck(lambda x: x.log().sum(), x)
+    True
+    """
+    try:
+        for message in _complaints(
+            func, _arguments(inputs), eps, atol, rtol, check_forward_ad, check_backward_ad
+        ):
+            raise GradcheckError(message)
+    except GradcheckError:
+        if raise_exception:
+            raise
+        return False
+    return True
+
+
+def _complaints(
+    f: Callable[..., Any],
+    xs: tuple[Any, ...],
+    eps: float,
+    atol: float,
+    rtol: float,
+    forward: bool,
+    backward: bool,
+) -> Iterator[str]:
+    """What is wrong, the first thing first."""
+    places = [k for k, x in enumerate(xs) if isinstance(x, Tensor) and x.node is not None]
+    if not places:
+        raise ValueError(
+            "gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True."
+        )
+    for k in places:
+        if xs[k].array.dtype != np.float64:
+            import warnings
+
+            warnings.warn(
+                f"Input #{k} requires gradient and is not a double precision floating point or complex. This "
+                "check will likely fail if all the inputs are not of double precision floating point or complex.",
+                stacklevel=4,
+            )
+    with modes.enable_grad():
+        outputs = _outputs(f(*xs))
+    if not outputs:
+        raise ValueError("gradcheck expects func to return at least one tensor of floating point.")
+    for k in places:
+        numeric = numerical_jacobian(f, xs, k, eps)
+        if backward:
+            for i, z in enumerate(outputs):
+                analytic = _by_rows(z, xs[k])
+                yield from _compare(
+                    analytic, numeric[i], "backward", "Backward is", i, k, z, xs[k], atol, rtol
+                )
+        if forward:
+            for i, analytic in enumerate(_by_columns(f, xs, k)):
+                yield from _compare(
+                    analytic,
+                    numeric[i],
+                    "forward",
+                    "forward AD is",
+                    i,
+                    k,
+                    outputs[i],
+                    xs[k],
+                    atol,
+                    rtol,
+                )
+
+
+def _by_rows(z: Tensor, x: Tensor) -> Any:
+    """(entries of x, entries of z): one backward pass for each entry of z."""
+    columns = []
+    for e in F.basis(z):
+        if z.node is None:
+            break
+        (g,) = autograd.grad(z, x, e, retain_graph=True, allow_unused=True)
+        columns.append(np.zeros(x.array.size) if g is None else g.array.reshape(-1))
+    shape = (x.array.size, z.array.size)
+    return np.array(columns).T.reshape(shape) if columns else np.zeros(shape)
+
+
+def _by_columns(f: Callable[..., Any], xs: tuple[Any, ...], k: int) -> list[Any]:
+    """The same by forward mode: one pass for each entry of x."""
+    found: list[list[Any]] = []
+    for v in F.basis(xs[k]):
+        _, tangents = F.jvp(
+            lambda x: tuple(_outputs(f(*xs[:k], x, *xs[k + 1 :]))), (xs[k].detach(),), (v,)
+        )
+        found.append([t.array.reshape(-1) for t in tangents])
+    n = len(_results(f, xs))
+    return [np.array([row[i] for row in found]).reshape(xs[k].array.size, -1) for i in range(n)]
+
+
+def _compare(
+    analytic: Any,
+    numeric: Any,
+    mode: str,
+    who: str,
+    i: int,
+    k: int,
+    z: Tensor,
+    x: Tensor,
+    atol: float,
+    rtol: float,
+) -> Iterator[str]:
+    error = np.abs(analytic - numeric)
+    wrong = ~(error <= atol + rtol * np.abs(numeric))
+    if not wrong.any():
+        return
+    row, column = np.unravel_index(np.argmax(np.where(wrong, error, -1)), error.shape)
+    at_x = tuple(int(n) for n in np.unravel_index(row, x.array.shape)) if x.array.ndim else ()
+    at_z = tuple(int(n) for n in np.unravel_index(column, z.array.shape)) if z.array.ndim else ()
+    place = z.grad_fn
+    yield (
+        f"Jacobian mismatch for output {i} with respect to input {k}, in {mode} mode: {int(wrong.sum())} of "
+        f"{wrong.size} entries differ.\n"
+        f"    worst entry    d output{list(at_z)} / d input{list(at_x)}\n"
+        f"    numerical      {numeric[row, column]:.8g}\n"
+        f"    analytical     {analytic[row, column]:.8g}\n"
+        f"    made by        {place.name() if place is not None else 'no recorded operation'}\n"
+        f"numerical:\n{numeric}\nanalytical:\n{analytic}"
+    )
+
+
+def gradgradcheck(
+    func: Callable[..., Any],
+    inputs: Any,
+    grad_outputs: Any = None,
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    gen_non_contig_grad_outputs: bool = False,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_fwd_over_rev: bool = False,
+    check_rev_over_rev: bool = True,
+    fast_mode: bool = False,
+) -> bool:
+    """Do the gradients of the gradients of func agree with central differences?
+
+    grad_outputs    what the first backward pass starts from; random numbers if left out
+    """
+    xs = _arguments(inputs)
+    outputs = _outputs(func(*xs))
+    if grad_outputs is None:
+        r = np.random.default_rng(0)
+        gs = tuple(
+            wrap(r.normal(size=z.array.shape).astype(z.array.dtype)).requires_grad_()
+            for z in outputs
+        )
+    else:
+        gs = _arguments(grad_outputs)
+    n = len(xs)
+    wanted = [k for k, x in enumerate(xs) if isinstance(x, Tensor) and x.node is not None]
+
+    def gradient(*arguments: Any) -> Any:
+        own = [
+            x if k not in wanted or x.node is not None else F.watched(x)
+            for k, x in enumerate(arguments[:n])
+        ]
+        with modes.enable_grad():
+            zs = [z for z in _outputs(func(*own)) if z.node is not None]
+            return autograd.grad(
+                zs,
+                [own[k] for k in wanted],
+                list(arguments[n:])[: len(zs)],
+                create_graph=True,
+                allow_unused=True,
+                materialize_grads=True,
+            )
+
+    return gradcheck(
+        gradient,
+        (*xs, *gs),
+        eps=eps,
+        atol=atol,
+        rtol=rtol,
+        raise_exception=raise_exception,
+        check_forward_ad=check_fwd_over_rev,
+        check_backward_ad=check_rev_over_rev,
+    )

@@ -1,0 +1,144 @@
+"""Three ways to differentiate one function: by differences, by symbols, by the tape.
+
+    numeric     (f(x + h) - f(x - h)) / 2h: two calls of f for each input, and an error that no
+                h makes vanish, since a small h rounds badly and a large one is not local
+    symbolic    a formula for the derivative, from the formula of f: exact, but it may grow
+                much larger than f, since shared parts are written out wherever they occur
+    automatic   the chain rule applied to numbers, operation by operation: exact up to rounding,
+                at the cost of a few evaluations of f, whatever the number of inputs
+
+`three_ways(f, x, y, ...)` does all three for a function of numbers and prints them side by
+side. The formula is found by recording f once, and needs SymPy.
+"""
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from minigrad import autograd
+from minigrad.core import modes
+from minigrad.core.tensor import Tensor, wrap
+
+SYMBOLIC: dict[str, Callable[..., Any]] = {
+    "add": lambda s, x, y: x + y, "sub": lambda s, x, y: x - y, "mul": lambda s, x, y: x * y,
+    "div": lambda s, x, y: x / y, "neg": lambda s, x: -x, "pow": lambda s, x, y: x**y,
+    "square": lambda s, x: x**2, "sqrt": lambda s, x: s.sqrt(x), "exp": lambda s, x: s.exp(x),
+    "log": lambda s, x: s.log(x), "sin": lambda s, x: s.sin(x), "cos": lambda s, x: s.cos(x),
+    "tan": lambda s, x: s.tan(x), "tanh": lambda s, x: s.tanh(x), "abs": lambda s, x: s.Abs(x),
+    "sinh": lambda s, x: s.sinh(x), "cosh": lambda s, x: s.cosh(x), "asin": lambda s, x: s.asin(x),
+    "acos": lambda s, x: s.acos(x), "atan": lambda s, x: s.atan(x), "reciprocal": lambda s, x: 1 / x,
+    "sigmoid": lambda s, x: 1 / (1 + s.exp(-x)), "relu": lambda s, x: s.Max(x, 0),
+    "maximum": lambda s, x, y: s.Max(x, y), "minimum": lambda s, x, y: s.Min(x, y),
+    "positive": lambda s, x: x, "sum": lambda s, x: x, "mean": lambda s, x: x, "clone": lambda s, x: x,
+    "log1p": lambda s, x: s.log(1 + x), "expm1": lambda s, x: s.exp(x) - 1, "rsqrt": lambda s, x: 1 / s.sqrt(x),
+}  # fmt: skip
+
+
+@dataclass
+class ThreeWays:
+    """The derivatives of f by each input, found in three ways.
+
+    numeric, symbolic, automatic   one number per input; symbolic is None without SymPy
+    formulas                       the symbolic derivatives, as text
+    operations                     how many operations f has, and all its derivative formulas
+    """
+
+    numeric: list[float]
+    symbolic: list[float] | None
+    automatic: list[float]
+    formulas: list[str] | None
+    operations: tuple[int, int] | None
+
+    def __repr__(self) -> str:
+        rows = [("input", "numeric", "symbolic", "automatic", "formula")]
+        for k, (n, a) in enumerate(zip(self.numeric, self.automatic, strict=True)):
+            s = "needs sympy" if self.symbolic is None else f"{self.symbolic[k]:.12g}"
+            formula = "" if self.formulas is None else self.formulas[k]
+            shown = formula if len(formula) <= 60 else formula[:57] + "..."
+            rows.append((str(k), f"{n:.12g}", s, f"{a:.12g}", shown))
+        widths = [max(len(row[i]) for row in rows) for i in range(5)]
+        lines = [
+            "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows
+        ]
+        if self.operations is not None:
+            f, d = self.operations
+            lines.append(f"f has {f} operations, the formulas of its derivatives have {d}")
+        return "\n".join(lines)
+
+
+class _Formula:
+    """An observer that writes the recorded operations down as formulas."""
+
+    def __init__(self, sympy: Any, inputs: list[Tensor]) -> None:
+        self.sympy = sympy
+        self.symbols = sympy.symbols(f"x:{len(inputs)}")
+        self.known: dict[int, Any] = {id(x): s for x, s in zip(inputs, self.symbols, strict=True)}
+        self.kept: list[Any] = list(
+            inputs
+        )  # what has a formula must not be forgotten, or its id is reused
+
+    def forward(
+        self, op: Any, operands: tuple[Any, ...], result: Any, params: Any, inplace: bool
+    ) -> None:
+        rule = SYMBOLIC.get(op.name)
+        if rule is None or inplace:
+            raise ValueError(
+                f"three_ways: there is no formula for {op.name}{'_ in place' if inplace else ''}."
+            )
+        terms = [self.known[id(x)] if id(x) in self.known else self._number(x) for x in operands]
+        self.known[id(result)] = rule(self.sympy, *terms)
+        self.kept.append(result)
+
+    def _number(self, x: Any) -> Any:
+        value = float(x.array)
+        return self.sympy.Integer(int(value)) if value == int(value) else self.sympy.Float(value)
+
+    def backward(self, task: Any, engine: str) -> None: ...
+    def step(self, task: Any, step: Any) -> None: ...
+    def finished(self, task: Any, error: BaseException | None) -> None: ...
+
+
+def three_ways(f: Callable[..., Tensor], *x: float, h: float = 1e-6) -> ThreeWays:
+    """The derivatives of f, a function of numbers, in three ways.
+
+    f    takes as many tensors without axes as there are numbers, returns one
+    x    the point, one number per input
+    h    the step of the differences
+
+    >>> three_ways(lambda x, y: x * y + x.sin(), 2.0, 3.0).automatic == [3.0 + float(np.cos(2.0)), 2.0]
+    True
+    """
+    inputs = [wrap(np.float64(v)).requires_grad_() for v in x]
+    z = f(*inputs)
+    automatic = [
+        g.item() for g in autograd.grad(z, inputs, materialize_grads=True) if g is not None
+    ]
+    numeric = []
+    for k in range(len(x)):
+        with modes.no_grad():
+            high, low = (
+                f(*[wrap(np.float64(v + s * h * (i == k))) for i, v in enumerate(x)])
+                for s in (1, -1)
+            )
+        numeric.append((high.item() - low.item()) / (2 * h))
+    try:
+        sympy = importlib.import_module("sympy")
+    except ImportError:
+        return ThreeWays(numeric, None, automatic, None, None)
+    plain = [wrap(np.float64(v)) for v in x]
+    recorder = _Formula(sympy, plain)
+    with modes.observing(recorder):
+        result = f(*plain)
+    formula = recorder.known[id(result)]
+    derivatives = [sympy.diff(formula, s) for s in recorder.symbols]
+    at = dict(zip(recorder.symbols, x, strict=True))
+    return ThreeWays(
+        numeric,
+        [float(d.subs(at).evalf()) for d in derivatives],
+        automatic,
+        [str(d) for d in derivatives],
+        (int(sympy.count_ops(formula)), sum(int(sympy.count_ops(d)) for d in derivatives)),
+    )

@@ -1,0 +1,1 @@
+"""What older programs write, and settings that are accepted and change nothing."""

@@ -1,0 +1,107 @@
+"""What old programs write: FloatTensor(2, 3), range, chain_matmul, triangular_solve, lstsq.
+
+PyTorch keeps these names, or says what took their place; so do we. New programs write
+tensor(data, dtype=...), arange, linalg.multi_dot, linalg.solve_triangular, linalg.lstsq.
+"""
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from minigrad.core import dtypes
+from minigrad.core.devices import check_device
+from minigrad.core.tensor import Tensor, made
+from minigrad.linalg import multi_dot, solve_triangular
+from minigrad.methods.creation import finish
+from minigrad.return_types import return_type
+
+triangular_solution = return_type("triangular_solve", "solution", "cloned_coefficient")
+
+
+def range(  # noqa: A001  # PyTorch's name
+    start: Any = 0,
+    end: Any = None,
+    step: Any = 1,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """start, start + step, ... up to and with end. `arange`, without the end, is the one to use."""
+    warnings.warn(
+        "torch.range is deprecated and will be removed in a future release because its behavior is "
+        "inconsistent with Python's range builtin. Instead, use torch.arange, which produces values in "
+        "[start, end).",
+        stacklevel=2,
+    )
+    check_device(device)
+    if end is None:
+        start, end = 0, start
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    n = int((end - start) / step + 1)
+    if n < 1:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    d = dtypes.get_default_dtype() if dtype is None else dtypes.as_dtype(dtype)
+    return finish((start + step * np.arange(n)).astype(d), requires_grad)
+
+
+def chain_matmul(*matrices: Tensor) -> Tensor:
+    """The product of all matrices, in the order of least work. See linalg.multi_dot."""
+    return matrices[0] if len(matrices) == 1 else multi_dot(matrices)
+
+
+def triangular_solve(
+    b: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
+) -> Any:
+    """The x for which A @ x = b, of one triangle of A; and A itself. See linalg.solve_triangular."""
+    left = A.mT if transpose else A
+    z = solve_triangular(left, b, upper=upper != transpose, unitriangular=unitriangular)
+    return triangular_solution(z, A)
+
+
+def lstsq(*args: Any, **kwargs: Any) -> Any:
+    """PyTorch has taken it away; this says what to use."""
+    raise RuntimeError(
+        "This function was deprecated since version 1.9 and is now removed. `torch.lstsq` is deprecated in "
+        "favor of `torch.linalg.lstsq`: write  minigrad.linalg.lstsq(A, B).solution"
+    )
+
+
+# ------------------------------------------------------------------------ a class for each type of number
+
+
+class _OldClass(type):
+    """A class that makes tensors of one type, and that they are instances of."""
+
+    dtype: Any
+
+    def __call__(cls, *data: Any, **settings: Any) -> Any:
+        """Of data, the data; of sizes, zeros of these sizes (PyTorch: whatever was in memory)."""
+        if len(data) == 1 and isinstance(data[0], Tensor) and data[0].dtype != cls.dtype:
+            raise TypeError(
+                f"expected {cls.dtype} (got {data[0].dtype}): {cls.__name__} of a tensor is that tensor. "
+                f"To fix it, convert it:  x.to({cls.dtype})."
+            )
+        return made(Tensor, cls.dtype, *data, **settings)
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, Tensor) and instance.dtype == cls.dtype
+
+
+def _old_class(dtype: Any) -> Any:
+    name = f"{dtypes.torch_name(dtype)}Tensor"
+    doc = f"Old programs write {name}(data) for tensor(data, dtype={dtype}), and {name}(2, 3) for sizes."
+    return _OldClass(name, (), {"dtype": dtype, "__doc__": doc, "__module__": "minigrad"})
+
+
+FloatTensor, DoubleTensor, HalfTensor = (
+    _old_class(d) for d in (dtypes.float32, dtypes.float64, dtypes.float16)
+)
+LongTensor, IntTensor, ShortTensor = (
+    _old_class(d) for d in (dtypes.int64, dtypes.int32, dtypes.int16)
+)
+ByteTensor, CharTensor, BoolTensor = (
+    _old_class(d) for d in (dtypes.uint8, dtypes.int8, dtypes.bool_)
+)

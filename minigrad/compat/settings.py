@@ -1,0 +1,126 @@
+"""Settings that programs make at their beginning, and that change nothing here.
+
+minigrad computes on one device, with the threads that NumPy's library of linear algebra
+chooses, and always gives the same numbers. So these functions remember what they are told
+and answer as PyTorch would.
+
+>>> set_num_threads(2)
+>>> get_num_threads()
+2
+"""
+
+import os
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from minigrad.core import dtypes
+from minigrad.core.devices import CPU, check_device, device
+
+_settings: dict[str, Any] = {
+    "threads": os.cpu_count() or 1,
+    "interop": os.cpu_count() or 1,
+    "precision": "highest",
+    "deterministic": False,
+    "warn_only": False,
+    "device": CPU,
+}
+
+
+def _positive(name: str, n: Any) -> int:
+    if isinstance(n, bool) or not isinstance(n, int):
+        raise TypeError(f"{name} expects an int, but got {type(n).__name__}")
+    if n <= 0:
+        raise RuntimeError(f"{name} expects a positive integer")
+    return n
+
+
+def set_num_threads(int: int) -> None:  # noqa: A002  # PyTorch's name
+    """Remember a number of threads. To limit NumPy's, set OMP_NUM_THREADS before it is imported."""
+    _settings["threads"] = _positive("set_num_threads", int)
+
+
+def get_num_threads() -> int:
+    """The number that was set; until then that of the processors."""
+    threads: int = _settings["threads"]
+    return threads
+
+
+def set_num_interop_threads(int: int) -> None:  # noqa: A002  # PyTorch's name
+    """Remember a number of threads."""
+    _settings["interop"] = _positive("set_num_interop_threads", int)
+
+
+def get_num_interop_threads() -> int:
+    """The number that was set."""
+    threads: int = _settings["interop"]
+    return threads
+
+
+def set_float32_matmul_precision(precision: str) -> None:
+    """Remember "highest", "high" or "medium". Products are always computed in full precision."""
+    if precision not in ("highest", "high", "medium"):
+        warnings.warn(
+            f"{precision} is not one of 'highest', 'high', or 'medium'; the current "
+            "setFloat32MatmulPrecision call has no effect.",
+            stacklevel=2,
+        )
+        return
+    _settings["precision"] = precision
+
+
+def get_float32_matmul_precision() -> str:
+    """What was set."""
+    precision: str = _settings["precision"]
+    return precision
+
+
+def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
+    """Remember the wish. The same program with the same seed always gives the same numbers."""
+    _settings["deterministic"], _settings["warn_only"] = bool(mode), bool(warn_only)
+
+
+def are_deterministic_algorithms_enabled() -> bool:
+    """What was wished for."""
+    mode: bool = _settings["deterministic"]
+    return mode
+
+
+def is_deterministic_algorithms_warn_only_enabled() -> bool:
+    """What was wished for."""
+    mode: bool = _settings["deterministic"] and _settings["warn_only"]
+    return mode
+
+
+def set_default_device(device: Any) -> None:
+    """Accept "cpu", the one device there is. Raises RuntimeError for any other."""
+    check_device(device)
+
+
+def get_default_device() -> device:
+    """The one device there is."""
+    return CPU
+
+
+def set_default_tensor_type(t: Any) -> None:
+    """The older way to say set_default_dtype: "torch.DoubleTensor", or such a class."""
+    name = t if isinstance(t, str) else t.__name__
+    named = [d for d in dtypes.ALL if name.rpartition(".")[2] == f"{dtypes.torch_name(d)}Tensor"]
+    if not named:
+        raise TypeError("invalid type object: it must be a floating point tensor type")
+    dtypes.set_default_dtype(named[0])
+
+
+def set_flush_denormal(mode: bool) -> bool:
+    """False: that processors' setting cannot be changed from here."""
+    return False
+
+
+def compile(model: Any = None, **settings: Any) -> Any:  # noqa: A001  # PyTorch's name
+    """The model or function as it is. Nothing is compiled; see minigrad.static for what can be."""
+    if model is None:
+        return lambda decorated: decorated
+    if not callable(model):
+        raise TypeError(f"compile() expects a function or a module, not {type(model).__name__}.")
+    compiled: Callable[..., Any] = model
+    return compiled

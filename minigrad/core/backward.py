@@ -1,0 +1,223 @@
+"""From tensors to the engine and back: what `z.backward()` and `autograd.grad` have in common.
+
+    root_of      the node where a pass starts
+    seed         the gradient it starts with
+    run_task     the pass, at once, or step by step if somebody is watching
+
+Read engine.py first.
+"""
+
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from minigrad.core import dtypes, modes
+from minigrad.core.allocator import keep_freed_memory
+from minigrad.core.data import as_array
+from minigrad.core.engine import GraphTask, Step
+from minigrad.core.engines import contributions, engine_named
+from minigrad.core.errors import DtypeError, NoGradient, ShapeError
+from minigrad.core.hooks import hooks_of
+from minigrad.core.leaf import AccumulateGrad
+from minigrad.core.memory import make
+from minigrad.core.node import Node
+from minigrad.core.results import Result
+from minigrad.ops.elementwise import to
+
+Tensor = Any  # of tensor.py, which stands above this module
+
+
+def run_backward(
+    outputs: Sequence[Tensor],
+    gradients: Sequence[Any],
+    retain_graph: bool | None,
+    create_graph: bool,
+    inputs: Tensor | Sequence[Tensor] | None,
+    engine: str | None = None,
+) -> None:
+    """`Tensor.backward` for several outputs at once, as in `autograd.backward`."""
+    if retain_graph is None:
+        retain_graph = create_graph
+    if inputs is None and engine is None and not (create_graph or modes.unusual):
+        roots = [root_of(z) for z in outputs]
+        seeds = [seed(z, g, False) for z, g in zip(outputs, gradients, strict=True)]
+        keep_freed_memory()
+        GraphTask(roots, seeds, retain_graph=retain_graph).run()
+        return
+    if engine is None:
+        engine = modes.state.engine
+    wanted = None
+    if inputs is not None:
+        wanted = [inputs] if isinstance(inputs, make.Tensor) else list(inputs)
+        if not wanted:
+            raise RuntimeError("`inputs` argument to `backward` cannot be empty.")
+        for x in wanted:
+            if x.node is None:
+                raise NoGradient("One of the differentiated Tensors does not require grad")
+    for x in wanted or ():
+        x.retain_grad()  # of a tensor that is no leaf; it keeps later gradients as well
+    tensors = create_graph or bool(modes.state.levels)
+    task = GraphTask(
+        [root_of(z) for z in outputs],
+        [seed(z, g, tensors) for z, g in zip(outputs, gradients, strict=True)],
+        retain_graph=retain_graph,
+        create_graph=create_graph,
+        tensors=tensors,
+        inputs=None if wanted is None else [x.node for x in wanted],
+    )
+    if engine == "graph":
+        run_task(task)
+    else:
+        if wanted is not None:
+            raise RuntimeError(f"the {engine} engine goes to every leaf: it takes no inputs.")
+        run_other(engine, task)
+
+
+def keep_gradient(x: Tensor) -> None:
+    """Hang on x's node what puts the gradient into x.grad; x is not kept alive by it."""
+    ref = weakref.ref(x)
+
+    def keep(g: Tensor) -> None:
+        tensor = ref()
+        if tensor is not None:
+            g = g if g.node is not None else make.wrap(np.array(g.array))
+            tensor._kept_grad = g if tensor._kept_grad is None else tensor._kept_grad + g
+
+    assert x.node is not None
+    hooks_of(x.node).keep = keep
+
+
+def run_task(task: GraphTask) -> None:
+    """Run a pass: at once if nobody looks, else step by step, telling the observer."""
+    keep_freed_memory()
+    observer, anomaly = modes.state.observer, modes.state.anomaly
+    plain = observer is None and not anomaly
+    if plain and (not task.tensors or task.create_graph == modes.state.recording):
+        task.run()  # plain arrays, which nothing records; or Tensors, which are to be recorded
+        return
+    with modes.set_grad_enabled(task.create_graph):
+        if plain:
+            task.run()
+            return
+        if observer is None:
+            for step in task.steps():
+                refuse_nan(step)
+            return
+        error: BaseException | None = None
+        observer.backward(task, "graph")
+        try:
+            for step in task.steps():
+                observer.step(task, step)
+                if anomaly:
+                    refuse_nan(step)
+        except BaseException as e:
+            error = e
+            raise
+        finally:
+            observer.finished(task, error)
+
+
+def refuse_nan(step: Step) -> None:
+    """Raise if a step has made a NaN: what anomaly detection looks for."""
+    node = step.node
+    if isinstance(node, AccumulateGrad):
+        return
+    inputs = [k for k, need in enumerate(node.case.needs) if need]
+    for k, d in zip(inputs, step.grads, strict=False):
+        values = getattr(d, "array", d)
+        values = getattr(values, "values", values)  # of a gradient that has few rows
+        if values is not None and np.isnan(values).any():
+            given = getattr(step.g, "array", step.g)
+            came = " It was given nan already." if np.isnan(given).any() else ""
+            line = f"\n    forward    {node.place}" if node.place is not None else ""
+            raise RuntimeError(
+                f"Function '{node.name()}' returned nan values in its {k}th output.{came}{line}"
+            )
+
+
+def run_other(engine: str, task: GraphTask) -> None:
+    """Run a pass by one of the engines of engines.py, telling the observer."""
+    run, observer = engine_named(engine), modes.state.observer
+    with modes.set_grad_enabled(task.create_graph):
+        if observer is None:
+            run(task, None)
+            return
+        task.waiting = contributions(engine, task)
+
+        def watch(node: Node | AccumulateGrad, g: Any, grads: Sequence[Any]) -> None:
+            for parent in node.edges:
+                task.waiting[parent] -= 1
+            if not isinstance(node, Result):  # an edge in disguise, not a step of its own
+                observer.step(task, Step(node, g, grads))
+
+        error: BaseException | None = None
+        observer.backward(task, engine)
+        try:
+            run(task, watch)
+        except BaseException as e:
+            error = e
+            raise
+        finally:
+            task.waiting = {}
+            observer.finished(task, error)
+
+
+def root_of(z: Any) -> Node | AccumulateGrad:
+    """The node from which a backward pass of z starts."""
+    if not isinstance(z, make.Tensor):
+        raise TypeError(f"backward starts from Tensors, but got {type(z).__name__}.")
+    if z.node is None:
+        raise NoGradient(
+            "element 0 of tensors does not require grad and does not have a grad_fn: nothing that "
+            "this tensor was computed from requires a gradient. To mend it, make the inputs with "
+            "requires_grad=True, and compute outside of no_grad()."
+        )
+    node: Node | AccumulateGrad = z.node
+    return node
+
+
+def _shaped_like(wanted: tuple[int, ...], given: tuple[int, ...]) -> str:
+    """How to write a gradient of the wanted shape, given one of another."""
+    if wanted == given[::-1]:
+        return f"gradient.T, of shape {wanted}"
+    try:
+        fits = np.broadcast_shapes(wanted, given) == wanted
+    except ValueError:
+        fits = False
+    if fits:
+        return f"z.backward(gradient.expand_as(z)), where z is the tensor of shape {wanted}"
+    return f"z.backward(minigrad.ones_like(z)), if each entry of z, {wanted}, counts the same"
+
+
+def seed(z: Tensor, gradient: Any, tensors: bool) -> Any:
+    """The gradient that a pass starts with: as given, or 1 for a scalar."""
+    if gradient is None:
+        array = z.array
+        if not array.ndim and array.dtype.kind == "f" and not tensors:
+            return array.dtype.type(1)
+        if array.size != 1:
+            raise NoGradient(
+                "grad can be implicitly created only for scalar outputs, and this one has the shape "
+                f"{z.array.shape}. To mend it, reduce it (z.sum().backward()), or say how much each "
+                "entry counts: z.backward(minigrad.ones_like(z))."
+            )
+        if not dtypes.is_floating(z.array.dtype):
+            raise DtypeError("grad can be computed only for real scalar outputs")
+        one = z.array.dtype.type(1) if not z.array.shape else np.ones(z.array.shape, z.array.dtype)
+        return make.wrap(one) if tensors else one
+    g = (
+        gradient
+        if isinstance(gradient, make.Tensor)
+        else make.wrap(as_array(gradient, z.array.dtype))
+    )
+    if g.array.shape != z.array.shape:
+        raise ShapeError(
+            f"Mismatch in shape: grad_output[0] has a shape of {list(g.array.shape)} and output[0] has "
+            f"a shape of {list(z.array.shape)}. The gradient is shaped like the tensor it belongs to.",
+            mend=_shaped_like(z.array.shape, g.array.shape),
+        )
+    if g.array.dtype != z.array.dtype:
+        g = to(g, dtype=z.array.dtype)
+    return g if tensors else g.array

@@ -1,0 +1,136 @@
+"""From data to arrays: numbers, nested lists, arrays and tensors."""
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from minigrad.core import dtypes
+from minigrad.core.errors import DtypeError
+from minigrad.core.memory import make
+
+
+def as_array(data: Any, dtype: Any = None) -> Any:
+    """The data as an array of a type that tensors know; Python floats take the default type.
+
+    Raises TypeError for a string, DtypeError for what else is no number, ValueError for rows
+    of unequal length, RuntimeError for a number that is too large for the dtype.
+    """
+    array: Any
+    if isinstance(data, make.Tensor):
+        array = np.array(data.array)
+    elif isinstance(data, (np.ndarray, np.generic)):
+        # An array that a program is being recorded with stays one: see static/traced.py.
+        array = data if hasattr(data, "slot") else np.asarray(data)
+    else:
+        array = _array_of_python(data, None if dtype is None else dtypes.as_dtype(dtype))
+    if dtype is not None:
+        array = array.astype(dtypes.as_dtype(dtype))
+    dtypes.category(array.dtype)
+    # Without axes a NumPy number serves as well as an array, and NumPy is ten times quicker with it.
+    return array[()] if array.ndim == 0 and not isinstance(data, np.ndarray) else array
+
+
+def sized_or_filled(what: Sequence[Any], dtype: dtypes.Dtype) -> Any:
+    """The array of Tensor(2, 3), which is of that shape, and of Tensor([2, 3]), which holds 2 and 3.
+
+    What has no values yet is zero. An array of the right type is not copied.
+    """
+    data = what[0] if len(what) == 1 else None
+    if isinstance(data, np.ndarray) and (data.ndim or data.dtype.kind not in "iu"):
+        dtypes.category(data.dtype)
+        return data.astype(dtype, copy=False)
+    if isinstance(data, (list, tuple, range)):
+        return as_array(data, dtype)
+    if isinstance(data, str):
+        raise TypeError(NO_NUMBER.format(type(data).__name__))
+    if len(what) == 1 and (isinstance(data, (bool, np.bool_)) or not hasattr(data, "__index__")):
+        raise TypeError(
+            f"new(): data must be a sequence (got {type(data).__name__}). To fix it, write "
+            "minigrad.tensor(...) for a tensor of one number."
+        )
+    shape = tuple([operator.index(n) for n in what]) if what else (0,)
+    if min(shape) < 0:
+        raise RuntimeError(
+            f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}"
+        )
+    return np.zeros(shape, dtype)
+
+
+NO_NUMBER = "tensors hold numbers or truth values; new(): invalid data type {!r}."
+PLAIN = frozenset([bool, int, float, complex])
+
+
+def _array_of_python(data: Any, dtype: dtypes.Dtype | None) -> Any:
+    """Numbers in nested lists as an array. A tensor among them counts as the number that it holds."""
+    kinds: set[Any] = set()  # the classes of numbers that occur, and the dtypes
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, (list, tuple, range)):
+            classes = set(map(type, value))
+            if classes <= PLAIN:
+                kinds.update(classes)
+                return value
+            return [plain(v) for v in value]
+        if isinstance(value, make.Tensor):
+            if value.array.size != 1:
+                raise ValueError(
+                    "only one element tensors can be converted to Python scalars, but one in the list is of "
+                    f"shape {list(value.shape)}. To fix it, use minigrad.stack(...) or minigrad.cat(...)."
+                )
+            kinds.add(value.array.dtype)
+            return value.array.reshape(()).item()
+        if isinstance(value, (np.ndarray, np.generic)):
+            kinds.add(value.dtype)
+            return value
+        if isinstance(value, str):
+            raise TypeError(NO_NUMBER.format("str"))
+        if hasattr(value, "__array__"):  # a Slot of a program says here that it has no value
+            array = np.asarray(value)
+            kinds.add(array.dtype)
+            return array
+        if not isinstance(value, (int, float, complex)):
+            raise DtypeError(
+                f"Could not infer dtype of {type(value).__name__}: tensors hold numbers or truth values."
+            )
+        kinds.add(type(value))
+        return value
+
+    numbers = plain(data)
+    try:
+        array = np.array(numbers)
+    except ValueError as error:
+        raise ValueError(
+            f"{_unequal(numbers)}: the rows of the data are not all of the same length."
+        ) from error
+    if array.dtype == object or array.dtype == np.uint64:
+        raise ValueError("Overflow when unpacking long long: a number is too large for 64 bits.")
+    if dtype is None:
+        return array.astype(_joined(kinds), copy=False)
+    dtypes.check_range(array, dtype)
+    return array
+
+
+def _joined(kinds: set[Any]) -> dtypes.Dtype:
+    """The type that holds numbers of all these classes and dtypes; of none, the default."""
+    types = [k if isinstance(k, np.dtype) else dtypes.of_number(k()) for k in kinds]
+    if not types:
+        return dtypes.get_default_dtype()
+    joined = types[0]
+    for d in types[1:]:
+        joined = dtypes.promote_types(joined, d)
+    return joined
+
+
+def _unequal(rows: Any, dim: int = 0) -> str:
+    """PyTorch's words for the first row that is longer or shorter than the one before it."""
+    if isinstance(rows, (list, tuple)):
+        sizes = [len(r) if isinstance(r, (list, tuple, np.ndarray)) else 0 for r in rows]
+        for n in sizes:
+            if n != sizes[0]:
+                return f"expected sequence of length {sizes[0]} at dim {dim + 1} (got {n})"
+        for r in rows:
+            if text := _unequal(r, dim + 1):
+                return text
+    return ""

@@ -1,0 +1,135 @@
+"""Forward mode: tensors that carry a tangent along.
+
+A *dual* tensor has, beside its value x, a tangent x_dot: the direction in which x moves.
+An op on duals computes its result's value as always, and its result's tangent from the
+operands' tangents. The formula is no second table: it follows from the op's kind and its
+rules (`push_forward` in op.py).
+
+Tangents belong to a level. `dual_level()` opens one, and levels may be nested, for
+derivatives of derivatives. The tangent of level k is computed from values that have been
+stripped of level k and of those inside it: so a derivative never meets itself, and what
+is left, the outer levels' tangents, makes the mixed derivatives.
+
+A view's tangent is a view of its base's tangent; hence a write to one shows in the other,
+as it does for values.
+
+Source: Griewank and Walther, Evaluating Derivatives (2008), chapter 3; for levels,
+Siskind and Pearlmutter, "Nesting forward-mode AD in a functional framework" (2008).
+"""
+
+from collections.abc import Sequence
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from minigrad.core import modes
+from minigrad.core.allocator import keep_freed_memory
+from minigrad.core.case import values_of
+from minigrad.core.dtypes import is_floating
+from minigrad.core.memory import make, new
+from minigrad.core.op import Op, push_forward
+from minigrad.core.views import laid_out, order_of, walk
+
+Tensor = Any  # of tensor.py, which stands above this module
+_next_level = count(1).__next__
+
+
+def enter_level() -> int:
+    """Open a level inside those that this thread has open."""
+    keep_freed_memory()
+    level = _next_level()
+    modes.set_levels((*modes.state.levels, level))
+    return level
+
+
+def exit_level(level: int) -> None:
+    """Close the innermost level; the tangents of that level are no longer seen."""
+    levels = modes.state.levels
+    if not levels or levels[-1] != level:
+        raise RuntimeError("Trying to exit a forward AD level that was not the last one created.")
+    modes.set_levels(levels[:-1])
+
+
+def tangent_of(x: Tensor, level: int) -> Tensor | None:
+    """The tangent that x has at this level, if any."""
+    return None if x._tangents is None else x._tangents.get(level)
+
+
+def set_tangent(x: Tensor, level: int, tangent: Tensor) -> None:
+    x._tangents = {**(x._tangents or {}), level: tangent}
+
+
+def stripped(x: Tensor, level: int) -> Tensor:
+    """x itself, history and all, but with the tangents of the outer levels only."""
+    if x._tangents is None or not any(k >= level for k in x._tangents):
+        return x
+    z: Tensor = new(make.Tensor)
+    z.array, z.counter, z.node = x.array, x.counter, x.node
+    outer = {k: t for k, t in x._tangents.items() if k < level}
+    if outer:
+        z._tangents = outer
+    return z
+
+
+def push(op: Op, operands: Sequence[Tensor], settings: dict[str, Any], z: Tensor) -> None:
+    """Give z = op(*operands) its tangents, one for each level at which an operand has one."""
+    if all(x._tangents is None for x in operands):
+        return
+    levels = modes.state.levels
+    observer = modes.observe(None)  # what is computed here is no operation of the learner's
+    try:
+        for k, level in enumerate(levels):
+            # What is computed with has tangents of the outer levels only: the others are closed.
+            modes.set_levels(levels[:k])
+            if z._base is not None and tangent_of(z._base, level) is not None:
+                continue  # a view, which has it from its base
+            z_dot = push_level(op, operands, settings, z, level)
+            if z_dot is not None:
+                set_tangent(z, level, z_dot)
+    finally:
+        modes.set_levels(levels)
+        modes.observe(observer)
+
+
+def push_level(
+    op: Op, operands: Sequence[Tensor], settings: dict[str, Any], z: Tensor, level: int
+) -> Tensor | None:
+    """The tangent of z at one level; None if no operand has one, or it is zero."""
+    tangents = [tangent_of(x, level) for x in operands]
+    if op.kind == "constant" or all(t is None for t in tangents):
+        return None
+    if not is_floating(z.array.dtype):  # whole numbers and truth values do not move
+        return None
+    plain = [stripped(x, level) for x in operands]
+    values = values_of(op, plain, settings) | {"z": stripped(z, level)}
+    if op.variadic:
+        by_place: dict[Any, Any] = dict(enumerate(tangents))
+        return push_forward(op, values, by_place)
+    named = dict(zip(op.operands, tangents, strict=True))
+    return push_forward(op, values, {name: t for name, t in named.items() if t is not None})
+
+
+def push_write(op: Op, before: Sequence[Tensor], settings: dict[str, Any], x: Tensor) -> None:
+    """After a write to x: bring its tangents up to date.
+
+    A view has its tangent from its base, so a write to a view gives the base a new tangent,
+    with the part that was written put in its place. Other views see it there.
+    """
+    for level in modes.state.levels:
+        z_dot = push_level(op, before, settings, x, level)
+        old = tangent_of(x, level)
+        if z_dot is None:
+            if old is None:
+                continue
+            z_dot = old * 0
+        base = x._base
+        if base is None or (old is not None and tangent_of(base, level) is None):
+            set_tangent(x, level, z_dot)
+            continue
+        known = tangent_of(base, level)
+        whole = make.wrap(laid_out(np.zeros_like(base.array), order_of(base.array)))
+        if known is not None:
+            whole.copy_(known)
+        walk(whole, x.way).copy_(z_dot)
+        set_tangent(base, level, whole)

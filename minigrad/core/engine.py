@@ -1,0 +1,243 @@
+"""The engine: one backward pass over the tape.
+
+A node may pass its gradient on only when every contribution to it has arrived. There are
+two ways to know that it has, and both are here:
+
+    count     count beforehand how many contributions each node will receive, and run a
+              node when it expects no more (Kahn's topological sort, 1962): `steps()`,
+              which the inspector follows
+    by age    always run the latest node among those that hold a gradient. A node is older
+              than all that was computed from it, so nothing can arrive after its turn:
+              `run()`, which is what `backward()` uses, since it need not count
+
+Both visit the same nodes in the same order, and leave out ("prune") the nodes that lead to
+no input somebody asked about. Because they loop instead of recursing, a tape may be a
+million nodes long.
+
+    waiting   node -> how many contributions it still expects
+    pending   node -> the sum of those that have arrived
+    ready     the nodes that expect no more, latest first; leaves come last
+
+Gradients are arrays. Under `create_graph` they are Tensors, and what the rules compute
+with them is recorded like anything else.
+
+Read node.py first. Left out: devices, and a pass over one graph by several threads.
+"""
+
+from collections.abc import Iterator, Sequence
+from heapq import heappop, heappush
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+from numpy import ndarray
+
+from minigrad.core.hooks import Hooked
+from minigrad.core.leaf import AccumulateGrad
+from minigrad.core.node import Node, reachable
+from minigrad.core.results import Result
+from minigrad.core.saved import Freed
+
+AnyNode = Node | AccumulateGrad
+SMALL = 1024  # entries: up to here it is quicker to make a new sum than to add to the old one
+
+
+class Step(NamedTuple):
+    """What happened in one step: a node took the gradient g and passed on `grads`.
+
+    grads is aligned with node.edges: one gradient for each input that needs one.
+    """
+
+    node: AnyNode
+    g: Any
+    grads: Sequence[Any]
+
+
+class GraphTask:
+    """One backward pass from some roots.
+
+    roots           the nodes (`grad_fn`) of the outputs, or the AccumulateGrad of a leaf
+    gradients       one gradient for each root
+    retain_graph    keep the saved values, so that another pass can follow
+    create_graph    compute with Tensors and record it, so that the gradients have gradients
+    tensors         compute with Tensors, as when they carry tangents of forward mode
+    inputs          the nodes whose gradients are asked for; None: every leaf's `.grad`
+    accumulate      with inputs: add to the leaves' `.grad` rather than capture
+
+    After a pass with inputs, `captured` maps each of these nodes to its gradient.
+    """
+
+    def __init__(
+        self,
+        roots: Sequence[AnyNode],
+        gradients: Sequence[Any],
+        *,
+        retain_graph: bool = False,
+        create_graph: bool = False,
+        tensors: bool = False,
+        inputs: Sequence[AnyNode] | None = None,
+        accumulate: bool = True,
+    ) -> None:
+        self.roots, self.gradients = roots, gradients
+        self.retain_graph, self.create_graph = retain_graph, create_graph
+        self.tensors = tensors or create_graph
+        self.inputs = None if inputs is None else frozenset(inputs)
+        self.accumulate = accumulate
+        self.pending: dict[AnyNode, Any] = {}
+        self.waiting: dict[AnyNode, int] = {}
+        self.needed: set[AnyNode] | None = None
+        self.captured: dict[AnyNode, Any] = {}
+        self._heap: list[tuple[int, AnyNode]] = []
+        self.applications = 0  # how many times a rule was applied, for the comparison of engines
+
+    @property
+    def ready(self) -> list[AnyNode]:
+        """The nodes that expect no more contributions, in the order in which they will run."""
+        return [node for _, node in sorted(self._heap, key=lambda entry: entry[0])]
+
+    def run(self) -> None:
+        """The whole pass, by age: take the latest node that holds a gradient, until none is left."""
+        pending, heap, inputs = self.pending, self._heap, self.inputs
+        freed = None if self.retain_graph else Freed()
+        tensors = self.tensors
+        if inputs is not None and self.needed is None:  # a task that is run again knows it already
+            self.prune()
+        needed = self.needed
+        sums: set[AnyNode] = set()  # whose pending gradient is a sum of our own making
+        grads: Any
+        d: Any
+        for node, g in zip(self.roots, self.gradients, strict=True):
+            if node in pending:
+                pending[node] = pending[node] + g
+            else:
+                pending[node] = g
+                heappush(heap, (node.rank, node))
+        try:
+            while heap:
+                node = heappop(heap)[1]
+                while True:
+                    g = pending.pop(node)
+                    if inputs is not None and node in inputs:
+                        grads = self._apply(node, g, freed)
+                    else:
+                        case: Any = node.case
+                        grads = case.run_tensors(g, node) if tensors else case.run(g, node)
+                        if freed is not None and case.frees:
+                            node.saved = freed
+                    following: AnyNode | None = None
+                    for parent, d in zip(node.edges, grads):
+                        if d is None or (needed is not None and parent not in needed):
+                            continue
+                        arrived = pending.get(parent)
+                        if arrived is not None:
+                            if parent in sums and arrived.size > SMALL:
+                                arrived += d
+                            else:
+                                pending[parent] = total = arrived + d
+                                if total.__class__ is ndarray:
+                                    sums.add(parent)
+                        else:
+                            pending[parent] = d
+                            # On a chain the next node never enters the heap at all.
+                            if following is None:
+                                following = parent
+                            else:
+                                heappush(heap, (parent.rank, parent))
+                    grads = d = None  # so that a gradient that nobody else holds can be taken over
+                    if following is None:
+                        break
+                    if heap and heap[0][0] < following.rank:
+                        heappush(heap, (following.rank, following))
+                        break
+                    node = following
+        finally:
+            pending.clear()
+            heap.clear()
+
+    def steps(self) -> Iterator[Step]:
+        """The same pass one node at a time, with the counts, and pruned to `inputs`.
+
+        Between two steps, `ready`, `waiting` and `pending` show where the pass stands. A
+        pass that is not finished frees what it has used and forgets the rest.
+        """
+        self._count()
+        if self.inputs is not None:
+            self.prune()
+        freed = None if self.retain_graph else Freed()
+        pending, waiting, heap = self.pending, self.waiting, self._heap
+        try:
+            for node, g in zip(self.roots, self.gradients, strict=True):
+                pending[node] = pending[node] + g if node in pending else g
+            for node in dict.fromkeys(self.roots):
+                if not waiting[node] and self._leads_to_an_input(node):
+                    heappush(heap, (node.rank, node))
+            while heap:
+                node = heappop(heap)[1]
+                g = pending.pop(node, None)
+                grads = self._apply(node, g, freed)
+                for parent, d in zip(node.edges, grads, strict=True):
+                    if not self._leads_to_an_input(parent):
+                        continue
+                    if d is not None:
+                        pending[parent] = pending[parent] + d if parent in pending else d
+                    waiting[parent] -= 1
+                    if not waiting[parent]:
+                        heappush(heap, (parent.rank, parent))
+                if not isinstance(node, Result):  # an edge in disguise, not a step of its own
+                    yield Step(node, g, grads)
+        finally:
+            pending.clear()
+            waiting.clear()
+            heap.clear()
+
+    def _count(self) -> None:
+        """How many contributions will each node receive?"""
+        waiting = self.waiting
+        stack = list(dict.fromkeys(self.roots))
+        for node in stack:
+            waiting[node] = 0
+        while stack:
+            for parent in stack.pop().edges:
+                if parent not in waiting:
+                    waiting[parent] = 0
+                    stack.append(parent)
+                waiting[parent] += 1
+
+    def prune(self) -> None:
+        """Which nodes lead to an input? Those asked about, and those that feed on one that does."""
+        assert self.inputs is not None
+        self.needed = needed = set(self.inputs)
+        oldest_first = sorted(reachable(self.roots), key=attrgetter("rank"), reverse=True)
+        for node in oldest_first:
+            for parent in node.edges:
+                if parent in needed:
+                    needed.add(node)
+                    break
+
+    def _leads_to_an_input(self, node: AnyNode) -> bool:
+        return self.needed is None or node in self.needed
+
+    def _apply(self, node: AnyNode, g: Any, freed: Freed | None) -> Sequence[Any]:
+        """Run one node's rules: the body of a step."""
+        if g is None:  # nothing but absent gradients has arrived: pass the absence on
+            return (None,) * len(node.edges)
+        case: Any = node.case
+        tensors = self.tensors
+        hooked = isinstance(case, Hooked)
+        if hooked:
+            g = case.arrive(g, tensors)
+            case, hooks = case.case, case
+        if self.inputs is not None and node in self.inputs:
+            self.captured[node] = g
+            if isinstance(node, AccumulateGrad) and not self.accumulate:
+                return ()
+            if node.edges and not any(self._leads_to_an_input(parent) for parent in node.edges):
+                if self.accumulate and freed is not None and case.frees:
+                    node.saved = freed  # a pass that adds to this tensor's .grad uses its node up
+                return (None,) * len(node.edges)
+        grads: Sequence[Any] = (case.run_tensors if tensors else case.run)(g, node)
+        self.applications += len(grads)
+        if hooked:
+            grads = hooks.depart(grads, g, node, tensors)
+        if freed is not None and case.frees:
+            node.saved = freed
+        return grads

@@ -1,0 +1,157 @@
+"""Two other ways to walk back, to compare with the engine of engine.py.
+
+    graph        count what each node will receive, run it when it has all: the default
+    tape         go through the recorded list from its end (a Wengert list): what comes later
+                 in the list was computed later, so at a node's turn everything has arrived
+    recursive    pass each contribution on as soon as it comes, by recursion, alone
+
+All three give the same gradients. The first two apply each rule once. The third applies
+the rules of a node once per *path* that leads to it: on n diamonds in a row, where the
+first two need n applications, it needs 2**n. That is why engines wait and add up.
+
+    z.backward(engine="recursive")      uses one of them
+    %%autograd --engine recursive       the same for a cell, with its steps on the tape
+    applications(z)                     how many rule applications each makes
+
+Source: Wengert, "A simple automatic derivative evaluation program", CACM 7 (1964).
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from minigrad.core.engine import AnyNode, GraphTask
+from minigrad.core.leaf import AccumulateGrad
+from minigrad.core.node import reachable
+from minigrad.core.saved import Freed
+
+# Who looks on is told of each turn: the node, the gradient that came in, those that went out.
+Watch = Callable[[AnyNode, Any, list[Any]], None] | None
+
+
+def by_graph(task: GraphTask, watch: Watch = None) -> int:
+    """The default engine; returns how many rules were applied."""
+    for step in task.steps():
+        if watch is not None:
+            watch(step.node, step.g, list(step.grads))
+    return task.applications
+
+
+def by_tape(task: GraphTask, watch: Watch = None) -> int:
+    """Go through the list of nodes from the latest to the first.
+
+    The list is what a recorder would have written down: the nodes in the order in which
+    they were made. Here it is found by following the edges, and sorted.
+    """
+    listed: dict[AnyNode, Any] = dict.fromkeys(reachable(task.roots))
+    for node, g in zip(task.roots, task.gradients, strict=True):
+        listed[node] = g if listed[node] is None else listed[node] + g
+    freed = None if task.retain_graph else Freed()
+    applied = 0
+    for node in sorted(listed, key=lambda n: n.rank):
+        g = listed[node]
+        if g is None:
+            continue
+        grads = _rules(task, node, g)
+        applied += len(grads)
+        if freed is not None and node.case.frees:
+            node.saved = freed
+        for parent, d in zip(node.edges, grads, strict=True):
+            if d is not None:
+                listed[parent] = d if listed[parent] is None else listed[parent] + d
+        if watch is not None:
+            watch(node, g, grads)
+    return applied
+
+
+def by_recursion(task: GraphTask, watch: Watch = None) -> int:
+    """Pass each contribution on by itself, as soon as it arrives."""
+    visited: set[AnyNode] = set()
+
+    def visit(node: AnyNode, g: Any) -> int:
+        visited.add(node)
+        grads = _rules(task, node, g)
+        if watch is not None:
+            watch(node, g, grads)
+        return len(grads) + sum(
+            visit(p, d) for p, d in zip(node.edges, grads, strict=True) if d is not None
+        )
+
+    try:
+        applied = sum(visit(node, g) for node, g in zip(task.roots, task.gradients, strict=True))
+    except RecursionError:
+        raise RecursionError(
+            "the recursive engine goes one call deeper for each node, and this graph is deeper than Python's "
+            'limit. The others loop: use engine="graph" or engine="tape".'
+        ) from None
+    if not task.retain_graph:
+        freed = Freed()
+        for node in visited:
+            if node.case.frees:
+                node.saved = freed
+    return applied
+
+
+def _rules(task: GraphTask, node: AnyNode, g: Any) -> list[Any]:
+    case: Any = node.case
+    return list((case.run_tensors if task.tensors else case.run)(g, node))
+
+
+Engine = Callable[[GraphTask, Watch], int]
+ENGINES: dict[str, Engine] = {
+    "graph": by_graph,
+    "tape": by_tape,
+    "recursive": by_recursion,
+}
+
+
+def engine_named(name: str) -> Engine:
+    """The engine of that name. Raises ValueError for an unknown one."""
+    try:
+        return ENGINES[name]
+    except KeyError:
+        raise ValueError(
+            f"engine must be one of {', '.join(map(repr, ENGINES))}, but got {name!r}."
+        ) from None
+
+
+def contributions(engine: str, task: GraphTask) -> dict[AnyNode, int]:
+    """How many contributions each node will get: one for each edge that leads to it; by recursion,
+    one for each path."""
+    found = dict.fromkeys(reachable(task.roots), 0)
+    turns = dict.fromkeys(found, 0 if engine == "recursive" else 1)
+    for root in task.roots:
+        turns[root] += engine == "recursive"
+    for node in sorted(found, key=lambda n: n.rank):
+        for parent in node.edges:
+            found[parent] += turns[node]
+            turns[parent] += turns[node] if engine == "recursive" else 0
+    return found
+
+
+def applications(z: Any, gradient: Any = None) -> dict[str, int]:
+    """How many rule applications each engine makes in a backward pass from z.
+
+    No `.grad` is touched, and the graph is kept.
+
+    >>> import minigrad
+    >>> z = x = minigrad.tensor(1.0, requires_grad=True)
+    >>> for _ in range(10):
+    ...     z = z + z
+    >>> applications(z)
+    {'graph': 20, 'tape': 20, 'recursive': 2046}
+    """
+    g = np.ones(z.array.shape, z.array.dtype) if gradient is None else np.asarray(gradient)
+    leaves = [node for node in reachable([z.node]) if isinstance(node, AccumulateGrad)]
+    counts = {}
+    for name, engine in ENGINES.items():
+        kept = [leaf.grad for leaf in leaves]
+        for leaf in leaves:
+            leaf.grad = None
+        try:
+            counts[name] = engine(GraphTask([z.node], [g], retain_graph=True), None)
+        finally:
+            for leaf, grad in zip(leaves, kept, strict=True):
+                leaf.grad = grad
+    return counts

@@ -1,0 +1,164 @@
+"""How a tensor looks when it is printed: as in PyTorch.
+
+Four digits after the point, all entries in one width; large tensors show their corners.
+"""
+
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from minigrad.core import dtypes
+from minigrad.core.sparse import RowSparse
+
+PRECISION = 4
+THRESHOLD = 1000  # above this many entries, only the edges are shown
+EDGE = 3
+WIDTH = 80
+SCIENTIFIC: bool | None = None  # None: where the numbers differ much in size
+
+
+def set_printoptions(
+    precision: int | None = None,
+    threshold: int | None = None,
+    edgeitems: int | None = None,
+    linewidth: int | None = None,
+    profile: str | None = None,
+    sci_mode: bool | None = None,
+) -> None:
+    """How tensors are printed from now on.
+
+    precision   digits after the point (4)
+    threshold   above so many entries, only the edges are shown (1000)
+    edgeitems   how many entries are shown at each edge (3)
+    linewidth   characters in a line (80)
+    profile     "default", "short" (2 digits) or "full" (all entries): a start for the others
+    sci_mode    always, or never, write 1.0000e+02; None lets the numbers decide
+    """
+    global PRECISION, THRESHOLD, EDGE, WIDTH, SCIENTIFIC
+    profiles = {"default": (4, 1000, 3, 80), "short": (2, 1000, 2, 80), "full": (4, 2**62, 3, 80)}
+    if profile is not None:
+        PRECISION, THRESHOLD, EDGE, WIDTH = profiles[profile]
+    PRECISION = PRECISION if precision is None else precision
+    THRESHOLD = THRESHOLD if threshold is None else int(min(threshold, 2**62))
+    EDGE = EDGE if edgeitems is None else edgeitems
+    WIDTH = WIDTH if linewidth is None else linewidth
+    SCIENTIFIC = sci_mode
+
+
+def describe(x: Any) -> str:
+    """The text of a tensor: its values, its type if it is not the usual one, its grad_fn."""
+    if isinstance(x.array, RowSparse):
+        rows = x.array
+        return (
+            f"tensor(indices=tensor([{values(rows.indices, 21)}]),\n"
+            f"       values=tensor({values(rows.values, 21)}),\n"
+            f"       size={rows.shape}, nnz={len(rows.indices)}, layout=minigrad.sparse_rows)"
+        )
+    array = np.asarray(x.array)
+    notes = []
+    if array.size == 0 and array.ndim != 1:
+        notes.append(f"size={tuple(array.shape)}")
+    usual = (dtypes.get_default_dtype(), dtypes.int64, dtypes.bool_, dtypes.of_number(1j))
+    if array.dtype not in usual or (array.size == 0 and array.dtype == dtypes.int64):
+        notes.append(f"dtype=minigrad.{array.dtype}")
+    if x.grad_fn is not None:
+        notes.append(f"grad_fn=<{x.grad_fn.name()}>")
+    elif x.requires_grad:
+        notes.append("requires_grad=True")
+    text = "tensor(" + values(array, indent=len("tensor("))
+    for note in notes:
+        last = text.rpartition("\n")[2]
+        joint = ", " if len(last) + len(note) + 3 <= WIDTH else ",\n" + " " * len("tensor(")
+        text += joint + note
+    return text + ")"
+
+
+def values(array: Any, indent: int = 0) -> str:
+    """The entries in brackets, one row a line."""
+    if array.size == 0:
+        return "[]" if array.ndim else ""
+    write = _writer(array)
+    return _nested(array, write, indent, array.size > THRESHOLD)
+
+
+def _nested(array: Any, write: Callable[[Any], str], indent: int, shorten: bool) -> str:
+    if array.ndim == 0:
+        return write(array.item())
+    shown: list[Any] = list(range(len(array)))
+    if shorten and len(array) > 2 * EDGE:
+        shown[EDGE:-EDGE] = [None]
+    if array.ndim == 1:
+        words = [" ..." if i is None else write(array[i].item()) for i in shown]
+        return "[" + _wrapped(words, indent) + "]"
+    rows = ["..." if i is None else _nested(array[i], write, indent + 1, shorten) for i in shown]
+    gap: str = ",\n" + "\n" * (array.ndim - 2) + " " * (indent + 1)
+    return "[" + gap.join(rows) + "]"
+
+
+def _wrapped(words: list[str], indent: int) -> str:
+    """Words with commas, broken into lines of a page's width."""
+    width = max(len(w) for w in words) + 2
+    per_line = max(1, (WIDTH - indent) // width)
+    lines = [", ".join(words[i : i + per_line]) for i in range(0, len(words), per_line)]
+    return (",\n" + " " * (indent + 1)).join(lines)
+
+
+def _writer(array: Any) -> Any:
+    """A function that writes one entry, in a width that suits them all."""
+    shown = _corners(array) if array.size > THRESHOLD else array
+    if array.dtype.kind not in "fc":
+        width = max(len(str(v)) for v in shown.ravel().tolist())
+        return lambda v: str(v).rjust(width)
+    if array.dtype.kind == "c":
+        re, im = _float_writer(shown.real), _float_writer(np.abs(shown.imag))
+        return lambda v: (
+            f"{re(v.real)}{'-' if math.copysign(1, v.imag) < 0 else '+'}{im(abs(v.imag)).strip()}j"
+        )
+    return _float_writer(shown)
+
+
+def _corners(array: Any) -> Any:
+    for axis in range(array.ndim):
+        if array.shape[axis] > 2 * EDGE:
+            array = array.take([*range(EDGE), *range(-EDGE, 0)], axis)
+    return array
+
+
+def _float_writer(array: Any) -> Any:
+    finite = np.abs(array[np.isfinite(array) & (array != 0)]).astype(np.float64)
+    if finite.size == 0:
+        style = "{:.0f}."
+    else:
+        large, small = finite.max(), finite.min()
+        if np.all(finite == np.ceil(finite)):
+            scientific = _or(large / small > 1000 or large > 1e8)
+            style = "{:." + str(PRECISION) + "e}" if scientific else "{:.0f}."
+        else:
+            scientific = _or(large / small > 1000 or large > 1e8 or small < 1e-4)
+            style = "{:." + str(PRECISION) + ("e}" if scientific else "f}")
+
+    def text(v: float) -> str:
+        return style.format(v) if math.isfinite(v) else str(v)
+
+    # As in PyTorch, zeros and what is not finite have no say in the width.
+    ordinary = array[np.isfinite(array) & (array != 0)].ravel().tolist()
+    width = max((len(text(v)) for v in ordinary), default=0)
+    return lambda v: text(v).rjust(width)
+
+
+def _or(scientific: bool) -> bool:
+    return scientific if SCIENTIFIC is None else SCIENTIFIC
+
+
+def warn_about_grad_of_non_leaf() -> None:
+    """PyTorch's warning, for a learner who looks for `.grad` where none is kept."""
+    warnings.warn(
+        "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad "
+        "attribute won't be populated during autograd.backward(). If you indeed want the .grad field "
+        "to be populated for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor.",
+        UserWarning,
+        stacklevel=3,
+    )

@@ -1,0 +1,450 @@
+"""Function: an operation of the learner's own, written as in PyTorch.
+
+    class Cube(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x ** 3
+
+        @staticmethod
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensors
+            return g * 3 * x ** 2
+
+    z = Cube.apply(x)
+
+`forward` runs without recording; what belongs on the tape is the node whose backward is
+`backward`. That node is an ordinary one for the engine: only its case is special, since it
+calls the learner's `backward` (on Tensors, recorded if create_graph is set) where others
+call rules. Here too, a static method `jvp` gives the tangent for forward mode.
+
+A Function with several results has one node with several gradients to wait for. Each
+result gets an edge of its own, a `Result`, which packs its gradient with its number; the
+packs add up on the way, and the node opens the sum.
+"""
+
+import inspect
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from minigrad.core import dtypes, modes
+from minigrad.core.case import Like, fit
+from minigrad.core.duals import set_tangent, stripped, tangent_of
+from minigrad.core.errors import AutogradError, SavedValueChanged, learner_line
+from minigrad.core.inplace import attach, bump, refuse
+from minigrad.core.memory import FRESH, make, new
+from minigrad.core.node import Node, next_rank
+from minigrad.core.results import Pack, result
+from minigrad.core.saved import Freed
+from minigrad.core.tensor import Tensor
+
+__all__ = ["Function", "once_differentiable"]
+
+
+class Context:
+    """What `forward` leaves for `backward`: the `ctx` of both.
+
+    needs_input_grad    for each argument of forward: is its gradient wanted?
+    saved_tensors       what save_for_backward was given
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._saved: Any = ()
+        self._for_forward: tuple[Any, ...] | None = None
+        self._versions: tuple[int, ...] = ()
+        self._dirty: tuple[Tensor, ...] = ()
+        self._without_gradient: tuple[Tensor, ...] = ()
+        self._materialize = True
+        self.needs_input_grad: tuple[bool, ...] = ()
+
+    def save_for_backward(self, *tensors: Tensor | None) -> None:
+        """Keep inputs or results of forward, so that a change in place is noticed."""
+        for t in tensors:
+            if t is not None and not isinstance(t, Tensor):
+                raise TypeError(
+                    f"save_for_backward can only save variables, but argument is of type "
+                    f"{type(t).__name__}. To keep anything else, write  ctx.name = value."
+                )
+        self._saved = tensors
+
+    def save_for_forward(self, *tensors: Tensor | None) -> None:
+        """Keep tensors for `jvp`."""
+        self._for_forward = tensors
+
+    def mark_dirty(self, *tensors: Tensor) -> None:
+        """Say which inputs forward has written to; they must be returned as well."""
+        check_marked("mark_dirty", tensors)
+        self._dirty = tensors
+
+    def mark_non_differentiable(self, *tensors: Tensor) -> None:
+        """Say which results have no gradient (indices, for example)."""
+        check_marked("mark_non_differentiable", tensors)
+        self._without_gradient = tensors
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Should backward get zeros (the default), or None, for results that nobody used?"""
+        self._materialize = bool(value)
+
+    @property
+    def saved_tensors(self) -> tuple[Any, ...]:
+        """What was saved, if it is still there and still what it was."""
+        entries = tuple(self._saved)  # raises BackwardTwice once it is freed
+        if not self._versions and self._for_forward is not None:
+            return self._for_forward
+        for k, (entry, version) in enumerate(zip(entries, self._versions, strict=False)):
+            if entry is not None and entry.counter.count != version:
+                place = entry.counter.place
+                where = "" if place is None else f"\n    changed    {place}"
+                raise SavedValueChanged(
+                    f"{self._name} needs saved tensor {k} as it was, but it has changed since (one of "
+                    "the variables needed for gradient computation has been modified by an inplace "
+                    f"operation: it is at version {entry.counter.count}; expected version {version} "
+                    f"instead).{where}"
+                )
+        node = self._node() if self._node is not None else None
+        return tuple(e.restore(node) if isinstance(e, SavedResult) else e for e in entries)
+
+    _node: Any = None
+
+
+class SavedResult:
+    """A result of forward that its own node has saved: kept without keeping the node alive."""
+
+    def __init__(self, z: Tensor, number: int) -> None:
+        self.array, self.counter, self.number = z.array, z._shared_counter(), number
+
+    def restore(self, node: Any) -> Tensor:
+        z: Tensor = new(Tensor)
+        z.array, z.counter, z.node = self.array, self.counter, None
+        if node is not None:
+            z.node = result(node, self.number)
+        return z
+
+
+class FunctionCase:
+    """How the node of a Function passes a gradient on: by the learner's backward."""
+
+    fitted = False
+    reads: tuple[str, ...] = ("ctx",)
+    tensors: tuple[str, ...] = ()
+    slots: tuple[str, ...] = ()
+    frees = True
+
+    def __init__(
+        self,
+        cls: type["Function"],
+        ctx: Context,
+        likes: Sequence[Like | None],
+        results: Sequence[Like],
+    ) -> None:
+        self.cls, self.ctx, self.likes, self.results = cls, ctx, likes, results
+        self.needs = tuple(
+            like is not None and need
+            for like, need in zip(likes, ctx.needs_input_grad, strict=True)
+        )
+        self.op = _NamedOp(cls)
+
+    def run(self, g: Any, node: Node) -> Sequence[Any]:
+        with modes.no_grad():
+            return [None if d is None else d.array for d in self._backward(g, node, make.wrap)]
+
+    def run_tensors(self, g: Any, node: Node) -> Sequence[Any]:
+        return self._backward(g, node, lambda t: t)
+
+    def _backward(self, g: Any, node: Node, wrap: Any) -> list[Any]:
+        ctx = self.ctx
+        if isinstance(node.saved, Freed):
+            ctx._saved = node.saved
+        gradients = []
+        parts = g.parts if isinstance(g, Pack) else {0: g}
+        for k, like in enumerate(self.results):
+            part = parts.get(k)
+            if part is None:
+                zero = np.zeros(like.shape, like.dtype) if ctx._materialize else None
+                gradients.append(None if zero is None else make.wrap(zero))
+            else:
+                gradients.append(wrap(part))
+        ctx._node = lambda: node
+        try:
+            given = self.cls._backward_of()(ctx, *gradients)
+        finally:
+            ctx._node = None
+        return self._checked(given)
+
+    def _checked(self, given: Any) -> list[Any]:
+        """The gradients for the edges, from what backward returned for each argument."""
+        values = list(given) if isinstance(given, (tuple, list)) else [given]
+        n = len(self.likes)
+        if len(values) > n and all(v is None for v in values[n:]):
+            values = values[:n]
+        if len(values) != n:
+            raise RuntimeError(
+                f"function {self.cls.__name__}Backward returned an incorrect number of gradients "
+                f"(expected {n}, got {len(values)}). backward returns one gradient for each argument "
+                "of forward, and None for those that have none."
+            )
+        grads = []
+        for k, (d, like, need) in enumerate(zip(values, self.likes, self.needs, strict=True)):
+            if like is None and d is not None:
+                raise RuntimeError(
+                    f"function {self.cls.__name__}Backward returned a gradient different from None at "
+                    f"position {k + 1}, but the corresponding forward input was not a Variable"
+                )
+            if not need:
+                continue
+            if d is not None and not isinstance(d, Tensor):
+                raise TypeError(
+                    f"function {self.cls.__name__}Backward returned a {type(d).__name__} at position "
+                    f"{k + 1}; a gradient is a Tensor or None."
+                )
+            if d is not None and like is not None:
+                try:
+                    d = fit(d, like)
+                except (ValueError, RuntimeError, IndexError):
+                    raise RuntimeError(
+                        f"Function {self.cls.__name__}Backward returned an invalid gradient at index "
+                        f"{k} - got {list(d.shape)} but expected shape compatible with {list(like.shape)}"
+                    ) from None
+            grads.append(d)
+        return grads
+
+
+class _NamedOp:
+    """What the tape shows of a Function in place of an op."""
+
+    settings: dict[str, Any] = {}
+
+    def __init__(self, cls: type["Function"]) -> None:
+        self.name, self.node_name = cls.__name__, f"{cls.__name__}Backward"
+        self.formula = (cls.__doc__ or cls.__name__).strip().partition("\n")[0]
+
+
+class Function:
+    """The base of operations of one's own: give `forward`, `backward`, and perhaps `jvp`.
+
+    forward(ctx, *args)       computes the result, a Tensor or a tuple of them; or, if
+                              `setup_context(ctx, inputs, output)` is given, forward(*args)
+    backward(ctx, *grads)     for each result its gradient; returns for each argument of
+                              forward its gradient, or None. `vjp` is another name for it
+    jvp(ctx, *tangents)       for each argument its tangent or None; returns the result's
+
+    >>> import minigrad
+    >>> class Double(Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         return x * 2
+    ...     @staticmethod
+    ...     def backward(ctx, g):
+    ...         return g * 2
+    >>> x = minigrad.tensor(3.0, requires_grad=True)
+    >>> Double.apply(x).backward()
+    >>> x.grad
+    tensor(2.)
+    """
+
+    @staticmethod
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError(
+            "You must implement the forward function for custom autograd.Function."
+        )
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        raise NotImplementedError(
+            "You must implement either the backward or vjp method for your custom autograd.Function "
+            "to use it with backward mode AD."
+        )
+
+    vjp = backward
+
+    @staticmethod
+    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
+        raise NotImplementedError(
+            "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
+        )
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        raise NotImplementedError("setup_context is not implemented.")
+
+    @classmethod
+    def _backward_of(cls) -> Any:
+        return cls.backward if cls.backward is not Function.backward else cls.vjp
+
+    @classmethod
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+        """Run forward, and put a node for backward on the tape if a gradient is wanted."""
+        ctx = Context(f"{cls.__name__}Backward")
+        separate = cls.setup_context is not Function.setup_context
+        if separate:  # its inputs are all that forward has, defaults included
+            bound = inspect.signature(cls.forward).bind(*args, **kwargs)
+            bound.apply_defaults()
+            args = bound.args
+        elif kwargs:
+            raise TypeError(
+                f"{cls.__name__}.apply() takes no keyword arguments: backward returns one gradient for each "
+                "argument, by position. To fix it, pass them by position."
+            )
+        recording = modes.state.recording
+        ctx.needs_input_grad = tuple(isinstance(a, Tensor) and a.node is not None for a in args)
+        wanted = recording and True in ctx.needs_input_grad
+        levels = modes.state.levels
+        observer = modes.state.observer
+        with modes.no_grad(), modes.unobserved(), modes.without_levels():
+            if separate:
+                output = cls.forward(*args)
+                cls.setup_context(ctx, args, output)
+            else:
+                output = cls.forward(ctx, *args)
+        single = not isinstance(output, (tuple, list))
+        outputs = [output] if single else list(output)
+        for z in outputs:
+            if not isinstance(z, Tensor) and single:
+                raise TypeError(
+                    f"{cls.__name__}.forward must return Tensors, not {type(z).__name__}."
+                )
+        results = [cls._result(z, ctx, args) if isinstance(z, Tensor) else z for z in outputs]
+        if wanted:
+            cls._record(ctx, args, results)
+        for level in levels:
+            cls._push(ctx, args, results, level)
+        if observer is not None:
+            observer.forward(
+                _NamedOp(cls), args, results[0] if single else tuple(results), {}, bool(ctx._dirty)
+            )
+        return results[0] if single else tuple(results)
+
+    @classmethod
+    def _result(cls, z: Tensor, ctx: Context, args: tuple[Any, ...]) -> Tensor:
+        """The tensor to return for z: z itself, unless forward returned an input unchanged."""
+        if any(z is d for d in ctx._dirty):
+            return z
+        if any(z is a for a in args) or z.node is not None:
+            fresh: Tensor = new(Tensor)
+            fresh.array, fresh.counter, fresh.node = z.array, z._shared_counter(), None
+            return fresh
+        return z
+
+    @classmethod
+    def _record(cls, ctx: Context, args: tuple[Any, ...], results: list[Any]) -> None:
+        """The node, its edges, and the results' places on it."""
+        likes = [
+            Like(a.array.shape, a.array.dtype) if isinstance(a, Tensor) else None for a in args
+        ]
+        shapes = [
+            Like(z.array.shape, z.array.dtype) if isinstance(z, Tensor) else Like((), None)
+            for z in results
+        ]
+        for d in ctx._dirty:
+            if not any(d is z for z in results):
+                raise AutogradError(
+                    "Some elements marked as dirty during the forward method were not returned as output. The inputs "
+                    "that are modified inplace must all be outputs of the Function."
+                )
+            refuse(d, (d,))
+        node: Node = new(Node)
+        node.case = FunctionCase(cls, ctx, likes, shapes)  # type: ignore[assignment]
+        node.edges = tuple(a.node for a in args if isinstance(a, Tensor) and a.node is not None)
+        node.rank = next_rank()
+        node.saved, node.version = (ctx,), 0
+        if modes.state.tracing:
+            node.place = learner_line()
+        for d in ctx._dirty:
+            bump(d)
+        several = len(results) > 1
+        for k, z in enumerate(results):
+            differentiable = (
+                isinstance(z, Tensor)
+                and dtypes.is_floating(z.array.dtype)
+                and not any(z is t for t in ctx._without_gradient)
+            )
+            if not differentiable:
+                continue
+            own = result(node, k) if several else node
+            if any(z is d for d in ctx._dirty):
+                attach(own, z)
+            else:
+                z.node = own
+        entries = []
+        for t in ctx._saved:
+            number = next((k for k, z in enumerate(results) if z is t), None)
+            entries.append(t if number is None else SavedResult(t, number if several else -1))
+        ctx._saved = tuple(entries)
+        ctx._versions = tuple(0 if e is None else e.counter.count for e in entries)
+
+    @classmethod
+    def _push(cls, ctx: Context, args: tuple[Any, ...], results: list[Any], level: int) -> None:
+        """Forward mode: the results' tangents, by the learner's jvp."""
+        tangents = [tangent_of(a, level) if isinstance(a, Tensor) else None for a in args]
+        if all(t is None for t in tangents):
+            return
+        if ctx._materialize:
+            tangents = [
+                make.wrap(np.zeros(a.array.shape, a.array.dtype))
+                if t is None and isinstance(a, Tensor) and dtypes.is_floating(a.array.dtype)
+                else t
+                for t, a in zip(tangents, args, strict=True)
+            ]
+        ctx._saved = tuple(stripped(t, level) if isinstance(t, Tensor) else t for t in ctx._saved)
+        given = cls.jvp(ctx, *tangents)
+        values = list(given) if isinstance(given, (tuple, list)) else [given]
+        for z, z_dot in zip(results, values, strict=True):
+            if z_dot is not None and isinstance(z, Tensor):
+                set_tangent(z, level, z_dot)
+
+
+def once_differentiable(backward: Any) -> Any:
+    """Say of a `backward` that it cannot itself be differentiated.
+
+    Its gradients are computed without recording; asking for a second derivative is an
+    error that says so.
+    """
+
+    def once(ctx: Any, *grads: Any) -> Any:
+        with modes.no_grad():
+            given = backward(ctx, *grads)
+        if not modes.state.recording:
+            return given
+        values = given if isinstance(given, tuple) else (given,)
+        if not any(isinstance(g, Tensor) and g.node is not None for g in grads):
+            return given
+        marked = tuple(_Once.apply(v) if isinstance(v, Tensor) else v for v in values)
+        return marked if isinstance(given, tuple) else marked[0]
+
+    return staticmethod(once) if isinstance(backward, staticmethod) else once
+
+
+class _Once(Function):
+    """A gradient that may not be differentiated again."""
+
+    @classmethod
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+        (value,) = args
+        lead = value.detach().requires_grad_()
+        z: Tensor = new(Tensor)
+        z.array, z.counter, z.node = value.array, FRESH, None
+        node: Node = new(Node)
+        ctx = Context("once_differentiable")
+        ctx.needs_input_grad = (True,)
+        like = Like(value.array.shape, value.array.dtype)
+        node.case = FunctionCase(cls, ctx, [like], [like])  # type: ignore[assignment]
+        node.edges, node.rank, node.saved, node.version = (lead.node,), next_rank(), (ctx,), 0
+        z.node = node
+        return z
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        raise RuntimeError(
+            "trying to differentiate twice a function that was marked with @once_differentiable"
+        )
+
+
+def check_marked(name: str, tensors: Sequence[Any]) -> None:
+    for k, t in enumerate(tensors):
+        if not isinstance(t, Tensor):
+            raise AutogradError(
+                f"{name} can only accept variables, but argument {k} is of type {type(t).__name__}."
+            )

@@ -1,0 +1,178 @@
+"""Hooks: the learner's own functions, called as gradients pass by.
+
+Gradients pass through nodes, so that is where hooks live:
+
+    before    on the gradient of one result, on its way into the node  (Tensor.register_hook,
+              Node.register_prehook, retain_grad, which only keeps what it sees)
+    after     when the node has run  (Node.register_hook), or when a leaf's `.grad` has been
+              added to  (Tensor.register_post_accumulate_grad_hook)
+
+A node without hooks pays nothing for them: hanging the first hook on a node puts a
+`Hooked` case in the place of the node's own, which calls the hooks around it.
+
+Hooks see Tensors, also when the pass itself computes with plain arrays.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from itertools import count
+from types import TracebackType
+from typing import Any, Self
+
+from minigrad.core import modes
+from minigrad.core.memory import make
+
+Hook = Callable[..., Any]
+_next_id = count().__next__
+
+
+class RemovableHandle:
+    """What registering a hook returns: `remove()` takes the hook away again."""
+
+    def __init__(self, hooks: "OrderedDict[int, Hook]", hook: Hook) -> None:
+        self.id = _next_id()
+        self._hooks = hooks
+        hooks[self.id] = hook
+
+    def remove(self) -> None:
+        self._hooks.pop(self.id, None)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.remove()
+
+
+class Hooked:
+    """A case with hooks around it.
+
+    on_result   hooks of the tensor: each may replace the gradient of the result
+    keep        what retain_grad does, after these
+    before      hooks of the node: given a tuple of gradients, may return another
+    after       hooks of the node: given its outgoing and its incoming gradients
+    finally_    hooks of a leaf, once its `.grad` is up to date
+    """
+
+    def __init__(self, case: Any) -> None:
+        self.case = case
+        self.on_result: OrderedDict[int, Hook] = OrderedDict()
+        self.keep: Hook | None = None
+        self.before: OrderedDict[int, Hook] = OrderedDict()
+        self.after: OrderedDict[int, Hook] = OrderedDict()
+        self.finally_: OrderedDict[int, Hook] = OrderedDict()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.case, name)  # op, needs, reads, frees, ...: as the case has them
+
+    def arrive(self, g: Any, tensors: bool) -> Any:
+        """Let the hooks see, and perhaps replace, the gradient that comes in."""
+        if not tensors:
+            with modes.no_grad():
+                seen = self._arrive(make.wrap(g)).array
+        else:
+            seen = self._arrive(g)
+        if modes.state.observer is not None:
+            self._tell("before", len(self.on_result) + len(self.before), [g], [seen])
+        return seen
+
+    def _tell(self, when: str, hooks: int, before: Sequence[Any], after: Sequence[Any]) -> None:
+        """Tell an onlooker who wants to know what the hooks made of a gradient."""
+        hooked = getattr(modes.state.observer, "hooked", None)
+        if hooked is not None and hooks:
+            hooked(when, hooks, before, after)
+
+    def _arrive(self, seen: Any) -> Any:
+        for hook in list(self.on_result.values()):
+            seen = _replaced(hook(seen), seen, hook)
+        for hook in list(self.before.values()):
+            given = hook((seen,))
+            if given is not None:
+                seen = _replaced(given[0] if isinstance(given, (tuple, list)) else given, seen)
+        if self.keep is not None:
+            self.keep(seen)
+        return seen
+
+    def depart(self, grads: Sequence[Any], g: Any, node: Any, tensors: bool) -> Sequence[Any]:
+        """Let the hooks see, and perhaps replace, the gradients that go out."""
+        if not (self.after or self.finally_):
+            return grads
+        with modes.set_grad_enabled(modes.state.recording and tensors):
+            departing = self._depart(grads, g, node, tensors)
+        if modes.state.observer is not None:
+            self._tell("after", len(self.after), grads, departing)
+            self._tell("finally", len(self.finally_), (), ())
+        return departing
+
+    def _depart(self, grads: Sequence[Any], g: Any, node: Any, tensors: bool) -> Sequence[Any]:
+        if self.after:
+            outgoing = tuple(_spread(grads if tensors else [_wrapped(d) for d in grads], node))
+            incoming = (g if tensors else make.wrap(g),)
+            for hook in list(self.after.values()):
+                given = hook(outgoing, incoming)
+                if given is not None:
+                    outgoing = tuple(given) if isinstance(given, (tuple, list)) else (given,)
+            needed = self.case.needs if hasattr(self.case, "needs") else ()
+            kept = [d for d, need in zip(outgoing, needed, strict=True) if need] if needed else []
+            grads = kept if tensors else [None if d is None else d.array for d in kept]
+        for hook in list(self.finally_.values()):
+            if hook(node.variable) is not None:
+                raise RuntimeError(
+                    "Tensor post accumulate grad hooks should return None. To fix it, write the gradient in "
+                    "place, as in  p.grad.mul_(2), on a line of its own, and return nothing."
+                )
+        return grads
+
+    def run(self, g: Any, node: Any) -> Sequence[Any]:
+        g = self.arrive(g, tensors=False)
+        return self.depart(self.case.run(g, node), g, node, tensors=False)
+
+    def run_tensors(self, g: Any, node: Any) -> Sequence[Any]:
+        g = self.arrive(g, tensors=True)
+        return self.depart(self.case.run_tensors(g, node), g, node, tensors=True)
+
+
+def hooks_of(node: Any) -> Hooked:
+    """The hooks that hang on a node; from the first call on, it has some."""
+    if not isinstance(node.case, Hooked):
+        node.case = Hooked(node.case)
+    hooked: Hooked = node.case
+    return hooked
+
+
+def _replaced(given: Any, before: Any, hook: Any = None) -> Any:
+    """What a hook returned in place of a gradient; None leaves it as it was."""
+    if given is None:
+        return before
+    if not hasattr(given, "array"):
+        raise TypeError(
+            f"a hook must return a Tensor or None, but returned {type(given).__name__}."
+        )
+    if given.array.shape != before.array.shape:
+        raise RuntimeError(
+            f"hook has changed the size of value: the gradient was {before.array.shape}, and the hook "
+            f"returned {given.array.shape}."
+        )
+    if hook is not None and given.array.dtype != before.array.dtype:
+        raise RuntimeError(
+            f"hook '{getattr(hook, '__name__', hook)}' has changed the type of value (was {before.array.dtype} got "
+            f"{given.array.dtype}). To fix it, return  g.to({before.array.dtype})."
+        )
+    return given
+
+
+def _wrapped(d: Any) -> Any:
+    return None if d is None else make.wrap(d)
+
+
+def _spread(grads: Sequence[Any], node: Any) -> list[Any]:
+    """The gradients with None for the inputs that need none, as node hooks see them."""
+    if not hasattr(node.case, "needs"):
+        return list(grads)
+    given = iter(grads)
+    return [next(given) if need else None for need in node.case.needs]

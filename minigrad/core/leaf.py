@@ -1,0 +1,128 @@
+"""AccumulateGrad: the end of an edge, where the gradient of a leaf is added to its `.grad`.
+
+It holds the gradient itself. The leaf holds it, and it refers to the leaf weakly, so that
+the two do not keep each other alive; a graph whose leaf nobody holds any more can still be
+walked, and `variable` makes an equal leaf anew.
+"""
+
+import threading
+import weakref
+from itertools import count
+from sys import getrefcount
+from typing import Any
+
+import numpy as np
+
+from minigrad.core.errors import Place
+from minigrad.core.memory import make
+from minigrad.core.sparse import RowSparse
+
+next_leaf_rank = count(1).__next__  # of leaves: 1, 2, ...; after every node
+_accumulating = threading.Lock()
+
+
+class AccumulateGrad:
+    """The end of an edge: where the gradient of a leaf is added to its `.grad`."""
+
+    __slots__ = ("__weakref__", "_array", "_counter", "_leaf", "case", "grad", "rank", "saved")
+
+    edges: tuple[()] = ()
+    next_functions: tuple[()] = ()
+    saved: Any
+    place: Place | None = None
+    freed = False
+
+    def __init__(self, leaf: Any) -> None:
+        self._leaf = weakref.ref(leaf)
+        self._array, self._counter = leaf.array, leaf.counter
+        self.case: Any = ACCUMULATE
+        self.grad: Any = None
+        self.rank = next_leaf_rank()
+
+    @property
+    def order(self) -> int:
+        return -self.rank
+
+    @property
+    def variable(self) -> Any:
+        """The leaf itself. If nobody holds it any more, an equal one is made anew."""
+        leaf = self._leaf()
+        return leaf if leaf is not None else make.revive(self)
+
+    def name(self) -> str:
+        return "AccumulateGrad"
+
+    def saved_values(self) -> dict[str, Any]:
+        return {}
+
+    def __repr__(self) -> str:
+        return f"<AccumulateGrad of a leaf {np.shape(self._array)}>"
+
+
+class Accumulation:
+    """The case of every AccumulateGrad: how a leaf takes its gradient."""
+
+    frees = False
+
+    def run(self, g: Any, leaf: AccumulateGrad) -> tuple[()]:
+        """Add g to the leaf's `.grad`: by copy the first time, in place from then on."""
+        with _accumulating:
+            grad = leaf.grad
+            if grad is None:
+                # A gradient may be borrowed: add hands the same array to both its inputs, a
+                # reshape shows another's memory. It is taken over only if nobody else has it.
+                ours = getrefcount(g) <= ALONE and (g.ndim == 0 or g.base is None or is_whole(g))
+                # A transpose's gradient comes transposed; programs view() it as they do the leaf.
+                ours = ours and (g.ndim < 3 or g.flags.c_contiguous)
+                leaf.grad = make.wrap(g if ours else g.copy())
+            elif isinstance(grad.array, np.ndarray):
+                if isinstance(g, RowSparse):
+                    g.add_to(grad.array)
+                else:
+                    np.add(grad.array, g, out=grad.array)
+            else:
+                grad.array = grad.array + g
+        return ()
+
+    def run_tensors(self, g: Any, leaf: AccumulateGrad) -> tuple[()]:
+        """As `run`, with a gradient that has a history of its own."""
+        leaf.grad = g if leaf.grad is None else leaf.grad + g
+        return ()
+
+
+class Switched(Accumulation):
+    """The case of a leaf that requires no gradient any more: what a graph from before brings is dropped."""
+
+    def run(self, g: Any, leaf: AccumulateGrad) -> tuple[()]:
+        return ()
+
+    run_tensors = run
+
+
+ACCUMULATE = Accumulation()
+SWITCHED_OFF = Switched()
+
+
+def is_whole(g: Any) -> bool:
+    """Does a view show all of some memory that nothing else refers to, like (g.T @ x).T?"""
+    base = g.base
+    return (
+        isinstance(base, np.ndarray)
+        and getrefcount(base) <= 3
+        and base.flags.owndata
+        and base.size == g.size
+    )
+
+
+def _references_to_an_argument() -> int:
+    """How many references there are to an array that a caller holds and `run` was given."""
+
+    class Probe:
+        def run(self, g: Any, leaf: Any) -> int:
+            return getrefcount(g)
+
+    g = np.empty(1)
+    return Probe().run(g, None)
+
+
+ALONE = _references_to_an_argument()

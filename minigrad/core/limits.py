@@ -1,0 +1,53 @@
+"""The limits of a type of number: `finfo` of real ones, `iinfo` of whole ones.
+
+>>> finfo().eps, iinfo("int8").max
+(1.1920928955078125e-07, 127)
+"""
+
+from typing import Any
+
+import numpy as np
+
+from minigrad.core.dtypes import as_dtype, get_default_dtype
+
+
+class finfo:
+    """What a type of real numbers can hold: eps, max, min, tiny, bits, resolution.
+
+    eps    the distance from 1 to the next number
+    tiny   the least positive number that has all its digits
+    """
+
+    def __init__(self, type: Any = None) -> None:  # noqa: A002  # PyTorch's name
+        dtype = get_default_dtype() if type is None else as_dtype(type)
+        if dtype.kind not in "fc":
+            raise TypeError(
+                f"torch.finfo() requires a floating point input type. Use torch.iinfo to handle '{dtype}'"
+            )
+        info = np.finfo(dtype)
+        self.bits, self.dtype = info.bits, str(info.dtype)
+        self.eps, self.max, self.min = float(info.eps), float(info.max), float(info.min)
+        self.tiny = self.smallest_normal = float(info.tiny)
+        self.resolution = float(info.resolution)
+
+    def __repr__(self) -> str:
+        return (
+            f"finfo(resolution={self.resolution:g}, min={self.min:g}, max={self.max:g}, eps={self.eps:g}, "
+            f"smallest_normal={self.tiny:g}, tiny={self.tiny:g}, dtype={self.dtype})"
+        )
+
+
+class iinfo:
+    """What a type of whole numbers can hold: min, max, bits."""
+
+    def __init__(self, type: Any) -> None:  # noqa: A002  # PyTorch's name
+        dtype = as_dtype(type)
+        if dtype.kind not in "iu":
+            raise TypeError(
+                f"torch.iinfo() requires an integer input type. Use torch.finfo to handle '{dtype}'"
+            )
+        info = np.iinfo(dtype)
+        self.bits, self.min, self.max, self.dtype = info.bits, info.min, info.max, str(dtype)
+
+    def __repr__(self) -> str:
+        return f"iinfo(min={self.min}, max={self.max}, dtype={self.dtype})"

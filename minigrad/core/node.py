@@ -1,0 +1,154 @@
+"""What the tape is made of: nodes, and the edges between them.
+
+A node is one application of an op, as backward needs it:
+
+    case       which of the op's inputs need a gradient; knows the rules to run
+    edges      for each of these inputs, the node that made it, or its AccumulateGrad
+    saved      the values that those rules name, and nothing else
+    version    the versions of the saved tensors, added up: an in-place change shows
+    rank       the node's place in time; the latest node has the lowest rank
+
+Leaves (parameters, inputs) were made by no op. A leaf that requires a gradient has an
+`AccumulateGrad` instead (leaf.py): the end of an edge, where the gradient is added up.
+
+What is saved, and what is run, is the business of the node's case (case.py).
+
+Read op.py first. Then engine.py, which runs the nodes.
+"""
+
+from collections.abc import Callable, Iterable
+from itertools import count
+from typing import Any
+
+from minigrad.core.case import Case
+from minigrad.core.errors import Place, SavedValueChanged
+from minigrad.core.leaf import AccumulateGrad
+from minigrad.core.memory import Counter
+from minigrad.core.op import Op
+from minigrad.core.saved import Freed, what_changed
+
+next_rank = count(-1, -1).__next__  # -1, -2, ...: later nodes sort first
+
+
+class Node:
+    """One application of an op, as the tape remembers it. `z.grad_fn` is one."""
+
+    __slots__ = ("__dict__", "__weakref__", "case", "edges", "rank", "saved", "version")
+
+    case: "Case"
+    edges: tuple["Node | AccumulateGrad", ...]
+    saved: Any
+    version: int
+    rank: int
+    place: Place | None = None  # the line that made it, where lines are traced
+    tangents: dict[int, Any] | None = None  # of the result, in forward mode
+    versions: dict[str, int] | None = None  # of each saved tensor, where lines are traced
+    wrote = False  # was the result written over the first operand?
+
+    @property
+    def op(self) -> Op:
+        """The op that was applied."""
+        return self.case.op
+
+    @property
+    def order(self) -> int:
+        """The node's serial number: later nodes have greater ones."""
+        return -self.rank
+
+    def name(self) -> str:
+        """The name of the node, like "MulBackward"."""
+        return self.case.op.node_name
+
+    @property
+    def next_functions(self) -> tuple[tuple["Node | AccumulateGrad | None", int], ...]:
+        """For each input tensor of the op, the node that made it and which result it was.
+
+        (None, 0) stands for an input that needs no gradient.
+        """
+        edges = iter(self.edges)
+        return tuple(shown(next(edges)) if needed else (None, 0) for needed in self.case.needs)
+
+    def saved_values(self) -> dict[str, tuple[Any, int | None]]:
+        """What was saved: name -> (value, version when saved). None as version: a setting.
+
+        Raises BackwardTwice when a backward pass has freed them.
+        """
+        values: dict[str, tuple[Any, int | None]] = {}
+        if not self.case.reads:
+            return values
+        entries = tuple(self.saved)
+        then = self.versions or {}  # where lines are traced; else the versions as they are now
+        for name, value in zip(self.case.slots, entries, strict=True):
+            if name == "z_counter":
+                values["z"] = (values["z"][0], then.get("z", value.count))
+            elif hasattr(value, "counter"):
+                values[name] = (value, then.get(name, value.counter.count))
+            else:
+                values[name] = (value, None)
+        return values
+
+    @property
+    def freed(self) -> bool:
+        """Have the saved values been used up by a backward pass?"""
+        return self.case.frees and isinstance(self.saved, Freed)
+
+    def counters(self) -> dict[str, Counter]:
+        """The counter of each saved tensor, by its name in the rules."""
+        found: dict[str, Counter] = {}
+        for name, value in zip(self.case.slots, self.saved, strict=True):
+            if name == "xs":
+                found |= {f"xs[{k}]": x.counter for k, x in enumerate(value)}
+            elif name == "z_counter":
+                found["z"] = value
+            elif hasattr(value, "counter"):
+                found[name] = value.counter
+        return found
+
+    def changed(self) -> None:
+        """Raise the error that says which saved value was overwritten, and where."""
+        now = self.counters()
+        if self.versions is not None:
+            name = next(n for n, c in now.items() if c.count != self.versions[n])
+            raise SavedValueChanged(what_changed(self, name, self.versions[name], now[name]))
+        # Only the sum of the versions was kept: take the one that was written to most.
+        name = max(now, key=lambda n: now[n].count)
+        since = sum(c.count for c in now.values()) - self.version
+        since //= list(now.values()).count(now[name])  # x * x saves the same memory twice
+        raise SavedValueChanged(what_changed(self, name, now[name].count - since, now[name]))
+
+    def register_hook(self, hook: Callable[..., Any]) -> Any:
+        """Call hook(grad_inputs, grad_outputs) when this node has run; see hooks.py."""
+        from minigrad.core.hooks import RemovableHandle, hooks_of
+
+        return RemovableHandle(hooks_of(self).after, hook)
+
+    def register_prehook(self, hook: Callable[..., Any]) -> Any:
+        """Call hook(grad_outputs) before this node runs; it may return other gradients."""
+        from minigrad.core.hooks import RemovableHandle, hooks_of
+
+        return RemovableHandle(hooks_of(self).before, hook)
+
+    def __repr__(self) -> str:
+        reads = self.case.tensors
+        return f"<{self.name()}{' reads ' + ', '.join(reads) if reads else ''}>"
+
+
+def reachable(roots: Iterable[Any]) -> list[Any]:
+    """Every node and leaf that the roots lead to, themselves included, each once."""
+    found = dict.fromkeys(roots)
+    queue = list(found)
+    while queue:
+        for parent in queue.pop().edges:
+            if parent not in found:
+                found[parent] = None
+                queue.append(parent)
+    return list(found)
+
+
+def shown(edge: Any) -> tuple[Any, int]:
+    """The node that a learner sees at the end of an edge, and which of its results is meant.
+
+    They differ for nodes with several results only; see results.py.
+    """
+    owner = getattr(edge, "owner", None)
+    return (edge, 0) if owner is None else (owner, edge.number)

@@ -1,0 +1,166 @@
+"""A tensor from outside: what Python, NumPy, a notebook and other processes ask of it.
+
+All of this concerns the values alone. What leaves this way (x.item(), np.asarray(x)) leaves
+the tape as well: no gradient comes back from there, and where that could be overlooked, it
+is an error that says so.
+"""
+
+import importlib
+from collections.abc import Iterator
+from typing import Any, Self
+
+import numpy as np
+
+from minigrad.core import formatting, modes
+from minigrad.core.memory import make
+from minigrad.methods import ArrayMethods
+from minigrad.methods.base import sizes
+
+
+class Outside(ArrayMethods):
+    """The values of a tensor as numbers, text, arrays and memory."""
+
+    __slots__ = ()
+
+    # ------------------------------------------------------------------ as text
+
+    def __repr__(self, *, tensor_contents: Any = None) -> str:
+        return formatting.describe(self)
+
+    __str__ = __repr__
+
+    def _repr_html_(self) -> Any:
+        """In a notebook: with shape, heat map and chain. None where text alone is wanted."""
+        # By name, since the notebook's side of minigrad stands above this module.
+        return importlib.import_module("minigrad.jupyter.tensor_html").html(self)
+
+    def __format__(self, spec: str) -> str:
+        return format(self.item(), spec) if self.array.ndim == 0 else format(str(self), spec)
+
+    # ------------------------------------------------------------------ as numbers
+
+    def item(self) -> Any:
+        """The value of a tensor with one entry, as a Python number."""
+        if self.array.size != 1:
+            raise RuntimeError(
+                f"a Tensor with {self.array.size} elements cannot be converted to Scalar: its shape "
+                f"is {self.array.shape}. Choose one entry, or reduce it first (sum, mean)."
+            )
+        return self.array.item()
+
+    def tolist(self) -> Any:
+        return self.array.tolist()
+
+    def __bool__(self) -> bool:
+        if self.array.size != 1:
+            raise RuntimeError(
+                f"Boolean value of Tensor with {'no values' if not self.array.size else 'more than one value'} "
+                f"is ambiguous: its shape is {self.array.shape}. To mend it, use .all() or .any()."
+            )
+        return bool(self.array)
+
+    def __float__(self) -> float:
+        return float(self._scalar())
+
+    def __int__(self) -> int:
+        return int(self._scalar())
+
+    def __complex__(self) -> complex:
+        return complex(self._scalar())
+
+    def _scalar(self) -> Any:
+        """The one entry, for float(x), int(x) and complex(x)."""
+        if self.array.size != 1:
+            raise ValueError(
+                f"only one element tensors can be converted to Python scalars, and this one is {self.array.shape}."
+            )
+        return self.array.item()
+
+    def __index__(self) -> int:
+        if self.array.dtype.kind not in "iub" or self.array.size != 1:
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        return int(self.item())
+
+    # ------------------------------------------------------------------ as a sequence of its parts
+
+    def __len__(self) -> int:
+        if self.array.ndim == 0:
+            raise TypeError("len() of a 0-d tensor")
+        return len(self.array)
+
+    def __iter__(self) -> Iterator[Self]:
+        if self.array.ndim == 0:
+            raise TypeError("iteration over a 0-d tensor")
+        return iter([self[i] for i in range(len(self.array))])
+
+    def __contains__(self, value: Any) -> bool:
+        if not isinstance(value, (make.Tensor, int, float, complex, np.ndarray, np.generic)):
+            raise RuntimeError(
+                f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(value)}."
+            )
+        return bool(
+            np.any(self.array == (value.array if isinstance(value, make.Tensor) else value))
+        )
+
+    # ------------------------------------------------------------------ as an array
+
+    def numpy(self, *, force: bool = False) -> Any:
+        """The values as a NumPy array that shares this tensor's memory."""
+        return shared_with_numpy(self, force or not modes.state.recording)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        a = shared_with_numpy(self, not modes.state.recording)
+        if dtype is not None and dtype != a.dtype:
+            return a.astype(dtype)
+        return a.copy() if copy else a
+
+    # ------------------------------------------------------------------ as memory
+
+    def storage(self) -> Any:
+        """The memory itself, which this tensor and its views share; see storage.py."""
+        from minigrad.core.storage import Storage
+
+        return Storage(self)
+
+    def untyped_storage(self) -> Any:
+        """The memory itself, as bytes."""
+        from minigrad.core.storage import Storage
+
+        return Storage(self, typed=False)
+
+    def resize_(self, *size: Any, memory_format: Any = None) -> Self:
+        """Another shape, in place: the first entries stay, and what is added is not set."""
+        from minigrad.core.storage import resize
+
+        z: Self = resize(self, sizes(size))
+        return z
+
+    def resize_as_(self, the_template: Self, *, memory_format: Any = None) -> Self:
+        """The shape of another tensor, in place."""
+        return self.resize_(the_template.shape)
+
+    # ------------------------------------------------------------------ by several processes
+
+    def share_memory_(self) -> Self:
+        """Move the values to memory that other processes can be given; see sharing.py."""
+        from minigrad.core import sharing
+
+        sharing.share(self)
+        return self
+
+    def is_shared(self) -> bool:
+        """Do the values lie in shared memory?"""
+        from minigrad.core import sharing
+
+        return sharing.is_shared(self)
+
+
+def shared_with_numpy(x: Any, although_recorded: bool) -> Any:
+    """The array behind x, unless a gradient would get lost there unnoticed."""
+    if x.node is not None and not although_recorded:
+        raise RuntimeError(
+            "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead. "
+            "(What NumPy computes is not recorded, so the gradient would stop here without a word: "
+            "detach() says that it may.) To mend it, write  x.detach().numpy()  for the values alone."
+        )
+    return x.memory()

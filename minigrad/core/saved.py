@@ -1,0 +1,125 @@
+"""What may stand where a node's saved values were.
+
+Freed           a backward pass has used them up: unpacking it is the error that says so
+Packed          hooks have packed them: unpacking it unpacks them
+what_changed    the text of the error, where one was written to in the meantime
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from minigrad.core import modes
+from minigrad.core.errors import BackwardTwice, learner_line, table
+from minigrad.core.memory import FRESH, Counter, make
+
+
+class Freed:
+    """Stands where the saved values were. Unpacking it is the error it describes."""
+
+    __slots__ = ("place",)
+
+    def __init__(self) -> None:
+        self.place = learner_line()
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __iter__(self) -> Any:
+        rows = (
+            ""
+            if self.place is None
+            else "\n" + table([("first pass", self.place.label, self.place.text)])
+        )
+        raise BackwardTwice(
+            "Trying to backward through the graph a second time (or directly access saved tensors "
+            "after they have already been freed). The saved values of the graph are freed as a "
+            f"backward pass uses them.{rows}\n"
+            "    To mend it, pass retain_graph=True to the first pass, or compute the result again."
+        )
+
+
+class Packed:
+    """Stands where the saved values were, if hooks have packed them. Iterating unpacks.
+
+    An unpacked value has the history that the saved one had: that of the edge it came by.
+    """
+
+    __slots__ = ("case", "edges", "entries", "hooks")
+
+    def __init__(self, node: Any, hooks: tuple[Callable[[Any], Any], Callable[[Any], Any]]) -> None:
+        self.case, self.edges, self.hooks = node.case, node.edges, hooks
+        self.entries: list[Any] = []
+        with modes.no_grad(), modes.without_saved_hooks():
+            for name, value in zip(self.case.slots, node.saved, strict=True):
+                if name == "z":
+                    self.entries.append(hooks[0](make.wrap(value)))
+                elif name == "z_counter":
+                    self.entries.append(FRESH)
+                elif name == "xs":
+                    self.entries.append([hooks[0](x) for x in value])
+                else:
+                    self.entries.append(hooks[0](value) if name in self.case.tensors else value)
+
+    def __iter__(self) -> Iterator[Any]:
+        edges = dict(zip([k for k, _ in self.case.wanted], self.edges, strict=True))
+        for name, entry in zip(self.case.slots, self.entries, strict=True):
+            if name == "xs":
+                yield tuple([self._unpacked(x, edges.get(k)) for k, x in enumerate(entry)])
+            elif name == "z":
+                yield self._unpacked(entry, None).array
+            elif name in self.case.tensors:
+                yield self._unpacked(entry, edges.get(self.case.op.operands.index(name)))
+            else:
+                yield entry
+
+    def _unpacked(self, entry: Any, edge: Any) -> Any:
+        with modes.no_grad():
+            given = self.hooks[1](entry)
+        if not hasattr(given, "array"):
+            raise TypeError(
+                f"Output of saved tensor unpack_hook expected to be a Tensor but got {type(given)}"
+            )
+        z = make.wrap(given.array)
+        z.node = edge
+        return z
+
+
+def what_changed(node: Any, name: str, before: int, counter: Counter) -> str:
+    """The text of SavedValueChanged. The names x, y, z are those of the op's formula, which it cites."""
+    formula = node.op.formula.split("   ")[0].strip()
+    what = "its result z" if name == "z" else name
+    lines = [
+        f"{node.name()} ({formula}) needs {what} as it was when z was computed, but {name} has changed "
+        "since (one of the variables needed for gradient computation has been modified by an inplace "
+        f"operation: it is at version {counter.count}; expected version {before} instead)."
+    ]
+    rows = []
+    for event, place, version in (
+        ("saved", node.place, before),
+        ("changed", counter.place, counter.count),
+    ):
+        if place is not None:
+            rows.append((event, place.label, place.text, f"{name} at version {version}"))
+    if rows:
+        lines.append(table(rows))
+    if node.place is None:
+        lines.append("    To see where it was saved, call minigrad.trace_lines() first.")
+    lines.append(f"    To mend it, {_instead(counter)}")
+    return "\n".join(lines)
+
+
+AUGMENTED = re.compile(r"(\w+)\s*([-+*/@]|\*\*)=\s*(.+?)\s*(#.*)?$")
+
+
+def _instead(counter: Counter) -> str:
+    """What to write in place of the line that made the change."""
+    line = "" if counter.place is None else counter.place.text
+    found = AUGMENTED.match(line)
+    if found is None:
+        return "make a new tensor instead of writing in place, or write to a clone()."
+    target, operator, value, _ = found.groups()
+    return (
+        f"write  {target} = {target} {operator} {value}  (a new tensor) instead of  {target} {operator}= {value}, "
+        f"or go on from  {target}.clone()."
+    )

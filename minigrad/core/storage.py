@@ -1,0 +1,121 @@
+"""Storage: the memory behind a tensor, as one long row of numbers.
+
+A tensor is a way to read some memory: its shape, its strides, and where it begins. Views
+differ in these and share the row:
+
+>>> import minigrad
+>>> x = minigrad.arange(6.0).view(2, 3)
+>>> x.T.storage().data_ptr() == x.storage().data_ptr()
+True
+>>> x.T.stride(), x[1].storage_offset()
+((1, 3), 3)
+>>> x[0, :2].storage()
+ 0.0
+ 1.0
+ 2.0
+ 3.0
+ 4.0
+ 5.0
+[minigrad.core.storage.TypedStorage(dtype=minigrad.float32, device=cpu) of size 6]
+"""
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from minigrad.core.devices import CPU
+
+
+class Storage:
+    """The memory of a tensor; typed, or (untyped_storage) as bytes. It is not copied."""
+
+    def __init__(self, tensor: Any, typed: bool = True) -> None:
+        base = tensor._base
+        array = (tensor if base is None else base).memory()
+        self._row = np.ravel(array, order="K")
+        if not np.shares_memory(self._row, array) and array.size:  # there are gaps: show them too
+            low, high = np.lib.array_utils.byte_bounds(array)
+            n = (high - low) // array.itemsize
+            self._row = np.lib.stride_tricks.as_strided(
+                array.reshape(-1)[:0], (n,), (array.itemsize,)
+            )
+        if not typed:
+            self._row = self._row.view(np.uint8)
+        self._typed = typed
+
+    @property
+    def dtype(self) -> Any:
+        """The type of the numbers."""
+        return self._row.dtype
+
+    @property
+    def device(self) -> Any:
+        """Where the memory is: there is one place."""
+        return CPU
+
+    def data_ptr(self) -> int:
+        """The address of the first number."""
+        return int(self._row.__array_interface__["data"][0])
+
+    def size(self) -> int:
+        """How many numbers there are (of an untyped one: bytes)."""
+        return len(self._row)
+
+    def nbytes(self) -> int:
+        """How many bytes."""
+        return int(self._row.nbytes)
+
+    def element_size(self) -> int:
+        """How many bytes a number takes."""
+        return int(self._row.itemsize)
+
+    def tolist(self) -> Any:
+        """The numbers as a list."""
+        return self._row.tolist()
+
+    def __len__(self) -> int:
+        return len(self._row)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.tolist())
+
+    def __getitem__(self, index: Any) -> Any:
+        z = self._row[index]
+        return z.item() if z.ndim == 0 else z.tolist()
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._row[index] = value
+
+    def __eq__(self, other: object) -> Any:
+        return isinstance(other, Storage) and self.data_ptr() == other.data_ptr()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        numbers = "".join(f" {value}\n" for value in self.tolist())
+        if self._typed:
+            name = f"TypedStorage(dtype=minigrad.{self.dtype}, device=cpu)"
+        else:
+            name = "UntypedStorage(device=cpu)"
+        return f"{numbers}[minigrad.core.storage.{name} of size {len(self)}]"
+
+
+def resize(x: Any, shape: tuple[int, ...]) -> Any:
+    """x with another shape, in its memory if that is large enough."""
+    if x.requires_grad:
+        raise RuntimeError("cannot resize variables that require grad")
+    n, old = math.prod(shape), x.memory()
+    if n <= old.size and old.flags.c_contiguous:
+        array = old.reshape(-1)[:n].reshape(shape)
+    elif x._base is not None:
+        raise RuntimeError(
+            "Trying to resize storage that is not resizable: this tensor shows a part of another's memory. "
+            "To mend it, use x.clone().resize_(...)."
+        )
+    else:
+        array = np.zeros(shape, old.dtype)
+        array.reshape(-1)[: old.size] = old.reshape(-1)[:n]
+    x._replace_array(array)
+    return x

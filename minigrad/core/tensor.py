@@ -1,0 +1,556 @@
+"""Tensor: an array that may remember how it came about.
+
+    array      the values, a NumPy array (or a NumPy scalar, if there are no axes)
+    node       None: no gradient is wanted.  An AccumulateGrad: this is a leaf, and its
+               gradient is.  A Node: an op made this tensor, and the node remembers how
+    counter    how often the memory was written to; a base and its views share one
+
+What happens when an op is applied to tensors stands in apply.py, what happens when it
+writes in place in inplace.py, and how a backward pass starts in backward.py.
+
+Read op.py and node.py first. The operators and methods that tensors have are listed in
+methods/; each is one line that applies an op. Three chapters more stand by themselves: what
+is asked from outside, by Python, by NumPy, by other processes (outside.py); how a tensor is
+filled at random (filling.py); and what a sparse gradient answers (sparse.py).
+"""
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from minigrad.core import dtypes, formatting, modes
+from minigrad.core.backward import keep_gradient, run_backward
+from minigrad.core.data import sized_or_filled
+from minigrad.core.devices import check_device
+from minigrad.core.dispatch import apply
+from minigrad.core.errors import AutogradError, DtypeError, ShapeError
+from minigrad.core.hooks import RemovableHandle, hooks_of
+from minigrad.core.inplace import bump, refuse, refused_view, write
+from minigrad.core.leaf import SWITCHED_OFF, AccumulateGrad
+from minigrad.core.memory import FRESH, INFERENCE, Counter, make, new
+from minigrad.core.node import Node, shown
+from minigrad.core.op import Op
+from minigrad.core.outside import Outside
+from minigrad.core.sparse import Rows
+from minigrad.core.views import Hop, Way, walk
+from minigrad.methods import ArrayMethods
+from minigrad.methods.filling import Filling
+
+
+class Size(tuple[int, ...]):
+    """The shape of a tensor: a tuple, with PyTorch's `numel`."""
+
+    __slots__ = ()
+
+    def numel(self) -> int:
+        """The number of entries.
+
+        >>> Size((2, 3)).numel()
+        6
+        """
+        n = 1
+        for size in self:
+            n *= size
+        return n
+
+    def __repr__(self) -> str:
+        return f"minigrad.Size({list(self)})"
+
+
+CHANGED_BY_LEAVES_ONLY = (
+    "you can only change requires_grad flags of leaf variables. "
+    "To use this result without its history, write  y = x.detach()."
+)
+
+
+class Tensor(Outside, Filling, Rows, ArrayMethods):
+    """An array whose computations can be differentiated.
+
+    Make one with `minigrad.tensor(data, requires_grad=True)`.
+
+    >>> import minigrad
+    >>> x = minigrad.tensor([1.0, 2.0], requires_grad=True)
+    >>> (x * x).sum().backward()
+    >>> x.grad
+    tensor([2., 4.])
+    """
+
+    __slots__ = ("__dict__", "__weakref__", "array", "counter", "node")
+    __hash__ = object.__hash__  # a tensor is itself, whatever == says of its entries
+
+    array: Any
+    node: Node | AccumulateGrad | None
+    counter: Counter
+
+    __array_priority__ = 1000  # array * Tensor is the Tensor's business
+    _tangents: "dict[int, Tensor] | None" = None  # in forward mode; see duals.py
+    _kept_grad: "Tensor | None" = None  # of a tensor that is no leaf, or requires no gradient
+
+    def __new__(cls, *data: Any, **settings: Any) -> Self:
+        """The old constructor: Tensor([1, 2]) is float32, and Tensor(2, 3) has that shape."""
+        x: Self = made(cls, dtypes.get_default_dtype(), *data, **settings)
+        return x
+
+    def __init__(self, *data: Any, **settings: Any) -> None:
+        pass  # __new__ has done it
+
+    # ------------------------------------------------------------------ what it is
+
+    @property
+    def shape(self) -> Size:
+        return Size(self.array.shape)
+
+    @property
+    def dtype(self) -> dtypes.Dtype:
+        dtype: dtypes.Dtype = self.array.dtype
+        return dtype
+
+    @property
+    def requires_grad(self) -> bool:
+        try:
+            return self.node is not None
+        except AutogradError:  # a view whose history cannot be told any more has had one
+            return True
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        if not self.is_leaf:
+            raise RuntimeError(CHANGED_BY_LEAVES_ONLY)
+        self.requires_grad_(value)
+
+    @property
+    def is_leaf(self) -> bool:
+        """Was this tensor made by the learner, rather than by a recorded operation?"""
+        return self.node is None or isinstance(self.node, AccumulateGrad)
+
+    @property
+    def grad_fn(self) -> Node | None:
+        """The node of the operation that made this tensor; None for a leaf."""
+        node = self.node
+        return shown(node)[0] if isinstance(node, Node) else None
+
+    @property
+    def output_nr(self) -> int:
+        """Which result of its grad_fn this tensor is."""
+        return shown(self.node)[1]
+
+    @property
+    def _version(self) -> int:
+        """How often this tensor's memory was written to."""
+        if self.counter is INFERENCE:
+            raise AutogradError("Inference tensors do not track version counter.")
+        return self.counter.count
+
+    def is_inference(self) -> bool:
+        """Was this tensor made in `inference_mode`?"""
+        return self.counter is INFERENCE
+
+    @property
+    def _base(self) -> "Tensor | None":
+        """The tensor of whose memory this one is a view."""
+        return None
+
+    def _is_view(self) -> bool:
+        return self._base is not None
+
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
+        """Say whether this leaf's gradient is wanted. Returns the tensor itself."""
+        if not isinstance(requires_grad, (bool, np.bool_)):
+            raise TypeError(
+                f"requires_grad must be True or False, but got {type(requires_grad).__name__}."
+            )
+        if requires_grad and self.requires_grad:
+            return self
+        if not requires_grad:
+            if self.node is None:
+                return self
+            if self.grad_fn is not None:
+                raise RuntimeError(CHANGED_BY_LEAVES_ONLY)
+            self._forget_node()
+            return self
+        if self.counter is INFERENCE and not modes.state.inference:
+            raise AutogradError(
+                "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed. To fix it, use "
+                "x.clone().requires_grad_()."
+            )
+        if not dtypes.is_floating(self.array.dtype):
+            raise DtypeError(
+                "only Tensors of floating point dtype can require gradients, but this one is "
+                f"{self.array.dtype}. To mend it, write the data as floats, like 1.0, or use x.float()."
+            )
+        self.node = AccumulateGrad(self)
+        self.node.grad = self._kept_grad
+        return self
+
+    # ------------------------------------------------------------------ the gradient
+
+    @property
+    def grad(self) -> "Tensor | None":
+        """The gradient that backward passes have added up here; None if there is none yet."""
+        if isinstance(self.node, AccumulateGrad):
+            grad: Tensor | None = self.node.grad
+            return grad
+        if isinstance(self.node, Node) and self._kept_grad is None and not self.retains_grad:
+            formatting.warn_about_grad_of_non_leaf()
+        return self._kept_grad
+
+    @grad.setter
+    def grad(self, value: "Tensor | None") -> None:
+        if value is not None:
+            if not isinstance(value, Tensor):
+                raise TypeError(
+                    f"assigned grad expected to be a Tensor or None, but got {type(value).__name__}."
+                )
+            if value is self:
+                raise AutogradError(
+                    "can't assign Variable as its own grad. To fix it, use x.detach()."
+                )
+            if value.array.shape != self.array.shape:
+                raise ShapeError(
+                    f"assigned grad has data of a different size: the tensor is {self.array.shape} "
+                    f"and the gradient {value.array.shape}."
+                )
+            if value.array.dtype != self.array.dtype:
+                raise DtypeError(
+                    f"assigned grad has data of a different type: the tensor is {self.array.dtype} "
+                    f"and the gradient {value.array.dtype}."
+                )
+        if isinstance(self.node, AccumulateGrad):
+            self.node.grad = value
+        else:
+            self._kept_grad = value
+
+    @grad.deleter
+    def grad(self) -> None:
+        self.grad = None
+
+    def backward(
+        self,
+        gradient: Any = None,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
+        inputs: "Tensor | Sequence[Tensor] | None" = None,
+        *,
+        engine: str | None = None,
+    ) -> None:
+        """Add the gradient of this tensor to the `.grad` of each leaf that it depends on.
+
+        gradient       shaped like this tensor: the gradient of whatever comes after it.
+                       May be left out for a scalar, where it is 1.
+        retain_graph   keep the saved values, so that backward can run again
+        create_graph   record the backward pass itself, for gradients of gradients
+        inputs         only these tensors get a gradient
+        engine         "graph", the default; or "tape" or "recursive", to compare: see engines.py
+
+        Raises NoGradient if nothing here requires one, BackwardTwice if the graph was
+        used up, and SavedValueChanged if an in-place write spoiled it.
+
+        >>> import minigrad
+        >>> x = minigrad.tensor(3.0, requires_grad=True)
+        >>> (x * x).backward()
+        >>> x.grad
+        tensor(6.)
+        """
+        run_backward((self,), (gradient,), retain_graph, create_graph, inputs, engine)
+
+    @property
+    def retains_grad(self) -> bool:
+        """Does this tensor, which is no leaf, keep its gradient (see `retain_grad`)?"""
+        return "_retains" in self.__dict__
+
+    def retain_grad(self) -> None:
+        """Keep this tensor's gradient in `.grad`, although it is no leaf."""
+        if self.node is None:
+            raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        if not self.is_leaf and not self.retains_grad:
+            self.__dict__["_retains"] = True
+            keep_gradient(self)
+
+    def register_hook(self, hook: Any) -> RemovableHandle:
+        """Call hook(gradient) whenever this tensor's gradient has been computed.
+
+        What the hook returns, unless None, takes the gradient's place. Hooks are called in
+        the order in which they were registered; `handle.remove()` takes one away.
+        """
+        if self.node is None:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        return RemovableHandle(hooks_of(self.node).on_result, hook)
+
+    def register_post_accumulate_grad_hook(self, hook: Any) -> RemovableHandle:
+        """Call hook(leaf) whenever a backward pass has added to this leaf's `.grad`."""
+        if self.node is None:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        if not isinstance(self.node, AccumulateGrad):
+            raise RuntimeError(
+                "post accumulate grad hooks cannot be registered on non-leaf tensors"
+            )
+        return RemovableHandle(hooks_of(self.node).finally_, hook)
+
+    def detach_(self) -> Self:
+        """Forget this tensor's history: from here on it is a leaf that requires no gradient."""
+        if self._base is not None:
+            raise RuntimeError(
+                "Can't detach views in-place. Use detach() instead. The base has the history as well."
+            )
+        self._forget_node()
+        return self
+
+    def _forget_node(self) -> None:
+        """Have no history any more. A leaf keeps its `.grad`, and takes no other from graphs that it is in."""
+        if isinstance(self.node, AccumulateGrad):
+            self._kept_grad = self.node.grad
+            self.node.case = SWITCHED_OFF
+        self.node = None
+
+    # ------------------------------------------------------------------ its values
+
+    def detach(self) -> "Tensor":
+        """The same memory without the history."""
+        return self._same_memory(self._shared_counter())
+
+    @property
+    def data(self) -> "Tensor":
+        """The same memory without the history, and without a say in the version count."""
+        return self._same_memory(INFERENCE if self.counter is INFERENCE else FRESH)
+
+    @data.setter
+    def data(self, value: "Tensor") -> None:
+        if not isinstance(value, Tensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}.")
+        if self.node is not None and not dtypes.is_floating(value.array.dtype):
+            raise DtypeError(
+                "data set to a tensor that requires gradients must be floating point or complex dtype, but it is "
+                f"{value.array.dtype}. To fix it, use value.float()."
+            )
+        self._replace_array(value.memory() if value.array.shape else value.array)
+
+    def memory(self) -> Any:
+        """The values as an array that can be written to (not a NumPy scalar, which cannot)."""
+        if not isinstance(self.array, np.ndarray):
+            self._replace_array(np.array(self.array))
+        return self.array
+
+    def _replace_array(self, array: Any) -> None:
+        self.array = array
+        if isinstance(self.node, AccumulateGrad):
+            self.node._array = array
+
+    def _shared_counter(self) -> Counter:
+        """This memory's own counter, to be shared with a view."""
+        if self.counter is FRESH:
+            self.counter = Counter()
+            if isinstance(self.node, AccumulateGrad):
+                self.node._counter = self.counter
+        return self.counter
+
+    def _same_memory(self, counter: Counter) -> "Tensor":
+        z: Tensor = new(Tensor)
+        z.array, z.counter, z.node = self.memory(), counter, None
+        return z
+
+    # ------------------------------------------------------------------ copied, and kept in files
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        if not self.is_leaf:
+            raise RuntimeError(
+                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
+                "protocol at the moment. Use x.detach().clone()."
+            )
+        z: Tensor = new(type(self) if not isinstance(self, View) else Tensor)
+        z.array, z.counter, z.node = np.array(self.array), FRESH, None
+        memo[id(self)] = z
+        if self.node is not None:
+            z.requires_grad_()
+        if self.grad is not None:
+            z.grad = self.grad.__deepcopy__(memo)
+        return z
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """For pickle: the values, and whether a gradient is wanted; not the history."""
+        cls = Tensor if isinstance(self, View) else type(self)
+        return _unpickled, (cls, self.array, self.requires_grad)
+
+    # ------------------------------------------------------------------ operations
+
+    def __apply_op__(self, op: Op, args: tuple[Any, ...], settings: dict[str, Any]) -> Any:
+        for a in args:
+            if hasattr(a, "__apply_op__") and not isinstance(a, Tensor):
+                return NotImplemented  # a program is being recorded: that is for its Slots
+        return apply(op, args, settings)
+
+    def _constant(self, array: Any) -> "Tensor":
+        return wrap(array)
+
+    def _write(self, op: Op, *others: Any, **settings: Any) -> Self:
+        """Apply an op in place: its result is written over this tensor."""
+        z: Self | None = write(op, self, others, settings)
+        return self if z is None else z
+
+    def _rearrange(self, op: Op, **settings: Any) -> Self:
+        """Let this tensor show its own memory in another arrangement (x.t_())."""
+        if modes.state.recording:
+            refuse(self, (self,))
+        if isinstance(self, View):
+            z = op.apply(self, **settings)
+            self.way = z.way
+        else:
+            same = self._same_memory(self._shared_counter())
+            same.node, same._tangents = self.node, self._tangents
+            z = op.apply(same, **settings)
+        if not isinstance(z, Tensor):
+            refused: Self = z._rearrange(op)  # a program is being recorded
+            return refused
+        self._replace_array(z.array)
+        if z.node is not None:
+            self.node = z.node
+        bump(self)
+        return self
+
+    def _read_as(self, dtype: Any) -> Any:
+        z = self.detach()
+        z.array = z.array.view(dtype)
+        return z
+
+
+class View(Tensor):
+    """A tensor that shows the memory of another, its base; see views.py."""
+
+    __slots__ = ("_node", "_seen", "base", "way")
+
+    _node: Any
+    _seen: int
+    origin: tuple[Any, ...] | None = None  # why a recorded write is refused; see inplace.py
+    base: Tensor
+    way: Way
+    _own_tangents: "dict[int, Tensor] | None" = None  # where the base has none
+    _from_base: "tuple[Any, dict[int, Tensor]] | None" = (
+        None  # the base's tangents, and ours of them
+    )
+
+    @property
+    def _tangents(self) -> "dict[int, Tensor] | None":
+        """In forward mode: the same view of the base's tangents, as long as the base has any."""
+        theirs = self.base._tangents
+        if theirs is None:
+            return self._own_tangents
+        if self._from_base is None or self._from_base[0] is not theirs:
+            with modes.unobserved():
+                ours = {level: walk(t, self.way) for level, t in theirs.items()}
+            self._from_base = (theirs, ours)
+        return {**(self._own_tangents or {}), **self._from_base[1]}
+
+    @_tangents.setter
+    def _tangents(self, tangents: "dict[int, Tensor] | None") -> None:
+        self._own_tangents = tangents
+
+    @property
+    def node(self) -> Node | AccumulateGrad | None:
+        """The view's history; found anew when the base has another one since."""
+        node: Node | AccumulateGrad | None = self._node
+        if self._seen == self.counter.history:
+            if node is not None or self.origin is not None or self.base.node is None:
+                return node
+        elif self.origin is not None:
+            return self._history_of_an_outsider()
+        elif isinstance(node, AccumulateGrad) and self.base.node is None:
+            self._seen = (
+                self.counter.history
+            )  # a leaf stays one: the write was recorded for another tensor
+            return node
+        with modes.enable_grad(), modes.unobserved():
+            self._node = node = walk(self.base, self.way).node
+        self._seen = self.counter.history
+        return node
+
+    @node.setter
+    def node(self, node: Node | AccumulateGrad | None) -> None:
+        self._node = node
+        self._seen = self.counter.history
+
+    def _history_of_an_outsider(self) -> Node | AccumulateGrad | None:
+        """The history of a view that may not follow its base's: none, or an error."""
+        if modes.state.recording and self.base.node is not None:
+            what = "its base or another view of its base has been"
+            raise AutogradError(refused_view(self.origin, what))  # type: ignore[arg-type]
+        node: Node | AccumulateGrad | None = self._node
+        return node
+
+    @property
+    def _base(self) -> Tensor | None:
+        return self.base
+
+
+View.__name__ = View.__qualname__ = "Tensor"  # for the learner a view is a tensor like any other
+
+
+def view_of(x: Tensor, array: Any, hop: Hop) -> View:
+    """The tensor that shows `array`, which is a part or another arrangement of x's memory."""
+    z: View = new(View)
+    z.array, z.counter = array, x._shared_counter()
+    if isinstance(x, View):
+        z.base, z.way = x.base, (*x.way, hop)
+    else:
+        z.base, z.way = x, (hop,)
+    z.node = None
+    if not modes.state.recording:
+        z.origin = ("no_grad",)
+    elif isinstance(x, View) and x.origin is not None:
+        z.origin = x.origin
+    return z
+
+
+def made(cls: Any, dtype: dtypes.Dtype, *what: Any, **settings: Any) -> Any:
+    """What Tensor(...) and FloatTensor(...) make: of data, the data; of sizes, zeros of that shape.
+
+    Of a tensor, the tensor itself, seen anew.
+    """
+    if settings.keys() - {"data", "size", "device"} or (what and settings.keys() - {"device"}):
+        raise TypeError(
+            f"new() received an invalid combination of arguments - got {', '.join(settings)}. "
+            "To fix it, write  minigrad.tensor(data, dtype=..., requires_grad=...)."
+        )
+    check_device(settings.pop("device", None))
+    data = what or tuple(settings.values())
+    if len(data) == 1 and hasattr(data[0], "__apply_op__"):
+        return data[0][...]
+    z = new(cls)
+    z.counter, z.node = INFERENCE if modes.state.inference else FRESH, None
+    if "size" in settings or (len(data) == 1 and isinstance(data[0], Size)):
+        z.array = np.zeros(data[0], dtype)
+    else:
+        z.array = sized_or_filled(data, dtype)
+    return z
+
+
+def wrap(array: Any) -> Tensor:
+    """A tensor of this very array; no gradient is wanted."""
+    z: Tensor = new(Tensor)
+    z.array, z.counter, z.node = array, FRESH, None
+    if modes.unusual and modes.state.inference:
+        z.counter = INFERENCE
+    return z
+
+
+def _result_of(node: Node, array: Any, counter: Counter) -> Tensor:
+    z: Tensor = new(Tensor)
+    z.array, z.counter, z.node = array, counter, node
+    if node.tangents is not None:
+        z._tangents = node.tangents
+    return z
+
+
+def _unpickled(cls: Any, array: Any, requires_grad: bool) -> Any:
+    z = new(cls)
+    z.array, z.counter, z.node = array, FRESH, None
+    return z.requires_grad_() if requires_grad else z
+
+
+def _revive(leaf: AccumulateGrad) -> Tensor:
+    z: Tensor = new(Tensor)
+    z.array, z.counter, z.node = leaf._array, leaf._counter, leaf
+    return z
+
+
+make.Tensor, make.view = Tensor, view_of
+make.wrap, make.result_of, make.revive = wrap, _result_of, _revive

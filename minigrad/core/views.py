@@ -1,0 +1,176 @@
+"""Shared memory: views, and what a write to shared memory does to the tape.
+
+A view op (`x[0]`, `x.T`, `x.reshape(...)`) returns a tensor that shows its base's memory.
+Base and views share one `Counter`, so a write through one of them is noticed by all.
+
+A view remembers the way from its base: the view ops and their settings, one hop after
+another. That is enough to
+
+    replay     walk the same way again from the base, once the base's history has changed
+    rewrite    give the base a new history when somebody writes to a view of it
+
+Writing to a view changes a part of the base. So the base's new history is a `CopySlices`
+node: of the gradient of the base, the part that was written goes to the write's own node,
+and what comes back from there is put in its place; the rest passes through untouched. The
+other views find their history by walking their way on the base's new one.
+
+Because the hops are rows of the table of operations, no strides are needed anywhere.
+
+Read node.py first. Source: "In-place correctness checks" and CopySlices in PyTorch.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from minigrad.core.memory import new
+from minigrad.core.node import Node, next_rank
+from minigrad.core.op import REGISTRY, Op
+
+
+class Hop(NamedTuple):
+    """One view op on the way from a base to a view."""
+
+    op: Op
+    settings: dict[str, Any]
+
+
+Way = tuple[Hop, ...]
+
+
+def walk(x: Any, way: Way) -> Any:
+    """Follow the way from x, an array or a Tensor, to the view at its end."""
+    for op, settings in way:
+        x = op(x, **settings)
+    return x
+
+
+def order_of(x: Any) -> tuple[int, ...]:
+    """The axes of an array in the order in which they lie in memory, the widest strides first."""
+    return tuple(sorted(range(x.ndim), key=lambda axis: -abs(x.strides[axis])))
+
+
+def laid_out(x: Any, order: tuple[int, ...]) -> Any:
+    """A copy of the array x whose axes lie in memory in this order.
+
+    A way is walked on the base's gradient as on the base: whether reshape(-1) gives a view, to be
+    written to, depends on how its operand lies in memory.
+    """
+    z = np.empty([x.shape[axis] for axis in order], x.dtype)
+    z = z.transpose(sorted(range(x.ndim), key=order.__getitem__))
+    z[...] = x
+    return z
+
+
+def walk_back(part: Any, way: Way, like: Any) -> Any:
+    """The opposite of `walk`: zeros shaped like an array, with `part` where the view of it is.
+
+    Each hop is undone by its own rule, since a view's gradient is put back where it came from.
+    """
+    shapes = [like.shape]
+    x = like
+    for op, settings in way:
+        x = op.forward(x, **settings)
+        shapes.append(x.shape)
+    for (op, settings), x_shape in zip(reversed(way), reversed(shapes[:-1]), strict=True):
+        rule = op.rules["x"]
+        known = {**settings, "x_shape": x_shape}
+        part = rule.formula(part, *(known[name] for name in rule.reads))
+    return part
+
+
+def shows(z: Any, x: Any) -> bool:
+    """Does the array z, made from x by a view op, show x's memory?"""
+    if not isinstance(z, np.ndarray):
+        return False
+    if z is x or z.base is x:  # also where there is nothing to share, in an empty array
+        return True
+    return z.base is not None and (z.base is x.base or np.may_share_memory(z, x))
+
+
+class CopySlices(Node):
+    """The history of a base, part of which was overwritten through a view.
+
+    way      from the base to the view that was written to
+    keeps    did the base have a history before the write? Then its edge is the first
+    saved    the node of the write itself, whose first input is the part as it was
+    axes     the base's, in the order in which they lie in memory
+    """
+
+    __slots__ = ("axes", "keeps", "way", "write")
+
+    way: Way
+    keeps: bool
+    write: Node
+    axes: tuple[int, ...]
+
+    def name(self) -> str:
+        return "CopySlices"
+
+    @property
+    def op(self) -> Op:
+        return self.write.op
+
+    @property
+    def next_functions(self) -> Any:
+        base = (self.edges[0], 0) if self.keeps else (None, 0)
+        return (base, *self.write.next_functions[1:])
+
+    def saved_values(self) -> dict[str, Any]:
+        return self.write.saved_values()
+
+    def __repr__(self) -> str:
+        return f"<CopySlices of {self.write!r}>"
+
+
+class CopySlicesCase:
+    """How a CopySlices node passes a gradient on."""
+
+    reads: tuple[str, ...] = ()
+
+    def __init__(self, frees: bool) -> None:
+        self.frees = frees
+
+    def run(self, g: Any, node: CopySlices) -> Sequence[Any]:
+        """The written part of g goes through the write's rules; the rest passes through."""
+        (write,) = node.saved
+        rest = laid_out(g, node.axes)  # a copy of our own, to be overwritten in part
+        part = walk(rest, node.way)
+        grads = list(write.case.run(part.copy(), write))
+        part[...] = grads.pop(0) if write.case.needs[0] else 0
+        return [rest, *grads] if node.keeps else grads
+
+    def run_tensors(self, g: Any, node: CopySlices) -> Sequence[Any]:
+        """The same, recorded: nothing is assigned, the parts are added up."""
+        (write,) = node.saved
+        mask = laid_out(np.ones(g.array.shape, g.array.dtype), node.axes)
+        walk(mask, node.way)[...] = 0
+        way = tuple(
+            [
+                hop._replace(op=REGISTRY["reshape"]) if hop.op.name == "view" else hop
+                for hop in node.way
+            ]
+        )
+        grads = list(write.case.run_tensors(walk(g, way), write))
+        rest = g * mask
+        if write.case.needs[0]:
+            rest = rest + walk_back(grads.pop(0), node.way, mask)
+        return [rest, *grads] if node.keeps else grads
+
+
+_CASES = {frees: CopySlicesCase(frees) for frees in (True, False)}
+
+
+def rewritten(base_node: Any, way: Way, write: Node, base: Any) -> CopySlices:
+    """The base's new history after `write` has changed the view at the end of the way."""
+    node: CopySlices = new(CopySlices)
+    node.case = _CASES[write.case.frees]  # type: ignore[assignment]
+    node.way, node.write, node.axes = way, write, order_of(base)
+    node.keeps = base_node is not None
+    others = write.edges[1:] if write.case.needs[0] else write.edges
+    node.edges = (base_node, *others) if node.keeps else others
+    node.saved = (write,)
+    node.rank = next_rank()
+    node.place = write.place
+    return node

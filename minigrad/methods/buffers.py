@@ -1,0 +1,54 @@
+"""Tensors in memory that others have made: arrays, buffers of bytes, tensors themselves."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from minigrad.core import dtypes
+from minigrad.core.data import as_array
+from minigrad.core.devices import check_device
+from minigrad.core.tensor import Tensor, wrap
+from minigrad.methods.creation import finish
+
+
+def asarray(
+    obj: Any,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    copy: bool | None = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A tensor of the data, in the same memory where that is possible.
+
+    copy   True: always in memory of its own; False: never, and ValueError if it must be
+    """
+    check_device(device)
+    array = obj.detach().memory() if isinstance(obj, Tensor) else obj
+    x = wrap(as_array(array, dtype))
+    shares = isinstance(array, np.ndarray) and np.may_share_memory(x.memory(), array)
+    if copy is False and not shares:
+        raise ValueError("can't alias arbitrary sequence or another type of number into a tensor.")
+    if copy and shares:
+        x = wrap(x.array.copy())
+    if isinstance(obj, Tensor) and shares and not copy:
+        return obj
+    return x.requires_grad_() if requires_grad else x
+
+
+def frombuffer(
+    buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False
+) -> Tensor:
+    """The bytes of a buffer as numbers, in the same memory.
+
+    >>> frombuffer(bytearray([1, 0, 2, 0]), dtype="int16")
+    tensor([1, 2], dtype=minigrad.int16)
+    """
+    if memoryview(buffer).readonly:
+        warnings.warn(
+            "The given buffer is not writable, and PyTorch does not support non-writable tensors. "
+            "To mend it, copy it: bytearray(buffer).",
+            stacklevel=2,
+        )
+    return finish(np.frombuffer(buffer, dtypes.as_dtype(dtype), count, offset), requires_grad)

@@ -1,0 +1,83 @@
+"""Calculus with samples of a function: its slope by differences, its integral by trapezoids."""
+
+from typing import Any
+
+from minigrad.core.shapes import normalize_one
+from minigrad.core.tensor import Tensor
+from minigrad.methods.functions import cat
+
+
+def gradient(
+    input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1
+) -> tuple[Tensor, ...]:
+    """The slope along each axis, by differences between the neighbors on both sides.
+
+    spacing      between neighboring points: a number, or one for each axis; or their
+                 coordinates, a vector for each axis
+    dim          the axes; all, unless given
+    edge_order   1: at the ends, the difference to the one neighbor; 2: a parabola through three
+
+    >>> import minigrad
+    >>> gradient(minigrad.tensor([0.0, 1.0, 4.0, 9.0]))
+    (tensor([1., 2., 4., 5.]),)
+    """
+    spacing = 1 if spacing is None else spacing
+    axes = range(input.ndim) if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
+    given = spacing if isinstance(spacing, (list, tuple)) else [spacing] * len(axes)
+    if len(given) != len(axes):
+        raise RuntimeError(
+            f"torch.gradient expected spacing to be unspecified, a scalar, or a list of length {len(axes)}"
+        )
+    return tuple(
+        _slope(input, normalize_one(axis, input.ndim), h, edge_order)
+        for axis, h in zip(axes, given, strict=True)
+    )
+
+
+def _slope(x: Tensor, axis: int, h: Any, edge_order: int) -> Tensor:
+    if edge_order not in (1, 2):
+        raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
+    n = x.shape[axis]
+    if n < edge_order + 1:
+        raise RuntimeError(
+            "torch.gradient expected each dimension size to be at least edge_order+1"
+        )
+    x = x.movedim(axis, 0)
+    column = [-1] + [1] * (x.ndim - 1)
+    if isinstance(h, Tensor) and h.ndim:  # coordinates
+        steps = h.diff().to(x.dtype).reshape(column)
+    else:
+        steps = x.new_ones(n - 1).reshape(column) * h
+    rises = (x[1:] - x[:-1]) / steps
+    a, b = steps[:-1], steps[1:]
+    inner = (rises[:-1] * b + rises[1:] * a) / (a + b)
+    first, last = rises[:1], rises[-1:]
+    if edge_order == 2:
+        first = first - (rises[1:2] - first) * a[:1] / (a[:1] + b[:1])
+        last = last + (last - rises[-2:-1]) * b[-1:] / (a[-1:] + b[-1:])
+    return cat([first, inner, last]).movedim(0, axis)
+
+
+def trapezoid(y: Tensor, x: Any = None, *, dx: Any = None, dim: Any = -1) -> Tensor:
+    """The integral of y along dim, by trapezoids; x are the places, or dx the distance between them."""
+    z: Tensor = _trapezoids(y, x, dx, dim).sum(dim)
+    return z
+
+
+trapz = trapezoid
+
+
+def cumulative_trapezoid(y: Tensor, x: Any = None, *, dx: Any = None, dim: Any = -1) -> Tensor:
+    """As trapezoid, up to each place but the first."""
+    z: Tensor = _trapezoids(y, x, dx, dim).cumsum(dim)
+    return z
+
+
+def _trapezoids(y: Tensor, x: Any, dx: Any, dim: Any) -> Any:
+    n = y.size(dim)
+    heights = (y.narrow(dim, 1, n - 1) + y.narrow(dim, 0, n - 1)) / 2
+    if x is None:
+        return heights * (1 if dx is None else dx)
+    if x.ndim == 1:
+        x = x.reshape([-1 if i == normalize_one(dim, y.ndim) else 1 for i in range(y.ndim)])
+    return heights * x.diff(1, dim)

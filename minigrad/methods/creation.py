@@ -1,0 +1,345 @@
+"""Making tensors from data, or from nothing."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from minigrad.core import dtypes
+from minigrad.core.data import as_array
+from minigrad.core.devices import check_device
+from minigrad.core.shapes import as_int, as_ints
+from minigrad.core.tensor import Tensor, wrap
+from minigrad.methods import ArrayMethods
+from minigrad.methods.methods_as_functions import made_into_out
+
+
+def finish(array: Any, requires_grad: bool) -> Tensor:
+    z = wrap(array)
+    return z.requires_grad_() if requires_grad else z
+
+
+def tensor(
+    data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """A new leaf that holds a copy of the data.
+
+    data             a number, (nested) lists of numbers, an array, or a tensor
+    dtype            the type of its entries; Python floats take the default type (float32)
+    requires_grad    is its gradient wanted?
+
+    Raises TypeError for data that are no numbers, and ValueError for rows of unequal length.
+
+    >>> tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    tensor([[1., 2.],
+            [3., 4.]], requires_grad=True)
+    """
+    check_device(device)
+    array = as_array(data, dtype)
+    if array.ndim == 0:
+        array = array[()]  # without axes: a NumPy number, with which NumPy is ten times quicker
+    elif isinstance(data, (np.ndarray, Tensor)) and np.may_share_memory(
+        array, np.asarray(getattr(data, "array", data))
+    ):
+        array = array.copy()
+    return finish(array, requires_grad)
+
+
+def shape_of(size: tuple[Any, ...], named: Any = None) -> tuple[int, ...]:
+    """zeros(2, 3), zeros((2, 3)) and zeros(size=(2, 3)) mean the same."""
+    size = size if named is None else (tuple(named),)
+    if not size:
+        raise TypeError(
+            "missing 1 required positional argument: 'size'. To fix it, write  zeros(())  for a number."
+        )
+    shape = as_ints(size[0] if len(size) == 1 and isinstance(size[0], Sequence) else size, "size")
+    if any(n < 0 for n in shape):
+        raise RuntimeError(f"Trying to create tensor with negative dimension: {list(shape)}")
+    return shape
+
+
+def _filled(
+    value: float, shape: tuple[int, ...], dtype: Any, device: Any, requires_grad: bool
+) -> Tensor:
+    check_device(device)
+    d = dtypes.get_default_dtype() if dtype is None else dtypes.as_dtype(dtype)
+    return finish(np.full(shape, dtypes.exact_number(value, d)), requires_grad)
+
+
+@made_into_out
+def zeros(
+    *shape: Any,
+    size: Any = None,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A tensor of zeros.
+
+    >>> zeros(2, 3)
+    tensor([[0., 0., 0.],
+            [0., 0., 0.]])
+    """
+    return _filled(0, shape_of(shape, size), dtype, device, requires_grad)
+
+
+@made_into_out
+def ones(
+    *shape: Any,
+    size: Any = None,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A tensor of ones.
+
+    >>> ones(2)
+    tensor([1., 1.])
+    """
+    return _filled(1, shape_of(shape, size), dtype, device, requires_grad)
+
+
+@made_into_out
+def full(
+    size: Sequence[int],
+    fill_value: Any,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A tensor with one value everywhere; its type is the value's, unless given.
+
+    >>> full((2,), 7)
+    tensor([7, 7])
+    """
+    check_device(device)
+    if hasattr(fill_value, "__apply_op__"):  # a tensor with one value
+        return _spread(fill_value, shape_of((size,)), dtype or fill_value.dtype, requires_grad)
+    d = dtypes.of_number(fill_value) if dtype is None else dtypes.as_dtype(dtype)
+    return finish(np.full(shape_of((size,)), dtypes.exact_number(fill_value, d)), requires_grad)
+
+
+def _spread(value: Tensor, shape: tuple[int, ...], dtype: Any, requires_grad: bool) -> Tensor:
+    """What a tensor holds, everywhere; no gradient leads back to it."""
+    z = value.detach().to(dtype).expand(shape).clone()
+    return z.requires_grad_() if requires_grad else z
+
+
+@made_into_out
+def empty(
+    *shape: Any,
+    size: Any = None,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A tensor to be written to. (Its entries are 0 here; PyTorch leaves them undefined.)"""
+    return _filled(0, shape_of(shape, size), dtype, device, requires_grad)
+
+
+@made_into_out
+def eye(
+    n: int,
+    m: int | None = None,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Ones on the diagonal, zeros elsewhere.
+
+    >>> eye(2)
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
+    check_device(device)
+    d = dtypes.get_default_dtype() if dtype is None else dtypes.as_dtype(dtype)
+    return finish(np.eye(*shape_of((n, n if m is None else m)), dtype=d), requires_grad)
+
+
+@made_into_out
+def linspace(
+    start: Any,
+    end: Any,
+    steps: int,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Numbers from start to end (which is among them), equally far apart.
+
+    >>> linspace(0, 1, 5)
+    tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
+    """
+    check_device(device)
+    d = dtypes.get_default_dtype() if dtype is None else dtypes.as_dtype(dtype)
+    return finish(_evenly(start, end, steps, d).astype(d), requires_grad)
+
+
+def _evenly(start: Any, end: Any, steps: int, dtype: Any) -> Any:
+    """Numbers from start to end, which count as whole numbers where the result is of them."""
+    steps = as_int(steps, "steps")
+    if steps < 0:
+        raise RuntimeError("number of steps must be non-negative")
+    first, last = float(start), float(end)
+    if dtypes.category(dtype) == 1:
+        first, last = int(first), int(last)
+        step = (last - first) / max(steps - 1, 1)
+        k = np.arange(steps)  # from both ends, so that both are met
+        return np.where(k < max(steps // 2, 1), first + step * k, last - step * (steps - 1 - k))
+    return np.linspace(first, last, steps)
+
+
+@made_into_out
+def logspace(
+    start: Any,
+    end: Any,
+    steps: int,
+    base: float = 10.0,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """base ** start to base ** end, each a fixed multiple of the one before.
+
+    >>> logspace(0, 3, 4)
+    tensor([   1.,   10.,  100., 1000.])
+    """
+    check_device(device)
+    d = dtypes.get_default_dtype() if dtype is None else dtypes.as_dtype(dtype)
+    return finish((float(base) ** _evenly(start, end, steps, d)).astype(d), requires_grad)
+
+
+def tril_indices(
+    row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None
+) -> Tensor:
+    """Where a matrix has its lower triangle: a row of row numbers, a row of column numbers."""
+    check_device(device)
+    return finish(np.stack(np.tril_indices(row, offset, col)).astype(dtype or dtypes.int64), False)
+
+
+def triu_indices(
+    row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None
+) -> Tensor:
+    """Where a matrix has its upper triangle: a row of row numbers, a row of column numbers."""
+    check_device(device)
+    return finish(np.stack(np.triu_indices(row, offset, col)).astype(dtype or dtypes.int64), False)
+
+
+def _like(x: Tensor, value: Any, dtype: Any, requires_grad: bool, device: Any = None) -> Tensor:
+    check_device(device)
+    if not isinstance(x, ArrayMethods):
+        raise TypeError(f"argument 'input' (position 1) must be Tensor, not {type(x).__name__}.")
+    d = x.dtype if dtype is None else dtypes.as_dtype(dtype)
+    return finish(np.full(x.shape, dtypes.exact_number(value, d)), requires_grad)
+
+
+def empty_like(
+    input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """A tensor to be written to, with the shape and type of `input`."""
+    return _like(input, 0, dtype, requires_grad, device)
+
+
+def zeros_like(
+    input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """Zeros with the shape and type of `input`."""
+    return _like(input, 0, dtype, requires_grad, device)
+
+
+def ones_like(
+    input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """Ones with the shape and type of `input`: what an output's gradient starts from."""
+    return _like(input, 1, dtype, requires_grad, device)
+
+
+def full_like(
+    input: Tensor,
+    fill_value: Any,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """One value everywhere, with the shape and type of `input`."""
+    if hasattr(fill_value, "__apply_op__"):
+        return _spread(fill_value, tuple(input.shape), dtype or input.dtype, requires_grad)
+    return _like(input, fill_value, dtype, requires_grad, device)
+
+
+def scalar_tensor(
+    s: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """A number as a tensor without axes, of the default type."""
+    check_device(device)
+    d = dtypes.get_default_dtype() if dtype is None else dtypes.as_dtype(dtype)
+    return finish(np.asarray(s, d)[()], requires_grad)
+
+
+@made_into_out
+def arange(
+    start: Any = 0,
+    end: Any = None,
+    step: Any = 1,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """start, start + step, ... up to, but without, end.
+
+    >>> arange(4), arange(1, 2, 0.5)
+    (tensor([0, 1, 2, 3]), tensor([1.0000, 1.5000]))
+    """
+    check_device(device)
+    if end is None:
+        start, end = 0, start
+    numbers = [v.item() if isinstance(v, Tensor) else v for v in (start, end, step)]
+    if not np.isfinite(numbers[0]) or not np.isfinite(numbers[1]):
+        raise RuntimeError(f"unsupported range: {numbers[0]} -> {numbers[1]}")
+    if numbers[2] == 0:
+        raise RuntimeError("step must be nonzero")
+    if (numbers[1] - numbers[0]) * numbers[2] < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    if dtype is None:
+        whole = all(isinstance(v, (int, np.integer)) for v in numbers)
+        dtype = dtypes.int64 if whole else dtypes.get_default_dtype()
+    d = dtypes.as_dtype(dtype)
+    if (
+        dtypes.category(d) == 1
+    ):  # the steps are whole, and of int64 so are the bounds that are counted between
+        first, stride = int(numbers[0]), int(numbers[2])
+        if d == dtypes.int64:
+            numbers = [int(v) for v in numbers]
+        n = int(np.ceil((numbers[1] - numbers[0]) / numbers[2])) if numbers[2] else 0
+        return finish((first + stride * np.arange(n)).astype(d), requires_grad)
+    return finish(np.arange(*numbers).astype(d), requires_grad)
+
+
+def from_numpy(ndarray: Any) -> Tensor:
+    """A tensor that shares the array's memory: a write to one shows in the other."""
+    if not isinstance(ndarray, np.ndarray):
+        raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
+    if any(step < 0 for step in ndarray.strides):
+        raise ValueError(
+            "At least one stride in the given numpy array is negative, and tensors with negative strides are not "
+            "currently supported. To fix it, use array.copy()."
+        )
+    dtypes.category(ndarray.dtype)
+    return wrap(ndarray)
+
+
+def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
+    """The data as a tensor, without a copy where none is needed."""
+    check_device(device)
+    if isinstance(data, Tensor):
+        return data if dtype is None else data.to(dtypes.as_dtype(dtype))
+    if hasattr(data, "recorder"):  # a value of a program that is being recorded
+        slot: Tensor = data if dtype is None else data.to(dtype)
+        return slot
+    return wrap(as_array(data, dtype))

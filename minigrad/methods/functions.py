@@ -1,0 +1,314 @@
+"""Functions of several tensors on an equal footing, which are no one tensor's methods.
+
+    put together       cat, stack, hstack, vstack, dstack, column_stack, block_diag
+    chosen and summed  where, einsum, searchsorted
+    made to match      broadcast_tensors, broadcast_shapes, atleast_1d, result_type
+    all with all       meshgrid, cartesian_prod, combinations, cdist, vander
+
+What is a method as well, minigrad.exp(x) for x.exp(), stands in methods_as_functions.py.
+"""
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from minigrad import ops
+from minigrad.core.data import as_array
+from minigrad.core.errors import shape_error
+from minigrad.core.shapes import normalize_one
+from minigrad.core.tensor import Size, Tensor, wrap
+from minigrad.methods.indexing import truth_values
+from minigrad.ops.products import LETTERS
+
+# ------------------------------------------------------------------------ put together
+
+
+def _sequence(name: str, tensors: Sequence[Tensor]) -> tuple[Any, ...]:
+    if isinstance(tensors, Tensor):
+        raise TypeError(f"{name}: argument 'tensors' must be tuple of Tensors, not Tensor.")
+    xs = tuple(tensors)
+    for k, x in enumerate(xs):
+        if not hasattr(x, "__apply_op__"):
+            raise TypeError(f"{name}: expected Tensor as element {k}, but got {type(x).__name__}.")
+    if not xs:
+        raise (ValueError if "cat" in name else RuntimeError)(f"{name}: expected a non-empty list of Tensors")
+    return xs
+
+
+def cat(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None) -> Tensor:
+    """The tensors one after another along an axis that they already have.
+
+    >>> import minigrad
+    >>> cat([minigrad.ones(1, 2), minigrad.zeros(1, 2)])
+    tensor([[1., 1.],
+            [0., 0.]])
+    """
+    xs = _sequence("torch.cat()", tensors)
+    for k, x in enumerate(xs):
+        if not x.ndim:
+            raise RuntimeError(
+                f"zero-dimensional tensor (at position {k}) cannot be concatenated. To fix it, use stack, or  x[None]."
+            )
+    if any(tuple(x.shape) == (0,) for x in xs):  # tensor([]) goes with tensors of any shape
+        like = next((x for x in xs if x.ndim != 1), xs[0])
+        k = normalize_one(dim if axis is None else axis, like.ndim)
+        none = (*like.shape[:k], 0, *like.shape[k + 1 :])
+        xs = tuple([x.reshape(none) if tuple(x.shape) == (0,) else x for x in xs])
+    z: Tensor = ops.cat(*xs, axis=normalize_one(dim if axis is None else axis, xs[0].ndim))
+    return z
+
+
+concat = concatenate = cat
+
+
+def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """The tensor in pieces of that size (the last may be smaller), or of these sizes, along an axis.
+
+    >>> import minigrad
+    >>> split(minigrad.arange(5), 2)
+    (tensor([0, 1]), tensor([2, 3]), tensor([4]))
+    """
+    pieces: tuple[Tensor, ...] = tensor.split(split_size_or_sections, dim)
+    return pieces
+
+
+def stack(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None) -> Tensor:
+    """The tensors, of one shape, side by side along a new axis.
+
+    >>> import minigrad
+    >>> stack([minigrad.ones(2), minigrad.zeros(2)], dim=1)
+    tensor([[1., 0.],
+            [1., 0.]])
+    """
+    xs = _sequence("stack", tensors)
+    z: Tensor = ops.stack(*xs, axis=normalize_one(dim if axis is None else axis, xs[0].ndim + 1))
+    return z
+
+
+def hstack(tensors: Sequence[Tensor]) -> Tensor:
+    """The tensors one after another along the second axis (vectors: along their only one)."""
+    xs = [x if x.ndim else x.reshape(1) for x in _sequence("hstack", tensors)]
+    return cat(xs, 0 if xs[0].ndim == 1 else 1)
+
+
+def vstack(tensors: Sequence[Tensor]) -> Tensor:
+    """The tensors one above another; a vector is a row."""
+    return cat([x if x.ndim > 1 else x.reshape(1, -1) for x in _sequence("vstack", tensors)], 0)
+
+
+row_stack = vstack
+
+
+def dstack(tensors: Sequence[Tensor]) -> Tensor:
+    """The tensors one behind another, along the third axis."""
+    xs = [x if x.ndim > 1 else x.reshape(1, -1) for x in _sequence("dstack", tensors)]
+    return cat([x if x.ndim > 2 else x.unsqueeze(2) for x in xs], 2)
+
+
+def column_stack(tensors: Sequence[Tensor]) -> Tensor:
+    """The tensors side by side; a vector is a column."""
+    return hstack([x if x.ndim > 1 else x.reshape(-1, 1) for x in _sequence("column_stack", tensors)])
+
+
+def block_diag(*tensors: Tensor) -> Tensor:
+    """The matrices along the diagonal of a larger one, with zeros around them.
+
+    >>> import minigrad
+    >>> block_diag(minigrad.ones(1, 2), minigrad.tensor([[5.0]]))
+    tensor([[1., 1., 0.],
+            [0., 0., 5.]])
+    """
+    blocks = [atleast_2d(x) for x in tensors]
+    width, left, rows = sum(x.shape[1] for x in blocks), 0, []
+    for x in blocks:
+        rows.append(ops.pad.apply(x, widths=((0, 0), (left, width - left - x.shape[1]))))
+        left += x.shape[1]
+    return cat(rows, 0)
+
+
+# ------------------------------------------------------------------------ chosen, and summed
+
+
+def where(condition: Any, input: Any = None, other: Any = None) -> Any:
+    """input where the condition holds, other elsewhere; all three are broadcast.
+
+    Of a condition alone: where it holds, as one tensor of indices for each axis.
+
+    >>> import minigrad
+    >>> x = minigrad.tensor([-1.0, 2.0])
+    >>> where(x > 0, x, 0.0)
+    tensor([0., 2.])
+    """
+    if input is None and other is None:
+        return tuple(wrap(i) for i in np.nonzero(np.atleast_1d(condition.array)))
+    z: Tensor = ops.where(truth_values(condition), input, other)
+    return z
+
+
+def einsum(equation: Any, *operands: Any) -> Tensor:
+    """The sum of products that the equation describes, one letter for each axis.
+
+    >>> import minigrad
+    >>> x = minigrad.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> einsum("ij,kj->ik", x, x)
+    tensor([[ 5., 11.],
+            [11., 25.]])
+    """
+    if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
+        operands = tuple(operands[0])
+    if not isinstance(equation, str):  # einsum(x, [0, 1], y, [1, 2], [0, 2])
+        parts = (equation, *operands)
+        spelled = ["".join("..." if i is ... else LETTERS[i] for i in axes) for axes in parts[1::2]]
+        result = "" if len(parts) % 2 == 0 else "->" + "".join("..." if i is ... else LETTERS[i] for i in parts[-1])
+        equation, operands = ",".join(spelled) + result, parts[: 2 * len(spelled) : 2]
+    z: Tensor = ops.einsum(*operands, equation=ops.explicit(equation, tuple(x.ndim for x in operands)))
+    return z
+
+
+def searchsorted(sorted_sequence: Tensor, input: Any, *, right: bool = False) -> Tensor:
+    """Where each entry of input would have to stand to keep a sorted vector sorted."""
+    z: Tensor = (input if isinstance(input, Tensor) else wrap(as_array(input))).bucketize(sorted_sequence, right=right)
+    return z
+
+
+# ------------------------------------------------------------------------ made to match
+
+
+def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
+    """The tensors, each expanded to the shape that they have together."""
+    arrays = [x.array for x in tensors]
+    try:
+        shape = np.broadcast_shapes(*(a.shape for a in arrays))
+    except ValueError as error:
+        raise shape_error("broadcast_tensors", arrays, {}, error) from None
+    return tuple([x if x.shape == shape else x.expand(shape) for x in tensors])
+
+
+def broadcast_shapes(*shapes: Any) -> Any:
+    """The shape that tensors of these shapes have together."""
+    try:
+        return Size(np.broadcast_shapes(*(s if isinstance(s, int) else tuple(s) for s in shapes)))
+    except ValueError as error:
+        raise RuntimeError(f"Shape mismatch: objects cannot be broadcast to a single shape: {error}") from None
+
+
+def atleast_1d(*tensors: Any) -> Any:
+    """The tensors, a number as a vector of one entry."""
+    return _each(lambda x: x.reshape(1) if x.ndim == 0 else x, tensors)
+
+
+def atleast_2d(*tensors: Any) -> Any:
+    """The tensors with at least two axes; a vector is a row."""
+    return _each(lambda x: x if x.ndim > 1 else x.reshape(1, -1), tensors)
+
+
+def atleast_3d(*tensors: Any) -> Any:
+    """The tensors with at least three axes; a matrix gets a last one."""
+    return _each(lambda x: x if x.ndim > 2 else x.unsqueeze(-1) if x.ndim == 2 else x.reshape(1, -1, 1), tensors)
+
+
+def _each(f: Callable[[Any], Any], tensors: tuple[Any, ...]) -> Any:
+    if len(tensors) == 1:
+        return f(tensors[0]) if isinstance(tensors[0], Tensor) else tuple([f(x) for x in tensors[0]])
+    return tuple([f(x) for x in tensors])
+
+
+def is_tensor(obj: Any) -> bool:
+    """Is this a tensor?"""
+    return isinstance(obj, Tensor)
+
+
+def result_type(tensor1: Any, tensor2: Any) -> Any:
+    """The type of number that tensor1 + tensor2 has."""
+    none = [x.detach().reshape(-1)[:0] if isinstance(x, Tensor) and x.ndim else x for x in (tensor1, tensor2)]
+    return ops.add(*none).dtype
+
+
+# ------------------------------------------------------------------------ all with all
+
+
+def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
+    """The coordinates of the points of a grid: for each vector, its entries repeated along all others.
+
+    >>> import minigrad
+    >>> rows, columns = meshgrid(minigrad.arange(2), minigrad.arange(2), indexing="ij")
+    >>> columns
+    tensor([[0, 1],
+            [0, 1]])
+    """
+    given = tensors[0] if len(tensors) == 1 and not isinstance(tensors[0], Tensor) else tensors
+    for x in given:
+        if x.ndim > 1:
+            raise RuntimeError(
+                f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {x.ndim}D, of shape "
+                f"{tuple(x.shape)}. To fix it, use  x.flatten()."
+            )
+        if x.dtype != given[0].dtype:
+            raise RuntimeError(
+                f"meshgrid expects all tensors to have the same dtype, but got {given[0].dtype} and {x.dtype}."
+            )
+    xs = [x.reshape(-1) for x in given]
+    if indexing not in ("ij", "xy"):
+        raise RuntimeError('torch.meshgrid: indexing must be one of "xy" or "ij", but received: ' + str(indexing))
+    if indexing == "xy" and len(xs) > 1:
+        second, first, *rest = meshgrid(xs[1], xs[0], *xs[2:])
+        return (first, second, *rest)
+    shape = tuple([x.numel() for x in xs])
+    return tuple([x.reshape([-1 if i == k else 1 for i in range(len(xs))]).expand(shape) for k, x in enumerate(xs)])
+
+
+def cartesian_prod(*tensors: Tensor) -> Tensor:
+    """All choices of one entry from each vector, one choice a row."""
+    for z in tensors:
+        if z.ndim != 1:
+            raise RuntimeError(f"Expect a 1D vector, but got shape {list(z.shape)}")
+    if len(tensors) == 1:
+        return tensors[0]
+    return stack([z.reshape(-1) for z in meshgrid(*tensors)], 1)
+
+
+def combinations(input: Tensor, r: Any = 2, with_replacement: Any = False) -> Tensor:
+    """All choices of r entries of a vector, each a row, in the vector's order."""
+    if input.ndim != 1:
+        raise RuntimeError(f"Expect a 1D vector, but got shape {list(input.shape)}")
+    if r < 0:
+        raise RuntimeError(f"Expect a non-negative number, but got {r}")
+    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    index = np.array(list(choose(range(len(input)), r)), np.int64).reshape(-1, r)
+    z: Tensor = input[index]
+    return z
+
+
+def cdist(x1: Tensor, x2: Tensor, p: Any = 2.0, compute_mode: Any = None) -> Tensor:
+    """The p-norm of the difference of each row of x1 and each row of x2.
+
+    x1       (..., n, d)
+    x2       (..., m, d)
+    returns  (..., n, m)
+    """
+    if p < 0:
+        raise RuntimeError(f"cdist only supports non-negative p values, but got {p}")
+    if x1.ndim < 2 or x2.ndim < 2:
+        raise RuntimeError("cdist only supports at least 2D tensors")
+    if x1.shape[-1] != x2.shape[-1]:
+        raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
+    z: Tensor = (x1.unsqueeze(-2) - x2.unsqueeze(-3)).norm(p, -1)
+    return z
+
+
+def vander(x: Tensor, N: Any = None, increasing: Any = False) -> Tensor:
+    """Powers: the columns are x**(N - 1), ..., x, 1; or the other way round, if increasing."""
+    if x.ndim != 1:
+        raise RuntimeError("x must be a one-dimensional tensor.")
+    n = len(x) if N is None else N
+    if n < 0:
+        raise RuntimeError("N must be non-negative.")
+    x = x.long() if x.dtype.kind in "iub" else x
+    if n == 0:
+        return x.new_zeros(len(x), 0)
+    powers = [x.new_ones(x.shape)]
+    for _ in range(n - 1):
+        powers.append(powers[-1] * x)
+    return stack(powers if increasing else powers[::-1], 1)

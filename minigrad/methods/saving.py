@@ -1,0 +1,120 @@
+"""Tensors on disk: `save` and `load`, for a state_dict or anything built like one.
+
+A file is NumPy's npz, an ordinary zip archive of arrays: one member for each tensor, and
+one that describes, in JSON, how they were nested. Nothing in it is ever run as a program
+(PyTorch's own files are pickles, which can run anything).
+
+    {"w": tensor, "steps": [1, 2.5]}     ->     array_0: the values of the tensor
+                                                structure: {"dict": [["w", {"tensor": 0}], ...]}
+
+What can be saved: tensors, arrays, numbers, strings, None, and dicts, lists, tuples of these.
+"""
+
+import json
+import zipfile
+from collections import OrderedDict
+from typing import Any
+
+import numpy as np
+
+from minigrad.core import dtypes
+from minigrad.core.tensor import Tensor, wrap
+
+
+def save(obj: Any, f: Any) -> None:
+    """Write obj to a file; f is its name, or an open binary file.
+
+    A tensor that occurs twice is written once, and is one tensor again when loaded.
+
+    Raises TypeError, naming the place, for what cannot be saved.
+    """
+    arrays: list[Any] = []
+    structure = _described(obj, arrays, {}, "the object")
+    members = {f"array_{k}": array for k, array in enumerate(arrays)}
+    members["structure"] = np.frombuffer(json.dumps(structure).encode(), np.uint8)
+    if hasattr(f, "write"):
+        np.savez(f, **members)
+        return
+    with open(f, "wb") as file:
+        np.savez(file, **members)
+
+
+def load(f: Any, map_location: Any = None, *, weights_only: bool = True) -> Any:
+    """Read what `save` wrote.
+
+    `map_location` and `weights_only` are PyTorch's; there is one place for tensors, and
+    nothing but weights in the files.
+
+    >>> import io, minigrad
+    >>> file = io.BytesIO()
+    >>> save({"w": minigrad.tensor([1.0, 2.0]), "epoch": 3}, file)
+    >>> _ = file.seek(0)
+    >>> load(file)
+    {'w': tensor([1., 2.]), 'epoch': 3}
+    """
+    if not hasattr(f, "read"):
+        with open(f, "rb") as file:
+            return load(file)
+    try:
+        with np.load(f, allow_pickle=False) as archive:
+            members = {name: archive[name] for name in archive.files}
+        structure = json.loads(members.pop("structure").tobytes().decode())
+    except (ValueError, KeyError, AttributeError, EOFError, zipfile.BadZipFile) as error:
+        raise RuntimeError(f"this is not a file that minigrad.save wrote: {error}") from None
+    return _rebuilt(structure, members, {})
+
+
+def _described(obj: Any, arrays: list[Any], seen: dict[int, Any], place: str) -> Any:
+    """The object in terms of JSON; its arrays go to the list."""
+    if obj is None or isinstance(obj, (bool, int, float, str)):
+        return obj
+    if id(obj) in seen:
+        return seen[id(obj)][0]
+    if isinstance(obj, Tensor):
+        if obj.is_sparse:
+            raise TypeError(f"{place} is a sparse gradient. To mend it, save x.to_dense().")
+        arrays.append(np.asarray(obj.array))
+        entry = {"tensor": len(arrays) - 1, "requires_grad": obj.requires_grad}
+        seen[id(obj)] = (entry, obj)
+        return entry
+    if isinstance(obj, (np.ndarray, np.generic)) and obj.dtype.kind in "biufc":
+        arrays.append(np.asarray(obj))
+        return {"array": len(arrays) - 1}
+    if isinstance(obj, np.dtype):
+        return {"dtype": str(obj)}
+    if isinstance(obj, dict):
+        pairs = [
+            [
+                _described(k, arrays, seen, f"a key of {place}"),
+                _described(v, arrays, seen, f"{place}[{k!r}]"),
+            ]
+            for k, v in obj.items()
+        ]
+        return {"ordered" if isinstance(obj, OrderedDict) else "dict": pairs}
+    if isinstance(obj, (list, tuple)):
+        items = [_described(v, arrays, seen, f"{place}[{k}]") for k, v in enumerate(obj)]
+        return {"tuple" if isinstance(obj, tuple) else "list": items}
+    raise TypeError(
+        f"{place} is a {type(obj).__name__}, which cannot be saved: tensors, numbers, strings, None, and "
+        "dicts, lists and tuples of them can. To mend it, save its state_dict()."
+    )
+
+
+def _rebuilt(entry: Any, members: dict[str, Any], made: dict[int, Tensor]) -> Any:
+    """The object that an entry describes."""
+    if not isinstance(entry, dict):
+        return entry
+    ((kind, value), *rest) = entry.items()
+    if kind == "tensor":
+        if value not in made:
+            made[value] = wrap(members[f"array_{value}"]).requires_grad_(rest[0][1])
+        return made[value]
+    if kind == "array":
+        return members[f"array_{value}"]
+    if kind == "dtype":
+        return dtypes.as_dtype(value)
+    if kind in ("dict", "ordered"):
+        pairs = [(_rebuilt(k, members, made), _rebuilt(v, members, made)) for k, v in value]
+        return OrderedDict(pairs) if kind == "ordered" else dict(pairs)
+    items = [_rebuilt(v, members, made) for v in value]
+    return tuple(items) if kind == "tuple" else items

@@ -1,0 +1,60 @@
+"""Windows: weights that let a piece of a signal fade in and out, before its frequencies are taken.
+
+Source: Harris, On the use of windows for harmonic analysis with the discrete Fourier transform (1978).
+"""
+
+from typing import Any
+
+import numpy as np
+
+from minigrad.core import dtypes
+from minigrad.core.tensor import Tensor, wrap
+
+
+def hann_window(window_length: int, periodic: bool = True, *, dtype: Any = None) -> Tensor:
+    """(1 - cos(t)) / 2
+
+    >>> hann_window(4)
+    tensor([0.0000, 0.5000, 1.0000, 0.5000])
+    """
+    return _window(window_length, periodic, (0.5, -0.5), dtype)
+
+
+def hamming_window(
+    window_length: int,
+    periodic: bool = True,
+    alpha: float = 0.54,
+    beta: float = 0.46,
+    *,
+    dtype: Any = None,
+) -> Tensor:
+    """alpha - beta * cos(t)"""
+    return _window(window_length, periodic, (alpha, -beta), dtype)
+
+
+def blackman_window(window_length: int, periodic: bool = True, *, dtype: Any = None) -> Tensor:
+    """0.42 - 0.5 * cos(t) + 0.08 * cos(2 t)"""
+    return _window(window_length, periodic, (0.42, -0.5, 0.08), dtype)
+
+
+def bartlett_window(window_length: int, periodic: bool = True, *, dtype: Any = None) -> Tensor:
+    """From 0 up to 1 and down to 0, in straight lines."""
+    d = dtypes.get_default_dtype() if dtype is None else dtypes.as_dtype(dtype)
+    if window_length < 2:
+        return wrap(np.ones(window_length, d))
+    n = window_length if periodic else window_length - 1
+    return wrap((1 - np.abs(2 * np.arange(window_length) / n - 1)).astype(d))
+
+
+def _window(n: int, periodic: bool, weights: tuple[float, ...], dtype: Any) -> Tensor:
+    """The sum of weights[k] * cos(k * t), for t once around the circle.
+
+    A periodic window leaves out the last point, which would be the first of the next period.
+    """
+    d = dtypes.get_default_dtype() if dtype is None else dtypes.as_dtype(dtype)
+    if n < 0:
+        raise RuntimeError(f"requires non-negative window_length, got window_length={n}")
+    if n < 2:
+        return wrap(np.ones(n, d))
+    t = np.arange(n) * (2 * np.pi / (n if periodic else n - 1))
+    return wrap(sum(w * np.cos(k * t) for k, w in enumerate(weights)).astype(d))

@@ -1,0 +1,180 @@
+"""A generator of random numbers: a long fixed sequence of words that look random.
+
+The seed says where the sequence starts, so the same seed gives the same numbers. Each word
+is 32 bits. They come from the Mersenne Twister, which is PyTorch's source on the CPU too:
+the same seed gives the same words there. How words become uniform numbers, bell curves and
+shuffled orders is told in chance.py, which also takes PyTorch's steps; so a program that
+sets a seed prints the same numbers in both.
+
+Source: Matsumoto and Nishimura, Mersenne Twister (1998). NumPy has it and draws the words.
+"""
+
+import operator
+import os
+from threading import RLock
+from typing import Any
+
+import numpy as np
+
+from minigrad.core.devices import CPU, check_device
+from minigrad.core.memory import make
+
+DEFAULT_SEED = 67280421310721  # of a Generator() that was given none
+
+# A state as PyTorch lays it out in memory: the 624 words of the twister, how many of them are
+# left, and the second number of a Box-Muller pair, if nobody has asked for it yet.
+STATE = np.dtype(
+    [
+        ("seed", "<u8"),
+        ("left", "<i4"),
+        ("seeded", "<i4"),
+        ("next", "<u8"),
+        ("words", "<u8", 624),
+        ("unused", "<f8"),
+        ("spare", "<f8"),
+        ("unused too", "<f8"),
+        ("has_spare", "<i4"),
+        ("spare of single precision", "<f4"),
+        ("has that", "<u8"),
+    ]
+)
+
+
+class Generator:
+    """A source of random numbers with a state of its own.
+
+    >>> g = Generator().manual_seed(0)
+    >>> g.initial_seed()
+    0
+    >>> g.words(2)
+    array([2357136044, 2546248239], dtype=uint64)
+    """
+
+    def __init__(self, device: Any = "cpu") -> None:
+        check_device(device)
+        self.lock = RLock()
+        self.manual_seed(DEFAULT_SEED)
+
+    def manual_seed(self, seed: int) -> "Generator":
+        """Start anew, from this seed; returns the generator.
+
+        seed   a whole number of 64 bits, of which the last 32 decide; -1 means 2**64 - 1
+
+        Raises RuntimeError for what is no whole number, ValueError for one of more bits.
+        """
+        try:
+            seed = operator.index(seed)
+        except TypeError:
+            raise RuntimeError(
+                f"manual_seed expected a long, but got {type(seed).__name__}"
+            ) from None
+        if not -(2**63) <= seed < 2**64:
+            raise ValueError(f"Overflow when unpacking long long: the seed {seed} has over 64 bits")
+        with self.lock:
+            self._seed = seed % 2**64
+            self._twister: Any = None
+            self.spare: float | None = None
+        return self
+
+    def seed(self) -> int:
+        """Start anew, from a seed that nobody chose; returns it."""
+        self.manual_seed(int.from_bytes(os.urandom(7), "little"))
+        return self._seed
+
+    def initial_seed(self) -> int:
+        """The seed from which this generator was started."""
+        return self._seed
+
+    # ------------------------------------------------------------------------ drawing
+
+    @property
+    def twister(self) -> Any:
+        """NumPy's Mersenne Twister; made when first asked for, as NumPy loads it late."""
+        with self.lock:
+            if self._twister is None:
+                twister = np.random.MT19937(0)
+                np.random.RandomState(twister).seed(self._seed % 2**32)  # as in the paper
+                self._twister = twister
+            return self._twister
+
+    def words(self, n: int) -> Any:
+        """The next n words: whole numbers of 32 bits, of type uint64."""
+        return self.twister.random_raw(n)
+
+    def long_words(self, n: int) -> Any:
+        """The next n pairs of words, each pair joined to a whole number of 64 bits."""
+        w = self.words(2 * n)
+        return w[0::2] << np.uint64(32) | w[1::2]
+
+    # ------------------------------------------------------------------------ the state
+
+    def get_state(self) -> Any:
+        """All that decides what comes next, as a tensor of bytes, which PyTorch can read."""
+        with self.lock:
+            twister = self.twister.state["state"]
+            state = np.zeros((), STATE)
+            state["seed"], state["seeded"], state["words"] = self._seed, 1, twister["key"]
+            state["left"], state["next"] = 625 - twister["pos"], twister["pos"]
+            if self.spare is not None:
+                state["spare"], state["has_spare"] = self.spare, 1
+        return make.wrap(np.frombuffer(state.tobytes(), np.uint8).copy())
+
+    def set_state(self, new_state: Any) -> None:
+        """Go back to a state that get_state gave, here or in PyTorch."""
+        data = np.asarray(getattr(new_state, "array", new_state))
+        if data.dtype != np.uint8:
+            raise TypeError(
+                "RNG state must be a torch.ByteTensor: the uint8 tensor that get_state() gave."
+            )
+        if data.size != STATE.itemsize:
+            raise RuntimeError(
+                f"Expected a CPUGeneratorImplState of size {STATE.itemsize} but found the input "
+                f"RNG state size to be {data.size}: give set_state what get_state() gave."
+            )
+        state = np.frombuffer(data.tobytes(), STATE)[0]
+        with self.lock:
+            self._seed = int(state["seed"])
+            self.twister.state = {
+                "bit_generator": "MT19937",
+                "state": {
+                    "key": state["words"].astype(np.uint32),
+                    "pos": 625 - int(state["left"]),  # 624, all used up: also before the first draw
+                },
+            }
+            self.spare = float(state["spare"]) if state["has_spare"] else None
+
+    def clone_state(self) -> "Generator":
+        """Another generator, which will give the same numbers as this one from here on."""
+        copy = Generator()
+        copy.set_state(self.get_state())
+        return copy
+
+    def __reduce__(self) -> Any:
+        return _revived, (self.get_state().array,)
+
+    @property
+    def device(self) -> Any:
+        return CPU
+
+    def __repr__(self) -> str:
+        return f"<minigrad.Generator, seed {self._seed}>"
+
+
+def _revived(state: Any) -> Generator:
+    """A copied or unpickled generator."""
+    generator = Generator()
+    generator.set_state(state)
+    return generator
+
+
+default_generator = Generator()
+default_generator.seed()
+
+
+def source(generator: Generator | None) -> Generator:
+    """This generator, or the default one."""
+    if generator is None:
+        return default_generator
+    if not isinstance(generator, Generator):
+        raise TypeError(f"generator must be a minigrad.Generator, not {type(generator).__name__}.")
+    return generator

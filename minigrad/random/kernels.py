@@ -1,0 +1,396 @@
+"""Chance: what can be drawn from a generator, as arrays.
+
+All there is to begin with are words, whole numbers of 32 bits, each equally likely. From
+these everything else is made:
+
+    uniform        the last 24 bits of a word, as a fraction (53 bits of two words)
+    normal         two uniform numbers, turned by Box and Muller into two from the bell curve
+    integers       the remainder of a word
+    coins          is a uniform number below p?
+    exponential    the inverse transform: -log(1 - u)
+    permutation    Fisher and Yates: swap each entry with one that comes later
+
+The steps, and how many words each takes, are PyTorch's on the CPU: the same seed gives the
+same numbers. Whole numbers, coins, orders, and uniform numbers below 1 are equal bit for
+bit; what passes through a logarithm, a cosine or a scaling agrees up to its last digits.
+
+One exception is PyTorch's own: on Intel's processors its `bernoulli_(p)`, `dropout`,
+`exponential_` (and with it `multinomial`) may take another stream, of Intel's library. Here
+they are as PyTorch has them on all other processors.
+
+Read generator.py first.
+"""
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from minigrad.core import modes
+from minigrad.random.generator import Generator, source
+
+
+def drawn(draw: Callable[..., Any]) -> Callable[..., Any]:
+    """While a program is recorded, a draw becomes an instruction, which draws anew in each run."""
+
+    @functools.wraps(draw)
+    def drawing(*args: Any, **kwargs: Any) -> Any:
+        observer = modes.state.observer
+        if observer is not None and (interpret := getattr(observer, "interpret_draw", None)):
+            return interpret(draw, args, kwargs)  # see static/recorder.py
+        return draw(*args, **kwargs)
+
+    return drawing
+
+
+def in_memory_order(array: Any, draw: Callable[[tuple[int, ...]], Any]) -> Any:
+    """Numbers of the array's shape: the first one drawn is for its first place in memory.
+
+    So a transposed matrix is filled along its columns, which are the rows in memory.
+    """
+    if array.flags.c_contiguous:
+        return draw(array.shape)
+    order = sorted(range(array.ndim), key=lambda axis: -abs(array.strides[axis]))
+    return draw(tuple(array.shape[axis] for axis in order)).transpose(np.argsort(order))
+
+
+# ------------------------------------------------------------------------ uniform
+
+
+def unit(n: int, wide: Any, generator: Generator | None) -> Any:
+    """n numbers from 0 up to, but without, 1, as far apart as their type can tell near 1."""
+    if wide == np.float64:
+        return (source(generator).long_words(n) & np.uint64(2**53 - 1)) * 2.0**-53
+    bits = source(generator).words(n).astype(np.int32) & np.int32(2**24 - 1)
+    return bits.astype(np.float32) * np.float32(2.0**-24)
+
+
+@drawn
+def uniform(shape: Any, dtype: Any, low: Any, high: Any, generator: Generator | None) -> Any:
+    """Numbers from low up to, but without, high, all equally likely: low + u * (high - low)."""
+    if dtype.kind != "f":
+        raise NotImplementedError(
+            f'"uniform" not implemented for {str(dtype)!r}: it gives real numbers.'
+        )
+    if low > high:
+        raise RuntimeError(
+            f"uniform_ expects to return a [from, to) range, but found from={low} > to={high}"
+        )
+    wide = _wide(dtype)
+    z = unit(math.prod(shape), wide, generator)
+    if (low, high) != (0, 1):
+        low, high = wide(low), wide(high)
+        z = _scaled(z, high - low, low)
+    if (low, high) != (0, 1) or dtype != wide:
+        z = z.astype(dtype, copy=False)
+        z[z >= dtype.type(high)] = low  # where rounding led to high itself
+    return z.reshape(shape)
+
+
+def _wide(dtype: Any) -> Any:
+    """The precision in which numbers are drawn: single for half and single."""
+    return np.float64 if dtype == np.float64 else np.float32
+
+
+def _scaled(z: Any, scale: Any, shift: Any) -> Any:
+    """z * scale + shift, rounded once, at the end.
+
+    So processors do it that have an instruction for it. In double precision the product is
+    rounded as well, and the last digit may be another one.
+    """
+    if z.dtype == np.float64:
+        return z * float(scale) + float(shift)
+    if shift == 0:
+        return z * scale
+    return (z.astype(np.float64) * float(scale) + float(shift)).astype(np.float32)
+
+
+# ------------------------------------------------------------------------ the bell curve
+
+
+@drawn
+def normal(shape: Any, dtype: Any, mean: float, std: float, generator: Generator | None,
+           contiguous: bool = True) -> Any:  # fmt: skip
+    """Numbers from the bell curve, of this mean and standard deviation.
+
+    contiguous   are the numbers for an array without gaps? Then blocks of 16 are made.
+
+    A point that is drawn from the bell curve in both coordinates has an angle that is uniform,
+    and a squared distance from 0 that is exponential. So two uniform numbers u and v give
+
+        r = sqrt(-2 log(1 - u))        x = r cos(2 pi v)        y = r sin(2 pi v)
+
+    Fewer than 16 numbers are made one pair at a time, in double precision; of an odd number,
+    the y that is left over stays with the generator and comes first the next time. From 16 on
+    they are made in blocks: 8 times u, then 8 times v, turn into 8 times x, then 8 times y.
+    If the last block is not full, the last 16 numbers are drawn anew.
+
+    Source: Box and Muller, A note on the generation of random normal deviates (1958).
+    """
+    if dtype.kind != "f":
+        raise NotImplementedError(
+            f'"normal_kernel_cpu" not implemented for {str(dtype)!r}: it gives real numbers.'
+        )
+    n = math.prod(shape)
+    if n < 16 or not contiguous:
+        z = _pairs(n, source(generator)) * std + mean
+    else:
+        z = _blocks(n, dtype, source(generator))
+        if (mean, std) != (0, 1):
+            z = _scaled(z, z.dtype.type(std), z.dtype.type(mean))
+    return z.astype(dtype, copy=False).reshape(shape)
+
+
+def standard_normal(shape: Any, dtype: Any, generator: Generator | None) -> Any:
+    """Numbers from the bell curve of mean 0 and standard deviation 1."""
+    return normal(shape, dtype, 0, 1, generator)
+
+
+def _pairs(n: int, generator: Generator) -> Any:
+    """n numbers in pairs of x and y; what is left over is kept for the next time."""
+    with generator.lock:
+        first = [] if generator.spare is None or n == 0 else [generator.spare]
+        v_u = unit(n - len(first) + (n - len(first)) % 2, np.float64, generator)
+        v, u = v_u[0::2], v_u[1::2]
+        r, angle = np.sqrt(-2 * np.log1p(-u)), 2 * np.pi * v
+        z = np.concatenate([first, np.stack([r * np.cos(angle), r * np.sin(angle)], 1).ravel()])
+        if n:
+            generator.spare = float(z[n]) if len(z) > n else None
+    return z[:n]
+
+
+def _blocks(n: int, dtype: Any, generator: Generator) -> Any:
+    """n >= 16 numbers, in blocks of 16."""
+    wide, whole = _wide(dtype), n - n % 16
+    with generator.lock:
+        # In half precision no numbers are drawn for the block that is not full.
+        u = unit(whole if dtype == np.float16 else n, wide, generator)
+        z = _box_muller(u[:whole])
+        if n % 16:
+            z = np.concatenate([z[: n - 16], _box_muller(unit(16, wide, generator))])
+    return z
+
+
+def _box_muller(u: Any) -> Any:
+    real = u.dtype.type
+    u = u.reshape(-1, 2, 8)
+    # The logarithm is taken in double precision: rounded once, it is right to the last digit.
+    r = np.sqrt(real(-2) * np.log(1 - u[:, 0], dtype=np.float64).astype(real))
+    angle = real(2 * np.pi) * u[:, 1]
+    z = np.empty_like(u)
+    np.multiply(r, np.cos(angle), out=z[:, 0])
+    np.multiply(r, np.sin(angle), out=z[:, 1])
+    return z.ravel()
+
+
+# ------------------------------------------------------------------------ whole numbers
+
+
+@drawn
+def integers(shape: Any, dtype: Any, low: int, high: int, generator: Generator | None) -> Any:
+    """Whole numbers from low up to, but without, high: low + the remainder of a word.
+
+    The lower remainders are a little more likely, by one part in 2**32 / (high - low); from
+    2**28 numbers on, two words are taken.
+    """
+    if low >= high:
+        raise RuntimeError(
+            f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
+        )
+    if dtype.kind in "iub":
+        least, most = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+        wrong = "from" if low < least else "to - 1" if high - 1 > most else None
+        if wrong:
+            raise RuntimeError(
+                f"{wrong} is out of bounds for {dtype}: numbers from {low} to {high - 1} were asked "
+                f"for, and it holds {least} to {most}."
+            )
+    z = remainders(shape, high - low, high - low >= 2**28, low, generator)
+    return z.astype(dtype, copy=False)
+
+
+@drawn
+def anything(shape: Any, dtype: Any, generator: Generator | None) -> Any:
+    """All whole numbers from 0 that the type can tell apart."""
+    if dtype.kind == "b":
+        count = 2
+    elif dtype.kind in "iu":
+        count = int(np.iinfo(dtype).max) + 1
+    else:
+        count = 2 ** (np.finfo(dtype).nmant + 1) + 1
+    return remainders(shape, count, dtype.itemsize == 8, 0, generator).astype(dtype, copy=False)
+
+
+def remainders(shape: Any, count: int, long: bool, low: int, generator: Generator | None) -> Any:
+    """low + word % count, of long words or short ones."""
+    n, g = math.prod(shape), source(generator)
+    w = g.long_words(n) if long else g.words(n)
+    if count < 2**64:
+        w = w % np.uint64(count)
+    return (w.astype(np.int64) + low).reshape(shape)
+
+
+@drawn
+def permutation(n: int, generator: Generator | None) -> Any:
+    """The numbers 0..n-1, shuffled: each in turn changes places with itself or a later one.
+
+    Source: Durstenfeld, Algorithm 235: Random permutation (1964), after Fisher and Yates.
+    """
+    z = list(range(n))
+    if n > 1:
+        here = np.arange(n - 1)
+        there = here + (source(generator).words(n - 1).astype(np.int64) % (n - here))
+        # Each swap sees the ones before, so this is a loop; on a list it takes 50 ns a turn.
+        for i, j in enumerate(there.tolist()):
+            z[i], z[j] = z[j], z[i]
+    return np.array(z, np.int64)
+
+
+# ------------------------------------------------------------------------ coins and waiting times
+
+
+@drawn
+def coins(p: Any, shape: Any, dtype: Any, generator: Generator | None) -> Any:
+    """1 with probability p, else 0. p is a number or an array, whose precision is that of the draw."""
+    if not (np.all(p >= 0) and np.all(p <= 1)):
+        raise RuntimeError(
+            "Expected p_in >= 0 && p_in <= 1 to be true: a probability is between 0 and 1."
+        )
+    single = isinstance(p, (np.ndarray, np.generic)) and p.dtype != np.float64
+    u = unit(math.prod(shape), np.float32 if single else np.float64, generator)
+    return (u.reshape(shape) < p).astype(dtype)
+
+
+@drawn
+def exponential(shape: Any, dtype: Any, rate: Any, generator: Generator | None) -> Any:
+    """Waiting times for what happens `rate` times in a unit of time: -log(1 - u) / rate.
+
+    The wait is longer than t with probability exp(-rate t); so if that is set to 1 - u, t
+    follows.
+    """
+    if dtype.kind != "f":
+        raise NotImplementedError(
+            f'"exponential" not implemented for {str(dtype)!r}: it gives real numbers.'
+        )
+    if rate <= 0:
+        raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={rate}")
+    u = unit(math.prod(shape), np.float64, generator)
+    return (-1 / rate * np.log1p(-u)).reshape(shape).astype(dtype, copy=False)
+
+
+@drawn
+def log_normal(shape: Any, dtype: Any, mean: float, std: float, generator: Generator | None) -> Any:
+    """The exponential of numbers from the bell curve."""
+    if std <= 0:
+        raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std}")
+    z = _pairs(math.prod(shape), source(generator)) * std + mean
+    return np.exp(z).reshape(shape).astype(dtype, copy=False)
+
+
+@drawn
+def geometric(shape: Any, dtype: Any, p: float, generator: Generator | None) -> Any:
+    """Tries until a coin of probability p has shown 1: ceil(log(u) / log(1 - p))."""
+    if not 0 < p < 1:
+        raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p}")
+    u = unit(math.prod(shape), np.float64, generator)
+    return np.ceil(np.log(u) / math.log1p(-p)).reshape(shape).astype(dtype)
+
+
+@drawn
+def cauchy(shape: Any, dtype: Any, median: float, sigma: float, generator: Generator | None) -> Any:
+    """median + sigma * tan(angle), with the angle uniform between -90 and 90 degrees."""
+    if sigma <= 0:
+        raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
+    u = unit(math.prod(shape), np.float64, generator)
+    return (median + sigma * np.tan(np.pi * (u - 0.5))).reshape(shape).astype(dtype, copy=False)
+
+
+# ------------------------------------------------------------------------ counts and gamma numbers
+
+
+@drawn
+def events(rates: Any, generator: Generator | None) -> Any:
+    """How often something happens in a unit of time that happens at these rates: Poisson's numbers.
+
+    Below 10, uniform numbers are multiplied until the product is below exp(-rate); above, by
+    rejection under a curve that fits closely.
+
+    Sources: Knuth, The Art of Computer Programming 2, section 3.4.1; Hoermann, The transformed
+    rejection method for generating Poisson random variables (1993).
+    """
+    if np.any(rates < 0):
+        raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
+    g = source(generator)
+    with g.lock:
+        z = [_events(rate, g) for rate in np.asarray(rates, np.float64).ravel().tolist()]
+    return np.array(z, rates.dtype).reshape(np.shape(rates))
+
+
+def _events(rate: float, g: Generator) -> int:
+    if rate >= 10:
+        return _many_events(rate, g)
+    if rate == 0:
+        return 0
+    count, product, limit = 0, _one(g), math.exp(-rate)
+    while product > limit:
+        count += 1
+        product *= _one(g)
+    return count
+
+
+def _many_events(rate: float, g: Generator) -> int:
+    b = 0.931 + 2.53 * math.sqrt(rate)
+    a = -0.059 + 0.02483 * b
+    inverse_alpha = 1.1239 + 1.1328 / (b - 3.4)
+    v_r = 0.9277 - 3.6224 / (b - 2)
+    while True:
+        u = _one(g) - 0.5
+        v = _one(g)
+        us = 0.5 - abs(u)
+        k = math.floor((2 * a / us + b) * u + rate + 0.43)
+        if us >= 0.07 and v <= v_r:
+            return k
+        if k < 0 or (us < 0.013 and v > us):
+            continue
+        left = math.log(v) + math.log(inverse_alpha) - math.log(a / (us * us) + b)
+        if left <= -rate + k * math.log(rate) - math.lgamma(k + 1):
+            return k
+
+
+def _one(g: Generator) -> float:
+    """A uniform number in double precision."""
+    return float(unit(1, np.float64, g)[0])
+
+
+@drawn
+def gamma(shapes: Any, generator: Generator | None) -> Any:
+    """Numbers of the Gamma distribution, of these shapes and scale 1.
+
+    Source: Marsaglia and Tsang, A simple method for generating gamma variables (2000).
+    """
+    g = source(generator)
+    with g.lock:
+        z = [_gamma(shape, g) for shape in np.asarray(shapes, np.float64).ravel().tolist()]
+    return np.array(z, shapes.dtype).reshape(np.shape(shapes))
+
+
+def _gamma(shape: float, g: Generator) -> float:
+    scale = 1.0
+    if shape < 1:
+        if shape == 0:
+            return 0.0
+        scale *= (1 - _one(g)) ** (1 / shape)
+        shape += 1
+    d = shape - 1 / 3
+    c = 1 / math.sqrt(9 * d)
+    while True:
+        y = 0.0
+        while y <= 0:
+            x = float(_pairs(1, g)[0])
+            y = 1 + c * x
+        v = y * y * y
+        u = 1 - _one(g)
+        if u < 1 - 0.0331 * x**4 or math.log(u) < 0.5 * x * x + d * (1 - v + math.log(v)):
+            return scale * d * v

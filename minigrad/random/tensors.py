@@ -1,0 +1,199 @@
+"""Random tensors. Each function takes `generator=`; without one, the default generator.
+
+They are the numbers that PyTorch draws on the CPU; kernels.py tells how they are made, and
+where the last digit may differ.
+
+>>> from minigrad.random import manual_seed
+>>> generator = manual_seed(42)
+>>> rand(3)
+tensor([0.8823, 0.9150, 0.3829])
+>>> randint(0, 10, (5,)), randperm(5)
+(tensor([4, 6, 5, 0, 4]), tensor([0, 2, 3, 1, 4]))
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from minigrad.core import dtypes
+from minigrad.core.devices import check_device
+from minigrad.core.tensor import Tensor, wrap
+from minigrad.methods.creation import finish, shape_of
+from minigrad.methods.methods_as_functions import made_into_out
+from minigrad.ops.composites import level
+from minigrad.random import kernels as draw
+from minigrad.random.generator import Generator
+
+
+def _float(dtype: Any) -> dtypes.Dtype:
+    return dtypes.get_default_dtype() if dtype is None else dtypes.as_dtype(dtype)
+
+
+@made_into_out
+def rand(*shape: Any, size: Any = None, generator: Generator | None = None, dtype: Any = None, device: Any = None,
+         requires_grad: bool = False) -> Tensor:  # fmt: skip
+    """Numbers between 0 and 1, all equally likely.
+
+    >>> rand(2, 3).shape
+    minigrad.Size([2, 3])
+    """
+    check_device(device)
+    return finish(
+        draw.uniform(shape_of(shape, size), _float(dtype), 0, 1, generator), requires_grad
+    )
+
+
+@made_into_out
+def randn(*shape: Any, size: Any = None, generator: Generator | None = None, dtype: Any = None, device: Any = None,
+          requires_grad: bool = False) -> Tensor:  # fmt: skip
+    """Numbers from the bell curve, of mean 0 and standard deviation 1."""
+    check_device(device)
+    return finish(
+        draw.standard_normal(shape_of(shape, size), _float(dtype), generator), requires_grad
+    )
+
+
+@made_into_out
+def randint(*bounds_and_size: Any, low: int | None = None, high: int | None = None, size: Any = None,
+            generator: Generator | None = None, dtype: Any = None, device: Any = None,
+            requires_grad: bool = False) -> Tensor:  # fmt: skip
+    """randint(high, size), randint(low, high, size): whole numbers from low (0) up to, but without, high.
+
+    >>> randint(1, 2, (3,))
+    tensor([1, 1, 1])
+    """
+    check_device(device)
+    given = list(bounds_and_size)
+    if size is None and given and isinstance(given[-1], Sequence):
+        size = given.pop()
+    if high is None and given:
+        high = given.pop()
+    if low is None:
+        low = given.pop() if given else 0
+    if given or size is None or high is None:
+        raise TypeError("randint() takes (high, size) or (low, high, size), where size is a tuple.")
+    d = dtypes.int64 if dtype is None else dtypes.as_dtype(dtype)
+    return finish(
+        draw.integers(shape_of((size,)), d, int(low), int(high), generator), requires_grad
+    )
+
+
+@made_into_out
+def randperm(
+    n: int, *, generator: Generator | None = None, dtype: Any = None, device: Any = None
+) -> Tensor:
+    """The numbers 0..n-1, shuffled."""
+    check_device(device)
+    if n < 0:
+        raise RuntimeError(f"n must be non-negative, got {n}")
+    d = dtypes.int64 if dtype is None else dtypes.as_dtype(dtype)
+    if d.kind == "b":
+        raise NotImplementedError("\"randperm\" not implemented for 'Bool'")
+    return wrap(draw.permutation(n, generator).astype(d, copy=False))
+
+
+def rand_like(input: Tensor, *, generator: Generator | None = None, dtype: Any = None, device: Any = None,
+              requires_grad: bool = False) -> Tensor:  # fmt: skip
+    """As `rand`, with the shape and type of `input`."""
+    return rand(input.shape, generator=generator, dtype=dtype or input.dtype,
+                device=device, requires_grad=requires_grad)  # fmt: skip
+
+
+def randn_like(input: Tensor, *, generator: Generator | None = None, dtype: Any = None, device: Any = None,
+               requires_grad: bool = False) -> Tensor:  # fmt: skip
+    """As `randn`, with the shape and type of `input`."""
+    return randn(input.shape, generator=generator, dtype=dtype or input.dtype,
+                device=device, requires_grad=requires_grad)  # fmt: skip
+
+
+def randint_like(input: Tensor, low: int, high: int | None = None, *, generator: Generator | None = None,
+                 dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:  # fmt: skip
+    """As `randint`, with the shape and type of `input`."""
+    low, high = (0, low) if high is None else (low, high)
+    return randint(low, high, tuple(input.shape), generator=generator, dtype=dtype or input.dtype, device=device,
+                   requires_grad=requires_grad)  # fmt: skip
+
+
+def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator | None = None, dtype: Any = None,
+           device: Any = None, requires_grad: bool = False) -> Tensor:  # fmt: skip
+    """Numbers from the bell curve; mean and std are numbers (with a size) or tensors."""
+    check_device(device)
+    if not isinstance(mean, Tensor) and not isinstance(std, Tensor) and size is None:
+        raise TypeError("normal() of two numbers needs a size, like normal(0.0, 1.0, size=(2, 3)).")
+    if np.any(np.asarray(getattr(std, "array", std)) < 0):
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
+    tensors = [t for t in (mean, std) if isinstance(t, Tensor)]
+    if not tensors:
+        shape = shape_of((size,))
+        return finish(draw.normal(shape, _float(dtype), mean, std, generator), requires_grad)
+    d = tensors[0].dtype
+    z = draw.standard_normal(np.broadcast_shapes(*(t.shape for t in tensors)), d, generator)
+    m, s = (np.asarray(getattr(t, "array", t), d) for t in (mean, std))
+    drawn = finish(z * s + m, requires_grad)
+    for t in tensors:  # a draw is flat: its gradient is zero
+        drawn = level(t, drawn) if t.requires_grad else drawn
+    return drawn
+
+
+def bernoulli(input: Tensor, p: Any = None, *, generator: Generator | None = None) -> Tensor:
+    """1 with the probability that stands in input (or is p), else 0."""
+    if input.dtype.kind != "f" and p is None:
+        raise NotImplementedError(
+            f'"bernoulli_tensor_cpu_p_" not implemented for {str(input.dtype)!r}'
+        )
+    chances = input.array if p is None else p
+    drawn = wrap(draw.coins(chances, input.shape, input.dtype, generator))
+    return level(input, drawn) if input.requires_grad else drawn
+
+
+def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *,
+                generator: Generator | None = None) -> Tensor:  # fmt: skip
+    """Draw category numbers, each as likely as its weight says.
+
+    input        (k,) or (n, k)   weights, not negative; they need not sum to 1
+    returns      (num_samples,) or (n, num_samples), of int64
+
+    Without replacement no category is drawn twice: a waiting time is drawn for each, shorter
+    the greater its weight, and the first to arrive are taken. With replacement a uniform
+    number is drawn for each sample: the category is the one on whose stretch of the summed
+    weights it falls. (A single sample is drawn in the first way, whatever is asked for.)
+
+    Source: Efraimidis and Spirakis, Weighted random sampling with a reservoir (2006).
+    """
+    w = np.asarray(input.array)
+    if w.ndim not in (1, 2):
+        raise RuntimeError("prob_dist must be 1 or 2 dim")
+    if input.dtype.kind != "f":
+        raise RuntimeError(
+            "multinomial only supports floating-point dtypes for input, got: " + str(input.dtype)
+        )
+    if num_samples <= 0:
+        raise RuntimeError("cannot sample n_sample <= 0 samples")
+    if not replacement and num_samples > w.shape[-1]:
+        raise RuntimeError(
+            "cannot sample n_sample > prob_dist.size(-1) samples without replacement"
+        )
+    if not np.isfinite(w).all() or (w < 0).any():
+        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
+    if (w.sum(-1) <= 0).any():
+        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+    if not replacement and ((w > 0).sum(-1) < num_samples).any():
+        raise RuntimeError(
+            "invalid multinomial distribution (with replacement=False, not enough non-negative category to sample)"
+        )
+    if not replacement or num_samples == 1:
+        hurry = w / draw.exponential(w.shape, w.dtype, 1, generator)  # 1 / waiting time
+        return wrap(np.argsort(-hurry, axis=-1, kind="stable")[..., :num_samples])
+    stretches = np.cumsum(w, -1, dtype=w.dtype)
+    stretches = (stretches / stretches[..., -1:]).reshape(-1, w.shape[-1])
+    at = draw.unit(len(stretches) * num_samples, np.float64, generator).reshape(-1, num_samples)
+    z = [np.searchsorted(row, a) for row, a in zip(stretches, at, strict=True)]
+    return wrap(np.reshape(z, (*w.shape[:-1], num_samples)).astype(np.int64, copy=False))
+
+
+def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
+    """How often something happens that happens `input` times on average."""
+    if input.dtype.kind != "f":
+        raise NotImplementedError(f'"poisson_cpu" not implemented for {str(input.dtype)!r}')
+    return wrap(draw.events(input.array, generator))
