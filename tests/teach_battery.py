@@ -10,7 +10,7 @@ lines (kind, name, wrong gradient).
 import numpy as np
 
 import minigrad
-from minigrad.core import tensor
+from minigrad import tensor
 from minigrad.nn import functional as F
 
 BATTERY = []

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from minigrad import nn, ones_like
-from minigrad.core import tensor
+from minigrad import nn, ones_like, tensor
 from minigrad.core.errors import BackwardTwice, NoGradient
 from minigrad.teach import compare, compare_in
 

@@ -16,13 +16,13 @@ import numpy as np
 import pytest
 
 import minigrad
-from minigrad import nn
+from minigrad import nn, tensor
 from minigrad.autograd import grad
-from minigrad.core import tensor
 from minigrad.nn import functional as F
 from minigrad.teach import compare, compare_in, diagnose
+from minigrad.teach.all_mistakes import document
 from minigrad.teach.diagnose import diagnose_function
-from minigrad.teach.mistakes import KINDS, Mistake, document, variants
+from minigrad.teach.mistakes import KINDS, Mistake, variants
 from minigrad.teach.uses import Graph
 from tests.teach_battery import BATTERY
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import minigrad
-from minigrad.core import fast, modes, tensor
+from minigrad import tensor
+from minigrad.core import fast, modes
 from minigrad.core.dispatch import apply
 from minigrad.core.op import REGISTRY
 from tests.samples import SAMPLES

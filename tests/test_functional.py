@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import minigrad
-from minigrad.core import tensor
+from minigrad import tensor
 from minigrad.nn import functional as F
 from tests.numeric import assert_close
 

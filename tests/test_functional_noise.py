@@ -3,7 +3,7 @@
 import numpy as np
 
 import minigrad
-from minigrad.core import tensor
+from minigrad import tensor
 from minigrad.nn import functional as F
 
 

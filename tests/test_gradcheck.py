@@ -6,7 +6,7 @@ import pytest
 import minigrad
 from minigrad import ops
 from minigrad.autograd import Function, gradcheck, gradgradcheck
-from minigrad.autograd.gradcheck import GradcheckError, complex_step
+from minigrad.autograd.numerical import GradcheckError, complex_step
 
 
 @pytest.fixture

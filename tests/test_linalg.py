@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import minigrad
-from minigrad import linalg
-from minigrad.core import tensor
+from minigrad import linalg, tensor
 
 
 def test_the_inverse_of_a_diagonal_matrix():

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 import minigrad
-from minigrad import nn
-from minigrad.core import tensor
+from minigrad import nn, tensor
 from minigrad.nn import functional as F
 from tests.numeric import assert_close
 

@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 
 import minigrad
-from minigrad import ops
+from minigrad import ops, tensor
 from minigrad.autograd import forward_ad
-from minigrad.core import tensor
 from minigrad.core.dispatch import apply
 from minigrad.core.op import REGISTRY
 from minigrad.methods import ArrayMethods

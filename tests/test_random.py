@@ -13,8 +13,7 @@ import pytest
 
 import minigrad
 import minigrad.nn
-from minigrad import Generator
-from minigrad.core import tensor
+from minigrad import Generator, tensor
 from tests.random_cases import CLOSE, CLOSE_BUT_ON_INTEL, LAYERS, drawn, weights
 from tests.random_cases import DRAWS as CASES
 

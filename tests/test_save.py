@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import minigrad
-from minigrad.core import tensor
+from minigrad import tensor
 
 
 def saved_and_loaded(obj):

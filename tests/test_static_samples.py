@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import minigrad
-from minigrad import static
-from minigrad.core import tensor
+from minigrad import static, tensor
 from minigrad.core.dispatch import apply
 from tests.numeric import assert_close, central_difference, direction_like
 from tests.samples import SAMPLES

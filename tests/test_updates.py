@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from minigrad import optim
-from minigrad.core import tensor
+from minigrad import optim, tensor
 from minigrad.teach import compare_update
 from minigrad.teach.steps_by_hand import MISTAKES, UPDATES
 from minigrad.teach.updates import run_optimizer

@@ -1,163 +1,39 @@
-"""PyTorch's names for what the engine does: `autograd.grad` and `autograd.backward`."""
+"""Derivatives, by the names of torch.autograd.
 
-from collections.abc import Sequence
-from typing import Any
+gradients.py    grad and backward: a backward pass, started
+transforms.py   derivatives as functions of functions: grad, vjp, jvp, jacrev, hessian, vmap (minigrad.func)
+functional.py   the older names for products with Jacobians and Hessians
+forward_ad.py   forward mode: dual_level, make_dual, unpack_dual
+numerical.py    gradcheck: is a gradient right? Compare it with differences
+graph.py        a look into the graph: nodes, and hooks on what is saved
+anomaly.py      a NaN in a backward pass is an error that names the forward line
+three_ways.py   differences, symbols and the tape, side by side
+"""
 
-import numpy as np
-
-from minigrad.autograd import forward_ad
+from minigrad.autograd import forward_ad, functional, graph
+from minigrad.autograd.anomaly import detect_anomaly, set_detect_anomaly
+from minigrad.autograd.numerical import gradcheck, gradgradcheck
+from minigrad.autograd.reverse_ad import backward, grad
+from minigrad.autograd.variable import Variable
 from minigrad.core import function
-from minigrad.core.backward import root_of, run_backward, run_task, seed
-from minigrad.core.engine import GraphTask
-from minigrad.core.errors import AutogradError, NoGradient
 from minigrad.core.function import Function
-from minigrad.core.modes import enable_grad, inference_mode, no_grad, set_grad_enabled, state
-from minigrad.core.tensor import Tensor, wrap
+from minigrad.core.modes import enable_grad, inference_mode, no_grad, set_grad_enabled
 
 __all__ = [
     "Function",
+    "Variable",
     "backward",
+    "detect_anomaly",
     "enable_grad",
     "forward_ad",
     "function",
+    "functional",
     "grad",
+    "gradcheck",
+    "gradgradcheck",
+    "graph",
     "inference_mode",
     "no_grad",
+    "set_detect_anomaly",
     "set_grad_enabled",
 ]
-
-Tensors = Tensor | Sequence[Tensor]
-
-
-def _sequence(value: Any, length: int) -> list[Any]:
-    if value is None:
-        return [None] * length
-    return list(value) if isinstance(value, (list, tuple)) else [value]
-
-
-def backward(
-    tensors: Tensors,
-    grad_tensors: Any = None,
-    retain_graph: bool | None = None,
-    create_graph: bool = False,
-    inputs: Tensors | None = None,
-) -> None:
-    """Add up in each leaf's `.grad` the gradient of the sum of the tensors.
-
-    grad_tensors    one gradient for each tensor, shaped like it; not needed for scalars
-
-    See `Tensor.backward`.
-    """
-    outputs = [tensors] if isinstance(tensors, Tensor) else list(tensors)
-    gradients = _sequence(grad_tensors, len(outputs))
-    if len(gradients) != len(outputs):
-        raise RuntimeError(f"got {len(outputs)} tensors and {len(gradients)} gradients")
-    run_backward(outputs, gradients, retain_graph, create_graph, inputs)
-
-
-def grad(
-    outputs: Tensors,
-    inputs: Tensors,
-    grad_outputs: Any = None,
-    retain_graph: bool | None = None,
-    create_graph: bool = False,
-    allow_unused: bool | None = None,
-    is_grads_batched: bool = False,
-    materialize_grads: bool = False,
-) -> tuple[Tensor | None, ...]:
-    """The gradients of the outputs with respect to the inputs, as new tensors.
-
-    outputs            tensors that were computed from the inputs
-    inputs             tensors that require a gradient, leaves or not
-    grad_outputs       one gradient for each output, shaped like it; not needed for scalars
-    retain_graph       keep the saved values (by default, if create_graph is set)
-    create_graph       the gradients can be differentiated in turn
-    allow_unused       give None for an input that the outputs do not depend on
-    materialize_grads  give zeros for such an input
-    returns            one gradient for each input; no `.grad` is touched
-
-    Raises NoGradient for an input that the outputs do not depend on, unless allowed.
-
-    >>> import minigrad
-    >>> x = minigrad.tensor(3.0, requires_grad=True)
-    >>> first, = grad(x ** 3, x, create_graph=True)
-    >>> second, = grad(first, x)
-    >>> first.item(), second.item()
-    (27.0, 18.0)
-    """
-    if is_grads_batched:
-        raise NotImplementedError(
-            "is_grads_batched is not supported: call grad once for each gradient."
-        )
-    zs = [outputs] if isinstance(outputs, Tensor) else list(outputs)
-    xs = [inputs] if isinstance(inputs, Tensor) else list(inputs)
-    if not xs:
-        raise AutogradError("`inputs` argument to `grad()` cannot be empty.")
-    if materialize_grads:
-        if allow_unused is False:
-            raise ValueError(
-                "Expected allow_unused to be True or not passed when materialize_grads=True, but got: False."
-            )
-        allow_unused = True
-    if retain_graph is None:
-        retain_graph = create_graph
-    for x in xs:
-        if not isinstance(x, Tensor):
-            raise TypeError(f"inputs must be Tensors, but got {type(x).__name__}.")
-        if x.node is None:
-            raise NoGradient(
-                "One of the differentiated Tensors does not require grad: its computation was not "
-                "recorded. To mend it, make it with requires_grad=True before it is used."
-            )
-    gradients = _sequence(grad_outputs, len(zs))
-    if len(gradients) != len(zs):
-        raise RuntimeError(f"got {len(zs)} outputs and {len(gradients)} grad_outputs")
-    tensors = create_graph or bool(state.levels)
-    task = GraphTask(
-        [root_of(z) for z in zs],
-        [seed(z, g, tensors) for z, g in zip(zs, gradients, strict=True)],
-        retain_graph=retain_graph,
-        create_graph=create_graph,
-        tensors=tensors,
-        inputs=[x.node for x in xs if x.node is not None],
-        accumulate=False,
-    )
-    run_task(task)
-    found: list[Tensor | None] = []
-    nodes: dict[Any, Tensor | None] = {}  # an input that is named twice gets one gradient
-    for k, x in enumerate(xs):
-        if x.node in nodes:
-            found.append(nodes[x.node])
-            continue
-        g = task.captured.get(x.node)  # type: ignore[arg-type]
-        if g is None and materialize_grads:
-            zeros = wrap(np.zeros(x.array.shape, x.array.dtype))
-            found.append(zeros.requires_grad_() if create_graph else zeros)
-            continue
-        if g is None and not allow_unused:
-            raise NoGradient(
-                f"The differentiated Tensor at index {k} appears to not have been used in the graph. "
-                "Set allow_unused=True if this is the desired behavior."
-            )
-        # In order in memory, as programs view() it: (gradient.view(n, -1).norm(2, 1) - 1) ** 2
-        if isinstance(g, Tensor):
-            found.append(g if g.is_sparse else g.contiguous())
-        else:
-            found.append(None if g is None else wrap(np.array(g, order="C")))
-        nodes[x.node] = found[-1]
-    return tuple(found)
-
-
-def __getattr__(name: str) -> Any:
-    """`functional`, the checkers and the older names are imported when they are first asked for."""
-    import importlib
-
-    if name in ("functional", "graph"):
-        return importlib.import_module(f"minigrad.autograd.{name}")
-    if name in ("gradcheck", "gradgradcheck"):
-        return getattr(importlib.import_module("minigrad.autograd.gradcheck"), name)
-    if name in ("detect_anomaly", "set_detect_anomaly"):
-        return getattr(importlib.import_module("minigrad.autograd.anomaly"), name)
-    if name == "Variable":
-        return importlib.import_module("minigrad.autograd.variable").Variable
-    raise AttributeError(f"module 'minigrad.autograd' has no attribute {name!r}")

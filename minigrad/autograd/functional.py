@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from minigrad import func as F
+from minigrad.autograd import transforms as F
 from minigrad.core import modes
 from minigrad.core.memory import make
 from minigrad.core.tensor import Tensor

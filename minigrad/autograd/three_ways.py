@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from minigrad import autograd
+from minigrad.autograd import reverse_ad
 from minigrad.core import modes
 from minigrad.core.tensor import Tensor, wrap
 
@@ -114,7 +114,7 @@ def three_ways(f: Callable[..., Tensor], *x: float, h: float = 1e-6) -> ThreeWay
     inputs = [wrap(np.float64(v)).requires_grad_() for v in x]
     z = f(*inputs)
     automatic = [
-        g.item() for g in autograd.grad(z, inputs, materialize_grads=True) if g is not None
+        g.item() for g in reverse_ad.grad(z, inputs, materialize_grads=True) if g is not None
     ]
     numeric = []
     for k in range(len(x)):

@@ -11,7 +11,7 @@ writes in place in inplace.py, and how a backward pass starts in backward.py.
 Read op.py and node.py first. The operators and methods that tensors have are listed in
 methods/; each is one line that applies an op. Three chapters more stand by themselves: what
 is asked from outside, by Python, by NumPy, by other processes (outside.py); how a tensor is
-filled at random (filling.py); and what a sparse gradient answers (sparse.py).
+filled at random (methods/sampling.py); and what a sparse gradient answers (sparse.py).
 """
 
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ from minigrad.core.outside import Outside
 from minigrad.core.sparse import Rows
 from minigrad.core.views import Hop, Way, walk
 from minigrad.methods import ArrayMethods
-from minigrad.methods.filling import Filling
+from minigrad.methods.sampling import Sampling
 
 
 class Size(tuple[int, ...]):
@@ -64,7 +64,7 @@ CHANGED_BY_LEAVES_ONLY = (
 )
 
 
-class Tensor(Outside, Filling, Rows, ArrayMethods):
+class Tensor(Outside, Sampling, Rows, ArrayMethods):
     """An array whose computations can be differentiated.
 
     Make one with `minigrad.tensor(data, requires_grad=True)`.

@@ -20,7 +20,7 @@ from minigrad.distributions.distribution import Distribution, broadcast_all, tin
 from minigrad.methods.functions import stack
 from minigrad.methods.methods_as_functions import digamma, lgamma
 from minigrad.ops.gamma import digamma as psi
-from minigrad.random import kernels as chance
+from minigrad.random import kernels
 
 
 class _StandardGamma(Function):
@@ -28,7 +28,7 @@ class _StandardGamma(Function):
 
     @staticmethod
     def forward(ctx: Any, shape: Tensor) -> Tensor:
-        x = wrap(chance.gamma(np.asarray(shape.array), None))
+        x = wrap(kernels.gamma(np.asarray(shape.array), None))
         ctx.save_for_backward(x, shape.detach())
         return x
 

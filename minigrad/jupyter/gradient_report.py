@@ -1,7 +1,7 @@
 """%gradcheck's report: for each input of a function, does the gradient agree with differences?
 
 The function is checked by one input at a time, the others being constants, so that the report
-can say by which of them the gradient is wrong. The numbers are those of minigrad/autograd/gradcheck.py.
+can say by which of them the gradient is wrong. The numbers are those of minigrad/autograd/numerical.py.
 """
 
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from minigrad.autograd.gradcheck import GradcheckError, gradcheck
+from minigrad.autograd.numerical import GradcheckError, gradcheck
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.teach.report import Report
 

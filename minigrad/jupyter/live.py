@@ -24,7 +24,7 @@ import traitlets
 from IPython.display import display
 
 from minigrad.jupyter.display import shell
-from minigrad.jupyter.show import ELEMENT, VIEW
+from minigrad.tape.outputs import ELEMENT, VIEW
 
 STATIC = Path(__file__).parent / "static"
 

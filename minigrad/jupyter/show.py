@@ -17,14 +17,6 @@ from minigrad.tape import bitmap
 from minigrad.tape.faces import Faces
 from minigrad.tape.shapes import esc
 
-ELEMENT = '<minigrad-live key="'  # how an output begins in which a widget is drawn
-VIEW = "application/vnd.jupyter.widget-view+json"
-
-
-def is_element(output: Any) -> bool:
-    """Is this stored output the empty one in which a widget was drawn?"""
-    return "".join(output.get("data", {}).get("text/html", "")).startswith(ELEMENT)
-
 
 def come_alive(what: Any) -> None:
     """Show the widget, where one can run: an output that is empty where it does not."""

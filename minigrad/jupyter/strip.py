@@ -18,8 +18,8 @@ from base64 import b64encode
 from pathlib import Path
 from typing import Any
 
-from minigrad.jupyter.show import VIEW, is_element
 from minigrad.tape import bitmap
+from minigrad.tape.outputs import VIEW, is_element
 from minigrad.utils.notebook_format import nbformat
 
 SVG, PNG = "image/svg+xml", "image/png"

@@ -35,7 +35,7 @@ class _InPlace(Module):
 class ReLU(_InPlace):
     """max(x, 0)
 
-    >>> from minigrad.core import tensor
+    >>> from minigrad import tensor
     >>> ReLU()(tensor([-1.0, 2.0]))
     tensor([0., 2.])
     """
@@ -334,7 +334,7 @@ class _Along(Module):
 class Softmax(_Along):
     """exp(x) / sum of exp(x) along dim: positive numbers that add up to 1
 
-    >>> from minigrad.core import tensor
+    >>> from minigrad import tensor
     >>> Softmax(dim=0)(tensor([0.0, 0.0]))
     tensor([0.5000, 0.5000])
     """

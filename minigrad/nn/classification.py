@@ -38,7 +38,7 @@ class CrossEntropyLoss(_WeightedLoss):
     ignore_index      a target that counts nothing
     label_smoothing   a share of the target that is spread over all classes
 
-    >>> from minigrad.core import tensor
+    >>> from minigrad import tensor
     >>> round(CrossEntropyLoss()(tensor([[2.0, 0.0, 0.0]]), tensor([0])).item(), 4)
     0.2395
     """

@@ -30,7 +30,7 @@ class Embedding(Module):
     It computes what a Linear layer without bias would, given one-hot rows; but only the rows
     that are needed are touched.
 
-    >>> from minigrad.core import tensor
+    >>> from minigrad import tensor
     >>> Embedding(10, 3)(tensor([[1, 2, 4, 5], [4, 3, 2, 9]])).shape
     minigrad.Size([2, 4, 3])
     """

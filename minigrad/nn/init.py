@@ -20,7 +20,7 @@ import numpy as np
 
 from minigrad.core import modes
 from minigrad.core.tensor import Tensor, wrap
-from minigrad.random import kernels as chance
+from minigrad.random import kernels
 
 LINEAR = ("linear", "conv1d", "conv2d", "conv3d",
           "conv_transpose1d", "conv_transpose2d", "conv_transpose3d")  # fmt: skip
@@ -229,12 +229,12 @@ def trunc_normal_(
     open_ = np.ones(shape, bool)  # where no number has been accepted
     while open_.any():
         if often_inside:
-            x = chance.normal(shape, dtype, mean, std, generator)
+            x = kernels.normal(shape, dtype, mean, std, generator)
             keep = (x >= low) & (x <= high)
         else:
-            x = chance.uniform(shape, dtype, a, b, generator)
+            x = kernels.uniform(shape, dtype, a, b, generator)
             log_height = ((top - mean) / std) ** 2 / 2 - ((x - mean) / std) ** 2 / 2
-            keep = np.log(chance.uniform(shape, dtype, 0, 1, generator)) <= log_height
+            keep = np.log(kernels.uniform(shape, dtype, 0, 1, generator)) <= log_height
         values[open_ & keep] = x[open_ & keep]
         open_ &= ~keep
     with modes.no_grad():
@@ -255,7 +255,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
     if tensor.numel() == 0:
         return tensor
     rows = tensor.shape[0]
-    flat = chance.standard_normal((rows, tensor.numel() // rows), tensor.dtype, generator)
+    flat = kernels.standard_normal((rows, tensor.numel() // rows), tensor.dtype, generator)
     wide = flat.shape[0] < flat.shape[1]
     q, r = np.linalg.qr(flat.T if wide else flat)
     q = q * np.where(np.diag(r) < 0, -1, 1)
@@ -276,7 +276,7 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
     with modes.no_grad():
         tensor.normal_(0, std, generator=generator)
         for j in range(columns):  # PyTorch draws the rows from the default generator
-            tensor[wrap(chance.permutation(rows, None)[:zeros]), j] = 0
+            tensor[wrap(kernels.permutation(rows, None)[:zeros]), j] = 0
     return tensor
 
 

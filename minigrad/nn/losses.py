@@ -26,7 +26,7 @@ class _Loss(Module):
 class MSELoss(_Loss):
     """(input - target)**2
 
-    >>> from minigrad.core import tensor
+    >>> from minigrad import tensor
     >>> MSELoss()(tensor([1.0, 2.0]), tensor([1.0, 4.0]))
     tensor(2.)
     """

@@ -54,7 +54,7 @@ class MaxPool2d(_MaxPoolNd):
 
     The gradient goes to the greatest entry alone.
 
-    >>> from minigrad.core import tensor
+    >>> from minigrad import tensor
     >>> MaxPool2d(2)(tensor([[[1.0, 2.0], [4.0, 3.0]]]))
     tensor([[[4.]]])
     """

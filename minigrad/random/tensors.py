@@ -22,7 +22,7 @@ from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods.creation import finish, shape_of
 from minigrad.methods.methods_as_functions import made_into_out
 from minigrad.ops.composites import level
-from minigrad.random import kernels as draw
+from minigrad.random import kernels
 from minigrad.random.generator import Generator
 
 
@@ -40,7 +40,7 @@ def rand(*shape: Any, size: Any = None, generator: Generator | None = None, dtyp
     """
     check_device(device)
     return finish(
-        draw.uniform(shape_of(shape, size), _float(dtype), 0, 1, generator), requires_grad
+        kernels.uniform(shape_of(shape, size), _float(dtype), 0, 1, generator), requires_grad
     )
 
 
@@ -50,7 +50,7 @@ def randn(*shape: Any, size: Any = None, generator: Generator | None = None, dty
     """Numbers from the bell curve, of mean 0 and standard deviation 1."""
     check_device(device)
     return finish(
-        draw.standard_normal(shape_of(shape, size), _float(dtype), generator), requires_grad
+        kernels.standard_normal(shape_of(shape, size), _float(dtype), generator), requires_grad
     )
 
 
@@ -75,7 +75,7 @@ def randint(*bounds_and_size: Any, low: int | None = None, high: int | None = No
         raise TypeError("randint() takes (high, size) or (low, high, size), where size is a tuple.")
     d = dtypes.int64 if dtype is None else dtypes.as_dtype(dtype)
     return finish(
-        draw.integers(shape_of((size,)), d, int(low), int(high), generator), requires_grad
+        kernels.integers(shape_of((size,)), d, int(low), int(high), generator), requires_grad
     )
 
 
@@ -90,7 +90,7 @@ def randperm(
     d = dtypes.int64 if dtype is None else dtypes.as_dtype(dtype)
     if d.kind == "b":
         raise NotImplementedError("\"randperm\" not implemented for 'Bool'")
-    return wrap(draw.permutation(n, generator).astype(d, copy=False))
+    return wrap(kernels.permutation(n, generator).astype(d, copy=False))
 
 
 def rand_like(input: Tensor, *, generator: Generator | None = None, dtype: Any = None, device: Any = None,
@@ -126,9 +126,9 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator 
     tensors = [t for t in (mean, std) if isinstance(t, Tensor)]
     if not tensors:
         shape = shape_of((size,))
-        return finish(draw.normal(shape, _float(dtype), mean, std, generator), requires_grad)
+        return finish(kernels.normal(shape, _float(dtype), mean, std, generator), requires_grad)
     d = tensors[0].dtype
-    z = draw.standard_normal(np.broadcast_shapes(*(t.shape for t in tensors)), d, generator)
+    z = kernels.standard_normal(np.broadcast_shapes(*(t.shape for t in tensors)), d, generator)
     m, s = (np.asarray(getattr(t, "array", t), d) for t in (mean, std))
     drawn = finish(z * s + m, requires_grad)
     for t in tensors:  # a draw is flat: its gradient is zero
@@ -138,62 +138,17 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator 
 
 def bernoulli(input: Tensor, p: Any = None, *, generator: Generator | None = None) -> Tensor:
     """1 with the probability that stands in input (or is p), else 0."""
-    if input.dtype.kind != "f" and p is None:
-        raise NotImplementedError(
-            f'"bernoulli_tensor_cpu_p_" not implemented for {str(input.dtype)!r}'
-        )
-    chances = input.array if p is None else p
-    drawn = wrap(draw.coins(chances, input.shape, input.dtype, generator))
-    return level(input, drawn) if input.requires_grad else drawn
+    return input.bernoulli(p, generator=generator)
 
 
 def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *,
                 generator: Generator | None = None) -> Tensor:  # fmt: skip
-    """Draw category numbers, each as likely as its weight says.
-
-    input        (k,) or (n, k)   weights, not negative; they need not sum to 1
-    returns      (num_samples,) or (n, num_samples), of int64
-
-    Without replacement no category is drawn twice: a waiting time is drawn for each, shorter
-    the greater its weight, and the first to arrive are taken. With replacement a uniform
-    number is drawn for each sample: the category is the one on whose stretch of the summed
-    weights it falls. (A single sample is drawn in the first way, whatever is asked for.)
-
-    Source: Efraimidis and Spirakis, Weighted random sampling with a reservoir (2006).
-    """
-    w = np.asarray(input.array)
-    if w.ndim not in (1, 2):
-        raise RuntimeError("prob_dist must be 1 or 2 dim")
-    if input.dtype.kind != "f":
-        raise RuntimeError(
-            "multinomial only supports floating-point dtypes for input, got: " + str(input.dtype)
-        )
-    if num_samples <= 0:
-        raise RuntimeError("cannot sample n_sample <= 0 samples")
-    if not replacement and num_samples > w.shape[-1]:
-        raise RuntimeError(
-            "cannot sample n_sample > prob_dist.size(-1) samples without replacement"
-        )
-    if not np.isfinite(w).all() or (w < 0).any():
-        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
-    if (w.sum(-1) <= 0).any():
-        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
-    if not replacement and ((w > 0).sum(-1) < num_samples).any():
-        raise RuntimeError(
-            "invalid multinomial distribution (with replacement=False, not enough non-negative category to sample)"
-        )
-    if not replacement or num_samples == 1:
-        hurry = w / draw.exponential(w.shape, w.dtype, 1, generator)  # 1 / waiting time
-        return wrap(np.argsort(-hurry, axis=-1, kind="stable")[..., :num_samples])
-    stretches = np.cumsum(w, -1, dtype=w.dtype)
-    stretches = (stretches / stretches[..., -1:]).reshape(-1, w.shape[-1])
-    at = draw.unit(len(stretches) * num_samples, np.float64, generator).reshape(-1, num_samples)
-    z = [np.searchsorted(row, a) for row, a in zip(stretches, at, strict=True)]
-    return wrap(np.reshape(z, (*w.shape[:-1], num_samples)).astype(np.int64, copy=False))
+    """Draw category numbers, each as likely as its weight says: `input.multinomial(num_samples)`."""
+    return input.multinomial(num_samples, replacement, generator=generator)
 
 
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     """How often something happens that happens `input` times on average."""
     if input.dtype.kind != "f":
         raise NotImplementedError(f'"poisson_cpu" not implemented for {str(input.dtype)!r}')
-    return wrap(draw.events(input.array, generator))
+    return wrap(kernels.events(input.array, generator))

@@ -23,8 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from minigrad.static.instruction import Instruction, ProgramError, computed, resolved
-from minigrad.static.listing import described
+from minigrad.static.instruction import Instruction, ProgramError, computed, described, resolved
 from minigrad.static.memory import may_show, run_of
 from minigrad.static.origins import Origin
 from minigrad.static.program import Program

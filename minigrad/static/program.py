@@ -23,8 +23,15 @@ from typing import Any
 import numpy as np
 
 from minigrad.core.memory import make
-from minigrad.static.instruction import Instruction, ProgramError, Value, computed, resolved
-from minigrad.static.listing import described, shape_and_type
+from minigrad.static.instruction import (
+    Instruction,
+    ProgramError,
+    Value,
+    computed,
+    described,
+    resolved,
+    shape_and_type,
+)
 
 
 class Program:

@@ -21,13 +21,15 @@ Each step and each detail says in one sentence what happened (`text`).
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from minigrad.tape.events import Backward, HookRan, Turn
 from minigrad.tape.names import in_words, number, shape_text
 from minigrad.tape.recorder import Recorder
 from minigrad.tape.snapshot import Snapshot
-from minigrad.tape.trace import Values
+
+if TYPE_CHECKING:
+    from minigrad.tape.trace import Values
 
 Detail = dict[str, Any]
 

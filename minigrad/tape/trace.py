@@ -33,6 +33,7 @@ from typing import TYPE_CHECKING, Any
 
 from minigrad.core.errors import Place
 from minigrad.core.op import REGISTRY
+from minigrad.tape import fold, steps
 from minigrad.tape.events import Backward, Entry, Input
 from minigrad.tape.naming import expression, label, name_of_tensor, node_names, versions_of
 from minigrad.tape.recorder import Recorder
@@ -49,8 +50,6 @@ Document = dict[str, Any]
 
 def document(tape: Tape) -> Document:
     """The tape as plain data, see the head of this module."""
-    from minigrad.tape import fold, steps
-
     recorder = tape._recorder
     code, values, ops = Code(tape.home), Values(), Ops()
     names = node_names(recorder)

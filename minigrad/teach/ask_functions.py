@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from minigrad.autograd import grad
+from minigrad.autograd.transforms import jvp
 from minigrad.core.modes import enable_grad, unobserved
 from minigrad.core.tensor import Tensor
-from minigrad.func import jvp
 from minigrad.methods.creation import tensor
 from minigrad.teach.cases import Array, Case, Shape, draw, layouts, tolerance
 from minigrad.teach.checks import Exercise, in_all

@@ -26,9 +26,10 @@ from minigrad.core.errors import AutogradError
 from minigrad.core.modes import unobserved
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.teach import whole
+from minigrad.teach.all_mistakes import rows
 from minigrad.teach.answer import Answer, Diagnosis
 from minigrad.teach.difference import as_array
-from minigrad.teach.mistakes import KINDS, one_number, rows, variants
+from minigrad.teach.mistakes import KINDS, one_number, variants
 from minigrad.teach.noise import noise
 from minigrad.teach.pairs import Tried, everywhere, one_branch, two_at_once, whole_nodes
 from minigrad.teach.uses import case_of

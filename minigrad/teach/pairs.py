@@ -19,8 +19,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minigrad.core.leaf import AccumulateGrad
+from minigrad.teach.all_mistakes import rows
 from minigrad.teach.answer import Answer, Diagnosis
-from minigrad.teach.mistakes import KINDS, Mistake, rows, variants
+from minigrad.teach.mistakes import KINDS, Mistake, variants
 from minigrad.teach.uses import Use
 
 SMALL = 24  # uses: the tapes on which pairs are tried

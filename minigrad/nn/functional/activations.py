@@ -15,7 +15,7 @@ import numpy as np
 from minigrad import ops
 from minigrad.core.op import Op
 from minigrad.core.tensor import Tensor, wrap
-from minigrad.random import kernels as chance
+from minigrad.random import kernels
 
 
 def _activation(op: Op, x: Tensor, inplace: bool, **settings: Any) -> Tensor:
@@ -125,7 +125,7 @@ def rrelu(
         return leaky_relu(input, (lower + upper) / 2, inplace)
     slope = np.ones(input.shape, input.dtype)
     negative = input.array <= 0  # only these take a number from the generator
-    slope[negative] = chance.uniform((negative.sum(),), np.dtype(float), lower, upper, None)
+    slope[negative] = kernels.uniform((negative.sum(),), np.dtype(float), lower, upper, None)
     return _composite(lambda x: x * wrap(slope), input, inplace)
 
 
@@ -298,7 +298,7 @@ def gumbel_softmax(
 
     Source: Jang, Gu and Poole, Categorical Reparameterization with Gumbel-Softmax (2017).
     """
-    noise = -np.log(chance.exponential(logits.shape, logits.dtype, 1, None))
+    noise = -np.log(kernels.exponential(logits.shape, logits.dtype, 1, None))
     soft = ((logits + wrap(noise)) / tau).softmax(dim)
     if not hard:
         return soft

@@ -35,7 +35,7 @@ def get_total_norm(
     error_if_nonfinite   raise RuntimeError if the norm is inf or nan?
     foreach              ignored
 
-    >>> from minigrad.core import tensor
+    >>> from minigrad import tensor
     >>> get_total_norm([tensor([3.0]), tensor([4.0])])
     tensor(5.)
     """

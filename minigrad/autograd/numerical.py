@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from minigrad import autograd
-from minigrad import func as F
+from minigrad.autograd import reverse_ad
+from minigrad.autograd import transforms as F
 from minigrad.core import modes
 from minigrad.core.tensor import Tensor, wrap
 
@@ -186,7 +186,7 @@ def _by_rows(z: Tensor, x: Tensor) -> Any:
     for e in F.basis(z):
         if z.node is None:
             break
-        (g,) = autograd.grad(z, x, e, retain_graph=True, allow_unused=True)
+        (g,) = reverse_ad.grad(z, x, e, retain_graph=True, allow_unused=True)
         columns.append(np.zeros(x.array.size) if g is None else g.array.reshape(-1))
     shape = (x.array.size, z.array.size)
     return np.array(columns).T.reshape(shape) if columns else np.zeros(shape)
@@ -277,7 +277,7 @@ def gradgradcheck(
         ]
         with modes.enable_grad():
             zs = [z for z in _outputs(func(*own)) if z.node is not None]
-            return autograd.grad(
+            return reverse_ad.grad(
                 zs,
                 [own[k] for k in wanted],
                 list(arguments[n:])[: len(zs)],

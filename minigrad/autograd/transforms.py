@@ -1,0 +1,533 @@
+"""Derivatives as functions of functions: grad, vjp, jvp, jacobians, Hessians.
+
+    grad(f)              a function that gives the gradient of the scalar f
+    vjp(f, *x)           f(x), and a function from g to g·J: reverse mode, one row of J at a time
+    jvp(f, x, x_dot)     f(x), and J·x_dot: forward mode, one column of J at a time
+    jacrev(f), jacfwd(f) all of J, row by row or column by column
+    hessian(f)           jacfwd(jacrev(f))
+
+J has the result's axes first, then the input's. By rows it costs one pass per entry of the
+result, by columns one per entry of the input: hence jacrev where results are few, jacfwd
+where inputs are.
+
+These functions can be nested: they give functions that can be differentiated again.
+
+Source: Griewank and Walther, Evaluating Derivatives (2008), chapters 3 and 4. The names
+and arguments are those of torch.func.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from minigrad.autograd import reverse_ad
+from minigrad.autograd.forward_ad import dual_level, make_dual, unpack_dual
+from minigrad.core import modes
+from minigrad.core.backward import root_of, run_task, seed
+from minigrad.core.engine import GraphTask
+from minigrad.core.leaf import AccumulateGrad
+from minigrad.core.memory import FRESH, make, new
+from minigrad.core.node import reachable
+from minigrad.core.tensor import Tensor, wrap
+from minigrad.methods.functions import stack
+from minigrad.ops import reshape
+
+__all__ = [
+    "grad",
+    "grad_and_value",
+    "hessian",
+    "jacfwd",
+    "jacrev",
+    "jvp",
+    "linearize",
+    "vjp",
+    "vmap",
+]
+
+ArgNums = int | tuple[int, ...]
+
+
+# ---------------------------------------------------------------------- trees of tensors
+
+
+def flatten(tree: Any) -> tuple[list[Tensor], Callable[[Sequence[Any]], Any]]:
+    """The tensors in nested tuples, lists and dicts, and how to build the same from others."""
+    if isinstance(tree, Tensor):
+        return [tree], lambda leaves: leaves[0]
+    if isinstance(tree, dict):
+        keys, children = list(tree), list(tree.values())
+    elif isinstance(tree, (tuple, list)):
+        keys, children = None, list(tree)
+    else:
+        return [], lambda leaves: tree
+    parts = [flatten(child) for child in children]
+    counts = [len(leaves) for leaves, _ in parts]
+
+    def build(leaves: Sequence[Any]) -> Any:
+        built, start = [], 0
+        for (_, rebuild), n in zip(parts, counts, strict=True):
+            built.append(rebuild(leaves[start : start + n]))
+            start += n
+        if keys is not None:
+            return dict(zip(keys, built, strict=True))
+        if hasattr(tree, "_fields"):
+            return type(tree)(*built)
+        return type(tree)(built)
+
+    return [x for leaves, _ in parts for x in leaves], build
+
+
+def watched(x: Tensor, connected: bool = True) -> Tensor:
+    """x as the input of a new differentiation, still connected to what it came from.
+
+    Within `no_grad` it is not to be connected: an outer differentiation takes it as a constant.
+    """
+    if connected and x.node is not None:
+        with modes.enable_grad(), modes.unobserved():
+            z: Tensor = reshape(x, shape=x.array.shape)
+        return z
+    z = new(Tensor)
+    z.array, z.counter, z.node = x.array, FRESH, None
+    if x._tangents is not None:
+        z._tangents = x._tangents
+    return z.requires_grad_()
+
+
+def settled(g: Tensor, inputs: Sequence[Tensor], connected: bool) -> Tensor:
+    """g, and its tangents, without a history that leads to nothing but these inputs of ours.
+
+    If the differentiation is not connected to an outer one, without any history.
+    """
+    own = {x.node for x in inputs if isinstance(x.node, AccumulateGrad)}
+    if connected and not own:
+        return g
+    z: Tensor = new(Tensor)
+    z.array, z.counter = g.array, g.counter
+    z.node = g.node if connected and leads_elsewhere(g, own) else None
+    if g._tangents is not None:
+        z._tangents = {level: settled(t, inputs, connected) for level, t in g._tangents.items()}
+    return z
+
+
+def leads_elsewhere(g: Tensor, own: set[Any]) -> bool:
+    """Is there a leaf in g's history that is not one of `own`?"""
+    nodes = [] if g.node is None else reachable([g.node])
+    return any(isinstance(node, AccumulateGrad) and node not in own for node in nodes)
+
+
+# ---------------------------------------------------------------------- reverse mode
+
+
+def recorded(func: Callable[..., Any], primals: Sequence[Any], has_aux: bool) -> tuple[Any, ...]:
+    """Run func on inputs of our own: these, the results, how to nest both again, and the rest."""
+    leaves, build = flatten(list(primals))
+    connected = modes.state.recording
+    with modes.enable_grad():
+        inputs = [watched(x, connected) for x in leaves]
+        result = func(*build(inputs))
+    result, aux = result if has_aux else (result, None)
+    outputs, rebuild = flatten(result)
+    return inputs, build, outputs, rebuild, aux
+
+
+def passes_back(
+    outputs: Sequence[Tensor], inputs: Sequence[Tensor], differentiable: bool
+) -> Callable[[Sequence[Any]], Sequence[Any]]:
+    """The function from one gradient for each output, or None, to one for each input, or None.
+
+    It may be called any number of times. Gradients that are not to be differentiated again
+    are passed back as plain arrays, in a task that is made ready once.
+    """
+    nodes = [x.node for x in inputs if x.node is not None]
+    roots = [z.node for z in outputs if z.node is not None]
+    if not roots:
+        return lambda gradients: [None] * len(inputs)
+    task = GraphTask(roots, [], retain_graph=True, inputs=nodes, accumulate=False)
+    task.prune()  # for all results: a pass may start from any of them
+
+    def back(gradients: Sequence[Any]) -> Sequence[Any]:
+        pairs = [
+            (z, g)
+            for z, g in zip(outputs, gradients, strict=True)
+            if g is not None and z.node is not None
+        ]
+        if not pairs:
+            return [None] * len(inputs)
+        if differentiable or modes.state.levels:
+            zs, gs = zip(*pairs, strict=True)
+            with modes.enable_grad():
+                return reverse_ad.grad(
+                    zs,
+                    inputs,
+                    gs,
+                    retain_graph=True,
+                    create_graph=differentiable,
+                    allow_unused=True,
+                )
+        task.roots = [root_of(z) for z, _ in pairs]
+        task.gradients = [seed(z, g, False) for z, g in pairs]
+        task.captured = {}
+        run_task(task)
+        found = [task.captured.get(node) for node in nodes]
+        return [None if g is None else make.wrap(np.array(g)) for g in found]
+
+    return back
+
+
+def vjp(
+    func: Callable[..., Any], *primals: Any, has_aux: bool = False, differentiable: bool = True
+) -> Any:
+    """f(*primals), and the function that takes a gradient of the result back to the inputs.
+
+    func       takes the primals, returns tensors (a tensor, or nested tuples of them)
+    has_aux    func returns (result, something else), and so does vjp in the end
+    differentiable   may the gradients be differentiated again? (Without it a pass is cheaper.)
+
+    >>> import minigrad
+    >>> z, pull = vjp(lambda x: x * x, minigrad.tensor([1.0, 2.0]))
+    >>> pull(minigrad.ones(2))
+    (tensor([2., 4.]),)
+    """
+    inputs, build, outputs, rebuild, aux = recorded(func, primals, has_aux)
+    back = passes_back(outputs, inputs, differentiable)
+    connected = modes.state.recording
+
+    def pull(cotangents: Any, *, retain_graph: bool = True) -> Any:
+        gradients, _ = flatten(cotangents)
+        if len(gradients) != len(outputs):
+            raise RuntimeError(
+                f"vjp_fn expects one gradient for each of the {len(outputs)} results, but got {len(gradients)}."
+            )
+        grads = zip(back(gradients), inputs, strict=True)
+        outside = connected and modes.state.recording
+        return tuple(
+            build([_zeros(x) if g is None else settled(g, inputs, outside) for g, x in grads])
+        )
+
+    value = rebuild([settled(z, inputs, connected) for z in outputs])
+    return (value, pull, aux) if has_aux else (value, pull)
+
+
+def _chosen(args: tuple[Any, ...], argnums: ArgNums) -> tuple[tuple[int, ...], list[Any]]:
+    numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+    for k in numbers:
+        if not -len(args) <= k < len(args):
+            raise RuntimeError(f"Got argnum={k}, but only {len(args)} positional inputs")
+    places = tuple(k % len(args) for k in numbers)
+    return places, [args[k] for k in places]
+
+
+def _of_chosen(
+    func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], places: tuple[int, ...]
+) -> Callable[..., Any]:
+    """func as a function of the arguments at these places alone."""
+
+    def f(*chosen: Any) -> Any:
+        full = list(args)
+        for k, x in zip(places, chosen, strict=True):
+            full[k] = x
+        return func(*full, **kwargs)
+
+    return f
+
+
+def grad_and_value(
+    func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False
+) -> Callable[..., Any]:
+    """A function that gives (gradient, f(x)); with has_aux, (gradient, (f(x), aux))."""
+
+    def derivative(*args: Any, **kwargs: Any) -> Any:
+        places, chosen = _chosen(args, argnums)
+        value, pull, *aux = vjp(_of_chosen(func, args, kwargs, places), *chosen, has_aux=has_aux)
+        if not isinstance(value, Tensor) or value.array.ndim:
+            raise RuntimeError(
+                "Expected f(*args) to return a scalar tensor, got "
+                + (
+                    f"tensor with {value.ndim} dims"
+                    if isinstance(value, Tensor)
+                    else str(type(value))
+                )
+            )
+        grads = pull(wrap(np.ones((), value.array.dtype)))
+        result = grads[0] if isinstance(argnums, int) else grads
+        return result, ((value, aux[0]) if has_aux else value)
+
+    return derivative
+
+
+def grad(
+    func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False
+) -> Callable[..., Any]:
+    """A function that gives the gradient of f, a scalar, by one or several of its arguments.
+
+    >>> import minigrad
+    >>> grad(lambda x: (x ** 3).sum())(minigrad.tensor([1.0, 2.0]))
+    tensor([ 3., 12.])
+    >>> grad(grad(lambda x: x ** 3))(minigrad.tensor(2.0))
+    tensor(12.)
+    """
+    both = grad_and_value(func, argnums, has_aux)
+
+    def derivative(*args: Any, **kwargs: Any) -> Any:
+        gradient, value = both(*args, **kwargs)
+        return (gradient, value[1]) if has_aux else gradient
+
+    return derivative
+
+
+# ---------------------------------------------------------------------- forward mode
+
+
+def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, has_aux: bool = False) -> Any:
+    """f(*primals), and its derivative along the tangents: one pass of forward mode.
+
+    primals     a tuple with the arguments of func
+    tangents    a tuple of the same structure and shapes
+
+    >>> import minigrad
+    >>> jvp(lambda x: x * x, (minigrad.tensor([1.0, 2.0]),), (minigrad.tensor([1.0, 0.0]),))
+    (tensor([1., 4.]), tensor([2., 0.]))
+    """
+    if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
+        raise RuntimeError(
+            "jvp: Expected primals and tangents to be tuples. Write (x,) for a single one."
+        )
+    values, build = flatten(list(primals))
+    directions, _ = flatten(list(tangents))
+    if len(values) != len(directions):
+        raise RuntimeError("jvp: Expected primals and tangents to have the same python structure.")
+    with dual_level():
+        result = func(*build([make_dual(x, v) for x, v in zip(values, directions, strict=True)]))
+        result, aux = result if has_aux else (result, None)
+        outputs, rebuild = flatten(result)
+        pairs = [unpack_dual(z) for z in outputs]
+    value = rebuild([z for z, _ in pairs])
+    tangent = rebuild(
+        [wrap(np.zeros(z.array.shape, z.array.dtype)) if t is None else t for z, t in pairs]
+    )
+    return (value, tangent, aux) if has_aux else (value, tangent)
+
+
+def linearize(func: Callable[..., Any], *primals: Any) -> Any:
+    """f(*primals), and the linear function that maps tangents to the result's tangent."""
+    value = func(*primals)
+
+    def push(*tangents: Any) -> Any:
+        return jvp(func, primals, tangents)[1]
+
+    return value, push
+
+
+# ---------------------------------------------------------------------- whole Jacobians
+
+
+def jacrev(
+    func: Callable[..., Any],
+    argnums: ArgNums = 0,
+    has_aux: bool = False,
+    *,
+    differentiable: bool = True,
+) -> Callable[..., Any]:
+    """A function that gives the Jacobian of f row by row: one reverse pass per result entry.
+
+    returns   the shape of f's result, then that of the argument
+
+    >>> import minigrad
+    >>> jacrev(lambda x: x * x)(minigrad.tensor([1.0, 2.0]))
+    tensor([[2., 0.],
+            [0., 4.]])
+    """
+
+    def jacobian(*args: Any, **kwargs: Any) -> Any:
+        places, chosen = _chosen(args, argnums)
+        inputs, build, outputs, rebuild, aux = recorded(
+            _of_chosen(func, args, kwargs, places), chosen, has_aux
+        )
+        back = passes_back(outputs, inputs, differentiable)
+        blocks = []
+        for which, z in enumerate(outputs):
+            one_of: list[Any] = [None] * len(outputs)
+            rows = []
+            for g in basis(z):
+                one_of[which] = g
+                rows.append(back(one_of))
+            columns = []
+            for k, x in enumerate(inputs):
+                column = [_zeros(x) if row[k] is None else row[k] for row in rows]
+                shape = (*z.array.shape, *x.array.shape)
+                block = stack(column).reshape(shape) if rows else _empty(x, shape)
+                columns.append(settled(block, inputs, modes.state.recording))
+            built = build(columns)
+            blocks.append(built[0] if isinstance(argnums, int) else tuple(built))
+        result = rebuild(blocks)
+        return (result, aux) if has_aux else result
+
+    return jacobian
+
+
+def jacfwd(
+    func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False
+) -> Callable[..., Any]:
+    """A function that gives the Jacobian of f column by column: one forward pass per input entry.
+
+    returns   the shape of f's result, then that of the argument
+    """
+
+    def jacobian(*args: Any, **kwargs: Any) -> Any:
+        places, chosen = _chosen(args, argnums)
+        f = _of_chosen(func, args, kwargs, places)
+        leaves, build = flatten(list(chosen))
+        columns: list[list[list[Tensor]]] = []
+        value: Any = None
+        aux: list[Any] = []
+        for which, x in enumerate(leaves):
+            columns.append([])
+            for v in basis(x):
+                directions = [wrap(np.zeros(o.array.shape, o.array.dtype)) for o in leaves]
+                directions[which] = v
+                value, tangent, *aux = jvp(
+                    f, tuple(chosen), tuple(build(directions)), has_aux=has_aux
+                )
+                columns[-1].append(flatten(tangent)[0])
+        if value is None:
+            value, *aux = f(*chosen) if has_aux else (f(*chosen),)
+        outputs, rebuild = flatten(value)
+        blocks = []
+        for i, z in enumerate(outputs):
+            parts = []
+            for x, column in zip(leaves, columns, strict=True):
+                shape = (*z.array.shape, *x.array.shape)
+                whole = (
+                    stack([c[i] for c in column], dim=-1).reshape(shape)
+                    if column
+                    else _empty(z, shape)
+                )
+                parts.append(whole)
+            built = build(parts)
+            blocks.append(built[0] if isinstance(argnums, int) else tuple(built))
+        result = rebuild(blocks)
+        return (result, aux[0]) if has_aux else result
+
+    return jacobian
+
+
+def hessian(func: Callable[..., Any], argnums: ArgNums = 0) -> Callable[..., Any]:
+    """A function that gives the second derivatives of f: the columns of the rows.
+
+    >>> import minigrad
+    >>> hessian(lambda x: x[0] ** 2 * x[1])(minigrad.tensor([1.0, 2.0]))
+    tensor([[4., 2.],
+            [2., 0.]])
+    """
+    return jacfwd(jacrev(func, argnums), argnums)
+
+
+def basis(x: Tensor) -> list[Tensor]:
+    """The unit vectors of x's space, each shaped like x."""
+    n, shape = x.array.size, x.array.shape
+    return [make.wrap(e) for e in np.eye(n, dtype=x.array.dtype).reshape((n, *shape))]
+
+
+def _zeros(x: Tensor) -> Tensor:
+    return _empty(x, x.array.shape)
+
+
+def _empty(x: Tensor, shape: tuple[int, ...]) -> Tensor:
+    zeros: Tensor = make.wrap(np.zeros(shape, x.array.dtype)[()])
+    return zeros
+
+
+# ---------------------------------------------------------------------- one example at a time
+
+
+def vmap(
+    func: Callable[..., Any],
+    in_dims: Any = 0,
+    out_dims: Any = 0,
+    randomness: str = "error",
+    *,
+    chunk_size: int | None = None,
+) -> Callable[..., Any]:
+    """A function that applies f to each example of a batch, and stacks the results.
+
+    in_dims       the batch axis of each argument; None for what all examples share. An argument
+                  may be a dict or a list of tensors, as may its axes
+    out_dims      where the batch axis of the result goes
+    randomness    accepted and ignored, as is chunk_size: each example draws its own numbers
+
+    PyTorch turns f's operations into batched ones; here f is called once per example, which
+    is simpler and gives the same numbers.
+
+    >>> import minigrad
+    >>> vmap(lambda a, b: (a * b).sum())(minigrad.ones(3, 2), minigrad.ones(3, 2))
+    tensor([2., 2., 2.])
+    """
+
+    def mapped(*args: Any, **kwargs: Any) -> Any:
+        if not args:
+            raise ValueError(
+                "vmap: got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over keyword arguments?"
+            )
+        dims = in_dims if isinstance(in_dims, (tuple, list)) else (in_dims,) * len(args)
+        trees = [flatten(a) for a in args]
+        axes = [_batch_axes(a, d) for a, d in zip(args, dims, strict=True)]
+        pairs = [p for (leaves, _), ds in zip(trees, axes) for p in zip(leaves, ds, strict=True)]
+        for x, d in pairs:
+            if d is not None and not -x.ndim <= d < x.ndim:
+                raise ValueError(
+                    f"vmap: Got in_dim={d} for some input, but that input is a Tensor of dimensionality "
+                    f"{x.ndim} so expected in_dim to satisfy -{x.ndim} <= in_dim < {x.ndim}."
+                )
+        batch = {x.shape[d] for x, d in pairs if d is not None}
+        if len(batch) != 1:
+            raise ValueError(
+                f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sorted(batch)}"
+            )
+        n = batch.pop()
+        results = []
+        for k in range(n or 1):  # of an empty batch, an example of zeros tells the shapes
+            example = [
+                build(
+                    [x if d is None else _example(x, d, k) for x, d in zip(leaves, ds, strict=True)]
+                )
+                for (leaves, build), ds in zip(trees, axes, strict=True)
+            ]
+            result = func(*example, **kwargs)
+            results.append(flatten(result))
+            if not results[-1][0] or not isinstance(result, (Tensor, tuple, list, dict)):
+                raise ValueError(
+                    f"vmap: `{getattr(func, '__name__', func)}` must only return Tensors, got type {type(result)}."
+                )
+        rebuild = results[0][1]
+        return rebuild(
+            [
+                stack(list(column), dim=out_dims).narrow(out_dims, 0, n)
+                if not n
+                else stack(list(column), dim=out_dims)
+                for column in zip(*(r[0] for r in results), strict=True)
+            ]
+        )
+
+    return mapped
+
+
+def _example(x: Tensor, dim: int, k: int) -> Tensor:
+    """Entry k along one axis; zeros of its shape, if the axis is empty."""
+    if x.shape[dim]:
+        return x.select(dim, k)
+    dim %= x.ndim
+    return x.new_zeros(x.shape[:dim] + x.shape[dim + 1 :])
+
+
+def _batch_axes(tree: Any, dims: Any) -> list[Any]:
+    """The batch axis of each tensor in nested tuples, lists and dicts: one for all, or one for each."""
+    if isinstance(tree, Tensor):
+        return [dims]
+    children: list[Any] = []
+    if isinstance(tree, dict):
+        children = [(v, dims[k] if isinstance(dims, dict) else dims) for k, v in tree.items()]
+    elif isinstance(tree, (tuple, list)):
+        each = dims if isinstance(dims, (tuple, list)) else [dims] * len(tree)
+        children = list(zip(tree, each, strict=True))
+    return [axis for child, d in children for axis in _batch_axes(child, d)]

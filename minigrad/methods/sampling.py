@@ -1,0 +1,134 @@
+"""Filled at random: x.normal_() writes new numbers over x, as all methods with an underscore do.
+
+What is drawn, and from which words of the generator, is told in random/kernels.py. Here it is put
+into a tensor's memory.
+"""
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from minigrad.core.memory import make
+from minigrad.methods import ArrayMethods
+from minigrad.ops.composites import level
+from minigrad.random import kernels
+
+if TYPE_CHECKING:
+    from minigrad.core.tensor import Tensor
+
+
+class Sampling(ArrayMethods):
+    """The methods of a tensor that draw at random."""
+
+    __slots__ = ()
+
+    def uniform_(self, a: float = 0, b: float = 1, *, generator: Any = None) -> Self:
+        """Fill with numbers from a up to b, all equally likely. (PyTorch: from, to.)"""
+        return self._fill(lambda shape, dtype: kernels.uniform(shape, dtype, a, b, generator))
+
+    def normal_(self, mean: float = 0, std: float = 1, *, generator: Any = None) -> Self:
+        """Fill from the bell curve."""
+        if std < 0:
+            raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
+        dense = self.array.flags.c_contiguous
+        return self._fill(
+            lambda shape, dtype: kernels.normal(shape, dtype, mean, std, generator, dense)
+        )
+
+    def bernoulli_(self, p: Any = 0.5, *, generator: Any = None) -> Self:
+        """Fill with ones, each with probability p, and zeros."""
+        if isinstance(p, make.Tensor):
+            p = p.array
+            return self.copy_(kernels.coins(p, self.array.shape, self.array.dtype, generator))
+        return self._fill(lambda shape, dtype: kernels.coins(p, shape, dtype, generator))
+
+    def bernoulli(self, p: Any = None, *, generator: Any = None) -> "Tensor":
+        """1 with the probability that stands in each entry (or is p), else 0."""
+        x: Any = self
+        if x.dtype.kind != "f" and p is None:
+            raise NotImplementedError(
+                f'"bernoulli_tensor_cpu_p_" not implemented for {str(x.dtype)!r}'
+            )
+        chances = x.array if p is None else p
+        drawn = make.wrap(kernels.coins(chances, x.shape, x.dtype, generator))
+        return level(x, drawn) if x.requires_grad else drawn
+
+    def multinomial(
+        self, num_samples: int, replacement: bool = False, *, generator: Any = None
+    ) -> "Tensor":
+        """Draw category numbers, each as likely as its weight says.
+
+        self         (k,) or (n, k)   weights, not negative; they need not sum to 1
+        returns      (num_samples,) or (n, num_samples), of int64
+
+        Without replacement no category is drawn twice: a waiting time is drawn for each, shorter
+        the greater its weight, and the first to arrive are taken. With replacement a uniform
+        number is drawn for each sample: the category is the one on whose stretch of the summed
+        weights it falls. (A single sample is drawn in the first way, whatever is asked for.)
+
+        Source: Efraimidis and Spirakis, Weighted random sampling with a reservoir (2006).
+        """
+        w = np.asarray(self.array)
+        if w.ndim not in (1, 2):
+            raise RuntimeError("prob_dist must be 1 or 2 dim")
+        if self.dtype.kind != "f":
+            raise RuntimeError(
+                "multinomial only supports floating-point dtypes for input, got: " + str(self.dtype)
+            )
+        if num_samples <= 0:
+            raise RuntimeError("cannot sample n_sample <= 0 samples")
+        if not replacement and num_samples > w.shape[-1]:
+            raise RuntimeError(
+                "cannot sample n_sample > prob_dist.size(-1) samples without replacement"
+            )
+        if not np.isfinite(w).all() or (w < 0).any():
+            raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
+        if (w.sum(-1) <= 0).any():
+            raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+        if not replacement and ((w > 0).sum(-1) < num_samples).any():
+            raise RuntimeError(
+                "invalid multinomial distribution (with replacement=False, not enough non-negative category to sample)"
+            )
+        if not replacement or num_samples == 1:
+            hurry = w / kernels.exponential(w.shape, w.dtype, 1, generator)  # 1 / waiting time
+            return make.wrap(np.argsort(-hurry, axis=-1, kind="stable")[..., :num_samples])
+        stretches = np.cumsum(w, -1, dtype=w.dtype)
+        stretches = (stretches / stretches[..., -1:]).reshape(-1, w.shape[-1])
+        at = kernels.unit(len(stretches) * num_samples, np.float64, generator).reshape(-1, num_samples)
+        z = [np.searchsorted(row, a) for row, a in zip(stretches, at, strict=True)]
+        return make.wrap(np.reshape(z, (*w.shape[:-1], num_samples)).astype(np.int64, copy=False))
+
+    def random_(self, low: int = 0, to: int | None = None, *, generator: Any = None) -> Self:
+        """random_(to), random_(from, to): fill with whole numbers below `to`.
+
+        random_() fills with all that the type can tell apart, from 0 on.
+        """
+        if to is None and not low:
+            return self._fill(lambda shape, dtype: kernels.anything(shape, dtype, generator))
+        low, to = (0, low) if to is None else (low, to)
+        return self._fill(lambda shape, dtype: kernels.integers(shape, dtype, low, to, generator))
+
+    def exponential_(self, lambd: float = 1, *, generator: Any = None) -> Self:
+        """Fill with waiting times for what happens `lambd` times in a unit of time."""
+        return self._fill(lambda shape, dtype: kernels.exponential(shape, dtype, lambd, generator))
+
+    def log_normal_(self, mean: float = 1, std: float = 2, *, generator: Any = None) -> Self:
+        """Fill with exp(x), for x from the bell curve of this mean and standard deviation."""
+        return self._fill(
+            lambda shape, dtype: kernels.log_normal(shape, dtype, mean, std, generator)
+        )
+
+    def geometric_(self, p: float, *, generator: Any = None) -> Self:
+        """Fill with how many tries it takes until something of probability p has happened."""
+        return self._fill(lambda shape, dtype: kernels.geometric(shape, dtype, p, generator))
+
+    def cauchy_(self, median: float = 0, sigma: float = 1, *, generator: Any = None) -> Self:
+        """Fill from Cauchy's distribution: the tangent of an angle that is uniform."""
+        return self._fill(
+            lambda shape, dtype: kernels.cauchy(shape, dtype, median, sigma, generator)
+        )
+
+    def _fill(self, draw: Any) -> Self:
+        """Write random numbers, in the order in which the entries lie in memory."""
+        dtype = self.array.dtype
+        return self.copy_(kernels.in_memory_order(self.array, lambda shape: draw(shape, dtype)))
