@@ -24,6 +24,7 @@ PYTHON = os.path.join(SCRIPTS, "python.exe" if os.name == "nt" else "python")
 CHECKS = [
     ["ruff", "format", "--check"],
     ["ruff", "check"],
+    ["lint-imports"],  # who may import whom: pyproject.toml
 ]
 TYPES = ["mypy"]
 # tests/conftest.py says how many workers, and which files come first. A file stays with one worker,

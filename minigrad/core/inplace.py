@@ -7,7 +7,7 @@ first, and nothing else.
 Where a write would make a gradient meaningless it is refused: a leaf that requires a
 gradient may not be written to while recording, nor may a view of one.
 
-Read apply.py and views.py first.
+Read dispatch.py and views.py first.
 """
 
 from collections.abc import Sequence

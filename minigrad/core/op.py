@@ -105,7 +105,7 @@ class Op:
         self.rules: dict[str, Rule] = {}
         self.tangent: Rule | None = None
         self.cases: dict[Any, Any] = {}  # filled by node.py: one entry per set of inputs
-        self.apply: Callable[..., Any] = self.__call__  # made faster by apply.py
+        self.apply: Callable[..., Any] = self.__call__  # made faster by fast.py
         self.__doc__ = forward.__doc__
         self.__name__, self.__module__ = forward.__name__, forward.__module__
         self.__wrapped__ = forward

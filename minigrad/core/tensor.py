@@ -5,7 +5,7 @@
                gradient is.  A Node: an op made this tensor, and the node remembers how
     counter    how often the memory was written to; a base and its views share one
 
-What happens when an op is applied to tensors stands in apply.py, what happens when it
+What happens when an op is applied to tensors stands in dispatch.py, what happens when it
 writes in place in inplace.py, and how a backward pass starts in backward.py.
 
 Read op.py and node.py first. The operators and methods that tensors have are listed in

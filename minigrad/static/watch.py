@@ -1,6 +1,6 @@
 """Watch: what a recorder sees of tensors that are no Slots, while a function runs.
 
-apply.py and inplace.py turn to the onlooker for each op on tensors, each write in place and each
+dispatch.py and inplace.py turn to the onlooker for each op on tensors, each write in place and each
 random draw; modules tell it that they are called.
 """
 
@@ -14,7 +14,7 @@ from minigrad.static.slot import Standing
 
 
 class Onlooker:
-    """What apply.py and inplace.py turn to while a program is recorded: tensors are captured."""
+    """What dispatch.py and inplace.py turn to while a program is recorded: tensors are captured."""
 
     def __init__(self, recorder: Any) -> None:
         self.interpret = recorder.apply

@@ -1,0 +1,62 @@
+"""Which third parties are imported, and when. Who may import whom in the package: `lint-imports`, in pyproject.toml."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import minigrad
+
+PACKAGE = Path(minigrad.__file__).parent
+FILES = sorted(PACKAGE.rglob("*.py"))
+ALLOWED = {"minigrad", "numpy"} | set(sys.stdlib_module_names)
+# Rooms that need an extra, and the module that imports nbformat quickly.
+OUTER = {"cli.py", "demo.py", "grading", "jupyter", "notebook_format.py"}
+
+
+def imports_of(path, at_import_time_only=False):
+    """(line, module) of each import in a file; those inside functions happen late."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    late = set()
+    if at_import_time_only:
+        for node in ast.walk(tree):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                late |= {id(inner) for inner in ast.walk(node)}
+            if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
+                late |= {id(inner) for inner in ast.walk(node)}
+    for node in ast.walk(tree):
+        if id(node) in late:
+            continue
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield node.lineno, alias.name
+        elif isinstance(node, ast.ImportFrom):
+            if node.module == "minigrad":
+                for alias in node.names:
+                    yield node.lineno, f"minigrad.{alias.name}"
+            else:
+                yield node.lineno, node.module or ""
+
+
+def test_only_the_outer_rooms_import_third_parties_at_once():
+    for path in FILES:
+        if OUTER & set(path.relative_to(PACKAGE).parts):
+            continue
+        for line, module in imports_of(path, at_import_time_only=True):
+            assert module.split(".")[0] in ALLOWED, f"{path.name}:{line} imports {module}"
+
+
+def test_importing_minigrad_imports_numpy_and_no_other_third_party():
+    program = """
+import sys
+import numpy
+before = set(sys.modules)
+import minigrad
+new = {m.split(".")[0] for m in set(sys.modules) - before}
+print(sorted(new - set(sys.stdlib_module_names) - {"numpy", "minigrad"}))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, encoding="utf-8", check=True
+    )
+
+    assert done.stdout.strip() == "[]"
