@@ -94,6 +94,7 @@ class Op:
         self.kind, self.result, self.view, self.masks = kind, result, view, masks
         self.exact, self.refuses = exact, refuses
         changes_order = kind in ("linear", "general") and result != "strict"
+        changes_order |= kind == "constant" and "axis" in defaults  # all, any
         self.in_order = changes_order and not (view or as_computed)
         self.numpy = numpy
         self.operands = code.co_varnames[:positional]
