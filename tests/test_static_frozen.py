@@ -8,7 +8,7 @@ import minigrad.nn.functional as F
 from minigrad import static
 from minigrad.static import ProgramError
 
-T = minigrad.core.tensor
+T = minigrad.tensor
 V = [1.0, 2.0, 3.0, 4.0]
 M = [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]
 W = [1.0, 2.0]

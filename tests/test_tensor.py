@@ -53,7 +53,7 @@ def test_types_and_shapes_of_what_is_made(made, dtype, shape):
     "make", [lambda: minigrad.Tensor([1.0], requires_grad=True), lambda: minigrad.Tensor(2.0)]
 )
 def test_the_old_constructor_says_what_to_write(make):
-    with pytest.raises(TypeError, match=r"To fix it, write\s+minigrad.core.tensor"):
+    with pytest.raises(TypeError, match=r"To fix it, write\s+minigrad.tensor"):
         make()
 
 

@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 
 CO_OPTIMIZED = 1  # of a code object: a function, with local variables of its own
 
-_OUR_FOLDER = os.path.dirname(os.path.realpath(__file__))  # pathlib is slow to import
+# pathlib is slow to import
+_OUR_FOLDER = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 
 
 class Place(NamedTuple):

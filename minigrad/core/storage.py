@@ -16,7 +16,7 @@ True
  3.0
  4.0
  5.0
-[minigrad.core.storage.TypedStorage(dtype=minigrad.float32, device=cpu) of size 6]
+[minigrad.storage.TypedStorage(dtype=minigrad.float32, device=cpu) of size 6]
 """
 
 import math
@@ -99,7 +99,7 @@ class Storage:
             name = f"TypedStorage(dtype=minigrad.{self.dtype}, device=cpu)"
         else:
             name = "UntypedStorage(device=cpu)"
-        return f"{numbers}[minigrad.core.storage.{name} of size {len(self)}]"
+        return f"{numbers}[minigrad.storage.{name} of size {len(self)}]"
 
 
 def resize(x: Any, shape: tuple[int, ...]) -> Any:

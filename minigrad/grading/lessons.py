@@ -83,7 +83,7 @@ def first_lesson(folder: Path) -> str | None:
 
 def _lessons() -> dict[str, bytes]:
     """Path inside the folder -> content, from the clone or from the installed package."""
-    package = Path(__file__).resolve().parent
+    package = Path(__file__).resolve().parent.parent
     clone = package.parent
     if (clone / "exercises").is_dir() and (clone / "pyproject.toml").exists():
         lessons = _read(clone, "notebooks/*.ipynb") | _read(clone, "notebooks/data/*")

@@ -20,7 +20,7 @@ def taken(kind: Any, x: Any, at: Any, axis: int, keepdims: bool = True) -> Any:
     z = gather.apply(x, index=at, axis=axis)
     if keepdims:
         return kind(z, x._constant(at))
-    return kind(z.squeeze(axis), x._constant(np.ascontiguousarray(at.squeeze(axis))))
+    return kind(z.squeeze(axis), x._constant(np.asarray(at.squeeze(axis), order="C")))
 
 
 def sorting(values: Any, axis: int, descending: bool = False) -> Any:

@@ -37,7 +37,7 @@ def _of(library: Any, case: Any, arrays: Any, dtype: Any, order: int) -> list[An
     found = [(f"result {k}", r) for k, r in enumerate(results)]
     wanted = [t for t in tensors if t.requires_grad]
     if wanted and order and any(r.requires_grad for r in results):
-        make = minigrad.core.tensor if library is minigrad else torch.tensor
+        make = minigrad.tensor if library is minigrad else torch.tensor
         grad = library.autograd.grad
         loss = sum(
             (r * make(direction_like(r.detach(), k).astype(dtype))).sum()
