@@ -8,12 +8,13 @@
 tensor([2., 4., 6.])
 """
 
+import importlib
 import warnings
 from typing import Any
 
 from numpy import dtype, e, inf, nan, newaxis, pi
 
-from minigrad import autograd, ops, random
+from minigrad import autograd, core, ops, random
 from minigrad.core import dtypes, engine, engines, errors
 from minigrad.core.devices import device
 from minigrad.core.dtypes import bool_ as bool
@@ -454,6 +455,9 @@ from minigrad.random.tensors import (
 # As in PyTorch, 1 / 0 is inf and log(0) is -inf without a word. NumPy used elsewhere still warns.
 warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"minigrad(\.|$)")
 
+# What draws in notebooks is imported when something is first shown; see core/display.py.
+core.display.register_loader(lambda: importlib.import_module("minigrad.jupyter.show"))
+
 # How tapes and tensors are shown: "auto", "widget", "html", "svg" or "text"; see jupyter/display.py.
 display = "auto"
 
@@ -524,8 +528,6 @@ def __getattr__(name: str) -> Any:
     """What needs more than NumPy is imported when it is first asked for."""
     if name not in _LATE:
         raise AttributeError(f"module 'minigrad' has no attribute {name!r}")
-    import importlib
-
     module, attribute = _LATE[name]
     loaded = importlib.import_module(module)
     return loaded if attribute is None else getattr(loaded, attribute)

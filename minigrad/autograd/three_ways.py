@@ -11,7 +11,6 @@
 side. The formula is found by recording f once, and needs SymPy.
 """
 
-import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -125,7 +124,7 @@ def three_ways(f: Callable[..., Tensor], *x: float, h: float = 1e-6) -> ThreeWay
             )
         numeric.append((high.item() - low.item()) / (2 * h))
     try:
-        sympy = importlib.import_module("sympy")
+        import sympy
     except ImportError:
         return ThreeWays(numeric, None, automatic, None, None)
     plain = [wrap(np.float64(v)) for v in x]

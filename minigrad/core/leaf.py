@@ -71,7 +71,7 @@ class Accumulation:
             if grad is None:
                 # A gradient may be borrowed: add hands the same array to both its inputs, a
                 # reshape shows another's memory. It is taken over only if nobody else has it.
-                ours = getrefcount(g) <= ALONE and (g.ndim == 0 or g.base is None or is_whole(g))
+                ours = getrefcount(g) <= ALONE and (g.base is None or is_whole(g))
                 # A transpose's gradient comes transposed; programs view() it as they do the leaf.
                 ours = ours and (g.ndim < 3 or g.flags.c_contiguous)
                 leaf.grad = make.wrap(g if ours else g.copy())

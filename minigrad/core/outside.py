@@ -5,13 +5,12 @@ the tape as well: no gradient comes back from there, and where that could be ove
 is an error that says so.
 """
 
-import importlib
 from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
 
-from minigrad.core import formatting, modes
+from minigrad.core import display, formatting, modes
 from minigrad.core.memory import make
 from minigrad.methods import ArrayMethods
 from minigrad.methods.base import sizes
@@ -31,8 +30,7 @@ class Outside(ArrayMethods):
 
     def _repr_html_(self) -> Any:
         """In a notebook: with shape, heat map and chain. None where text alone is wanted."""
-        # By name, since the notebook's side of minigrad stands above this module.
-        return importlib.import_module("minigrad.jupyter.tensor_html").html(self)
+        return display.shown_by("tensor_html")(self)
 
     def __format__(self, spec: str) -> str:
         return format(self.item(), spec) if self.array.ndim == 0 else format(str(self), spec)

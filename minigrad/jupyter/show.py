@@ -12,7 +12,8 @@ from __future__ import annotations
 import base64
 from typing import Any
 
-from minigrad.jupyter import display
+from minigrad.core import display as registry
+from minigrad.jupyter import display, tensor_html
 from minigrad.tape import bitmap
 from minigrad.tape.faces import Faces
 from minigrad.tape.shapes import esc
@@ -73,3 +74,8 @@ def framed(tape: Faces) -> str:
         "<details><summary>Static picture</summary>"
         f'<img alt="{alt}" src="data:image/svg+xml;base64,{picture}"></details>'
     )
+
+
+registry.register(
+    tensor_html=tensor_html.html, bundle=bundle, view=view, come_alive=come_alive, mode=display.mode
+)

@@ -13,9 +13,7 @@ lr_scheduler.py   learning rates that change as training goes on
 Read optimizer.py and sgd.py first.
 """
 
-from typing import Any
-
-from minigrad.optim import lr_scheduler
+from minigrad.optim import lr_scheduler, swa_utils
 from minigrad.optim.adaptive import Adagrad, Adam, AdamW, RMSprop, SparseAdam
 from minigrad.optim.asgd import ASGD
 from minigrad.optim.lbfgs import LBFGS
@@ -39,13 +37,5 @@ __all__ = [
     "Rprop",
     "SparseAdam",
     "lr_scheduler",
+    "swa_utils",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    """swa_utils needs modules, which need more: it is imported when it is first asked for."""
-    if name == "swa_utils":
-        import importlib
-
-        return importlib.import_module("minigrad.optim.swa_utils")
-    raise AttributeError(f"module 'minigrad.optim' has no attribute {name!r}")

@@ -9,10 +9,11 @@ there on they are the same.
 
 from __future__ import annotations
 
-import importlib
 from itertools import count
 from pathlib import Path
 from typing import Any
+
+from minigrad.core import display
 
 _serial = count(1)
 
@@ -192,9 +193,8 @@ class Faces:
         return self.text()
 
     def _ipython_display_(self) -> None:
-        importlib.import_module("minigrad.jupyter.show").come_alive(self)
+        display.shown_by("come_alive")(self)
         raise NotImplementedError  # IPython shows the bundle, too
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
-        # minigrad.jupyter stands above this: asked for by name, it is no import from above.
-        return importlib.import_module("minigrad.jupyter.show").bundle(self)
+        return display.shown_by("bundle")(self)

@@ -14,7 +14,6 @@ stored output of a notebook stays as it is. matplotlib is imported when the firs
 Colors: Okabe and Ito's (2008), which people with color-blindness can tell apart.
 """
 
-import importlib
 import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
@@ -23,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from minigrad.autograd import grad
+from minigrad.core import display
 from minigrad.core.modes import unobserved
 from minigrad.core.tensor import wrap
 from minigrad.methods.creation import tensor
@@ -62,8 +62,7 @@ class Picture:
         return out.getvalue()
 
     def _repr_png_(self) -> bytes | None:
-        # minigrad.jupyter stands above this: asked for by name, it is no import from above.
-        if importlib.import_module("minigrad.jupyter.display").mode() == "text":
+        if display.shown_by("mode")() == "text":
             return None
         try:
             return self.png()

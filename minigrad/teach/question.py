@@ -11,7 +11,6 @@ ask_functions.py for other functions, ask_structure.py for what a tape looks lik
 for predictions, ask_optimizers.py for optimizers.
 """
 
-import importlib
 import linecache
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,6 +18,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+from minigrad.core import display
 from minigrad.teach.report import Report
 from minigrad.teach.results import CheckResult, CheckRow
 from minigrad.teach.running import defined_in, loose_names
@@ -259,16 +259,14 @@ class Progress(Report[ProgressRow]):
         super().__init__(f"progress: {solved} of {len(rows)} exercises solved", rows)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        # minigrad.jupyter stands above this: asked for by name, it is no import from above.
-        shown_as = importlib.import_module("minigrad.jupyter.display").mode()
-        if shown_as == "text":
+        if display.shown_by("mode")() == "text":
             return {"text/plain": repr(self)}
         found: dict[str, Any] = super()._repr_mimebundle_()
-        found |= importlib.import_module("minigrad.jupyter.show").view(self)
+        found |= display.shown_by("view")(self)
         return found
 
     def _ipython_display_(self) -> None:
-        importlib.import_module("minigrad.jupyter.show").come_alive(self)
+        display.shown_by("come_alive")(self)
         raise NotImplementedError  # IPython shows the bundle, too
 
     def _repr_html_(self) -> str:

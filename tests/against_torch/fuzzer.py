@@ -207,6 +207,7 @@ ONLY_PYTORCH_REFUSES = [
     "Tensor post accumulate grad hooks should return None",  # kept there while the leaf required no gradient
     "must be floating-point or complex Tensors",
     "Expected primal to be floating point or complex",  # of no entries
+    "leaf variable has been moved into the graph interior",  # a leaf that requires no gradient any more
     "saved tensor that has been detached in-place",  # the edges of the tape are as they were, here
     "ZeroTensors are immutable",
     "data set to a tensor that requires gradients",  # a derivative that is constant
@@ -551,9 +552,9 @@ def differences(lines: Sequence[str]) -> list[str]:
         return []  # a zero but for rounding: what is above it, and what it is divided by, differs with the order of a sum
     if any(
         name in ours.scope
-        and x._is_view() != ours.scope[name]._is_view()
+        and _kind_of_copy(theirs, name) != _kind_of_copy(ours, name)
         and any(re.search(rf"\b{name} = .*(reshape|flatten|contiguous)", line) for line in lines)
-        for name, x in theirs.tensors()
+        for name, _ in theirs.tensors()
     ):
         return []  # in order in memory in one of the two, so that the one is a view and the other a copy
     for line in lines:
@@ -625,6 +626,12 @@ def differences(lines: Sequence[str]) -> list[str]:
     return found
 
 
+def _kind_of_copy(run: Run, name: str) -> Any:
+    """Is this a view; and is it the very tensor that another name has?"""
+    x = run.scope[name]
+    return x._is_view(), any(y is x for n, y in run.tensors() if n != name)
+
+
 def _strides(run: Run, name: str) -> Any:
     x = run.scope.get(name)
     return tuple(x.stride()) if isinstance(x, run.tensor) else None
@@ -666,6 +673,11 @@ def _refused_here_only(error: Exception, lines: Sequence[str], k: int, theirs: R
         or re.match("MaxPool2dBackward|CrossEntropyBackward", str(error)) is not None
         or (
             "DivBackward" in str(error) and any(re.search(r"= -?[\d.]+ / ", line) for line in lines)
+        )
+        # a result whose shape was changed under no_grad
+        or (
+            "could not broadcast" in str(error)
+            and any(re.search(r"with .*\n.*(transpose_|t_|squeeze_)\(", line) for line in lines)
         )
         # said here when the view is used, there when it is differentiated
         or (
