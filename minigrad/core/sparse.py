@@ -164,9 +164,10 @@ class Rows:
         """Is this the gradient of a table of which only some rows were read?"""
         return isinstance(self.array, RowSparse)
 
-    def to_dense(self) -> Self:
-        """The same with all its zeros."""
-        return wrapped(self, rows(self).to_dense()) if self.is_sparse else self
+    def to_dense(self, dtype: Any = None, *, masked_grad: Any = None) -> Self:
+        """The same with all its zeros. (`masked_grad` changes nothing: gradients of tables have no gradient.)"""
+        dense: Any = wrapped(self, rows(self).to_dense()) if self.is_sparse else self
+        return dense if dtype is None else dense.to(dtype)  # type: ignore[no-any-return]
 
     def coalesce(self) -> Self:
         """The same with each row once."""

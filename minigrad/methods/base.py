@@ -82,7 +82,7 @@ class Base:
     def shape(self) -> Any: return self.array.shape
     @property
     def dtype(self) -> Any: return self.array.dtype
-    def copy_(self, src: Operand) -> Self: return self._write(ops.copy, written_over(self, src))
+    def copy_(self, src: Operand, non_blocking: Any = False) -> Self: return self._write(ops.copy, written_over(self, src))
     def fill_(self, value: Operand) -> Self: return self._write(ops.copy, written_over(self, value))
     def zero_(self) -> Self: return self._write(ops.copy, written_over(self, 0))
 
@@ -112,7 +112,7 @@ class Base:
     def char(self) -> Self: return self.to(np.int8)
     def byte(self) -> Self: return self.to(np.uint8)
     def type_as(self, other: Self) -> Self: return self.to(other.dtype)
-    def type(self, dtype: Any = None) -> Any: return type_name(self) if dtype is None else self.to(type_named(dtype))
+    def type(self, dtype: Any = None, non_blocking: Any = False) -> Any: return type_name(self) if dtype is None else self.to(type_named(dtype))
     def is_floating_point(self) -> Any: return self.dtype.kind == "f"
     def is_complex(self) -> Any: return self.dtype.kind == "c"
     def is_signed(self) -> Any: return self.dtype.kind in "ifc"

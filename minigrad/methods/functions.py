@@ -20,6 +20,7 @@ from minigrad.core.errors import shape_error
 from minigrad.core.shapes import normalize_one
 from minigrad.core.tensor import Size, Tensor, wrap
 from minigrad.methods.indexing import truth_values
+from minigrad.ops import composites
 from minigrad.ops.products import LETTERS
 
 # ------------------------------------------------------------------------ put together
@@ -167,9 +168,26 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
     return z
 
 
-def searchsorted(sorted_sequence: Tensor, input: Any, *, right: bool = False) -> Tensor:
-    """Where each entry of input would have to stand to keep a sorted vector sorted."""
-    z: Tensor = (input if isinstance(input, Tensor) else wrap(as_array(input))).bucketize(sorted_sequence, right=right)
+def searchsorted(sorted_sequence: Tensor, input: Any, *, out_int32: bool = False, right: bool = False,
+                 side: str | None = None, sorter: Any = None) -> Tensor:
+    """Where each entry of input would have to stand to keep a sorted row sorted.
+
+    sorted_sequence   (n,), or (..., n) with the same first axes as input: a row for each row of input
+    side              "left" or "right"; the same as right=False and right=True
+    sorter            indices that sort sorted_sequence, if it is not sorted
+    returns           the shape of input, of int64, or int32 with out_int32
+
+    >>> import minigrad
+    >>> searchsorted(minigrad.tensor([[1, 3, 5], [2, 4, 6]]), minigrad.tensor([[3, 6], [3, 6]]))
+    tensor([[1, 3],
+            [1, 2]])
+    """
+    if side not in (None, "left", "right"):
+        raise RuntimeError(f"searchsorted(): side can only be 'left' or 'right' but got {side}")
+    if side == "left" and right:
+        raise RuntimeError("searchsorted(): side and right can't be set to opposites, got side of left while right was True")
+    x = input if isinstance(input, Tensor) else wrap(as_array(input))
+    z: Tensor = composites.searchsorted(sorted_sequence, x, right or side == "right", out_int32, sorter)
     return z
 
 

@@ -15,7 +15,7 @@ from minigrad.core import dtypes
 from minigrad.core.errors import NotForDtype
 from minigrad.core.op import Op
 from minigrad.core.shapes import normalize, normalize_one
-from minigrad.methods.base import Base, Dim, Operand, in_type, with_numpy_names
+from minigrad.methods.base import Base, Dim, Operand, as_dtype, in_type, with_numpy_names
 from minigrad.methods.indexing import Indexing, part
 from minigrad.methods.operators import Operators
 from minigrad.ops import composites
@@ -119,8 +119,8 @@ class Reductions(Operators, Indexing):
     def renorm_(self, p: Any, dim: int, maxnorm: Any) -> Self: return self.copy_(self.renorm(p, dim, maxnorm))
     def cumsum(self, dim: int, *, dtype: Any = None) -> Self: return accumulated(ops.cumsum, self, dim, dtype)
     def cumprod(self, dim: int, *, dtype: Any = None) -> Self: return accumulated(ops.cumprod, self, dim, dtype)
-    def cumsum_(self, dim: int) -> Self: return self.copy_(self.cumsum(dim))
-    def cumprod_(self, dim: int) -> Self: return self.copy_(self.cumprod(dim))
+    def cumsum_(self, dim: int, *, dtype: Any = None) -> Self: return self.copy_(self.cumsum(dim, dtype=same_type(self, dtype)))
+    def cumprod_(self, dim: int, *, dtype: Any = None) -> Self: return self.copy_(self.cumprod(dim, dtype=same_type(self, dtype)))
     def logcumsumexp(self, dim: int) -> Self: return along(lambda x, axis: ops.logcumsumexp.apply(x, axis=axis), self, dim)
     def cummax(self, dim: int) -> Any: return along(composites.running_extreme, self, dim, np.maximum)
     def cummin(self, dim: int) -> Any: return along(composites.running_extreme, self, dim, np.minimum)
@@ -177,8 +177,11 @@ class Reductions(Operators, Indexing):
     def bincount(self, weights: Any = None, minlength: Any = 0) -> Self: return composites.bincount(self, weights, minlength)
     def histc(self, bins: Any = 100, min: Any = 0, max: Any = 0) -> Self: return composites.histc(self, bins, min, max)
     def histogram(self, bins: Any = 100, *, range: Any = None, weight: Any = None, density: Any = False) -> Any: return composites.histogram(self, bins, range, weight, density)
-    def bucketize(self, boundaries: Any, *, right: Any = False) -> Self: return composites.searchsorted(boundaries, self, right)
-    def isin(self, test_elements: Any) -> Self: return self._constant(np.isin(self.array, getattr(test_elements, "array", test_elements)))
+    def bucketize(self, boundaries: Any, *, out_int32: bool = False, right: Any = False) -> Self:
+        if np.ndim(getattr(boundaries, "array", boundaries)) != 1:
+            raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({np.ndim(getattr(boundaries, 'array', boundaries))})")
+        return composites.searchsorted(boundaries, self, right, out_int32)
+    def isin(self, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Self: return self._constant(np.isin(self.array, getattr(test_elements, "array", test_elements), assume_unique, invert))
 
 
 def axes_of(dim: Dim, axis: Dim, ndim: int) -> Any:
@@ -229,6 +232,13 @@ def accumulated(op: Op, x: Any, dim: int, dtype: Any) -> Any:
     if dtype is not None and dtypes.as_dtype(dtype).kind == "b":
         raise NotForDtype(f'"{op.name}_out_cpu" not implemented for \'Bool\'. To fix it, leave out dtype=.')
     return in_type(lambda x: along(lambda x, axis: op.apply(x, axis=axis), x, dim), x, dtype)
+
+
+def same_type(x: Any, dtype: Any) -> Any:
+    """The type in which something is computed that is written over x: there is no other than x's."""
+    if dtype is not None and as_dtype(dtype) != x.dtype:
+        raise RuntimeError(f"Bad in-place call: input tensor dtype {x.dtype} and output tensor dtype {as_dtype(dtype)} should match")
+    return dtype
 
 
 def filled(name: str, x: Any, axes: Any) -> Any:

@@ -246,14 +246,33 @@ def histogram(x: Any, bins: Any, range: Any, weight: Any, density: bool) -> Hist
     return Histogram(x._constant(hist.astype(x.dtype)), x._constant(edges.astype(x.dtype)))
 
 
-def searchsorted(ordered: Any, x: Any, right: bool) -> Any:
-    """Where each entry of x would have to stand to keep a sorted vector sorted."""
-    if np.ndim(getattr(ordered, "array", ordered)) != 1:
+def searchsorted(ordered: Any, x: Any, right: bool, out_int32: bool = False, sorter: Any = None) -> Any:
+    """Where each entry of x would have to stand to keep its row of `ordered` sorted.
+
+    ordered   (n,), or (..., n) with the same first axes as x: a row of it for each row of x
+    sorter    indices that sort the rows of `ordered`, of the same shape
+    """
+    rows, values = np.asarray(getattr(ordered, "array", ordered)), np.asarray(x.array)
+    if rows.ndim != 1 and (rows.ndim != values.ndim or rows.shape[:-1] != values.shape[:-1]):
         raise RuntimeError(
-            "boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and input value "
-            f"tensor must match, but it has {np.ndim(getattr(ordered, 'array', ordered))}. minigrad takes vectors only."
+            "boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and input value tensor "
+            f"must match, but we got boundaries tensor {list(rows.shape)} and input value tensor {list(values.shape)}"
         )
-    return x._constant(np.asanyarray(np.searchsorted(getattr(ordered, "array", ordered), x.array, "right" if right else "left")))
+    if sorter is not None:
+        sorter = np.asarray(getattr(sorter, "array", sorter))
+        if sorter.shape != rows.shape:
+            raise RuntimeError(
+                "searchsorted(): boundary and sorter must have the same size, but got boundary tensor "
+                f"{list(rows.shape)} and got sorter tensor {list(sorter.shape)}"
+            )
+        rows = np.take_along_axis(rows, sorter, -1)
+    side = "right" if right else "left"
+    if rows.ndim == 1:
+        z = np.asanyarray(np.searchsorted(rows, values, side))
+    else:
+        pairs = zip(rows.reshape(-1, rows.shape[-1]), values.reshape(-1, values.shape[-1]), strict=True)
+        z = np.reshape([np.searchsorted(row, v, side) for row, v in pairs], values.shape)
+    return x._constant(z.astype(np.int32 if out_int32 else np.int64, copy=False))
 
 
 def _something(name: str, x: Any, axis: int) -> None:

@@ -1,0 +1,60 @@
+"""Every keyword that PyTorch has for a function that minigrad has too is accepted."""
+
+import inspect
+from collections.abc import Hashable
+
+import pytest
+
+import minigrad
+
+torch = pytest.importorskip("torch")
+
+from torch.overrides import get_testing_overrides
+
+SPACES = {
+    "": (torch, minigrad),
+    "Tensor": (torch.Tensor, minigrad.Tensor),
+    "nn.functional": (torch.nn.functional, minigrad.nn.functional),
+    "linalg": (torch.linalg, minigrad.linalg),
+    "special": (torch.special, minigrad.special),
+}
+# The functions that stand for PyTorch's in its tests name their parameters as they like:
+# these names are not those of its documentation, or there is no documentation.
+NAMED_OTHERWISE = {
+    "bmm": "out_dtype", "mm": "out_dtype", "diag_embed": "diagonal", "dot": "other", "dropout": "train", "histogram": "min max",
+    "isin": "e te", "msort": "descending", "permute": "dim", "relu": "inplace", "relu_": "inplace", "topk": "descending",
+    "split_with_sizes": "split_size_or_sections", "where": "x y", "xlogy": "x y", "xlogy_": "x y", "vecdot": "other", "lstsq": "b cond",
+    "fill_diagonal_": "value", "put_": "indices", "resize_as_": "other", "split": "split_size_or_sections", "swapaxes": "dim0 dim1",
+    "swapaxes_": "dim0 dim1", "swapdims": "axis0 axis1", "swapdims_": "axis0 axis1", "cholesky_solve": "input1 input2",
+    "random_": "from_", "uniform_": "from_ to",  # `from` is a word of Python; both are given by position
+    "tensordot": "a b",  # here they are input and other
+    "adaptive_max_pool1d": "inputs",
+}  # fmt: skip
+FIRST = {"input", "self", "tensor", "inputs", "input1"}  # the tensor itself, by whatever name
+ELSEWHERE = {"out", "layout", "device", "pin_memory", "memory_format", "names", "cudnn_enabled"}
+
+
+def functions():
+    overrides = get_testing_overrides()
+    for space, (theirs, ours) in SPACES.items():
+        for name in sorted(set(dir(theirs)) & set(dir(ours))):
+            f, mine = getattr(theirs, name), getattr(ours, name)
+            if name.startswith("_") or not callable(f) or not callable(mine):
+                continue
+            if isinstance(f, Hashable) and f in overrides:
+                yield pytest.param(overrides[f], mine, id=f"{space}.{name}".strip("."))
+
+
+@pytest.mark.parametrize("stand_in, mine", list(functions()))
+def test_every_keyword_of_pytorch_is_accepted(stand_in, mine):
+    accepted = inspect.signature(mine).parameters
+    if any(p.kind is p.VAR_KEYWORD for p in accepted.values()):
+        return
+    name = mine.__name__
+    wanted = {
+        p.name
+        for p in inspect.signature(stand_in).parameters.values()
+        if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
+    }
+
+    assert wanted - FIRST - ELSEWHERE - set(NAMED_OTHERWISE.get(name, "").split()) <= set(accepted)
