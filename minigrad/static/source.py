@@ -82,7 +82,7 @@ class Writer(Buffers):
         if "add_rows" in self.imports:
             imports.append("from minigrad.core.sparse import add_rows")
         if any(isinstance(line.op, Draw) for line in self.program.instructions):
-            imports.append("from minigrad import chance as draw")
+            imports.append("from minigrad.random import kernels as draw")
         if any(
             getattr(line.op, "name", "") == "adagrad_rows" for line in self.program.instructions
         ):
