@@ -110,7 +110,7 @@ def test_a_parameter_in_a_block_moves_as_it_would_alone():
         assert np.array_equal(p.detach().numpy(), q.detach().numpy())
 
 
-NO_RULE = ("LBFGS", "Optimizer", "SparseAdam", "lr_scheduler")  # LBFGS needs a closure
+NO_RULE = ("LBFGS", "Optimizer", "SparseAdam", "lr_scheduler", "swa_utils")  # LBFGS needs a closure
 DENSE = [n for n in optim.__all__ if n not in NO_RULE]
 
 

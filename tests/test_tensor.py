@@ -21,19 +21,6 @@ import minigrad
         (lambda: minigrad.ones_like(minigrad.arange(3)), np.int64),
     ],
 )  # fmt: skip
-@pytest.mark.parametrize(
-    "view", [lambda x: x.flatten(), lambda x: x.reshape(1), lambda x: x[None], lambda x: x.view(1)]
-)
-def test_a_number_that_is_viewed_as_a_row_collects_gradients(view):
-    x = minigrad.tensor(3.0, requires_grad=True)
-
-    for _ in range(2):
-        view(x).sum().backward()
-    x.grad.add_(1)
-
-    assert x.grad.item() == 3.0
-
-
 def test_types_of_new_tensors(make, dtype):
     assert make().dtype == dtype
 
@@ -384,3 +371,16 @@ def test_arbitrary_attributes_may_be_attached():
     x = minigrad.ones(2)
     x.label = "x"
     assert x.label == "x"
+
+
+@pytest.mark.parametrize(
+    "view", [lambda x: x.flatten(), lambda x: x.reshape(1), lambda x: x[None], lambda x: x.view(1)]
+)
+def test_a_number_that_is_viewed_as_a_row_collects_gradients(view):
+    x = minigrad.tensor(3.0, requires_grad=True)
+
+    for _ in range(2):
+        view(x).sum().backward()
+    x.grad.add_(1)
+
+    assert x.grad.item() == 3.0

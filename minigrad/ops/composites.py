@@ -252,7 +252,8 @@ def searchsorted(ordered: Any, x: Any, right: bool, out_int32: bool = False, sor
     ordered   (n,), or (..., n) with the same first axes as x: a row of it for each row of x
     sorter    indices that sort the rows of `ordered`, of the same shape
     """
-    rows, values = np.asarray(getattr(ordered, "array", ordered)), np.asarray(x.array)
+    rows, values = getattr(ordered, "array", ordered), x.array
+    rows = np.asarray(rows) if isinstance(rows, (list, tuple)) else rows
     if rows.ndim != 1 and (rows.ndim != values.ndim or rows.shape[:-1] != values.shape[:-1]):
         raise RuntimeError(
             "boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and input value tensor "
@@ -272,7 +273,7 @@ def searchsorted(ordered: Any, x: Any, right: bool, out_int32: bool = False, sor
     else:
         pairs = zip(rows.reshape(-1, rows.shape[-1]), values.reshape(-1, values.shape[-1]), strict=True)
         z = np.reshape([np.searchsorted(row, v, side) for row, v in pairs], values.shape)
-    return x._constant(z.astype(np.int32 if out_int32 else np.int64, copy=False))
+    return x._constant(z.astype(np.int32) if out_int32 else z)
 
 
 def _something(name: str, x: Any, axis: int) -> None:
