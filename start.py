@@ -83,9 +83,7 @@ def set_up(extra):
     print(
         "+ pip install -e .[{}]    (the first time takes a minute or two)".format(extra), flush=True
     )
-    # For the tests nothing is compiled beforehand: they need a small part of what is installed.
-    settings = ["--no-compile"] if extra == "dev" else []
-    if subprocess.call(pip + settings + ["--editable", "{}[{}]".format(ROOT, extra)]):
+    if subprocess.call(pip + ["--editable", "{}[{}]".format(ROOT, extra)]):
         sys.exit(
             "The installation did not finish; pip says why above. Run the same command again to go on."
         )

@@ -40,7 +40,7 @@ def test_a_program_in_a_notebook_with_its_gradient_beside_it(lab, tmp_path):
     assert linked.count() == 5
     assert inspector.locator(".mg-links path").count() == 5
     details = inspector.locator(".mg-details").inner_text()
-    assert "last read by %4" in details and "matmul(%16, %12)" in details
+    assert "last read by %4" in details and "matmul(%15, %11)" in details
     inspector.screenshot(path=str(tmp_path / "program_light.png"))
 
     inspector.locator(".mg-jump").click()
@@ -103,7 +103,7 @@ def test_the_page_steps_lists_and_finds(opened, theme, tmp_path):
         page.keyboard.press("n")
         assert page.locator(".mg-said").inner_text() == step["text"]
     page.screenshot(path=str(tmp_path / f"program_{theme}.png"))
-    assert "step 17/17" in page.locator(".mg-where").inner_text()
+    assert "step 16/16" in page.locator(".mg-where").inner_text()
     assert "not run yet" in page.locator(".mg-details").inner_text()
 
     page.locator("[data-tab='list']").click()
