@@ -115,7 +115,7 @@ def test_the_page_steps_lists_and_finds(opened, theme, tmp_path):
     assert page.locator(".mg-count").inner_text() == "2 found"
     page.keyboard.press("Enter")
     assert page.locator(".mg-listings .mg-lit code").inner_text().startswith("%5  = relu")
-    assert page.locator(".mg-listings .mg-running").count() == 4
+    assert page.locator(".mg-listings .mg-running").count() == 3
     assert page.locator(".mg-hand").count() == 0
     assert page.problems == []
 
