@@ -100,7 +100,8 @@ def test_state_dicts_have_the_same_form(case):
 
 
 @pytest.mark.parametrize(
-    "name", [n for n in minigrad.optim.__all__ if n not in ("Optimizer", "lr_scheduler", "swa_utils")]
+    "name",
+    [n for n in minigrad.optim.__all__ if n not in ("Optimizer", "lr_scheduler", "swa_utils")],
 )
 def test_arguments_and_printing(name):
     def made(library):
