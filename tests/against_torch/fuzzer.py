@@ -228,6 +228,8 @@ NAMED_FIRST_BY_PYTORCH = [  # of two faults
     "output of a function that returns multiple views",
     "self indexing axis dim should be positive",
     "object is not subscriptable",
+    "stack expects a non-empty TensorList",
+    "Trying to backward through the graph a second time",
     "'NoneType' object has no attribute 'mul_'",  # of two hooks after accumulation, the second
     "unsupported operand type(s) for *: 'NoneType'",
     "too many indices for tensor",
