@@ -456,7 +456,7 @@ from minigrad.random.tensors import (
 warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"minigrad(\.|$)")
 
 # What draws in notebooks is imported when something is first shown; see core/display.py.
-core.display.register_loader(lambda: importlib.import_module("minigrad.jupyter.show"))
+core.display.register(load=lambda: importlib.import_module("minigrad.jupyter.show"))
 
 # How tapes and tensors are shown: "auto", "widget", "html", "svg" or "text"; see jupyter/display.py.
 display = "auto"

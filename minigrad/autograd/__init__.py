@@ -1,13 +1,15 @@
 """Derivatives, by the names of torch.autograd.
 
-gradients.py    grad and backward: a backward pass, started
-transforms.py   derivatives as functions of functions: grad, vjp, jvp, jacrev, hessian, vmap (minigrad.func)
-functional.py   the older names for products with Jacobians and Hessians
-forward_ad.py   forward mode: dual_level, make_dual, unpack_dual
-numerical.py    gradcheck: is a gradient right? Compare it with differences
-graph.py        a look into the graph: nodes, and hooks on what is saved
-anomaly.py      a NaN in a backward pass is an error that names the forward line
-three_ways.py   differences, symbols and the tape, side by side
+    reverse_ad.py   grad and backward: a backward pass, started
+    transforms.py   derivatives as functions of functions: grad, vjp, jvp, jacrev, hessian, vmap
+    functional.py   the older names for products with Jacobians and Hessians
+    forward_ad.py   forward mode: dual_level, make_dual, unpack_dual
+    numerical.py    gradcheck: is a gradient right? Compare it with differences
+    graph.py        a look into the graph: nodes, and hooks on what is saved
+    anomaly.py      a NaN in a backward pass is an error that names the forward line
+    three_ways.py   differences, symbols and the tape, side by side
+
+`minigrad.func` gives what is in transforms.py the names of torch.func.
 """
 
 from minigrad.autograd import forward_ad, functional, graph

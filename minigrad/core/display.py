@@ -14,22 +14,15 @@ from collections.abc import Callable
 from typing import Any
 
 _registered: dict[str, Callable[..., Any]] = {}
-_loaders: list[Callable[[], Any]] = []
 
 
 def register(**functions: Callable[..., Any]) -> None:
-    """Enter what can be shown, by the names above."""
+    """Enter what can be shown, by the names above; and `load`, which imports what registers them."""
     _registered.update(functions)
-
-
-def register_loader(load: Callable[[], Any]) -> None:
-    """What imports the room that registers, when something is first shown."""
-    _loaders[:] = [load]
 
 
 def shown_by(name: str) -> Callable[..., Any]:
     """The function that was registered by this name."""
     if name not in _registered:
-        for load in _loaders:
-            load()
+        _registered["load"]()
     return _registered[name]

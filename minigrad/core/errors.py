@@ -198,8 +198,6 @@ def shape_error(
     name: str, arrays: Sequence[Any], settings: dict[str, Any], error: Exception
 ) -> Exception:
     """What NumPy's complaint about shapes means, in PyTorch's words and with a remedy."""
-    if str(error).startswith("linalg."):
-        return LinAlgError(str(error))
     shapes = [tuple(a.shape) for a in arrays]
     if name in ("matmul", "mm", "bmm", "mv"):
         return _matmul_error(*shapes)

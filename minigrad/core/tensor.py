@@ -454,9 +454,8 @@ class View(Tensor):
         elif self.origin is not None:
             return self._history_of_an_outsider()
         elif isinstance(node, AccumulateGrad) and self.base.node is None:
-            self._seen = (
-                self.counter.history
-            )  # a leaf stays one: the write was recorded for another tensor
+            # A leaf stays one: the write was recorded for another tensor.
+            self._seen = self.counter.history
             return node
         with modes.enable_grad(), modes.unobserved():
             self._node = node = walk(self.base, self.way).node

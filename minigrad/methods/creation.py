@@ -310,9 +310,8 @@ def arange(
         whole = all(isinstance(v, (int, np.integer)) for v in numbers)
         dtype = dtypes.int64 if whole else dtypes.get_default_dtype()
     d = dtypes.as_dtype(dtype)
-    if (
-        dtypes.category(d) == 1
-    ):  # the steps are whole, and of int64 so are the bounds that are counted between
+    # Of whole numbers the steps are whole, and of int64 so are the bounds that are counted between.
+    if dtypes.category(d) == 1:
         first, stride = int(numbers[0]), int(numbers[2])
         if d == dtypes.int64:
             numbers = [int(v) for v in numbers]

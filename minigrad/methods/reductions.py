@@ -178,8 +178,9 @@ class Reductions(Operators, Indexing):
     def histc(self, bins: Any = 100, min: Any = 0, max: Any = 0) -> Self: return composites.histc(self, bins, min, max)
     def histogram(self, bins: Any = 100, *, range: Any = None, weight: Any = None, density: Any = False) -> Any: return composites.histogram(self, bins, range, weight, density)
     def bucketize(self, boundaries: Any, *, out_int32: bool = False, right: Any = False) -> Self:
-        if np.ndim(getattr(boundaries, "array", boundaries)) != 1:
-            raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({np.ndim(getattr(boundaries, 'array', boundaries))})")
+        ndim = np.ndim(getattr(boundaries, "array", boundaries))
+        if ndim != 1:
+            raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({ndim})")
         return composites.searchsorted(boundaries, self, right, out_int32)
     def isin(self, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Self: return self._constant(np.isin(self.array, getattr(test_elements, "array", test_elements), assume_unique, invert))
 

@@ -12,6 +12,7 @@ Source: Giles, Collected Matrix Derivative Results (2008).
 
 import numpy as np
 
+from minigrad.core.errors import LinAlgError
 from minigrad.core.op import general
 from minigrad.ops.layout import stack
 from minigrad.ops.products import matmul
@@ -38,7 +39,7 @@ def diagonal_of(x):
 def _finite(name, x):
     """x, unless it has an infinite entry or NaN: of such a matrix LAPACK may never find the factors."""
     if not np.isfinite(x).all():
-        raise np.linalg.LinAlgError(
+        raise LinAlgError(
             f"linalg.{name}: The algorithm failed to converge because the input matrix contained non-finite values."
         )
     return x

@@ -17,6 +17,7 @@ import numpy as np
 
 from minigrad import ops
 from minigrad.core.sparse import PAIRS
+from minigrad.ops.elementwise import FEW
 from minigrad.static.instruction import Kernel
 from minigrad.static.memory import SMALL
 from minigrad.static.thin import LESS, adds_rows
@@ -126,7 +127,7 @@ def rectify(writer: Any, line: Any, out: Any) -> Lines:
 def select(writer: Any, line: Any, out: Any) -> Lines:
     """x where c, else 0; of a large array, ops.keep is quicker."""
     x, c = line.operands
-    if np.prod(writer.values[line.result].shape) > 500:
+    if np.prod(writer.values[line.result].shape) >= FEW:
         return None
     return [
         f"{out}.fill(0)",
