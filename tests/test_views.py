@@ -326,3 +326,28 @@ def test_an_index_that_is_written_to_later_changes_no_gradient(name):
         found.append(x.grad.tolist())
 
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(
+    "view", ["view(-1)", "view(2, 3)", "t()", "__getitem__(0)", "select(1, 1)"]
+)
+@pytest.mark.parametrize("then", ["", "t_()", "squeeze_(0)"])
+@pytest.mark.parametrize("turned", ["t_()", "transpose_(0, 1)", "unsqueeze_(1)"])
+def test_a_view_is_found_again_on_a_base_that_was_rearranged_since(turned, then, view):
+    def gradients(early):
+        a = minigrad.arange(6.0).reshape(2, 3).requires_grad_()
+        x = minigrad.tensor(2.0, requires_grad=True)
+        base = a * 1
+        part = eval(f"base.{view}")
+        if early:
+            part.mul_(x)
+        for rearrange in (turned, then):
+            if rearrange and base.ndim < 3 or rearrange == "squeeze_(0)":
+                eval(f"base.{rearrange}")
+        if not early:
+            part.mul_(x)
+        weights = minigrad.arange(1.0, base.numel() + 1).view(base.shape)
+        ((base * weights).sum() + (part**2).sum()).backward()
+        return base.tolist(), part.tolist(), x.grad.tolist(), a.grad.tolist()
+
+    assert gradients(early=False) == gradients(early=True)

@@ -29,7 +29,7 @@ from minigrad.core.case import values_of
 from minigrad.core.dtypes import is_floating
 from minigrad.core.memory import make, new
 from minigrad.core.op import Op, push_forward
-from minigrad.core.views import laid_out, order_of, walk
+from minigrad.core.views import laid_out, order_of, walk, way_of
 
 Tensor = Any  # of tensor.py, which stands above this module
 _next_level = count(1).__next__
@@ -131,5 +131,5 @@ def push_write(op: Op, before: Sequence[Tensor], settings: dict[str, Any], x: Te
         whole = make.wrap(laid_out(np.zeros_like(base.array), order_of(base.array)))
         if known is not None:
             whole.copy_(known)
-        walk(whole, x.way).copy_(z_dot)
+        walk(whole, way_of(x)).copy_(z_dot)
         set_tangent(base, level, whole)

@@ -35,7 +35,7 @@ from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.memory import INFERENCE, make
 from minigrad.core.node import Node
 from minigrad.core.op import Op
-from minigrad.core.views import rewritten
+from minigrad.core.views import rewritten, way_of
 
 Tensor = Any  # of tensor.py, which stands above this module
 
@@ -212,6 +212,6 @@ def attach(node: Node, x: Tensor) -> None:
     if base is None:
         x.node = node
     else:
-        base.node = rewritten(base.node, x.way, node, base.array)
+        base.node = rewritten(base.node, way_of(x), node, base.array)
     if x.retains_grad:
         keep_gradient(x)

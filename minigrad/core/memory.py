@@ -15,11 +15,12 @@ new = object.__new__
 class Counter:
     """How often a piece of memory was written to. A base and all its views share one."""
 
-    __slots__ = ("count", "history", "place")
+    __slots__ = ("count", "history", "place", "undo")
 
     def __init__(self) -> None:
         self.count = 0
         self.history = 0  # how often the history of the memory was rewritten
+        self.undo: tuple[Any, ...] = ()  # hops that undo what t_() and its like did to the base
         self.place: Place | None = None  # where the latest write was
 
 
@@ -31,6 +32,7 @@ class Uncounted(Counter):
     def __init__(self) -> None:
         self.history = 0
         self.place = None
+        self.undo = ()
 
     @property
     def count(self) -> int:  # type: ignore[override]

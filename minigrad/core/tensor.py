@@ -33,7 +33,7 @@ from minigrad.core.node import Node, shown
 from minigrad.core.op import Op
 from minigrad.core.outside import Outside
 from minigrad.core.sparse import Rows
-from minigrad.core.views import Hop, Way, walk
+from minigrad.core.views import Hop, Way, undoing, walk, way_of
 from minigrad.methods import ArrayMethods
 from minigrad.methods.sampling import Sampling
 
@@ -395,9 +395,11 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
             z = op.apply(self, **settings)
             self.way = z.way
         else:
-            same = self._same_memory(self._shared_counter())
+            counter = self._shared_counter()
+            same = self._same_memory(counter)
             same.node, same._tangents = self.node, self._tangents
             z = op.apply(same, **settings)
+            counter.undo += (undoing(Hop(op, settings), self.array),)
         if not isinstance(z, Tensor):
             refused: Self = z._rearrange(op)  # a program is being recorded
             return refused
@@ -436,7 +438,7 @@ class View(Tensor):
             return self._own_tangents
         if self._from_base is None or self._from_base[0] is not theirs:
             with modes.unobserved():
-                ours = {level: walk(t, self.way) for level, t in theirs.items()}
+                ours = {level: walk(t, way_of(self)) for level, t in theirs.items()}
             self._from_base = (theirs, ours)
         return {**(self._own_tangents or {}), **self._from_base[1]}
 
@@ -458,7 +460,7 @@ class View(Tensor):
             self._seen = self.counter.history
             return node
         with modes.enable_grad(), modes.unobserved():
-            self._node = node = walk(self.base, self.way).node
+            self._node = node = walk(self.base, way_of(self)).node
         self._seen = self.counter.history
         return node
 

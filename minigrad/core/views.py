@@ -46,6 +46,38 @@ def walk(x: Any, way: Way) -> Any:
     return x
 
 
+def way_of(x: Any) -> Way:
+    """The way to the view x from its base.
+
+    If the base itself was rearranged since (`base.t_()`), what was done to it is undone first: as much of it
+    as makes the way end at x's memory.
+    """
+    way: Way = x.way
+    undo: Way = x.counter.undo
+    for k in range(len(undo) + 1) if undo else ():
+        longer = undo[len(undo) - k :][::-1] + way
+        try:
+            z = walk(x.base.array, longer)
+        except (ValueError, IndexError, RuntimeError):
+            continue
+        if (
+            z.__array_interface__ == x.array.__array_interface__
+        ):  # the same place, shape and strides
+            x.way = longer
+            return longer
+    return way
+
+
+def undoing(hop: Hop, x: Any) -> Hop:
+    """The hop that brings an array of x's shape back, once `hop` has rearranged it."""
+    if hop.op.name == "permute":
+        axes = hop.settings["axes"]
+        return Hop(hop.op, {"axes": tuple(sorted(range(len(axes)), key=axes.__getitem__))})
+    if hop.op.name == "transpose":
+        return hop
+    return Hop(REGISTRY["view"], {"shape": x.shape})
+
+
 def order_of(x: Any) -> tuple[int, ...]:
     """The axes of an array in the order in which they lie in memory, the widest strides first."""
     return tuple(sorted(range(x.ndim), key=lambda axis: -abs(x.strides[axis])))
