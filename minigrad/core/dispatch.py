@@ -26,6 +26,7 @@ from minigrad.core.memory import make, new
 from minigrad.core.node import Node, next_rank
 from minigrad.core.op import Op
 from minigrad.core.saved import Packed
+from minigrad.core.shapes import order_of
 from minigrad.core.views import Hop, shows
 
 Tensor = Any  # of tensor.py, which stands above this module
@@ -193,7 +194,7 @@ def convert(op: Op, args: Sequence[Any]) -> tuple[list[Tensor], list[Any]]:
         else:
             array = a.memory() if op.view else a.array
             if array.dtype != dtype and not (op.masks and op.operands[k] in op.masks):
-                array = array.astype(dtype)
+                array = array.astype(dtype, order_of(array))
         operands.append(a)
         arrays.append(array)
     return operands, arrays

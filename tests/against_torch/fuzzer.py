@@ -501,8 +501,10 @@ def differences(lines: Sequence[str]) -> list[str]:
                 lines[k], theirs, ours
             ):
                 return []
-            if "A view was created in no_grad mode" in str(a) and not WRITE.search(lines[k]):
-                return []  # used, not written to: here it requires no gradient
+            if "A view was created in no_grad mode" in str(a) and (
+                not WRITE.search(lines[k]) or _is_of_whole_numbers(lines[k], theirs)
+            ):
+                return []  # it could require no gradient, or is not written to
             return [
                 f"line {k}: PyTorch raises {type(a).__name__}: {str(a).splitlines()[0] if str(a) else ''}"
             ]
@@ -621,6 +623,10 @@ def differences(lines: Sequence[str]) -> list[str]:
                 or not theirs.depends_on_a_leaf(name)
             ):
                 continue
+            if what == "requires_grad" and any(
+                re.search(r"\.detach_\(\)|D\(.*\n|= D\(", line) for line in lines
+            ):
+                continue  # of views of a tensor that forgot its history, and of a dual, a view there
             if what in ("requires_grad", "writes") and _may_be_shared(name, lines):
                 continue  # what is done to the one is done to the other
             if what == "requires_grad" and not (theirs if a.get(what) else ours).depends_on_a_leaf(
@@ -713,6 +719,12 @@ def _may_be_shared(name: str, lines: Sequence[str]) -> bool:
         re.match(rf"(\w, )?{name}(, \w)? = t\.(autograd\.grad\(.*\[|func\.)", line)
         for line in lines
     )
+
+
+def _is_of_whole_numbers(line: str, theirs: Run) -> bool:
+    """Is what the line writes to a tensor of whole numbers?"""
+    x = theirs.scope.get(line.rpartition("\n")[2].strip()[:1])
+    return isinstance(x, theirs.tensor) and not x.is_floating_point()
 
 
 def _none_here_and_zero_there(line: str, theirs: Run, ours: Run) -> bool:
