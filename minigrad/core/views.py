@@ -116,7 +116,7 @@ def shows(z: Any, x: Any) -> bool:
     """Does the array z, made from x by a view op, show x's memory?"""
     if not isinstance(z, np.ndarray):
         return False
-    if z is x or z.base is x or not z.size:  # of nothing, every arrangement is a view
+    if z is x or z.base is x:  # also where there is nothing to share, in an empty array
         return True
     return z.base is not None and (z.base is x.base or np.may_share_memory(z, x))
 
