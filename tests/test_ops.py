@@ -293,3 +293,13 @@ NO_METHOD = {"positive", "cat", "stack", "put_zeros", "put_along", "fold", "wind
 
 def test_every_op_is_reached_from_the_methods():
     assert set(REGISTRY) - applied_ops() <= NO_METHOD
+
+
+@pytest.mark.parametrize("axis", [None, 0])
+def test_the_gradient_of_a_product_is_that_of_the_others_beside_infinity_and_nan(axis):
+    x = tensor([np.inf, 2.0, 3.0], requires_grad=True)
+    (x.prod() if axis is None else x.prod(axis)).backward()
+    alone = tensor([np.nan], requires_grad=True)
+    alone.prod(0).backward()
+
+    assert x.grad.tolist() == [6, np.inf, np.inf] and alone.grad.tolist() == [1]

@@ -160,8 +160,9 @@ def running_product(x):
 
 
 def _prod_slope(x, z, axis):
-    """The others' product is z / x, unless some entry is 0 and it must be found without dividing."""
-    return z / x if none_is_zero(x) else product_of_others(x, axis)
+    """The others' product is z / x, unless some entry is 0, infinite or NaN and it must be found without dividing."""
+    divided = none_is_zero(x) and np.all(np.isfinite(getattr(z, "array", z)))
+    return z / x if divided else product_of_others(x, axis)
 
 
 def none_is_zero(x):

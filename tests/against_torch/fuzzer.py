@@ -235,6 +235,7 @@ NAMED_FIRST_BY_PYTORCH = [  # of two faults
     "too many indices for tensor",
     "ZeroTensors are immutable",
     "Autograd not support dtype",
+    "The shape of the mask",
 ]
 ONLY_MINIGRAD_REFUSES = [
     "out of bounds for storage",
@@ -631,6 +632,8 @@ def differences(lines: Sequence[str]) -> list[str]:
                 continue  # of views of a tensor that forgot its history, and of a dual, a view there
             if what in ("requires_grad", "writes") and _may_be_shared(name, lines):
                 continue  # what is done to the one is done to the other
+            if what in ("value", "gradient") and _is_written_through_another(name, lines):
+                continue  # two gradients of one call show one memory there
             if what == "requires_grad" and not (theirs if a.get(what) else ours).depends_on_a_leaf(
                 name
             ):
@@ -722,6 +725,13 @@ def _may_be_shared(name: str, lines: Sequence[str]) -> bool:
         re.match(rf"(\w, )?{name}(, \w)? = t\.(autograd\.grad\(.*\[|func\.)", line)
         for line in lines
     )
+
+
+def _is_written_through_another(name: str, lines: Sequence[str]) -> bool:
+    """Is there a write to a gradient of the call that also gave this one?"""
+    calls = [m for line in lines if (m := re.match(r"(\w), (\w) = t\.(autograd\.grad|func)", line))]
+    partners = {n for m in calls if name in m.groups()[:2] for n in m.groups()[:2]}
+    return any((w := WRITE.search(line)) is not None and w[1] in partners for line in lines)
 
 
 def _is_of_whole_numbers(line: str, theirs: Run) -> bool:
