@@ -626,13 +626,11 @@ def differences(lines: Sequence[str]) -> list[str]:
                 continue
             if what == "writes" and not theirs.scope[name].numel():
                 continue  # what is a view of nothing
-            if what == "requires_grad" and any(
-                re.search(r"\.detach_\(\)|D\(.*\n|= D\(", line) for line in lines
-            ):
-                continue  # of views of a tensor that forgot its history, and of a dual, a view there
+            if what == "requires_grad" and _views_of_what_is_no_view_here(lines):
+                continue
             if what in ("requires_grad", "writes") and _may_be_shared(name, lines):
                 continue  # what is done to the one is done to the other
-            if what in ("value", "gradient") and _is_written_through_another(name, lines):
+            if what in ("value", "gradient", "writes") and _is_written_through_another(lines):
                 continue  # two gradients of one call show one memory there
             if what == "requires_grad" and not (theirs if a.get(what) else ours).depends_on_a_leaf(
                 name
@@ -727,11 +725,23 @@ def _may_be_shared(name: str, lines: Sequence[str]) -> bool:
     )
 
 
-def _is_written_through_another(name: str, lines: Sequence[str]) -> bool:
-    """Is there a write to a gradient of the call that also gave this one?"""
+def _is_written_through_another(lines: Sequence[str]) -> bool:
+    """Is there a write to one of two gradients that a call gave?"""
     calls = [m for line in lines if (m := re.match(r"(\w), (\w) = t\.(autograd\.grad|func)", line))]
-    partners = {n for m in calls if name in m.groups()[:2] for n in m.groups()[:2]}
-    return any((w := WRITE.search(line)) is not None and w[1] in partners for line in lines)
+    given = {name for m in calls for name in m.groups()[:2]}
+    return any((w := WRITE.search(line)) is not None and w[1] in given for line in lines)
+
+
+def _views_of_what_is_no_view_here(lines: Sequence[str]) -> bool:
+    """Does a dual, or the result of a transform, both of them views there, come to require a gradient?
+
+    Or does a tensor forget its history, of which there are views?
+    """
+    text = "\n".join(lines)
+    if ".detach_()" in text:
+        return True
+    comes_to = re.search(r"requires_grad( = True|_\(\))", text) is not None
+    return comes_to and re.search(r"\bD\(|func\.", text) is not None
 
 
 def _is_of_whole_numbers(line: str, theirs: Run) -> bool:
