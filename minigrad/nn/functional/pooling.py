@@ -127,6 +127,11 @@ def _windows(
         raise RuntimeError(
             f"{name}: Expected {axes + 1}D or {axes + 2}D (batch mode) tensor, but got input of size: {list(x.shape)}"
         )
+    if 0 in x.shape[-axes - 1 :]:
+        raise RuntimeError(
+            f"{name}: Expected {axes + 1}D or {axes + 2}D (batch mode) tensor with optional 0 dim batch size for "
+            f"input, but got: {list(x.shape)}. Only the batch may be empty."
+        )
     size = several(size, axes, "kernel_size")
     stride = size if stride is None or stride in ([], ()) else several(stride, axes, "stride")
     padding, dilation = several(padding, axes, "padding"), several(dilation, axes, "dilation")
