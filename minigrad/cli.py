@@ -70,17 +70,17 @@ def lab(
 
     if importlib.util.find_spec("jupyterlab") is None:
         _stop(
-            "JupyterLab is not installed here. To mend it, run\n"
+            "JupyterLab is not installed here. To fix it, run\n"
             f'    {sys.executable} -m pip install "minigrad-jupyter[lab]"'
         )
     try:
         copied = copy_lessons(folder)
     except NoLessons as error:
-        _stop(f"{error} To mend it, install it again, or run this command in a clone.")
+        _stop(f"{error} To fix it, install it again, or run this command in a clone.")
     except OSError as error:
         _stop(
             f"The lessons cannot be written to {folder}: {error.strerror or error}. "
-            "To mend it, give another folder:  minigrad lab FOLDER"
+            "To fix it, give another folder:  minigrad lab FOLDER"
         )
     trust(folder / name for name in copied.written)
     console = Console(stderr=True)
@@ -195,7 +195,7 @@ def strip(
             found.append(str(path))
             typer.echo(f"{path}: {'to strip: ' if check else ''}{', '.join(changes)}")
     if check and found:
-        _stop(f"To mend it, run  minigrad strip {' '.join(found)}")
+        _stop(f"To fix it, run  minigrad strip {' '.join(found)}")
 
 
 @app.command()
@@ -220,7 +220,7 @@ def demo(
     except OSError as error:
         _stop(
             f"The page cannot be written to {out}: {error.strerror or error}. "
-            "To mend it, give another place:  minigrad demo --out PAGE.html"
+            "To fix it, give another place:  minigrad demo --out PAGE.html"
         )
     console.print(f"The picture of the tape is in {out.resolve()}", highlight=False, soft_wrap=True)
 

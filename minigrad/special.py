@@ -45,7 +45,7 @@ def entr(input: Tensor) -> Tensor:
 
 
 def ndtr(input: Tensor) -> Tensor:
-    """The chance that a number from the bell curve is below x."""
+    """The chance that a number of the normal distribution is below x."""
     z: Tensor = erfc(-input * math.sqrt(0.5)) / 2
     return z
 

@@ -15,9 +15,9 @@ def test_the_chain_of_the_lesson():
     tree = minigrad.chain(z)
 
     assert repr(tree).splitlines() == [
-        "z  AddBackward            (2, 3)",
-        "├─ MulBackward #2         saves y = y2 (2, 3)",
-        "│  ↓ y1  AddBackward      (2, 3)",
+        "z  AddBackward0           (2, 3)",
+        "├─ MulBackward0 #2        saves y = y2 (2, 3)",
+        "│  ↓ y1  AddBackward0     (2, 3)",
         "│  ├─ x1  AccumulateGrad  (2, 3)  leaf",
         "│  └─ x2  AccumulateGrad  (2, 3)  leaf",
         "└─ x2  AccumulateGrad     shown above",

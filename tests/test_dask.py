@@ -161,5 +161,5 @@ def test_an_address_where_nobody_answers_is_explained(monkeypatch):
 def test_a_scheduler_without_workers_is_explained(monkeypatch):
     monkeypatch.setattr(batch, "CONNECT", 1)
     with distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=None) as cluster:
-        with pytest.raises(BatchError, match="has no worker. To mend it, run  dask worker"):
+        with pytest.raises(BatchError, match="has no worker. To fix it, run  dask worker"):
             list(batch._on_a_cluster({}, Settings(scheduler=cluster.scheduler_address)))

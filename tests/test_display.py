@@ -87,8 +87,8 @@ def test_a_tensor_shows_its_text_what_it_is_and_its_chain():
 
     html = z._repr_html_()
 
-    assert "grad_fn=&lt;MulBackward&gt;)</pre>" in html
-    assert "(2, 2) · float32 · MulBackward" in html
+    assert "grad_fn=&lt;MulBackward0&gt;)</pre>" in html
+    assert "(2, 2) · float32 · MulBackward0" in html
     assert "<img " in html
     assert "<summary>chain of 2 nodes</summary>" in html and "AccumulateGrad" in html
 

@@ -43,7 +43,7 @@ def test_the_reverse_graph_of_the_example_has_exactly_five_nodes(example):
     assert leaf2 is leaf2_again
     assert leaf1.variable is example["x1"] and leaf2.variable is example["x2"]
     assert [n.name() for n in (plus, mul, add, leaf1, leaf2)] == [
-        "AddBackward", "MulBackward", "AddBackward", "AccumulateGrad", "AccumulateGrad"
+        "AddBackward0", "MulBackward0", "AddBackward0", "AccumulateGrad", "AccumulateGrad"
     ]  # fmt: skip
     assert reachable(plus) == {plus, mul, add, leaf1, leaf2}
 
@@ -93,17 +93,17 @@ def test_both_schedulers_visit_the_same_nodes_in_the_same_order(monkeypatch):
         task = GraphTask([z.grad_fn], [np.ones(())])
         seen = []
         for node in reachable(z.grad_fn):
-            case = node.case
+            plan = node.plan
 
             class Spy:
-                def __getattr__(self, name, case=case):
-                    return getattr(case, name)
+                def __getattr__(self, name, plan=plan):
+                    return getattr(plan, name)
 
-                def run(self, g, node, case=case):
+                def run(self, g, node, plan=plan):
                     seen.append(node)
-                    return case.run(g, node)
+                    return plan.run(g, node)
 
-            node.case = Spy()
+            node.plan = Spy()
         run(task)
         leaves = sorted(n.rank for n in seen if isinstance(n, AccumulateGrad))
         return [

@@ -73,7 +73,7 @@ def test_a_row_of_the_table_that_is_changed_is_found(op, x, monkeypatch):
     monkeypatch.setitem(
         op.rules, "x", type(right)(lambda g, *reads: 1.01 * right.formula(g, *reads), right.reads)
     )
-    monkeypatch.setattr(op, "cases", {})
+    monkeypatch.setattr(op, "plans", {})
     with pytest.raises(GradcheckError):
         gradcheck(op, args)
 

@@ -480,4 +480,4 @@ def test_the_doctor_speaks_json_and_its_status_says_whether_a_class_can_be_grade
     assert document["ready"] is False
     assert [f["mend"] for f in document["findings"]] == [None, "get one"]
     assert "NO   a sandbox for grading" in seen["not ready"][1].output
-    assert "to mend it:  get one" in seen["not ready"][1].output
+    assert "to fix it:  get one" in seen["not ready"][1].output

@@ -135,3 +135,14 @@ def test_a_hook_cannot_change_the_shape(x):
     y.register_hook(lambda g: g.sum())
     with pytest.raises(RuntimeError, match="hook has changed the size of value"):
         y.sum().backward()
+
+
+def test_hooks_of_the_end_of_an_edge():
+    x = minigrad.ones(2, requires_grad=True)
+    end = (x * 1).grad_fn.next_functions[0][0]
+    seen = []
+    end.register_hook(lambda sent, given: seen.append((len(sent), given[0].tolist())))
+    end.register_prehook(lambda given: (given[0] * 10,))
+    (x * 2).sum().backward()
+
+    assert seen == [(0, [20.0, 20.0])] and x.grad.tolist() == [20.0, 20.0]

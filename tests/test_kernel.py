@@ -35,7 +35,7 @@ def test_the_kernel_starts_with_the_extension_loaded(own_data):
 
     NotebookClient(notebook, timeout=600, kernel_name="minigrad").execute()
 
-    assert "MulBackward" in notebook.cells[1].outputs[0].data["text/plain"]
+    assert "MulBackward0" in notebook.cells[1].outputs[0].data["text/plain"]
 
 
 def test_installing_for_the_user_is_undone_by_removing(own_data):

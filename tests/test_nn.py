@@ -522,3 +522,16 @@ def test_parameters_in_shared_memory():
 def test_every_public_name_of_nn_has_a_docstring():
     for name in nn.__all__:
         assert getattr(nn, name).__doc__, name
+
+
+def test_instance_norm_moves_its_running_statistics():
+    x = minigrad.arange(12.0).reshape(2, 2, 3)
+    mean, variance = minigrad.zeros(2), minigrad.ones(2)
+    z = minigrad.nn.functional.instance_norm(x, mean, variance, momentum=0.1)
+
+    # the channels' means are 1, 4 and 7, 10; their unbiased variances are 1
+    np.testing.assert_allclose(mean, [0.4, 0.7], rtol=1e-6)
+    np.testing.assert_allclose(variance, [1, 1], rtol=1e-6)
+    assert abs(z.mean().item()) < 1e-6
+    with pytest.raises(ValueError, match="either both be None or neither"):
+        minigrad.nn.functional.batch_norm(x, mean, None, training=True)

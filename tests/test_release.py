@@ -274,7 +274,7 @@ def test_a_right_answer_may_come_another_way(tmp_path):
     source = "def double(x):\n    ### BEGIN SOLUTION\n    return x + x\n    ### END SOLUTION"
     given = new_code_cell("import minigrad\nx = minigrad.ones(2, requires_grad=True)", id="given")
     check = check_cell("double(x) + 0")
-    data = {"text/plain": "tensor([2., 2.], grad_fn=<AddBackward>)", "text/html": TENSOR}
+    data = {"text/plain": "tensor([2., 2.], grad_fn=<AddBackward0>)", "text/html": TENSOR}
     check.outputs = [nbformat.v4.new_output("execute_result", data=data, execution_count=1)]
     author = write(tmp_path / "author.ipynb", given, answer_cell(source), check)
     student = release(author, tmp_path / "students")

@@ -100,14 +100,14 @@ def test_markers_work_in_nested_functions_and_in_markdown():
         ("x = 1\n# END SOLUTION", "line 2: ### END SOLUTION without ### BEGIN SOLUTION above it"),
         (
             "### BEGIN SOLUTION\n# BEGIN SOLUTION NO PROMPT\n### END SOLUTION",
-            "line 2: ### BEGIN SOLUTION inside the region that began in line 1. To mend it, write ### END",
+            "line 2: ### BEGIN SOLUTION inside the region that began in line 1. To fix it, write ### END",
         ),
         ("### BEGIN HIDDEN TESTS\n1", "begins in line 1 has no ### END HIDDEN TESTS"),
         ('""" # BEGIN PROMPT\npass', "begins in line 1 has no # END PROMPT"),
         ('pass\n""" # END PROMPT', "line 2: # END PROMPT without # BEGIN PROMPT above it"),
         (
             "def f():\n    # BEGIN SOLUTION NO PROMPT\n    return 1\n    # END SOLUTION",
-            "the rest is not Python any more. To mend it, put the markers around whole statements",
+            "the rest is not Python any more. To fix it, put the markers around whole statements",
         ),
         ("x = f(1, # SOLUTION\n      2)", "the rest is not Python any more"),
     ],

@@ -71,3 +71,47 @@ def test_unpack_must_return_a_tensor(x):
         z = (x * x).sum()
     with pytest.raises(TypeError, match="unpack_hook expected to be a Tensor"):
         z.backward()
+
+
+def test_a_checkpoint_saves_nothing_and_gives_the_same_gradients():
+    from minigrad.utils.checkpoint import checkpoint, checkpoint_sequential
+
+    model = minigrad.nn.Sequential(
+        minigrad.nn.Linear(3, 4),
+        minigrad.nn.Dropout(0.5),
+        minigrad.nn.Tanh(),
+        minigrad.nn.Linear(4, 1),
+    )
+    inputs = minigrad.randn(5, 3, requires_grad=True)
+    ran = []
+
+    def gradients(run):
+        minigrad.manual_seed(3)
+        ran.clear()
+        z = run(inputs)
+        found = minigrad.autograd.grad(z.sum(), [inputs, *model.parameters()])
+        return [g.tolist() for g in found]
+
+    def counted(x):
+        ran.append(x)
+        return model(x)
+
+    expected = gradients(counted)
+    assert len(ran) == 1
+    assert gradients(lambda x: checkpoint(counted, x, use_reentrant=False)) == expected
+    assert len(ran) == 2
+    assert gradients(lambda x: checkpoint_sequential(list(model), 2, x)) == expected
+
+
+def test_a_checkpoint_whose_function_does_something_else_the_second_time_is_refused():
+    from minigrad.utils.checkpoint import checkpoint
+
+    x = minigrad.ones(2, requires_grad=True)
+    times = []
+
+    def f(x):
+        times.append(1)
+        return (x * x).exp() if len(times) == 1 else x + 1
+
+    with pytest.raises(RuntimeError, match="different number of tensors"):
+        checkpoint(f, x).sum().backward()

@@ -42,10 +42,10 @@ def test_it_accumulates_into_grad():
     w = minigrad.zeros(5, 2, dtype=minigrad.float64, requires_grad=True)
     rows = RowSparse(np.array([1]), np.array([[1.0, 1.0]]), (5, 2))
     for _ in range(2):
-        w.node.case.run(rows, w.node)
+        w.node.plan.run(rows, w.node)
     assert isinstance(w.grad.array, RowSparse) and w.grad.array.to_dense()[1].tolist() == [2.0, 2.0]
-    w.node.case.run(np.ones((5, 2)), w.node)
-    w.node.case.run(rows, w.node)
+    w.node.plan.run(np.ones((5, 2)), w.node)
+    w.node.plan.run(rows, w.node)
     assert w.grad.tolist()[1] == [4.0, 4.0] and w.grad.tolist()[0] == [1.0, 1.0]
 
 

@@ -89,5 +89,5 @@ def test_a_replay_with_other_values_is_what_an_eager_run_gives(f, first, second)
 
 @pytest.mark.parametrize("f, values", REFUSED.values(), ids=REFUSED)
 def test_what_would_be_frozen_is_refused(f, values):
-    with pytest.raises(ProgramError, match="To mend it"):
+    with pytest.raises(ProgramError, match="To fix it"):
         static.record(f)(*tensors(values))

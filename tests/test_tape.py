@@ -53,10 +53,10 @@ def test_operations_are_recorded_with_names_versions_and_lines():
     ]
 
     assert rows == [
-        ("y1", 0, "add", "x1 + x2", "AddBackward"),
+        ("y1", 0, "add", "x1 + x2", "AddBackward0"),
         ("y2", 0, "add", "x3 + x4", None),
-        ("z", 0, "mul", "y1 * y2", "MulBackward"),
-        ("z", 1, "add", "z += x2", "AddBackward"),
+        ("z", 0, "mul", "y1 * y2", "MulBackward0"),
+        ("z", 1, "add", "z += x2", "AddBackward0"),
     ]
     lines = [tape.document["code"][n["code"]]["text"] for n in tape.document["nodes"] if n["op"]]
     assert lines == ["y1 = x1 + x2", "y2 = x3 + x4", "z = y1 * y2", "z += x2"]
@@ -140,8 +140,8 @@ def test_the_part_of_a_graph_that_was_made_before_is_on_the_tape_as_well():
 
     assert kinds == [
         ("leaf", "AccumulateGrad"),
-        ("before", "MulBackward"),
-        ("before", "SumBackward"),
+        ("before", "MulBackward0"),
+        ("before", "SumBackward0"),
     ]
     assert tape.document["backward"][0]["steps"] == 3
 
@@ -233,9 +233,9 @@ def test_steps_walk_the_engines_own_pass():
     steps = list(tape.steps(z, minigrad.ones_like(z)))
 
     assert [s.name for s in steps] == [
-        "AddBackward",
-        "MulBackward",
-        "AddBackward",
+        "AddBackward0",
+        "MulBackward0",
+        "AddBackward0",
         "AccumulateGrad",
         "AccumulateGrad",
     ]
@@ -321,7 +321,13 @@ def test_the_picture_is_well_formed_and_the_same_each_time():
 def test_the_picture_shows_both_graphs():
     svg = lesson()[0].svg()
 
-    for text in ("AccumulateGrad", "MulBackward", "no grad_fn", "2 of 2", ".grad, 2 contributions"):
+    for text in (
+        "AccumulateGrad",
+        "MulBackward0",
+        "no grad_fn",
+        "2 of 2",
+        ".grad, 2 contributions",
+    ):
         assert f">{text}<" in svg
     assert 'id="mg-1-n0"' in svg
 
@@ -374,7 +380,7 @@ def test_the_text_table_of_the_lesson():
     text = lesson()[0].text()
 
     assert "4 operations, 4 leaves" in text
-    assert "add_  z v0, x2  z       (2, 3, 4)        1  AddBackward" in text
+    assert "add_  z v0, x2  z       (2, 3, 4)        1  AddBackward0" in text
     assert "   5  AccumulateGrad  x2    2              .grad" in text
 
 

@@ -274,7 +274,7 @@ def test_gradients_pass_through_a_change_of_type():
         (lambda: minigrad.zeros(0, 3), "tensor([], size=(0, 3))"),
         (lambda: minigrad.ones(1, dtype=minigrad.float64), "tensor([1.], dtype=minigrad.float64)"),
         (lambda: minigrad.ones(1, requires_grad=True), "tensor([1.], requires_grad=True)"),
-        (lambda: minigrad.ones(1, requires_grad=True) * 2, "tensor([2.], grad_fn=<MulBackward>)"),
+        (lambda: minigrad.ones(1, requires_grad=True) * 2, "tensor([2.], grad_fn=<MulBackward0>)"),
         (
             lambda: minigrad.ones(2, 2, 1),
             "tensor([[[1.],\n         [1.]],\n\n        [[1.],\n         [1.]]])",

@@ -76,7 +76,7 @@ def _level(level: int | None) -> int:
     if not modes.state.levels:
         raise RuntimeError(
             "Trying to create a dual Tensor for forward AD but no level exists, make sure to "
-            "enter_dual_level() first. To mend it, write  with forward_ad.dual_level():"
+            "enter_dual_level() first. To fix it, write  with forward_ad.dual_level():"
         )
     return modes.state.levels[-1]
 

@@ -92,7 +92,7 @@ def grad(
         if x.node is None:
             raise NoGradient(
                 "One of the differentiated Tensors does not require grad: its computation was not "
-                "recorded. To mend it, make it with requires_grad=True before it is used."
+                "recorded. To fix it, make it with requires_grad=True before it is used."
             )
     gradients = _sequence(grad_outputs, len(zs))
     if len(gradients) != len(zs):

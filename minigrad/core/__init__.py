@@ -1,9 +1,10 @@
 """The tape: ops meet tensors here, nodes are recorded, and gradients travel back.
 
     op.py         what an op is: a forward function and a rule for each input
-    memory.py     versions of memory; node.py, case.py, saved.py, leaf.py: what the tape is made of
-    dispatch.py   an op meets tensors: compute, and record a node (fast.py writes it out for each op)
-    inplace.py    the same for an op that writes over its operand; views.py: shared memory
+    memory.py     versions of memory; node.py, plan.py, saved.py, leaf.py: what the tape is made of
+    dispatch.py   an op meets tensors, out of place and in place: promotion.py prepares the operands, and
+                  codegen.py writes the usual way out for each op
+    inplace.py    what a write in place is refused for, and what it does; views.py: shared memory
     engine.py     one backward pass; backward.py: how it starts and ends
     duals.py      forward mode
     function.py   an op written by the user

@@ -124,7 +124,7 @@ def refuse_nan(step: Step) -> None:
     node = step.node
     if isinstance(node, AccumulateGrad):
         return
-    inputs = [k for k, need in enumerate(node.case.needs) if need]
+    inputs = [k for k, need in enumerate(node.plan.needs) if need]
     for k, d in zip(inputs, step.grads, strict=False):
         values = getattr(d, "array", d)
         values = getattr(values, "values", values)  # of a gradient that has few rows
@@ -171,7 +171,7 @@ def root_of(z: Any) -> Node | AccumulateGrad:
     if z.node is None:
         raise NoGradient(
             "element 0 of tensors does not require grad and does not have a grad_fn: nothing that "
-            "this tensor was computed from requires a gradient. To mend it, make the inputs with "
+            "this tensor was computed from requires a gradient. To fix it, make the inputs with "
             "requires_grad=True, and compute outside of no_grad()."
         )
     node: Node | AccumulateGrad = z.node
@@ -200,7 +200,7 @@ def seed(z: Tensor, gradient: Any, tensors: bool) -> Any:
         if array.size != 1:
             raise NoGradient(
                 "grad can be implicitly created only for scalar outputs, and this one has the shape "
-                f"{z.array.shape}. To mend it, reduce it (z.sum().backward()), or say how much each "
+                f"{z.array.shape}. To fix it, reduce it (z.sum().backward()), or say how much each "
                 "entry counts: z.backward(minigrad.ones_like(z))."
             )
         if not dtypes.is_floating(z.array.dtype):
@@ -216,7 +216,7 @@ def seed(z: Tensor, gradient: Any, tensors: bool) -> Any:
         raise ShapeError(
             f"Mismatch in shape: grad_output[0] has a shape of {list(g.array.shape)} and output[0] has "
             f"a shape of {list(z.array.shape)}. The gradient is shaped like the tensor it belongs to.",
-            mend=_shaped_like(z.array.shape, g.array.shape),
+            fix=_shaped_like(z.array.shape, g.array.shape),
         )
     if g.array.dtype != z.array.dtype:
         g = to(g, dtype=z.array.dtype)

@@ -1,32 +1,44 @@
-"""Applying an op to tensors: compute, and put a node on the tape if a gradient is wanted.
+"""Applying an op to tensors: the one place where an op meets them, out of place, in place, as a view.
 
 This is the heart of the forward pass, the same for every op:
 
-    prepare    what is no tensor becomes a constant; types are promoted
-    forward    the op's own function computes the result, on plain arrays
-    record     if some operand requires a gradient, a node takes note of what the op's
-               rules will read, and of where the operands came from
+    prepare    what is no tensor becomes a constant; types are promoted        promotion.py
+    compute    the op's own function computes the result, on plain arrays; with out= where
+               it is written over the first operand
+    record     if some operand requires a gradient, a node takes the plan of this op and these
+               operands, and what the plan says must be saved                  plan.py
 
-fast.py writes a shorter version of this for each op, for the usual case.
+codegen.py writes a shorter version of this for each op, for the usual case. What a write in
+place must be refused for, and what it does to histories, stands in inplace.py.
 
-Read node.py first. Tensors are known here only through `make`; tensor.py comes after.
+Read node.py and plan.py first. Tensors are known here only through `make`; tensor.py comes after.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from minigrad.core import dtypes, modes
-from minigrad.core.case import case_of, values_of
-from minigrad.core.data import as_array
-from minigrad.core.duals import push
-from minigrad.core.errors import DtypeError, dtype_error, learner_line, shape_error, wrong_kind
+from minigrad.core import modes
+from minigrad.core.dtypes import category, is_floating, torch_name
+from minigrad.core.duals import push, push_write
+from minigrad.core.errors import dtype_error, shape_error, user_line
+from minigrad.core.inplace import (
+    attach,
+    bump,
+    cannot_be_cast,
+    check_not_expanded,
+    check_not_inference,
+    check_shape,
+    copy_of,
+    refuse,
+)
 from minigrad.core.memory import make, new
 from minigrad.core.node import Node, next_rank
 from minigrad.core.op import Op
+from minigrad.core.plan import plan_of, value_of
+from minigrad.core.promotion import NUMBERS, number_like, prepare
 from minigrad.core.saved import Packed
-from minigrad.core.shapes import order_of
 from minigrad.core.views import Hop, shows
 
 Tensor = Any  # of tensor.py, which stands above this module
@@ -41,22 +53,17 @@ def apply(op: Op, args: Sequence[Any], settings: dict[str, Any]) -> Any:
     if state.observer is not None and (interpret := getattr(state.observer, "interpret", None)):
         return interpret(op, args, settings)  # a program is being recorded: see static/recorder.py
     operands, arrays = prepare(op, args)
-    try:
-        z_array = op.forward(*arrays, **settings)
-    except ValueError as error:
-        raise shape_error(op.name, arrays, settings, error) from None
-    except TypeError as error:
-        names = [dtypes.torch_name(a.dtype) for a in arrays]
-        raise dtype_error(op.name, names, error) from None
+    z_array = computed(op, arrays, settings)
     if op.in_order and z_array.__class__ is np.ndarray and not z_array.flags.c_contiguous:
         z_array = np.ascontiguousarray(z_array)
     if op.view and shows(z_array, arrays[0]):
         z = make.view(operands[0], z_array, Hop(op, settings))
     else:
         z = make.wrap(z_array)
-    needs = tuple([x.node is not None for x in operands])
-    if True in needs and op.rules and state.recording and dtypes.is_floating(z_array.dtype):
-        z.node = record(op, operands, needs, settings, z)
+    if op.rules and state.recording:
+        nodes = [x.node for x in operands]
+        if nodes.count(None) < len(nodes) and is_floating(z_array.dtype):
+            z.node = record(op, operands, nodes, settings, z)
     if state.levels:
         push(op, operands, settings, z)
         if isinstance(z.node, Node):
@@ -66,159 +73,122 @@ def apply(op: Op, args: Sequence[Any], settings: dict[str, Any]) -> Any:
     return z
 
 
+def write(op: Op, x: Tensor, others: Sequence[Any], settings: dict[str, Any]) -> Any:
+    """Run an op with its result written over its first operand, x.
+
+    The tensor stays the same object; it gets a new version, and a new node if a gradient
+    is wanted. What a rule needs of the value that is overwritten is copied first.
+
+    Returns None; while a program is recorded, what stands for the tensor's new value, if anything.
+    """
+    state = modes.state
+    if state.observer is not None and (
+        interpret := getattr(state.observer, "interpret_write", None)
+    ):
+        # A program is being recorded; what x is from here on may be a Slot: see static/recorder.py.
+        return interpret(op, x, others, settings)
+    check_not_inference(x)
+    array = x.memory()
+    if others and others[0].__class__ in NUMBERS and op.kind == "elementwise":
+        others = [number_like(a, x) if a.__class__ in NUMBERS else a for a in others]
+    operands, arrays = prepare(op, (x, *others))
+    nodes = [a.node for a in operands]
+    if state.recording:
+        refuse(x, nodes)
+    dtype = arrays[0].dtype
+    if dtype is not array.dtype and category(dtype) > category(array.dtype):
+        raise cannot_be_cast(op, dtype, array.dtype)
+    if not array.flags.forc:
+        check_not_expanded(op, array, arrays)
+    if len(arrays) > 1 and op.kind == "elementwise":
+        check_shape(op, array.shape, arrays, settings)
+    node = None
+    if state.recording and op.rules and nodes.count(None) < len(nodes):
+        node = record(op, operands, nodes, settings, x, in_place=True)
+    before = [copy_of(x), *operands[1:]] if state.levels else operands
+    if dtype == array.dtype:
+        computed(op, arrays, {**settings, "out": array})
+    else:
+        np.copyto(array, computed(op, arrays, settings), casting="unsafe")
+    bump(x)
+    if node is not None:
+        attach(node, x)
+    if state.levels:
+        push_write(op, before, settings, x)
+    if state.observer is not None:
+        state.observer.forward(op, tuple(operands), x, settings, True)
+    return None
+
+
+def computed(op: Op, arrays: Sequence[Any], settings: dict[str, Any]) -> Any:
+    """What the op's own function makes of these arrays; NumPy's errors are told in the terms of the op."""
+    try:
+        return op.forward(*arrays, **settings)
+    except ValueError as error:
+        settings.pop("out", None)
+        raise shape_error(op.name, arrays, settings, error) from None
+    except TypeError as error:
+        for name, value in settings.items():
+            if isinstance(value, str):
+                raise TypeError(f"{op.name}(): argument {name!r} must be Number, not str") from None
+        raise dtype_error(op.name, [torch_name(a.dtype) for a in arrays], error) from None
+
+
 def record(
     op: Op,
     operands: Sequence[Tensor],
-    needs: tuple[bool, ...],
+    nodes: Sequence[Any],
     settings: dict[str, Any],
     z: Tensor,
-    before: Callable[[], Tensor] | None = None,
+    in_place: bool = False,
 ) -> Node:
     """The node of z = op(*operands), with what its rules will read.
 
-    before   if the op is about to be written over z itself: what gives a copy of z as it is.
-             z's saved version is then the one that the write will make
+    nodes      the operands' own; None for one that needs no gradient
+    in_place   is the op about to be written over z, its first operand? Then the operand's value is
+               saved as a copy, and z's saved version is the one that the write will make
     """
-    case = case_of(op, needs, must_fit(op, operands, needs, z))
-    node: Node = new(Node)
-    node.case = case
-    node.edges = tuple([x.node for x in operands if x.node is not None])
+    name = ""
+    if op.named is not None:
+        name = op.named.formula(*[value_of(op, r, operands, settings) for r in op.named.reads])
+    needs = tuple([n is not None for n in nodes])
+    plan = plan_of(op, needs, must_fit(op, operands, z), name)
+    node: Node = new(plan.node_type)
+    node.plan = plan
+    node.edges = tuple([n for n in nodes if n is not None])
     node.rank = next_rank()
-    ahead = before is not None
-    if case.reads:
-        values = values_of(op, operands, settings)
-        if before is not None and op.operands[0] in case.tensors:
-            values[op.operands[0]] = before()
-        if "z" in case.tensors:
-            z._shared_counter()
-        node.saved, node.version = case.save(values, z.array, z.counter, z.counter.count + ahead)
-    if case.frees and modes.state.saved_hooks:
+    if in_place:
+        node.wrote = True
+    if plan.reads:
+        if in_place and op.operands[0] in plan.tensors:
+            operands = (copy_of(z), *operands[1:])
+        counter = z._shared_counter() if "z" in plan.tensors else z.counter
+        version = counter.count + in_place if "z" in plan.tensors else 0
+        node.saved, node.version = plan.save(operands, settings, z.array, counter, version)
+    if plan.frees and modes.state.saved_hooks:
         node.saved, node.version = Packed(node, modes.state.saved_hooks[-1]), 0
     elif modes.state.tracing:
-        node.place = learner_line()
-        node.versions = {name: c.count for name, c in node.counters().items()} if case.reads else {}
-        if ahead and "z" in case.tensors:
+        node.place = user_line()
+        node.versions = {name: c.count for name, c in node.counters().items()} if plan.reads else {}
+        if in_place and "z" in plan.tensors:
             node.versions["z"] += 1
     return node
 
 
-def must_fit(op: Op, operands: Sequence[Tensor], needs: Sequence[bool], z: Tensor) -> bool:
+def must_fit(op: Op, operands: Sequence[Tensor], z: Tensor) -> bool:
     """Can a rule's gradient differ from its input in shape (a broadcast) or in type?"""
     dtype = z.array.dtype
-    for x in operands:  # also of one that needs none: a rule computes with it as it is
-        if x.array.dtype != dtype:
+    for k, x in enumerate(
+        operands
+    ):  # also of one that needs none: a rule computes with it as it is
+        if x.array.dtype is not dtype and x.array.dtype != dtype and not op.is_mask(k):
             return True
     if len(operands) == 1 or op.variadic:
         return "dtype" in op.settings  # the result may be of another type
     if op.kind != "elementwise":
         return not op.exact
     shape = z.array.shape
-    return any(x.array.shape != shape for x in operands)
-
-
-def prepare(op: Op, args: Sequence[Any]) -> tuple[Sequence[Tensor], list[Any]]:
-    """The operands as Tensors, and as arrays of the type in which the op will compute."""
-    if op.refuses:
-        check_kinds(op, args)
-    try:
-        arrays = [a.array for a in args]
-    except AttributeError:  # a number, an array, a list
-        return convert(op, [a if isinstance(a, CONSTANTS) else as_tensor(a) for a in args])
-    dtype = arrays[0].dtype
-    for array in arrays:
-        if array.dtype is not dtype:
-            return convert(op, args)
-    if op.result in ("float", "sum") and dtype.kind not in "fc":
-        return convert(op, args)
-    if op.view and not isinstance(arrays[0], np.ndarray):
-        arrays = [args[0].memory()]
-    return args, arrays
-
-
-def check_kinds(op: Op, args: Sequence[Any]) -> None:
-    """Raise if the op is not for numbers of this kind. (No truth value may be subtracted, nor from one.)"""
-    found = [
-        a.dtype if hasattr(a, "dtype") else dtypes.of_number(a)
-        for a in args
-        if not isinstance(a, (list, tuple))
-    ]
-    kinds = {d.kind for d in found}
-    if "b" in kinds if op.name == "sub" else kinds and kinds <= set(op.refuses):
-        raise wrong_kind(op.name, [dtypes.torch_name(d) for d in found])
-
-
-CONSTANTS = (int, float, complex, np.generic)
-NUMBERS = frozenset([int, float])
-# Ops that store a number as it is, and refuse one that is too large. In the others it wraps.
-STORES = frozenset("clamp clamp_min clamp_max copy index_put masked_fill scatter where".split())
-
-
-def number_like(value: Any, x: Tensor) -> Any:
-    """A plain number as a constant of x's type, if x is of real numbers: the usual case.
-
-    Any other is left as it is, for `convert` to find the common type.
-    """
-    like = x.array
-    if like.dtype.kind != "f":
-        return value
-    # Beside an array, NumPy computes quickest with one that has no axes.
-    return make.wrap(np.array(value, like.dtype) if like.ndim else like.dtype.type(value))
-
-
-def as_tensor(a: Any) -> Tensor:
-    """A tensor as it is, an array as a constant. Raises TypeError for lists and what is no numbers at all."""
-    if isinstance(a, make.Tensor):
-        return a
-    if isinstance(a, np.ndarray):
-        try:
-            return make.wrap(as_array(a))
-        except DtypeError as error:  # an array of objects
-            raise TypeError(
-                f"unsupported operand type(s): 'Tensor' and 'ndarray'. {error}"
-            ) from None
-    raise TypeError(
-        f"unsupported operand type(s): 'Tensor' and {type(a).__name__!r}. An operand must be Tensor or a number. "
-        "To fix it, make a tensor of it: minigrad.tensor(...)."
-    )
-
-
-def convert(op: Op, args: Sequence[Any]) -> tuple[list[Tensor], list[Any]]:
-    """The same, where types differ or there are plain numbers among the arguments."""
-    dtype = common_dtype(op, args)
-    operands, arrays = [], []
-    number = dtypes.exact_number if op.name in STORES else dtypes.number
-    for k, a in enumerate(args):
-        if isinstance(a, CONSTANTS):
-            array = number(a, dtype)
-            a = make.wrap(array)
-        else:
-            array = a.memory() if op.view else a.array
-            if array.dtype != dtype and not (op.masks and op.operands[k] in op.masks):
-                array = array.astype(dtype, order_of(array))
-        operands.append(a)
-        arrays.append(array)
-    return operands, arrays
-
-
-def common_dtype(op: Op, args: Sequence[Any]) -> dtypes.Dtype:
-    """The type of number in which an op computes on these operands."""
-    typed = (
-        args
-        if not op.masks
-        else [a for a, n in zip(args, op.operands, strict=True) if n not in op.masks]
-    )
-    with_axes = [a.array.dtype for a in typed if isinstance(a, make.Tensor) and a.array.ndim]
-    without = [a.array.dtype for a in typed if isinstance(a, make.Tensor) and not a.array.ndim]
-    numbers = [dtypes.of_number(a) for a in typed if not isinstance(a, make.Tensor)]
-    dtype = dtypes.result_type(with_axes, without, numbers)
-    if op.result == "strict" and len({*with_axes, *without}) > 1:
-        names = " != ".join(map(str, (*with_axes, *without)))
-        raise DtypeError(
-            f"expected the operands of {op.name} to have the same dtype, but got: {names}. "
-            f"To mend it, convert one, like  x.to({dtype})."
-        )
-    if op.result == "float" and not dtypes.is_floating(dtype):
-        return dtypes.get_default_dtype()
-    if op.result == "sum" and not dtypes.is_floating(dtype):
-        return dtypes.int64
-    return dtype
+    for x in operands:
+        if x.array.shape != shape:
+            return True
+    return False

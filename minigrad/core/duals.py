@@ -25,10 +25,10 @@ import numpy as np
 
 from minigrad.core import modes
 from minigrad.core.allocator import keep_freed_memory
-from minigrad.core.case import values_of
 from minigrad.core.dtypes import is_floating
 from minigrad.core.memory import make, new
 from minigrad.core.op import Op, push_forward
+from minigrad.core.plan import values_of
 from minigrad.core.views import laid_out, order_of, walk, way_of
 
 Tensor = Any  # of tensor.py, which stands above this module

@@ -119,9 +119,9 @@ class GraphTask:
                     if inputs is not None and node in inputs:
                         grads = self._apply(node, g, freed)
                     else:
-                        case: Any = node.case
-                        grads = case.run_tensors(g, node) if tensors else case.run(g, node)
-                        if freed is not None and case.frees:
+                        plan: Any = node.plan
+                        grads = plan.run_tensors(g, node) if tensors else plan.run(g, node)
+                        if freed is not None and plan.frees:
                             node.saved = freed
                     following: AnyNode | None = None
                     for parent, d in zip(node.edges, grads):
@@ -220,24 +220,24 @@ class GraphTask:
         """Run one node's rules: the body of a step."""
         if g is None:  # nothing but absent gradients has arrived: pass the absence on
             return (None,) * len(node.edges)
-        case: Any = node.case
+        plan: Any = node.plan
         tensors = self.tensors
-        hooked = isinstance(case, Hooked)
+        hooked = isinstance(plan, Hooked)
         if hooked:
-            g = case.arrive(g, tensors)
-            case, hooks = case.case, case
+            g = plan.arrive(g, tensors)
+            plan, hooks = plan.plan, plan
         if self.inputs is not None and node in self.inputs:
             self.captured[node] = g
             if isinstance(node, AccumulateGrad) and not self.accumulate:
                 return ()
             if node.edges and not any(self._leads_to_an_input(parent) for parent in node.edges):
-                if self.accumulate and freed is not None and case.frees:
+                if self.accumulate and freed is not None and plan.frees:
                     node.saved = freed  # a pass that adds to this tensor's .grad uses its node up
                 return (None,) * len(node.edges)
-        grads: Sequence[Any] = (case.run_tensors if tensors else case.run)(g, node)
+        grads: Sequence[Any] = (plan.run_tensors if tensors else plan.run)(g, node)
         self.applications += len(grads)
         if hooked:
             grads = hooks.depart(grads, g, node, tensors)
-        if freed is not None and case.frees:
+        if freed is not None and plan.frees:
             node.saved = freed
         return grads

@@ -55,7 +55,7 @@ def by_tape(task: GraphTask, watch: Watch = None) -> int:
             continue
         grads = _rules(task, node, g)
         applied += len(grads)
-        if freed is not None and node.case.frees:
+        if freed is not None and node.plan.frees:
             node.saved = freed
         for parent, d in zip(node.edges, grads, strict=True):
             if d is not None:
@@ -88,14 +88,14 @@ def by_recursion(task: GraphTask, watch: Watch = None) -> int:
     if not task.retain_graph:
         freed = Freed()
         for node in visited:
-            if node.case.frees:
+            if node.plan.frees:
                 node.saved = freed
     return applied
 
 
 def _rules(task: GraphTask, node: AnyNode, g: Any) -> list[Any]:
-    case: Any = node.case
-    return list((case.run_tensors if task.tensors else case.run)(g, node))
+    plan: Any = node.plan
+    return list((plan.run_tensors if task.tensors else plan.run)(g, node))
 
 
 Engine = Callable[[GraphTask, Watch], int]

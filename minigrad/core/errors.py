@@ -1,12 +1,12 @@
 """Every exception that minigrad raises, and how a message is put together.
 
 An error here teaches: it says what happened, where (the learner's own line), and how
-to mend it. It also keeps the phrase that PyTorch uses, because that is what a learner
+to fix it. It also keeps the phrase that PyTorch uses, because that is what a learner
 will search for, and it subclasses the exception that PyTorch raises, so that code
 written for one is caught by the other.
 
     Place           a line of the learner's code, named as the learner knows it
-    learner_line    the nearest line on the stack that is not minigrad's own
+    user_line    the nearest line on the stack that is not minigrad's own
 """
 
 import linecache
@@ -42,18 +42,18 @@ class Place(NamedTuple):
         return f"{self.label}    {self.text}" if self.text else self.label
 
 
-def learner_line() -> Place | None:
+def user_line() -> Place | None:
     """The nearest caller outside minigrad (and outside NumPy, which may stand between)."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         file = frame.f_code.co_filename
-        if not _is_ours(file):
+        if not (_is_ours(file) if (ours := _ours.get(file)) is None else ours):
             return tuple.__new__(Place, (file, frame.f_lineno))  # Place(...), in half the time
         frame = frame.f_back
     return None
 
 
-def learner_names(arrays: Sequence[Any]) -> list[str | None]:
+def user_names(arrays: Sequence[Any]) -> list[str | None]:
     """What the learner calls the tensors of these arrays, on the line that is running now.
 
     None for one that has no name there: a constant, or a value inside an expression.
@@ -142,10 +142,10 @@ class LinAlgError(RuntimeError):
 
 
 class ShapeError(RuntimeError):
-    """Two shapes do not fit together; `mend` is an expression that would."""
+    """Two shapes do not fit together; `fix` is an expression that would."""
 
-    def __init__(self, message: str, *, mend: str | None = None) -> None:
-        super().__init__(message if mend is None else f"{message} To mend it, try  {mend}.")
+    def __init__(self, message: str, *, fix: str | None = None) -> None:
+        super().__init__(message if fix is None else f"{message} To fix it, try  {fix}.")
 
 
 class DtypeError(RuntimeError):
@@ -177,7 +177,7 @@ def wrong_kind(name: str, dtypes: list[str]) -> Exception:
             else "on a bool tensor"
         )
         return DtypeError(
-            f"{word}, the `-` operator, {kind} is not supported. To mend it, "
+            f"{word}, the `-` operator, {kind} is not supported. To fix it, "
             + ("use the `^` or `logical_xor()` operator instead." if two
                else "convert it, like  x.int();  or, to invert a mask, use the `~` or `logical_not()` operator.")
         )  # fmt: skip
@@ -225,7 +225,7 @@ def shape_error(
     if name in ("cat", "stack"):
         return _cat_error(name, shapes, settings.get("axis", 0))
     if len(shapes) > 1:
-        called = learner_names(arrays)
+        called = user_names(arrays)
         return _broadcast_error(name, shapes, called) or ShapeError(f"{name}: {error}")
     return ShapeError(f"{name} of a tensor of shape {shapes[0]}: {error}")
 
@@ -250,13 +250,13 @@ def _broadcast_error(
                 f"{', where ' + who if who else ''}. Shapes are compared from the right; two sizes fit "
                 "if they are equal or one of them is 1."
             )
-            mend = _fitted(a_or_name, b_or_name, *shapes) if len(shapes) == 2 else None
-            if mend is None:
+            fix = _fitted(a_or_name, b_or_name, *shapes) if len(shapes) == 2 else None
+            if fix is None:
                 message += (
-                    f" To mend it, look at the lines that made {a_or_name} and {b_or_name}: at dimension "
+                    f" To fix it, look at the lines that made {a_or_name} and {b_or_name}: at dimension "
                     f"{axis} both must be equally long, or one of them 1 long."
                 )
-            return ShapeError(message, mend=mend)
+            return ShapeError(message, fix=fix)
     return None
 
 
@@ -283,7 +283,7 @@ def _matmul_error(x: tuple[int, ...], y: tuple[int, ...]) -> Exception:
         return ShapeError(
             "both arguments to matmul need to be at least 1D, but they are "
             f"{len(x)}D and {len(y)}D.",
-            mend="x * y",
+            fix="x * y",
         )
     times = " and ".join("x".join(map(str, s)) for s in (x, y))
     inner = y[-2] if len(y) > 1 else y[0]
@@ -292,15 +292,15 @@ def _matmul_error(x: tuple[int, ...], y: tuple[int, ...]) -> Exception:
             f"x @ y: x is {x} and y is {y}: the axes before the last two must be equal, or 1, so that "
             "they can be broadcast."
         )
-    mend = None
+    fix = None
     if len(y) > 1 and x[-1] == y[-1]:
-        mend = "y.T" if len(y) == 2 else "y.mT"
+        fix = "y.T" if len(y) == 2 else "y.mT"
     elif len(x) > 1 and x[-2] == inner:
-        mend = "x.T" if len(x) == 2 else "x.mT"
+        fix = "x.T" if len(x) == 2 else "x.mT"
     return ShapeError(
         f"mat1 and mat2 shapes cannot be multiplied ({times}): in x @ y the last axis of x ({x[-1]}) "
         f"must match the {'second-to-last' if len(y) > 1 else 'only'} axis of y ({inner}).",
-        mend=mend,
+        fix=fix,
     )
 
 

@@ -14,7 +14,7 @@
     z = Cube.apply(x)
 
 `forward` runs without recording; what belongs on the tape is the node whose backward is
-`backward`. That node is an ordinary one for the engine: only its case is special, since it
+`backward`. That node is an ordinary one for the engine: only its plan is special, since it
 calls the learner's `backward` (on Tensors, recorded if create_graph is set) where others
 call rules. Here too, a static method `jvp` gives the tangent for forward mode.
 
@@ -30,12 +30,12 @@ from typing import Any
 import numpy as np
 
 from minigrad.core import dtypes, modes
-from minigrad.core.case import Like, fit
 from minigrad.core.duals import set_tangent, stripped, tangent_of
-from minigrad.core.errors import AutogradError, SavedValueChanged, learner_line
+from minigrad.core.errors import AutogradError, SavedValueChanged, user_line
 from minigrad.core.inplace import attach, bump, refuse
 from minigrad.core.memory import FRESH, make, new
-from minigrad.core.node import Node, next_rank
+from minigrad.core.node import Node, next_rank, node_type
+from minigrad.core.plan import Like, fit
 from minigrad.core.results import Pack, result
 from minigrad.core.saved import Freed
 from minigrad.core.tensor import Tensor
@@ -124,7 +124,7 @@ class SavedResult:
         return z
 
 
-class FunctionCase:
+class FunctionPlan:
     """How the node of a Function passes a gradient on: by the learner's backward."""
 
     fitted = False
@@ -344,14 +344,14 @@ class Function:
                     "Some elements marked as dirty during the forward method were not returned as output. The inputs "
                     "that are modified inplace must all be outputs of the Function."
                 )
-            refuse(d, (d,))
-        node: Node = new(Node)
-        node.case = FunctionCase(cls, ctx, likes, shapes)  # type: ignore[assignment]
+            refuse(d, [d.node])
+        node: Node = new(node_type(f"{cls.__name__}Backward"))
+        node.plan = FunctionPlan(cls, ctx, likes, shapes)
         node.edges = tuple(a.node for a in args if isinstance(a, Tensor) and a.node is not None)
         node.rank = next_rank()
         node.saved, node.version = (ctx,), 0
         if modes.state.tracing:
-            node.place = learner_line()
+            node.place = user_line()
         for d in ctx._dirty:
             bump(d)
         several = len(results) > 1
@@ -426,11 +426,11 @@ class _Once(Function):
         lead = value.detach().requires_grad_()
         z: Tensor = new(Tensor)
         z.array, z.counter, z.node = value.array, FRESH, None
-        node: Node = new(Node)
+        node: Node = new(node_type("NotDifferentiable"))
         ctx = Context("once_differentiable")
         ctx.needs_input_grad = (True,)
         like = Like(value.array.shape, value.array.dtype)
-        node.case = FunctionCase(cls, ctx, [like], [like])  # type: ignore[assignment]
+        node.plan = FunctionPlan(cls, ctx, [like], [like])
         node.edges, node.rank, node.saved, node.version = (lead.node,), next_rank(), (ctx,), 0
         z.node = node
         return z

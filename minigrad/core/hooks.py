@@ -8,7 +8,7 @@ Gradients pass through nodes, so that is where hooks live:
               added to  (Tensor.register_post_accumulate_grad_hook)
 
 A node without hooks pays nothing for them: hanging the first hook on a node puts a
-`Hooked` case in the place of the node's own, which calls the hooks around it.
+`Hooked` plan in the place of the node's own, which calls the hooks around it.
 
 Hooks see Tensors, also when the pass itself computes with plain arrays.
 """
@@ -50,7 +50,7 @@ class RemovableHandle:
 
 
 class Hooked:
-    """A case with hooks around it.
+    """A plan with hooks around it.
 
     on_result   hooks of the tensor: each may replace the gradient of the result
     keep        what retain_grad does, after these
@@ -59,8 +59,8 @@ class Hooked:
     finally_    hooks of a leaf, once its `.grad` is up to date
     """
 
-    def __init__(self, case: Any) -> None:
-        self.case = case
+    def __init__(self, plan: Any) -> None:
+        self.plan = plan
         self.on_result: OrderedDict[int, Hook] = OrderedDict()
         self.keep: Hook | None = None
         self.before: OrderedDict[int, Hook] = OrderedDict()
@@ -68,7 +68,7 @@ class Hooked:
         self.finally_: OrderedDict[int, Hook] = OrderedDict()
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.case, name)  # op, needs, reads, frees, ...: as the case has them
+        return getattr(self.plan, name)  # op, needs, reads, frees, ...: as the plan has them
 
     def arrive(self, g: Any, tensors: bool) -> Any:
         """Let the hooks see, and perhaps replace, the gradient that comes in."""
@@ -117,7 +117,7 @@ class Hooked:
                 given = hook(outgoing, incoming)
                 if given is not None:
                     outgoing = tuple(given) if isinstance(given, (tuple, list)) else (given,)
-            needed = self.case.needs if hasattr(self.case, "needs") else ()
+            needed = self.plan.needs if hasattr(self.plan, "needs") else ()
             kept = [d for d, need in zip(outgoing, needed, strict=True) if need] if needed else []
             grads = kept if tensors else [None if d is None else d.array for d in kept]
         for hook in list(self.finally_.values()):
@@ -130,18 +130,18 @@ class Hooked:
 
     def run(self, g: Any, node: Any) -> Sequence[Any]:
         g = self.arrive(g, tensors=False)
-        return self.depart(self.case.run(g, node), g, node, tensors=False)
+        return self.depart(self.plan.run(g, node), g, node, tensors=False)
 
     def run_tensors(self, g: Any, node: Any) -> Sequence[Any]:
         g = self.arrive(g, tensors=True)
-        return self.depart(self.case.run_tensors(g, node), g, node, tensors=True)
+        return self.depart(self.plan.run_tensors(g, node), g, node, tensors=True)
 
 
 def hooks_of(node: Any) -> Hooked:
     """The hooks that hang on a node; from the first call on, it has some."""
-    if not isinstance(node.case, Hooked):
-        node.case = Hooked(node.case)
-    hooked: Hooked = node.case
+    if not isinstance(node.plan, Hooked):
+        node.plan = Hooked(node.plan)
+    hooked: Hooked = node.plan
     return hooked
 
 
@@ -172,7 +172,7 @@ def _wrapped(d: Any) -> Any:
 
 def _spread(grads: Sequence[Any], node: Any) -> list[Any]:
     """The gradients with None for the inputs that need none, as node hooks see them."""
-    if not hasattr(node.case, "needs"):
+    if not hasattr(node.plan, "needs"):
         return list(grads)
     given = iter(grads)
-    return [next(given) if need else None for need in node.case.needs]
+    return [next(given) if need else None for need in node.plan.needs]

@@ -1,13 +1,12 @@
-"""Writing in place: an op whose result is put over its first operand (`x += y`, `x.exp_()`).
+"""Writing in place (`x += y`, `x.exp_()`): what is refused, and what a write does to histories.
 
-The tensor stays the same object. Its memory gets a new version, and it gets a new node if
-a gradient is wanted. What some rule needs of the value that is overwritten is copied
-first, and nothing else.
+A tensor that is written to stays the same object. Its memory gets a new version, and it gets a new
+node if a gradient is wanted. The write itself is in dispatch.py.
 
 Where a write would make a gradient meaningless it is refused: a leaf that requires a
 gradient may not be written to while recording, nor may a view of one.
 
-Read dispatch.py and views.py first.
+Read views.py first.
 """
 
 from collections.abc import Sequence
@@ -17,18 +16,15 @@ import numpy as np
 
 from minigrad.core import modes
 from minigrad.core.backward import keep_gradient
-from minigrad.core.dispatch import NUMBERS, number_like, prepare, record
-from minigrad.core.dtypes import category, torch_name
-from minigrad.core.duals import push_write
+from minigrad.core.dtypes import torch_name
 from minigrad.core.errors import (
     AutogradError,
     DtypeError,
     LeafChangedInPlace,
     ShapeError,
-    dtype_error,
-    learner_line,
     shape_error,
     table,
+    user_line,
 )
 from minigrad.core.hooks import hooks_of
 from minigrad.core.leaf import AccumulateGrad
@@ -38,60 +34,6 @@ from minigrad.core.op import Op
 from minigrad.core.views import rewritten, way_of
 
 Tensor = Any  # of tensor.py, which stands above this module
-
-
-def write(op: Op, x: Tensor, others: Sequence[Any], settings: dict[str, Any]) -> Any:
-    """Run an op with its result written over its first operand.
-
-    The tensor stays the same object; it gets a new version, and a new node if a gradient
-    is wanted. What a rule needs of the value that is overwritten is copied first.
-
-    Returns None; while a program is recorded, what stands for the tensor's new value, if anything.
-    """
-    observer = modes.state.observer
-    if observer is not None and (interpret := getattr(observer, "interpret_write", None)):
-        # A program is being recorded; what x is from here on may be a Slot: see static/recorder.py.
-        return interpret(op, x, others, settings)
-    recording = modes.state.recording
-    check_not_inference(x)
-    array = x.memory()
-    if others and others[0].__class__ in NUMBERS and op.kind == "elementwise":
-        others = [number_like(a, x) if a.__class__ in NUMBERS else a for a in others]
-    operands, arrays = prepare(op, (x, *others))
-    if recording:
-        refuse(x, operands)
-    dtype, shape = arrays[0].dtype, array.shape
-    if dtype is not array.dtype and category(dtype) > category(array.dtype):
-        raise cannot_be_cast(op, dtype, array.dtype)
-    one_value = op.name == "copy" and not arrays[1].ndim  # the same in each place: fill_, zero_
-    if not array.flags.forc and not one_value and is_expanded(array):
-        raise AutogradError(WRITTEN_TWICE)
-    if len(arrays) > 1 and op.kind == "elementwise":
-        check_shape(op, shape, arrays, settings)
-    node = None
-    if recording and op.rules:
-        needs = tuple([a.node is not None for a in operands])
-        if True in needs:
-            node = record(op, operands, needs, settings, x, before=lambda: copy_of(x))
-            node.wrote = True
-    before = [copy_of(x), *operands[1:]] if modes.state.levels else operands
-    try:
-        if dtype == array.dtype:
-            op.forward(*arrays, **settings, out=array)
-        else:
-            np.copyto(array, op.forward(*arrays, **settings), casting="unsafe")
-    except ValueError as error:
-        raise shape_error(op.name, arrays, settings, error) from None
-    except TypeError as error:
-        raise dtype_error(f"{op.name}", [torch_name(a.dtype) for a in arrays], error) from None
-    bump(x)
-    if node is not None:
-        attach(node, x)
-    if modes.state.levels:
-        push_write(op, before, settings, x)
-    if modes.state.observer is not None:
-        modes.state.observer.forward(op, tuple(operands), x, settings, True)
-    return None
 
 
 def cannot_be_cast(op: Op, dtype: Any, own: Any) -> DtypeError:
@@ -109,10 +51,13 @@ WRITTEN_TWICE = (
 )
 
 
-def is_expanded(array: Any) -> bool:
-    """Does some memory stand for more than one entry?"""
+def check_not_expanded(op: Op, array: Any, arrays: Sequence[Any]) -> None:
+    """Raise if some memory stands for more than one entry, and they might be given several values."""
+    if op.name == "copy" and not arrays[1].ndim:
+        return  # one value, the same in each place: fill_, zero_
     strides = zip(array.strides, array.shape, strict=True)
-    return bool(array.size) and any(s == 0 and n > 1 for s, n in strides)
+    if array.size and any(s == 0 and n > 1 for s, n in strides):
+        raise AutogradError(WRITTEN_TWICE)
 
 
 def check_shape(
@@ -135,27 +80,30 @@ def check_shape(
         )
 
 
-def refuse(x: Tensor, operands: Sequence[Tensor]) -> None:
-    """Raise if the write to x, which is about to be recorded, would make gradients meaningless."""
-    base = x._base
-    if all(a.node is None for a in operands) and (base is None or base.node is None):
+def refuse(x: Tensor, nodes: Sequence[Any]) -> None:
+    """Raise if the write to x, which is about to be recorded, would make gradients meaningless.
+
+    nodes   of the operands, of which x is the first
+    """
+    base, node = x._base, nodes[0]
+    if node is None and nodes.count(None) == len(nodes) and (base is None or base.node is None):
         return
     if base is not None and x.origin is not None:
         raise AutogradError(refused_view(x.origin, "is being"))
-    if base is not None and x.node is not None and base.is_leaf:
+    if base is not None and node is not None and base.is_leaf:
         what = (
             "a view of a leaf Variable that requires grad is being used in an in-place operation."
         )
-    elif isinstance(x.node, AccumulateGrad):
+    elif isinstance(node, AccumulateGrad):
         what = "a leaf Variable that requires grad is being used in an in-place operation."
     else:
         return
-    place = learner_line()
+    place = user_line()
     where = "" if place is None else "\n" + table([("here", place.label, place.text)])
     raise LeafChangedInPlace(
         f"{what} The leaf's value would change, and its gradient would belong to neither the old "
         f"value nor the new one.{where}\n"
-        "    To mend it, make a new tensor (y = x + 1, not x += 1; or write to x.clone()), or, to update "
+        "    To fix it, make a new tensor (y = x + 1, not x += 1; or write to x.clone()), or, to update "
         "a parameter, write inside a block: with minigrad.no_grad()"
     )
 
@@ -200,7 +148,7 @@ def bump(x: Tensor) -> None:
     if counter is INFERENCE:
         return check_not_inference(x)
     counter.count += 1
-    counter.place = learner_line()
+    counter.place = user_line()
 
 
 def attach(node: Node, x: Tensor) -> None:

@@ -7,6 +7,7 @@ walked, and `variable` makes an equal leaf anew.
 
 import threading
 import weakref
+from collections.abc import Callable
 from itertools import count
 from sys import getrefcount
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from minigrad.core.errors import Place
+from minigrad.core.hooks import RemovableHandle, hooks_of
 from minigrad.core.memory import make
 from minigrad.core.sparse import RowSparse
 
@@ -24,7 +26,7 @@ _accumulating = threading.Lock()
 class AccumulateGrad:
     """The end of an edge: where the gradient of a leaf is added to its `.grad`."""
 
-    __slots__ = ("__weakref__", "_array", "_counter", "_leaf", "case", "grad", "rank", "saved")
+    __slots__ = ("__weakref__", "_array", "_counter", "_leaf", "plan", "grad", "rank", "saved")
 
     edges: tuple[()] = ()
     next_functions: tuple[()] = ()
@@ -35,7 +37,7 @@ class AccumulateGrad:
     def __init__(self, leaf: Any) -> None:
         self._leaf = weakref.ref(leaf)
         self._array, self._counter = leaf.array, leaf.counter
-        self.case: Any = ACCUMULATE
+        self.plan: Any = ACCUMULATE
         self.grad: Any = None
         self.rank = next_leaf_rank()
 
@@ -52,6 +54,14 @@ class AccumulateGrad:
     def name(self) -> str:
         return "AccumulateGrad"
 
+    def register_hook(self, hook: Callable[..., Any]) -> Any:
+        """Call hook((), grad_outputs) when the gradient has been added."""
+        return RemovableHandle(hooks_of(self).after, hook)
+
+    def register_prehook(self, hook: Callable[..., Any]) -> Any:
+        """Call hook(grad_outputs) before the gradient is added; it may return another."""
+        return RemovableHandle(hooks_of(self).before, hook)
+
     def saved_values(self) -> dict[str, Any]:
         return {}
 
@@ -60,7 +70,7 @@ class AccumulateGrad:
 
 
 class Accumulation:
-    """The case of every AccumulateGrad: how a leaf takes its gradient."""
+    """The plan of every AccumulateGrad: how a leaf takes its gradient."""
 
     frees = False
 
@@ -91,7 +101,7 @@ class Accumulation:
 
 
 class Switched(Accumulation):
-    """The case of a leaf that requires no gradient any more: what a graph from before brings is dropped."""
+    """The plan of a leaf that requires no gradient any more: what a graph from before brings is dropped."""
 
     def run(self, g: Any, leaf: AccumulateGrad) -> tuple[()]:
         return ()

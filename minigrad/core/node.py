@@ -2,7 +2,7 @@
 
 A node is one application of an op, as backward needs it:
 
-    case       which of the op's inputs need a gradient; knows the rules to run
+    plan       which of the op's inputs need a gradient; knows the rules to run
     edges      for each of these inputs, the node that made it, or its AccumulateGrad
     saved      the values that those rules name, and nothing else
     version    the versions of the saved tensors, added up: an in-place change shows
@@ -11,19 +11,23 @@ A node is one application of an op, as backward needs it:
 Leaves (parameters, inputs) were made by no op. A leaf that requires a gradient has an
 `AccumulateGrad` instead (leaf.py): the end of an edge, where the gradient is added up.
 
-What is saved, and what is run, is the business of the node's case (case.py).
+The class of a node is named after its op, as in PyTorch: MulBackward0. (The 0 tells apart the
+forms that one function has there: PowBackward0 is x ** 2, and PowBackward1 is x ** y.)
+
+What is saved, and what is run, is the business of the node's plan (plan.py).
 
 Read op.py first. Then engine.py, which runs the nodes.
 """
 
 from collections.abc import Callable, Iterable
+from functools import cache
 from itertools import count
 from typing import Any
 
-from minigrad.core.case import Case
 from minigrad.core.errors import Place, SavedValueChanged
+from minigrad.core.hooks import RemovableHandle, hooks_of
 from minigrad.core.leaf import AccumulateGrad
-from minigrad.core.memory import Counter
+from minigrad.core.memory import Counter, make
 from minigrad.core.op import Op
 from minigrad.core.saved import Freed, what_changed
 
@@ -33,9 +37,9 @@ next_rank = count(-1, -1).__next__  # -1, -2, ...: later nodes sort first
 class Node:
     """One application of an op, as the tape remembers it. `z.grad_fn` is one."""
 
-    __slots__ = ("__dict__", "__weakref__", "case", "edges", "rank", "saved", "version")
+    __slots__ = ("__dict__", "__weakref__", "edges", "plan", "rank", "saved", "version")
 
-    case: "Case"
+    plan: Any  # a Plan: plan.py, which stands above this module
     edges: tuple["Node | AccumulateGrad", ...]
     saved: Any
     version: int
@@ -45,10 +49,17 @@ class Node:
     versions: dict[str, int] | None = None  # of each saved tensor, where lines are traced
     wrote = False  # was the result written over the first operand?
 
+    def __getattr__(self, name: str) -> Any:
+        """`_saved_self`, `_saved_other`, `_saved_result`, `_saved_dim`: what was saved, by PyTorch's names."""
+        if not name.startswith("_saved_"):
+            raise AttributeError(f"{self.name()!r} object has no attribute {name!r}")
+        return saved_attribute(self, name)
+
     @property
     def op(self) -> Op:
         """The op that was applied."""
-        return self.case.op
+        op: Op = self.plan.op
+        return op
 
     @property
     def order(self) -> int:
@@ -56,8 +67,8 @@ class Node:
         return -self.rank
 
     def name(self) -> str:
-        """The name of the node, like "MulBackward"."""
-        return self.case.op.node_name
+        """The name of the node, like "MulBackward0"."""
+        return type(self).__name__
 
     @property
     def next_functions(self) -> tuple[tuple["Node | AccumulateGrad | None", int], ...]:
@@ -66,7 +77,7 @@ class Node:
         (None, 0) stands for an input that needs no gradient.
         """
         edges = iter(self.edges)
-        return tuple(shown(next(edges)) if needed else (None, 0) for needed in self.case.needs)
+        return tuple(shown(next(edges)) if needed else (None, 0) for needed in self.plan.needs)
 
     def saved_values(self) -> dict[str, tuple[Any, int | None]]:
         """What was saved: name -> (value, version when saved). None as version: a setting.
@@ -74,11 +85,11 @@ class Node:
         Raises BackwardTwice when a backward pass has freed them.
         """
         values: dict[str, tuple[Any, int | None]] = {}
-        if not self.case.reads:
+        if not self.plan.reads:
             return values
         entries = tuple(self.saved)
         then = self.versions or {}  # where lines are traced; else the versions as they are now
-        for name, value in zip(self.case.slots, entries, strict=True):
+        for name, value in zip(self.plan.slots, entries, strict=True):
             if name == "z_counter":
                 values["z"] = (values["z"][0], then.get("z", value.count))
             elif hasattr(value, "counter"):
@@ -90,12 +101,12 @@ class Node:
     @property
     def freed(self) -> bool:
         """Have the saved values been used up by a backward pass?"""
-        return self.case.frees and isinstance(self.saved, Freed)
+        return self.plan.frees and isinstance(self.saved, Freed)
 
     def counters(self) -> dict[str, Counter]:
         """The counter of each saved tensor, by its name in the rules."""
         found: dict[str, Counter] = {}
-        for name, value in zip(self.case.slots, self.saved, strict=True):
+        for name, value in zip(self.plan.slots, self.saved, strict=True):
             if name == "xs":
                 found |= {f"xs[{k}]": x.counter for k, x in enumerate(value)}
             elif name == "z_counter":
@@ -118,19 +129,49 @@ class Node:
 
     def register_hook(self, hook: Callable[..., Any]) -> Any:
         """Call hook(grad_inputs, grad_outputs) when this node has run; see hooks.py."""
-        from minigrad.core.hooks import RemovableHandle, hooks_of
-
         return RemovableHandle(hooks_of(self).after, hook)
 
     def register_prehook(self, hook: Callable[..., Any]) -> Any:
         """Call hook(grad_outputs) before this node runs; it may return other gradients."""
-        from minigrad.core.hooks import RemovableHandle, hooks_of
-
         return RemovableHandle(hooks_of(self).before, hook)
 
     def __repr__(self) -> str:
-        reads = self.case.tensors
+        reads = self.plan.tensors
         return f"<{self.name()}{' reads ' + ', '.join(reads) if reads else ''}>"
+
+
+@cache
+def node_type(name: str) -> type[Node]:
+    """The class of the nodes of this name."""
+    made: type[Node] = type(name, (Node,), {"__slots__": (), "__module__": Node.__module__})
+    return made
+
+
+SAVED_AS = {"self": "x", "other": "y", "mat2": "y", "exponent": "y", "result": "z", "dim": "axis"}
+
+
+def saved_attribute(node: Node, name: str) -> Any:
+    """What PyTorch calls `node._saved_self`: a saved value, a tensor as a Tensor.
+
+    None for an input that was not needed. Raises BackwardTwice when a backward pass has freed it, and
+    AttributeError for what the op does not have at all.
+    """
+    op, plan, asked = node.op, node.plan, name.removeprefix("_saved_")
+    own = SAVED_AS.get(asked, asked)
+    operands: tuple[str, ...] = getattr(op, "operands", ())
+    if asked == "self" and operands:
+        own = operands[0]
+    elif asked in ("other", "mat2", "exponent") and len(operands) > 1:
+        own = operands[1]
+    if own in plan.slots:
+        found = dict(zip(plan.slots, node.saved, strict=True))
+        if own == "z":
+            return make.result_of(node, found["z"], found["z_counter"])
+        plain = asked == "exponent" and type(node).__name__ == "PowBackward0"
+        return found[own].item() if plain else found[own]  # PowBackward0 has a number
+    if own in operands or (own == "z" and plan.slots):
+        return None
+    raise AttributeError(f"{node.name()!r} object has no attribute {name!r}")
 
 
 def reachable(roots: Iterable[Any]) -> list[Any]:

@@ -16,7 +16,7 @@ Five conventions are all there is to know:
     with respect to the result, shaped like the result.
 3.  The other parameters of a rule say what it reads, by name: an input (`y`), the result
     (`z`), a setting (`axis`), an input's shape (`x_shape`), or whether it lies in memory
-    column by column (`x_turned`). That is the list of the values that are saved. If x needs
+    column by column (`x_column_major`). That is the list of the values that are saved. If x needs
     no gradient, its rule is not run, and `y` is not kept on its account. A misspelled name
     is an error at import.
 4.  A rule may ignore broadcasting: the node sums each gradient to the shape of its input.
@@ -39,6 +39,7 @@ import numpy as np
 
 REQUIRED: Any = object()  # in place of the default of a setting that must be given
 REGISTRY: "dict[str, Op]" = {}  # every op, by name, in the order of the tables
+LISTENERS: "list[Callable[[Op], None]]" = []  # told of each op that is declared from then on
 BY_NUMPY: "dict[Any, Op]" = {}  # np.multiply -> mul: what the two NumPy protocols look up
 
 
@@ -54,10 +55,11 @@ class Rule:
 class Op:
     """One row of the table of operations.
 
-    name        "mul"                       node_name   "MulBackward"
+    name        "mul"                       node_name   "MulBackward0"
     forward     the decorated function      formula     the first line of its docstring
     operands    ("x", "y")                  settings    {"axis": None}
     rules       input name -> Rule          tangent     the formula of .jvp(...), if one is given
+    named       the rule of the node's name, where PyTorch has several names for what is one op here
     kind        elementwise | linear | constant | general
     result      the type of number in which it computes: the "same" as the operands' common
                 type; "float" for functions that take integers to real numbers; "sum" where
@@ -84,12 +86,14 @@ class Op:
         exact: bool,
         as_computed: bool,
         refuses: str = "",
+        node: "str | Callable[..., str] | None" = None,
     ) -> None:
         code = forward.__code__
         positional, n = code.co_argcount, code.co_argcount + code.co_kwonlyargcount
         defaults = forward.__kwdefaults__ or {}
         self.name = forward.__name__
-        self.node_name = "".join(w[:1].upper() + w[1:] for w in self.name.split("_")) + "Backward"
+        camel = "".join(w[:1].upper() + w[1:] for w in self.name.split("_"))
+        self.node_name = node if isinstance(node, str) else camel + "Backward0"
         self.forward = forward
         self.kind, self.result, self.view, self.masks = kind, result, view, masks
         self.exact, self.refuses = exact, refuses
@@ -105,16 +109,30 @@ class Op:
         self.inplace = inplace and self.takes_out
         self.rules: dict[str, Rule] = {}
         self.tangent: Rule | None = None
-        self.cases: dict[Any, Any] = {}  # filled by node.py: one entry per set of inputs
-        self.apply: Callable[..., Any] = self.__call__  # made faster by fast.py
+        self.plans: dict[Any, Any] = {}  # filled by plan.py: one for each set of inputs
         self.__doc__ = forward.__doc__
         self.__name__, self.__module__ = forward.__name__, forward.__module__
         self.__wrapped__ = forward
+        self.named = self._rule(node, first=None) if callable(node) else None
+        self.named_by_needs: Callable[[tuple[bool, ...]], str] | None = None
+        if self.named is not None and self.named.reads == ("needs",):  # it follows from the plan
+            self.named_by_needs, self.named = self.named.formula, None
         if self.name in REGISTRY:
             raise TypeError(f"two ops are named {self.name}")
         REGISTRY[self.name] = self
+        for told in LISTENERS:
+            told(self)
         if numpy is not None:
             BY_NUMPY[numpy] = self
+
+    def __getattr__(self, name: str) -> Any:
+        """`apply(x, y)` and `apply_(x, y)`, which writes over x: functions that codegen.py writes when first used."""
+        if name not in ("apply", "apply_"):
+            raise AttributeError(f"'Op' object has no attribute {name!r}")
+        function = self.__dict__[name] = Op.written(self, name)
+        return function
+
+    written: Callable[["Op", str], Any]  # codegen.py fills it in
 
     @property
     def formula(self) -> str:
@@ -152,8 +170,8 @@ class Op:
                 )
             names = names[1:]
         inputs = ("xs",) if self.variadic else self.operands
-        allowed = {*inputs, "z", *self.settings}
-        allowed |= {f"{x}_{what}" for x in inputs for what in ("shape", "turned")}
+        allowed = {*inputs, "z", "needs", *self.settings}
+        allowed |= {f"{x}_{what}" for x in inputs for what in ("shape", "column_major")}
         if self.variadic:
             allowed |= {"xs_shapes", "k"}
         if first is None:
@@ -164,6 +182,10 @@ class Op:
                     f"{self.name}: a rule reads {name!r}, but there is only {sorted(allowed)}."
                 )
         return Rule(formula, names)
+
+    def is_mask(self, k: int) -> bool:
+        """Is the k-th operand of truth values, with no say in the type of the result?"""
+        return bool(self.masks) and self.operands[k] in self.masks
 
     @property
     def differentiable(self) -> bool:
@@ -194,6 +216,7 @@ def _declare(kind: str) -> Callable[..., Any]:
         exact: bool = False,
         as_computed: bool = False,
         refuses: str = "",
+        node: str | Callable[..., str] | None = None,
     ) -> Callable[[Callable[..., Any]], Op]:
         """Declare an op; see the head of this module.
 
@@ -205,12 +228,14 @@ def _declare(kind: str) -> Callable[..., Any]:
         exact     True if nothing is broadcast, or the rules sum the gradients themselves
         refuses   kinds of number that the op is not for: "b" truth values, "biu" whole numbers too
         as_computed  True if the result may lie in memory as the forward leaves it
+        node      the name of its nodes, if it does not follow from the op's; or a function that
+                  gives it, and names what it looks at as a rule does
         """
 
         def declare(forward: Callable[..., Any]) -> Op:
             writes = kind == "elementwise" if inplace is None else inplace
             return Op(
-                forward, kind, numpy, result, view, writes, masks, exact, as_computed, refuses
+                forward, kind, numpy, result, view, writes, masks, exact, as_computed, refuses, node
             )
 
         return declare

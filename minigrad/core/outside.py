@@ -53,7 +53,7 @@ class Outside(ArrayMethods):
         if self.array.size != 1:
             raise RuntimeError(
                 f"Boolean value of Tensor with {'no values' if not self.array.size else 'more than one value'} "
-                f"is ambiguous: its shape is {self.array.shape}. To mend it, use .all() or .any()."
+                f"is ambiguous: its shape is {self.array.shape}. To fix it, use .all() or .any()."
             )
         return bool(self.array)
 
@@ -159,6 +159,6 @@ def shared_with_numpy(x: Any, although_recorded: bool) -> Any:
         raise RuntimeError(
             "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead. "
             "(What NumPy computes is not recorded, so the gradient would stop here without a word: "
-            "detach() says that it may.) To mend it, write  x.detach().numpy()  for the values alone."
+            "detach() says that it may.) To fix it, write  x.detach().numpy()  for the values alone."
         )
     return x.memory()

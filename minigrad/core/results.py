@@ -38,7 +38,7 @@ class Result(Node):
     number: int
 
 
-class ResultCase:
+class ResultPlan:
     """How a Result passes a gradient on: packed."""
 
     needs = (True,)
@@ -54,7 +54,7 @@ class ResultCase:
     run_tensors = run
 
 
-RESULT = ResultCase()
+RESULT = ResultPlan()
 
 
 def result(owner: Node, number: int) -> Node:
@@ -62,7 +62,7 @@ def result(owner: Node, number: int) -> Node:
     if number < 0:
         return owner
     node: Result = new(Result)
-    node.case = RESULT  # type: ignore[assignment]
+    node.plan = RESULT
     node.owner, node.number = owner, number
     node.edges = (owner,)
     node.rank = next_rank()

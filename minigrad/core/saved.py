@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from minigrad.core import modes
-from minigrad.core.errors import BackwardTwice, learner_line, table
+from minigrad.core.errors import BackwardTwice, table, user_line
 from minigrad.core.memory import FRESH, Counter, make
 
 
@@ -20,7 +20,7 @@ class Freed:
     __slots__ = ("place",)
 
     def __init__(self) -> None:
-        self.place = learner_line()
+        self.place = user_line()
 
     def __bool__(self) -> bool:
         return False
@@ -35,7 +35,7 @@ class Freed:
             "Trying to backward through the graph a second time (or directly access saved tensors "
             "after they have already been freed). The saved values of the graph are freed as a "
             f"backward pass uses them.{rows}\n"
-            "    To mend it, pass retain_graph=True to the first pass, or compute the result again."
+            "    To fix it, pass retain_graph=True to the first pass, or compute the result again."
         )
 
 
@@ -45,13 +45,13 @@ class Packed:
     An unpacked value has the history that the saved one had: that of the edge it came by.
     """
 
-    __slots__ = ("case", "edges", "entries", "hooks")
+    __slots__ = ("plan", "edges", "entries", "hooks")
 
     def __init__(self, node: Any, hooks: tuple[Callable[[Any], Any], Callable[[Any], Any]]) -> None:
-        self.case, self.edges, self.hooks = node.case, node.edges, hooks
+        self.plan, self.edges, self.hooks = node.plan, node.edges, hooks
         self.entries: list[Any] = []
         with modes.no_grad(), modes.without_saved_hooks():
-            for name, value in zip(self.case.slots, node.saved, strict=True):
+            for name, value in zip(self.plan.slots, node.saved, strict=True):
                 if name == "z":
                     self.entries.append(hooks[0](make.wrap(value)))
                 elif name == "z_counter":
@@ -59,17 +59,17 @@ class Packed:
                 elif name == "xs":
                     self.entries.append([hooks[0](x) for x in value])
                 else:
-                    self.entries.append(hooks[0](value) if name in self.case.tensors else value)
+                    self.entries.append(hooks[0](value) if name in self.plan.tensors else value)
 
     def __iter__(self) -> Iterator[Any]:
-        edges = dict(zip([k for k, _ in self.case.wanted], self.edges, strict=True))
-        for name, entry in zip(self.case.slots, self.entries, strict=True):
+        edges = dict(zip([k for k, _ in self.plan.wanted], self.edges, strict=True))
+        for name, entry in zip(self.plan.slots, self.entries, strict=True):
             if name == "xs":
                 yield tuple([self._unpacked(x, edges.get(k)) for k, x in enumerate(entry)])
             elif name == "z":
                 yield self._unpacked(entry, None).array
-            elif name in self.case.tensors:
-                yield self._unpacked(entry, edges.get(self.case.op.operands.index(name)))
+            elif name in self.plan.tensors:
+                yield self._unpacked(entry, edges.get(self.plan.op.operands.index(name)))
             else:
                 yield entry
 
@@ -105,7 +105,7 @@ def what_changed(node: Any, name: str, before: int, counter: Counter) -> str:
         lines.append(table(rows))
     if node.place is None:
         lines.append("    To see where it was saved, call minigrad.trace_lines() first.")
-    lines.append(f"    To mend it, {_instead(counter)}")
+    lines.append(f"    To fix it, {_instead(counter)}")
     return "\n".join(lines)
 
 

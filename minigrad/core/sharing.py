@@ -110,7 +110,7 @@ def share(x: Any) -> None:
         raise RuntimeError("share_memory_: a sparse gradient cannot be shared, only dense tensors.")
     if x._is_view():
         raise RuntimeError(
-            "share_memory_: this tensor is a view, and its memory belongs to its base. To mend it, call "
+            "share_memory_: this tensor is a view, and its memory belongs to its base. To fix it, call "
             "share_memory_() on the base before taking the view, or on a clone()."
         )
     values = x.memory()

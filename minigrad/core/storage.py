@@ -112,7 +112,7 @@ def resize(x: Any, shape: tuple[int, ...]) -> Any:
     elif x._base is not None:
         raise RuntimeError(
             "Trying to resize storage that is not resizable: this tensor shows a part of another's memory. "
-            "To mend it, use x.clone().resize_(...)."
+            "To fix it, use x.clone().resize_(...)."
         )
     else:
         array = np.zeros(shape, old.dtype)

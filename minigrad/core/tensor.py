@@ -23,10 +23,10 @@ from minigrad.core import dtypes, formatting, modes
 from minigrad.core.backward import keep_gradient, run_backward
 from minigrad.core.data import sized_or_filled
 from minigrad.core.devices import check_device
-from minigrad.core.dispatch import apply
+from minigrad.core.dispatch import apply, write
 from minigrad.core.errors import AutogradError, DtypeError, ShapeError
 from minigrad.core.hooks import RemovableHandle, hooks_of
-from minigrad.core.inplace import bump, refuse, refused_view, write
+from minigrad.core.inplace import bump, refuse, refused_view
 from minigrad.core.leaf import SWITCHED_OFF, AccumulateGrad
 from minigrad.core.memory import FRESH, INFERENCE, Counter, make, new
 from minigrad.core.node import Node, shown
@@ -85,6 +85,7 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
 
     __array_priority__ = 1000  # array * Tensor is the Tensor's business
     _tangents: "dict[int, Tensor] | None" = None  # in forward mode; see duals.py
+    _retains = False  # does this tensor, which is no leaf, keep its gradient?
     _kept_grad: "Tensor | None" = None  # of a tensor that is no leaf, or requires no gradient
 
     def __new__(cls, *data: Any, **settings: Any) -> Self:
@@ -177,7 +178,7 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
         if not dtypes.is_floating(self.array.dtype):
             raise DtypeError(
                 "only Tensors of floating point dtype can require gradients, but this one is "
-                f"{self.array.dtype}. To mend it, write the data as floats, like 1.0, or use x.float()."
+                f"{self.array.dtype}. To fix it, write the data as floats, like 1.0, or use x.float()."
             )
         self.node = AccumulateGrad(self)
         self.node.grad = self._kept_grad
@@ -257,14 +258,14 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
     @property
     def retains_grad(self) -> bool:
         """Does this tensor, which is no leaf, keep its gradient (see `retain_grad`)?"""
-        return "_retains" in self.__dict__
+        return self._retains
 
     def retain_grad(self) -> None:
         """Keep this tensor's gradient in `.grad`, although it is no leaf."""
         if self.node is None:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
         if not self.is_leaf and not self.retains_grad:
-            self.__dict__["_retains"] = True
+            self._retains = True
             keep_gradient(self)
 
     def register_hook(self, hook: Any) -> RemovableHandle:
@@ -300,7 +301,7 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
         """Have no history any more. A leaf keeps its `.grad`, and takes no other from graphs that it is in."""
         if isinstance(self.node, AccumulateGrad):
             self._kept_grad = self.node.grad
-            self.node.case = SWITCHED_OFF
+            self.node.plan = SWITCHED_OFF
         self.node = None
 
     # ------------------------------------------------------------------ its values
@@ -390,7 +391,7 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
     def _rearrange(self, op: Op, **settings: Any) -> Self:
         """Let this tensor show its own memory in another arrangement (x.t_())."""
         if modes.state.recording:
-            refuse(self, (self,))
+            refuse(self, [self.node])
         if isinstance(self, View):
             z = op.apply(self, **settings)
             self.way = z.way
@@ -459,8 +460,12 @@ class View(Tensor):
             # A leaf stays one: the write was recorded for another tensor.
             self._seen = self.counter.history
             return node
-        with modes.enable_grad(), modes.unobserved():
-            self._node = node = walk(self.base, way_of(self)).node
+        if modes.unusual:
+            with modes.enable_grad(), modes.unobserved():
+                node = walk(self.base, way_of(self)).node
+        else:
+            node = walk(self.base, way_of(self)).node
+        self._node = node
         self._seen = self.counter.history
         return node
 

@@ -42,7 +42,7 @@ Way = tuple[Hop, ...]
 def walk(x: Any, way: Way) -> Any:
     """Follow the way from x, an array or a Tensor, to the view at its end."""
     for op, settings in way:
-        x = op(x, **settings)
+        x = op.forward(x, **settings) if x.__class__ is np.ndarray else op.apply(x, **settings)
     return x
 
 
@@ -80,6 +80,8 @@ def undoing(hop: Hop, x: Any) -> Hop:
 
 def order_of(x: Any) -> tuple[int, ...]:
     """The axes of an array in the order in which they lie in memory, the widest strides first."""
+    if x.flags.c_contiguous:
+        return tuple(range(x.ndim))
     return tuple(sorted(range(x.ndim), key=lambda axis: -abs(x.strides[axis])))
 
 
@@ -156,7 +158,7 @@ class CopySlices(Node):
         return f"<CopySlices of {self.write!r}>"
 
 
-class CopySlicesCase:
+class CopySlicesPlan:
     """How a CopySlices node passes a gradient on."""
 
     reads: tuple[str, ...] = ()
@@ -169,8 +171,8 @@ class CopySlicesCase:
         (write,) = node.saved
         rest = laid_out(g, node.axes)  # a copy of our own, to be overwritten in part
         part = walk(rest, node.way)
-        grads = list(write.case.run(part.copy(), write))
-        part[...] = grads.pop(0) if write.case.needs[0] else 0
+        grads = list(write.plan.run(part.copy(), write))
+        part[...] = grads.pop(0) if write.plan.needs[0] else 0
         return [rest, *grads] if node.keeps else grads
 
     def run_tensors(self, g: Any, node: CopySlices) -> Sequence[Any]:
@@ -184,23 +186,23 @@ class CopySlicesCase:
                 for hop in node.way
             ]
         )
-        grads = list(write.case.run_tensors(walk(g, way), write))
+        grads = list(write.plan.run_tensors(walk(g, way), write))
         rest = g * mask
-        if write.case.needs[0]:
+        if write.plan.needs[0]:
             rest = rest + walk_back(grads.pop(0), node.way, mask)
         return [rest, *grads] if node.keeps else grads
 
 
-_CASES = {frees: CopySlicesCase(frees) for frees in (True, False)}
+_PLANS = {frees: CopySlicesPlan(frees) for frees in (True, False)}
 
 
 def rewritten(base_node: Any, way: Way, write: Node, base: Any) -> CopySlices:
     """The base's new history after `write` has changed the view at the end of the way."""
     node: CopySlices = new(CopySlices)
-    node.case = _CASES[write.case.frees]  # type: ignore[assignment]
+    node.plan = _PLANS[write.plan.frees]
     node.way, node.write, node.axes = way, write, order_of(base)
     node.keeps = base_node is not None
-    others = write.edges[1:] if write.case.needs[0] else write.edges
+    others = write.edges[1:] if write.plan.needs[0] else write.edges
     node.edges = (base_node, *others) if node.keeps else others
     node.saved = (write,)
     node.rank = next_rank()

@@ -23,7 +23,7 @@ kl.py               the divergence of Kullback and Leibler
 >>> policy = Categorical(logits=minigrad.tensor([0.0, 1.0], requires_grad=True))
 >>> action = policy.sample()
 >>> policy.log_prob(action)
-tensor(-0.3133, grad_fn=<SqueezeBackward>)
+tensor(-0.3133, grad_fn=<SqueezeBackward1>)
 
 Source: Mohamed and others, Monte Carlo Gradient Estimation in Machine Learning (2020).
 """

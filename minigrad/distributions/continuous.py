@@ -20,7 +20,7 @@ LOG_2PI = math.log(2 * math.pi)
 
 
 class Normal(Distribution):
-    """The bell curve: density exp(-(x - loc)**2 / (2 scale**2)) / (scale * sqrt(2 pi))
+    """The normal distribution: density exp(-(x - loc)**2 / (2 scale**2)) / (scale * sqrt(2 pi))
 
     loc      the mean
     scale    the standard deviation, above 0
@@ -87,7 +87,7 @@ class Normal(Distribution):
 
 
 class HalfNormal(Distribution):
-    """The absolute value of a number from the bell curve of mean 0."""
+    """The absolute value of a number from the normal distribution of mean 0."""
 
     arg_constraints = {"scale": c.positive}
     support = c.nonnegative

@@ -101,7 +101,7 @@ class Distribution:
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         """Draws as a function of the parameters, so that gradients pass through."""
         raise NotImplementedError(
-            f"{type(self).__name__} has no rsample: its draws jump when the parameters change. To mend it, "
+            f"{type(self).__name__} has no rsample: its draws jump when the parameters change. To fix it, "
             "use sample(), and log_prob in the loss."
         )
 
@@ -145,7 +145,7 @@ class Distribution:
             return
         if not isinstance(value, Tensor):
             raise ValueError(
-                "The value argument to log_prob must be a Tensor. To mend it, use minigrad.tensor(...)."
+                "The value argument to log_prob must be a Tensor. To fix it, use minigrad.tensor(...)."
             )
         k = len(self._event_shape)
         event = tuple(value.shape[value.ndim - k :])
@@ -192,7 +192,7 @@ def broadcast_all(*values: Any) -> Any:
 
 
 def standard_normal(shape: Shape, like: Tensor) -> Tensor:
-    """Noise from the bell curve, of mean 0 and standard deviation 1."""
+    """Noise from the normal distribution, of mean 0 and standard deviation 1."""
     from minigrad.random.tensors import normal
 
     zeros = like.new_zeros(shape)

@@ -108,7 +108,7 @@ class Gamma(Distribution):
 
 
 class Chi2(Gamma):
-    """The sum of the squares of df numbers from the bell curve."""
+    """The sum of the squares of df numbers of the normal distribution."""
 
     arg_constraints = {"df": c.positive}
 

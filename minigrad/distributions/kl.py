@@ -59,7 +59,7 @@ def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
                 return z
     raise NotImplementedError(
         f"No KL(p || q) is implemented for p type {type(p).__name__} and q type {type(q).__name__}. "
-        "To mend it, take the mean of p.log_prob(x) - q.log_prob(x) over x = p.rsample((n,))."
+        "To fix it, take the mean of p.log_prob(x) - q.log_prob(x) over x = p.rsample((n,))."
     )
 
 

@@ -13,7 +13,7 @@ from minigrad.methods.methods_as_functions import cholesky
 
 
 class MultivariateNormal(Distribution):
-    """The bell curve of vectors, with any correlations between the entries.
+    """The normal distribution of vectors, with any correlations between the entries.
 
     loc                  (..., k)      the mean
     covariance_matrix    (..., k, k)   or, instead,

@@ -3,7 +3,7 @@
 The density changes by how much f stretches: log p(y) = log p(x) - log abs(f'(x)), with x the
 number that f takes to y. So f must have an inverse.
 
-A policy that must keep its actions between -1 and 1 draws from the bell curve and takes tanh:
+A policy that must keep its actions between -1 and 1 draws from the normal distribution and takes tanh:
 
 >>> import minigrad
 >>> from minigrad.distributions import Normal
@@ -179,7 +179,7 @@ class TransformedDistribution(Distribution):
 
 
 class LogNormal(TransformedDistribution):
-    """exp(x), for x from the bell curve."""
+    """exp(x), for x from the normal distribution."""
 
     arg_constraints = {"loc": c.real, "scale": c.positive}
     base_dist: Normal

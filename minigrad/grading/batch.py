@@ -238,14 +238,14 @@ def _on_a_cluster(waiting: dict[str, dict[str, Any]], settings: Settings) -> Ite
         from distributed import as_completed as completed
     except ImportError:
         raise BatchError(
-            'Dask is not installed here. To mend it, run  pip install "minigrad-jupyter[scale]"'
+            'Dask is not installed here. To fix it, run  pip install "minigrad-jupyter[scale]"'
         ) from None
     address = settings.scheduler
     try:
         client = Client(address, set_as_default=False, timeout=CONNECT)
     except (OSError, ValueError) as error:
         raise BatchError(
-            f"No Dask scheduler answers at {address} ({error}). To mend it, start one with  dask scheduler  and "
+            f"No Dask scheduler answers at {address} ({error}). To fix it, start one with  dask scheduler  and "
             "workers with  dask worker ADDRESS, or leave out --scheduler to grade here."
         ) from None
     with client:
@@ -253,7 +253,7 @@ def _on_a_cluster(waiting: dict[str, dict[str, Any]], settings: Settings) -> Ite
             client.wait_for_workers(1, timeout=CONNECT)
         except TimeoutError:
             raise BatchError(
-                f"The Dask scheduler at {address} has no worker. To mend it, run  dask worker {address}"
+                f"The Dask scheduler at {address} has no worker. To fix it, run  dask worker {address}"
             ) from None
         left = iter(waiting.items())
 
@@ -300,7 +300,7 @@ def _seed(out: Path, recording: Recording, settings: Settings, tier: str) -> str
     except OSError:
         before = None
     except ValueError:
-        raise BatchError(f"{path} is damaged. To mend it, give another folder.") from None
+        raise BatchError(f"{path} is damaged. To fix it, give another folder.") from None
     if before is None:
         seed = settings.seed or secrets.token_hex(16)
         out.mkdir(parents=True, exist_ok=True)
@@ -311,7 +311,7 @@ def _seed(out: Path, recording: Recording, settings: Settings, tier: str) -> str
         different.append("seed")
     if different:
         raise BatchError(
-            f"{out} holds a run with another {', '.join(different)}. To mend it, give another folder with  -o, "
+            f"{out} holds a run with another {', '.join(different)}. To fix it, give another folder with  -o, "
             "or the same settings, to go on with it."
         )
     return str(before["seed"])

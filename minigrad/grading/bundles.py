@@ -100,7 +100,7 @@ class Judge:
         if self.data["recording"] != recording.hash:
             raise BundleError(
                 f"The judge bundle {self.name} does not belong to this recording bundle: one of them is of "
-                "another release. To mend it, release the exercise again."
+                "another release. To fix it, release the exercise again."
             )
 
 
@@ -129,7 +129,7 @@ def make_bundles(author: str | Path) -> tuple[Recording, Judge] | None:
         if json.dumps("".join(line.split()), ensure_ascii=False)[1:-1] in squeezed:
             raise BundleError(
                 f"{author.name}: a line of the solution of cell {number} would be in the recording bundle:\n"
-                f"    {line}\nTo mend it, take it out of the call or of the given cells."
+                f"    {line}\nTo fix it, take it out of the call or of the given cells."
             )
     judge = {
         "format": JUDGE,
@@ -184,7 +184,7 @@ def find_bundles(place: str | Path, *, judge: bool = True) -> tuple[Recording, J
         made = make_bundles(place)
         if made is None:
             raise BundleError(
-                f"{place.name} declares no question that can be graded. To mend it, give a graded cell a "
+                f"{place.name} declares no question that can be graded. To fix it, give a graded cell a "
                 'declaration in its metadata ("minigrad": {"question": ...}), or end it with  exercise.check().'
             )
         return made
@@ -193,7 +193,7 @@ def find_bundles(place: str | Path, *, judge: bool = True) -> tuple[Recording, J
         if len(found) != 1:
             names = ", ".join(p.name for p in found) or "none"
             raise BundleError(
-                f"{place}: one recording bundle is expected there; found: {names}. To mend it, name one of them, "
+                f"{place}: one recording bundle is expected there; found: {names}. To fix it, name one of them, "
                 "or run  minigrad release AUTHOR.ipynb -o " + str(place)
             )
         place = found[0]

@@ -97,7 +97,7 @@ def judge(
         ]
         documents = [_answers(path) for path in files]
         if not documents:
-            _stop("There are no answers files there. To mend it, run  minigrad record  first.")
+            _stop("There are no answers files there. To fix it, run  minigrad record  first.")
         grades = judge_answers(bundle, documents)
         for grade, path in zip(grades, files):
             grade["student"], grade["file"] = path.name.removesuffix(".answers.json"), path.name
@@ -169,7 +169,7 @@ def grade(
 def doctor(
     as_json: Annotated[bool, typer.Option("--json", help="A JSON document instead.")] = False,
 ) -> None:
-    """What this machine can do: front ends, browser, sandboxes, cluster; and how to mend a lack.
+    """What this machine can do: front ends, browser, sandboxes, cluster; and how to fix what is missing.
 
     Exit status 1 means that something is missing without which nothing can be graded.
     """
@@ -183,7 +183,7 @@ def doctor(
         mark = "yes" if finding.there else "NO " if finding.needed else "no "
         typer.echo(f"{mark}  {finding.what:<28} {finding.detail}")
         if not finding.there and finding.mend:
-            typer.echo(f"     to mend it:  {finding.mend}")
+            typer.echo(f"     to fix it:  {finding.mend}")
     document = report(found)
     if as_json:
         typer.echo(json.dumps(document, indent=1))

@@ -120,14 +120,14 @@ def gate(author: str | Path) -> None:
     solution = run_nbval(notebook)
     if not solution.passed:
         raise GateError(
-            f"{author.name}: the solution does not pass its own checks. To mend it, correct it, "
+            f"{author.name}: the solution does not pass its own checks. To fix it, correct it, "
             f"run the notebook from top to bottom and save it.\n{solution.report}"
         )
     with tempfile.TemporaryDirectory(prefix="minigrad-") as folder:
         starter = grade(author, release(author, folder))
     if starter.passed:
         raise GateError(
-            f"{author.name}: the untouched starter passes, so the checks tell nothing. To mend it, "
+            f"{author.name}: the untouched starter passes, so the checks tell nothing. To fix it, "
             "add a check cell whose output depends on the answer."
         )
 

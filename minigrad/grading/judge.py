@@ -45,7 +45,7 @@ def judge(
     for document in answers:
         if document.get("recording") != bundle.data["recording"]:
             raise BundleError(
-                f"These are answers to another release of {bundle.name}. To mend it, record them again, or "
+                f"These are answers to another release of {bundle.name}. To fix it, record them again, or "
                 "judge with the bundle of that release."
             )
     grades = []

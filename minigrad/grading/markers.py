@@ -41,7 +41,7 @@ PROMPT = "..."  # otter's stub
 
 
 class ReleaseError(ValueError):
-    """An author's notebook that cannot be released, with the cell and the way to mend it."""
+    """An author's notebook that cannot be released, with the cell and the way to fix it."""
 
 
 class MarkerError(ReleaseError):
@@ -157,7 +157,7 @@ def check(source: str, where: str, *, code: bool = True) -> None:
     if code and _is_python(source) and not _is_python(after):
         raise MarkerError(
             f"{where}: without what stands between the markers, the rest is not Python any more. "
-            "To mend it, put the markers around whole statements, and leave something in each block: "
+            "To fix it, put the markers around whole statements, and leave something in each block: "
             "a stub, or a prompt."
         )
 
@@ -170,7 +170,7 @@ def _check(source: str, region: Region, where: str) -> None:
             if begun is not None:
                 raise MarkerError(
                     f"{where}, line {number}: {sign} {region.begin} inside the region that began in line {begun}. "
-                    f"To mend it, write {sign} {region.end} before line {number}, or remove one of the two."
+                    f"To fix it, write {sign} {region.end} before line {number}, or remove one of the two."
                 )
             begun = number
         elif region.end in line:

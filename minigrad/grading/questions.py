@@ -31,7 +31,7 @@ CHECK = re.compile(r"^\s*(\w+)\.check\(\)", re.MULTILINE)
 
 
 class QuestionError(ReleaseError):
-    """A declaration that cannot be understood, with the cell and the way to mend it."""
+    """A declaration that cannot be understood, with the cell and the way to fix it."""
 
 
 @dataclass(frozen=True)

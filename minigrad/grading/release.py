@@ -92,7 +92,7 @@ def release(
     if target.resolve() == author.resolve():
         raise ReleaseError(
             f"{author}: the student's notebook would overwrite the author's. "
-            "To mend it, give another folder."
+            "To fix it, give another folder."
         )
     notebook = read_notebook(author)
     check_author(notebook, author.name)
@@ -145,7 +145,7 @@ def read_notebook(path: str | Path) -> Notebook:
     if version[0] != 4 or not isinstance(version[1], int) or version[1] < 5:
         raise UnreadableNotebook(
             f"{path} is of notebook format {version[0]}.{version[1]}, whose cells have no ids. "
-            "To mend it, open it in a current JupyterLab and save it."
+            "To fix it, open it in a current JupyterLab and save it."
         )
     ids = [cell.get("id") if isinstance(cell, dict) else None for cell in data["cells"]]
     if None in ids:
@@ -174,19 +174,19 @@ def check_author(notebook: Notebook, name: str) -> None:
         if cell.cell_type == "raw" and re.match(r"#\s*(BEGIN|END) [A-Z]+\s*$", _first(cell.source)):
             raise CellMetadataError(
                 f"{where}: a raw cell with otter's {_first(cell.source)!r}. Its markers are understood within "
-                "cells of code only. To mend it, remove the raw cell, and mark answers and checks in the "
+                "cells of code only. To fix it, remove the raw cell, and mark answers and checks in the "
                 'nbgrader metadata of their cells ("solution": true, "grade": true).'
             )
         check(cell.source, where, code=code)
         if has_solution(cell.source, code=code) and not is_answer(cell):
             raise CellMetadataError(
                 f"{where}: there is a solution region, but the cell is not declared as an answer. "
-                'To mend it, set "solution": true in the nbgrader metadata of the cell.'
+                'To fix it, set "solution": true in the nbgrader metadata of the cell.'
             )
         if code and has_hidden_tests(cell.source) and not _is_graded(cell):
             raise CellMetadataError(
                 f"{where}: there are hidden tests, but the cell is not declared as graded. "
-                'To mend it, set "grade": true in the nbgrader metadata of the cell.'
+                'To fix it, set "grade": true in the nbgrader metadata of the cell.'
             )
 
 
@@ -202,7 +202,7 @@ def _refuse_released(notebook: Notebook, name: str) -> None:
     if any("cell" in cell.metadata.get("minigrad", {}) for cell in answers):
         raise MarkerError(
             f"{name}: there is no ### {SOLUTION.begin} in any cell. This is a student's notebook, which "
-            "release has written: its answers are stubs, or a student's own. To mend it, release the "
+            "release has written: its answers are stubs, or a student's own. To fix it, release the "
             "author's notebook, the one with the solutions."
         )
 
@@ -228,7 +228,7 @@ def check_nothing_left(author: Notebook, student: Notebook, name: str) -> None:
                 raise SolutionLeft(
                     f"{name}: the student's notebook would still show a line of the solution of cell {home}:\n"
                     f"    {line}\n"
-                    f"It stands {where}. To mend it, remove it there, or move it out of the solution if it is given."
+                    f"It stands {where}. To fix it, remove it there, or move it out of the solution if it is given."
                 )
 
 
@@ -315,6 +315,6 @@ def _refuse_duplicates(ids: list[Any], kind: str, name: str) -> None:
         if i in seen:
             raise CellMetadataError(
                 f"{name}: two cells have the {kind} {i!r}. Answers are matched by it, so it must be unique. "
-                "To mend it, change one of them."
+                "To fix it, change one of them."
             )
         seen[i] = number

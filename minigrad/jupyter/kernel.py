@@ -86,7 +86,7 @@ def write(place: Path) -> Path:
     except OSError as error:
         raise KernelError(
             f"The kernel cannot be written to {place}: {error.strerror or error}. "
-            "To mend it, install it for yourself:  minigrad kernel install --user"
+            "To fix it, install it for yourself:  minigrad kernel install --user"
         ) from error
     return place
 

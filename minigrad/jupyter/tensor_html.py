@@ -2,7 +2,7 @@
 
     tensor([[ 1.,  4.],                the text, as print shows it and as PyTorch writes it
             [ 9., 16.]], ...)
-    (2, 2) · float32 · MulBackward     shape, dtype, grad_fn
+    (2, 2) · float32 · MulBackward0     shape, dtype, grad_fn
     [a small heat map]                 of a matrix: blue below zero, white at it, orange above
     ▸ chain of 2 nodes                 one click away: what %chain shows
 

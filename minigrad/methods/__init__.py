@@ -7,11 +7,11 @@
     indexing       x[...], x.gather(...): entries by their place, read and written
     reductions     x.sum(), x.sort(): what becomes of an axis
     products       x @ y
+    rows           what follows from a row of the table: methods that stand nowhere else, and help texts
 
 `ArrayMethods`, all of them together, is the common base of Tensor and of the Slots of a
-recorded program; both interpret the same ops. Nothing is attached from elsewhere, so a
-search for `def exp` or a step of the debugger leads from `x.exp()` to the row of the table
-in two frames. Checks and helpers stand below the methods that use them.
+recorded program; both interpret the same ops. A search for `def exp` or a step of the
+debugger leads from `x.exp()` to the row of the table in two frames. Checks and helpers stand below the methods that use them.
 
 PyTorch's names and arguments come first (`dim`, `keepdim`); NumPy's (`axis`, `keepdims`)
 are accepted as well. Through NumPy's two protocols, `np.exp(x)` and `np.sum(x, axis=0)`
@@ -24,7 +24,7 @@ import numpy as np
 
 from minigrad import ops
 from minigrad.core import modes
-from minigrad.core.op import BY_NUMPY
+from minigrad.core.op import BY_NUMPY, LISTENERS, REGISTRY, Op
 from minigrad.methods.arrangement import Arrangement
 from minigrad.methods.base import Base, as_dtype, type_named
 from minigrad.methods.entries import Entries
@@ -32,6 +32,7 @@ from minigrad.methods.indexing import Indexing, indices_of
 from minigrad.methods.operators import Operators
 from minigrad.methods.products import Products, outer, tensordot
 from minigrad.methods.reductions import Reductions
+from minigrad.methods.rows import complete, document
 
 __all__ = ["ArrayMethods", "as_dtype", "indices_of", "type_named"]
 
@@ -66,6 +67,16 @@ class ArrayMethods(Entries, Products, Reductions, Operators, Indexing, Arrangeme
                 return function(*values_only(args), **values_only(kwargs))
             raise NotForNumpy(unknown_function(function.__name__, {}))
         return stand_in(*args, **kwargs)
+
+
+def _of_row(op: Op) -> None:
+    complete(ArrayMethods, op)
+    document(ArrayMethods, op)
+
+
+for _op in REGISTRY.values():
+    _of_row(_op)
+LISTENERS.append(_of_row)
 
 
 class NotForNumpy(RuntimeError, TypeError):

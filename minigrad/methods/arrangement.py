@@ -77,9 +77,9 @@ class Arrangement(Base):
     def vsplit(self, indices_or_sections: Any) -> Any: return sides("vsplit", self, 0, indices_or_sections)
     def dsplit(self, indices_or_sections: Any) -> Any: return sides("dsplit", self, 2, indices_or_sections)
     def tril(self, diagonal: int = 0) -> Self: return ops.tril.apply(at_least_2d("tril", self), diagonal=diagonal)
-    def tril_(self, diagonal: int = 0) -> Self: return self._write(ops.tril, diagonal=diagonal)
+    def tril_(self, diagonal: int = 0) -> Self: return ops.tril.apply_(self, diagonal=diagonal)
     def triu(self, diagonal: int = 0) -> Self: return ops.triu.apply(at_least_2d("triu", self), diagonal=diagonal)
-    def triu_(self, diagonal: int = 0) -> Self: return self._write(ops.triu, diagonal=diagonal)
+    def triu_(self, diagonal: int = 0) -> Self: return ops.triu.apply_(self, diagonal=diagonal)
 
     def transpose(self, dim0: int, dim1: int) -> Self:
         return ops.transpose.apply(
@@ -164,7 +164,7 @@ def by_strides(x: Any, size: Any, stride: Any, storage_offset: Any) -> Any:
     if x.requires_grad and memory is not x and (x.is_leaf or not memory.requires_grad):
         raise RuntimeError("as_strided: this leaf is a view, or shows one, and its gradient could not be told from that of the rest of the memory. To fix it, use x.contiguous() first.")
     if not memory.is_contiguous():
-        raise RuntimeError("as_strided: this tensor's memory is not in order. To mend it, use x.contiguous() first.")
+        raise RuntimeError("as_strided: this tensor's memory is not in order. To fix it, use x.contiguous() first.")
     if len(size) != len(stride):
         raise RuntimeError("mismatch in length of strides and shape")
     last = start + builtins.sum((n - 1) * s for n, s in zip(size, stride))
@@ -180,7 +180,7 @@ def by_strides(x: Any, size: Any, stride: Any, storage_offset: Any) -> Any:
 def backward_axes(x: Any) -> tuple[int, ...]:
     """The axes of a matrix, of a vector or of a number, the last one first."""
     if x.ndim > 2:
-        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {x.ndim}D. To mend it, use x.mT, or x.permute(...).")
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {x.ndim}D. To fix it, use x.mT, or x.permute(...).")
     return tuple(range(x.ndim))[::-1]
 
 

@@ -70,7 +70,7 @@ class Base:
 
     def _read_as(self, dtype: Any) -> Any:
         """The same bytes, read as numbers of another type."""
-        raise TypeError(f"{type(self).__name__} cannot be read as another type. To mend it, convert it: x.to({dtype}).")
+        raise TypeError(f"{type(self).__name__} cannot be read as another type. To fix it, convert it: x.to({dtype}).")
 
     @property
     def ndim(self) -> int: return self.array.ndim
@@ -82,9 +82,9 @@ class Base:
     def shape(self) -> Any: return self.array.shape
     @property
     def dtype(self) -> Any: return self.array.dtype
-    def copy_(self, src: Operand, non_blocking: Any = False) -> Self: return self._write(ops.copy, written_over(self, src))
-    def fill_(self, value: Operand) -> Self: return self._write(ops.copy, written_over(self, value))
-    def zero_(self) -> Self: return self._write(ops.copy, written_over(self, 0))
+    def copy_(self, src: Operand, non_blocking: Any = False) -> Self: return ops.copy.apply_(self, written_over(self, src))
+    def fill_(self, value: Operand) -> Self: return ops.copy.apply_(self, written_over(self, value))
+    def zero_(self) -> Self: return ops.copy.apply_(self, written_over(self, 0))
 
     # ------------------------------------------------------------------ types of number
 

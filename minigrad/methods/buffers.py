@@ -48,7 +48,7 @@ def frombuffer(
     if memoryview(buffer).readonly:
         warnings.warn(
             "The given buffer is not writable, and PyTorch does not support non-writable tensors. "
-            "To mend it, copy it: bytearray(buffer).",
+            "To fix it, copy it: bytearray(buffer).",
             stacklevel=2,
         )
     return finish(np.frombuffer(buffer, dtypes.as_dtype(dtype), count, offset), requires_grad)

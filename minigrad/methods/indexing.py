@@ -63,12 +63,12 @@ class Indexing(Arrangement):
     def __setitem__(self, index: Any, value: Operand) -> None:
         index = plain_index(index, self)
         if ops.is_basic(index):  # type: ignore[no-untyped-call]
-            there = self[index]
-            there._write(ops.copy, without_ones(written_over(self, value), there.ndim))
+            there = ops.getitem.apply(self, index=index)
+            ops.copy.apply_(there, without_ones(written_over(self, value), there.ndim))
         else:
             if getattr(value, "ndim", 0) > 1 and value.shape[0] == 1:
                 value = without_ones(value, np.broadcast_to(False, self.shape)[index].ndim)
-            self._write(ops.index_put, put_there("Index put", value, self), index=index)
+            ops.index_put.apply_(self, put_there("Index put", value, self), index=index)
 
     def where(self, condition: Operand, other: Operand) -> Self: return ops.where.apply(truth_values(condition), self, other)
 
@@ -86,20 +86,20 @@ class Indexing(Arrangement):
 
     def scatter_add_(self, dim: int, index: Any, src: Operand) -> Self:
         _, others, settings = scattering("scatter_add", self, dim, index, src, "add")
-        return self._write(ops.scatter_add, *others, **settings)
+        return ops.scatter_add.apply_(self, *others, **settings)
 
     def scatter_reduce(self, dim: int, index: Any, src: Operand, reduce: str, *, include_self: bool = True) -> Self: return scatter_reduced(self, dim, index, src, reduce, include_self)
-    def scatter_reduce_(self, dim: int, index: Any, src: Operand, reduce: str, *, include_self: bool = True) -> Self: return self.copy_(scatter_reduced(self, dim, index, src, reduce, include_self))
+    def scatter_reduce_(self, dim: int, index: Any, src: Operand, reduce: str, *, include_self: bool = True) -> Self: return self.copy_(scatter_reduced(self.clone(), dim, index, src, reduce, include_self))
     def index_put(self, indices: Any, values: Operand, accumulate: bool = False) -> Self: return ops.index_put.apply(self, put_there("Index put", values, self), index=plain_index(tuple(indices), self), accumulate=accumulate)
-    def index_put_(self, indices: Any, values: Operand, accumulate: bool = False) -> Self: return self._write(ops.index_put, put_there("Index put", values, self), index=plain_index(tuple(indices), self), accumulate=accumulate)
+    def index_put_(self, indices: Any, values: Operand, accumulate: bool = False) -> Self: return ops.index_put.apply_(self, put_there("Index put", values, self), index=plain_index(tuple(indices), self), accumulate=accumulate)
     def index_add(self, dim: int, index: Any, source: Operand, *, alpha: Any = 1) -> Self: return ops.index_put.apply(self, scaled(source, alpha), index=rows_of("index_add", self, dim, index, source), accumulate=True)
-    def index_add_(self, dim: int, index: Any, source: Operand, *, alpha: Any = 1) -> Self: return self._write(ops.index_put, scaled(source, alpha), index=rows_of("index_add", self, dim, index, source), accumulate=True)
+    def index_add_(self, dim: int, index: Any, source: Operand, *, alpha: Any = 1) -> Self: return ops.index_put.apply_(self, scaled(source, alpha), index=rows_of("index_add", self, dim, index, source), accumulate=True)
     def index_copy(self, dim: int, index: Any, source: Operand) -> Self: return ops.index_put.apply(self, source, index=rows_of("index_copy", self, dim, index, source))
-    def index_copy_(self, dim: int, index: Any, source: Operand) -> Self: return self._write(ops.index_put, source, index=rows_of("index_copy", self, dim, index, source))
+    def index_copy_(self, dim: int, index: Any, source: Operand) -> Self: return ops.index_put.apply_(self, source, index=rows_of("index_copy", self, dim, index, source))
     def index_fill(self, dim: int, index: Any, value: Operand) -> Self: return ops.index_put.apply(self, filling("index_fill_", value, self), index=rows_of("index_fill", self, dim, index))
-    def index_fill_(self, dim: int, index: Any, value: Operand) -> Self: return self._write(ops.index_put, filling("index_fill_", value, self), index=rows_of("index_fill", self, dim, index))
+    def index_fill_(self, dim: int, index: Any, value: Operand) -> Self: return ops.index_put.apply_(self, filling("index_fill_", value, self), index=rows_of("index_fill", self, dim, index))
     def masked_fill(self, mask: Any, value: Operand) -> Self: return ops.masked_fill.apply(self, filling("masked_fill_", value, self), mask=mask_of("masked_fill", mask))
-    def masked_fill_(self, mask: Any, value: Operand) -> Self: return self._write(ops.masked_fill, filling("masked_fill_", value, self), mask=mask_within(self, mask_of("masked_fill", mask)))
+    def masked_fill_(self, mask: Any, value: Operand) -> Self: return ops.masked_fill.apply_(self, filling("masked_fill_", value, self), mask=mask_within(self, mask_of("masked_fill", mask)))
 
     def masked_scatter(self, mask: Any, source: Operand) -> Self:
         mask = mask_of("masked_scatter", mask)
@@ -109,7 +109,7 @@ class Indexing(Arrangement):
 
     def masked_scatter_(self, mask: Any, source: Operand) -> Self:
         source, index = masked_source(self, mask_within(self, mask_of("masked_scatter", mask)), source)
-        return self._write(ops.index_put, source, index=index)
+        return ops.index_put.apply_(self, source, index=index)
 
     def select_scatter(self, src: Operand, dim: int, index: int) -> Self: return ops.index_put.apply(self, src, index=part(self.shape, dim, index))
     def slice_scatter(self, src: Operand, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Self: return ops.index_put.apply(self, src, index=part(self.shape, dim, slice(start, end, step)))
@@ -135,8 +135,14 @@ def put_source(index: Any, source: Any) -> Any:
 
 def plain_index(index: Any, x: Any) -> Any:
     """An index of x without tensors in it: they become arrays of integers or truth values."""
-    if index.__class__ is int or index.__class__ is slice:
+    if index.__class__ in PLAIN:
         return (index,)
+    if index.__class__ is tuple:
+        for part in index:
+            if part.__class__ not in PLAIN:
+                break
+        else:
+            return index
     if isinstance(index, list) and any(isinstance(p, SEVERAL) or p is None for p in index):
         warnings.warn(
             "Using a non-tuple sequence for multidimensional indexing is deprecated; use x[tuple(seq)] instead of x[seq].",
@@ -186,6 +192,7 @@ def fitting_masks(index: list[Any], shape: tuple[int, ...]) -> None:
                 raise IndexError(f"The shape of the mask {list(part.shape)} at index {before} does not match the shape of the indexed tensor {list(shape)} at index {before}")
 
 
+PLAIN = frozenset([int, slice, type(None), type(...)])  # parts that are as they should be
 SEVERAL = (Base, np.ndarray, list, tuple, range, slice, type(...))  # in a list of these each is an index of its own
 INDICES = (np.dtype(np.int64), np.dtype(np.int32), np.dtype(np.bool_))
 
@@ -263,7 +270,7 @@ def mask_of(name: str, mask: Any) -> Any:
     """A mask as an array of truth values."""
     mask = np.asarray(getattr(mask, "array", mask))
     if mask.dtype.kind != "b":
-        raise RuntimeError(f"{name} only supports boolean masks, but got mask with dtype {mask.dtype}. To mend it, use mask.bool().")
+        raise RuntimeError(f"{name} only supports boolean masks, but got mask with dtype {mask.dtype}. To fix it, use mask.bool().")
     return mask
 
 

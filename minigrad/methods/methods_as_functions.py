@@ -29,7 +29,7 @@ def function(method: Callable[..., Any]) -> Callable[..., Any]:
             if not isinstance(other, Tensor) or not isinstance(input, (int, float, bool)):
                 raise TypeError(
                     f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}. "
-                    "To mend it, make one with minigrad.tensor(...)."
+                    "To fix it, make one with minigrad.tensor(...)."
                 )
             input = wrap(as_array(input, other.dtype if isinstance(input, int) else None))
         if kwargs.get("out") is None:

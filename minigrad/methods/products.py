@@ -83,7 +83,7 @@ def square(name: str, x: Any, must: bool = True) -> Any:
     if must and x.shape[-1] != x.shape[-2]:
         raise RuntimeError(f"linalg.{name}: A must be batches of square matrices, but they are {x.shape[-2]} by {x.shape[-1]} matrices")
     if x.dtype.kind not in "fc":
-        raise RuntimeError(f"linalg.{name}: Expected a floating point or complex tensor as input. Got {x.dtype}. To mend it, use x.float().")
+        raise RuntimeError(f"linalg.{name}: Expected a floating point or complex tensor as input. Got {x.dtype}. To fix it, use x.float().")
     return x
 
 

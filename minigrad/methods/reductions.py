@@ -116,11 +116,11 @@ class Reductions(Operators, Indexing):
     def logsumexp(self, dim: Dim, keepdim: bool = False) -> Self: return ops.logsumexp.apply(self, axis=axes_of(dim, None, self.ndim), keepdims=keepdim)
     def norm(self, p: Any = "fro", dim: Dim = None, keepdim: bool = False, dtype: Any = None) -> Self: return norm(self, p, dim, keepdim, dtype)
     def renorm(self, p: Any, dim: int, maxnorm: Any) -> Self: return renorm(self, p, dim, maxnorm)
-    def renorm_(self, p: Any, dim: int, maxnorm: Any) -> Self: return self.copy_(self.renorm(p, dim, maxnorm))
+    def renorm_(self, p: Any, dim: int, maxnorm: Any) -> Self: return self.copy_(self.clone().renorm(p, dim, maxnorm))
     def cumsum(self, dim: int, *, dtype: Any = None) -> Self: return accumulated(ops.cumsum, self, dim, dtype)
     def cumprod(self, dim: int, *, dtype: Any = None) -> Self: return accumulated(ops.cumprod, self, dim, dtype)
     def cumsum_(self, dim: int, *, dtype: Any = None) -> Self: return self.copy_(self.cumsum(dim, dtype=same_type(self, dtype)))
-    def cumprod_(self, dim: int, *, dtype: Any = None) -> Self: return self.copy_(self.cumprod(dim, dtype=same_type(self, dtype)))
+    def cumprod_(self, dim: int, *, dtype: Any = None) -> Self: return self.copy_(self.clone().cumprod(dim, dtype=same_type(self, dtype)))
     def logcumsumexp(self, dim: int) -> Self: return along(lambda x, axis: ops.logcumsumexp.apply(x, axis=axis), self, dim)
     def cummax(self, dim: int) -> Any: return along(composites.running_extreme, self, dim, np.maximum)
     def cummin(self, dim: int) -> Any: return along(composites.running_extreme, self, dim, np.minimum)
@@ -224,7 +224,7 @@ def real_only(name: str, dtype: Any) -> None:
     if dtype.kind not in "fc":
         raise RuntimeError(
             f"{name}(): could not infer output dtype. Input dtype must be either a floating point or "
-            f"complex dtype. Got: {dtypes.torch_name(dtype)}. To mend it, use x.float().{name}()."
+            f"complex dtype. Got: {dtypes.torch_name(dtype)}. To fix it, use x.float().{name}()."
         )
 
 
@@ -257,7 +257,7 @@ def filled(name: str, x: Any, axes: Any) -> Any:
 def place_axis(name: str, x: Any, dim: Any, axis: Any) -> Any:
     """The axis of argmax and argmin, or None."""
     if x.dtype.kind == "b":
-        raise RuntimeError(f"{name}(): does not support bool input. To mend it, use x.int().{name}().")
+        raise RuntimeError(f"{name}(): does not support bool input. To fix it, use x.int().{name}().")
     a = one_axis(dim, axis, x.ndim)
     if a is None and not x.array.size:
         raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
@@ -327,7 +327,7 @@ def one_axis(dim: Any, axis: Any, ndim: int) -> Any:
 def axis_for_softmax(x: Any, dim: int) -> int | None:
     axis = normalize_one(dim, x.ndim)
     if x.dtype.kind != "f":
-        raise NotImplementedError(f'"softmax" not implemented for \'{x.dtype}\'. To mend it, use x.float().')
+        raise NotImplementedError(f'"softmax" not implemented for \'{x.dtype}\'. To fix it, use x.float().')
     return axis if x.ndim else None
 
 

@@ -27,7 +27,7 @@ class Sampling(ArrayMethods):
         return self._fill(lambda shape, dtype: kernels.uniform(shape, dtype, a, b, generator))
 
     def normal_(self, mean: float = 0, std: float = 1, *, generator: Any = None) -> Self:
-        """Fill from the bell curve."""
+        """Fill from the normal distribution."""
         if std < 0:
             raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
         dense = self.array.flags.c_contiguous
@@ -113,7 +113,7 @@ class Sampling(ArrayMethods):
         return self._fill(lambda shape, dtype: kernels.exponential(shape, dtype, lambd, generator))
 
     def log_normal_(self, mean: float = 1, std: float = 2, *, generator: Any = None) -> Self:
-        """Fill with exp(x), for x from the bell curve of this mean and standard deviation."""
+        """Fill with exp(x), for x from the normal distribution of this mean and standard deviation."""
         return self._fill(
             lambda shape, dtype: kernels.log_normal(shape, dtype, mean, std, generator)
         )

@@ -72,7 +72,7 @@ def _described(obj: Any, arrays: list[Any], seen: dict[int, Any], place: str) ->
         return seen[id(obj)][0]
     if isinstance(obj, Tensor):
         if obj.is_sparse:
-            raise TypeError(f"{place} is a sparse gradient. To mend it, save x.to_dense().")
+            raise TypeError(f"{place} is a sparse gradient. To fix it, save x.to_dense().")
         arrays.append(np.asarray(obj.array))
         entry = {"tensor": len(arrays) - 1, "requires_grad": obj.requires_grad}
         seen[id(obj)] = (entry, obj)
@@ -96,7 +96,7 @@ def _described(obj: Any, arrays: list[Any], seen: dict[int, Any], place: str) ->
         return {"tuple" if isinstance(obj, tuple) else "list": items}
     raise TypeError(
         f"{place} is a {type(obj).__name__}, which cannot be saved: tensors, numbers, strings, None, and "
-        "dicts, lists and tuples of them can. To mend it, save its state_dict()."
+        "dicts, lists and tuples of them can. To fix it, save its state_dict()."
     )
 
 

@@ -9,7 +9,6 @@ buffers, and uses them after `eval()`.
 
 from typing import Any
 
-from minigrad.core import modes
 from minigrad.core.tensor import Tensor
 from minigrad.methods.creation import empty, ones, tensor, zeros
 from minigrad.nn import functional as F
@@ -197,24 +196,18 @@ class _InstanceNorm(_Tracking):
             )
         x = input if batched else input.unsqueeze(0)
         use_input = self.training or not self.track_running_stats
+        momentum = self.momentum or 0.0
         z = F.instance_norm(
-            x, self.running_mean, self.running_var, self.weight, self.bias, use_input, 0.0, self.eps
+            x,
+            self.running_mean,
+            self.running_var,
+            self.weight,
+            self.bias,
+            use_input,
+            momentum,
+            self.eps,
         )
-        if self.training and self.track_running_stats:
-            self._track(x.detach())
         return z if batched else z.squeeze(0)
-
-    def _track(self, x: Tensor) -> None:
-        """Move the running statistics toward the average of those of the examples."""
-        axes = tuple(range(2, x.ndim))
-        share = self.momentum or 0.0
-        with modes.no_grad():
-            for running, now in (
-                (self.running_mean, x.mean(axes)),
-                (self.running_var, x.var(axes)),
-            ):
-                if running is not None:
-                    running += share * (now.mean(0) - running)
 
     def _check_input_dim(self, input: Tensor) -> None:
         if input.ndim not in (self.axes + 1, self.axes + 2):

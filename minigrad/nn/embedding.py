@@ -25,7 +25,7 @@ class Embedding(Module):
     scale_grad_by_freq   divide the gradient of a row by how often it was read
     sparse        shall weight.grad keep only the rows that were read?
 
-    Initialized from the bell curve, with mean 0 and standard deviation 1.
+    Initialized from the normal distribution, with mean 0 and standard deviation 1.
 
     It computes what a Linear layer without bias would, given one-hot rows; but only the rows
     that are needed are touched.

@@ -81,7 +81,7 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = No
 
 
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
-    """Numbers from the bell curve."""
+    """Numbers from the normal distribution."""
     with modes.no_grad():
         return tensor.normal_(mean, std, generator=generator)
 
@@ -147,7 +147,7 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) ->
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """From the bell curve, with std = gain * sqrt(2 / (fan_in + fan_out)).
+    """From the normal distribution, with std = gain * sqrt(2 / (fan_in + fan_out)).
 
     Source: as xavier_uniform_.
     """
@@ -192,7 +192,7 @@ def kaiming_normal_(
     nonlinearity: str = "leaky_relu",
     generator: Any = None,
 ) -> Tensor:
-    """From the bell curve, with std = gain / sqrt(fan); see kaiming_uniform_."""
+    """From the normal distribution, with std = gain / sqrt(fan); see kaiming_uniform_."""
     std = _kaiming_std(tensor, a, mode, nonlinearity)
     return tensor if std is None else normal_(tensor, 0.0, std, generator)
 
@@ -208,7 +208,7 @@ def trunc_normal_(
     b: float = 2.0,
     generator: Any = None,
 ) -> Tensor:
-    """From the part of the bell curve between a and b.
+    """From the part of the normal distribution between a and b.
 
     Numbers outside are drawn again. Where most would be, numbers are drawn evenly between a
     and b instead, and kept with a chance that is as high as the curve there. As in PyTorch,
@@ -265,7 +265,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
 
 
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
-    """From the bell curve, with the share `sparsity` of each column set to 0.
+    """From the normal distribution, with the share `sparsity` of each column set to 0.
 
     Source: Martens, Deep learning via Hessian-free optimization (2010).
     """

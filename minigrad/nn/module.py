@@ -42,7 +42,7 @@ class Module(Stateful, Called):
     ...     def forward(self, x):
     ...         return x * self.factor
     >>> Scale(2)(ones(3, 2)).sum()
-    tensor(6., grad_fn=<SumBackward>)
+    tensor(6., grad_fn=<SumBackward0>)
     """
 
     training: bool = True

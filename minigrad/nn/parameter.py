@@ -27,7 +27,7 @@ class Parameter(Tensor):
     Parameter containing:
     tensor([1., 2.], requires_grad=True)
     >>> w * 2
-    tensor([2., 4.], grad_fn=<MulBackward>)
+    tensor([2., 4.], grad_fn=<MulBackward0>)
     """
 
     __slots__ = ()
@@ -100,7 +100,7 @@ def sharing(cls: Any, data: Any) -> Any:
     else:
         raise AttributeError(
             f"a {cls.__name__} is made of a tensor, but {type(data).__name__!r} object has no "
-            f"attribute 'detach'. To mend it, write  {cls.__name__}(minigrad.tensor(...))."
+            f"attribute 'detach'. To fix it, write  {cls.__name__}(minigrad.tensor(...))."
         )
     return z
 

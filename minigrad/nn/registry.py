@@ -70,7 +70,7 @@ class Registry:
             }[kind]
             article = "child module" if kind == MODULE else kind
             mend = {
-                PARAMETER: f" To mend it, wrap it in nn.Parameter, or  del module.{name}  first; to "
+                PARAMETER: f" To fix it, wrap it in nn.Parameter, or  del module.{name}  first; to "
                 "change the values alone, write to the parameter inside a no_grad block.",
             }.get(kind, "")
             raise TypeError(
@@ -88,7 +88,7 @@ class Registry:
             what = "parameters" if kind == PARAMETER else kind
             raise AttributeError(
                 f"cannot assign {what} before Module.__init__() call. "
-                "To mend it, begin __init__ with  super().__init__()."
+                "To fix it, begin __init__ with  super().__init__()."
             )
         if kinds.get(name) != kind:
             kinds.pop(name, None)
@@ -163,7 +163,7 @@ class Registry:
         if "_registered_kinds" not in self.__dict__:
             raise AttributeError(
                 f"cannot assign {kind} before Module.__init__() call. "
-                "To mend it, begin __init__ with  super().__init__()."
+                "To fix it, begin __init__ with  super().__init__()."
             )
         if not isinstance(name, str):
             raise TypeError(f"{kind} name should be a string. Got {type_name(name)}")

@@ -17,7 +17,7 @@ class EmbeddingBag(Module):
 
     input     (n, l), each row a bag; or (l,) and offsets (n,), where each bag begins
     returns   (n, embedding_dim)
-    weight    (num_embeddings, embedding_dim)      from the bell curve
+    weight    (num_embeddings, embedding_dim)      from the normal distribution
     """
 
     def __init__(

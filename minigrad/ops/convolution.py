@@ -213,7 +213,7 @@ convolution_dw.vjp(
 # --------------------------------------------------------------------------- pooling
 
 
-@general()
+@general(node="MaxPool2DWithIndicesBackward0")
 def max_pool2d(x, *, size, stride, padding, dilation, shape):
     """z = the greatest of each window of the last two axes        dL/dx = g there, 0 elsewhere
 

@@ -140,7 +140,7 @@ minimum.vjp(x=lambda g, x, y: keep(g, np.logical_not(x >= y)) + keep(g / 2, x ==
 # ------------------------------------------------------- powers, exponentials, logarithms
 
 
-@elementwise(np.power, refuses="b")
+@elementwise(np.power, refuses="b", node=lambda needs: "PowBackward1" if all(needs) else "PowBackward0" if needs[0] else "PowBackward2")
 def pow(x, y, *, out=None):
     """z = x ** y        dz/dx = y * x**(y - 1)        dz/dy = z * log(x)
 
@@ -177,7 +177,7 @@ def as_number(y):
 pow.vjp(x=_pow_dx, y=_pow_dy)
 
 
-@elementwise(np.square)
+@elementwise(np.square, node="PowBackward0")
 def square(x, *, out=None):
     """z = x ** 2        dz/dx = 2 * x"""
     return np.square(x if x.dtype.kind != "b" else x.astype(np.int64), out=out)
@@ -347,7 +347,7 @@ def logical_not(x, *, out=None):
 # --------------------------------------------------------- from one type to another
 
 
-@general(as_computed=True)
+@general(as_computed=True, node="ToCopyBackward0")
 def to(x, *, dtype):
     """z = x as another type of number        dL/dx = g, as the type of x"""
     return np.array(x, dtype=dtype, order=order_of(x))

@@ -2,7 +2,7 @@
 
 Probability needs them: the gamma function extends (n - 1)! to real numbers, and stands in
 the densities of the Gamma, Beta, Dirichlet and Poisson distributions; erfinv turns uniform
-numbers into numbers from the bell curve.
+numbers into numbers of the normal distribution.
 
     lgamma        log of abs(gamma(x))
     digamma       its derivative                        psi(x)

@@ -14,7 +14,22 @@ from minigrad.core.sparse import add_rows
 from minigrad.ops.elementwise import keep
 
 
-@linear(view=True)
+def kind_of_index(index):
+    """The name of the node of x[index]: that of the last thing that the index does, as in PyTorch."""
+    name = "AliasBackward0"
+    for part in index:
+        if part.__class__ is int:
+            name = "SelectBackward0"
+        elif part.__class__ is slice:
+            name = "SliceBackward0" if part != slice(None) else name
+        elif part is None:
+            name = "UnsqueezeBackward0"
+        elif part is not ...:
+            return "IndexBackward0"
+    return name
+
+
+@linear(view=True, node=kind_of_index)
 def getitem(x, *, index):
     """z = x[index]        dL/dx = zeros like x, with g added at index"""
     z = x[index]
@@ -44,8 +59,10 @@ put_zeros.vjp(x=lambda g, index: getitem(g, index=index))
 
 def is_basic(index):
     """Is this index made of ints, slices, ... and None only, so that x[index] is a view?"""
-    parts = index if isinstance(index, tuple) else (index,)
-    return not [p for p in parts if isinstance(p, (np.ndarray, list, bool, np.bool_))]
+    for part in index if isinstance(index, tuple) else (index,):
+        if isinstance(part, (np.ndarray, list, bool, np.bool_)):
+            return False
+    return True
 
 
 def add_at(z, index, x):

@@ -12,7 +12,7 @@ from minigrad.core.op import constant, elementwise, general, linear
 from minigrad.core.shapes import order_of, sum_to
 
 
-@linear(view=True)
+@linear(view=True, node="ViewBackward0")
 def reshape(x, *, shape):
     """z = x with another shape        dL/dx = g with the shape of x"""
     return x.reshape(shape)
@@ -71,7 +71,7 @@ def unsqueeze(x, *, axis):
 unsqueeze.vjp(x=lambda g, axis: squeeze(g, axis=(axis,)))
 
 
-@linear(view=True)
+@linear(view=True, node=lambda axis: "SqueezeBackward1" if axis and len(axis) == 1 else "SqueezeBackward0")
 def squeeze(x, *, axis):
     """z = x without some axes of size 1        dL/dx = g with them"""
     z = x.squeeze(axis)
@@ -177,7 +177,7 @@ def _opposite(shift):
 roll.vjp(x=lambda g, shift, axis: roll(g, shift=_opposite(shift), axis=axis))
 
 
-@linear()
+@linear(node="RepeatBackward0")
 def tile(x, *, repeats):
     """z = x laid side by side, as many times along each axis        dL/dx = the sum of the tiles of g"""
     return np.tile(x, repeats)
@@ -265,7 +265,7 @@ stack.vjp(xs=lambda g, k, axis: g[(slice(None),) * (axis % g.ndim) + (k,)])
 stack.jvp(lambda xs_dot, xs, axis: stack(*_or_zeros(xs_dot, xs), axis=axis))
 
 
-@elementwise(inplace=True)
+@elementwise(inplace=True, node="CopyBackwards")
 def copy(x, y, *, out=None):
     """z = y        dz/dx = 0        dz/dy = 1
 

@@ -18,12 +18,12 @@ from minigrad.ops.layout import stack
 from minigrad.ops.products import matmul
 
 
-def turned(x):
+def transposed(x):
     return np.swapaxes(x, -1, -2)
 
 
 def symmetric(x):
-    return (x + turned(x)) * 0.5
+    return (x + transposed(x)) * 0.5
 
 
 def as_rows(x):
@@ -45,24 +45,24 @@ def _finite(name, x):
     return x
 
 
-@general(result="float")
+@general(result="float", node="LinalgInvExBackward0")
 def inverse(x):
     """z = x**-1        dL/dx = -zᵀ @ g @ zᵀ"""
     return np.linalg.inv(x)
 
 
-inverse.vjp(x=lambda g, z: -(turned(z) @ g @ turned(z)))
+inverse.vjp(x=lambda g, z: -(transposed(z) @ g @ transposed(z)))
 inverse.jvp(lambda x_dot, z: -(z @ x_dot @ z))
 
 
-@general(result="strict")
+@general(result="strict", node="LinalgSolveExBackward0")
 def solve(x, y):
     """z = x**-1 @ y, so that x @ z = y        dL/dx = -d @ zᵀ        dL/dy = d = solve(xᵀ, g)"""
     return np.linalg.solve(x, y)
 
 
-solve.vjp(x=lambda g, x, z: -(solve(turned(x), g) @ turned(z)),
-          y=lambda g, x: solve(turned(x), g))
+solve.vjp(x=lambda g, x, z: -(solve(transposed(x), g) @ transposed(z)),
+          y=lambda g, x: solve(transposed(x), g))
 
 
 def _solve_dot(x_dot, y_dot, x, z):
@@ -75,7 +75,7 @@ def _solve_dot(x_dot, y_dot, x, z):
 solve.jvp(_solve_dot)
 
 
-@general(result="float")
+@general(result="float", node="LinalgDetBackward0")
 def det(x):
     """z = determinant of x        dL/dx = g * cofactors of x, which are z * (x**-1)ᵀ"""
     return np.asarray(np.linalg.det(x))
@@ -86,7 +86,7 @@ def _cofactors(x, z):
     # (A program that is being recorded keeps to the way that its example takes.)
     n, value = x.shape[-1], np.asarray(getattr(z, "array", z))
     if n < 2 or (value != 0).all():
-        return z[..., None, None] * turned(inverse(x)) if n != 1 else np.ones_like(x)
+        return z[..., None, None] * transposed(inverse(x)) if n != 1 else np.ones_like(x)
     others = [np.delete(np.arange(n), i) for i in range(n)]  # no inverse, but still cofactors
     c = [det(x[..., others[i][:, None], others[j]]) * (-1) ** (i + j) for i in range(n) for j in range(n)]
     return np.reshape(stack(*c, axis=x.ndim - 2), x.shape)
@@ -102,8 +102,8 @@ def logabsdet(x):
     return np.asarray(np.linalg.slogdet(x)[1])
 
 
-logabsdet.vjp(x=lambda g, x: g[..., None, None] * turned(inverse(x)))
-logabsdet.jvp(lambda x_dot, x: np.sum(x_dot * turned(inverse(x)), axis=(-2, -1)))
+logabsdet.vjp(x=lambda g, x: g[..., None, None] * transposed(inverse(x)))
+logabsdet.jvp(lambda x_dot, x: np.sum(x_dot * transposed(inverse(x)), axis=(-2, -1)))
 
 
 @general(result="float")
@@ -121,11 +121,11 @@ def _lower(m):
 
 def _cholesky_dx(g, z):
     z_inverse = inverse(z)
-    return symmetric(turned(z_inverse) @ _lower(turned(z) @ g) @ z_inverse)
+    return symmetric(transposed(z_inverse) @ _lower(transposed(z) @ g) @ z_inverse)
 
 
 cholesky.vjp(x=_cholesky_dx)
-cholesky.jvp(lambda x_dot, z: z @ _lower(inverse(z) @ symmetric(x_dot) @ turned(inverse(z))))
+cholesky.jvp(lambda x_dot, z: z @ _lower(inverse(z) @ symmetric(x_dot) @ transposed(inverse(z))))
 
 
 # ------------------------------------------------------------- of symmetric matrices
@@ -142,11 +142,11 @@ def eigenvalues(x):
 
 def _eigenvalues_dx(g, x):
     v = eigenvectors(x)
-    return matmul(v * as_rows(g), turned(v))
+    return matmul(v * as_rows(g), transposed(v))
 
 
 eigenvalues.vjp(x=_eigenvalues_dx)
-eigenvalues.jvp(lambda x_dot, x: diagonal_of(turned(eigenvectors(x)) @ symmetric(x_dot) @ eigenvectors(x)))
+eigenvalues.jvp(lambda x_dot, x: diagonal_of(transposed(eigenvectors(x)) @ symmetric(x_dot) @ eigenvectors(x)))
 
 
 @general(result="float")
@@ -164,8 +164,8 @@ def _apart(x):
     return (1 - one) / (as_rows(w) - w[..., :, None] + one)
 
 
-eigenvectors.vjp(x=lambda g, x, z: symmetric(z @ (_apart(x) * (turned(z) @ g)) @ turned(z)))
-eigenvectors.jvp(lambda x_dot, x, z: z @ (_apart(x) * (turned(z) @ symmetric(x_dot) @ z)))
+eigenvectors.vjp(x=lambda g, x, z: symmetric(z @ (_apart(x) * (transposed(z) @ g)) @ transposed(z)))
+eigenvectors.jvp(lambda x_dot, x, z: z @ (_apart(x) * (transposed(z) @ symmetric(x_dot) @ z)))
 
 
 # --------------------------------------------------------------------- of any matrix
@@ -177,7 +177,7 @@ def singular_values(x):
     return np.linalg.svd(_finite("svd", x), compute_uv=False)
 
 
-singular_values.vjp(x=lambda g, x: matmul(left_vectors(x) * as_rows(g), turned(right_vectors(x))))
+singular_values.vjp(x=lambda g, x: matmul(left_vectors(x) * as_rows(g), transposed(right_vectors(x))))
 singular_values.jvp(lambda x_dot, x: np.sum(left_vectors(x) * (x_dot @ right_vectors(x)), axis=-2))
 
 
@@ -194,20 +194,20 @@ def left_vectors(x):
 @general(result="float")
 def right_vectors(x):
     """z = v, with x = u @ diag(s) @ vᵀ        dL/dx = (the rule of left_vectors, of xᵀ)ᵀ"""
-    return turned(np.linalg.svd(_finite("svd", x), full_matrices=False)[2])
+    return transposed(np.linalg.svd(_finite("svd", x), full_matrices=False)[2])
 
 
 def _vectors_dx(g, u, s, v):
-    """The gradient by x of u; and, turned, that of v, if u and v change places."""
-    inner = u @ (_gaps(s) * (turned(u) @ g - turned(g) @ u)) * as_rows(s)
-    outer = (g - u @ (turned(u) @ g)) / as_rows(s)
-    return (inner + outer) @ turned(v)
+    """The gradient by x of u; and, transposed, that of v, if u and v change places."""
+    inner = u @ (_gaps(s) * (transposed(u) @ g - transposed(g) @ u)) * as_rows(s)
+    outer = (g - u @ (transposed(u) @ g)) / as_rows(s)
+    return (inner + outer) @ transposed(v)
 
 
 def _vectors_dot(x_dot, u, s, v):
-    """The tangent of u; and that of v, if x is turned, and u and v change places."""
-    p = turned(u) @ x_dot @ v
-    inner = u @ (_gaps(s) * (p * as_rows(s) + turned(p * as_rows(s))))
+    """The tangent of u; and that of v, if x is transposed, and u and v change places."""
+    p = transposed(u) @ x_dot @ v
+    inner = u @ (_gaps(s) * (p * as_rows(s) + transposed(p * as_rows(s))))
     return inner + (x_dot @ v - u @ p) / as_rows(s)
 
 
@@ -218,8 +218,8 @@ def _gaps(s):
 
 left_vectors.vjp(x=lambda g, x, z: _vectors_dx(g, z, singular_values(x), right_vectors(x)))
 left_vectors.jvp(lambda x_dot, x, z: _vectors_dot(x_dot, z, singular_values(x), right_vectors(x)))
-right_vectors.vjp(x=lambda g, x, z: turned(_vectors_dx(g, z, singular_values(x), left_vectors(x))))
-right_vectors.jvp(lambda x_dot, x, z: _vectors_dot(turned(x_dot), z, singular_values(x), left_vectors(x)))
+right_vectors.vjp(x=lambda g, x, z: transposed(_vectors_dx(g, z, singular_values(x), left_vectors(x))))
+right_vectors.jvp(lambda x_dot, x, z: _vectors_dot(transposed(x_dot), z, singular_values(x), left_vectors(x)))
 
 
 @general(result="float")
@@ -234,13 +234,13 @@ def pinv(x, *, rcond):
 
 
 def _pinv_dx(g, x, z):
-    g, zt = turned(g), turned(z)
+    g, zt = transposed(g), transposed(z)
     beside, above = g @ z @ zt, zt @ z @ g
-    return -(zt @ turned(g) @ zt) + beside - x @ (z @ beside) + above - (above @ z) @ x
+    return -(zt @ transposed(g) @ zt) + beside - x @ (z @ beside) + above - (above @ z) @ x
 
 
 def _pinv_dot(x_dot, x, z):
-    d, zt = turned(x_dot), turned(z)
+    d, zt = transposed(x_dot), transposed(z)
     beside, above = z @ zt @ d, d @ zt @ z
     return -(z @ x_dot @ z) + beside - (beside @ x) @ z + above - z @ (x @ above)
 
@@ -271,20 +271,20 @@ def r_factor(x):
 
 def _mirrored(m):
     lower = np.tril(m, -1)
-    return np.tril(m) + turned(lower)
+    return np.tril(m) + transposed(lower)
 
 
 def _skew(x_dot, q, r):
     """x_dot @ r**-1; and the part of it that lies in q, split into a turn and a triangle."""
     c = x_dot @ inverse(r)
-    inside = turned(q) @ c
+    inside = transposed(q) @ c
     lower = np.tril(inside, -1)
-    return c, inside - lower + turned(lower)
+    return c, inside - lower + transposed(lower)
 
 
-q_factor.vjp(x=lambda g, x, z: (g - z @ _mirrored(turned(g) @ z)) @ turned(inverse(r_factor(x))))
+q_factor.vjp(x=lambda g, x, z: (g - z @ _mirrored(transposed(g) @ z)) @ transposed(inverse(r_factor(x))))
 q_factor.jvp(lambda x_dot, x, z: _q_dot(z, *_skew(x_dot, z, r_factor(x))))
-r_factor.vjp(x=lambda g, x, z: q_factor(x) @ _mirrored(z @ turned(g)) @ turned(inverse(z)))
+r_factor.vjp(x=lambda g, x, z: q_factor(x) @ _mirrored(z @ transposed(g)) @ transposed(inverse(z)))
 r_factor.jvp(lambda x_dot, x, z: _skew(x_dot, q_factor(x), z)[1] @ z)
 
 

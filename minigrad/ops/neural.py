@@ -85,7 +85,7 @@ def softplus(x, *, beta=1.0, threshold=20.0, out=None):
 softplus.vjp(x=lambda g, x, beta, threshold: np.where(x * beta > threshold, g, g * sigmoid(x * beta)))
 
 
-@elementwise(result="float", refuses="biu")
+@elementwise(result="float", refuses="biu", node="LogSigmoidBackward0")
 def logsigmoid(x, *, out=None):
     """z = -log(1 + exp(-x))        dz/dx = 1 / (1 + exp(x))"""
     return into(out, np.minimum(x, 0) - np.log1p(np.exp(-np.abs(x))))
@@ -189,7 +189,7 @@ def _embedding_dx(g, x_shape, index, padding_idx, sparse, counts):
 embedding.vjp(x=_embedding_dx)
 
 
-@general()
+@general(node="ConstantPadNdBackward0")
 def pad(x, *, widths, value=0):
     """z = x with a margin of `value`, widths (before, after) for each axis        dL/dx = g without the margin"""
     inner = tuple(slice(max(-a, 0), n - max(-b, 0)) for n, (a, b) in zip(x.shape, widths, strict=True))

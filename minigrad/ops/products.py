@@ -21,7 +21,15 @@ from minigrad.ops.indexing import put_zeros
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
-@linear(np.matmul, result="strict", exact=True, refuses="b")
+def kind_of_product(x, y):
+    """The name of the node of x @ y, which is several functions in PyTorch."""
+    n, m = x.array.ndim, y.array.ndim
+    if n <= 2 and m <= 2:
+        return "DotBackward0" if n + m == 2 else "MvBackward0" if n > m else "MmBackward0"
+    return "BmmBackward0"
+
+
+@linear(np.matmul, result="strict", exact=True, refuses="b", node=kind_of_product)
 def matmul(x, y, *, out=None):
     """z = x @ y        dL/dx = g @ yᵀ        dL/dy = xᵀ @ g"""
     if out is None and 0 < x.ndim < 3 > y.ndim > 0:
@@ -39,16 +47,16 @@ def _matmul_dx(g, y, x_shape):
     return sum_to(g @ np.swapaxes(y, -1, -2), x_shape)
 
 
-def _matmul_dy(g, x, y_shape, y_turned):
+def _matmul_dy(g, x, y_shape, y_column_major):
     if x.ndim == 2 and len(y_shape) < 3:
         # To a transposed weight, a gradient that lies in memory as the weight does.
-        return product(g.T, x).T if y_turned else product(x.T, g)
+        return product(g.T, x).T if y_column_major else product(x.T, g)
     if len(y_shape) == 1:  # the rows of x, weighted by g
         return sum_to(x * g[..., None], y_shape)
     if x.ndim == 1:  # vector @ matrix: an outer product
         return x[:, None] * g[..., None, :]
     if len(y_shape) == 2:  # a stack of matrices @ one matrix: all their rows at once
-        return _matmul_dy(_rows(g), _rows(x), y_shape, y_turned)
+        return _matmul_dy(_rows(g), _rows(x), y_shape, y_column_major)
     return sum_to(np.swapaxes(x, -1, -2) @ g, y_shape)
 
 
@@ -67,7 +75,7 @@ def mm(x, y, *, out=None):
 
 
 mm.vjp(x=lambda g, y: product(g, y.T),
-       y=lambda g, x, y_turned: product(g.T, x).T if y_turned else product(x.T, g))
+       y=lambda g, x, y_column_major: product(g.T, x).T if y_column_major else product(x.T, g))
 
 
 @linear(result="strict", refuses="b")
@@ -125,7 +133,7 @@ def _addmm_db(g, b_shape, beta):
 
 addmm.vjp(b=_addmm_db,
           x=lambda g, y, alpha: _scaled(product(g, y.T), alpha),
-          y=lambda g, x, y_turned, alpha: _scaled(product(g.T, x).T if y_turned else product(x.T, g), alpha))
+          y=lambda g, x, y_column_major, alpha: _scaled(product(g.T, x).T if y_column_major else product(x.T, g), alpha))
 
 
 @general(result="strict", refuses="b")

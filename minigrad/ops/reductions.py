@@ -15,7 +15,7 @@ from minigrad.core.shapes import normalize, repeat_to, restore_axes
 from minigrad.ops.elementwise import keep
 
 
-@linear(np.sum, result="sum")
+@linear(np.sum, result="sum", node=lambda axis: "SumBackward0" if axis is None else "SumBackward1")
 def sum(x, *, axis=None, keepdims=False, out=None):
     """z = sum of x over axis        dL/dx = g, repeated along axis"""
     return np.add.reduce(x, axis=axis, keepdims=keepdims, out=out)
@@ -33,7 +33,7 @@ def count(x_shape, axis):
     return math.prod(x_shape[i] for i in normalize(axis, len(x_shape))) if x_shape else 1
 
 
-@linear(np.mean)
+@linear(np.mean, node=lambda axis: "MeanBackward0" if axis is None else "MeanBackward1")
 def mean(x, *, axis=None, keepdims=False, out=None):
     """z = sum of x over axis / n        dL/dx = g / n, repeated along axis"""
     total = np.add.reduce(x, axis=axis, keepdims=keepdims, out=out)
@@ -119,7 +119,7 @@ put_along.vjp(x=lambda g, at, axis, keepdims: max(g, at=at, axis=axis, keepdims=
 # the sum of the tangents of x, each times its slope.
 
 
-@general(np.prod, result="sum")
+@general(np.prod, result="sum", node=lambda axis: "ProdBackward0" if axis is None else "ProdBackward1")
 def prod(x, *, axis=None, keepdims=False, out=None):
     """z = product of x over axis        dL/dx = g * (product of the other entries)
 
@@ -230,12 +230,17 @@ def nonzero_of(z):
     return np.where(z == 0, np.ones_like(z), z)
 
 
+def or_infinity(z):
+    """z with infinity in place of 0: what is divided by it is 0, and so are all derivatives of that."""
+    return np.where(z == 0, np.inf, z)
+
+
 std.vjp(x=lambda g, x, z, x_shape, axis, correction, keepdims:
-            restore_axes(g / nonzero_of(z), x_shape, axis, keepdims)
+            restore_axes(g / or_infinity(z), x_shape, axis, keepdims)
             * _per_freedom(_deviation(x, axis), x_shape, axis, correction))
 std.jvp(lambda x_dot, x, z, x_shape, axis, correction, keepdims:
             _per_freedom(np.sum(_deviation(x, axis) * x_dot, axis=axis, keepdims=keepdims),
-                         x_shape, axis, correction) / nonzero_of(z))
+                         x_shape, axis, correction) / or_infinity(z))
 
 
 @general(result="float")
@@ -269,7 +274,7 @@ logsumexp.jvp(lambda x_dot, x, z, x_shape, axis, keepdims:
                   np.sum(x_dot * _share(x, z, x_shape, axis, keepdims), axis=axis, keepdims=keepdims))
 
 
-@general()
+@general(node="LinalgVectorNormBackward0")
 def norm(x, *, p=2, axis=None, keepdims=False):
     """z = (sum of abs(x)**p over axis) ** (1 / p)        dL/dx = g * sign(x) * (abs(x) / z)**(p - 1)
 
@@ -293,7 +298,7 @@ def norm(x, *, p=2, axis=None, keepdims=False):
 def _norm_slope(x, z, x_shape, p, axis, keepdims):
     z = restore_axes(z, x_shape, axis, keepdims)
     if p == 2:
-        return x / nonzero_of(z)
+        return x / or_infinity(z)
     if p == 1:
         return np.sign(x)
     if p == 0:
@@ -302,7 +307,7 @@ def _norm_slope(x, z, x_shape, p, axis, keepdims):
         chosen = np.abs(x) == z
         return np.sign(x) * chosen / np.sum(chosen, axis=axis, keepdims=True, dtype=x.dtype)
     if p > 2:
-        return x * np.abs(x) ** (p - 2) / nonzero_of(z) ** (p - 1)
+        return x * np.abs(x) ** (p - 2) / or_infinity(z) ** (p - 1)
     return np.sign(x) * (nonzero_of(np.abs(x)) / nonzero_of(z)) ** (p - 1)
 
 

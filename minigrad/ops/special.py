@@ -238,7 +238,7 @@ atanh.vjp(x=lambda g, x: g / (1 - x * x))
 # ----------------------------------------------------------------------- bounds, blends
 
 
-@elementwise()
+@elementwise(node="ClampBackward1")
 def clamp(x, a, b, *, out=None):
     """z = x between a and b        dz/dx = (a <= x) & (x <= b)    dz/da = (x < a) & (a < b)    dz/db = (x > b) | (a > b)
 
@@ -255,7 +255,7 @@ clamp.vjp(x=lambda g, x, a, b: keep(g, (x >= a) & (x <= b)),
           b=lambda g, x, a, b: keep(g, (x > b) | (a > b)))
 
 
-@elementwise()
+@elementwise(node="ClampBackward1")
 def clamp_min(x, a, *, out=None):
     """z = maximum(x, a)        dz/dx = x >= a        dz/da = x < a
 
@@ -268,7 +268,7 @@ clamp_min.vjp(x=lambda g, x, a: keep(g, x >= a),
               a=lambda g, x, a: keep(g, x < a))
 
 
-@elementwise()
+@elementwise(node="ClampBackward1")
 def clamp_max(x, b, *, out=None):
     """z = minimum(x, b)        dz/dx = x <= b        dz/db = x > b
 

@@ -59,7 +59,7 @@ class Plan:
                 elif s[name].is_sparse:
                     raise RuntimeError(
                         f"add(sparse, dense) is not supported: {name} is row-sparse, as the gradients were so "
-                        "far, and this one is dense. To mend it, use sparse=False, or momentum=0."
+                        "far, and this one is dense. To fix it, use sparse=False, or momentum=0."
                     )
         self.blocks = list(self._blocks(first))
         fields = [(s, name) for s in self.states for name in (*counters, *self.names)]

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from minigrad.core.errors import learner_line
+from minigrad.core.errors import user_line
 from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.memory import FRESH
 from minigrad.core.modes import enable_grad
@@ -123,7 +123,7 @@ class Elementwise(Optimizer):
 
     def _count(self, written: list[Tensor]) -> None:
         """Each parameter that was written to is at its next version."""
-        place = learner_line()
+        place = user_line()
         log = []
         for p in written:
             counter = p.counter if p.counter is not FRESH else p._shared_counter()

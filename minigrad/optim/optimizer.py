@@ -82,7 +82,7 @@ class Optimizer:
         if isinstance(params, Tensor):
             raise TypeError(
                 "params argument given to the optimizer should be an iterable of Tensors or dicts, but "
-                "got a Tensor. To mend it, give a list: [x]."
+                "got a Tensor. To fix it, give a list: [x]."
             )
         self.defaults = defaults
         self._forget()
@@ -210,7 +210,7 @@ class Optimizer:
         if not (p.is_leaf or p.retains_grad):
             raise ValueError(
                 f"can't optimize a non-leaf Tensor: parameter {k}, of shape {p.array.shape}, is the result "
-                "of an operation, so the next forward pass would compute it anew. To mend it, give the "
+                "of an operation, so the next forward pass would compute it anew. To fix it, give the "
                 "optimizer the leaf that it was computed from, or make it one: x.detach().requires_grad_()."
             )
 

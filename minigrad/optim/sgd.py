@@ -111,7 +111,7 @@ class SGD(Elementwise):
         if group["weight_decay"]:
             raise RuntimeError(
                 "add(sparse, dense) is not supported: SGD with weight_decay would change every row of a "
-                "parameter whose gradient is sparse. To mend it, give this parameter a group with "
+                "parameter whose gradient is sparse. To fix it, give this parameter a group with "
                 "weight_decay=0, or use sparse=False."
             )
         mu = group["momentum"]

@@ -2,7 +2,7 @@
 
 The seed says where the sequence starts, so the same seed gives the same numbers. Each word
 is 32 bits. They come from the Mersenne Twister, which is PyTorch's source on the CPU too:
-the same seed gives the same words there. How words become uniform numbers, bell curves and
+the same seed gives the same words there. How words become uniform numbers, normal ones and
 shuffled orders is told in kernels.py, which also takes PyTorch's steps; so a program that
 sets a seed prints the same numbers in both.
 

@@ -4,7 +4,7 @@ All there is to begin with are words, whole numbers of 32 bits, each equally lik
 these everything else is made:
 
     uniform        the last 24 bits of a word, as a fraction (53 bits of two words)
-    normal         two uniform numbers, turned by Box and Muller into two from the bell curve
+    normal         two uniform numbers, made by Box and Muller into two of the normal distribution
     integers       the remainder of a word
     coins          is a uniform number below p?
     exponential    the inverse transform: -log(1 - u)
@@ -107,17 +107,17 @@ def _scaled(z: Any, scale: Any, shift: Any) -> Any:
     return (z.astype(np.float64) * float(scale) + float(shift)).astype(np.float32)
 
 
-# ------------------------------------------------------------------------ the bell curve
+# ------------------------------------------------------------------------ the normal distribution
 
 
 @drawn
 def normal(shape: Any, dtype: Any, mean: float, std: float, generator: Generator | None,
            contiguous: bool = True) -> Any:  # fmt: skip
-    """Numbers from the bell curve, of this mean and standard deviation.
+    """Numbers from the normal distribution, of this mean and standard deviation.
 
     contiguous   are the numbers for an array without gaps? Then blocks of 16 are made.
 
-    A point that is drawn from the bell curve in both coordinates has an angle that is uniform,
+    A point that is drawn from the normal distribution in both coordinates has an angle that is uniform,
     and a squared distance from 0 that is exponential. So two uniform numbers u and v give
 
         r = sqrt(-2 log(1 - u))        x = r cos(2 pi v)        y = r sin(2 pi v)
@@ -144,7 +144,7 @@ def normal(shape: Any, dtype: Any, mean: float, std: float, generator: Generator
 
 
 def standard_normal(shape: Any, dtype: Any, generator: Generator | None) -> Any:
-    """Numbers from the bell curve of mean 0 and standard deviation 1."""
+    """Numbers from the normal distribution of mean 0 and standard deviation 1."""
     return normal(shape, dtype, 0, 1, generator)
 
 
@@ -282,7 +282,7 @@ def exponential(shape: Any, dtype: Any, rate: Any, generator: Generator | None) 
 
 @drawn
 def log_normal(shape: Any, dtype: Any, mean: float, std: float, generator: Generator | None) -> Any:
-    """The exponential of numbers from the bell curve."""
+    """The exponential of numbers from the normal distribution."""
     if std <= 0:
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std}")
     z = _pairs(math.prod(shape), source(generator)) * std + mean

@@ -47,7 +47,7 @@ def rand(*shape: Any, size: Any = None, generator: Generator | None = None, dtyp
 @made_into_out
 def randn(*shape: Any, size: Any = None, generator: Generator | None = None, dtype: Any = None, device: Any = None,
           requires_grad: bool = False) -> Tensor:  # fmt: skip
-    """Numbers from the bell curve, of mean 0 and standard deviation 1."""
+    """Numbers from the normal distribution, of mean 0 and standard deviation 1."""
     check_device(device)
     return finish(
         kernels.standard_normal(shape_of(shape, size), _float(dtype), generator), requires_grad
@@ -117,7 +117,7 @@ def randint_like(input: Tensor, low: int, high: int | None = None, *, generator:
 
 def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator | None = None, dtype: Any = None,
            device: Any = None, requires_grad: bool = False) -> Tensor:  # fmt: skip
-    """Numbers from the bell curve; mean and std are numbers (with a size) or tensors."""
+    """Numbers from the normal distribution; mean and std are numbers (with a size) or tensors."""
     check_device(device)
     if not isinstance(mean, Tensor) and not isinstance(std, Tensor) and size is None:
         raise TypeError("normal() of two numbers needs a size, like normal(0.0, 1.0, size=(2, 3)).")

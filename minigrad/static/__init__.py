@@ -20,11 +20,14 @@ once and runs many times: nothing is asked that was settled when it was recorded
 it fast, and it makes it rigid: see `program.notes`.
 """
 
-from minigrad.static.differentiate import gradient
+from typing import Any
+
+from minigrad.static.differentiate import gradient, insert
 from minigrad.static.instruction import Instruction, ProgramError
 from minigrad.static.plan import Plan
-from minigrad.static.program import Program
+from minigrad.static.program import Program, forms
 from minigrad.static.recording import placeholder, program, record
+from minigrad.static.simplify import simplified
 from minigrad.static.slot import Slot
 from minigrad.static.step import compile  # noqa: A004
 
@@ -40,3 +43,13 @@ __all__ = [
     "program",
     "record",
 ]
+
+
+def _drawing() -> Any:
+    from minigrad.static import draw  # which imports all that draws tapes
+
+    return draw
+
+
+forms.gradient, forms.insert, forms.simplified = gradient, insert, simplified
+forms.plan, forms.drawing = Plan, _drawing

@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 
 from minigrad import ops
-from minigrad.core.case import turned
 from minigrad.core.modes import enable_grad
+from minigrad.core.plan import column_major
 from minigrad.core.shapes import sum_to
 from minigrad.static.instruction import Kernel, ProgramError, Ref, resolved
 from minigrad.static.program import Program
@@ -177,7 +177,7 @@ def seeds_of(
         if z.shape != () and int(np.prod(z.shape)) != 1:
             raise ProgramError(
                 "grad can be implicitly created only for scalar outputs: the program's output, of shape "
-                f"{z.shape}, is no scalar. To mend it, reduce it to a scalar in the recorded function (sum, "
+                f"{z.shape}, is no scalar. To fix it, reduce it to a scalar in the recorded function (sum, "
                 "mean), or ask for program.gradient(wrt, seeded=True), which "
                 "takes the gradient of the output as a further input."
             )
@@ -307,6 +307,6 @@ class _Reads:
             return self.slot(operands[op.operands.index(name)])
         if name in op.settings:
             return self.recorder.slots_in(self.line.settings.get(name, op.settings[name]))
-        x, _, what = name.rpartition("_")
+        x, _, what = name.partition("_")
         i = operands[op.operands.index(x)]
-        return values[i].shape if what == "shape" else turned(self.recorder.examples[i])
+        return values[i].shape if what == "shape" else column_major(self.recorder.examples[i])

@@ -17,7 +17,7 @@ Read instruction.py first.
 Source: Wengert, A Simple Automatic Derivative Evaluation Program (1964).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,24 @@ from minigrad.static.instruction import (
     resolved,
     shape_and_type,
 )
+
+
+class Forms:
+    """What the modules above this one make of a program. They say so here, so that imports point downward only.
+
+    gradient      differentiate.gradient         insert    differentiate.insert
+    simplified    simplify.simplified            plan      plan.Plan
+    drawing       a function that gives the module draw, which needs all that draws tapes
+    """
+
+    gradient: Callable[..., Any]
+    insert: Callable[..., Any]
+    simplified: Callable[..., Any]
+    plan: Callable[..., Any]
+    drawing: Callable[[], Any]
+
+
+forms = Forms()
 
 
 class Program:
@@ -189,21 +207,17 @@ class Program:
 
     def gradient(self, wrt: Any = None, *, seeded: bool = False) -> "Program":
         """The program of the gradients: see `differentiate.gradient`."""
-        from minigrad.static.differentiate import gradient
-
-        return gradient(self, wrt, seeded=seeded)
+        z: Program = forms.gradient(self, wrt, seeded=seeded)
+        return z
 
     def simplified(self) -> "Program":
         """The same program without dead code, repetitions, and what can be known beforehand."""
-        from minigrad.static.simplify import simplified
-
-        return simplified(self)
+        z: Program = forms.simplified(self)
+        return z
 
     def plan(self, *, reuse: bool = True, copy: bool = True) -> Any:
         """The same run in fixed memory: see `plan.Plan`."""
-        from minigrad.static.plan import Plan
-
-        return Plan(self, reuse=reuse, copy=copy)
+        return forms.plan(self, reuse=reuse, copy=copy)
 
     def source(self) -> str:
         """The program as plain NumPy, which can be read and run. The plan runs this text."""
@@ -214,34 +228,24 @@ class Program:
 
     def to_dot(self) -> str:
         """The program as a drawing, in the language of Graphviz."""
-        from minigrad.static.draw import to_dot
-
-        text: str = to_dot(self)
+        text: str = forms.drawing().to_dot(self)
         return text
 
     def show(
         self, *inputs: Any, gradient: bool = True, wrt: Any = None, seeded: bool = False
     ) -> Any:
         """The program in the inspector, its gradient program beside it: see `draw.show`."""
-        from minigrad.static.draw import show
-
-        return show(self, *inputs, gradient=gradient, wrt=wrt, seeded=seeded)
+        return forms.drawing().show(self, *inputs, gradient=gradient, wrt=wrt, seeded=seeded)
 
     def save(self, path: Any) -> Any:
         """Write it to a file, as its ending says: .html .svg .png .txt .json .dot."""
-        from minigrad.static.draw import save
-
-        return save(self, path)
+        return forms.drawing().save(self, path)
 
     def _ipython_display_(self) -> None:
-        from minigrad.static.draw import shown
-
-        shown(self)._ipython_display_()
+        forms.drawing().shown(self)._ipython_display_()
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
-        from minigrad.static.draw import shown
-
-        return shown(self)._repr_mimebundle_(include, exclude)
+        return forms.drawing().shown(self)._repr_mimebundle_(include, exclude)
 
     # ------------------------------------------------------------------ showing it
 
@@ -337,6 +341,6 @@ def mismatch(name: str, a: Any, want: Value) -> ProgramError:
     """The error of an input that is not what the program was recorded for."""
     return ProgramError(
         f"the program was recorded for {name} of shape {want.shape} and type {want.dtype}, but was "
-        f"given {a.shape} and {a.dtype}. Shapes and types are frozen in a program. To mend it, record again: "
+        f"given {a.shape} and {a.dtype}. Shapes and types are frozen in a program. To fix it, record again: "
         f"static.record(f)(...) with inputs of these shapes, or let static.compile(f) keep one program for each."
     )

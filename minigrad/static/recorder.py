@@ -19,10 +19,10 @@ import numpy as np
 from minigrad import ops
 from minigrad.core import dtypes, modes
 from minigrad.core.allocator import keep_freed_memory
-from minigrad.core.dispatch import CONSTANTS, prepare
-from minigrad.core.errors import dtype_error, learner_names, shape_error
+from minigrad.core.errors import dtype_error, shape_error, user_names
 from minigrad.core.memory import make
 from minigrad.core.op import Op
+from minigrad.core.promotion import CONSTANTS, prepare
 from minigrad.core.views import shows
 from minigrad.static.instruction import (
     Draw,
@@ -34,7 +34,7 @@ from minigrad.static.instruction import (
     rehearsed,
     resolved,
 )
-from minigrad.static.program import Program, mismatch
+from minigrad.static.program import Program, forms, mismatch
 from minigrad.static.slot import APART, UNRECORDED, VIEW, Origin, Slot, Standing
 from minigrad.static.traced import Traced, slot_of
 from minigrad.static.watch import Onlooker, known_by_locals_only
@@ -113,9 +113,9 @@ class Recorder:
                 raise ProgramError(
                     "a program can only use a tensor that is a leaf, but this one, of shape "
                     f"{tuple(tensor.shape)}, was computed before recording began, and its gradient would stop "
-                    "here. To mend it, compute it inside the recorded function, or use x.detach()."
+                    "here. To fix it, compute it inside the recorded function, or use x.detach()."
                 )
-            name = name or learner_names([tensor.array])[0]
+            name = name or user_names([tensor.array])[0]
             i = self._value("captured", np.asarray(tensor.memory()), name)
             self.captured[i] = tensor
         self._known[id(tensor)] = i
@@ -127,7 +127,7 @@ class Recorder:
         if isinstance(a, Slot):
             if a.recorder is not self:
                 raise ProgramError(
-                    "two programs are mixed: this value belongs to another one. To mend it, return it from that "
+                    "two programs are mixed: this value belongs to another one. To fix it, return it from that "
                     "program, and make it an input of this one."
                 )
             return a.index
@@ -208,7 +208,7 @@ class Recorder:
         if not isinstance(z, (np.ndarray, np.generic)):
             raise ProgramError(
                 f"{op.name} gives no single array, so it cannot be written down as one instruction. What it "
-                "gives depends on the values; to mend it, compute it outside and make it an input."
+                "gives depends on the values; to fix it, compute it outside and make it an input."
             )
         if op is ops.getitem and self._chooses_by_value(settings):
             raise ProgramError(
@@ -309,19 +309,17 @@ class Recorder:
         """A NumPy function whose result goes over an array outside of the program."""
         raise ProgramError(
             f"{name} would write into an array that is no part of the program, with values that are only computed "
-            "when it runs (BatchNorm's running statistics are written so). To mend it, use model.eval(), or give "
+            "when it runs (BatchNorm's running statistics are written so). To fix it, use model.eval(), or give "
             "the whole training step to static.compile, which writes them in each run."
         )
 
     def inlined(self, program: Program, inputs: Sequence[Any]) -> list[Slot]:
         """The results of a program that is called while this one is recorded."""
-        from minigrad.static.differentiate import insert
-
         slots = [Slot(self, self.number(x)) for x in inputs]
         for x, i, name in zip(slots, program.inputs, program.names, strict=True):
             if x.shape != program.values[i].shape or x.dtype != program.values[i].dtype:
                 raise mismatch(name, x, program.values[i])
-        numbers = insert(self, program, slots)
+        numbers = forms.insert(self, program, slots)
         return [Slot(self, numbers[i]) for i in program.outputs]
 
     def referred(self, thing: Any) -> Any:
@@ -363,7 +361,7 @@ class Recorder:
 
     def backward(self, loss: Slot, gradient: Any) -> None:
         raise ProgramError(
-            "backward() inside a recorded function leaves no gradient behind. To mend it, record the forward "
+            "backward() inside a recorded function leaves no gradient behind. To fix it, record the forward "
             "pass and ask for program.gradient(wrt=[...]); or give a whole training step to static.compile."
         )
 
@@ -382,7 +380,7 @@ class Recorder:
     def write_outside(self, op: Op, tensor: Any, others: Any, settings: Any) -> Any:
         raise ProgramError(
             f"{op.name}_ writes to a tensor that the recorded function was not given. A program of a function does not "
-            "change what is outside of it. To mend it, return the new value, or record a whole training step with "
+            "change what is outside of it. To fix it, return the new value, or record a whole training step with "
             "static.compile."
         )
 

@@ -87,7 +87,7 @@ def finished(recorder: Recorder, result: Any) -> Program:
     for r in results:
         if not isinstance(r, (Slot, Traced, make.Tensor, np.ndarray, np.generic, int, float)):
             raise ProgramError(
-                f"a recorded function returns tensors, but this one returned {type(r).__name__}. To mend it, "
+                f"a recorded function returns tensors, but this one returned {type(r).__name__}. To fix it, "
                 "return a tensor, or a tuple of tensors."
             )
     return recorder.program([recorder.number(r) for r in results], single)
@@ -148,7 +148,7 @@ def program(outputs: Any) -> Program:
     first = outputs[0] if isinstance(outputs, (tuple, list)) else outputs
     if not isinstance(first, Slot):
         raise ProgramError(
-            "static.program(...) takes what was computed from placeholders, and this was not. To mend it, "
+            "static.program(...) takes what was computed from placeholders, and this was not. To fix it, "
             "begin with  x = static.placeholder(shape, name='x')."
         )
     if _writing and _writing[-1] is first.recorder:

@@ -77,7 +77,7 @@ def write_rows(recorder: Any, optimizer: Any, group: Any, p: Any, rows: Rows) ->
     write = ROWS.get(name)
     if write is None or group.get("weight_decay") or group.get("momentum"):
         raise ProgramError(
-            f"{name} with these settings has no formula for row-sparse gradients in a program. To mend it, use "
+            f"{name} with these settings has no formula for row-sparse gradients in a program. To fix it, use "
             "SGD without momentum, Adagrad without weight decay, or an Embedding with sparse=False; or stay with "
             "eager tensors."
         )

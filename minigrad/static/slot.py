@@ -329,7 +329,7 @@ class Slot(ArrayMethods):
     @property
     def grad(self) -> Any:
         raise ProgramError(
-            "an input of a program has no .grad. To mend it, record the function alone and ask the program: "
+            "an input of a program has no .grad. To fix it, record the function alone and ask the program: "
             "program.gradient(wrt=[...])."
         )
 

@@ -93,7 +93,7 @@ class StepRecorder(Recorder):
                 if node.grad is not None and not isinstance(node.grad, (Slot, Rows)):
                     raise ProgramError(
                         "a parameter already has a .grad when backward() is recorded, and a replay does not add to it. "
-                        "To mend it, begin the step with optimizer.zero_grad()."
+                        "To fix it, begin the step with optimizer.zero_grad()."
                     )
                 node.grad = found[i] if node.grad is None else node.grad + found[i]
                 self.leaves.setdefault(id(node), (i, node))
@@ -104,7 +104,7 @@ class StepRecorder(Recorder):
             if self.roots.get(i, i) in self.stale:
                 raise ProgramError(
                     f"{op.name} reads a tensor as it was before the step wrote over it (one of the variables needed "
-                    "for gradient computation has been modified by an inplace operation). To mend it, call backward() "
+                    "for gradient computation has been modified by an inplace operation). To fix it, call backward() "
                     "before the optimizer's step(), or compute the loss anew after it."
                 )
         z = super().emit(op, operands, settings)
@@ -137,7 +137,7 @@ class StepRecorder(Recorder):
         first = self.first_of(tensor)
         if first is None:
             raise ProgramError(
-                f"{op.name}_ writes to a view, or to what was computed in the step. To mend it, make a new tensor."
+                f"{op.name}_ writes to a view, or to what was computed in the step. To fix it, make a new tensor."
             )
         with self.stopping():
             z = self.apply(op, operands, settings)
@@ -246,14 +246,14 @@ class Compiled:
     def source(self) -> str:
         """The latest program as the NumPy text that is run."""
         if self._latest is None:
-            raise ProgramError("nothing was recorded yet. To mend it, call the function once.")
+            raise ProgramError("nothing was recorded yet. To fix it, call the function once.")
         return self._latest.plan.source
 
     @property
     def program(self) -> Program:
         """The latest program."""
         if self._latest is None:
-            raise ProgramError("nothing was recorded yet. To mend it, call the function once.")
+            raise ProgramError("nothing was recorded yet. To fix it, call the function once.")
         return self._latest.plan.program
 
 

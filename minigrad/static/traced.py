@@ -39,7 +39,7 @@ class Traced(np.ndarray[Any, Any]):
                 recorder = recorder_among([*inputs, *kwargs.values()])
                 return recorder.write_array(name, function, inputs, kwargs, out)
             raise ProgramError(
-                f"{name} would write over a value of the program. To mend it, make a new array: z = x + y."
+                f"{name} would write over a value of the program. To fix it, make a new array: z = x + y."
             )
         return recorder_among(inputs).foreign(name, function, inputs, kwargs).array
 
@@ -165,7 +165,7 @@ def slot_of(a: Any) -> Any:
     if a.slot is not None:
         return a.slot
     raise ProgramError(
-        "NumPy made an array of values that are only computed when the program runs. To mend it, use an "
+        "NumPy made an array of values that are only computed when the program runs. To fix it, use an "
         "operation of tensors in the place of the NumPy method."
     )
 
@@ -200,7 +200,7 @@ def refused(what: str, slot: Any) -> ProgramError:
     name = slot.recorder.values[slot.index].name
     return ProgramError(
         f"{what} asks for a value, but nothing was computed: {'%' + str(slot.index) if name is None else name} "
-        f"stands for a tensor of shape {slot.shape} in a program that is being recorded. To mend it, let "
+        f"stands for a tensor of shape {slot.shape} in a program that is being recorded. To fix it, let "
         "the program return it, and call program(...) or program.run(...) to compute it. If the value decides what "
         "is recorded, compute it outside, and record again when it changes."
     )
@@ -209,7 +209,7 @@ def refused(what: str, slot: Any) -> ProgramError:
 def branch(slot: Any) -> ProgramError:
     return ProgramError(
         "data-dependent branch: `if`, `while` or `and` on a tensor whose value differs from run to run. A "
-        "program has one path, the one taken when it was recorded. To mend it, write the choice as a "
+        "program has one path, the one taken when it was recorded. To fix it, write the choice as a "
         "value, where(condition, a, b); or record one program for each branch, and again when the "
         "condition changes; or stay with eager tensors, which decide at each step."
     )

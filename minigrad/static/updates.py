@@ -42,7 +42,7 @@ def update(recorder: Any, optimizer: Any) -> bool:
     except NotWritten:
         if any(line.over is not None for line in recorder.instructions[begin:]):
             raise ProgramError(
-                f"{type(optimizer).__name__} could only be written down in part. To mend it, step it outside of the "
+                f"{type(optimizer).__name__} could only be written down in part. To fix it, step it outside of the "
                 "compiled function."
             ) from None
         return False

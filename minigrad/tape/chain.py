@@ -1,8 +1,8 @@
 """The chain: what a tensor's `grad_fn` leads to, as a tree.
 
-    z  AddBackward            (2, 3, 4)
-    ├─ MulBackward #2         saves y = y2 (2, 3, 4)
-    │  ↓ y1  AddBackward      (2, 3, 4)
+    z  AddBackward0            (2, 3, 4)
+    ├─ MulBackward0 #2         saves y = y2 (2, 3, 4)
+    │  ↓ y1  AddBackward0      (2, 3, 4)
     │  ├─ x1  AccumulateGrad  (2, 3, 4)  leaf
     │  └─ x2  AccumulateGrad  (2, 3, 4)  leaf
     └─ x2  AccumulateGrad     shown above
@@ -124,7 +124,7 @@ class Chain:
                 f"{self._saved_name(name, value)} {shape_text(value.shape)}"
                 + (f" v{version}" if version else "")
                 for name, (value, version) in node.saved_values().items()
-                if name in node.case.tensors
+                if name in node.plan.tensors
             ]
             if saved:
                 parts.append("saves " + ", ".join(saved))
@@ -188,8 +188,8 @@ def chain(z: Tensor, *, namespace: Mapping[str, Any] | None = None) -> Chain:
     >>> x = minigrad.tensor([1.0, 2.0], requires_grad=True)
     >>> z = (x * x).sum()
     >>> chain(z)
-    z  SumBackward        ()
-    ↓ MulBackward #2      saves y = x (2,), x (2,)
+    z  SumBackward0        ()
+    ↓ MulBackward0 #2      saves y = x (2,), x (2,)
     ├─ x  AccumulateGrad  (2,)  leaf
     └─ x  AccumulateGrad  shown above
     """

@@ -90,7 +90,7 @@ def check_leaf(tape: Tape, leaf: str, mine: Any) -> CheckedLeaf:
     found = last_turn(recorder.passes, entry)
     if found is None:
         raise ValueError(
-            f"tape.check: no gradient has reached {names[entry]} on this tape yet. To mend it, walk "
+            f"tape.check: no gradient has reached {names[entry]} on this tape yet. To fix it, walk "
             "back while it records: z.backward() in the recorded cell, or tape.steps(z) afterward."
         )
     ran, turn = found
@@ -98,7 +98,7 @@ def check_leaf(tape: Tape, leaf: str, mine: Any) -> CheckedLeaf:
     if right is None:
         raise ValueError(
             f"tape.check: the gradient of {names[entry]} was too large to be recorded whole. "
-            "To mend it, use minigrad.compare, which asks the graph."
+            "To fix it, use minigrad.compare, which asks the graph."
         )
     array = np.asarray(getattr(mine, "array", mine), dtype=np.float64)
     versions = versions_of(recorder)

@@ -139,7 +139,7 @@ class _Rerun:
         found = last_turn(tape._recorder.passes, leaf)
         if found is None:
             raise ValueError(
-                f"tape.differences: no gradient has reached {self.name} on this tape yet. To mend it, "
+                f"tape.differences: no gradient has reached {self.name} on this tape yet. To fix it, "
                 "walk back while it records: z.backward() in the recorded cell, or tape.steps(z) afterward."
             )
         ran, turn = found

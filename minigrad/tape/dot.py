@@ -62,8 +62,8 @@ def make_dot(
         graph [rankdir=TB];
         node [shape=box style=filled fontname=monospace fontsize=10 height=0.2];
         n0 [label="()" fillcolor=darkolivegreen1];
-        n1 [label="SumBackward" fillcolor=lightgray];
-        n2 [label="MulBackward" fillcolor=lightgray];
+        n1 [label="SumBackward0" fillcolor=lightgray];
+        n2 [label="MulBackward0" fillcolor=lightgray];
         n3 [label="w\\n(2,)" fillcolor=lightblue];
         n4 [label="AccumulateGrad" fillcolor=lightgray];
         n1 -> n0;
@@ -136,7 +136,7 @@ class _Builder:
         if self.show_saved and isinstance(node, Node) and not node.freed:
             for name, (value, _) in node.saved_values().items():
                 for part in value if isinstance(value, tuple) else (value,):
-                    if name in node.case.tensors:
+                    if name in node.plan.tensors:
                         lines = [self.names.get(id(part), name), shape_text(np.shape(part))]
                         key = self.graph.add(lines, "saved")
                         self.graph.edges.append(Edge(self.met[node], key, "none"))
@@ -149,7 +149,7 @@ class _Builder:
             return ["freed by a backward pass"]
         lines = []
         for name, (value, version) in node.saved_values().items():
-            if name not in node.case.tensors:
+            if name not in node.plan.tensors:
                 text = clean(repr(value))
             else:
                 text = f"saved {shape_text(np.shape(value))}" + (f" v{version}" if version else "")

@@ -80,7 +80,7 @@ class Entry:
     replayed: bool = False  # a view's history, walked again after a write to its base
     stop: str | None = None  # why no gradient goes on from here: "no_grad", "detach", ...
     place: Place | None = None
-    backward: str | None = None  # "MulBackward", "AccumulateGrad", or no gradient
+    backward: str | None = None  # "MulBackward0", "AccumulateGrad", or no gradient
     rank: int | None = None  # of its node: the engine takes the lowest first
     saved: list[Saved] = field(default_factory=list)
     local: dict[str, Snapshot] = field(default_factory=dict)  # elementwise: dz/dx by input name

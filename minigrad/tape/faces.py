@@ -79,7 +79,7 @@ class Faces:
         return str(next(n for n in self.document["nodes"] if n["id"] == self._selected)["label"])
 
     def select(self, name: str | None) -> None:
-        """Select a node by the name of its tensor ("a", "a v1") or by its op ("MulBackward").
+        """Select a node by the name of its tensor ("a", "a v1") or by its op ("MulBackward0").
 
         Of several the latest is taken. Raises KeyError for a name that is not on the tape.
         """
@@ -112,11 +112,11 @@ class Faces:
         ...     z.backward()
         >>> tape.at(4)
         step 4 of 6    backward 1
-            just now  AddBackward of z took 1; sent 1 to mul#1, 1 to x. Ready now: mul#1.
-            ready     MulBackward of mul#1
+            just now  AddBackward0 of z took 1; sent 1 to mul#1, 1 to x. Ready now: mul#1.
+            ready     MulBackward0 of mul#1
             waiting   AccumulateGrad of x (2 more)
         >>> tape.at(4).ready
-        ('MulBackward of mul#1',)
+        ('MulBackward0 of mul#1',)
         """
         from minigrad.tape.moment import Moment
 

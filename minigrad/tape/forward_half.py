@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from minigrad.core.errors import Place, learner_line
+from minigrad.core.errors import Place, user_line
 from minigrad.core.memory import FRESH
 from minigrad.core.node import Node
 from minigrad.core.tensor import Tensor
@@ -50,7 +50,7 @@ class ForwardHalf(Identities):
                 if not looks.same(v, op.settings.get(k))
             },
             inplace=inplace,
-            place=learner_line(),
+            place=user_line(),
             made_by=self.passes[self._open[-1][1]].number if self._open else None,
             call=self._modules[-1][1] if self._modules else None,
             again=None if through is not None else looks.again(op, operands, params, inputs),

@@ -47,8 +47,8 @@ class record:
     x     (2,)   float32  yes
     <BLANKLINE>
     step  line  op   inputs  output  shape  version  grad_fn
-       1     2  mul  x, x    mul#1   (2,)         0  MulBackward
-       2     2  sum  mul#1   z       ()           0  SumBackward
+       1     2  mul  x, x    mul#1   (2,)         0  MulBackward0
+       2     2  sum  mul#1   z       ()           0  SumBackward0
 
     name         the name of the tape, in its title
     namespace    where the names of tensors are looked up; without it, the variables
@@ -152,7 +152,7 @@ class Tape(Faces):
         ...     z = x * x
         >>> for step in tape.steps(z):
         ...     print(step)
-        step 1 of 2    MulBackward of z    x * x    line 2
+        step 1 of 2    MulBackward0 of z    x * x    line 2
             receives  1    ()
             sends     to AccumulateGrad of x: 3    1 of 2 arrived
                       to AccumulateGrad of x: 3    2 of 2 arrived

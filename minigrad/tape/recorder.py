@@ -21,7 +21,7 @@ from typing import Any
 
 from minigrad.core.engine import GraphTask, Step
 from minigrad.core.engines import contributions
-from minigrad.core.errors import learner_line
+from minigrad.core.errors import user_line
 from minigrad.core.hooks import Hooked
 from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.node import Node, reachable
@@ -44,9 +44,7 @@ class Recorder(ForwardHalf):
         number = len(self.passes)
         self.events.append(("seed", number, 0))
         self.passes.append(
-            Backward(
-                number + 1, learner_line(), engine, task.retain_graph, task.create_graph, seeds
-            )
+            Backward(number + 1, user_line(), engine, task.retain_graph, task.create_graph, seeds)
         )
         self._arrived = {}
         self._hooks = []
@@ -97,7 +95,7 @@ class Recorder(ForwardHalf):
                 self._grads[entry] = after
         elif asked:
             turn.captured = True
-        turn.kept = isinstance(node.case, Hooked) and node.case.keep is not None
+        turn.kept = isinstance(node.plan, Hooked) and node.plan.keep is not None
 
     def _count(self, task: GraphTask, now: Backward) -> None:
         """How many contributions will each node receive? And which nodes are left out?"""

@@ -280,7 +280,7 @@ class _Steps:
 
 
 def title(node: dict[str, Any]) -> str:
-    """ "MulBackward of z": a backward node, and the tensor it belongs to."""
+    """ "MulBackward0 of z": a backward node, and the tensor it belongs to."""
     return f"{node['backward']} of {node['label']}"
 
 

@@ -49,7 +49,7 @@ class WalkStep:
 
     number, of    the turn, and how many nodes will run in all
     node          the engine's own node (None when a recorded pass is gone through again)
-    name          "MulBackward"
+    name          "MulBackward0"
     label         the tensor that the node belongs to: "z v1"
     expression    what was computed there: "z += x2"
     line          on which line, or None

@@ -98,7 +98,7 @@ class Answer:
     def found(self, use: Use, kind: str, message: str, hint: str) -> Diagnosis:
         """A diagnosis at a use, in words."""
         node = use.node.write if isinstance(use.node, CopySlices) else use.node
-        op = node.name().removesuffix("Backward")
+        op = node.name().partition("Backward")[0]
         op = f"the in-place {op}" if use.wrote else op
         line = use.place.label if use.place is not None else None
         words = message.replace("{x}", self.name).replace("{op}", op)

@@ -141,7 +141,7 @@ def complaint(program: Callable[[], Any]) -> Any:
     ...     z.add_(1)
     ...     return z
     >>> complaint(program)
-    ('ExpBackward', 0, 1)
+    ('ExpBackward0', 0, 1)
     """
     try:
         z = program()
@@ -165,7 +165,7 @@ def saved_at(z: Tensor) -> int | None:
     >>> x = minigrad.ones(2, requires_grad=True)
     >>> y = x * 2
     >>> y.add_(1)
-    tensor([3., 3.], grad_fn=<AddBackward>)
+    tensor([3., 3.], grad_fn=<AddBackward0>)
     >>> saved_at(y.exp()), saved_at(y.square()), saved_at(y + 1)
     (0, 1, None)
     """

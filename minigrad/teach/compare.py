@@ -183,7 +183,7 @@ def _from_the_tape(
     if not z.requires_grad:
         raise NoGradient(
             "compare: z does not require a gradient, so there is no tape to compare with. "
-            "To mend it, make an input with requires_grad=True and compute z again, outside no_grad."
+            "To fix it, make an input with requires_grad=True and compute z again, outside no_grad."
         )
     g = ones_like(z) if gradient is None else gradient
     try:
@@ -195,7 +195,7 @@ def _from_the_tape(
         if any(right is None for right in left):
             raise BackwardTwice(
                 "compare: an earlier backward() has freed the graph of z, and left no .grad to compare "
-                "with. To mend it, compute z again, or write  z.backward(retain_graph=True)  before "
+                "with. To fix it, compute z again, or write  z.backward(retain_graph=True)  before "
                 "comparing."
             ) from freed
         return [(right, FREED) for right in left]
@@ -205,15 +205,15 @@ def _from_the_tape(
 def _nothing_kept(z: Tensor) -> Iterator[None]:
     """Within this block a pass from z puts nothing into `.grad` on account of retain_grad."""
     nodes = reachable([] if z.node is None else [z.node])
-    cases = [node.case for node in nodes if isinstance(node.case, Hooked)]
-    keeping = [(case, case.keep) for case in cases if case.keep is not None]
-    for case, _ in keeping:
-        case.keep = None
+    plans = [node.plan for node in nodes if isinstance(node.plan, Hooked)]
+    keeping = [(plan, plan.keep) for plan in plans if plan.keep is not None]
+    for plan, _ in keeping:
+        plan.keep = None
     try:
         yield
     finally:
-        for case, keep in keeping:
-            case.keep = keep
+        for plan, keep in keeping:
+            plan.keep = keep
 
 
 def _tensor(key: Any, namespace: Mapping[str, Any]) -> tuple[str, Tensor]:
@@ -251,7 +251,7 @@ def _must_require_grad(name: str, tensor: Tensor) -> None:
     if not tensor.requires_grad:
         raise NoGradient(
             f"compare: {name} does not require a gradient, so the tape has none to compare with. "
-            f"To mend it, make {name} with requires_grad=True and compute z again."
+            f"To fix it, make {name} with requires_grad=True and compute z again."
         )
 
 

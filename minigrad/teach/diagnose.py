@@ -32,7 +32,7 @@ from minigrad.teach.difference import as_array
 from minigrad.teach.mistakes import KINDS, one_number, variants
 from minigrad.teach.noise import noise
 from minigrad.teach.pairs import Tried, everywhere, one_branch, two_at_once, whole_nodes
-from minigrad.teach.uses import case_of
+from minigrad.teach.uses import plan_of
 from minigrad.teach.whole import repeated
 
 __all__ = ["Diagnosis", "diagnose", "diagnose_function", "repeated"]
@@ -254,10 +254,10 @@ def _best(found: list[Diagnosis], a: Answer, vector: bool, single: bool) -> Diag
 def _a_function(found: list[Diagnosis]) -> bool:
     """Is what was left out at a node the derivative of a function of one tensor, like tanh?"""
     nodes = [d.node for d in found if "upstream_only" in (d.kind, *d.also) and d.node is not None]
-    ops = [getattr(case_of(node), "op", None) for node in nodes]
+    ops = [getattr(plan_of(node), "op", None) for node in nodes]
     return any(op is not None and op.kind == "elementwise" for op in ops)
 
 
 def _op_name(d: Diagnosis) -> str:
-    case = case_of(d.node) if d.node is not None else None
-    return getattr(getattr(case, "op", None), "name", "")
+    plan = plan_of(d.node) if d.node is not None else None
+    return getattr(getattr(plan, "op", None), "name", "")

@@ -151,7 +151,7 @@ def _factors_from_further_in(use: Use) -> Iterator[tuple[Use, Variant]]:
 
 
 def _name_of(use: Use) -> str:
-    return use.node.name().removesuffix("Backward")
+    return use.node.name().partition("Backward")[0]
 
 
 def is_dropout(use: Use) -> bool:

@@ -71,7 +71,7 @@ def everywhere(a: Answer, until: float) -> Iterator[Diagnosis]:
                 if candidate is not None and a.same(candidate) and a.wrong(candidate):
                     d = a.found(first, row.kind, row.message, row.hint)
                     words = d.message.replace("{n}", "as at the other places")
-                    words += f" So it is at every {first.node.name().removesuffix('Backward')}."
+                    words += f" So it is at every {first.node.name().partition('Backward')[0]}."
                     yield Diagnosis(d.kind, d.node, d.line, words, d.hint)
 
 

@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 
 from minigrad.core import modes
-from minigrad.core.case import Case, fit
 from minigrad.core.errors import Place
 from minigrad.core.hooks import Hooked
 from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.node import Node, reachable
 from minigrad.core.op import Op
+from minigrad.core.plan import Plan, fit
 from minigrad.core.shapes import restore_axes
 from minigrad.core.sparse import RowSparse
 from minigrad.core.tensor import Tensor
@@ -59,15 +59,15 @@ class Use:
         self.op: Op | None = None
         self.position, self.name = k, ""
         self.origins: dict[str, AnyNode] = {}
-        case: Any = case_of(node)
+        plan: Any = plan_of(node)
         which: int | None = k
         if isinstance(node, CopySlices):
-            case, which = _of_the_write(node, k, part)
-        if isinstance(case, Case) and which is not None:
-            self.op = case.op
-            self.position, self.name = case.wanted[which]
+            plan, which = _of_the_write(node, k, part)
+        if isinstance(plan, Plan) and which is not None:
+            self.op = plan.op
+            self.position, self.name = plan.wanted[which]
             edges = node.write.edges if isinstance(node, CopySlices) else node.edges
-            self.origins = dict(zip(names_of(case), edges, strict=True))
+            self.origins = dict(zip(names_of(plan), edges, strict=True))
             if isinstance(node, CopySlices):
                 self.g = np.asarray(walk(g, node.way))
                 self.passed = np.asarray(walk(passed, node.way)) if part else passed
@@ -75,7 +75,7 @@ class Use:
 
     def at(self, g: Any) -> "Use":
         """The same edge, if another gradient had arrived at its node."""
-        passed = np.asarray(dense(case_of(self.node).run(g, self.node)[self.k]))
+        passed = np.asarray(dense(plan_of(self.node).run(g, self.node)[self.k]))
         return Use(self.graph, self.node, self.k, self.parent, g, passed, self.part)
 
     def whole(self, change: Any) -> Any:
@@ -226,7 +226,7 @@ class Graph:
         for node in self.nodes:
             if isinstance(node, AccumulateGrad):
                 known[node] = node.variable.array
-            elif isinstance(case_of(node), Case):
+            elif isinstance(plan_of(node), Plan):
                 for name, (value, _) in node.saved_values().items():
                     if name == "z":
                         known[node] = value
@@ -234,21 +234,21 @@ class Graph:
                         known[value.node] = value.array
         self.known = known
         for node in reversed(self.nodes):  # what nothing holds may be computed again
-            if node not in known and isinstance(case := case_of(node), Case):
-                values, op = self.values(node), case.op
+            if node not in known and isinstance(plan := plan_of(node), Plan):
+                values, op = self.values(node), plan.op
                 if op.variadic or any(name not in values for name in op.operands):
                     continue
                 if op.name == "clone":
                     known[node] = values["x"]
-                elif all(setting in case.reads for setting in op.settings):
+                elif all(setting in plan.reads for setting in op.settings):
                     given = {s: values[s] for s in op.settings}
                     with suppress(Exception):
                         known[node] = op.forward(*(values[name] for name in op.operands), **given)
         for node in self.nodes:  # and what was put into exp, say, from what came out
-            case = case_of(node)
-            if isinstance(case, Case) and case.op.name in UNDONE and node in known:
+            plan = plan_of(node)
+            if isinstance(plan, Plan) and plan.op.name in UNDONE and node in known:
                 with np.errstate(all="ignore"):
-                    x = UNDONE[case.op.name](known[node])
+                    x = UNDONE[plan.op.name](known[node])
                 if node.edges[0] not in known and np.all(np.isfinite(x)):
                     known[node.edges[0]] = x
         return known
@@ -257,7 +257,7 @@ class Graph:
         """The exponent of a power; 0 if the operation is none."""
         if not isinstance(node, Node):
             return 0.0
-        name = getattr(getattr(case_of(node), "op", None), "name", "")
+        name = getattr(getattr(plan_of(node), "op", None), "name", "")
         if name == "square":
             return 2.0
         y = self.values(node).get("y") if name == "pow" else None
@@ -272,7 +272,7 @@ class Graph:
         found = []
         while not isinstance(node, AccumulateGrad):
             whole = isinstance(node, CopySlices) and node.keeps
-            if not whole and (not node.wrote or case_of(node).wanted[0][0] != 0):
+            if not whole and (not node.wrote or plan_of(node).wanted[0][0] != 0):
                 break
             node = node.edges[0]
             if node in self.known:
@@ -286,7 +286,7 @@ class Graph:
             if isinstance(n, AccumulateGrad) or not n.edges or n.edges[0] is not now:
                 continue
             whole = isinstance(n, CopySlices) and n.keeps
-            if whole or (n.wrote and case_of(n).wanted[0][0] == 0):
+            if whole or (n.wrote and plan_of(n).wanted[0][0] == 0):
                 now = n
                 if n in self.known:
                     found.append(self.known[n])
@@ -294,28 +294,28 @@ class Graph:
 
     def values(self, node: Node) -> dict[str, Any]:
         """What the rules of a node may read, by name, as arrays."""
-        case, edges = case_of(node), node.edges
+        plan, edges = plan_of(node), node.edges
         if isinstance(node, CopySlices):
-            case, edges = node.write.case, node.write.edges
-        if not isinstance(case, Case):
+            plan, edges = node.write.plan, node.write.edges
+        if not isinstance(plan, Plan):
             return {}
-        values: dict[str, Any] = dict(case.op.settings)
+        values: dict[str, Any] = dict(plan.op.settings)
         for name, (value, _) in node.saved_values().items():
             values[name] = value.array if isinstance(value, Tensor) else value
         if "xs" in values:
             values["xs"] = tuple(np.asarray(getattr(x, "array", x)) for x in values["xs"])
         if isinstance(node, CopySlices):  # the part that was written, before and after
-            first = case.op.operands[0] if case.op.operands else ""
+            first = plan.op.operands[0] if plan.op.operands else ""
             if node.keeps and first and first not in values and node.edges[0] in self.known:
                 values[first] = np.asarray(walk(self.known[node.edges[0]], node.way))
             if "z" not in values and node in self.known:
                 values["z"] = np.asarray(walk(self.known[node], node.way))
-        for name, parent in zip(names_of(case), edges, strict=True):
+        for name, parent in zip(names_of(plan), edges, strict=True):
             if name not in values and parent in self.known and name != "xs":
                 values[name] = self.known[parent]
         if "z" not in values and node in self.known and not isinstance(node, CopySlices):
             values["z"] = self.known[node]
-        for name in case.op.operands:
+        for name in plan.op.operands:
             if name in values:
                 values.setdefault(f"{name}_shape", np.shape(values[name]))
                 values.setdefault(f"{name}_turned", False)
@@ -330,7 +330,7 @@ class Graph:
             if g is None or isinstance(node, AccumulateGrad):
                 continue
             for k, (parent, d) in enumerate(
-                zip(node.edges, case_of(node).run(g, node), strict=True)
+                zip(node.edges, plan_of(node).run(g, node), strict=True)
             ):
                 if d is None:
                     continue
@@ -339,7 +339,7 @@ class Graph:
                 if isinstance(d, np.ndarray | np.generic):
                     uses.append(Use(self, node, k, parent, g, np.asarray(d)))
                     if isinstance(node, CopySlices) and node.keeps and k == 0:
-                        if node.write.case.needs[0]:
+                        if node.write.plan.needs[0]:
                             uses.append(Use(self, node, k, parent, g, np.asarray(d), part=True))
         return gradients, uses
 
@@ -351,7 +351,7 @@ class Graph:
                 break
             if node not in changed or isinstance(node, AccumulateGrad) or node not in self.leading:
                 continue
-            passed = case_of(node).run(changed[node], node)
+            passed = plan_of(node).run(changed[node], node)
             for parent, d in zip(node.edges, passed, strict=True):
                 if d is not None and parent in self.leading:
                     changed[parent] = changed[parent] + dense(d) if parent in changed else dense(d)
@@ -383,21 +383,21 @@ UNDONE: dict[str, Callable[[Any], Any]] = {
 
 
 def _of_the_write(node: CopySlices, k: int, part: bool) -> tuple[Any, int | None]:
-    """The case of the write to a view, and which of its operands the k-th edge stands for."""
-    case = node.write.case
+    """The plan of the write to a view, and which of its operands the k-th edge stands for."""
+    plan = node.write.plan
     if node.keeps and k == 0:
-        return case, 0 if part else None
-    return case, k - node.keeps + bool(case.needs[0])
+        return plan, 0 if part else None
+    return plan, k - node.keeps + bool(plan.needs[0])
 
 
-def case_of(node: Node) -> Any:
-    """The node's own case, also where hooks hang around it."""
-    return node.case.case if isinstance(node.case, Hooked) else node.case
+def plan_of(node: Node) -> Any:
+    """The node's own plan, also where hooks hang around it."""
+    return node.plan.plan if isinstance(node.plan, Hooked) else node.plan
 
 
-def names_of(case: Case) -> list[str]:
+def names_of(plan: Plan) -> list[str]:
     """The names of the operands that need a gradient."""
-    return [name for _, name in case.wanted]
+    return [name for _, name in plan.wanted]
 
 
 def dense(d: Any) -> Any:

@@ -48,21 +48,21 @@ def shapes(a: Answer) -> Iterator[Diagnosis]:
         yield nowhere(
             "transposed",
             f"The gradient of {x} is transposed: it has the shape {mine.shape}, and {x} is {right.shape}.",
-            "A gradient has the shape of its tensor. To mend it, write  .T  behind it, or exchange the factors.",
+            "A gradient has the shape of its tensor. To fix it, write  .T  behind it, or exchange the factors.",
             also=("shape",),
         )
     elif right.ndim in (3, 4) and (axes := _permuted(a)):
         yield nowhere(
             "transposed",
             f"The axes of the gradient of {x} are exchanged: it has the shape {mine.shape}, and {x} is {right.shape}.",
-            f"A gradient has the shape of its tensor. To mend it, write  .transpose{axes}  behind it.",
+            f"A gradient has the shape of its tensor. To fix it, write  .transpose{axes}  behind it.",
             also=("shape",),
         )
     elif mine.size == right.size and a.same(right.reshape(mine.shape)):
         yield nowhere(
             "shape",
             f"The numbers are right, but the shape {mine.shape} is not that of {x}, which is {right.shape}.",
-            f"To mend it, write  .reshape{right.shape}.",
+            f"To fix it, write  .reshape{right.shape}.",
         )
     elif right.ndim and mine.shape == (*a.z.shape, *right.shape) and a.same_contracted(mine):
         yield nowhere(
@@ -223,7 +223,7 @@ def kept(a: Answer) -> Iterator[Diagnosis]:
             "accumulated_twice",
             f"This is the sum over several backward passes, as it stands in {a.name}.grad; "
             "the gradient of z is one of them.",
-            f"backward() adds to .grad. To mend it, write  {a.name}.grad = None  (or zero_grad()) before it.",
+            f"backward() adds to .grad. To fix it, write  {a.name}.grad = None  (or zero_grad()) before it.",
         )
 
 

@@ -1,5 +1,5 @@
-"""Around training: `utils.data` hands examples to a model, in batches and in random order."""
+"""Around training: `utils.data` hands examples to a model, and `utils.checkpoint` saves memory."""
 
-from minigrad.utils import data
+from minigrad.utils import checkpoint, data
 
-__all__ = ["data"]
+__all__ = ["checkpoint", "data"]

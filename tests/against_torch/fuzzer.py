@@ -685,7 +685,7 @@ def _refused_here_only(error: Exception, lines: Sequence[str], k: int, theirs: R
         # a gradient has memory of its own here, and may be an expanded number there
         or ("view size is not compatible" in str(error) and any("grad(" in line for line in lines))
         # other things are kept there; 2 / x is made of 1 / x, which is kept in place of x
-        or re.match("MaxPool2dBackward|CrossEntropyBackward", str(error)) is not None
+        or re.match("MaxPool2DWithIndicesBackward|CrossEntropyBackward", str(error)) is not None
         or (
             "DivBackward" in str(error)
             and any(re.search(r"= (-?[\d.]+|True) / ", line) for line in lines)

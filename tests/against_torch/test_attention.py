@@ -18,7 +18,7 @@ def pair(make):
     theirs, ours = make(torch), make(minigrad)
     assert list(ours.state_dict()) == list(theirs.state_dict())
     for (name, a), b in zip(ours.named_parameters(), theirs.parameters(), strict=True):
-        # from the bell curve (bias_k) up to the last digit
+        # from the normal distribution (bias_k) up to the last digit
         np.testing.assert_allclose(a.detach().numpy(), b.detach().numpy(), rtol=1e-5, err_msg=name)
     return ours, theirs
 

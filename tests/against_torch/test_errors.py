@@ -40,4 +40,4 @@ def test_both_say_it_in_the_same_words(program, phrase):
 
     assert phrase in their_text and phrase in our_text
     assert issubclass(ours, theirs)
-    assert "To mend it" in our_text
+    assert "To fix it" in our_text

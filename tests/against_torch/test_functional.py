@@ -427,7 +427,7 @@ def test_linear_has_the_nodes_of_pytorch():
         x, w, b = (m.tensor(a, requires_grad=True) for a in (X, draw(2, 4), draw(2)))
         node = m.nn.functional.linear(x, w, b).grad_fn
 
-        assert [n.name().rstrip("0") for n, _ in node.next_functions] == [
+        assert [n.name() for n, _ in node.next_functions] == [
             "torch::autograd::AccumulateGrad" if m is torch else "AccumulateGrad"
-        ] * 2 + ["TBackward"]
-        assert node.name().rstrip("0") == "AddmmBackward"
+        ] * 2 + ["TBackward0"]
+        assert node.name() == "AddmmBackward0"

@@ -145,7 +145,7 @@ def _with_dependencies(names: tuple[str, ...]) -> dict[str, Distribution]:
         except PackageNotFoundError as error:
             raise NoSuchPackage(
                 f"The package {name}, which kernels for grading need, is not installed. "
-                f"To mend it, run  {sys.executable} -m pip install {name}"
+                f"To fix it, run  {sys.executable} -m pip install {name}"
             ) from error
         for text in found[name].requires or []:
             requirement = Requirement(text)

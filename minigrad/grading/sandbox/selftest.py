@@ -74,7 +74,7 @@ def choose(image: Path, wanted: str = "auto") -> Finding:
     said = "\n".join(f"    {f.tier:<10} {f.reason}\n               {f.mend}" for f in tried)
     raise NoSandbox(
         f"A student's code cannot be run safely on this machine:\n{said or '    ' + wanted + ' is no tier'}\n"
-        "To mend it, see  minigrad doctor. To grade without isolation, which only suits notebooks that you "
+        "To fix it, see  minigrad doctor. To grade without isolation, which only suits notebooks that you "
         "trust, add  --isolation none."
     )
 

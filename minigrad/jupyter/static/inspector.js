@@ -1087,7 +1087,7 @@ class Inspector {
   find() {
     const wanted = this.search.value.trim().toLowerCase();
     const at = (n) => Math.min(...[n.label, n.name, n.op, n.backward, n.module, n.expression, shapeText(n.shape)].map((x) => foundIn(x, wanted)));
-    // where some word begins with it, others are left out: "mul" means MulBackward, not AccumulateGrad
+    // where some word begins with it, others are left out: "mul" means MulBackward0, not AccumulateGrad
     const ranks = wanted ? this.tape.nodes.map(at) : [], best = Math.min(...ranks);
     this.found = best < 2 ? this.tape.nodes.filter((n, i) => ranks[i] === best).map((n) => n.id) : [];
     this.hits = wanted ? new Set(this.found) : null;

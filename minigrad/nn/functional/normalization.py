@@ -114,6 +114,10 @@ def batch_norm(
                 f"{tuple(input.shape)}, with the channels along axis 1."
             )
         _same_dtype(input, parameter)
+    if (running_mean is None) != (running_var is None):
+        raise ValueError(
+            "running_mean and running_var must either both be None or neither be None."
+        )
     shape = (1, -1, *(1,) * (input.ndim - 2))
     axes = (0, *range(2, input.ndim))
     if training:
@@ -127,7 +131,7 @@ def batch_norm(
     else:
         if running_mean is None or running_var is None:
             raise RuntimeError(
-                "Expected running_mean and running_var to be defined when training=False"
+                "running_mean must be defined in evaluation mode, and running_var too."
             )
         z = (input - running_mean.view(*shape)) / (running_var.view(*shape) + eps).sqrt()
     if weight is not None:
@@ -146,13 +150,22 @@ def instance_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    """For each channel of each example: subtract the mean, divide by the deviation."""
+    """For each channel of each example: subtract the mean, divide by the deviation.
+
+    The running statistics, where they are given, move by `momentum` toward the averages of those of
+    the examples; without use_input_stats they are what is used.
+    """
     if not use_input_stats:
         return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
     if math.prod(input.shape[2:]) == 1:
         raise ValueError(
             f"Expected more than 1 spatial element when training, got input size {input.shape}"
         )
+    axes = tuple(range(2, input.ndim))
+    for running, ddof in ((running_mean, 0), (running_var, 1)):
+        if running is not None:
+            now = input.array.var(axes, ddof=ddof) if ddof else input.array.mean(axes)
+            running.array[...] += momentum * (now.mean(0) - running.array)
     return group_norm(input, input.shape[1], weight, bias, eps)
 
 

@@ -1,46 +1,50 @@
-"""A case: one op, and one choice of inputs that need a gradient. What to save, what to run.
+"""A plan: one op, and one choice of inputs that need a gradient. What to save, what to run.
 
-A case is compiled once. From the rules, a small function is written that unpacks the saved
-values, checks that they are what they were, and calls the rules. For `mul`, with both
-gradients wanted, it reads
+A plan is made once, when the choice is first met. From the rules, a small function is written that
+unpacks the saved values, checks that they are what they were, and calls the rules. For `mul`, with
+both gradients wanted, it reads
 
-    def run(g, node):
+    def mul_backward(g, node):
         y, x = node.saved
         if y.counter.count + x.counter.count != node.version: node.changed()
         return rule_x(g, y.array), rule_y(g, x.array)
 
 The twin `run_tensors` calls the same rules on Tensors instead of arrays, for `create_graph`:
-what it computes is recorded in turn. `print(minigrad.core.fast.explain(op))` shows the text.
+what it computes is recorded in turn. `print(minigrad.core.codegen.explain(op))` shows the text.
 
-Read op.py first.
+Read op.py and node.py first.
 """
 
+import linecache
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from minigrad.core.memory import Counter, make
+from minigrad.core.node import Node, node_type
 from minigrad.core.op import Op
 from minigrad.core.shapes import Shape, sum_to
 
 
-class Case:
+class Plan:
     """One op and one choice of inputs that need a gradient: what to save, what to run.
 
-    op       the op
-    needs    for each input: does it need a gradient?
-    fitted   must gradients be summed to the inputs' shapes and cast to their types?
-    tensors  the names of the saved tensors; "z" is the result
-    slots    what `node.saved` holds, in order
-    frees    does a backward pass free anything?
+    op          the op
+    needs       for each input: does it need a gradient?
+    fitted      must gradients be summed to the inputs' shapes and cast to their types?
+    node_type   the class of the nodes that follow this plan, like MulBackward0
+    wanted      (position, name) of each input that needs a gradient
+    reads       the names of what the rules read, which is what is saved
+    tensors     those among them that are tensors; "z" is the result
+    slots       what `node.saved` holds, in order: as `reads`, and the counter of z after z
+    frees       does a backward pass free anything?
     """
 
-    def __init__(self, op: Op, needs: tuple[bool, ...], fitted: bool) -> None:
+    def __init__(self, op: Op, needs: tuple[bool, ...], fitted: bool, node_name: str) -> None:
         self.op, self.needs, self.fitted = op, needs, fitted
-        names = op.operands
-        if op.variadic:
-            names = ("xs",) * len(needs)
+        self.node_type: type[Node] = node_type(node_name)
+        names = ("xs",) * len(needs) if op.variadic else op.operands
         for name, needed in zip(names, needs, strict=True):
             if needed and name not in op.rules:
                 raise NotDifferentiable(op, name)
@@ -58,9 +62,9 @@ class Case:
         self.slots = tuple(s for r in reads for s in ((r, "z_counter") if r == "z" else (r,)))
         self.frees = bool(self.tensors) or (op.variadic and "xs" in reads)
         self.source = self._write(raw=True)
-        self.run: Callable[[Any, Any], Sequence[Any]] = self._compile(self.source)
+        self.run: Callable[[Any, Any], Sequence[Any]] = self._compile(self.source, "arrays")
         self.run_tensors: Callable[[Any, Any], Sequence[Any]] = self._compile(
-            self._write(raw=False)
+            self._write(raw=False), "tensors"
         )
 
     def _write(self, raw: bool) -> str:
@@ -97,31 +101,46 @@ class Case:
                 term = f"fit({term}, {like})"
             terms.append(term)
         body.append(f"return {', '.join(terms)}{',' if len(terms) == 1 else ''}")
-        return "def run(g, node):\n    " + "\n    ".join(body) + "\n"
+        return f"def {self.op.name}_backward(g, node):\n    " + "\n    ".join(body) + "\n"
 
-    def _compile(self, source: str) -> Any:
+    def _compile(self, source: str, on: str) -> Any:
         scope: dict[str, Any] = {f"rule_{n}": rule.formula for n, rule in self.op.rules.items()}
         scope |= {"fit": fit, "result_of": make.result_of}
-        exec(compile(source, f"<minigrad {self.op.name}>", "exec"), scope)
-        return scope["run"]
+        wanted = ", ".join(dict.fromkeys(name for _, name in self.wanted))
+        label = f"{self.op.name} backward to {wanted}{', fitted' * self.fitted}, on {on}"
+        return compiled(label, source, scope)[f"{self.op.name}_backward"]
 
     def save(
-        self, values: dict[str, Any], z_array: Any, z_counter: Counter, z_version: int
+        self,
+        operands: Sequence[Any],
+        settings: dict[str, Any],
+        z_array: Any,
+        z_counter: Counter,
+        z_version: int,
     ) -> tuple[Any, int]:
         """The tuple of saved values, and the sum of the versions of the tensors in it."""
-        saved, version = [], 0
+        op, saved, version = self.op, [], 0
         for name in self.reads:
             if name == "z":
                 saved += [z_array, z_counter]
                 version += z_version
             else:
-                value = values[name]
+                value = value_of(op, name, operands, settings)
                 saved.append(held(value) if name in HELD else value)
-                if name in self.op.operands:
+                if name in op.operands:
                     version += value.counter.count
                 elif name == "xs":
-                    version += sum(x.counter.count for x in value)
+                    version += sum([x.counter.count for x in value])
         return tuple(saved), version
+
+
+def compiled(label: str, source: str, scope: dict[str, Any]) -> dict[str, Any]:
+    """Run generated text, such that tracebacks, `inspect.getsource` and pdb can show it."""
+    file = f"<minigrad {label}>"
+    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+    scope["__name__"] = __name__
+    exec(compile(source, file, "exec"), scope)
+    return scope
 
 
 HELD = frozenset(["at", "index", "mask", "target", "weights"])  # settings that may be arrays
@@ -138,12 +157,13 @@ def held(setting: Any) -> Any:
     return setting
 
 
-def case_of(op: Op, needs: tuple[bool, ...], fitted: bool) -> Case:
-    """The op's case for these inputs, made when first met."""
-    case: Case | None = op.cases.get((needs, fitted))
-    if case is None:
-        case = op.cases[needs, fitted] = Case(op, needs, fitted)
-    return case
+def plan_of(op: Op, needs: tuple[bool, ...], fitted: bool, node_name: str = "") -> Plan:
+    """The op's plan for these inputs, made when first met."""
+    plan: Plan | None = op.plans.get((needs, fitted, node_name))
+    if plan is None:
+        name = node_name or (op.named_by_needs(needs) if op.named_by_needs else op.node_name)
+        plan = op.plans[needs, fitted, node_name] = Plan(op, needs, fitted, name)
+    return plan
 
 
 class Like(NamedTuple):
@@ -161,23 +181,44 @@ def fit(d: Any, like: Like) -> Any:
     return d if d.dtype is dtype or d.dtype == dtype else d.astype(dtype)
 
 
-def values_of(op: Op, operands: Sequence[Any], settings: dict[str, Any]) -> dict[str, Any]:
-    """Everything that a rule may name, but for the result."""
-    values = {**op.settings, **settings}
+def value_of(op: Op, name: str, operands: Sequence[Any], settings: dict[str, Any]) -> Any:
+    """What a rule means by a name: an operand, a setting, an operand's shape ..., but not the result."""
+    if name in settings:
+        return settings[name]
+    if name in op.settings:
+        return op.settings[name]
     if op.variadic:
-        values["xs"] = tuple(operands)
-        values["xs_shapes"] = tuple([x.array.shape for x in operands])
-        values["xs_like"] = tuple([Like(x.array.shape, x.array.dtype) for x in operands])
-        return values
-    for name, x in zip(op.operands, operands, strict=True):
-        values[name] = x
-        values[f"{name}_shape"] = x.array.shape
-        values[f"{name}_like"] = Like(x.array.shape, x.array.dtype)
-        values[f"{name}_turned"] = turned(x.array)
-    return values
+        if name == "xs":
+            return tuple(operands)
+        return tuple([shape_of(x) if name == "xs_shapes" else like_of(x) for x in operands])
+    if name in op.operands:
+        return operands[op.operands.index(name)]
+    operand, _, what = name.partition("_")
+    x = operands[op.operands.index(operand)]
+    if what == "column_major":
+        return column_major(x.array)
+    return shape_of(x) if what == "shape" else like_of(x)
 
 
-def turned(a: Any) -> bool:
+def shape_of(x: Any) -> Shape:
+    shape: Shape = x.array.shape
+    return shape
+
+
+def like_of(x: Any) -> Like:
+    return Like(x.array.shape, x.array.dtype)
+
+
+def values_of(op: Op, operands: Sequence[Any], settings: dict[str, Any]) -> dict[str, Any]:
+    """Everything that a formula of forward mode may name, but for the result."""
+    names = ["xs", "xs_shapes"] if op.variadic else list(op.operands)
+    if not op.variadic:
+        names += [f"{x}_{what}" for x in op.operands for what in ("shape", "column_major")]
+    values = {name: value_of(op, name, operands, settings) for name in names}
+    return {**op.settings, **settings, **values}
+
+
+def column_major(a: Any) -> bool:
     """Does the array lie in memory column by column, like the transpose of an ordinary one?"""
     return bool(a.ndim > 1 and a.strides[-1] > a.strides[-2])
 
@@ -188,5 +229,5 @@ class NotDifferentiable(NotImplementedError, RuntimeError):
     def __init__(self, op: Op, name: str) -> None:
         super().__init__(
             f"the derivative of {op.name} with respect to its input {name} is not implemented"
-            f"    ({op.formula}). To mend it, pass {name}.detach()."
+            f"    ({op.formula}). To fix it, pass {name}.detach()."
         )

@@ -1,0 +1,366 @@
+"""Code generation: the usual way through dispatch.py, written for each op from its row.
+
+What dispatch.apply does for every op (promote types, see who needs a gradient, collect what the
+rules name, build the node) costs more than a small array does. Yet for one op nearly all
+of it is known beforehand. So when an op is first used, a function is written for it that
+does only the rest. For `mul` it reads, a little shortened:
+
+    def mul(x, y):
+        try:
+            if y.__class__ in NUMBERS: y = number_like(y, x)
+            elif x.__class__ in NUMBERS: x = number_like(x, y)
+            xd = x.array; xn = x.node
+            yd = y.array; yn = y.node
+        except AttributeError:
+            return op(x, y)                                    # an array, a Slot ...
+        if modes.unusual or xd.dtype is not yd.dtype:
+            if modes.unusual > modes.paused or xd.dtype is not yd.dtype:
+                return general(op, (x, y), {})                 # with all the questions asked
+            if not modes.state.recording: xn = yn = None
+        zd = xd * yd
+        z = new(Tensor); z.array = zd; z.counter = FRESH
+        if xn is yn is None:
+            z.node = None
+            return z
+        n = z.node = new(MulBackward0); n.rank = next_rank()
+        if yn is None:
+            n.edges = (xn,)
+            n.saved = (y,)
+            n.version = y.counter.count
+            n.plan = plan_x
+        elif ...
+        return z
+
+and `mul_`, which writes over x, does the same with `out=xd`. Nothing is stated here that is not in
+the row. Whatever is out of the ordinary (other types, writes to views, recording switched off,
+somebody watching) goes through dispatch.py, and a test holds that both put the same node on the tape.
+
+`print(explain(mul))` shows the text; so do tracebacks, pdb and `inspect.getsource(mul.apply)`.
+"""
+
+from collections.abc import Callable, Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from minigrad.core import modes
+from minigrad.core.dispatch import apply
+from minigrad.core.errors import user_line
+from minigrad.core.inplace import copy_of
+from minigrad.core.leaf import AccumulateGrad
+from minigrad.core.memory import FRESH, INFERENCE, Counter, new
+from minigrad.core.node import next_rank
+from minigrad.core.op import Op
+from minigrad.core.plan import HELD, NotDifferentiable, Plan, column_major, compiled, held, plan_of
+from minigrad.core.promotion import NUMBERS, number_like
+from minigrad.core.tensor import Tensor, View
+from minigrad.core.views import Hop, shows
+
+# Python's operators are quicker than NumPy's functions: ten times on numbers without axes.
+OPERATORS = {
+    np.add: "xd + yd", np.subtract: "xd - yd", np.multiply: "xd * yd", np.true_divide: "xd / yd",
+    np.negative: "-xd", np.greater: "xd > yd", np.greater_equal: "xd >= yd", np.less: "xd < yd",
+    np.less_equal: "xd <= yd", np.equal: "xd == yd", np.not_equal: "xd != yd",
+}  # fmt: skip
+UFUNCS = frozenset([np.add, np.subtract, np.multiply, np.true_divide, np.negative])
+
+
+OUT_OF_PLACE = """\
+def {name}({operands}{signature}):
+    try:{numbers}
+{read}
+    except AttributeError:
+        return op({operands}{passed})
+    if modes.unusual or {special}:
+        if modes.unusual > modes.paused or {special}:
+            return general(op, {all}, {settings})
+        if not modes.state.recording: {nodes} = None
+    try:
+        zd = {forward}
+    except (TypeError, ValueError):
+        return general(op, {all}, {settings})                  # which says why
+{order}    z = new(Tensor); z.array = zd; z.counter = FRESH
+{node}
+    return z
+"""
+
+VIEW = """\
+def {name}(x{signature}):
+    try:
+        xd = x.array; xn = x.node; c = x.counter
+    except AttributeError:
+        return op(x{passed})
+    if modes.unusual or xd.__class__ is not ndarray or x.__class__ is View and x.origin:
+        return general(op, (x,), {settings})
+    try:
+        zd = forward(xd{passed})
+    except (TypeError, ValueError):
+        return general(op, (x,), {settings})                   # which says why
+    n = None
+    if xn is not None:
+{node}
+    owner = zd.base
+    if owner is xd or zd is xd or owner is not None and (owner is xd.base or shows(zd, xd)):
+        z = new(View); z.array = zd
+        if c is FRESH: c = x._shared_counter()
+        z.counter = c; z._seen = c.history; z._node = n
+        hop = as_tuple(Hop, (op, {settings}))
+        z.base, z.way = (x.base, (*x.way, hop)) if x.__class__ is View else (x, (hop,))
+    else:
+        z = new(Tensor); z.array = zd; z.counter = FRESH; z.node = n
+    return z
+"""
+
+IN_PLACE = """\
+def {name}_({operands}{signature}):
+    try:{numbers}
+{read}
+        c = x.counter
+    except AttributeError:
+        return x._write(op{others}{passed})
+    if modes.unusual or {special}{larger} or x.__class__ is View or xn.__class__ is AccumulateGrad or x._retains:
+        if modes.unusual > modes.paused or {special}{larger} or x.__class__ is View or modes.state.recording:
+            return x._write(op{others}{passed})
+        {nodes} = None
+    if c is FRESH: c = x._shared_counter()
+    if c is INFERENCE or xd.__class__ is not ndarray or xd.base is not None and not xd.flags.forc:
+        return x._write(op{others}{passed})
+    n = None
+    if {recorded}:
+{node}
+    try:
+        {forward}
+    except (TypeError, ValueError):
+        return x._write(op{others}{passed})                    # which says why
+    c.count += 1; c.place = user_line()
+    if n is not None: x.node = n; c.history += 1
+    return x
+"""
+
+IN_ORDER = """\
+    if zd.__class__ is ndarray and not zd.flags.c_contiguous: zd = in_order(zd)
+"""
+
+
+def text_of(op: Op, in_place: bool = False) -> tuple[str, dict[str, Any]]:
+    """The text of op.apply, or of op.apply_, and the names that it uses."""
+    scope: dict[str, Any] = {
+        "op": op, "modes": modes, "general": apply, "forward": op.forward, "ufunc": op.numpy,
+        "new": new, "Tensor": Tensor, "View": View, "next_rank": next_rank, "FRESH": FRESH, "Counter": Counter,
+        "column_major": column_major, "held": held, "NUMBERS": NUMBERS, "number_like": number_like,
+        "named": op.named and op.named.formula,
+        "ndarray": np.ndarray, "in_order": np.ascontiguousarray, "INFERENCE": INFERENCE,
+        "AccumulateGrad": AccumulateGrad, "copy_of": copy_of, "user_line": user_line,
+        "NotDifferentiable": NotDifferentiable, "Hop": Hop, "shows": shows, "as_tuple": tuple.__new__,
+        **{f"_{s}": default for s, default in op.settings.items()},
+    }  # fmt: skip
+    typed = [x for x in op.operands if x not in op.masks]
+    arrays = ", ".join(f"{x}d" for x in op.operands)
+    passed = "".join(f", {s}={s}" for s in op.settings)
+    parts = {
+        "name": op.name,
+        "operands": ", ".join(op.operands),
+        "others": "".join(f", {x}" for x in op.operands[1:]),
+        "signature": "".join(f", {s}=_{s}" for s in op.settings).replace(",", ", *,", 1),
+        "settings": "{" + ", ".join(f"{s!r}: {s}" for s in op.settings) + "}",
+        "passed": passed,
+        "all": _tuple(op.operands),
+        "arrays": arrays,
+        "numbers": _numbers(op, typed, in_place),
+        "read": "\n".join(f"        {x}d = {x}.array; {x}n = {x}.node" for x in typed)
+        + "".join(f"\n        {x}d = {x}.array" for x in op.masks),
+        "special": _special(op, typed),
+        "larger": "".join(f" or {x}d.ndim > xd.ndim" for x in op.operands[1:]),
+        "nodes": " = ".join(f"{x}n" for x in typed),
+        "recorded": " or ".join(f"{x}n is not None" for x in typed),
+        "order": IN_ORDER if op.in_order else "",
+    }
+    if op.view:
+        parts["node"] = _indented(_filled(op, (True,), [False], scope, "n"), 8)
+        return VIEW.format(**parts), scope
+    if in_place:
+        parts["forward"] = (
+            f"ufunc({arrays}, xd)" if op.numpy in UFUNCS else f"forward({arrays}{passed}, out=xd)"
+        )
+        parts["node"] = _indented([*_node(op, scope, "n"), "n.wrote = True"], 8)
+        return IN_PLACE.format(**parts), scope
+    parts["forward"] = OPERATORS.get(op.numpy) or f"forward({arrays}{passed})"
+    lines = ["z.node = None"]
+    if op.rules:
+        nothing = " is ".join(f"{x}n" for x in typed)
+        lines = [f"if {nothing} is None:", "    z.node = None", "    return z"]
+        lines += _node(op, scope, "n = z.node")
+    return OUT_OF_PLACE.format(**parts, node=_indented(lines, 4)), scope
+
+
+def _tuple(parts: Sequence[str]) -> str:
+    return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
+
+
+def _indented(lines: list[str], by: int) -> str:
+    return "\n".join(" " * by + line for line in lines)
+
+
+def _special(op: Op, typed: list[str]) -> str:
+    """When the types are not the usual: operands of several types, or of one that the op does not compute with."""
+    first, *others = typed
+    questions = [f"{first}d.dtype is not {x}d.dtype" for x in others]
+    questions += [f"{x}d.dtype.kind != 'b'" for x in op.masks]
+    if op.refuses or op.result in ("float", "sum") or "dtype" in op.settings:
+        questions += [f"{first}d.dtype.kind != 'f'"]
+    if "dtype" in op.settings:
+        questions += ["dtype.kind != 'f'"]
+    return " or ".join(questions) or "False"
+
+
+def _numbers(op: Op, typed: list[str], in_place: bool) -> str:
+    """What makes a constant of a plain number among the operands (2 * x, x ** 2)."""
+    first, *others = typed
+    if op.kind != "elementwise" or not others:
+        return ""
+    lines = [f"if {y}.__class__ in NUMBERS: {y} = number_like({y}, {first})" for y in others]
+    if len(others) == 1 and not in_place:
+        lines += [f"elif {first}.__class__ in NUMBERS: {first} = number_like({first}, {others[0]})"]
+    return "".join(f"\n        {line}" for line in lines)
+
+
+def _node(op: Op, scope: dict[str, Any], target: str) -> list[str]:
+    """The lines that make the node, by which operands need a gradient."""
+    names = op.operands
+    if len(names) == 1:
+        return _filled(op, (True,), ["dtype" in op.settings], scope, target)
+    fits = [False, True] if op.kind == "elementwise" else [not op.exact]
+    lines = [f"same = {' == '.join(f'{x}d.shape' for x in names)}"] if len(fits) == 2 else []
+    word = "if"
+    for needs in product((True, False), repeat=len(names)):
+        wanted = [x for x, need in zip(names, needs, strict=True) if need]
+        if wanted and all(x in op.rules for x in wanted):
+            lines += [f"{word} {' and '.join(f'{x}n is not None' for x in wanted)}:"]
+            lines += [f"    {line}" for line in _filled(op, needs, fits, scope, target)]
+            word = "elif"
+    if any(x not in op.rules for x in names if x not in op.masks):
+        lines += ["else: raise NotDifferentiable(op, op.operands[-1])"]
+    return lines
+
+
+def _filled(
+    op: Op, needs: tuple[bool, ...], fits: list[bool], scope: dict[str, Any], target: str
+) -> list[str]:
+    """The same for one choice of operands: the node, its edges, what is saved, the plan."""
+    wanted = [x for x, need in zip(op.operands, needs, strict=True) if need]
+    kind = plan_of(op, needs, fits[0]).node_type.__name__
+    lines = []
+    if op.named:  # (no elementwise op is, so there is one way to fit)
+        kind = "plan.node_type"
+        plans = f"plans_{'_'.join(wanted)}"
+        scope[plans] = PlansByName(op, needs, fits[0])
+        lines = [f"plan = {plans}[named({', '.join(op.named.reads)})]"]
+    lines += [
+        f"{target} = new({kind}); n.rank = next_rank()",
+        f"n.edges = {_tuple([f'{x}n' for x in wanted])}",
+    ]
+    for fitted in fits:
+        plan = plan_of(op, needs, fitted)
+        label = f"plan_{'_'.join(wanted)}{'_fitted' if fitted else ''}"
+        scope |= {label: plan, plan.node_type.__name__: plan.node_type}
+        block = [*_saving(op, plan, target == "n" and not op.view)]
+        block += ["n.plan = plan" if op.named else f"n.plan = {label}"]
+        if len(fits) == 2:
+            block = ["else:" if fitted else "if same:", *(f"    {line}" for line in block)]
+        lines += block
+    return lines
+
+
+class PlansByName(dict[str, Plan]):
+    """The plans of an op whose nodes have several names, by the name."""
+
+    def __init__(self, op: Op, needs: tuple[bool, ...], fitted: bool) -> None:
+        self.what = op, needs, fitted
+
+    def __missing__(self, name: str) -> Plan:
+        plan = self[name] = plan_of(*self.what, name)
+        return plan
+
+
+def _saving(op: Op, plan: Plan, in_place: bool) -> list[str]:
+    """The lines that put into the node what the plan reads."""
+    if not plan.reads:
+        return []
+    lines, values, counts = [], [], []
+    for name in plan.reads:
+        if name == "z":
+            lines += [] if in_place else ["z.counter = c = Counter()"]
+            values += ["xd" if in_place else "zd", "c"]
+            counts += ["c.count + 1"] if in_place else []
+        elif name == op.operands[0] and in_place:
+            values += [f"copy_of({name})"]
+        elif name in op.operands:
+            values += [name]
+            counts += [f"{name}.counter.count"]
+        elif name.endswith("_shape"):
+            values += [f"{name.removesuffix('_shape')}d.shape"]
+        elif name.endswith("_column_major"):
+            values += [f"column_major({name.removesuffix('_column_major')}d)"]
+        elif name.endswith("_like"):
+            x = name.removesuffix("_like")
+            values += [f"({x}d.shape, {x}d.dtype)"]
+        else:
+            values += [f"held({name})" if name in HELD else name]
+    lines += [f"n.saved = {_tuple(values)}"]
+    if plan.tensors:
+        lines += [f"n.version = {' + '.join(counts) or '0'}"]
+    return lines
+
+
+def is_usual(op: Op, in_place: bool = False) -> bool:
+    """Is a function written for this op? Those of many tensors go through dispatch.py."""
+    if op.variadic or len(op.operands) > 3:
+        return False
+    if in_place:
+        usual = op.kind == "elementwise" and op.inplace and op.result in ("same", "float", "strict")
+        return usual and bool(op.rules) and not op.masks and "dtype" not in op.settings
+    return not op.view or bool(op.rules)
+
+
+def written(op: Op, name: str) -> Callable[..., Any]:
+    """op.apply, or op.apply_, which writes over its first operand."""
+    in_place = name == "apply_"
+    if not is_usual(op, in_place):
+        return in_general(op) if in_place else op.__call__
+    text, scope = text_of(op, in_place)
+    label = f"{op.name}, in place" if in_place else op.name
+    function: Callable[..., Any] = compiled(label, text, scope)[op.name + "_" * in_place]
+    function.__doc__ = op.__doc__
+    return function
+
+
+def in_general(op: Op) -> Callable[..., Any]:
+    """What op.apply_ is where no function is written for it."""
+
+    def write(x: Any, *others: Any, **settings: Any) -> Any:
+        return x._write(op, *others, **settings)
+
+    return write
+
+
+def explain(op: Op) -> str:
+    """The text that is written for an op: its apply, and the backward of each plan that it has.
+
+    >>> from minigrad import ops
+    >>> print(explain(ops.neg).partition("zd =")[2].splitlines()[0])
+     -xd
+    """
+    text = f"# {op.name} goes through dispatch.py\n"
+    if is_usual(op):
+        text = text_of(op)[0]
+    if is_usual(op, in_place=True):
+        text += "\n" + text_of(op, in_place=True)[0]
+    for plan in list(op.plans.values()):
+        wanted = " and ".join(dict.fromkeys(name for _, name in plan.wanted))
+        fitted = ", gradients fitted to their inputs" if plan.fitted else ""
+        text += f"\n# backward, where {wanted} need a gradient{fitted}\n{plan.source}"
+    return text
+
+
+Op.written = staticmethod(written)

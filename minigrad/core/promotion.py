@@ -1,0 +1,130 @@
+"""Operands: what is no tensor becomes a constant, and types are promoted.
+
+    1 + x       a number takes the tensor's type
+    i + x       of a tensor of integers and one of real numbers, the integers are converted
+    i.exp()     some functions take integers to real numbers; the row of the op says which
+
+Read dtypes.py first, which has the rules of promotion themselves.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from minigrad.core import dtypes
+from minigrad.core.data import as_array
+from minigrad.core.errors import DtypeError, wrong_kind
+from minigrad.core.memory import make
+from minigrad.core.op import Op
+from minigrad.core.shapes import order_of
+
+Tensor = Any  # of tensor.py, which stands above this module
+
+
+def prepare(op: Op, args: Sequence[Any]) -> tuple[Sequence[Tensor], list[Any]]:
+    """The operands as Tensors, and as arrays of the type in which the op will compute."""
+    if op.refuses:
+        check_kinds(op, args)
+    try:
+        arrays = [a.array for a in args]
+    except AttributeError:  # a number, an array, a list
+        return convert(op, [a if isinstance(a, CONSTANTS) else as_tensor(a) for a in args])
+    dtype = arrays[0].dtype
+    for array in arrays:
+        if array.dtype is not dtype:
+            return convert(op, args)
+    if op.result in ("float", "sum") and dtype.kind not in "fc":
+        return convert(op, args)
+    if op.view and not isinstance(arrays[0], np.ndarray):
+        arrays = [args[0].memory()]
+    return args, arrays
+
+
+def check_kinds(op: Op, args: Sequence[Any]) -> None:
+    """Raise if the op is not for numbers of this kind. (No truth value may be subtracted, nor from one.)"""
+    found = [
+        a.dtype if hasattr(a, "dtype") else dtypes.of_number(a)
+        for a in args
+        if not isinstance(a, (list, tuple))
+    ]
+    kinds = {d.kind for d in found}
+    if "b" in kinds if op.name == "sub" else kinds and kinds <= set(op.refuses):
+        raise wrong_kind(op.name, [dtypes.torch_name(d) for d in found])
+
+
+CONSTANTS = (int, float, complex, np.generic)
+NUMBERS = frozenset([int, float])
+# Ops that store a number as it is, and refuse one that is too large. In the others it wraps.
+STORES = frozenset("clamp clamp_min clamp_max copy index_put masked_fill scatter where".split())
+
+
+def number_like(value: Any, x: Tensor) -> Any:
+    """A plain number as a constant of x's type, if x is of real numbers: the usual case.
+
+    Any other is left as it is, for `convert` to find the common type.
+    """
+    like = x.array
+    if like.dtype.kind != "f":
+        return value
+    # Beside an array, NumPy computes quickest with one that has no axes.
+    return make.wrap(np.array(value, like.dtype) if like.ndim else like.dtype.type(value))
+
+
+def as_tensor(a: Any) -> Tensor:
+    """A tensor as it is, an array as a constant. Raises TypeError for lists and what is no numbers at all."""
+    if isinstance(a, make.Tensor):
+        return a
+    if isinstance(a, np.ndarray):
+        try:
+            return make.wrap(as_array(a))
+        except DtypeError as error:  # an array of objects
+            raise TypeError(
+                f"unsupported operand type(s): 'Tensor' and 'ndarray'. {error}"
+            ) from None
+    raise TypeError(
+        f"unsupported operand type(s): 'Tensor' and {type(a).__name__!r}. An operand must be Tensor or a number. "
+        "To fix it, make a tensor of it: minigrad.tensor(...)."
+    )
+
+
+def convert(op: Op, args: Sequence[Any]) -> tuple[list[Tensor], list[Any]]:
+    """The same, where types differ or there are plain numbers among the arguments."""
+    dtype = common_dtype(op, args)
+    operands, arrays = [], []
+    number = dtypes.exact_number if op.name in STORES else dtypes.number
+    for k, a in enumerate(args):
+        if isinstance(a, CONSTANTS):
+            array = number(a, dtype)
+            a = make.wrap(array)
+        else:
+            array = a.memory() if op.view else a.array
+            if array.dtype != dtype and not (op.masks and op.operands[k] in op.masks):
+                array = array.astype(dtype, order_of(array))
+        operands.append(a)
+        arrays.append(array)
+    return operands, arrays
+
+
+def common_dtype(op: Op, args: Sequence[Any]) -> dtypes.Dtype:
+    """The type of number in which an op computes on these operands."""
+    typed = (
+        args
+        if not op.masks
+        else [a for a, n in zip(args, op.operands, strict=True) if n not in op.masks]
+    )
+    with_axes = [a.array.dtype for a in typed if isinstance(a, make.Tensor) and a.array.ndim]
+    without = [a.array.dtype for a in typed if isinstance(a, make.Tensor) and not a.array.ndim]
+    numbers = [dtypes.of_number(a) for a in typed if not isinstance(a, make.Tensor)]
+    dtype = dtypes.result_type(with_axes, without, numbers)
+    if op.result == "strict" and len({*with_axes, *without}) > 1:
+        names = " != ".join(map(str, (*with_axes, *without)))
+        raise DtypeError(
+            f"expected the operands of {op.name} to have the same dtype, but got: {names}. "
+            f"To fix it, convert one, like  x.to({dtype})."
+        )
+    if op.result == "float" and not dtypes.is_floating(dtype):
+        return dtypes.get_default_dtype()
+    if op.result == "sum" and not dtypes.is_floating(dtype):
+        return dtypes.int64
+    return dtype

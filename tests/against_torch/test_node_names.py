@@ -1,0 +1,48 @@
+"""grad_fn has the names that it has in PyTorch, which students compare with what they read there."""
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import minigrad
+
+EXPRESSIONS = """
+x * x | x + 1 | x - 1 | x / 2 | x ** 2 | x ** x | 2 ** x | -x | x @ x.T | x @ v | v @ v | m.mm(x, x.T) | m.dot(v, v) | m.mv(x, v)
+m.bmm(b, b.mT) | m.addmm(m.ones(3, 3), x, x.T) | m.outer(v, v) | x[0] | x[0, 1] | x[1:] | x[:, 1] | x[::2, 1:] | x[i] | x[x > 0]
+x[None] | x[...] | x[0:1, 0] | x.T | x.t() | x.mT | x.transpose(0, 1) | x.permute(1, 0) | x.reshape(-1) | x.view(-1) | x.flatten()
+x.squeeze() | x[None].squeeze(0) | x.unsqueeze(0) | x.expand(2, 3, 4) | x.sum() | x.sum(0) | x.mean() | x.mean(0) | x.max(0)[0] | x.amax()
+x.prod() | x.prod(0) | x.var() | x.std(0) | x.norm() | x.norm(dim=0) | m.linalg.norm(x) | x.logsumexp(0) | x.cumsum(0) | x.cumprod(0)
+x.clone() | x.double() | x.T.contiguous() | x.abs() | x.exp() | x.log() | x.sqrt() | x.sin() | x.relu() | x.sigmoid() | x.tanh()
+x.clamp(0, 1) | x.clamp(min=0) | m.where(x > 0, x, x) | m.maximum(x, x) | m.cat([x, x]) | m.stack([x, x]) | x.gather(0, z)
+x.index_select(0, i) | x.masked_fill(x > 0, 0.0) | x.softmax(0) | x.log_softmax(0) | F.gelu(x) | F.silu(x) | F.elu(x)
+F.leaky_relu(x) | F.softplus(x) | F.linear(x, x) | F.linear(x, x, m.ones(3)) | F.mse_loss(x, y) | F.l1_loss(x, y)
+F.nll_loss(x, m.tensor([0, 1, 2])) | F.conv2d(I, K) | F.max_pool2d(I, 2) | F.dropout(x, 0.5) | F.pad(x, (1, 1)) | F.embedding(i, x)
+F.normalize(x) | F.logsigmoid(x) | x.triu() | x.diagonal() | x.trace() | x.repeat(2, 1) | x.flip(0) | x.roll(1)
+m.linalg.inv(x @ x.T + m.eye(3)) | m.linalg.det(x @ x.T) | m.linalg.solve(x @ x.T + m.eye(3), x) | x.clone().add_(1)
+x.clone().mul_(2) | x.clone().relu_() | x.square() | x.reciprocal() | x.rsqrt() | x.atan2(x) | x.fmod(2) | m.lerp(x, x, 0.5)
+m.addcmul(x, x, x) | x.unfold(0, 2, 1) | x.logcumsumexp(0) | x.median() | x.select(0, 1) | x.narrow(0, 0, 1) | x.movedim(0, 1)
+x.tile(2) | x.type_as(y.double()) | x.view_as(x) | x.unflatten(1, (2, 2)) | x.as_strided((2,), (1,)) | x.expand_as(b)
+"""
+
+
+def names(m, expression):
+    scope = {"m": m, "F": m.nn.functional}
+    for name, shape in {
+        "x": (3, 4),
+        "v": (4,),
+        "b": (2, 3, 4),
+        "I": (1, 2, 6, 6),
+        "K": (3, 2, 3, 3),
+    }.items():
+        scope[name] = m.ones(shape, requires_grad=True)
+    scope |= {"y": m.zeros(3, 4), "i": m.tensor([0, 1]), "z": m.zeros(1, 4, dtype=m.int64)}
+    node = eval(expression, scope).grad_fn
+    return node.name(), type(node).__name__
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [e.strip() for line in EXPRESSIONS.strip().splitlines() for e in line.split(" | ")],
+)
+def test_grad_fn_is_named_as_in_pytorch(expression):
+    assert names(minigrad, expression) == names(torch, expression)
