@@ -47,7 +47,7 @@ import numpy as np
 from minigrad.core import modes
 from minigrad.core.dispatch import apply
 from minigrad.core.errors import user_line
-from minigrad.core.inplace import copy_of
+from minigrad.core.inplace import attach, copy_of, is_plain
 from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.memory import FRESH, INFERENCE, Counter, new
 from minigrad.core.node import next_rank
@@ -119,12 +119,13 @@ def {name}_({operands}{signature}):
         c = x.counter
     except AttributeError:
         return x._write(op{others}{passed})
-    if modes.unusual or {special}{larger} or x.__class__ is View or xn.__class__ is AccumulateGrad or x._retains:
-        if modes.unusual > modes.paused or {special}{larger} or x.__class__ is View or modes.state.recording:
+    view = x.__class__ is View
+    if modes.unusual or {special}{larger} or xn.__class__ is AccumulateGrad or x._retains or view and not is_plain(x, xn):
+        if modes.unusual > modes.paused or {special}{larger} or modes.state.recording:
             return x._write(op{others}{passed})
         {nodes} = None
     if c is FRESH: c = x._shared_counter()
-    if c is INFERENCE or xd.__class__ is not ndarray or xd.base is not None and not xd.flags.forc:
+    if c is INFERENCE or xd.__class__ is not ndarray or xd.base is not None and 0 in xd.strides:
         return x._write(op{others}{passed})
     n = None
     if {recorded}:
@@ -134,7 +135,9 @@ def {name}_({operands}{signature}):
     except (TypeError, ValueError):
         return x._write(op{others}{passed})                    # which says why
     c.count += 1; c.place = user_line()
-    if n is not None: x.node = n; c.history += 1
+    if n is not None:
+        if view: attach(n, x)
+        else: x.node = n; c.history += 1
     return x
 """
 
@@ -151,7 +154,7 @@ def text_of(op: Op, in_place: bool = False) -> tuple[str, dict[str, Any]]:
         "column_major": column_major, "held": held, "NUMBERS": NUMBERS, "number_like": number_like,
         "named": op.named and op.named.formula,
         "ndarray": np.ndarray, "in_order": np.ascontiguousarray, "INFERENCE": INFERENCE,
-        "AccumulateGrad": AccumulateGrad, "copy_of": copy_of, "user_line": user_line,
+        "AccumulateGrad": AccumulateGrad, "copy_of": copy_of, "is_plain": is_plain, "attach": attach, "user_line": user_line,
         "NotDifferentiable": NotDifferentiable, "Hop": Hop, "shows": shows, "as_tuple": tuple.__new__,
         **{f"_{s}": default for s, default in op.settings.items()},
     }  # fmt: skip

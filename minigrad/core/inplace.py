@@ -108,6 +108,16 @@ def refuse(x: Tensor, nodes: Sequence[Any]) -> None:
     )
 
 
+def is_plain(x: Tensor, node: Any) -> bool:
+    """May this view, with this node, be written to without further questions?"""
+    above = x.base.node
+    return (
+        x.origin is None
+        and above.__class__ is not AccumulateGrad
+        and (node is None) == (above is None)
+    )
+
+
 def refused_view(origin: tuple[Any, ...], what: str) -> str:
     """Why the history of a view with this origin cannot follow a write to its memory."""
     if origin[0] == "no_grad":
@@ -153,7 +163,7 @@ def bump(x: Tensor) -> None:
 
 def attach(node: Node, x: Tensor) -> None:
     """Make `node`, an in-place write to x, the latest entry of x's history."""
-    if x.retains_grad and x.node is not None:
+    if x._retains and x.node is not None:
         hooks_of(x.node).keep = None  # what is kept is the gradient of the value that x has now
     x.counter.history += 1
     base = x._base
@@ -161,5 +171,5 @@ def attach(node: Node, x: Tensor) -> None:
         x.node = node
     else:
         base.node = rewritten(base.node, way_of(x), node, base.array)
-    if x.retains_grad:
+    if x._retains:
         keep_gradient(x)
