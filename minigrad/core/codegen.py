@@ -120,7 +120,8 @@ def {name}_({operands}{signature}):
     except AttributeError:
         return x._write(op{others}{passed})
     view = x.__class__ is View
-    if modes.unusual or {special}{larger} or xn.__class__ is AccumulateGrad or x._retains or view and not is_plain(x, xn):
+    kept = xn.__class__ is AccumulateGrad or x._retains or view and not is_plain(x, xn)
+    if modes.unusual or {special}{larger} or kept:
         if modes.unusual > modes.paused or {special}{larger} or modes.state.recording:
             return x._write(op{others}{passed})
         {nodes} = None
@@ -154,7 +155,8 @@ def text_of(op: Op, in_place: bool = False) -> tuple[str, dict[str, Any]]:
         "column_major": column_major, "held": held, "NUMBERS": NUMBERS, "number_like": number_like,
         "named": op.named and op.named.formula,
         "ndarray": np.ndarray, "in_order": np.ascontiguousarray, "INFERENCE": INFERENCE,
-        "AccumulateGrad": AccumulateGrad, "copy_of": copy_of, "is_plain": is_plain, "attach": attach, "user_line": user_line,
+        "AccumulateGrad": AccumulateGrad, "copy_of": copy_of, "is_plain": is_plain, "attach": attach,
+        "user_line": user_line,
         "NotDifferentiable": NotDifferentiable, "Hop": Hop, "shows": shows, "as_tuple": tuple.__new__,
         **{f"_{s}": default for s, default in op.settings.items()},
     }  # fmt: skip
