@@ -16,7 +16,7 @@ import math
 import numpy as np
 
 from minigrad.core.op import elementwise
-from minigrad.ops.special import erf, erfc
+from minigrad.ops.special import erf, erfc, horner
 
 SQRT_PI_OVER_2 = math.sqrt(math.pi) / 2
 
@@ -25,7 +25,12 @@ SQRT_PI_OVER_2 = math.sqrt(math.pi) / 2
 def lgamma(x, *, out=None):
     """z = log(abs(gamma(x)))        dz/dx = digamma(x)"""
     x = np.asarray(x)
-    z = np.array([_lgamma(v) for v in x.ravel().tolist()], x.dtype).reshape(x.shape)
+    values = x.ravel().tolist()
+    try:
+        z = list(map(math.lgamma, values))
+    except ValueError:  # at a pole
+        z = [_lgamma(v) for v in values]
+    z = np.array(z, x.dtype).reshape(x.shape)
     return z if out is None else _into(out, z)
 
 
@@ -48,20 +53,24 @@ def digamma(x, *, out=None):
     Source: Abramowitz and Stegun, Handbook of Mathematical Functions (1964), 6.3.
     """
     y = np.asarray(x, np.float64)
-    below = y < 0
-    z = _digamma_above(np.where(below, 1 - y, y))
-    z = np.where(below, z - np.pi / np.tan(np.pi * (y - np.round(y))), z)
-    z = np.where(below & (y == np.floor(y)), np.nan, z)
-    z = np.where(y == 0, np.copysign(np.inf, -y), z).astype(np.asarray(x).dtype)
+    if (y > 0).all():
+        z = _digamma_above(y)
+    else:
+        below = y < 0
+        z = _digamma_above(np.where(below, 1 - y, np.where(y == 0, 1, y)))
+        z = np.where(below, z - np.pi / np.tan(np.pi * (y - np.round(y))), z)
+        z = np.where(below & (y == np.floor(y)), np.nan, z)
+        z = np.where(y == 0, np.copysign(np.inf, -y), z)
+    z = z.astype(np.asarray(x).dtype)
     return z if out is None else _into(out, z)
 
 
 def _digamma_above(y):
-    rest = np.zeros_like(y)
+    rest = 0.0
     for _ in range(8):
         near = y < 8
-        rest = np.where(near, rest - 1 / np.where(y == 0, 1, y), rest)
-        y = np.where(near, y + 1, y)
+        rest = rest - near / y
+        y = y + near
     s, series = 1 / (y * y), 0.0
     for k in range(7, 0, -1):
         series = (series + BERNOULLI[k - 1] / (2 * k)) * s
@@ -93,7 +102,8 @@ def _zeta(s, y):
     """The sum of (y + k)**-s over k = 0, 1, ..., for a whole number s above 1."""
     total, a = np.zeros_like(y), y
     for _ in range(16 + int(min(1000, -min(y.min(initial=0), 0)))):
-        total, a = np.where(a < 16, total + a**-float(s), total), np.where(a < 16, a + 1, a)
+        near = a < 16
+        total, a = total + near * a ** -float(s), a + near
     total += a ** (1.0 - s) / (s - 1) + 0.5 * a ** -float(s)
     s, power = float(s), a ** (-s - 1.0)
     factor = s
@@ -113,33 +123,32 @@ polygamma.vjp(x=lambda g, x, order: g * polygamma(x, order=order + 1))
 def erfinv(x, *, out=None):
     """z = the number for which erf(z) is x        dz/dx = sqrt(pi) / 2 * exp(z**2)
 
-    A polynomial gives seven digits, and two steps of Newton's method the others.
+    A polynomial gives seven digits; a step of Newton's method as many as float32 can hold and
+    more, a second one all of float64.
 
     Source: Giles, Approximating the erfinv function (2012), for the polynomial.
     """
     y = np.asarray(x, np.float64)
-    inside = np.abs(y) < 1
-    a = np.where(inside, np.abs(y), 0)
+    size = np.abs(y)
+    inside = size < 1
+    a = size if inside.all() else np.where(inside, size, 0)
     z = _erfinv_roughly(a)
-    for _ in range(2):
+    for _ in range(2 if x.dtype == np.float64 else 1):
         # Near 1, erf(z) - a would lose the digits that erfc has.
         wrong = np.where(a < 0.5, erf.forward(z) - a, (1 - a) - erfc.forward(z))
         z = z - wrong * SQRT_PI_OVER_2 * np.exp(z * z)
-    z = np.where(inside, z, np.where(np.abs(y) == 1, np.inf, np.nan))
-    z = np.copysign(z, y).astype(np.asarray(x).dtype)
+    if a is not size:
+        z = np.where(inside, z, np.where(size == 1, np.inf, np.nan))
+    z = np.copysign(z, y).astype(x.dtype)
     return z if out is None else _into(out, z)
 
 
 def _erfinv_roughly(a):
     w = -np.log((1 - a) * (1 + a))
-    return a * np.where(w < 5, _horner(GILES_NEAR, w - 2.5), _horner(GILES_FAR, np.sqrt(w) - 3))
-
-
-def _horner(coefficients, x):
-    z = coefficients[0]
-    for c in coefficients[1:]:
-        z = z * x + c
-    return z
+    z = horner(GILES_NEAR, w - 2.5)
+    if (w >= 5).any():
+        z = np.where(w < 5, z, horner(GILES_FAR, np.sqrt(w) - 3))
+    return a * z
 
 
 GILES_NEAR = (

@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from minigrad.core.op import elementwise
-from minigrad.ops.elementwise import keep
+from minigrad.ops.elementwise import FEW, keep
 
 LN2, LN10, TWO_OVER_SQRT_PI = math.log(2), math.log(10), 2 / math.sqrt(math.pi)
 
@@ -386,15 +386,14 @@ def _error_function(x, complement):
     Mathematics of Computation 23 (1969); the coefficients are those of his program CALERF.
     """
     x = np.asarray(x)
+    if x.size <= FEW:  # for so few, Python's own is quicker
+        values = map(math.erfc if complement else math.erf, x.ravel().tolist())
+        return np.array(list(values), x.dtype).reshape(x.shape)
     if x.dtype == np.float16:  # too small for the polynomials
         return _error_function(x.astype(np.float32), complement).astype(np.float16)
     flat, z = x.ravel(), np.empty(x.size, x.dtype)
-    if x.size <= 64:  # for so few, Python's own is quicker
-        function = math.erfc if complement else math.erf
-        z[...] = [function(v) for v in flat.tolist()]
-    else:  # in pieces that stay in the processor's cache: some forty steps go over each
-        for i in range(0, x.size, 8192):
-            z[i : i + 8192] = _rational(flat[i : i + 8192], complement)
+    for i in range(0, x.size, 8192):  # in pieces that stay in the processor's cache: some forty steps go over each
+        z[i : i + 8192] = _rational(flat[i : i + 8192], complement)
     return z.reshape(x.shape)
 
 
@@ -416,17 +415,17 @@ def _rational(x, complement):
 
 def _erf_near_0(x):
     square = x * x
-    return x * _polynomial(NEAR_ABOVE, square) / _polynomial(NEAR_BELOW, square)
+    return x * horner(NEAR_ABOVE, square) / horner(NEAR_BELOW, square)
 
 
 def _erfc_between(y):
-    return _exp_of_minus_square(y) * _polynomial(BETWEEN_ABOVE, y) / _polynomial(BETWEEN_BELOW, y)
+    return _exp_of_minus_square(y) * horner(BETWEEN_ABOVE, y) / horner(BETWEEN_BELOW, y)
 
 
 def _erfc_far(y):
     y = np.minimum(y, 30)  # from there on exp(-y**2) is 0, and inf - inf would follow (NaN stays)
     t = 1 / (y * y)
-    rest = t * _polynomial(FAR_ABOVE, t) / _polynomial(FAR_BELOW, t)
+    rest = t * horner(FAR_ABOVE, t) / horner(FAR_BELOW, t)
     return _exp_of_minus_square(y) * (1 / math.sqrt(math.pi) - rest) / y
 
 
@@ -436,8 +435,8 @@ def _exp_of_minus_square(y):
     return np.exp(-lead * lead) * np.exp(-(y - lead) * (y + lead))
 
 
-def _polynomial(coefficients, x):
-    """Horner's rule, highest power first."""
+def horner(coefficients, x):
+    """The polynomial with these coefficients, highest power first."""
     z = np.full_like(x, coefficients[0])
     for c in coefficients[1:]:
         z *= x
