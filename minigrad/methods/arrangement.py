@@ -94,7 +94,8 @@ def permutation(dims: tuple[int, ...], ndim: int) -> tuple[int, ...]:
             f"permute(sparse_coo): number of dimensions in the tensor input does not match the length of "
             f"the desired ordering of dimensions i.e. input.dim() = {ndim} is not equal to len(dims) = {len(dims)}"
         )
-    return normalize(dims, ndim) if ndim else ()
+    axes = tuple([normalize_one(d, ndim) for d in dims])
+    return axes if len(set(axes)) == ndim else normalize(dims, ndim)  # which raises
 
 
 def flat_shape(shape: tuple[int, ...], start: int, end: int) -> tuple[int, ...]:
@@ -121,14 +122,15 @@ def expanded(shape: tuple[int, ...], size: tuple[int, ...]) -> tuple[int, ...]:
             f"The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension "
             f"{size.index(-1)}: -1 keeps a size, and the tensor has only {len(shape)} dimensions."
         )
-    whole = (1,) * extra + tuple(shape)
-    for i, (n, wanted) in enumerate(zip(whole, size, strict=True)):
-        if wanted != -1 and n != 1 and n != wanted:
+    found = []
+    for i, (n, wanted) in enumerate(zip((1,) * extra + tuple(shape), size, strict=True)):
+        found.append(n if wanted == -1 else wanted)
+        if n != 1 and n != found[-1]:
             raise RuntimeError(
                 f"The expanded size of the tensor ({wanted}) must match the existing size ({n}) at "
                 f"non-singleton dimension {i}.  Target sizes: {list(size)}.  Tensor sizes: {list(shape)}"
             )
-    return tuple(n if wanted == -1 else wanted for n, wanted in zip(whole, size, strict=True))
+    return tuple(found)
 
 
 def squeezable(shape: tuple[int, ...], dim: Dim) -> tuple[int, ...]:
@@ -199,7 +201,7 @@ def conjugate(x: Any) -> Any:
 
 def flattened(x: Any, shape: tuple[int, ...]) -> Any:
     """x in this shape; x itself if it has it already."""
-    return x if x.shape == shape else x.reshape(shape)
+    return x if x.shape == shape else ops.reshape.apply(x, shape=shape)
 
 
 def at_least_2d(name: str, x: Any) -> Any:
@@ -255,7 +257,7 @@ def rolled(x: Any, shifts: Any, dims: Any) -> Any:
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
     if not x.ndim:
         raise IndexError(f"Dimension specified as {dims[0]} but tensor has no dimensions")
-    return ops.roll.apply(x, shift=shifts, axis=tuple(normalize_one(d, x.ndim) for d in dims))
+    return ops.roll.apply(x, shift=shifts, axis=tuple([normalize_one(d, x.ndim) for d in dims]))
 
 
 def rotated(x: Any, k: int, dims: Any) -> Any:

@@ -144,7 +144,7 @@ def where(condition: Any, input: Any = None, other: Any = None) -> Any:
     """
     if input is None and other is None:
         return tuple(wrap(i) for i in np.nonzero(np.atleast_1d(condition.array)))
-    z: Tensor = ops.where(truth_values(condition), input, other)
+    z: Tensor = ops.where.apply(truth_values(condition), input, other)
     return z
 
 
@@ -267,14 +267,15 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
             raise RuntimeError(
                 f"meshgrid expects all tensors to have the same dtype, but got {given[0].dtype} and {x.dtype}."
             )
-    xs = [x.reshape(-1) for x in given]
+    xs = [ops.reshape.apply(x, shape=(-1,)) for x in given]
     if indexing not in ("ij", "xy"):
         raise RuntimeError('torch.meshgrid: indexing must be one of "xy" or "ij", but received: ' + str(indexing))
     if indexing == "xy" and len(xs) > 1:
         second, first, *rest = meshgrid(xs[1], xs[0], *xs[2:])
         return (first, second, *rest)
     shape = tuple([x.numel() for x in xs])
-    return tuple([x.reshape([-1 if i == k else 1 for i in range(len(xs))]).expand(shape) for k, x in enumerate(xs)])
+    along = [(1,) * k + (-1,) + (1,) * (len(xs) - 1 - k) for k in range(len(xs))]
+    return tuple([ops.expand.apply(ops.reshape.apply(x, shape=s), shape=shape) for x, s in zip(xs, along, strict=True)])
 
 
 def cartesian_prod(*tensors: Tensor) -> Tensor:

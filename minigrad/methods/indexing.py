@@ -4,6 +4,7 @@ Reading comes first, then writing. An index may be a tensor, an array or a list;
 are given arrays.
 """
 
+import itertools
 import warnings
 from typing import Any, Self
 
@@ -27,9 +28,9 @@ class Indexing(Arrangement):
     # ------------------------------------------------------------------ reading
 
     def __getitem__(self, index: Any) -> Self: return ops.getitem.apply(self, index=plain_index(index, self))
-    def narrow(self, dim: int, start: Any, length: int) -> Self: return self[narrowed(self.shape, dim, int(start), length)]
-    def select(self, dim: int, index: int) -> Self: return self[selected(self.shape, dim, index)]
-    def unbind(self, dim: int = 0) -> Any: return one_of_many("Unbind", [self.select(dim, i) for i in range(length("unbind", self, dim))])
+    def narrow(self, dim: int, start: Any, length: int) -> Self: return ops.getitem.apply(self, index=narrowed(self.shape, dim, int(start), length))
+    def select(self, dim: int, index: int) -> Self: return ops.getitem.apply(self, index=selected(self.shape, dim, index))
+    def unbind(self, dim: int = 0) -> Any: return one_of_many("Unbind", [ops.getitem.apply(self, index=part(self.shape, dim, i)) for i in range(length("unbind", self, dim))])
     def split(self, split_size: Any, dim: int = 0) -> Any: return cut("split", self, dim, pieces(length("split", self, dim), split_size))
     def split_with_sizes(self, split_sizes: Any, dim: int = 0) -> Any: return cut("split_with_sizes", self, dim, list(split_sizes))
     def chunk(self, chunks: int, dim: int = 0) -> Any: return cut("chunk", self, dim, chunked(length("chunk", self, dim), chunks))
@@ -50,12 +51,12 @@ class Indexing(Arrangement):
             if index.size != 1:
                 raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {index.size} value(s)")
             return self.clone()
-        if index.size and index.min() < 0:
+        if beyond(index, self.shape[dim]) and index.min() < 0:
             raise IndexError(f"index out of range in self: index_select takes no negative index, but got {index.min()}. To fix it, use x[index].")
         return ops.index_select.apply(self, index=in_range(index, self.shape[dim]).reshape(-1), axis=dim)
 
     def masked_select(self, mask: Any) -> Self: return masked(self, mask_of("masked_select", mask))
-    def take(self, index: Any) -> Self: return self.reshape(-1)[in_range(indices_of("take", index), self.numel())]
+    def take(self, index: Any) -> Self: return ops.getitem.apply(ops.reshape.apply(self, shape=(-1,)), index=(in_range(indices_of("take", index), self.numel()),))
     def take_along_dim(self, indices: Any, dim: int | None = None) -> Self: return taken_along(self, indices, dim)
 
     # ------------------------------------------------------------------ writing
@@ -212,7 +213,7 @@ def without_ones(value: Operand, ndim: int) -> Operand:
 def like(value: Operand, x: Any) -> Operand:
     """A number as a constant of x's type; a tensor as it is."""
     if isinstance(value, (int, float)):
-        return dtypes.exact_number(value, x.dtype)
+        return x._constant(dtypes.exact_number(value, x.dtype))
     return value
 
 
@@ -285,9 +286,15 @@ def truth_values(condition: Operand) -> Any:
     return condition != 0
 
 
+def beyond(index: Any, n: int) -> bool:
+    """Is there an index that is negative, or n or more? (Read without its sign, a negative one is very large.)"""
+    values = np.asarray(index, np.int64)
+    return bool(values.size and values.view(np.uint64).max() >= n)
+
+
 def in_range(index: Any, n: int, kind: type[Exception] = IndexError) -> Any:
     """The index itself, if it names none of more than n entries (-n counts as 0)."""
-    if index.size and (index.max() >= n or index.min() < -n):
+    if beyond(index, n) and (index.max() >= n or index.min() < -n):
         bad = index[(index >= n) | (index < -n)].flat[0]
         raise kind(f"index out of range in self: index {bad} is out of bounds for dimension with size {n}.")
     return index
@@ -302,7 +309,7 @@ def index_along(name: str, x: Any, dim: int, index: Any, src: Any = None) -> Any
         if i != dim and n > m and index.size:
             raise RuntimeError(f"Size does not match at dimension {i} expected index {list(index.shape)} to be no larger than self {list(x.shape)} apart from dimension {dim}")
     n = x.shape[dim] if x.ndim else 1
-    if index.size and (index.max() >= n or index.min() < 0):
+    if beyond(index, n):
         raise RuntimeError(f"index {index[(index >= n) | (index < 0)].flat[0]} is out of bounds for dimension {dim} with size {n}")
     if not index.size and index.ndim != x.ndim:
         return index.reshape((0,) * max(x.ndim, 1))
@@ -375,7 +382,11 @@ def rows_of(name: str, x: Any, dim: int, given: Any, source: Any = None) -> Any:
     if not x.ndim:
         return (...,)
     if name == "index_fill":
-        index = np.unique(np.asanyarray(getattr(given, "array", given)))  # the value is written once, however often a place is named
+        given = getattr(given, "array", given)
+        if index.size < ops.FEW and given.__class__ is np.ndarray:
+            index = np.array(sorted(set(index.tolist())), np.int64)
+        else:
+            index = np.unique(np.asanyarray(given))  # the value is written once, however often a place is named
     if source is not None:
         expected = (*x.shape[:dim], len(index), *x.shape[dim + 1 :])
         if tuple(source.shape) != expected and not (source.ndim == 0 and x.ndim == 1 and len(index) == 1):
@@ -417,7 +428,10 @@ def taken_along(x: Any, indices: Any, dim: int | None) -> Any:
     dim = normalize_one(dim, x.ndim)
     if indices.ndim != x.ndim:
         raise RuntimeError(f"torch.take_along_dim(): input and indices should have the same number of dimensions, but got {x.ndim} dimensions for input, and {indices.ndim} dimensions for indices")
-    indices = np.where(indices < 0, indices + x.shape[dim], indices)
+    if indices.size and indices.min() < 0:
+        indices = np.where(indices < 0, indices + x.shape[dim], indices)
+    if indices.shape == x.shape:
+        return x.gather(dim, indices)
     rest = np.broadcast_shapes(*(tuple(1 if i == dim else n for i, n in enumerate(s)) for s in (x.shape, indices.shape)))
     wide = [tuple(s[dim] if i == dim else n for i, n in enumerate(rest)) for s in (x.shape, indices.shape)]
     return x.expand(wide[0]).gather(dim, np.broadcast_to(indices, wide[1]))
@@ -471,9 +485,10 @@ def cut(name: str, x: Any, dim: int, lengths: list[int]) -> Any:
     dim = normalize_one(dim, x.ndim)
     if sum(lengths) != x.shape[dim] or any(n < 0 for n in lengths):
         raise RuntimeError(f"split_with_sizes expects split_sizes to sum exactly to {x.shape[dim]} (input tensor's size at dimension {dim}), but got split_sizes={lengths}")
-    starts = np.cumsum([0, *lengths]).tolist()
     words = {"split": "Split", "chunk": "Split", "split_with_sizes": "SplitWithSizes"}
-    return one_of_many(words[name], [x[part(x.shape, dim, slice(a, a + n))] for a, n in zip(starts, lengths, strict=False)])
+    before = (slice(None),) * dim
+    ends = list(itertools.accumulate(lengths))
+    return one_of_many(words[name], [ops.getitem.apply(x, index=(*before, slice(end - n, end))) for end, n in zip(ends, lengths, strict=True)])
 
 
 def one_of_many(name: str, views: list[Any]) -> Any:
@@ -494,5 +509,5 @@ def split_at(x: Any, where: Any, dim: int) -> Any:
         if where <= 0:
             raise RuntimeError(f"number of sections must be larger than 0, got {where}")
         least, more = divmod(x.shape[dim], where)
-        where = np.cumsum([least + (i < more) for i in range(where)]).tolist()[:-1]
-    return tuple([x[part(x.shape, dim, slice(a, b))] for a, b in zip((0, *where), (*where, None), strict=True)])
+        where = list(itertools.accumulate([least + (i < more) for i in range(where)]))[:-1]
+    return tuple([ops.getitem.apply(x, index=part(x.shape, dim, slice(a, b))) for a, b in zip((0, *where), (*where, None), strict=True)])

@@ -154,7 +154,7 @@ class Reductions(Operators, Indexing):
             raise RuntimeError(f"order must be non-negative but got {n}")
         x, axis = self, normalize_one(dim, self.ndim)
         for _ in range(min(n, x.shape[axis])):
-            later, earlier = x[part(x.shape, axis, slice(1, None))], x[part(x.shape, axis, slice(0, -1))]
+            later, earlier = (ops.getitem.apply(x, index=part(x.shape, axis, at)) for at in (slice(1, None), slice(0, -1)))
             x = later ^ earlier if x.dtype.kind == "b" else later - earlier
         return x
 
@@ -206,7 +206,7 @@ def extreme(x: Any, along: Op, over: Op, place: Any, dim: Any, axis: Any, keepdi
     a = normalize_one(axis if dim is None else dim, x.ndim)
     if not x.shape[a]:
         raise IndexError(f"{along.name}(): Expected reduction dim {a} to have non-zero size.")
-    at = np.expand_dims(place(x.array, axis=a), a)
+    at = place(x.array, axis=a, keepdims=True)
     indices = x._constant(at if keepdims else at.squeeze(a))
     return kind(along.apply(x, at=at, axis=a, keepdims=keepdims), indices)
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from minigrad import return_types
 from minigrad.core.shapes import normalize_one
-from minigrad.ops.indexing import along, gather, scatter_add, where
+from minigrad.ops.indexing import along, flat_along, gather, scatter_add, where
 
 
 def taken(kind: Any, x: Any, at: Any, axis: int, keepdims: bool = True) -> Any:
@@ -28,7 +28,8 @@ def sorting(values: Any, axis: int, descending: bool = False) -> Any:
     if not descending:
         return np.argsort(values, axis=axis, kind="stable")
     last = values.shape[axis] - 1
-    return np.flip(last - np.argsort(np.flip(values, axis), axis=axis, kind="stable"), axis)
+    back = (slice(None),) * axis + (slice(None, None, -1),)
+    return (last - np.argsort(values[back], axis=axis, kind="stable"))[back]
 
 
 def sort(x: Any, axis: int, descending: bool) -> Any:
@@ -69,8 +70,15 @@ def median_along(x: Any, axis: int, keepdims: bool) -> Any:
     order = sorting(x.array, axis)
     at = order.take([(x.shape[axis] - 1) // 2], axis)
     last = order.take([-1], axis)  # a NaN would stand there
-    at = np.where(np.isnan(np.take_along_axis(x.array, last, axis)), last, at)
+    at = np.where(np.isnan(at_places(x.array, last, axis)), last, at)
     return taken(return_types.median, x, at, axis, keepdims)
+
+
+def at_places(values: Any, at: Any, axis: int) -> Any:
+    """An array at the places `at` along axis."""
+    if values.__class__ is np.ndarray:
+        return gather.forward(values, index=at, axis=axis)
+    return np.take_along_axis(values, at, axis)  # a program is being recorded
 
 
 def mode(x: Any, axis: int, keepdims: bool) -> Any:
@@ -107,8 +115,12 @@ def level(x: Any, values: Any) -> Any:
 
 def scatter_extreme(x: Any, y: Any, function: Any, index: Any, axis: int) -> Any:
     """The greatest (or least) of x and of all y that are scattered to its place; ties share the gradient."""
-    best, at = np.array(x.array), along(index, axis) if x.ndim else np.zeros_like(index)
-    function.at(best if x.ndim else best.reshape(1), at, y.array)
+    best = np.array(x.array)
+    if best.ndim and not best.flags.c_contiguous:
+        function.at(best, along(index, axis), y.array)
+    elif index.size:
+        at = flat_along(index, axis, x.shape) if x.ndim else index.reshape(-1)
+        function.at(best.reshape(-1), at, np.broadcast_to(y.array, index.shape).reshape(-1))
     of_x, of_y = x.array == best, y.array == gather.forward(best, index=index, axis=axis)
     if x.dtype.kind != "f":
         return x._constant(best)

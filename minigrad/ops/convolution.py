@@ -12,6 +12,7 @@ import numpy as np
 
 from minigrad.core.op import general, linear
 from minigrad.ops.indexing import gather, scatter_add
+from minigrad.ops.layout import by_strides
 
 
 @general(result="strict")
@@ -100,7 +101,7 @@ class _Windows:
         else:
             n, c, h, w = xk.strides
             shape, strides = (self.c, kh, kw, rows, columns), (c, h * dh, w * dw, h * sh, w * sw)
-        view = np.lib.stride_tricks.as_strided(xk, (len(xk), *shape), (n, *strides))
+        view = by_strides(xk, (len(xk), *shape), (n, *strides))
         entries = self.c * kh * kw
         return view.reshape(len(xk), *((self.count, entries) if self.in_rows else (entries, self.count)))
 

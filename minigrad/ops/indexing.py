@@ -7,11 +7,14 @@ twice. `gather` and `scatter_add` are the same pair along one axis.
 Indices are settings, not inputs: nobody differentiates by them.
 """
 
+from functools import lru_cache
+
 import numpy as np
 
 from minigrad.core.op import general, linear
 from minigrad.core.sparse import add_rows
 from minigrad.ops.elementwise import keep
+from minigrad.ops.layout import by_strides
 
 
 def kind_of_index(index):
@@ -73,7 +76,8 @@ def add_at(z, index, x):
     elif rows.dtype.kind == "b":
         z[rows] += x  # a mask names no entry twice
     else:
-        add_rows(z, rows, np.broadcast_to(x, (*rows.shape, *z.shape[1:])))
+        shape = (*rows.shape, *z.shape[1:])
+        add_rows(z, rows, x if np.shape(x) == shape else np.broadcast_to(x, shape))
 
 
 # ------------------------------------------------------------------------- by strides
@@ -86,7 +90,7 @@ def as_strided(x, *, size, stride, offset):
     x is the memory, as a vector. An entry may be seen many times: windows that overlap.
     """
     steps = tuple(n * x.strides[0] for n in stride)  # of a tangent, which may lie otherwise
-    return np.lib.stride_tricks.as_strided(x[offset:], size, steps)
+    return by_strides(x[offset:], size, steps)
 
 
 as_strided.vjp(x=lambda g, x_shape, size, stride, offset:
@@ -106,9 +110,19 @@ def _places(size, stride, offset):
 
 def along(index, axis):
     """The index that picks x[..., index[i, j, k], ...]: each other axis goes its own way."""
-    mesh = list(np.ix_(*(np.arange(n) for n in index.shape)))
-    mesh[axis] = index
-    return tuple(mesh)
+    mesh = _own_places(index.shape)
+    return (*mesh[:axis], index, *mesh[axis + 1 :])
+
+
+@lru_cache(maxsize=256)
+def _own_places(shape):
+    """For each axis the numbers 0, 1, 2, ... along it; not to be written to."""
+    return np.ix_(*(np.arange(n) for n in shape))
+
+
+def flat_along(index, axis, shape):
+    """The same for an array of this shape as a vector: NumPy's ufunc.at is quick only there."""
+    return np.ravel_multi_index(along(index, axis), shape).reshape(-1)
 
 
 @linear()
@@ -130,12 +144,11 @@ def scatter_add(x, y, *, index, axis, out=None):
     if not z.ndim:
         z += y.sum()
         return z
-    at = along(index, axis)
     if z.flags.c_contiguous and index.size:
-        flat = np.ravel_multi_index(at, z.shape).reshape(-1)  # NumPy is quick only at flat indices
-        np.add.at(z.reshape(-1), flat, np.broadcast_to(y, index.shape).reshape(-1))
+        y = y if y.shape == index.shape else np.broadcast_to(y, index.shape)
+        np.add.at(z.reshape(-1), flat_along(index, axis, z.shape), y.reshape(-1))
     else:
-        np.add.at(z, at, y)
+        np.add.at(z, along(index, axis), y)
     return z
 
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 
 from minigrad.core.op import constant, elementwise, general, linear
-from minigrad.core.shapes import order_of, sum_to
+from minigrad.core.shapes import order_of, repeat_to, sum_to
 
 
 @linear(view=True, node="ViewBackward0")
@@ -50,6 +50,8 @@ def expand(x, *, shape):
     """z = x repeated along new axes and those of size 1        dL/dx = g, summed over them"""
     if x.shape == tuple(shape):
         return x[...]
+    if isinstance(x, np.ndarray) and x.flags.c_contiguous and 0 not in shape:
+        return repeat_to(x.reshape((1,) * (len(shape) - x.ndim) + x.shape), shape)
     z = np.broadcast_to(x, shape)
     if isinstance(x, np.ndarray) and not z.size:  # there is nothing to share, but it is a view of x
         return (x[(slice(0, 0),) * x.ndim] if x.ndim else x[None][:0]).reshape(shape)
@@ -132,8 +134,16 @@ put_diagonal.vjp(x=lambda g, offset, axis0, axis1: diagonal(g, offset=offset, ax
 @linear(view=True)
 def unfold(x, *, axis, size, step):
     """z[..., i, ..., j] = x[..., i * step + j, ...], j < size        dL/dx = g, its windows overlaid"""
-    z = np.lib.stride_tricks.sliding_window_view(x, size, axis, writeable=x.flags.writeable)
-    return z[(slice(None),) * axis + (slice(None, None, step),)]
+    n, width = x.shape[axis], x.strides[axis]
+    shape = (*x.shape[:axis], (n - size) // step + 1, *x.shape[axis + 1 :], size)
+    return by_strides(x, shape, (*x.strides[:axis], width * step, *x.strides[axis + 1 :], width))
+
+
+def by_strides(x, shape, strides):
+    """The memory of x read by these strides, which must lead nowhere else."""
+    if x.flags.c_contiguous:  # NumPy's as_strided takes ten times as long
+        return np.ndarray(shape, x.dtype, x, 0, strides)
+    return np.lib.stride_tricks.as_strided(x, shape, strides)
 
 
 unfold.vjp(x=lambda g, x_shape, axis, size, step: fold(g, shape=x_shape, axis=axis, size=size, step=step))
@@ -158,7 +168,7 @@ fold.vjp(x=lambda g, axis, size, step: unfold(g, axis=axis, size=size, step=step
 @linear(as_computed=True)
 def flip(x, *, axes):
     """z = x read backward along some axes        dL/dx = g read backward along them"""
-    return np.flip(x, axes).copy()
+    return x[tuple([slice(None, None, -1 if i in axes else 1) for i in range(x.ndim)])].copy()
 
 
 flip.vjp(x=lambda g, axes: flip(g, axes=axes))
@@ -167,7 +177,12 @@ flip.vjp(x=lambda g, axes: flip(g, axes=axes))
 @linear()
 def roll(x, *, shift, axis=None):
     """z[i + shift] = x[i], around the end        dL/dx[i] = g[i + shift]"""
-    return np.roll(x, shift, axis)
+    if axis is None:
+        return roll.forward(x.reshape(-1), shift=(shift,), axis=(0,)).reshape(x.shape)
+    for n, a in zip(shift, axis, strict=True):
+        start, before = -n % max(x.shape[a], 1), (slice(None),) * a
+        x = np.concatenate([x[(*before, slice(start, None))], x[(*before, slice(start))]], a)
+    return x
 
 
 def _opposite(shift):
@@ -195,7 +210,8 @@ tile.vjp(x=_tile_dx)
 @linear(inplace=True)
 def tril(x, *, diagonal=0, out=None):
     """z = x on and below the diagonal, 0 above        dL/dx = g there"""
-    return _triangle(x, np.tri(*x.shape[-2:], k=diagonal, dtype=bool), out)
+    rows, columns = x.shape[-2:]
+    return _without(x, np.arange(diagonal, rows + diagonal)[:, None] < np.arange(columns), out)
 
 
 tril.vjp(x=lambda g, diagonal: tril(g, diagonal=diagonal))
@@ -204,17 +220,18 @@ tril.vjp(x=lambda g, diagonal: tril(g, diagonal=diagonal))
 @linear(inplace=True)
 def triu(x, *, diagonal=0, out=None):
     """z = x on and above the diagonal, 0 below        dL/dx = g there"""
-    return _triangle(x, ~np.tri(*x.shape[-2:], k=diagonal - 1, dtype=bool), out)
+    rows, columns = x.shape[-2:]
+    return _without(x, np.arange(diagonal, rows + diagonal)[:, None] > np.arange(columns), out)
 
 
 triu.vjp(x=lambda g, diagonal: triu(g, diagonal=diagonal))
 
 
-def _triangle(x, keep, out):
+def _without(x, apart, out):
     z = np.empty_like(x) if out is None else out
     if z is not x:
         z[...] = x
-    z[..., ~keep] = 0
+    np.copyto(z, z.dtype.type(0), where=apart)
     return z
 
 

@@ -193,7 +193,10 @@ embedding.vjp(x=_embedding_dx)
 def pad(x, *, widths, value=0):
     """z = x with a margin of `value`, widths (before, after) for each axis        dL/dx = g without the margin"""
     inner = tuple(slice(max(-a, 0), n - max(-b, 0)) for n, (a, b) in zip(x.shape, widths, strict=True))
-    return np.pad(x[inner], [(max(a, 0), max(b, 0)) for a, b in widths], constant_values=value)
+    before, x = [max(a, 0) for a, _ in widths], x[inner]
+    z = np.full([n + a + max(b, 0) for n, a, (_, b) in zip(x.shape, before, widths, strict=True)], value, x.dtype)
+    z[tuple([slice(a, a + n) for n, a in zip(x.shape, before, strict=True)])] = x
+    return z
 
 
 pad.vjp(x=lambda g, widths: pad(g, widths=tuple((-a, -b) for a, b in widths)))

@@ -13,6 +13,7 @@ import numpy as np
 from minigrad.core.op import constant, general, linear
 from minigrad.core.shapes import normalize, repeat_to, restore_axes
 from minigrad.ops.elementwise import keep
+from minigrad.ops.indexing import along
 
 
 @linear(np.sum, result="sum", node=lambda axis: "SumBackward0" if axis is None else "SumBackward1")
@@ -89,8 +90,8 @@ def max(x, *, at, axis, keepdims=False):
 
     The place is looked for beforehand (argmax), and the first one is taken in a tie.
     """
-    z = np.take_along_axis(x, at, axis)
-    return z if keepdims else np.squeeze(z, axis)
+    z = x[along(at, axis)]
+    return z if keepdims else z.squeeze(axis)
 
 
 @linear()
@@ -103,7 +104,7 @@ def min(x, *, at, axis, keepdims=False):
 def put_along(x, *, at, axis, shape, keepdims=False):
     """z = zeros(shape), with x at the place `at` along axis        dL/dx = g there"""
     z = np.zeros(shape, x.dtype)
-    np.put_along_axis(z, at, x if keepdims else np.expand_dims(x, axis), axis)
+    z[along(at, axis)] = x if keepdims else x.reshape(at.shape)
     return z
 
 
