@@ -295,7 +295,7 @@ def repeated(x: Any, repeats: Any, dim: int | None) -> Any:
         raise RuntimeError(f"repeats must have the same size as input along dim, but got repeats.size(0) = {counts.size} and input.size({dim}) = {n}")
     if counts.size and counts.min() < 0:
         raise RuntimeError("repeats can not be negative")
-    return (x if x.ndim else x.reshape(1)).index_select(dim, np.repeat(np.arange(n), counts))
+    return ops.index_select.apply(x if x.ndim else x.reshape(1), index=np.repeat(np.arange(n), counts), axis=dim)
 
 
 def windows(shape: tuple[int, ...], dim: int, size: int, step: int) -> int:

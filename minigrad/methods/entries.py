@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from minigrad import ops
+from minigrad.core.dtypes import exact_number
 from minigrad.core.op import Op
 from minigrad.methods.base import Base, Operand
 from minigrad.methods.operators import Operators
@@ -210,21 +211,19 @@ def numbers_only(x: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
     """x with its NaNs replaced, and its infinities (by the largest numbers of x's type)."""
     if x.dtype.kind not in "fc":
         return x.clone()
-    most = np.finfo(x.dtype).max
-    for where, value in (
-        (x.array != x.array, nan),
-        (x.array == np.inf, most if posinf is None else posinf),
-        (x.array == -np.inf, -most if neginf is None else neginf),
-    ):
-        x = x.masked_fill(x._constant(np.asarray(where)), value)
-    return x
+    most, array = np.finfo(x.dtype).max, x.array
+    high = most if posinf is None else exact_number(posinf, x.dtype)
+    low = -most if neginf is None else exact_number(neginf, x.dtype)
+    for_nan = exact_number(0.0 if nan is None else nan, x.dtype)
+    instead = np.where(np.isnan(array), for_nan, np.where(array > 0, high, low))
+    return ops.where.apply(x._constant(np.isfinite(array)), x, x._constant(instead))
 
 
 def sinc(x: Any) -> Any:
     """sin(pi * x) / (pi * x), and 1 at 0, where it is flat."""
-    there = x.array != 0
-    y = ops.where.apply(there, x, x.dtype.type(1) if x.dtype.kind == "f" else 1) * np.pi
-    return ops.where.apply(there, y.sin() / y, 1.0)
+    there = x._constant(x.array != 0)
+    y = ops.where.apply(there, x, x._constant(x.dtype.type(1))) * np.pi
+    return ops.where.apply(there, y.sin() / y, x._constant(y.dtype.type(1)))
 
 
 def with_sign(x: Any, y: Any) -> Any:

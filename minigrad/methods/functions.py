@@ -47,12 +47,13 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None) -> 
             [0., 0.]])
     """
     xs = _sequence("torch.cat()", tensors)
-    for k, x in enumerate(xs):
-        if not x.ndim:
+    shapes = [tuple(x.shape) for x in xs]
+    for k, shape in enumerate(shapes):
+        if not shape:
             raise RuntimeError(
                 f"zero-dimensional tensor (at position {k}) cannot be concatenated. To fix it, use stack, or  x[None]."
             )
-    if any(tuple(x.shape) == (0,) for x in xs):  # tensor([]) goes with tensors of any shape
+    if (0,) in shapes:  # tensor([]) goes with tensors of any shape
         like = next((x for x in xs if x.ndim != 1), xs[0])
         k = normalize_one(dim if axis is None else axis, like.ndim)
         none = (*like.shape[:k], 0, *like.shape[k + 1 :])

@@ -306,7 +306,7 @@ def index_along(name: str, x: Any, dim: int, index: Any, src: Any = None) -> Any
     if max(index.ndim, 1) != max(x.ndim, 1) and index.size:
         raise RuntimeError(f"Index tensor must have the same number of dimensions as {'input' if name == 'gather' else 'self'} tensor: it has {index.ndim}, not {x.ndim}.")
     for i, (n, m) in enumerate(zip(index.shape, x.shape, strict=False)):
-        if i != dim and n > m and index.size:
+        if n > m and i != dim and index.size:
             raise RuntimeError(f"Size does not match at dimension {i} expected index {list(index.shape)} to be no larger than self {list(x.shape)} apart from dimension {dim}")
     n = x.shape[dim] if x.ndim else 1
     if beyond(index, n):
@@ -325,21 +325,28 @@ def scattering(name: str, x: Any, dim: int, index: Any, src: Any, reduce: str | 
     if isinstance(src, Indexing):
         if src.dtype != x.dtype:
             raise RuntimeError(f"{name}(): Expected self.dtype to be equal to src.dtype: {x.dtype} and {src.dtype}.")
-        if index.size and index.ndim > src.ndim > 0 and all(n <= m for n, m in zip(index.shape, src.shape or (1,), strict=False)):
-            n = src.ndim
-            raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {n}): the index {list(index.shape)} has more dimensions than src, {list(src.shape)}. To fix it, write  src.expand_as(index).")
-        if index.size and max(index.ndim, 1) != max(src.ndim, 1):
-            raise RuntimeError(f"Index tensor must have the same number of dimensions as src tensor: index {list(index.shape)}, src {list(src.shape)}")
-        if any(n > m for n, m in zip(index.shape or (1,), src.shape or (1,), strict=False)) and index.size:
-            raise RuntimeError(f"Expected index {list(index.shape)} to be no larger than self {list(x.shape)} apart from dimension {dim} and to be no larger size than src {list(src.shape)}")
-        if not index.size:
-            src = src.reshape(-1)[:0].reshape(index.shape)
-        elif src.ndim and not index.ndim:
-            src = src[0]
-        elif src.ndim and src.shape != index.shape:
-            src = src[tuple(slice(0, n) for n in index.shape)]
+        if src.shape != index.shape:
+            src = fitting_source(name, x, dim, index, src)
     op = {None: ops.scatter, "add": ops.scatter_add, "multiply": ops.scatter_mul}[reduce]
     return op, (like(src, x),), {"index": index, "axis": dim}
+
+
+def fitting_source(name: str, x: Any, dim: int, index: Any, src: Any) -> Any:
+    """The part of src that is scattered: it may be larger than the index."""
+    if index.size and index.ndim > src.ndim > 0 and all(n <= m for n, m in zip(index.shape, src.shape or (1,), strict=False)):
+        n = src.ndim
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {n}): the index {list(index.shape)} has more dimensions than src, {list(src.shape)}. To fix it, write  src.expand_as(index).")
+    if index.size and max(index.ndim, 1) != max(src.ndim, 1):
+        raise RuntimeError(f"Index tensor must have the same number of dimensions as src tensor: index {list(index.shape)}, src {list(src.shape)}")
+    if any(n > m for n, m in zip(index.shape or (1,), src.shape or (1,), strict=False)) and index.size:
+        raise RuntimeError(f"Expected index {list(index.shape)} to be no larger than self {list(x.shape)} apart from dimension {dim} and to be no larger size than src {list(src.shape)}")
+    if not index.size:
+        src = src.reshape(-1)[:0].reshape(index.shape)
+    elif src.ndim and not index.ndim:
+        src = src[0]
+    elif src.ndim and src.shape != index.shape:
+        src = src[tuple(slice(0, n) for n in index.shape)]
+    return src
 
 
 def scatter_reduced(x: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool) -> Any:

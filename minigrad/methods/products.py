@@ -139,8 +139,9 @@ def kron(x: Any, y: Any) -> Any:
             raise TypeError(f"kron(): argument '{name}' must be Tensor, not {type(z).__name__}")
     n = max(x.ndim, y.ndim)
     a, b = ((1,) * (n - z.ndim) + tuple(z.shape) for z in (x, y))
-    whole = x.reshape([m for k in a for m in (k, 1)]) * y.reshape([m for k in b for m in (1, k)])
-    return whole.reshape([i * j for i, j in zip(a, b, strict=True)])
+    shapes = tuple([m for k in a for m in (k, 1)]), tuple([m for k in b for m in (1, k)])
+    whole = ops.reshape.apply(x, shape=shapes[0]) * ops.reshape.apply(y, shape=shapes[1])
+    return ops.reshape.apply(whole, shape=tuple([i * j for i, j in zip(a, b, strict=True)]))
 
 
 def matrices(name: str, x: Any, y: Any, x_ndim: int, y_ndim: int) -> tuple[Any, Any]:
@@ -182,6 +183,9 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
     for i, j in zip(of_a, of_b, strict=True):
         if a.shape[i] != b.shape[j]:
             raise RuntimeError(f"contracted dimensions need to match, but first has size {a.shape[i]} in dim {i} and second has size {b.shape[j]} in dim {j}")
+    for axes in (of_a, of_b):
+        if len(set(axes)) < len(axes):
+            raise RuntimeError(f"tensordot: dim {axes[0]} appears multiple times in the list of dims {axes}.")
     left = [i for i in range(a.ndim) if i not in of_a]
     right = [j for j in range(b.ndim) if j not in of_b]
     shape = tuple(a.shape[i] for i in left) + tuple(b.shape[j] for j in right)
@@ -189,7 +193,9 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
     for i in of_a:
         n *= a.shape[i]
     rows, columns = (max(x.numel() // n, 0) if n else int(np.prod([x.shape[i] for i in d])) for x, d in ((a, left), (b, right)))
-    return ops.mm.apply(a.permute(*left, *of_a).reshape(rows, n), b.permute(*of_b, *right).reshape(n, columns)).reshape(shape)
+    a, b = ops.permute.apply(a, axes=(*left, *of_a)), ops.permute.apply(b, axes=(*of_b, *right))
+    a, b = ops.reshape.apply(a, shape=(rows, n)), ops.reshape.apply(b, shape=(n, columns))
+    return ops.reshape.apply(ops.mm.apply(a, b), shape=shape)
 
 
 def old_svd(x: Any, some: bool, compute_uv: bool) -> Any:

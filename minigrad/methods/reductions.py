@@ -135,7 +135,7 @@ class Reductions(Operators, Indexing):
     def quantile(self, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear") -> Self: return quantiles(self, q, dim, keepdim, interpolation, False)
     def nanquantile(self, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear") -> Self: return quantiles(self, q, dim, keepdim, interpolation, True)
     def aminmax(self, *, dim: int | None = None, keepdim: bool = False) -> Any: return return_types.aminmax(self.amin(dim, keepdim), self.amax(dim, keepdim))
-    def count_nonzero(self, dim: Dim = None) -> Self: return self.ne(0).sum(dim)
+    def count_nonzero(self, dim: Dim = None) -> Self: return self._constant(np.add.reduce(self.array != 0, axis=axes_of(dim, None, self.ndim), dtype=np.int64))
     def nansum(self, dim: Dim = None, keepdim: bool = False, *, dtype: Any = None) -> Self: return self.masked_fill(self.isnan(), 0).sum(dim, keepdim, dtype=dtype)
     def nanmean(self, dim: Dim = None, keepdim: bool = False, *, dtype: Any = None) -> Self:
         real_only("nanmean", self.dtype if dtype is None or self.dtype.kind not in "fc" else dtypes.as_dtype(dtype))

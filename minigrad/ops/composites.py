@@ -120,12 +120,15 @@ def scatter_extreme(x: Any, y: Any, function: Any, index: Any, axis: int) -> Any
         function.at(best, along(index, axis), y.array)
     elif index.size:
         at = flat_along(index, axis, x.shape) if x.ndim else index.reshape(-1)
-        function.at(best.reshape(-1), at, np.broadcast_to(y.array, index.shape).reshape(-1))
+        y_array = y.array if y.shape == index.shape else np.broadcast_to(y.array, index.shape)
+        function.at(best.reshape(-1), at, y_array.reshape(-1))
     of_x, of_y = x.array == best, y.array == gather.forward(best, index=index, axis=axis)
     if x.dtype.kind != "f":
         return x._constant(best)
     ties = scatter_add.forward(of_x.astype(x.dtype), of_y.astype(x.dtype), index=index, axis=axis)
-    total = scatter_add.apply(where.apply(of_x, x, x.dtype.type(0)), where.apply(of_y, y, x.dtype.type(0)), index=index, axis=axis)
+    zero = x._constant(x.dtype.type(0))
+    of_x, of_y = (where.apply(x._constant(best), z, zero) for best, z in ((of_x, x), (of_y, y)))
+    total = scatter_add.apply(of_x, of_y, index=index, axis=axis)
     return total / x._constant(np.maximum(ties, 1))
 
 

@@ -220,14 +220,20 @@ def max_pool2d(x, *, size, stride, padding, dilation, shape):
 
     The first of several equal ones is taken. shape is (rows, columns) of the result.
     """
-    x = _margin(x, padding, _lowest(x.dtype))
-    z = None
-    for rows in _slices(0, size, stride, dilation, shape):  # the greatest of each column of a window
-        z = np.array(x[..., rows, :], order="C") if z is None else np.maximum(z, x[..., rows, :], out=z)
-    x, z = z, None
-    for columns in _slices(1, size, stride, dilation, shape):
-        z = np.array(x[..., columns], order="C") if z is None else np.maximum(z, x[..., columns], out=z)
-    return z
+    x = _margin(x, padding, _lowest(x.dtype)) if any(padding) else x
+    return _joined(np.maximum, x, size, stride, dilation, shape)
+
+
+def _joined(function, x, size, stride, dilation, shape):
+    """Each window made one number by a ufunc: first the columns of a window, then what comes of them."""
+    if size == (1, 1):
+        x = np.array(x)
+    for axis in (0, 1):
+        z, *others = [x[..., s, :] if axis == 0 else x[..., s] for s in _slices(axis, size, stride, dilation, shape)]
+        x = function(z, others[0]) if others else z
+        for other in others[1:]:
+            function(x, other, out=x)
+    return x
 
 
 def _lowest(dtype):
@@ -305,11 +311,7 @@ max_pool2d.vjp(x=_max_pool_dx).jvp(_max_pool_dot)
 @linear()
 def window_sum(x, *, size, stride, padding, shape):
     """z = the sum of each window of the last two axes        dL/dx = g, added to all of its window"""
-    x = _margin(x, padding)
-    z = None
-    for _, window in _each_place(size, stride, (1, 1), shape):
-        z = np.array(x[window], order="C") if z is None else np.add(z, x[window], out=z)
-    return z
+    return _joined(np.add, _margin(x, padding), size, stride, (1, 1), shape)
 
 
 window_sum.vjp(x=lambda g, x_shape, size, stride, padding:

@@ -252,10 +252,12 @@ def sigmoid(x, *, out=None):
 
     Computed as (1 + tanh(x / 2)) / 2, which cannot overflow.
     """
-    z = np.multiply(x, x.dtype.type(0.5), out=out)
-    z = np.tanh(z, out=out)
-    z = np.multiply(z, x.dtype.type(0.5), out=out)
-    return np.add(z, x.dtype.type(0.5), out=out)
+    half = np.array(0.5, x.dtype)
+    z = np.multiply(x, half, out=out)
+    z = np.tanh(z, out=z if z.ndim else out)
+    z *= half
+    z += half
+    return z
 
 
 sigmoid.vjp(x=lambda g, z: g * (z * (1 - z)))

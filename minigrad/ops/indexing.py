@@ -110,12 +110,12 @@ def _places(size, stride, offset):
 
 def along(index, axis):
     """The index that picks x[..., index[i, j, k], ...]: each other axis goes its own way."""
-    mesh = _own_places(index.shape)
+    mesh = own_places(index.shape)
     return (*mesh[:axis], index, *mesh[axis + 1 :])
 
 
 @lru_cache(maxsize=256)
-def _own_places(shape):
+def own_places(shape):
     """For each axis the numbers 0, 1, 2, ... along it; not to be written to."""
     return np.ix_(*(np.arange(n) for n in shape))
 
@@ -233,7 +233,7 @@ def _or_zero(tangent, like):
 @linear()
 def index_select(x, *, index, axis):
     """z = the entries x[index] along axis        dL/dx = zeros like x, with g added at index"""
-    return np.take(x, index, axis)
+    return x.take(index, axis)
 
 
 index_select.vjp(x=lambda g, x_shape, index, axis:

@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from minigrad.core.op import elementwise, general, linear
-from minigrad.ops.indexing import gather, put_zeros, scatter_add
+from minigrad.ops.indexing import gather, own_places, put_zeros, scatter_add
 
 
 @general(result="float")
@@ -19,8 +19,14 @@ def softmax(x, *, axis):
     """
     if not x.size:
         return np.copy(x)
-    z = np.exp(x - x.max(axis, keepdims=True))
-    return z / z.sum(axis, keepdims=True)
+    z = np.exp(x - greatest(x, axis))
+    z /= np.add.reduce(z, axis, None, None, True)
+    return z
+
+
+def greatest(x, axis):
+    """The greatest entry along axis, which stays, with size 1."""
+    return np.maximum.reduce(x, axis, None, None, True)
 
 
 def _softmax_dx(g, z, axis):
@@ -36,8 +42,9 @@ def log_softmax(x, *, axis):
     """z = x - log of the sum of exp(x) along axis        dL/dx = g - softmax(x) * sum of g"""
     if not x.size:
         return np.copy(x)
-    z = x - x.max(axis, keepdims=True)
-    return z - np.log(np.exp(z).sum(axis, keepdims=True))
+    z = x - greatest(x, axis)
+    z -= np.log(np.add.reduce(np.exp(z), axis, None, None, True))
+    return z
 
 
 log_softmax.vjp(x=lambda g, z, axis: g - np.exp(z) * np.sum(g, axis=axis, keepdims=True))
@@ -50,8 +57,8 @@ def cross_entropy(x, *, target, weights, axis, reduced):
 
     The sum is taken if reduced.
     """
-    greatest = x.max(axis, keepdims=True) if x.size else np.zeros(_kept(x.shape, axis), x.dtype)
-    z = np.log(np.add.reduce(np.exp(x - greatest), axis=axis)) + greatest.reshape(target.shape)
+    top = greatest(x, axis) if x.size else np.zeros(_kept(x.shape, axis), x.dtype)
+    z = np.log(np.add.reduce(np.exp(x - top), axis)) + top.reshape(target.shape)
     z = (z - x[at_class(target, axis)]) * weights
     return np.add.reduce(z, axis=None) if reduced else z
 
@@ -60,9 +67,8 @@ def at_class(target, axis):
     """The index of the entries x[n, target[n, ...], ...]."""
     if target.ndim == axis == 1:
         return np.arange(len(target)), target
-    mesh = list(np.ix_(*(np.arange(n) for n in target.shape)))
-    mesh.insert(axis, target)
-    return tuple(mesh)
+    mesh = own_places(target.shape)
+    return (*mesh[:axis], target, *mesh[axis:])
 
 
 def _kept(shape, axis):

@@ -38,7 +38,8 @@ leaky_relu.vjp(x=lambda g, x, negative_slope: np.where(x > 0, g, g * negative_sl
 @elementwise(result="float", refuses="biu")
 def elu(x, *, alpha=1.0, out=None):
     """z = x where x > 0, else alpha * (exp(x) - 1)        dz/dx = where(x > 0, 1, alpha * exp(x))"""
-    return into(out, np.where(x > 0, x, x.dtype.type(alpha) * np.expm1(np.minimum(x, 0))))
+    z = np.expm1(np.minimum(x, np.zeros((), x.dtype)))
+    return into(out, np.where(x > 0, x, z if alpha == 1 else x.dtype.type(alpha) * z))
 
 
 elu.vjp(x=lambda g, x, alpha: np.where(x > 0, g, g * (alpha * np.exp(np.minimum(x, 0)))))
@@ -78,8 +79,9 @@ def softplus(x, *, beta=1.0, threshold=20.0, out=None):
 
     Where beta * x > threshold, z is taken as x.
     """
-    y = x * x.dtype.type(beta)
-    return into(out, np.where(y > threshold, x, np.log1p(np.exp(np.minimum(y, threshold))) / x.dtype.type(beta)))
+    y = x if beta == 1 else x * x.dtype.type(beta)
+    z = np.log1p(np.exp(np.minimum(y, threshold)))
+    return into(out, np.where(y > threshold, x, z if beta == 1 else z / x.dtype.type(beta)))
 
 
 softplus.vjp(x=lambda g, x, beta, threshold: np.where(x * beta > threshold, g, g * sigmoid(x * beta)))
@@ -100,7 +102,12 @@ def hardtanh(x, *, min_val=-1.0, max_val=1.0, out=None):
 
     NaN stays, and passes its gradient on.
     """
-    return into(out, np.clip(x, x.dtype.type(min_val), x.dtype.type(max_val)))
+    return into(out, between(x, min_val, max_val))
+
+
+def between(x, low, high):
+    """x, but not below low nor above high; NaN stays."""
+    return np.minimum(np.maximum(x, np.asarray(x.dtype.type(low))), np.asarray(x.dtype.type(high)))
 
 
 hardtanh.vjp(x=lambda g, x, min_val, max_val: keep(g, np.logical_not((x <= min_val) | (x >= max_val))))
@@ -109,7 +116,7 @@ hardtanh.vjp(x=lambda g, x, min_val, max_val: keep(g, np.logical_not((x <= min_v
 @elementwise(result="float", refuses="biu")
 def hardsigmoid(x, *, out=None):
     """z = x / 6 + 1 / 2, but not below 0 nor above 1        dz/dx = (x > -3) * (x < 3) / 6"""
-    return into(out, np.clip(x / 6 + x.dtype.type(0.5), x.dtype.type(0), x.dtype.type(1)))
+    return into(out, between(x / np.array(6, x.dtype) + np.array(0.5, x.dtype), 0, 1))
 
 
 hardsigmoid.vjp(x=lambda g, x: keep(g / 6, (x > -3) & (x < 3)))
@@ -146,8 +153,9 @@ def standardize(x, *, axis, eps):
     The core of batch, layer and group normalization, which differ in the axes.
     """
     n = x.dtype.type(max(1, math.prod([x.shape[i] for i in axis])))
-    d = x - np.add.reduce(x, axis=axis, keepdims=True) / n
-    return d / np.sqrt(np.add.reduce(d * d, axis=axis, keepdims=True) / n + x.dtype.type(eps))
+    d = x - np.add.reduce(x, axis, None, None, True) / n
+    d /= np.sqrt(np.add.reduce(d * d, axis, None, None, True) / n + x.dtype.type(eps))
+    return d
 
 
 def _standardize_dx(g, x, x_shape, axis, eps):

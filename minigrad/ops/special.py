@@ -107,7 +107,7 @@ def xlogy(x, y, *, out=None):
 
     Where x is 0, z and its derivative by x are 0, though log(y) be infinite: entropies need it.
     """
-    z = np.where((x == 0) & ~np.isnan(y), np.zeros_like(x), x * np.log(y))
+    z = np.where((x == 0) & ~np.isnan(y), x.dtype.type(0), x * np.log(y))
     return z if out is None else _into(out, z)
 
 
@@ -314,7 +314,11 @@ def lerp(x, y, w, *, out=None):
     From x (w = 0) to y (w = 1) in a straight line. Exact at both ends: beyond the middle it
     is reckoned from y.
     """
-    z = np.where(np.abs(w) < 0.5, x + w * (y - x), y - (y - x) * (1 - w))
+    d = y - x
+    if np.ndim(w):
+        z = np.where(np.abs(w) < 0.5, x + w * d, y - d * (1 - w))
+    else:
+        z = x + w * d if np.abs(w) < 0.5 else y - d * (1 - w)
     return z if out is None else _into(out, z)
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from minigrad import ops
 from minigrad.core.op import Op
+from minigrad.core.shapes import normalize_one
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.random import kernels
 
@@ -255,11 +256,14 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     """The first half along dim, times the sigmoid of the second"""
     if not input.ndim:
         raise RuntimeError("glu does not support 0-dimensional tensors")
-    if input.size(dim) % 2:
-        raise RuntimeError(
-            f"Halving dimension must be even, but dimension {dim} is size {input.size(dim)}"
-        )
-    a, b = input.chunk(2, dim)
+    axis = normalize_one(dim, input.ndim)
+    n = input.shape[axis]
+    if n % 2:
+        raise RuntimeError(f"Halving dimension must be even, but dimension {dim} is size {n}")
+    a, b = (
+        ops.getitem.apply(input, index=(*(slice(None),) * axis, half))
+        for half in (slice(0, n // 2), slice(n // 2, n))
+    )
     return a * b.sigmoid()  # type: ignore[no-any-return]
 
 

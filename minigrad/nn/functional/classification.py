@@ -188,7 +188,8 @@ def kl_div(
         z = target.exp() * (target - input)
     else:
         some = target != 0  # 0 * log 0 is 0
-        z = target * ops.where.apply(some, target, 1.0).log() - target * input
+        one = target._constant(target.dtype.type(1))
+        z = target * ops.where.apply(some, target, one).log() - target * input
     if reduction == "batchmean":
         return z.sum() / input.shape[0] if input.ndim else z.sum()
     return reduced_by(z, reduction)
@@ -281,7 +282,7 @@ def _class_weights(
     n, dtype = x.array.shape[axis], x.array.dtype
     weights = None
     values = np.asarray(target)  # in a program that is being recorded: the example's
-    if values.size and (values.view(np.uint64) >= n).any():
+    if values.size and values.view(np.uint64).max() >= n:
         bad = ((values < 0) | (values >= n)) & (values != ignore_index)
         if bad.any():
             where = np.argwhere(bad)[0].tolist()

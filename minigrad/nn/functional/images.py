@@ -74,11 +74,10 @@ def pad(
             left = np.arange(max(-a, 0), n - max(-b, 0))
             index = left[np.arange(-max(a, 0), len(left) + max(b, 0)) % len(left)]
         elif mode == "reflect":
-            index = np.abs(index)
-            index = np.where(index >= n, 2 * (n - 1) - index, index)
+            index = (n - 1) - np.abs((n - 1) - np.abs(index))
         else:
             index = np.clip(index, 0, n - 1)
-        z = z.index_select(axis, index)
+        z = ops.index_select.apply(z, index=index, axis=axis)
     return z
 
 
@@ -104,9 +103,11 @@ def unfold(
             f"Expected 3D or 4D (batch mode) tensor for input, but got: {list(input.shape)}"
         )
     index, widths = _window_index(input.shape[2:], kernel_size, dilation, padding, stride)
-    z = ops.pad.apply(input, widths=widths)[index]  # (n, c, kh, rows, kw, columns)
+    padded = ops.pad.apply(input, widths=widths) if any(map(any, widths)) else input
+    z = ops.getitem.apply(padded, index=index)
     n, c, kh, rows, kw, columns = z.shape
-    columns_of: Tensor = z.permute(0, 1, 2, 4, 3, 5).reshape(n, c * kh * kw, rows * columns)
+    z = ops.permute.apply(z, axes=(0, 1, 2, 4, 3, 5))
+    columns_of: Tensor = ops.reshape.apply(z, shape=(n, c * kh * kw, rows * columns))
     return columns_of
 
 
@@ -249,7 +250,8 @@ def interpolate(
         if mode.startswith("nearest"):
             middle = 0.5 if mode == "nearest-exact" else 0.0
             at = np.floor((np.arange(m, dtype=np.float32) + middle) * np.float32(step))
-            z = z.index_select(axis, np.minimum(at.astype(np.int64), n - 1))
+            at = np.minimum(at.astype(np.int64), n - 1)
+            z = ops.index_select.apply(z, index=at, axis=axis)
         else:
             matrix = means(n, m) if mode == "area" else _between(n, m, step, bool(align_corners))
             z = (z.movedim(axis, -1) @ wrap(matrix.astype(z.dtype))).movedim(-1, axis)

@@ -87,7 +87,7 @@ def embedding(
         )
     index = indices_of("embedding", input)
     n = weight.shape[0]
-    if index.size and (index.view(np.uint64) >= n).any():
+    if index.size and index.view(np.uint64).max() >= n:
         bad = index[(index < 0) | (index >= n)].flat[0]
         raise IndexError(f"index out of range in self: index {bad}, but the table has {n} rows.")
     if padding_idx is not None:

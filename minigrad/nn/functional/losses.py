@@ -101,8 +101,8 @@ def hinge_embedding_loss(
 ) -> Tensor:
     """x where target is 1, max(0, margin - x) where it is -1."""
     reduction = reduction_of(size_average, reduce, reduction)
-    t = target.detach()
-    return reduced_by(input * (t != -1) + (margin - input).relu() * (t != 1), reduction)
+    near, far = ((target.detach() != n).to(input.dtype) for n in (-1, 1))
+    return reduced_by(input * near + (margin - input).relu() * far, reduction)
 
 
 def margin_ranking_loss(

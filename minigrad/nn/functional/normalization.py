@@ -133,10 +133,12 @@ def batch_norm(
             raise RuntimeError(
                 "running_mean must be defined in evaluation mode, and running_var too."
             )
-        z = (input - running_mean.view(*shape)) / (running_var.view(*shape) + eps).sqrt()
+        z = (input - ops.view.apply(running_mean, shape=shape)) / (
+            ops.view.apply(running_var, shape=shape) + eps
+        ).sqrt()
     if weight is not None:
-        z = z * weight.view(*shape)
-    z = z if bias is None else z + bias.view(*shape)
+        z = z * ops.view.apply(weight, shape=shape)
+    z = z if bias is None else z + ops.view.apply(bias, shape=shape)
     return z.contiguous()
 
 
@@ -198,8 +200,8 @@ def group_norm(
             )
         _same_dtype(input, parameter)
     if weight is not None:
-        z = z * weight.view(*shape)
-    return z if bias is None else z + bias.view(*shape)
+        z = z * ops.view.apply(weight, shape=shape)
+    return z if bias is None else z + ops.view.apply(bias, shape=shape)
 
 
 def _same_dtype(input: Tensor, parameter: Tensor | None) -> None:

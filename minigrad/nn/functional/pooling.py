@@ -4,6 +4,8 @@ The ops work on images. A signal is an image of one row, so whatever is known of
 (how many windows fit, how many entries of a window are real) is said once, per axis.
 """
 
+import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -95,11 +97,14 @@ def _avg_pool(
         found = _avg_pool(name, axes, input.double(), with_margin, divisor, *how)
         return found.trunc().to(input.dtype)
     windows, pads = _windows(name, axes, input, *how)
-    del windows["dilation"]
     x = as_image(input, axes)
-    z = from_image(ops.window_sum.apply(x, **windows), axes)
+    sums = ops.window_sum.apply(x, **{k: v for k, v in windows.items() if k != "dilation"})
+    z = from_image(sums, axes)
     if divisor is not None:
         return z / divisor
+    if not any(windows["padding"]):
+        mean: Tensor = z / math.prod(windows["size"])
+        return mean
     counts = []  # along each axis, how many entries of each window count
     each = zip(windows["size"], windows["stride"], windows["shape"], strict=True)
     for n, p, (k, s, m) in zip(x.shape[-2:], pads, each, strict=True):
@@ -136,20 +141,34 @@ def _windows(
     stride = size if stride is None or stride in ([], ()) else several(stride, axes, "stride")
     padding, dilation = several(padding, axes, "padding"), several(dilation, axes, "dilation")
     check_steps(kernel_size=size, stride=stride, dilation=dilation)
+    return _fitted(tuple(x.shape), size, stride, padding, dilation, ceil_mode)
+
+
+@lru_cache(maxsize=256)
+def _fitted(
+    x_shape: tuple[int, ...],
+    size: tuple[int, ...],
+    stride: tuple[int, ...],
+    padding: tuple[int, ...],
+    dilation: tuple[int, ...],
+    ceil_mode: bool,
+) -> tuple[dict[str, Any], tuple[int, ...]]:
+    """The same, of what has been checked; not to be written to."""
+    axes = len(size)
     if any(p < 0 or p > k // 2 for p, k in zip(padding, size, strict=True)):
         raise RuntimeError(
             f"pad should be at most half of effective kernel size, but got pad={max(padding)}, kernel_size={max(size)}"
         )
     one = (1,) * (2 - axes)
     shape, margins = one, (0, 0) * (2 - axes)
-    for n, k, s, p, d in zip(x.shape[-axes:], size, stride, padding, dilation, strict=True):
+    for n, k, s, p, d in zip(x_shape[-axes:], size, stride, padding, dilation, strict=True):
         room = n + 2 * p - d * (k - 1) - 1
         m = (room + (s - 1 if ceil_mode else 0)) // s + 1
         if ceil_mode and (m - 1) * s >= n + p:  # the last window must start inside
             m -= 1
         if m < 1:
             raise RuntimeError(
-                f"Given input size: {list(x.shape)}. Calculated output size: {m}. Output size is too small"
+                f"Given input size: {list(x_shape)}. Calculated output size: {m}. Output size is too small"
             )
         shape += (m,)
         margins += (p, max(p, (m - 1) * s + d * (k - 1) + 1 - n - p))
@@ -159,12 +178,12 @@ def _windows(
 
 def as_image(x: Tensor, axes: int) -> Tensor:
     """A signal as an image of one row; an image as it is."""
-    return x.unsqueeze(-2) if axes == 1 else x
+    return ops.unsqueeze.apply(x, axis=x.ndim - 1) if axes == 1 else x
 
 
 def from_image(z: Tensor, axes: int) -> Tensor:
     """The row of an image of one row."""
-    return z.squeeze(-2) if axes == 1 else z
+    return ops.squeeze.apply(z, axis=(z.ndim - 2,)) if axes == 1 else z
 
 
 def lp_pool2d(
