@@ -191,9 +191,8 @@ def scaled(other: Operand, alpha: Any, x: Operand = None, op: Op = ops.add) -> O
     if alpha.__class__ is builtins.int and alpha == 1:
         return other
     if op is ops.sub and (found := [v.dtype for v in (x, other) if hasattr(v, "dtype")]):
-        names = [dtypes.torch_name(d) for d in found]
-        if "Bool" in names:
-            raise wrong_kind("sub", names)
+        if any(d.kind == "b" for d in found):
+            raise wrong_kind("sub", [dtypes.torch_name(d) for d in found])
     kinds = {v.dtype.kind if hasattr(v, "dtype") else "i" for v in (x, other) if v is not None}
     if isinstance(alpha, builtins.float) and kinds <= set("biu"):
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")

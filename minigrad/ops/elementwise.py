@@ -86,6 +86,16 @@ def abs(x, *, out=None):
 abs.vjp(x=lambda g, x: g * np.sign(x))
 
 
+def into(out, z):
+    """z itself; or out, overwritten by it, if z is not larger."""
+    if out is None:
+        return z
+    if z.ndim > out.ndim:  # NumPy would leave out leading axes of size 1
+        raise ValueError(f"a result of shape {z.shape} does not go into {out.shape}")
+    out[...] = z
+    return out
+
+
 FEW = 500  # entries: up to here it is quicker to choose than to multiply
 
 

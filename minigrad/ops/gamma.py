@@ -16,6 +16,7 @@ import math
 import numpy as np
 
 from minigrad.core.op import elementwise
+from minigrad.ops.elementwise import into
 from minigrad.ops.special import erf, erfc, horner
 
 SQRT_PI_OVER_2 = math.sqrt(math.pi) / 2
@@ -31,7 +32,7 @@ def lgamma(x, *, out=None):
     except ValueError:  # at a pole
         z = [_lgamma(v) for v in values]
     z = np.array(z, x.dtype).reshape(x.shape)
-    return z if out is None else _into(out, z)
+    return into(out, z)
 
 
 def _lgamma(v):
@@ -62,7 +63,7 @@ def digamma(x, *, out=None):
         z = np.where(below & (y == np.floor(y)), np.nan, z)
         z = np.where(y == 0, np.copysign(np.inf, -y), z)
     z = z.astype(np.asarray(x).dtype)
-    return z if out is None else _into(out, z)
+    return into(out, z)
 
 
 def _digamma_above(y):
@@ -95,7 +96,7 @@ def polygamma(x, *, order, out=None):
     sign = (-1) ** (order + 1) * math.factorial(order)
     z = sign * _zeta(order + 1, y)
     z = np.where((y <= 0) & (y == np.floor(y)), np.copysign(np.inf, sign), z).astype(np.asarray(x).dtype)
-    return z if out is None else _into(out, z)
+    return into(out, z)
 
 
 def _zeta(s, y):
@@ -140,7 +141,7 @@ def erfinv(x, *, out=None):
     if a is not size:
         z = np.where(inside, z, np.where(size == 1, np.inf, np.nan))
     z = np.copysign(z, y).astype(x.dtype)
-    return z if out is None else _into(out, z)
+    return into(out, z)
 
 
 def _erfinv_roughly(a):
@@ -171,8 +172,3 @@ def logaddexp2(x, y, *, out=None):
 
 logaddexp2.vjp(x=lambda g, x, y: g / (1 + np.exp2(y - x)),
                y=lambda g, x, y: g / (1 + np.exp2(x - y)))
-
-
-def _into(out, z):
-    out[...] = z
-    return out

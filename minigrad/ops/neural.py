@@ -11,19 +11,11 @@ import numpy as np
 
 from minigrad.core.op import elementwise, general, linear
 from minigrad.core.sparse import RowSparse
-from minigrad.ops.elementwise import keep, sigmoid
+from minigrad.ops.elementwise import into, keep, sigmoid
 from minigrad.ops.indexing import put_zeros
 from minigrad.ops.special import erf
 
 # --------------------------------------------------------------------------- activations
-
-
-def into(out, z):
-    """z itself; or out, overwritten by it."""
-    if out is None:
-        return z
-    out[...] = z
-    return out
 
 
 @elementwise(result="float", refuses="biu")

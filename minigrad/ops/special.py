@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from minigrad.core.op import elementwise
-from minigrad.ops.elementwise import FEW, keep
+from minigrad.ops.elementwise import FEW, into, keep
 
 LN2, LN10, TWO_OVER_SQRT_PI = math.log(2), math.log(10), 2 / math.sqrt(math.pi)
 
@@ -108,7 +108,7 @@ def xlogy(x, y, *, out=None):
     Where x is 0, z and its derivative by x are 0, though log(y) be infinite: entropies need it.
     """
     z = np.where((x == 0) & ~np.isnan(y), x.dtype.type(0), x * np.log(y))
-    return z if out is None else _into(out, z)
+    return into(out, z)
 
 
 def _xlogy_dx(g, x, y):
@@ -319,7 +319,7 @@ def lerp(x, y, w, *, out=None):
         z = np.where(np.abs(w) < 0.5, x + w * d, y - d * (1 - w))
     else:
         z = x + w * d if np.abs(w) < 0.5 else y - d * (1 - w)
-    return z if out is None else _into(out, z)
+    return into(out, z)
 
 
 lerp.vjp(x=lambda g, w: g * (1 - w),
@@ -349,11 +349,6 @@ addcdiv.vjp(x=lambda g: g,
             b=lambda g, a, b, value: -g * value * (a / b / b))
 
 
-def _into(out, z):
-    out[...] = z
-    return out
-
-
 # ------------------------------------------------------------------- the error function
 
 
@@ -364,7 +359,7 @@ def erf(x, *, out=None):
     Near 0 by one rational approximation, elsewhere as 1 - erfc(x).
     """
     z = _error_function(x, complement=False)
-    return z if out is None else _into(out, z)
+    return into(out, z)
 
 
 erf.vjp(x=lambda g, x: g * (np.exp(-(x * x)) * TWO_OVER_SQRT_PI))
@@ -377,7 +372,7 @@ def erfc(x, *, out=None):
     Computed by itself, so that it keeps all its digits where erf(x) is nearly 1.
     """
     z = _error_function(x, complement=True)
-    return z if out is None else _into(out, z)
+    return into(out, z)
 
 
 erfc.vjp(x=lambda g, x: -g * (np.exp(-(x * x)) * TWO_OVER_SQRT_PI))

@@ -25,9 +25,7 @@ def _activation(op: Op, x: Tensor, inplace: bool, **settings: Any) -> Tensor:
         raise TypeError(
             f"{op.name}(): argument 'input' (position 1) must be Tensor, not {type(x).__name__}."
         )
-    if inplace:
-        return x._write(op, **settings)
-    z: Tensor = op.apply(x, **settings)
+    z: Tensor = (op.apply_ if inplace else op.apply)(x, **settings)
     return z
 
 
