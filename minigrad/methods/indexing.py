@@ -30,7 +30,7 @@ class Indexing(Arrangement):
     def __getitem__(self, index: Any) -> Self: return ops.getitem.apply(self, index=plain_index(index, self))
     def narrow(self, dim: int, start: Any, length: int) -> Self: return ops.getitem.apply(self, index=narrowed(self.shape, dim, int(start), length))
     def select(self, dim: int, index: int) -> Self: return ops.getitem.apply(self, index=selected(self.shape, dim, index))
-    def unbind(self, dim: int = 0) -> Any: return one_of_many("Unbind", [ops.getitem.apply(self, index=part(self.shape, dim, i)) for i in range(length("unbind", self, dim))])
+    def unbind(self, dim: int = 0) -> Any: return one_of_many("Unbind", apart(self, dim))
     def split(self, split_size: Any, dim: int = 0) -> Any: return cut("split", self, dim, pieces(length("split", self, dim), split_size))
     def split_with_sizes(self, split_sizes: Any, dim: int = 0) -> Any: return cut("split_with_sizes", self, dim, list(split_sizes))
     def chunk(self, chunks: int, dim: int = 0) -> Any: return cut("chunk", self, dim, chunked(length("chunk", self, dim), chunks))
@@ -254,8 +254,8 @@ def broadcast(name: str, *shapes: Any) -> Any:
 
 def mask_within(x: Any, mask: Any) -> Any:
     """The mask itself, if it does not make a tensor that is written to larger."""
-    shape = broadcast("the mask", x.shape, mask.shape)
-    if shape != x.shape:
+    shape = mask.shape
+    if shape != x.shape and (shape := broadcast("the mask", x.shape, shape)) != x.shape:
         raise RuntimeError(f"output with shape {list(x.shape)} doesn't match the broadcast shape {list(shape)}: the mask is larger than the tensor.")
     return mask
 
@@ -404,6 +404,8 @@ def rows_of(name: str, x: Any, dim: int, given: Any, source: Any = None) -> Any:
 
 def masked(x: Any, mask: Any) -> Any:
     """The entries of x where the mask, broadcast with it, is true."""
+    if mask.shape == x.shape:
+        return x[mask]
     try:
         shape = np.broadcast_shapes(x.shape, mask.shape)
     except ValueError:
@@ -496,6 +498,12 @@ def cut(name: str, x: Any, dim: int, lengths: list[int]) -> Any:
     before = (slice(None),) * dim
     ends = list(itertools.accumulate(lengths))
     return one_of_many(words[name], [ops.getitem.apply(x, index=(*before, slice(end - n, end))) for end, n in zip(ends, lengths, strict=True)])
+
+
+def apart(x: Any, dim: int) -> list[Any]:
+    """The entries of x along dim, each a view without that axis."""
+    n, before = length("unbind", x, dim), part(x.shape, dim, 0)[:-1]
+    return [ops.getitem.apply(x, index=(*before, i)) for i in range(n)]
 
 
 def one_of_many(name: str, views: list[Any]) -> Any:

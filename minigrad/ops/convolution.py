@@ -220,7 +220,7 @@ def max_pool2d(x, *, size, stride, padding, dilation, shape):
 
     The first of several equal ones is taken. shape is (rows, columns) of the result.
     """
-    x = _margin(x, padding, _lowest(x.dtype)) if any(padding) else x
+    x = _margin(x, padding, _lowest(x.dtype))
     return _joined(np.maximum, x, size, stride, dilation, shape)
 
 
