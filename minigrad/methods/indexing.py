@@ -56,7 +56,7 @@ class Indexing(Arrangement):
         return ops.index_select.apply(self, index=in_range(index, self.shape[dim]).reshape(-1), axis=dim)
 
     def masked_select(self, mask: Any) -> Self: return masked(self, mask_of("masked_select", mask))
-    def take(self, index: Any) -> Self: return ops.getitem.apply(ops.reshape.apply(self, shape=(-1,)), index=(in_range(indices_of("take", index), self.numel()),))
+    def take(self, index: Any) -> Self: return ops.getitem.apply(self.reshape(-1), index=(in_range(indices_of("take", index), self.numel()),))
     def take_along_dim(self, indices: Any, dim: int | None = None) -> Self: return taken_along(self, indices, dim)
 
     # ------------------------------------------------------------------ writing

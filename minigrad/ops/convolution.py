@@ -11,8 +11,7 @@ read in three ways: each one's rules are the other two.
 import numpy as np
 
 from minigrad.core.op import general, linear
-from minigrad.ops.indexing import gather, scatter_add
-from minigrad.ops.layout import by_strides
+from minigrad.ops.indexing import by_strides, gather, scatter_add
 
 
 @general(result="strict")

@@ -11,6 +11,7 @@ import numpy as np
 from minigrad.core.op import constant, elementwise, general, linear
 from minigrad.core.shapes import order_of, repeat_to, sum_to
 from minigrad.ops.elementwise import into
+from minigrad.ops.indexing import by_strides
 
 
 @linear(view=True, node="ViewBackward0")
@@ -138,13 +139,6 @@ def unfold(x, *, axis, size, step):
     n, width = x.shape[axis], x.strides[axis]
     shape = (*x.shape[:axis], (n - size) // step + 1, *x.shape[axis + 1 :], size)
     return by_strides(x, shape, (*x.strides[:axis], width * step, *x.strides[axis + 1 :], width))
-
-
-def by_strides(x, shape, strides):
-    """The memory of x read by these strides, which must lead nowhere else."""
-    if x.flags.c_contiguous:  # NumPy's as_strided takes ten times as long
-        return np.ndarray(shape, x.dtype, x, 0, strides)
-    return np.lib.stride_tricks.as_strided(x, shape, strides)
 
 
 unfold.vjp(x=lambda g, x_shape, axis, size, step: fold(g, shape=x_shape, axis=axis, size=size, step=step))

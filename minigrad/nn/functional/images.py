@@ -77,8 +77,13 @@ def pad(
             index = (n - 1) - np.abs((n - 1) - np.abs(index))
         else:
             index = np.clip(index, 0, n - 1)
-        z = ops.index_select.apply(z, index=index, axis=axis)
+        z = _taken(z, axis, index)
     return z
+
+
+def _taken(z: Tensor, axis: int, index: Any) -> Any:
+    """index_select, of places that are known to exist."""
+    return ops.index_select.apply(z, index=index, axis=axis)
 
 
 # ------------------------------------------------------------------------ windows as columns
@@ -106,8 +111,7 @@ def unfold(
     padded = ops.pad.apply(input, widths=widths) if any(map(any, widths)) else input
     z = ops.getitem.apply(padded, index=index)
     n, c, kh, rows, kw, columns = z.shape
-    z = ops.permute.apply(z, axes=(0, 1, 2, 4, 3, 5))
-    columns_of: Tensor = ops.reshape.apply(z, shape=(n, c * kh * kw, rows * columns))
+    columns_of: Tensor = z.permute(0, 1, 2, 4, 3, 5).reshape(n, c * kh * kw, rows * columns)
     return columns_of
 
 
@@ -250,8 +254,7 @@ def interpolate(
         if mode.startswith("nearest"):
             middle = 0.5 if mode == "nearest-exact" else 0.0
             at = np.floor((np.arange(m, dtype=np.float32) + middle) * np.float32(step))
-            at = np.minimum(at.astype(np.int64), n - 1)
-            z = ops.index_select.apply(z, index=at, axis=axis)
+            z = _taken(z, axis, np.minimum(at.astype(np.int64), n - 1))
         else:
             matrix = means(n, m) if mode == "area" else _between(n, m, step, bool(align_corners))
             z = (z.movedim(axis, -1) @ wrap(matrix.astype(z.dtype))).movedim(-1, axis)
