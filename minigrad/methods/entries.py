@@ -29,7 +29,7 @@ class Entries(Operators):
 
     def clamp_(self, min: Operand = None, max: Operand = None) -> Self:
         op, bounds = clamping(min, max)
-        return self._write(op, *bounds)
+        return op.apply_(self, *bounds)
 
     def clip(self, min: Operand = None, max: Operand = None) -> Self: return self.clamp(min, max)
     def clip_(self, min: Operand = None, max: Operand = None) -> Self: return self.clamp_(min, max)
