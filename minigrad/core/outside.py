@@ -47,6 +47,7 @@ class Outside(ArrayMethods):
         return self.array.item()
 
     def tolist(self) -> Any:
+        """The values as nested lists of Python numbers; of a tensor without axes, the number."""
         return self.array.tolist()
 
     def __bool__(self) -> bool:

@@ -76,7 +76,13 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
     tensor([2., 4.])
     """
 
-    __slots__ = ("__dict__", "__weakref__", "array", "counter", "node")
+    __slots__ = {
+        "__dict__": "",
+        "__weakref__": "",
+        "array": "The values: a NumPy array, whose memory views share.",
+        "counter": "How often that memory was written to.",
+        "node": "What made this tensor: a Node, the AccumulateGrad of a leaf, or None without a gradient.",
+    }
     __hash__ = object.__hash__  # a tensor is itself, whatever == says of its entries
 
     array: Any
@@ -100,15 +106,18 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
 
     @property
     def shape(self) -> Size:
+        """The size of each axis, as a tuple: () for a single number."""
         return Size(self.array.shape)
 
     @property
     def dtype(self) -> dtypes.Dtype:
+        """The type of number that the entries have, as minigrad.float32. x.to(dtype) converts."""
         dtype: dtypes.Dtype = self.array.dtype
         return dtype
 
     @property
     def requires_grad(self) -> bool:
+        """Does a gradient reach this tensor? Said of a leaf; a result has it from its operands."""
         try:
             return self.node is not None
         except AutogradError:  # a view whose history cannot be told any more has had one

@@ -8,6 +8,7 @@
     reductions     x.sum(), x.sort(): what becomes of an axis
     products       x @ y
     rows           what follows from a row of the table: methods that stand nowhere else, and help texts
+    docs           the help texts of methods that are named after no row
 
 `ArrayMethods`, all of them together, is the common base of Tensor and of the Slots of a
 recorded program; both interpret the same ops. A search for `def exp` or a step of the
@@ -32,7 +33,7 @@ from minigrad.methods.indexing import Indexing, indices_of
 from minigrad.methods.operators import Operators
 from minigrad.methods.products import Products, outer, tensordot
 from minigrad.methods.reductions import Reductions
-from minigrad.methods.rows import complete, document
+from minigrad.methods.rows import complete, document, document_the_rest
 
 __all__ = ["ArrayMethods", "as_dtype", "indices_of", "type_named"]
 
@@ -77,6 +78,7 @@ def _of_row(op: Op) -> None:
 for _op in REGISTRY.values():
     _of_row(_op)
 LISTENERS.append(_of_row)
+document_the_rest(ArrayMethods)
 
 
 class NotForNumpy(RuntimeError, TypeError):

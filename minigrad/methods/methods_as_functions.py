@@ -347,8 +347,13 @@ is_complex = function(M.is_complex)
 is_floating_point = function(M.is_floating_point)
 is_signed = function(M.is_signed)
 numel = function(M.numel)
-real = function(lambda self: self.real)
-real.__name__ = real.__qualname__ = "real"
+
+
+@function
+def real(self: Any) -> Any:
+    """The real part: the tensor itself, of real numbers."""
+    return self.real
+
 
 # ------------------------------------------------------------------------ in place
 

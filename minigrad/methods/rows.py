@@ -10,12 +10,20 @@ from collections.abc import Callable
 from typing import Any
 
 from minigrad.core.op import Op
+from minigrad.methods.docs import DOCS
 
 WITHOUT_METHODS = ("minigrad.ops.neural", "minigrad.ops.losses", "minigrad.ops.layout")
 SHAPES = {
     "elementwise": "The result has the shape of the operands, which are broadcast against each other.",
     "constant": "The result has the shape of the operands, and no gradient passes through it.",
 }
+SYNONYMS = {
+    "absolute": "abs", "adjoint": "mH", "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh",
+    "arctan": "atan", "arctan2": "atan2", "arctanh": "atanh", "clip": "clamp", "divide": "div", "fix": "trunc",
+    "ger": "outer", "greater": "gt", "greater_equal": "ge", "less": "lt", "less_equal": "le", "moveaxis": "movedim",
+    "multiply": "mul", "ndimension": "dim", "negative": "neg", "nelement": "numel", "not_equal": "ne", "sgn": "sign",
+    "subtract": "sub", "swapaxes": "transpose", "swapdims": "transpose", "true_divide": "div",
+}  # fmt: skip
 
 
 def has_methods(op: Op) -> bool:
@@ -66,11 +74,16 @@ def described(op: Op, name: str) -> str:
     if op.kind in SHAPES:
         parts.append(SHAPES[op.kind])
     if name.endswith("_"):
-        parts.append(
-            f"Written over the tensor itself, which is returned. x.{op.name}() makes a new one. Raises an error for a "
-            "leaf that requires a gradient, unless nothing is recorded."
-        )
+        parts.append(written_over(op.name))
     return "\n\n".join(parts)
+
+
+def written_over(name: str) -> str:
+    """What is said of a variant in place, after what is said of x.name()."""
+    return (
+        f"Written over the tensor itself, which is returned. x.{name}() makes a new one. Raises an error for a "
+        "leaf that requires a gradient, unless nothing is recorded."
+    )
 
 
 def document(cls: type[Any], op: Op) -> None:
@@ -79,3 +92,20 @@ def document(cls: type[Any], op: Op) -> None:
         method = getattr(cls, name, None)
         if method is not None and method.__doc__ is None:
             method.__doc__ = described(op, name)
+
+
+def document_the_rest(cls: type[Any]) -> None:
+    """Let the methods of which no row speaks say what DOCS says, or what it says of the method they stand for."""
+    said = {name: method for chapter in reversed(cls.__mro__) for name, method in vars(chapter).items()}
+    for name, text in DOCS.items():
+        said[name].__doc__ = text
+    for name, method in said.items():
+        plain = name.removesuffix("_")
+        if name != plain and name[0] != "_" and plain not in SYNONYMS and method.__doc__ is None:
+            method.__doc__ = f"{said[plain].__doc__}\n\n{written_over(plain)}"
+    for synonym, own in SYNONYMS.items():
+        for end in ("", "_"):
+            if synonym + end in said:
+                method = said[own + end]
+                call = "" if isinstance(method, property) else "()"
+                said[synonym + end].__doc__ = f"Another name of x.{own}{end}{call}.\n\n{method.__doc__}"
