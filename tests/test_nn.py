@@ -535,3 +535,21 @@ def test_instance_norm_moves_its_running_statistics():
     assert abs(z.mean().item()) < 1e-6
     with pytest.raises(ValueError, match="either both be None or neither"):
         minigrad.nn.functional.batch_norm(x, mean, None, training=True)
+
+
+def test_prelu_as_a_method_takes_one_weight_for_each_channel():
+    x, weight = minigrad.arange(18.0).reshape(2, 3, 3) - 9, minigrad.tensor([0.1, 0.2, 0.3])
+
+    assert x.prelu(weight).tolist() == F.prelu(x, weight).tolist()
+    np.testing.assert_allclose(x.prelu(weight)[0, :, 0], [-0.9, -1.2, -0.9], rtol=1e-6)
+    with pytest.raises(RuntimeError, match="channel size = 3"):
+        x.prelu(minigrad.ones(2))
+
+
+def test_the_greatest_of_what_is_scattered_is_nan_if_any_is():
+    x, source = minigrad.zeros(2), minigrad.tensor([np.nan, 5.0, 1.0])
+    z = x.scatter_reduce(0, minigrad.tensor([0, 1, 1]), source, "amax")
+
+    assert np.isnan(z[0].item()) and z[1].item() == 5
+    with pytest.raises(RuntimeError, match="0-dimension value tensor"):
+        x.fill_(source)

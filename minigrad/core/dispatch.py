@@ -130,9 +130,7 @@ def computed(op: Op, arrays: Sequence[Any], settings: dict[str, Any]) -> Any:
     except TypeError as error:
         for name, value in settings.items():
             if isinstance(value, str):
-                raise TypeError(
-                    f"{op.name}(): argument {name!r} must be Number, not str"
-                ) from None
+                raise TypeError(f"{op.name}(): argument {name!r} must be Number, not str") from None
         raise dtype_error(op.name, [torch_name(a.dtype) for a in arrays], error) from None
 
 

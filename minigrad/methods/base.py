@@ -83,7 +83,7 @@ class Base:
     @property
     def dtype(self) -> Any: return self.array.dtype
     def copy_(self, src: Operand, non_blocking: Any = False) -> Self: return ops.copy.apply_(self, written_over(self, src))
-    def fill_(self, value: Operand) -> Self: return ops.copy.apply_(self, written_over(self, value))
+    def fill_(self, value: Operand) -> Self: return ops.copy.apply_(self, written_over(self, one_number(value)))
     def zero_(self) -> Self: return ops.copy.apply_(self, written_over(self, 0))
 
     # ------------------------------------------------------------------ types of number
@@ -160,6 +160,16 @@ def sizes(size: tuple[Any, ...], named: Any = None) -> tuple[int, ...]:
     """view(2, 3), view((2, 3)) and view(size=(2, 3)) mean the same."""
     size = size if named is None else (named,)
     return as_ints(size[0] if len(size) == 1 and isinstance(size[0], Sequence) else size, "size")
+
+
+def one_number(value: Operand) -> Operand:
+    """What fill_ writes: the same into each entry."""
+    if isinstance(value, Base) and value.ndim:
+        raise RuntimeError(
+            f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions. "
+            "To fix it, use  copy_()."
+        )
+    return value
 
 
 def written_over(x: Any, value: Operand) -> Operand:

@@ -31,7 +31,7 @@ DOCS: dict[str, str] = {
     """,
     "fill_": """Write this value over every entry. Returns the tensor itself.
 
-    value   a number, or a tensor with one entry
+    value   a number, or a tensor without axes
     A leaf that requires a gradient refuses to be written to, unless nothing is recorded (`no_grad`).
 
     >>> minigrad.zeros(2, 2).fill_(7)
@@ -371,7 +371,7 @@ DOCS: dict[str, str] = {
     """,
     "prelu": """x where x > 0, else weight * x: a relu whose slope below 0 is learned.
 
-    weight   a tensor, broadcast with x
+    weight   one number, or one for each channel (axis 1)
 
     >>> minigrad.tensor([-2.0, 3.0]).prelu(minigrad.tensor([0.25]))
     tensor([-0.5000,  3.0000])

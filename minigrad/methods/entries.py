@@ -11,6 +11,7 @@ from minigrad.core.dtypes import exact_number
 from minigrad.core.op import Op
 from minigrad.methods.base import Base, Operand
 from minigrad.methods.operators import Operators
+from minigrad.ops import composites
 
 
 class Entries(Operators):
@@ -180,7 +181,7 @@ class Entries(Operators):
     # ------------------------------------------------------------------ bent lines
 
     def hardshrink(self, lambd: Any = 0.5) -> Self: return without_small(self, lambd)
-    def prelu(self, weight: Self) -> Self: return ops.where.apply(self._constant(np.asanyarray(self.array) > 0), self, weight * self)
+    def prelu(self, weight: Self) -> Self: return composites.prelu(self, weight)
 
     # ------------------------------------------------------------------ functions of the caller's
 

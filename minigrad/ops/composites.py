@@ -122,7 +122,10 @@ def scatter_extreme(x: Any, y: Any, function: Any, index: Any, axis: int) -> Any
         at = flat_along(index, axis, x.shape) if x.ndim else index.reshape(-1)
         y_array = y.array if y.shape == index.shape else np.broadcast_to(y.array, index.shape)
         function.at(best.reshape(-1), at, y_array.reshape(-1))
-    of_x, of_y = x.array == best, y.array == gather.forward(best, index=index, axis=axis)
+    of_x, of_y = (
+        (a == z) | ((a != a) & (z != z))  # NaN is as extreme as can be, and shared like a tie
+        for a, z in ((x.array, best), (y.array, gather.forward(best, index=index, axis=axis)))
+    )
     if x.dtype.kind != "f":
         return x._constant(best)
     ties = scatter_add.forward(of_x.astype(x.dtype), of_y.astype(x.dtype), index=index, axis=axis)
@@ -294,3 +297,22 @@ def searchsorted(ordered: Any, x: Any, right: bool, out_int32: bool = False, sor
 def _something(name: str, x: Any, axis: int) -> None:
     if not x.shape[axis]:
         raise IndexError(f"{name}(): Expected reduction dim {axis} to have non-zero size.")
+
+
+def prelu(x: Any, weight: Any) -> Any:
+    """x where x > 0, else weight * x, with one weight for all or one for each channel (axis 1)."""
+    if weight.ndim > 1:
+        raise RuntimeError(
+            f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}"
+        )
+    channels = x.shape[1] if x.ndim > 1 else 1
+    if weight.numel() not in (1, channels):
+        raise RuntimeError(
+            f"Mismatch of parameter numbers and input channel size. Found parameter numbers = "
+            f"{weight.numel()} and channel size = {channels}."
+        )
+    slope = (
+        weight.reshape(1, -1, *(1,) * (x.ndim - 2)) if x.ndim > 1 else weight.reshape(())
+    )
+    z: Any = where.apply(x._constant(np.asanyarray(x.array) > 0), x, x * slope)
+    return z

@@ -213,7 +213,7 @@ class Recorder:
         if op is ops.getitem and self._chooses_by_value(settings):
             raise ProgramError(
                 "the shape of x[mask] depends on the values of the mask, and shapes are frozen in a program. To "
-                "mend it, keep the shape, where(mask, x, 0); or compute the mask outside, and record again for each; "
+                "fix it, keep the shape, where(mask, x, 0); or compute the mask outside, and record again for each; "
                 "or stay with eager tensors."
             )
         i = self._value("result", np.asarray(z))
@@ -288,7 +288,7 @@ class Recorder:
         """A NumPy function of values of the program: an instruction without a derivative."""
         if function in SHAPED_BY_VALUES:
             raise ProgramError(
-                f"{name}: how many entries it gives depends on the values, and shapes are frozen in a program. To mend "
+                f"{name}: how many entries it gives depends on the values, and shapes are frozen in a program. To fix "
                 "it, keep the shape: a mask (x != 0) to multiply with, or where(x != 0, a, b). Or compute it outside, "
                 "and record again when it changes; or stay with eager tensors."
             )

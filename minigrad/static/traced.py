@@ -101,7 +101,7 @@ class Traced(np.ndarray[Any, Any]):
 
     def nonzero(self) -> Any:
         raise ProgramError(
-            "nonzero() finds as many places as the values happen to have, and shapes are frozen in a program. To mend "
+            "nonzero() finds as many places as the values happen to have, and shapes are frozen in a program. To fix "
             "it, keep the shape: a mask (x != 0), or where(x != 0, a, b); or stay with eager tensors."
         )
 

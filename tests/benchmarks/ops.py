@@ -60,7 +60,7 @@ t.zeros(8, 16) | t.ones(8) | t.arange(10) | t.eye(4) | t.full((3,), 2.0) | t.lin
 IN_PLACE = """
 x.add_(y) | x.add_(1) | x.sub_(y) | x.mul_(y) | x.mul_(0.5) | x.div_(y) | x.pow_(2) | x.neg_() | x.abs_() | x.exp_() | p.log_() | p.sqrt_() | p.rsqrt_() | x.sin_() | x.cos_() | x.tanh_()
 x.sigmoid_() | x.relu_() | x.clamp_(-1, 1) | x.square_() | p.reciprocal_() | x.floor_() | x.round_() | x.sign_() | x.zero_() | x.fill_(1.0) | x.copy_(y) | x.masked_fill_(m, 0.0) | x.lerp_(y, 0.3) | x.addcmul_(x, y)
-x.addcdiv_(y, p) | x.gt_(0) | x.eq_(y) | x.index_fill_(0, i, 1.0) | x.index_add_(0, i, x[:5]) | x.scatter_(0, g, 1.0) | x.scatter_add_(0, g, y) | x.t_() | x.unsqueeze_(0) | x.tril_() | x.cumsum_(1) | x.erf_() | p.erfinv_() | x.fmod_(2) | x.atan2_(y)
+x.addcdiv_(y, p) | x.gt_(0) | x.eq_(y) | x.index_fill_(0, i, 1.0) | x.index_add_(0, i, y[:5]) | x.scatter_(0, g, 1.0) | x.scatter_add_(0, g, y) | x.t_() | x.unsqueeze_(0) | x.tril_() | x.cumsum_(1) | x.erf_() | p.erfinv_() | x.fmod_(2) | x.atan2_(y)
 x.sub_(y, alpha=0.1) | x.add_(v) | x.mul_(s) | F.relu_(x) | F.leaky_relu(x, inplace=True) | x.__setitem__(0, 1.0) | x.__setitem__((slice(None), 0), 1.0) | x.__setitem__(i, 0.0) | x.__setitem__(m, 0.0) | x[0].add_(1) | x[:, 1:3].mul_(2)
 """
 

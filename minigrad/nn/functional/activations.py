@@ -16,6 +16,7 @@ from minigrad import ops
 from minigrad.core.op import Op
 from minigrad.core.shapes import normalize_one
 from minigrad.core.tensor import Tensor, wrap
+from minigrad.ops import composites
 from minigrad.random import kernels
 
 
@@ -93,20 +94,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
 
     Source: He et al., Delving Deep into Rectifiers (2015).
     """
-    if weight.ndim > 1:
-        raise RuntimeError(
-            f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}"
-        )
-    channels = input.shape[1] if input.ndim > 1 else 1
-    if weight.numel() not in (1, channels):
-        raise RuntimeError(
-            f"Mismatch of parameter numbers and input channel size. Found parameter numbers = "
-            f"{weight.numel()} and channel size = {channels}."
-        )
-    slope = (
-        weight.reshape(1, -1, *(1,) * (input.ndim - 2)) if input.ndim > 1 else weight.reshape(())
-    )
-    z: Tensor = ops.where.apply(input.detach() > 0, input, input * slope)
+    z: Tensor = composites.prelu(input, weight)
     return z
 
 

@@ -97,7 +97,7 @@ class MovesMomentum(LRScheduler):
             defaults = self.optimizer.defaults
             if "momentum" not in defaults and "betas" not in defaults:
                 raise ValueError(
-                    "optimizer must support momentum or beta1 with `cycle_momentum` option enabled. To mend "
+                    "optimizer must support momentum or beta1 with `cycle_momentum` option enabled. To fix "
                     "it, pass cycle_momentum=False."
                 )
             self.use_beta1 = "betas" in defaults
