@@ -55,17 +55,22 @@ def check_kinds(op: Op, args: Sequence[Any]) -> None:
 
 CONSTANTS = (int, float, complex, np.generic)
 NUMBERS = frozenset([int, float])
+FITS = {4: 1 << 31, 8: 1 << 63}  # bytes of an integer -> what is smaller fits
 # Ops that store a number as it is, and refuse one that is too large. In the others it wraps.
 STORES = frozenset("clamp clamp_min clamp_max copy index_put masked_fill scatter where".split())
 
 
 def number_like(value: Any, x: Tensor) -> Any:
-    """A plain number as a constant of x's type, if x is of real numbers: the usual case.
+    """A plain number as a constant of x's type, if it has the kind of x's numbers: the usual case.
 
     Any other is left as it is, for `convert` to find the common type.
     """
     like = x.array
-    if like.dtype.kind != "f":
+    if like.dtype.kind != "f" and not (
+        value.__class__ is int
+        and like.dtype.kind == "i"
+        and FITS.get(like.dtype.itemsize, 0) > abs(value)
+    ):
         return value
     # Beside an array, NumPy computes quickest with one that has no axes.
     return make.wrap(np.array(value, like.dtype) if like.ndim else like.dtype.type(value))
