@@ -31,9 +31,9 @@ does only the rest. For `mul` it reads, a little shortened:
         elif ...
         return z
 
-and `mul_`, which writes over x, does the same with `out=xd`. Nothing is stated here that is not in
-the row. Whatever is out of the ordinary (other types, writes to views, recording switched off,
-somebody watching) goes through dispatch.py, and a test holds that both put the same node on the tape.
+and `mul_`, which writes over x, does the same with x's array for the result. Nothing is stated here that
+is not in the row. Whatever is out of the ordinary (other types, a write that might be refused, forward
+mode, somebody watching) goes through dispatch.py, and a test holds that both put the same node on the tape.
 
 `print(explain(mul))` shows the text; so do tracebacks, pdb and `inspect.getsource(mul.apply)`.
 """
