@@ -1,8 +1,7 @@
 """What is written for each op does what dispatch.py does, and can be read and stepped through."""
 
 import inspect
-import io
-import pdb
+import subprocess
 import sys
 import traceback
 
@@ -125,15 +124,22 @@ def test_a_traceback_through_a_rule_shows_the_generated_line_and_the_rule():
     assert "return rule_x(g, y.array)," in shown and "x=lambda g, y: g * y" in shown
 
 
-def test_the_debugger_steps_from_an_operator_into_what_runs(monkeypatch):
-    said = io.StringIO()
-    debugger = pdb.Pdb(stdin=io.StringIO("step\nstep\nstep\nstep\nlist\ncontinue\n"), stdout=said)
-    debugger.use_rawinput = False
-    x, y = minigrad.ones(2, requires_grad=True), minigrad.ones(2)
-    debugger.runcall(lambda: x * y)
+def test_the_debugger_steps_from_an_operator_into_what_runs(tmp_path):
+    script = tmp_path / "product.py"
+    script.write_text(
+        "import minigrad\nx, y = minigrad.ones(2, requires_grad=True), minigrad.ones(2)\nz = x * y\nz = x * y\n",
+        encoding="utf-8",
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "pdb", str(script)],
+        input="tbreak 4\ncontinue\n" + "step\n" * 4 + "list\nquit\n",
+        capture_output=True,
+        encoding="utf-8",
+        timeout=120,
+    )
 
-    assert "def __mul__" in said.getvalue()
-    assert "xd = x.array; xn = x.node" in said.getvalue()
+    assert "def __mul__" in done.stdout
+    assert "xd = x.array; xn = x.node" in done.stdout
 
 
 def calls_of(f):
