@@ -54,7 +54,7 @@ from minigrad.core.modes import (
 from minigrad.core.tensor import Size, Tensor  # isort: split
 
 from minigrad.core import codegen
-from minigrad.core.op import REGISTRY
+from minigrad.core.op import REGISTRY as _REGISTRY
 from minigrad.methods.creation import (
     arange,
     as_tensor,
@@ -234,7 +234,6 @@ from minigrad.methods.methods_as_functions import (
     frac,
     frac_,
     frexp,
-    function,
     gather,
     gcd,
     gcd_,
@@ -432,7 +431,8 @@ from minigrad.methods.methods_as_functions import (
     xlogy_,
     zero_,
 )
-from minigrad.methods.rows import has_methods
+from minigrad.methods.methods_as_functions import function as _function
+from minigrad.methods.rows import has_methods as _has_methods
 from minigrad.random import (
     get_rng_state,
     initial_seed,
@@ -529,8 +529,8 @@ _LATE |= {
 
 def __getattr__(name: str) -> Any:
     """What needs more than NumPy is imported when it is first asked for."""
-    if name in REGISTRY and has_methods(REGISTRY[name]):  # a row whose function stands nowhere
-        return globals().setdefault(name, function(getattr(Tensor, name)))
+    if name in _REGISTRY and _has_methods(_REGISTRY[name]):  # a row whose function stands nowhere
+        return globals().setdefault(name, _function(getattr(Tensor, name)))
     if name not in _LATE:
         raise AttributeError(f"module 'minigrad' has no attribute {name!r}")
     module, attribute = _LATE[name]

@@ -52,7 +52,7 @@ from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.memory import FRESH, INFERENCE, Counter, new
 from minigrad.core.node import next_rank
 from minigrad.core.op import Op
-from minigrad.core.plan import HELD, NotDifferentiable, Plan, column_major, compiled, held, plan_of
+from minigrad.core.plan import HELD, Plan, column_major, compiled, held, plan_of
 from minigrad.core.promotion import NUMBERS, number_like
 from minigrad.core.tensor import Tensor, View
 from minigrad.core.views import Hop, shows
@@ -157,7 +157,7 @@ def text_of(op: Op, in_place: bool = False) -> tuple[str, dict[str, Any]]:
         "ndarray": np.ndarray, "in_order": np.ascontiguousarray, "INFERENCE": INFERENCE,
         "AccumulateGrad": AccumulateGrad, "copy_of": copy_of, "is_plain": is_plain, "attach": attach,
         "user_line": user_line,
-        "NotDifferentiable": NotDifferentiable, "Hop": Hop, "shows": shows, "as_tuple": tuple.__new__,
+        "Hop": Hop, "shows": shows, "as_tuple": tuple.__new__,
         **{f"_{s}": default for s, default in op.settings.items()},
     }  # fmt: skip
     typed = [x for x in op.operands if x not in op.masks]
@@ -244,8 +244,6 @@ def _node(op: Op, scope: dict[str, Any], target: str) -> list[str]:
             lines += [f"{word} {' and '.join(f'{x}n is not None' for x in wanted)}:"]
             lines += [f"    {line}" for line in _filled(op, needs, fits, scope, target)]
             word = "elif"
-    if any(x not in op.rules for x in names if x not in op.masks):
-        lines += ["else: raise NotDifferentiable(op, op.operands[-1])"]
     return lines
 
 
@@ -319,9 +317,11 @@ def _saving(op: Op, plan: Plan, in_place: bool) -> list[str]:
 
 
 def is_usual(op: Op, in_place: bool = False) -> bool:
-    """Is a function written for this op? Those of many tensors go through dispatch.py."""
+    """Is a function written for this op? Those of many tensors go through dispatch.py, and those that lack a rule."""
     if op.variadic or len(op.operands) > 3:
         return False
+    if op.rules and any(x not in op.rules for x in op.operands if x not in op.masks):
+        return False  # a gradient may be asked of an operand that has none: Plan says so
     if in_place:
         usual = op.kind == "elementwise" and op.inplace and op.result in ("same", "float", "strict")
         return usual and bool(op.rules) and not op.masks and "dtype" not in op.settings

@@ -178,9 +178,8 @@ def record(
 def must_fit(op: Op, operands: Sequence[Tensor], z: Tensor) -> bool:
     """Can a rule's gradient differ from its input in shape (a broadcast) or in type?"""
     dtype = z.array.dtype
-    for k, x in enumerate(
-        operands
-    ):  # also of one that needs none: a rule computes with it as it is
+    # Also of an operand that needs no gradient: a rule computes with it as it is.
+    for k, x in enumerate(operands):
         if x.array.dtype is not dtype and x.array.dtype != dtype and not op.is_mask(k):
             return True
     if len(operands) == 1 or op.variadic:

@@ -147,7 +147,8 @@ def node_type(name: str) -> type[Node]:
     return made
 
 
-SAVED_AS = {"self": "x", "other": "y", "mat2": "y", "exponent": "y", "result": "z", "dim": "axis"}
+SAVED_OPERANDS = {"self": 0, "other": 1, "mat2": 1, "exponent": 1}  # PyTorch's name -> position
+SAVED_AS = {"result": "z", "dim": "axis"}
 
 
 def saved_attribute(node: Node, name: str) -> Any:
@@ -159,10 +160,8 @@ def saved_attribute(node: Node, name: str) -> Any:
     op, plan, asked = node.op, node.plan, name.removeprefix("_saved_")
     own = SAVED_AS.get(asked, asked)
     operands: tuple[str, ...] = getattr(op, "operands", ())
-    if asked == "self" and operands:
-        own = operands[0]
-    elif asked in ("other", "mat2", "exponent") and len(operands) > 1:
-        own = operands[1]
+    if (position := SAVED_OPERANDS.get(asked, len(operands))) < len(operands):
+        own = operands[position]
     if own in plan.slots:
         found = dict(zip(plan.slots, node.saved, strict=True))
         if own == "z":

@@ -311,8 +311,5 @@ def prelu(x: Any, weight: Any) -> Any:
             f"Mismatch of parameter numbers and input channel size. Found parameter numbers = "
             f"{weight.numel()} and channel size = {channels}."
         )
-    slope = (
-        weight.reshape(1, -1, *(1,) * (x.ndim - 2)) if x.ndim > 1 else weight.reshape(())
-    )
-    z: Any = where.apply(x._constant(np.asanyarray(x.array) > 0), x, x * slope)
-    return z
+    slope = weight.reshape((1, -1, *(1,) * (x.ndim - 2)) if x.ndim > 1 else ())
+    return where.apply(x._constant(np.asanyarray(x.array) > 0), x, x * slope)

@@ -11,7 +11,7 @@ read in three ways: each one's rules are the other two.
 import numpy as np
 
 from minigrad.core.op import general, linear
-from minigrad.ops.indexing import by_strides, gather, scatter_add
+from minigrad.ops.indexing import gather, scatter_add, strided
 
 
 @general(result="strict")
@@ -100,7 +100,7 @@ class _Windows:
         else:
             n, c, h, w = xk.strides
             shape, strides = (self.c, kh, kw, rows, columns), (c, h * dh, w * dw, h * sh, w * sw)
-        view = by_strides(xk, (len(xk), *shape), (n, *strides))
+        view = strided(xk, (len(xk), *shape), (n, *strides))
         entries = self.c * kh * kw
         return view.reshape(len(xk), *((self.count, entries) if self.in_rows else (entries, self.count)))
 

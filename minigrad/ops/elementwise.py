@@ -96,7 +96,7 @@ def into(out, z):
     return out
 
 
-FEW = 500  # entries: up to here it is quicker to choose than to multiply
+FEW = 500  # entries: up to here it is quicker to choose than to multiply, and to ask Python's math than NumPy
 
 
 @elementwise(masks=("c",), inplace=False)

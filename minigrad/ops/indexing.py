@@ -89,14 +89,14 @@ def as_strided(x, *, size, stride, offset):
     x is the memory, as a vector. An entry may be seen many times: windows that overlap.
     """
     steps = tuple(n * x.strides[0] for n in stride)  # of a tangent, which may lie otherwise
-    return by_strides(x[offset:], size, steps)
+    return strided(x[offset:], size, steps)
 
 
 as_strided.vjp(x=lambda g, x_shape, size, stride, offset:
                    put_zeros(g, index=(_places(size, stride, offset),), shape=x_shape))
 
 
-def by_strides(x, shape, strides):
+def strided(x, shape, strides):
     """The memory of x read by these strides, which must lead nowhere else."""
     if x.flags.c_contiguous:  # NumPy's as_strided takes ten times as long
         return np.ndarray(shape, x.dtype, x, 0, strides)

@@ -11,7 +11,7 @@ import numpy as np
 from minigrad.core.op import constant, elementwise, general, linear
 from minigrad.core.shapes import order_of, repeat_to, sum_to
 from minigrad.ops.elementwise import into
-from minigrad.ops.indexing import by_strides
+from minigrad.ops.indexing import strided
 
 
 @linear(view=True, node="ViewBackward0")
@@ -138,7 +138,7 @@ def unfold(x, *, axis, size, step):
     """z[..., i, ..., j] = x[..., i * step + j, ...], j < size        dL/dx = g, its windows overlaid"""
     n, width = x.shape[axis], x.strides[axis]
     shape = (*x.shape[:axis], (n - size) // step + 1, *x.shape[axis + 1 :], size)
-    return by_strides(x, shape, (*x.strides[:axis], width * step, *x.strides[axis + 1 :], width))
+    return strided(x, shape, (*x.strides[:axis], width * step, *x.strides[axis + 1 :], width))
 
 
 unfold.vjp(x=lambda g, x_shape, axis, size, step: fold(g, shape=x_shape, axis=axis, size=size, step=step))

@@ -135,9 +135,10 @@ def measured(code, kind):
     if kind == "gradient":
         return compared(code, gradient=True)
     if kind == "in place":
-        prepare = "x = x0.clone(); p = p0.clone()"
-        both, alone = compared(f"{prepare}; {code}", prepare=prepare.split(";")[0]), None
-        alone = compared(prepare, prepare=prepare.split(";")[0])
+        fresh = (
+            "x = x0.clone(); p = p0.clone()"  # what was written over must not be written over again
+        )
+        both, alone = compared(code, prepare=fresh), compared("pass", prepare=fresh)
         if both is None or alone is None:
             return None
         return [max(a - b, 0.05) for a, b in zip(both, alone, strict=True)]
