@@ -315,7 +315,10 @@ def applied_ops():
     files = [file for chapter in chapters for file in chapter.parent.rglob("*.py")]
     files.append(Path(minigrad.linalg.__file__))
     source = "".join(file.read_text(encoding="utf-8") for file in files)
-    return set(re.findall(r"ops\.(\w+)", source))
+    return {
+        *re.findall(r"ops\.(\w+)", source),
+        *(op.name for op in REGISTRY.values() if op.methods),
+    }
 
 
 # functions of several tensors, and ops that are only another op's rule

@@ -8,7 +8,7 @@ import pytest
 import minigrad
 from minigrad import ops
 from minigrad.core.op import BY_NUMPY, REGISTRY, elementwise
-from minigrad.methods import ArrayMethods
+from minigrad.methods.from_rows import FromRows
 from minigrad.methods.rows import has_methods
 from tests.numeric import central_difference
 
@@ -24,7 +24,7 @@ def sinc2():
 
     sinc2.vjp(x=lambda g, x: g * (2 * np.sin(x) / x * (np.cos(x) - np.sin(x) / x) / x))
     yield sinc2
-    del REGISTRY["sinc2"], ArrayMethods.sinc2, ArrayMethods.sinc2_
+    del REGISTRY["sinc2"], FromRows.sinc2, FromRows.sinc2_
     vars(minigrad).pop("sinc2", None)
 
 

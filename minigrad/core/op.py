@@ -33,6 +33,7 @@ leaves the interpretation to that.
 """
 
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -110,6 +111,9 @@ class Op:
         self.rules: dict[str, Rule] = {}
         self.tangent: Rule | None = None
         self.plans: dict[Any, Any] = {}  # filled by plan.py: one for each set of inputs
+        # Filled by methods/rows.py: the methods that follow from this row, and which of them are just `apply`.
+        self.methods: list[str] = []
+        self.spelled: dict[str, list[tuple[type, str]]] = {"apply": [], "apply_": []}
         self.__doc__ = forward.__doc__
         self.__name__, self.__module__ = forward.__name__, forward.__module__
         self.__wrapped__ = forward
@@ -126,10 +130,19 @@ class Op:
             BY_NUMPY[numpy] = self
 
     def __getattr__(self, name: str) -> Any:
-        """`apply(x, y)` and `apply_(x, y)`, which writes over x: functions that codegen.py writes when first used."""
+        """`apply(x, y)` and `apply_(x, y)`, which writes over x: functions that codegen.py writes when first used.
+
+        Methods that do just that (`spelled`: x.exp(), x + y) are these functions themselves from then on.
+        """
         if name not in ("apply", "apply_"):
             raise AttributeError(f"'Op' object has no attribute {name!r}")
         function = self.__dict__[name] = Op.written(self, name)
+        if isinstance(function, FunctionType):
+            for cls, attribute in self.spelled[name]:
+                if attribute.strip("_") == self.name:
+                    for kept in ("__module__", "__qualname__", "__doc__"):
+                        setattr(function, kept, getattr(getattr(cls, attribute), kept))
+                setattr(cls, attribute, function)
         return function
 
     written: Callable[["Op", str], Any]  # codegen.py fills it in

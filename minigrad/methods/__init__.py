@@ -1,4 +1,4 @@
-"""What tensors can do: every operator and method, one line each, in chapters.
+"""What tensors can do: every operator and method, in chapters.
 
     base           what a tensor is: shape, type, memory
     operators      x + y, x < y, x & y
@@ -7,12 +7,11 @@
     indexing       x[...], x.gather(...): entries by their place, read and written
     reductions     x.sum(), x.sort(): what becomes of an axis
     products       x @ y
-    rows           what follows from a row of the table: methods that stand nowhere else, and help texts
-    docs           the help texts of methods that are named after no row
+    from_rows      x.exp(), x + y: what follows from a row of the table, as rows.py says
 
 `ArrayMethods`, all of them together, is the common base of Tensor and of the Slots of a
-recorded program; both interpret the same ops. A search for `def exp` or a step of the
-debugger leads from `x.exp()` to the row of the table in two frames. Checks and helpers stand below the methods that use them.
+recorded program; both interpret the same ops. A step of the debugger into `x.exp()` enters the function that was
+written for the row `exp`. Checks and helpers stand below the methods that use them.
 
 PyTorch's names and arguments come first (`dim`, `keepdim`); NumPy's (`axis`, `keepdims`)
 are accepted as well. Through NumPy's two protocols, `np.exp(x)` and `np.sum(x, axis=0)`
@@ -25,7 +24,7 @@ import numpy as np
 
 from minigrad import ops
 from minigrad.core import modes
-from minigrad.core.op import BY_NUMPY, LISTENERS, REGISTRY, Op
+from minigrad.core.op import BY_NUMPY, REGISTRY
 from minigrad.methods.arrangement import Arrangement
 from minigrad.methods.base import Base, as_dtype, type_named
 from minigrad.methods.entries import Entries
@@ -33,7 +32,7 @@ from minigrad.methods.indexing import Indexing, indices_of
 from minigrad.methods.operators import Operators
 from minigrad.methods.products import Products, outer, tensordot
 from minigrad.methods.reductions import Reductions
-from minigrad.methods.rows import complete, document, document_the_rest
+from minigrad.methods.rows import add_synonyms, document, document_the_rest
 
 __all__ = ["ArrayMethods", "as_dtype", "indices_of", "type_named"]
 
@@ -70,14 +69,9 @@ class ArrayMethods(Entries, Products, Reductions, Operators, Indexing, Arrangeme
         return stand_in(*args, **kwargs)
 
 
-def _of_row(op: Op) -> None:
-    complete(ArrayMethods, op)
-    document(ArrayMethods, op)
-
-
 for _op in REGISTRY.values():
-    _of_row(_op)
-LISTENERS.append(_of_row)
+    document(ArrayMethods, _op)
+add_synonyms(ArrayMethods)
 document_the_rest(ArrayMethods)
 
 

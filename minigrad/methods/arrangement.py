@@ -18,64 +18,329 @@ class Arrangement(Base):
     __slots__ = ()
 
     @property
-    def T(self) -> Self: return ops.permute.apply(self, axes=tuple(range(self.ndim))[::-1])
+    def T(self) -> Self:
+        """The tensor with its axes in reverse order, as a view: of a matrix, the transpose.
+
+        >>> minigrad.tensor([[1, 2, 3], [4, 5, 6]]).T
+        tensor([[1, 4],
+                [2, 5],
+                [3, 6]])
+        """
+        return ops.permute.apply(self, axes=tuple(range(self.ndim))[::-1])
+
     @property
-    def mT(self) -> Self: return of_matrices("mT", self)
+    def mT(self) -> Self:
+        """The transposes of the matrices that stand in the last two axes, as a view.
+
+        Raises RuntimeError for a vector, which has no second axis.
+
+        >>> minigrad.zeros(5, 2, 3).mT.shape
+        minigrad.Size([5, 3, 2])
+        """
+        return of_matrices("mT", self)
+
     @property
-    def H(self) -> Self: return conjugate(self)
+    def H(self) -> Self:
+        """The transpose of a matrix, as a view: of real numbers, x.H is x.T.
+
+        Raises RuntimeError for a vector, and for more than two axes: there say x.mH.
+
+        >>> minigrad.tensor([[1, 2], [3, 4]]).H
+        tensor([[1, 3],
+                [2, 4]])
+        """
+        return conjugate(self)
+
     @property
-    def mH(self) -> Self: return of_matrices("mH", self)
+    def mH(self) -> Self:
+        """The transposes of the matrices that stand in the last two axes, as a view: of real numbers, x.mH is x.mT.
+
+        >>> minigrad.zeros(5, 2, 3).mH.shape
+        minigrad.Size([5, 3, 2])
+        """
+        return of_matrices("mH", self)
+
     def reshape(self, *size: Any, shape: Any = None) -> Self: return ops.reshape.apply(self, shape=new_shape(size, shape))
     def view(self, *shape: Any, size: Any = None) -> Self: return viewed(self, shape if size is None else (size,))
     def as_strided(self, size: Any, stride: Any, storage_offset: Any = None) -> Self: return by_strides(self, size, stride, storage_offset)
-    def flatten(self, start_dim: int = 0, end_dim: int = -1) -> Self: return flattened(self, flat_shape(self.shape, start_dim, end_dim))
-    def ravel(self) -> Self: return flattened(self, (self.numel(),))
+
+    def flatten(self, start_dim: int = 0, end_dim: int = -1) -> Self:
+        """The axes from start_dim to end_dim as a single one; without them, all entries as a vector.
+
+        It shares memory with x where that is possible, as reshape does.
+        x.flatten(1) turns a batch of images (n, c, h, w) into a batch of vectors (n, c * h * w).
+
+        >>> minigrad.zeros(4, 3, 2, 2).flatten(1).shape
+        minigrad.Size([4, 12])
+        """
+        return flattened(self, flat_shape(self.shape, start_dim, end_dim))
+
+    def ravel(self) -> Self:
+        """All entries as a vector: x.reshape(-1). It shares memory with x where that is possible.
+
+        >>> minigrad.tensor([[1, 2], [3, 4]]).ravel()
+        tensor([1, 2, 3, 4])
+        """
+        return flattened(self, (self.numel(),))
+
     def permute(self, *axes: Any, dims: Any = None) -> Self: return ops.permute.apply(self, axes=permutation(sizes(axes, dims), self.ndim))
     def t(self) -> Self: return ops.t.apply(self) if self.ndim == 2 else ops.permute.apply(self, axes=backward_axes(self))
     def expand(self, *shape: Any, size: Any = None) -> Self: return ops.expand.apply(self, shape=expanded(self.shape, sizes(shape, size)))
-    def expand_as(self, other: Self) -> Self: return self.expand(other.shape)
+
+    def expand_as(self, other: Self) -> Self:
+        """The tensor broadcast to the shape of `other`, as a view: x.expand(other.shape).
+
+        >>> minigrad.tensor([1, 2]).expand_as(minigrad.zeros(2, 2))
+        tensor([[1, 2],
+                [1, 2]])
+        """
+        return self.expand(other.shape)
+
     def unsqueeze(self, dim: int) -> Self: return ops.unsqueeze.apply(self, axis=normalize_one(dim, self.ndim + 1))
     def squeeze(self, dim: Dim = None) -> Self: return ops.squeeze.apply(self, axis=squeezable(self.shape, dim))
-    def contiguous(self, memory_format: Any = None) -> Self: return self if not self.ndim or self.array.flags.c_contiguous else ops.clone.apply(self, order="C")
-    def is_contiguous(self, memory_format: Any = None) -> Any: return not self.ndim or self.array.flags.c_contiguous
+
+    def contiguous(self, memory_format: Any = None) -> Self:
+        """The tensor with its entries in order in memory: itself if they are, else a copy.
+
+        After a transpose, view() asks for this. memory_format is accepted and changes nothing.
+
+        >>> x = minigrad.tensor([[1, 2], [3, 4]])
+        >>> x.T.contiguous().view(4)
+        tensor([1, 3, 2, 4])
+        """
+        return self if not self.ndim or self.array.flags.c_contiguous else ops.clone.apply(self, order="C")
+
+    def is_contiguous(self, memory_format: Any = None) -> Any:
+        """Do the entries stand in memory in the order of the axes, row by row (C order)?
+
+        >>> x = minigrad.zeros(2, 3)
+        >>> x.is_contiguous(), x.T.is_contiguous()
+        (True, False)
+        """
+        return not self.ndim or self.array.flags.c_contiguous
+
     def t_(self) -> Self: return self._rearrange(ops.permute, axes=backward_axes(self))
     def transpose_(self, dim0: int, dim1: int) -> Self: return self._rearrange(ops.transpose, axis0=normalize_one(dim0, self.ndim), axis1=normalize_one(dim1, self.ndim))
     def swapdims_(self, dim0: int, dim1: int) -> Self: return self.transpose_(dim0, dim1)
     def swapaxes_(self, axis0: int, axis1: int) -> Self: return self.transpose_(axis0, axis1)
     def unsqueeze_(self, dim: int) -> Self: return self._rearrange(ops.unsqueeze, axis=normalize_one(dim, self.ndim + 1))
     def squeeze_(self, dim: Dim = None) -> Self: return self._rearrange(ops.squeeze, axis=squeezable(self.shape, dim))
-    def view_as(self, other: Self) -> Self: return self.view(other.shape)
-    def reshape_as(self, other: Self) -> Self: return self.reshape(other.shape)
-    def unflatten(self, dim: int, sizes: Any) -> Self: return self.view(unflattened(self.shape, dim, tuple(sizes)))
+
+    def view_as(self, other: Self) -> Self:
+        """The tensor in the shape of `other`, as a view: x.view(other.shape).
+
+        >>> minigrad.arange(6).view_as(minigrad.zeros(2, 3))
+        tensor([[0, 1, 2],
+                [3, 4, 5]])
+        """
+        return self.view(other.shape)
+
+    def reshape_as(self, other: Self) -> Self:
+        """The tensor in the shape of `other`: x.reshape(other.shape).
+
+        >>> minigrad.arange(6).reshape_as(minigrad.zeros(2, 3))
+        tensor([[0, 1, 2],
+                [3, 4, 5]])
+        """
+        return self.reshape(other.shape)
+
+    def unflatten(self, dim: int, sizes: Any) -> Self:
+        """One axis as several: the opposite of flatten. A view.
+
+        sizes   a tuple whose product is the size of dim; one of them may be -1
+        Raises RuntimeError if the sizes do not multiply up to that of dim.
+
+        >>> minigrad.zeros(4, 6).unflatten(1, (2, -1)).shape
+        minigrad.Size([4, 2, 3])
+        """
+        return self.view(unflattened(self.shape, dim, tuple(sizes)))
+
     def swapaxes(self, axis0: int, axis1: int) -> Self: return self.transpose(axis0, axis1)
     def swapdims(self, dim0: int, dim1: int) -> Self: return self.transpose(dim0, dim1)
-    def movedim(self, source: Any, destination: Any) -> Self: return ops.permute.apply(self, axes=moved(self.ndim, source, destination)[: self.ndim])
-    def moveaxis(self, source: Any, destination: Any) -> Self: return self.movedim(source, destination)
+
+    def movedim(self, source: Any, destination: Any) -> Self:
+        """The axes at `source` brought to the places `destination`; the others keep their order. A view.
+
+        source, destination   axes: two numbers, or two tuples of the same length
+
+        >>> minigrad.zeros(2, 3, 4).movedim(0, -1).shape
+        minigrad.Size([3, 4, 2])
+        """
+        return ops.permute.apply(self, axes=moved(self.ndim, source, destination)[: self.ndim])
+
     def adjoint(self) -> Self: return of_matrices("adjoint()", self)
-    def broadcast_to(self, size: Any) -> Self: return self.expand(size)
+
+    def broadcast_to(self, size: Any) -> Self:
+        """The tensor broadcast to this size, as a view that repeats entries without copying them.
+
+        size   a tuple; an axis of size 1 may become larger, and new axes come first
+        The gradient is summed over what was repeated. Raises RuntimeError for other sizes.
+
+        >>> minigrad.tensor([1, 2]).broadcast_to((2, 2))
+        tensor([[1, 2],
+                [1, 2]])
+        """
+        return self.expand(size)
+
     def flip(self, *axes: Any, dims: Any = None) -> Self: return ops.flip.apply(self, axes=flipped(sizes(axes, dims), self.ndim))
-    def fliplr(self) -> Self: return self.flip(axis_of("fliplr", self, 1))
-    def flipud(self) -> Self: return self.flip(axis_of("flipud", self, 0))
+
+    def fliplr(self) -> Self:
+        """The columns in reverse order: x.flip(1). A copy, of a tensor with at least two axes.
+
+        >>> minigrad.tensor([[1, 2], [3, 4]]).fliplr()
+        tensor([[2, 1],
+                [4, 3]])
+        """
+        return self.flip(axis_of("fliplr", self, 1))
+
+    def flipud(self) -> Self:
+        """The rows in reverse order: x.flip(0). A copy, of a tensor with at least one axis.
+
+        >>> minigrad.tensor([[1, 2], [3, 4]]).flipud()
+        tensor([[3, 4],
+                [1, 2]])
+        """
+        return self.flip(axis_of("flipud", self, 0))
+
     def roll(self, shifts: Any, dims: Any = None) -> Self: return rolled(self, shifts, dims)
-    def rot90(self, k: int = 1, dims: Any = (0, 1)) -> Self: return rotated(self, k % 4, dims)
-    def repeat(self, *times: Any, repeats: Any = None) -> Self: return ops.tile.apply(self, repeats=tiles("repeat", sizes(times, repeats), self.ndim))
+
+    def rot90(self, k: int = 1, dims: Any = (0, 1)) -> Self:
+        """The tensor after k quarter turns in the plane of two axes, from the first of dims to the second.
+
+        A negative k turns the other way.
+
+        >>> minigrad.tensor([[1, 2], [3, 4]]).rot90()
+        tensor([[2, 4],
+                [1, 3]])
+        """
+        return rotated(self, k % 4, dims)
+
+    def repeat(self, *times: Any, repeats: Any = None) -> Self:
+        """The whole tensor so many times along each axis, copied. (Single entries: repeat_interleave.)
+
+        times   one number for each axis, at least as many as there are; new axes come first
+        x.expand(...) repeats along axes of size 1 without copying.
+
+        >>> minigrad.tensor([1, 2]).repeat(2, 2)
+        tensor([[1, 2, 1, 2],
+                [1, 2, 1, 2]])
+        """
+        return ops.tile.apply(self, repeats=tiles("repeat", sizes(times, repeats), self.ndim))
+
     def tile(self, *times: Any, dims: Any = None) -> Self: return ops.tile.apply(self, repeats=tiles("tile", (1,) * (self.ndim - len(sizes(times, dims))) + sizes(times, dims), self.ndim))
-    def repeat_interleave(self, repeats: Any, dim: int | None = None, *, output_size: Any = None) -> Self: return repeated(self, repeats, dim)
+
+    def repeat_interleave(self, repeats: Any, dim: int | None = None, *, output_size: Any = None) -> Self:
+        """Each entry along dim repeated, next to itself; without dim, of all entries as a vector.
+
+        repeats   a number, or a tensor of whole numbers: one for each entry along dim
+
+        >>> x = minigrad.tensor([[1, 2], [3, 4]])
+        >>> x.repeat_interleave(2)
+        tensor([1, 1, 2, 2, 3, 3, 4, 4])
+        >>> x.repeat_interleave(minigrad.tensor([1, 2]), dim=0)
+        tensor([[1, 2],
+                [3, 4],
+                [3, 4]])
+        """
+        return repeated(self, repeats, dim)
 
     def unfold(self, dimension: int, size: int, step: int) -> Self:
         axis = windows(self.shape, dimension, size, step)
         return ops.unfold.apply(self, axis=axis, size=size, step=step) if self.ndim else self.reshape(size)
 
     def diagonal(self, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Self: return ops.diagonal.apply(self, offset=offset, **two_axes(self.ndim, dim1, dim2))
-    def diag(self, diagonal: int = 0) -> Self: return diag(self, diagonal)
-    def diag_embed(self, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Self: return diag_embed(self, offset, dim1, dim2)
-    def diagflat(self, offset: int = 0) -> Self: return diag_embed(self.reshape(-1), offset, 0, 1)
-    def fill_diagonal_(self, fill_value: Any, wrap: bool = False) -> Self: return filled_diagonal(self, fill_value, wrap)
 
-    def sum_to_size(self, *size: Any) -> Self: return summed_to(self, sizes(size))
-    def hsplit(self, indices_or_sections: Any) -> Any: return sides("hsplit", self, 0 if self.ndim == 1 else 1, indices_or_sections)
-    def vsplit(self, indices_or_sections: Any) -> Any: return sides("vsplit", self, 0, indices_or_sections)
-    def dsplit(self, indices_or_sections: Any) -> Any: return sides("dsplit", self, 2, indices_or_sections)
+    def diag(self, diagonal: int = 0) -> Self:
+        """Of a vector, the matrix with it on a diagonal; of a matrix, that diagonal, copied.
+
+        diagonal   0 is the main one, 1 the one above it, -1 the one below
+
+        >>> minigrad.tensor([1, 2]).diag()
+        tensor([[1, 0],
+                [0, 2]])
+        >>> minigrad.tensor([[1, 2], [3, 4]]).diag()
+        tensor([1, 4])
+        """
+        return diag(self, diagonal)
+
+    def diag_embed(self, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Self:
+        """Matrices with the last axis of x on a diagonal and 0 elsewhere: (..., n) becomes (..., n, n).
+
+        offset       0 is the main diagonal, 1 the one above it: the matrices are larger by abs(offset)
+        dim1, dim2   where the axes of the matrices stand in the result
+
+        >>> minigrad.tensor([[1, 2], [3, 4]]).diag_embed()
+        tensor([[[1, 0],
+                 [0, 2]],
+        <BLANKLINE>
+                [[3, 0],
+                 [0, 4]]])
+        """
+        return diag_embed(self, offset, dim1, dim2)
+
+    def diagflat(self, offset: int = 0) -> Self:
+        """The matrix with all entries of x, whatever its shape, on a diagonal; see diag_embed for offset.
+
+        >>> minigrad.tensor([[1], [2]]).diagflat()
+        tensor([[1, 0],
+                [0, 2]])
+        """
+        return diag_embed(self.reshape(-1), offset, 0, 1)
+
+    def fill_diagonal_(self, fill_value: Any, wrap: bool = False) -> Self:
+        """Write fill_value over the main diagonal of a matrix. Returns the tensor itself.
+
+        With more than two axes, all of them have the same size, and x[i, i, ..., i] is written to.
+        wrap=True lets the diagonal of a tall matrix begin again below, after one row that is left out.
+
+        >>> minigrad.zeros(2, 3).fill_diagonal_(5)
+        tensor([[5., 0., 0.],
+                [0., 5., 0.]])
+        """
+        return filled_diagonal(self, fill_value, wrap)
+
+    def sum_to_size(self, *size: Any) -> Self:
+        """x summed to this size, from which it could be broadcast: the opposite of expand.
+
+        It is what the gradient of a broadcast tensor goes through. Raises RuntimeError for other sizes.
+
+        >>> minigrad.ones(4, 3).sum_to_size(1, 3)
+        tensor([[4., 4., 4.]])
+        """
+        return summed_to(self, sizes(size))
+
+    def hsplit(self, indices_or_sections: Any) -> Any:
+        """Pieces along the columns (axis 1; of a vector, axis 0), as views.
+
+        indices_or_sections   how many equal pieces; or a tuple of the places where a new piece begins
+
+        >>> minigrad.tensor([[1, 2], [3, 4]]).hsplit(2)
+        (tensor([[1],
+                [3]]), tensor([[2],
+                [4]]))
+        """
+        return sides("hsplit", self, 0 if self.ndim == 1 else 1, indices_or_sections)
+
+    def vsplit(self, indices_or_sections: Any) -> Any:
+        """Pieces along the rows (axis 0), as views, of a tensor with at least two axes.
+
+        indices_or_sections   how many equal pieces; or a tuple of the places where a new piece begins
+
+        >>> minigrad.tensor([[1, 2], [3, 4]]).vsplit(2)
+        (tensor([[1, 2]]), tensor([[3, 4]]))
+        """
+        return sides("vsplit", self, 0, indices_or_sections)
+
+    def dsplit(self, indices_or_sections: Any) -> Any:
+        """Pieces along axis 2, as views, of a tensor with at least three axes.
+
+        indices_or_sections   how many equal pieces; or a tuple of the places where a new piece begins
+
+        >>> [piece.shape for piece in minigrad.zeros(2, 2, 4).dsplit((1,))]
+        [minigrad.Size([2, 2, 1]), minigrad.Size([2, 2, 3])]
+        """
+        return sides("dsplit", self, 2, indices_or_sections)
+
     def tril(self, diagonal: int = 0) -> Self: return ops.tril.apply(at_least_2d("tril", self), diagonal=diagonal)
     def tril_(self, diagonal: int = 0) -> Self: return ops.tril.apply_(self, diagonal=diagonal)
     def triu(self, diagonal: int = 0) -> Self: return ops.triu.apply(at_least_2d("triu", self), diagonal=diagonal)

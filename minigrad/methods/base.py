@@ -73,18 +73,70 @@ class Base:
         raise TypeError(f"{type(self).__name__} cannot be read as another type. To fix it, convert it: x.to({dtype}).")
 
     @property
-    def ndim(self) -> int: return self.array.ndim
-    def dim(self) -> int: return int(self.array.ndim)
-    def numel(self) -> int: return int(self.array.size)
-    def size(self, dim: int | None = None) -> Any: return self.shape if dim is None else self.shape[normalize_one(dim, self.ndim)]
+    def ndim(self) -> int:
+        """The number of axes, as x.dim() says it: 0 for a single number, 2 for a matrix.
+
+        >>> minigrad.zeros(2, 3).ndim
+        2
+        """
+        return self.array.ndim
+
+    def dim(self) -> int:
+        """The number of axes: 0 for a single number, 1 for a vector, 2 for a matrix.
+
+        >>> minigrad.zeros(2, 3).dim()
+        2
+        """
+        return int(self.array.ndim)
+
+    def numel(self) -> int:
+        """The number of entries: the product of the sizes.
+
+        >>> minigrad.zeros(2, 3).numel()
+        6
+        """
+        return int(self.array.size)
+
+    def size(self, dim: int | None = None) -> Any:
+        """The shape; with dim, the size of that axis, as a Python number.
+
+        >>> x = minigrad.zeros(2, 3)
+        >>> x.size()
+        minigrad.Size([2, 3])
+        >>> x.size(-1)
+        3
+        """
+        return self.shape if dim is None else self.shape[normalize_one(dim, self.ndim)]
+
     def clone(self) -> Self: return ops.clone.apply(self)
     @property
     def shape(self) -> Any: return self.array.shape
     @property
     def dtype(self) -> Any: return self.array.dtype
     def copy_(self, src: Operand, non_blocking: Any = False) -> Self: return ops.copy.apply_(self, written_over(self, src))
-    def fill_(self, value: Operand) -> Self: return ops.copy.apply_(self, written_over(self, one_number(value)))
-    def zero_(self) -> Self: return ops.copy.apply_(self, written_over(self, 0))
+
+    def fill_(self, value: Operand) -> Self:
+        """Write this value over every entry. Returns the tensor itself.
+
+        value   a number, or a tensor without axes
+        A leaf that requires a gradient refuses to be written to, unless nothing is recorded (`no_grad`).
+
+        >>> minigrad.zeros(2, 2).fill_(7)
+        tensor([[7., 7.],
+                [7., 7.]])
+        """
+        return ops.copy.apply_(self, written_over(self, one_number(value)))
+
+    def zero_(self) -> Self:
+        """Write 0 over every entry. Returns the tensor itself.
+
+        Often used of gradients, before the next backward pass: x.grad.zero_()
+        A leaf that requires a gradient refuses to be written to, unless nothing is recorded (`no_grad`).
+
+        >>> minigrad.tensor([1.0, 2.0]).zero_()
+        tensor([0., 0.])
+        """
+        return ops.copy.apply_(self, written_over(self, 0))
 
     # ------------------------------------------------------------------ types of number
 
@@ -101,54 +153,291 @@ class Base:
             return self.clone() if copy else self
         return ops.to.apply(self, dtype=as_dtype(dtype))
 
-    def astype(self, dtype: Any) -> Self: return self.to(dtype)
-    def double(self) -> Self: return self.to(np.float64)
-    def float(self) -> Self: return self.to(np.float32)
-    def half(self) -> Self: return self.to(np.float16)
-    def long(self) -> Self: return self.to(np.int64)
-    def int(self) -> Self: return self.to(np.int32)
-    def bool(self) -> Self: return self.to(np.bool_)
-    def short(self) -> Self: return self.to(np.int16)
-    def char(self) -> Self: return self.to(np.int8)
-    def byte(self) -> Self: return self.to(np.uint8)
-    def type_as(self, other: Self) -> Self: return self.to(other.dtype)
-    def type(self, dtype: Any = None, non_blocking: Any = False) -> Any: return type_name(self) if dtype is None else self.to(type_named(dtype))
-    def is_floating_point(self) -> Any: return self.dtype.kind == "f"
-    def is_complex(self) -> Any: return self.dtype.kind == "c"
-    def is_signed(self) -> Any: return self.dtype.kind in "ifc"
-    def conj(self) -> Self: return self
+    def astype(self, dtype: Any) -> Self:
+        """The tensor in another type of number: x.to(dtype), under NumPy's name.
+
+        >>> minigrad.tensor([1.7, -1.7]).astype(minigrad.int64)
+        tensor([ 1, -1])
+        """
+        return self.to(dtype)
+
+    def double(self) -> Self:
+        """x.to(minigrad.float64): the tensor itself if it has that type already. A gradient passes through.
+
+        >>> minigrad.tensor([1, 2]).double()
+        tensor([1., 2.], dtype=minigrad.float64)
+        """
+        return self.to(np.float64)
+
+    def float(self) -> Self:
+        """x.to(minigrad.float32): the tensor itself if it has that type already. A gradient passes through.
+
+        >>> minigrad.tensor([1, 2]).float()
+        tensor([1., 2.])
+        """
+        return self.to(np.float32)
+
+    def half(self) -> Self:
+        """x.to(minigrad.float16): the tensor itself if it has that type already. A gradient passes through.
+
+        >>> minigrad.tensor([1, 2]).half()
+        tensor([1., 2.], dtype=minigrad.float16)
+        """
+        return self.to(np.float16)
+
+    def long(self) -> Self:
+        """x.to(minigrad.int64), the type of indices and class labels. Fractions are cut off; no gradient passes.
+
+        >>> minigrad.tensor([1.7, -1.7]).long()
+        tensor([ 1, -1])
+        """
+        return self.to(np.int64)
+
+    def int(self) -> Self:
+        """x.to(minigrad.int32). Fractions are cut off; no gradient passes.
+
+        >>> minigrad.tensor([1.7, -1.7]).int()
+        tensor([ 1, -1], dtype=minigrad.int32)
+        """
+        return self.to(np.int32)
+
+    def bool(self) -> Self:
+        """x.to(minigrad.bool): True where an entry is not 0. NaN is True.
+
+        >>> minigrad.tensor([0.0, 0.5, -1.0]).bool()
+        tensor([False,  True,  True])
+        """
+        return self.to(np.bool_)
+
+    def short(self) -> Self:
+        """x.to(minigrad.int16). Fractions are cut off; no gradient passes.
+
+        >>> minigrad.tensor([1.7, -1.7]).short()
+        tensor([ 1, -1], dtype=minigrad.int16)
+        """
+        return self.to(np.int16)
+
+    def char(self) -> Self:
+        """x.to(minigrad.int8): whole numbers from -128 to 127. Larger ones wrap around.
+
+        >>> minigrad.tensor([1, 130]).char()
+        tensor([   1, -126], dtype=minigrad.int8)
+        """
+        return self.to(np.int8)
+
+    def byte(self) -> Self:
+        """x.to(minigrad.uint8): whole numbers from 0 to 255. Others wrap around.
+
+        >>> minigrad.tensor([1, 257]).byte()
+        tensor([1, 1], dtype=minigrad.uint8)
+        """
+        return self.to(np.uint8)
+
+    def type_as(self, other: Self) -> Self:
+        """The tensor in the type of number of `other`: x.to(other.dtype).
+
+        >>> minigrad.tensor([1, 2]).type_as(minigrad.tensor(0.5))
+        tensor([1., 2.])
+        """
+        return self.to(other.dtype)
+
+    def type(self, dtype: Any = None, non_blocking: Any = False) -> Any:
+        """The name of the type, in the old manner; with dtype, the tensor converted to it.
+
+        dtype   a dtype, or an old name: "torch.LongTensor"
+
+        >>> x = minigrad.tensor([1.5])
+        >>> x.type()
+        'minigrad.FloatTensor'
+        >>> x.type(minigrad.int64)
+        tensor([1])
+        """
+        return type_name(self) if dtype is None else self.to(type_named(dtype))
+
+    def is_floating_point(self) -> Any:
+        """Is the type of number float16, float32 or float64? Only such tensors can require gradients.
+
+        >>> minigrad.tensor([1, 2]).is_floating_point()
+        False
+        """
+        return self.dtype.kind == "f"
+
+    def is_complex(self) -> Any:
+        """Are the entries complex numbers?
+
+        >>> minigrad.tensor([1.0]).is_complex()
+        False
+        """
+        return self.dtype.kind == "c"
+
+    def is_signed(self) -> Any:
+        """Can the type of number hold values below 0? False for uint8 and bool.
+
+        >>> minigrad.tensor([1], dtype=minigrad.uint8).is_signed()
+        False
+        """
+        return self.dtype.kind in "ifc"
+
+    def conj(self) -> Self:
+        """The tensor itself: of real numbers, the conjugates are the numbers.
+
+        >>> minigrad.tensor([1.0, 2.0]).conj()
+        tensor([1., 2.])
+        """
+        return self
+
     @property
-    def real(self) -> Self: return self
+    def real(self) -> Self:
+        """The tensor itself: real numbers are their own real part.
+
+        >>> minigrad.tensor([1.0, 2.0]).real
+        tensor([1., 2.])
+        """
+        return self
 
     # ------------------------------------------------------------------ memory, and where it is
 
-    def nelement(self) -> Any: return self.numel()
-    def ndimension(self) -> Any: return self.ndim
-    def element_size(self) -> Any: return self.dtype.itemsize
+
+    def element_size(self) -> Any:
+        """How many bytes one entry takes.
+
+        >>> minigrad.tensor([1.0]).element_size()
+        4
+        """
+        return self.dtype.itemsize
+
     @property
-    def itemsize(self) -> Any: return self.dtype.itemsize
+    def itemsize(self) -> Any:
+        """How many bytes one entry takes, as x.element_size() says it.
+
+        >>> minigrad.tensor([1.0]).itemsize
+        4
+        """
+        return self.dtype.itemsize
+
     @property
-    def nbytes(self) -> Any: return self.dtype.itemsize * self.numel()
-    def stride(self, dim: Any = None) -> Any: return strides(self) if dim is None else strides(self)[normalize_one(dim, self.ndim)]
-    def data_ptr(self) -> Any: return address(self)
-    def storage_offset(self) -> Any: return offset(self)
+    def nbytes(self) -> Any:
+        """How many bytes all entries take: numel() * itemsize. A view counts its own entries.
+
+        >>> minigrad.zeros(2, 3).nbytes
+        24
+        """
+        return self.dtype.itemsize * self.numel()
+
+    def stride(self, dim: Any = None) -> Any:
+        """How many entries to go in memory to come to the next one along each axis; with dim, along that one.
+
+        A view has its own strides: a transpose exchanges two of them, and an expanded axis has 0.
+
+        >>> x = minigrad.zeros(2, 3)
+        >>> x.stride()
+        (3, 1)
+        >>> x.T.stride()
+        (1, 3)
+        """
+        return strides(self) if dim is None else strides(self)[normalize_one(dim, self.ndim)]
+
+    def data_ptr(self) -> Any:
+        """The address of the first entry in memory. Two views that begin at the same entry have the same one.
+
+        >>> x = minigrad.zeros(2, 3)
+        >>> x.data_ptr() == x[0].data_ptr()
+        True
+        """
+        return address(self)
+
+    def storage_offset(self) -> Any:
+        """How many entries after the beginning of the memory it shows a view begins; 0 if it is no view.
+
+        >>> minigrad.zeros(2, 3)[1].storage_offset()
+        3
+        """
+        return offset(self)
+
     @property
-    def device(self) -> Any: return CPU
+    def device(self) -> Any:
+        """Where the tensor is: device(type='cpu'), the only one there is.
+
+        >>> minigrad.tensor([1.0]).device
+        device(type='cpu')
+        """
+        return CPU
+
     @property
-    def is_cuda(self) -> Any: return False
+    def is_cuda(self) -> Any:
+        """False: minigrad computes on the CPU only."""
+        return False
+
     @property
-    def is_cpu(self) -> Any: return True
-    def get_device(self) -> Any: return -1
-    def cpu(self) -> Self: return self
-    def cuda(self, device: Any = None) -> Self: return self.to("cuda")
+    def is_cpu(self) -> Any:
+        """True: minigrad computes on the CPU only."""
+        return True
+
+    def get_device(self) -> Any:
+        """-1, as PyTorch says of a tensor on the CPU."""
+        return -1
+
+    def cpu(self) -> Self:
+        """The tensor itself: it is on the CPU already."""
+        return self
+
+    def cuda(self, device: Any = None) -> Self:
+        """An error: minigrad computes on the CPU only.
+
+        Programs choose with  device = "cuda" if minigrad.cuda.is_available() else "cpu"  and x.to(device).
+        """
+        return self.to("cuda")
 
     # ------------------------------------------------------------------ new ones like it
 
-    def new_tensor(self, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False) -> Self: return self._new(data.detach().clone().array if hasattr(data, "__apply_op__") else np.array(data), dtype, device, requires_grad)
-    def new_zeros(self, *shape: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: Any = False) -> Self: return self._new(np.zeros(sizes(shape, size)), dtype, device, requires_grad)
-    def new_ones(self, *shape: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: Any = False) -> Self: return self._new(np.ones(sizes(shape, size)), dtype, device, requires_grad)
-    def new_empty(self, *shape: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: Any = False) -> Self: return self.new_zeros(*shape, size=size, dtype=dtype, device=device, requires_grad=requires_grad)
-    def new_full(self, size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False) -> Self: return self._new(np.full(tuple(size), fill_value), dtype, device, requires_grad)
+    def new_tensor(self, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False) -> Self:
+        """A new tensor of this data, a copy, in this tensor's type of number.
+
+        data    nested lists, an array or a number; of a tensor, the values without their history
+        dtype   another type; requires_grad=True makes it a leaf whose gradient is wanted
+
+        >>> minigrad.tensor([0.5]).new_tensor([1, 2])
+        tensor([1., 2.])
+        """
+        return self._new(data.detach().clone().array if hasattr(data, "__apply_op__") else np.array(data), dtype, device, requires_grad)
+
+    def new_zeros(self, *shape: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: Any = False) -> Self:
+        """A new tensor of this shape, full of zeros, in this tensor's type of number.
+
+        new_zeros(2, 3) and new_zeros((2, 3)) mean the same.
+
+        >>> minigrad.tensor([5, 6]).new_zeros(3)
+        tensor([0, 0, 0])
+        """
+        return self._new(np.zeros(sizes(shape, size)), dtype, device, requires_grad)
+
+    def new_ones(self, *shape: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: Any = False) -> Self:
+        """A new tensor of this shape, full of ones, in this tensor's type of number.
+
+        new_ones(2, 3) and new_ones((2, 3)) mean the same.
+
+        >>> minigrad.tensor([5, 6]).new_ones(3)
+        tensor([1, 1, 1])
+        """
+        return self._new(np.ones(sizes(shape, size)), dtype, device, requires_grad)
+
+    def new_empty(self, *shape: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: Any = False) -> Self:
+        """A new tensor of this shape, in this tensor's type of number, to be written to.
+
+        It holds zeros here; in PyTorch whatever was in memory.
+
+        >>> minigrad.tensor([5, 6]).new_empty(2, 3).shape
+        minigrad.Size([2, 3])
+        """
+        return self.new_zeros(*shape, size=size, dtype=dtype, device=device, requires_grad=requires_grad)
+
+    def new_full(self, size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False) -> Self:
+        """A new tensor of this size (a tuple), full of fill_value, in this tensor's type of number.
+
+        >>> minigrad.tensor([5, 6]).new_full((3,), 7)
+        tensor([7, 7, 7])
+        """
+        return self._new(np.full(tuple(size), fill_value), dtype, device, requires_grad)
 
     def _new(self, array: Any, dtype: Any, device: Any, requires_grad: Any) -> Self:
         check_device(device)

@@ -32,119 +32,85 @@ class Entries(Operators):
         op, bounds = clamping(min, max)
         return op.apply_(self, *bounds)
 
-    def clip(self, min: Operand = None, max: Operand = None) -> Self: return self.clamp(min, max)
-    def clip_(self, min: Operand = None, max: Operand = None) -> Self: return self.clamp_(min, max)
     def clamp_min(self, min: Operand) -> Self: return ops.clamp_min.apply(self, min)
     def clamp_min_(self, min: Operand) -> Self: return ops.clamp_min.apply_(self, min)
     def clamp_max(self, max: Operand) -> Self: return ops.clamp_max.apply(self, max)
     def clamp_max_(self, max: Operand) -> Self: return ops.clamp_max.apply_(self, max)
-    def neg(self) -> Self: return ops.neg.apply(self)
-    def neg_(self) -> Self: return ops.neg.apply_(self)
+
     def positive(self) -> Self:
         if self.dtype.kind == "b":
             raise RuntimeError("The `+` operator, on a bool tensor is not supported. To fix it, convert it: x.int().")
         return self
-    def abs(self) -> Self: return ops.abs.apply(self)
-    def abs_(self) -> Self: return ops.abs.apply_(self)
-    def sign(self) -> Self: return ops.sign.apply(self)
-    def sign_(self) -> Self: return ops.sign.apply_(self)
-    def square(self) -> Self: return ops.square.apply(self)
-    def square_(self) -> Self: return ops.square.apply_(self)
-    def sqrt(self) -> Self: return ops.sqrt.apply(self)
-    def sqrt_(self) -> Self: return ops.sqrt.apply_(self)
-    def exp(self) -> Self: return ops.exp.apply(self)
-    def exp_(self) -> Self: return ops.exp.apply_(self)
-    def log(self) -> Self: return ops.log.apply(self)
-    def log_(self) -> Self: return ops.log.apply_(self)
-    def sin(self) -> Self: return ops.sin.apply(self)
-    def sin_(self) -> Self: return ops.sin.apply_(self)
-    def cos(self) -> Self: return ops.cos.apply(self)
-    def cos_(self) -> Self: return ops.cos.apply_(self)
-    def tanh(self) -> Self: return ops.tanh.apply(self)
-    def tanh_(self) -> Self: return ops.tanh.apply_(self)
-    def sigmoid(self) -> Self: return ops.sigmoid.apply(self)
-    def sigmoid_(self) -> Self: return ops.sigmoid.apply_(self)
-    def relu(self) -> Self: return ops.relu.apply(self)
-    def relu_(self) -> Self: return ops.relu.apply_(self)
-    def reciprocal(self) -> Self: return ops.reciprocal.apply(self)
-    def reciprocal_(self) -> Self: return ops.reciprocal.apply_(self)
-    def rsqrt(self) -> Self: return ops.rsqrt.apply(self)
-    def rsqrt_(self) -> Self: return ops.rsqrt.apply_(self)
-    def exp2(self) -> Self: return ops.exp2.apply(self)
-    def exp2_(self) -> Self: return ops.exp2.apply_(self)
-    def expm1(self) -> Self: return ops.expm1.apply(self)
-    def expm1_(self) -> Self: return ops.expm1.apply_(self)
-    def log2(self) -> Self: return ops.log2.apply(self)
-    def log2_(self) -> Self: return ops.log2.apply_(self)
-    def log10(self) -> Self: return ops.log10.apply(self)
-    def log10_(self) -> Self: return ops.log10.apply_(self)
-    def log1p(self) -> Self: return ops.log1p.apply(self)
-    def log1p_(self) -> Self: return ops.log1p.apply_(self)
-    def tan(self) -> Self: return ops.tan.apply(self)
-    def tan_(self) -> Self: return ops.tan.apply_(self)
-    def asin(self) -> Self: return ops.asin.apply(self)
-    def asin_(self) -> Self: return ops.asin.apply_(self)
-    def acos(self) -> Self: return ops.acos.apply(self)
-    def acos_(self) -> Self: return ops.acos.apply_(self)
-    def atan(self) -> Self: return ops.atan.apply(self)
-    def atan_(self) -> Self: return ops.atan.apply_(self)
-    def sinh(self) -> Self: return ops.sinh.apply(self)
-    def sinh_(self) -> Self: return ops.sinh.apply_(self)
-    def cosh(self) -> Self: return ops.cosh.apply(self)
-    def cosh_(self) -> Self: return ops.cosh.apply_(self)
-    def asinh(self) -> Self: return ops.asinh.apply(self)
-    def asinh_(self) -> Self: return ops.asinh.apply_(self)
-    def acosh(self) -> Self: return ops.acosh.apply(self)
-    def acosh_(self) -> Self: return ops.acosh.apply_(self)
-    def atanh(self) -> Self: return ops.atanh.apply(self)
-    def atanh_(self) -> Self: return ops.atanh.apply_(self)
-    def erf(self) -> Self: return ops.erf.apply(self)
-    def erf_(self) -> Self: return ops.erf.apply_(self)
-    def erfc(self) -> Self: return ops.erfc.apply(self)
-    def erfc_(self) -> Self: return ops.erfc.apply_(self)
-    def ceil(self) -> Self: return ops.ceil.apply(self)
-    def ceil_(self) -> Self: return ops.ceil.apply_(self)
-    def floor(self) -> Self: return ops.floor.apply(self)
-    def floor_(self) -> Self: return ops.floor.apply_(self)
-    def trunc(self) -> Self: return ops.trunc.apply(self)
-    def trunc_(self) -> Self: return ops.trunc.apply_(self)
-    def arcsin(self) -> Self: return ops.asin.apply(self)
-    def arccos(self) -> Self: return ops.acos.apply(self)
-    def arctan(self) -> Self: return ops.atan.apply(self)
-    def arcsinh(self) -> Self: return ops.asinh.apply(self)
-    def arccosh(self) -> Self: return ops.acosh.apply(self)
-    def arctanh(self) -> Self: return ops.atanh.apply(self)
+
     def round(self, *, decimals: int = 0) -> Self: return ops.round.apply(self, decimals=decimals)
     def round_(self, *, decimals: int = 0) -> Self: return ops.round.apply_(self, decimals=decimals)
-    def fix(self) -> Self: return ops.trunc.apply(self)
-    def frac(self) -> Self: return self - self.trunc()
-    def absolute(self) -> Self: return ops.abs.apply(self)
-    def negative(self) -> Self: return ops.neg.apply(self)
-    def sgn(self) -> Self: return ops.sign.apply(self)
+
+    def frac(self) -> Self:
+        """The part after the point: x - x.trunc(). It has the sign of x.
+
+        >>> minigrad.tensor([1.5, -2.25]).frac()
+        tensor([ 0.5000, -0.2500])
+        """
+        return self - self.trunc()
 
     def logit(self, eps: Any = None) -> Self:
+        """log(x / (1 - x)), the inverse of sigmoid, for x between 0 and 1.
+
+        eps   clamp x to [eps, 1 - eps] first, so that the result is finite
+
+        >>> minigrad.tensor([0.0, 0.5, 1.0]).logit()
+        tensor([-inf, 0., inf])
+        """
         x = self / 1 if self.dtype.kind in "biu" else self
         x = x if eps is None else x.clamp(eps, 1 - eps)
         return (x / (1 - x)).log()
 
-    def nan_to_num(self, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Self: return numbers_only(self, nan, posinf, neginf)
-    def deg2rad(self) -> Self: return self * (np.pi / 180)
-    def rad2deg(self) -> Self: return self * (180 / np.pi)
-    def sinc(self) -> Self: return sinc(self)
-    def copysign(self, other: Operand) -> Self: return with_sign(self, other)
+    def nan_to_num(self, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Self:
+        """x with `nan` in place of NaN, `posinf` in place of inf, `neginf` in place of -inf.
+
+        Without posinf and neginf, the largest and the least number of the type stand there.
+        The gradient of a replaced entry is 0.
+
+        >>> x = minigrad.tensor([1.0, float("nan"), float("inf")])
+        >>> x.nan_to_num(posinf=9)
+        tensor([1., 0., 9.])
+        """
+        return numbers_only(self, nan, posinf, neginf)
+
+    def deg2rad(self) -> Self:
+        """Degrees as radians: x * pi / 180.
+
+        >>> minigrad.tensor([0.0, 90.0, 180.0]).deg2rad()
+        tensor([0.0000, 1.5708, 3.1416])
+        """
+        return self * (np.pi / 180)
+
+    def rad2deg(self) -> Self:
+        """Radians as degrees: x * 180 / pi.
+
+        >>> minigrad.tensor([0.0, minigrad.pi]).rad2deg().round()
+        tensor([  0., 180.])
+        """
+        return self * (180 / np.pi)
+
+    def sinc(self) -> Self:
+        """sin(pi * x) / (pi * x), and 1 at 0.
+
+        >>> minigrad.tensor([0.0, 0.5]).sinc()
+        tensor([1.0000, 0.6366])
+        """
+        return sinc(self)
+
+    def copysign(self, other: Operand) -> Self:
+        """abs(x) with the sign of other, which is a number or a tensor, broadcast with x. -0.0 has a sign, too.
+
+        >>> minigrad.tensor([1.0, -2.0]).copysign(-1)
+        tensor([-1., -2.])
+        """
+        return with_sign(self, other)
 
     # the other names, in place
 
-    def absolute_(self) -> Self: return self.abs_()
-    def negative_(self) -> Self: return self.neg_()
-    def arcsin_(self) -> Self: return self.asin_()
-    def arccos_(self) -> Self: return self.acos_()
-    def arctan_(self) -> Self: return self.atan_()
-    def arcsinh_(self) -> Self: return self.asinh_()
-    def arccosh_(self) -> Self: return self.acosh_()
-    def arctanh_(self) -> Self: return self.atanh_()
-    def fix_(self) -> Self: return self.trunc_()
-    def sgn_(self) -> Self: return self.sign_()
     def frac_(self) -> Self: return self.copy_(self.frac())
     def logit_(self, eps: Any = None) -> Self: return self.copy_(self.clone().logit(eps))
     def nan_to_num_(self, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Self: return self.copy_(self.nan_to_num(nan, posinf, neginf))
@@ -156,32 +122,85 @@ class Entries(Operators):
 
     # ------------------------------------------------------------------ gamma and its kin
 
-    def lgamma(self) -> Self: return ops.lgamma.apply(self)
-    def lgamma_(self) -> Self: return ops.lgamma.apply_(self)
-    def digamma(self) -> Self: return ops.digamma.apply(self)
-    def digamma_(self) -> Self: return ops.digamma.apply_(self)
     def polygamma(self, n: int) -> Self: return ops.polygamma.apply(self, order=order(n))
     def polygamma_(self, n: int) -> Self: return ops.polygamma.apply_(self, order=order(n))
-    def erfinv(self) -> Self: return ops.erfinv.apply(self)
-    def erfinv_(self) -> Self: return ops.erfinv.apply_(self)
-    def mvlgamma(self, p: int) -> Self: return mvlgamma(self, p)
+
+    def mvlgamma(self, p: int) -> Self:
+        """The logarithm of the gamma function of p variables, for entries greater than (p - 1) / 2.
+
+        With p=1 it is lgamma. It stands in the densities of distributions of matrices.
+
+        >>> minigrad.tensor([1.0, 2.0]).mvlgamma(1)
+        tensor([0., 0.])
+        """
+        return mvlgamma(self, p)
+
     def mvlgamma_(self, p: int) -> Self: return self.copy_(self.clone().mvlgamma(p))
 
     # ------------------------------------------------------------------ powers of two, common divisors
 
-    def logaddexp2(self, other: Operand) -> Self: return ops.logaddexp2.apply(self, other)
-    def ldexp(self, other: Operand) -> Self: return self * 2.0**other
+    def ldexp(self, other: Operand) -> Self:
+        """x * 2 ** other.
+
+        >>> minigrad.tensor([1.0, 3.0]).ldexp(minigrad.tensor([2, -1]))
+        tensor([4.0000, 1.5000])
+        """
+        return self * 2.0**other
+
     def ldexp_(self, other: Operand) -> Self: return self.copy_(self.clone().ldexp(other))
-    def frexp(self) -> Any: return frexp(self)
-    def gcd(self, other: Self) -> Self: return whole(self, np.gcd, other)
+
+    def frexp(self) -> Any:
+        """(mantissa, exponent) with x = mantissa * 2 ** exponent and abs(mantissa) from 1/2 to 1.
+
+        The exponents are int32. Raises RuntimeError for whole numbers.
+
+        >>> mantissa, exponent = minigrad.tensor([3.0, 8.0]).frexp()
+        >>> mantissa
+        tensor([0.7500, 0.5000])
+        >>> exponent
+        tensor([2, 4], dtype=minigrad.int32)
+        """
+        return frexp(self)
+
+    def gcd(self, other: Self) -> Self:
+        """The greatest common divisor of the entries of x and other, tensors of whole numbers, broadcast.
+
+        >>> minigrad.tensor([12, 7]).gcd(minigrad.tensor([18, 21]))
+        tensor([6, 7])
+        """
+        return whole(self, np.gcd, other)
+
     def gcd_(self, other: Self) -> Self: return self.copy_(self.gcd(other))
-    def lcm(self, other: Self) -> Self: return whole(self, np.lcm, other)
+
+    def lcm(self, other: Self) -> Self:
+        """The least common multiple of the entries of x and other, tensors of whole numbers, broadcast.
+
+        >>> minigrad.tensor([4, 6]).lcm(minigrad.tensor([6, 6]))
+        tensor([12,  6])
+        """
+        return whole(self, np.lcm, other)
+
     def lcm_(self, other: Self) -> Self: return self.copy_(self.lcm(other))
 
     # ------------------------------------------------------------------ bent lines
 
-    def hardshrink(self, lambd: Any = 0.5) -> Self: return without_small(self, lambd)
-    def prelu(self, weight: Self) -> Self: return composites.prelu(self, weight)
+    def hardshrink(self, lambd: Any = 0.5) -> Self:
+        """x with 0 in place of entries from -lambd to lambd.
+
+        >>> minigrad.tensor([-1.0, 0.25, 2.0]).hardshrink()
+        tensor([-1.,  0.,  2.])
+        """
+        return without_small(self, lambd)
+
+    def prelu(self, weight: Self) -> Self:
+        """x where x > 0, else weight * x: a relu whose slope below 0 is learned.
+
+        weight   one number, or one for each channel (axis 1)
+
+        >>> minigrad.tensor([-2.0, 3.0]).prelu(minigrad.tensor([0.25]))
+        tensor([-0.5000,  3.0000])
+        """
+        return composites.prelu(self, weight)
 
     # ------------------------------------------------------------------ functions of the caller's
 

@@ -28,13 +28,81 @@ class Indexing(Arrangement):
     # ------------------------------------------------------------------ reading
 
     def __getitem__(self, index: Any) -> Self: return ops.getitem.apply(self, index=plain_index(index, self))
-    def narrow(self, dim: int, start: Any, length: int) -> Self: return ops.getitem.apply(self, index=narrowed(self.shape, dim, int(start), length))
-    def select(self, dim: int, index: int) -> Self: return ops.getitem.apply(self, index=selected(self.shape, dim, index))
-    def unbind(self, dim: int = 0) -> Any: return one_of_many("Unbind", apart(self, dim))
-    def split(self, split_size: Any, dim: int = 0) -> Any: return cut("split", self, dim, pieces(length("split", self, dim), split_size))
-    def split_with_sizes(self, split_sizes: Any, dim: int = 0) -> Any: return cut("split_with_sizes", self, dim, list(split_sizes))
-    def chunk(self, chunks: int, dim: int = 0) -> Any: return cut("chunk", self, dim, chunked(length("chunk", self, dim), chunks))
-    def tensor_split(self, indices_or_sections: Any, dim: int = 0) -> Any: return split_at(self, indices_or_sections, dim)
+
+    def narrow(self, dim: int, start: Any, length: int) -> Self:
+        """The `length` entries along dim from `start` on, as a view: x[start : start + length] for dim 0.
+
+        A negative start counts from the end. Raises RuntimeError if there are not so many entries.
+
+        >>> minigrad.tensor([[1, 2, 3], [4, 5, 6]]).narrow(1, 0, 2)
+        tensor([[1, 2],
+                [4, 5]])
+        """
+        return ops.getitem.apply(self, index=narrowed(self.shape, dim, int(start), length))
+
+    def select(self, dim: int, index: int) -> Self:
+        """The part at this index of axis dim, which goes, as a view: x[index] for dim 0, x[:, index] for dim 1.
+
+        >>> minigrad.tensor([[1, 2, 3], [4, 5, 6]]).select(1, -1)
+        tensor([3, 6])
+        """
+        return ops.getitem.apply(self, index=selected(self.shape, dim, index))
+
+    def unbind(self, dim: int = 0) -> Any:
+        """A tuple of the parts along dim, an axis that goes: x.unbind() is x[0], x[1], ...
+
+        They are views. Where a gradient is recorded, none of them may be written to, as in PyTorch.
+
+        >>> minigrad.tensor([[1, 2], [3, 4]]).unbind()
+        (tensor([1, 2]), tensor([3, 4]))
+        """
+        return one_of_many("Unbind", apart(self, dim))
+
+    def split(self, split_size: Any, dim: int = 0) -> Any:
+        """A tuple of pieces of size split_size along dim, as views; the last may be shorter.
+
+        split_size   a number, or a list of sizes that sum to the size of dim
+
+        >>> minigrad.arange(5).split(2)
+        (tensor([0, 1]), tensor([2, 3]), tensor([4]))
+        >>> minigrad.arange(5).split([1, 4])
+        (tensor([0]), tensor([1, 2, 3, 4]))
+        """
+        return cut("split", self, dim, pieces(length("split", self, dim), split_size))
+
+    def split_with_sizes(self, split_sizes: Any, dim: int = 0) -> Any:
+        """A tuple of pieces of these sizes along dim, as views.
+
+        split_sizes   a list of sizes that sum to the size of dim, else RuntimeError
+
+        >>> minigrad.arange(5).split_with_sizes([1, 4])
+        (tensor([0]), tensor([1, 2, 3, 4]))
+        """
+        return cut("split_with_sizes", self, dim, list(split_sizes))
+
+    def chunk(self, chunks: int, dim: int = 0) -> Any:
+        """A tuple of at most `chunks` pieces along dim, as views: all of one size but for the last.
+
+        There may be fewer pieces than were asked for; tensor_split gives as many.
+
+        >>> minigrad.arange(5).chunk(3)
+        (tensor([0, 1]), tensor([2, 3]), tensor([4]))
+        >>> len(minigrad.arange(5).chunk(4))
+        3
+        """
+        return cut("chunk", self, dim, chunked(length("chunk", self, dim), chunks))
+
+    def tensor_split(self, indices_or_sections: Any, dim: int = 0) -> Any:
+        """A tuple of pieces along dim, as views: so many, of nearly equal size; or cut at given places.
+
+        indices_or_sections   a number of pieces; or a tuple of the places where a new piece begins
+
+        >>> minigrad.arange(5).tensor_split(3)
+        (tensor([0, 1]), tensor([2, 3]), tensor([4]))
+        >>> minigrad.arange(5).tensor_split((1, 4))
+        (tensor([0]), tensor([1, 2, 3]), tensor([4]))
+        """
+        return split_at(self, indices_or_sections, dim)
 
     def gather(self, dim: int, index: Any, *, sparse_grad: bool = False) -> Self:
         dim = normalize_one(dim, self.ndim)
@@ -55,9 +123,39 @@ class Indexing(Arrangement):
             raise IndexError(f"index out of range in self: index_select takes no negative index, but got {index.min()}. To fix it, use x[index].")
         return ops.index_select.apply(self, index=in_range(index, self.shape[dim]).reshape(-1), axis=dim)
 
-    def masked_select(self, mask: Any) -> Self: return masked(self, mask_of("masked_select", mask))
-    def take(self, index: Any) -> Self: return ops.getitem.apply(self.reshape(-1), index=(in_range(indices_of("take", index), self.numel()),))
-    def take_along_dim(self, indices: Any, dim: int | None = None) -> Self: return taken_along(self, indices, dim)
+    def masked_select(self, mask: Any) -> Self:
+        """A vector of the entries where the mask is True, copied: x[mask], and mask and x are broadcast.
+
+        The mask has dtype bool, else RuntimeError. The gradient is 0 where it is False.
+
+        >>> x = minigrad.tensor([[1, 2], [3, 4]])
+        >>> x.masked_select(x > 1)
+        tensor([2, 3, 4])
+        """
+        return masked(self, mask_of("masked_select", mask))
+
+    def take(self, index: Any) -> Self:
+        """The entries at these places of x, seen as a vector. The result has the shape of index.
+
+        index   whole numbers (int64); negative ones count from the end
+
+        >>> minigrad.tensor([[10, 20], [30, 40]]).take(minigrad.tensor([0, -1]))
+        tensor([10, 40])
+        """
+        return ops.getitem.apply(self.reshape(-1), index=(in_range(indices_of("take", index), self.numel()),))
+
+    def take_along_dim(self, indices: Any, dim: int | None = None) -> Self:
+        """The entries at these places along dim, as gather, but x and indices are broadcast.
+
+        indices   whole numbers, with as many axes as x; what argsort and argmax(keepdim=True) give
+        Without dim, both are seen as vectors.
+
+        >>> x = minigrad.tensor([[3, 1, 2], [4, 6, 5]])
+        >>> x.take_along_dim(x.argmax(1, keepdim=True), dim=1)
+        tensor([[3],
+                [6]])
+        """
+        return taken_along(self, indices, dim)
 
     # ------------------------------------------------------------------ writing
 
@@ -89,20 +187,80 @@ class Indexing(Arrangement):
         _, others, settings = scattering("scatter_add", self, dim, index, src, "add")
         return ops.scatter_add.apply_(self, *others, **settings)
 
-    def scatter_reduce(self, dim: int, index: Any, src: Operand, reduce: str, *, include_self: bool = True) -> Self: return scatter_reduced(self, dim, index, src, reduce, include_self)
+    def scatter_reduce(self, dim: int, index: Any, src: Operand, reduce: str, *, include_self: bool = True) -> Self:
+        """x with the entries of src combined at the places that index names along dim.
+
+        index, src     as in scatter; several entries may go to one place
+        reduce         "sum", "prod", "mean", "amax" or "amin"
+        include_self   does the entry of x that stands there count as well?
+
+        >>> x, index = minigrad.zeros(2), minigrad.tensor([0, 1, 0])
+        >>> x.scatter_reduce(0, index, minigrad.tensor([1.0, 2.0, 5.0]), "mean", include_self=False)
+        tensor([3., 2.])
+        """
+        return scatter_reduced(self, dim, index, src, reduce, include_self)
+
     def scatter_reduce_(self, dim: int, index: Any, src: Operand, reduce: str, *, include_self: bool = True) -> Self: return self.copy_(scatter_reduced(self.clone(), dim, index, src, reduce, include_self))
     def index_put(self, indices: Any, values: Operand, accumulate: bool = False) -> Self: return ops.index_put.apply(self, put_there("Index put", values, self), index=plain_index(tuple(indices), self), accumulate=accumulate)
     def index_put_(self, indices: Any, values: Operand, accumulate: bool = False) -> Self: return ops.index_put.apply_(self, put_there("Index put", values, self), index=plain_index(tuple(indices), self), accumulate=accumulate)
-    def index_add(self, dim: int, index: Any, source: Operand, *, alpha: Any = 1) -> Self: return ops.index_put.apply(self, scaled(source, alpha), index=rows_of("index_add", self, dim, index, source), accumulate=True)
+
+    def index_add(self, dim: int, index: Any, source: Operand, *, alpha: Any = 1) -> Self:
+        """x with alpha * source added to the parts of x that index names along dim.
+
+        index    a vector of whole numbers; a place that it names twice is added to twice
+        source   of x's type and shape, but its size along dim is the length of index
+
+        >>> x = minigrad.zeros(3, 2)
+        >>> x.index_add(0, minigrad.tensor([0, 2, 0]), minigrad.ones(3, 2))
+        tensor([[2., 2.],
+                [0., 0.],
+                [1., 1.]])
+        """
+        return ops.index_put.apply(self, scaled(source, alpha), index=rows_of("index_add", self, dim, index, source), accumulate=True)
+
     def index_add_(self, dim: int, index: Any, source: Operand, *, alpha: Any = 1) -> Self: return ops.index_put.apply_(self, scaled(source, alpha), index=rows_of("index_add", self, dim, index, source), accumulate=True)
-    def index_copy(self, dim: int, index: Any, source: Operand) -> Self: return ops.index_put.apply(self, source, index=rows_of("index_copy", self, dim, index, source))
+
+    def index_copy(self, dim: int, index: Any, source: Operand) -> Self:
+        """x with source in place of the parts of x that index names along dim.
+
+        index    a vector of whole numbers
+        source   of x's type and shape, but its size along dim is the length of index
+
+        >>> minigrad.zeros(3, 2).index_copy(0, minigrad.tensor([2]), minigrad.ones(1, 2))
+        tensor([[0., 0.],
+                [0., 0.],
+                [1., 1.]])
+        """
+        return ops.index_put.apply(self, source, index=rows_of("index_copy", self, dim, index, source))
+
     def index_copy_(self, dim: int, index: Any, source: Operand) -> Self: return ops.index_put.apply_(self, source, index=rows_of("index_copy", self, dim, index, source))
-    def index_fill(self, dim: int, index: Any, value: Operand) -> Self: return ops.index_put.apply(self, filling("index_fill_", value, self), index=rows_of("index_fill", self, dim, index))
+
+    def index_fill(self, dim: int, index: Any, value: Operand) -> Self:
+        """x with this value in the parts of x that index names along dim.
+
+        index   a vector of whole numbers
+        value   a number, or a tensor with no axes
+
+        >>> minigrad.zeros(2, 3).index_fill(1, minigrad.tensor([0, 2]), 7)
+        tensor([[7., 0., 7.],
+                [7., 0., 7.]])
+        """
+        return ops.index_put.apply(self, filling("index_fill_", value, self), index=rows_of("index_fill", self, dim, index))
+
     def index_fill_(self, dim: int, index: Any, value: Operand) -> Self: return ops.index_put.apply_(self, filling("index_fill_", value, self), index=rows_of("index_fill", self, dim, index))
     def masked_fill(self, mask: Any, value: Operand) -> Self: return ops.masked_fill.apply(self, filling("masked_fill_", value, self), mask=mask_of("masked_fill", mask))
     def masked_fill_(self, mask: Any, value: Operand) -> Self: return ops.masked_fill.apply_(self, filling("masked_fill_", value, self), mask=mask_within(self, mask_of("masked_fill", mask)))
 
     def masked_scatter(self, mask: Any, source: Operand) -> Self:
+        """x where the entries at True of the mask are those of source, in order.
+
+        mask     of dtype bool, broadcast with x
+        source   of x's type, with at least as many entries as the mask has True, else RuntimeError
+
+        >>> mask = minigrad.tensor([True, False, True])
+        >>> minigrad.zeros(3).masked_scatter(mask, minigrad.tensor([1.0, 2.0, 3.0]))
+        tensor([1., 0., 2.])
+        """
         mask = mask_of("masked_scatter", mask)
         whole = self.expand(broadcast("masked_scatter", self.shape, mask.shape))
         source, index = masked_source(whole, mask, source)
@@ -112,15 +270,46 @@ class Indexing(Arrangement):
         source, index = masked_source(self, mask_within(self, mask_of("masked_scatter", mask)), source)
         return ops.index_put.apply_(self, source, index=index)
 
-    def select_scatter(self, src: Operand, dim: int, index: int) -> Self: return ops.index_put.apply(self, src, index=part(self.shape, dim, index))
-    def slice_scatter(self, src: Operand, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Self: return ops.index_put.apply(self, src, index=part(self.shape, dim, slice(start, end, step)))
+    def select_scatter(self, src: Operand, dim: int, index: int) -> Self:
+        """x with src in place of x.select(dim, index).
+
+        >>> minigrad.zeros(2, 2).select_scatter(minigrad.tensor([1.0, 2.0]), 0, 1)
+        tensor([[0., 0.],
+                [1., 2.]])
+        """
+        return ops.index_put.apply(self, src, index=part(self.shape, dim, index))
+
+    def slice_scatter(self, src: Operand, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Self:
+        """x with src in place of the part start:end:step along dim.
+
+        >>> minigrad.zeros(4).slice_scatter(minigrad.ones(2), start=1, end=3)
+        tensor([0., 1., 1., 0.])
+        """
+        return ops.index_put.apply(self, src, index=part(self.shape, dim, slice(start, end, step)))
 
     def diagonal_scatter(self, src: Operand, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Self:
+        """x with src in place of x.diagonal(offset, dim1, dim2).
+
+        >>> minigrad.zeros(2, 2).diagonal_scatter(minigrad.tensor([1.0, 2.0]))
+        tensor([[1., 0.],
+                [0., 2.]])
+        """
         z = self.clone()
         z.diagonal(offset, dim1, dim2).copy_(src)
         return z
 
-    def put(self, index: Any, source: Operand, accumulate: bool = False) -> Self: return self.reshape(-1).index_put((in_range(indices_of("put", index), self.numel()),), put_source(index, source), accumulate).reshape(self.shape)
+    def put(self, index: Any, source: Operand, accumulate: bool = False) -> Self:
+        """x with source at these places of x, seen as a vector.
+
+        index        whole numbers (int64); negative ones count from the end
+        source       of x's type, with as many entries as index
+        accumulate   add to what stands there, instead of replacing it
+
+        >>> minigrad.zeros(2, 2).put(minigrad.tensor([0, -1]), minigrad.tensor([5.0, 6.0]))
+        tensor([[5., 0.],
+                [0., 6.]])
+        """
+        return self.reshape(-1).index_put((in_range(indices_of("put", index), self.numel()),), put_source(index, source), accumulate).reshape(self.shape)
 
     def put_(self, index: Any, source: Operand, accumulate: bool = False) -> Self:
         self.view(-1).index_put_((in_range(indices_of("put_", index), self.numel()),), put_source(index, source), accumulate)

@@ -21,21 +21,105 @@ class Products(Base):
     def bmm(self, mat2: Operand) -> Self: return ops.bmm.apply(*matrices("bmm", self, mat2, 3, 3))
     def mv(self, vec: Operand) -> Self: return ops.mv.apply(*matrices("mv", self, vec, 2, 1))
     def dot(self, tensor: Operand) -> Self: return ops.dot.apply(*matrices("dot", self, tensor, 1, 1))
-    def outer(self, vec2: Operand) -> Self: return outer(self, vec2)
-    def inner(self, other: Operand) -> Self: return self * other if not self.ndim or not other.ndim else tensordot(self, other, ([-1], [-1]))
-    def tensordot(self, other: Operand, dims: Any = 2) -> Self: return tensordot(self, other, dims)
-    def vdot(self, other: Operand) -> Self: return ops.dot.apply(*matrices("vdot", self, other, 1, 1))
-    def cross(self, other: Operand, dim: int | None = None) -> Self: return crossed(self, other, dim)
-    def kron(self, other: Operand) -> Self: return kron(self, other)
+
+    def outer(self, vec2: Operand) -> Self:
+        """The matrix of all products of an entry of x and one of vec2: (n,) and (m,) give (n, m).
+
+        >>> minigrad.tensor([1, 2]).outer(minigrad.tensor([10, 20, 30]))
+        tensor([[10, 20, 30],
+                [20, 40, 60]])
+        """
+        return outer(self, vec2)
+
+    def inner(self, other: Operand) -> Self:
+        """The sum of products over the last axis of both: (..., n) and (---, n) give (..., ---).
+
+        Of vectors, the dot product. A single number is multiplied with each entry.
+
+        >>> minigrad.tensor([[1, 2], [3, 4]]).inner(minigrad.tensor([10, 1]))
+        tensor([12, 34])
+        """
+        return self * other if not self.ndim or not other.ndim else tensordot(self, other, ([-1], [-1]))
+
+    def tensordot(self, other: Operand, dims: Any = 2) -> Self:
+        """The sum of products over pairs of axes, the rest of x's axes first, then the rest of other's.
+
+        dims   how many: the last axes of x with the first ones of other; or two lists of axes, paired in order
+        dims=1 is the product of matrices, dims=0 that of all entries with all.
+
+        >>> x, y = minigrad.ones(2, 3, 4), minigrad.ones(4, 3, 5)
+        >>> x.tensordot(y, dims=([1, 2], [1, 0])).shape
+        minigrad.Size([2, 5])
+        """
+        return tensordot(self, other, dims)
+
+    def vdot(self, other: Operand) -> Self:
+        """The dot product of two vectors of the same length; of real numbers, x.dot(other).
+
+        >>> minigrad.tensor([1, 2]).vdot(minigrad.tensor([3, 4]))
+        tensor(11)
+        """
+        return ops.dot.apply(*matrices("vdot", self, other, 1, 1))
+
+    def cross(self, other: Operand, dim: int | None = None) -> Self:
+        """The cross product of the vectors along dim, which has size 3: at right angles to both.
+
+        Without dim, it is the first axis of size 3. The other axes are broadcast.
+
+        >>> minigrad.tensor([1, 0, 0]).cross(minigrad.tensor([0, 1, 0]))
+        tensor([0, 0, 1])
+        """
+        return crossed(self, other, dim)
+
+    def kron(self, other: Operand) -> Self:
+        """Kronecker's product: each entry of x times the whole of other, side by side.
+
+        The sizes multiply: (n, m) and (k, l) give (n * k, m * l).
+
+        >>> minigrad.tensor([[1, 2]]).kron(minigrad.tensor([[1, 1], [0, 1]]))
+        tensor([[1, 1, 2, 2],
+                [0, 1, 0, 2]])
+        """
+        return kron(self, other)
+
     def det(self) -> Self: return ops.det.apply(square("det", self))
-    def slogdet(self) -> Any: return slogdet(square("slogdet", self))
-    def logdet(self) -> Self: return log_of_det(self.slogdet())
+
+    def slogdet(self) -> Any:
+        """(sign, logabsdet): the sign of the determinant, and the logarithm of its absolute value.
+
+        x is a square matrix, or a batch of them: (..., n, n). It is finite where det() would overflow.
+
+        >>> sign, logabsdet = minigrad.tensor([[0.0, 1.0], [1.0, 0.0]]).slogdet()
+        >>> sign, logabsdet
+        (tensor(-1.), tensor(0.))
+        """
+        return slogdet(square("slogdet", self))
+
+    def logdet(self) -> Self:
+        """The logarithm of the determinant of a square matrix, or of a batch of them; NaN if that is negative.
+
+        >>> minigrad.tensor([[1.0, 5.0], [0.0, 1.0]]).logdet()
+        tensor(0.)
+        """
+        return log_of_det(self.slogdet())
+
     def inverse(self) -> Self: return decomposed("inv", ops.inverse, "The inversion could not be completed because the input matrix is singular.", square("inv", self))
+
     def cholesky(self, upper: bool = False) -> Self:
         z = decomposed("cholesky", ops.cholesky, "The factorization could not be completed because the input is not positive-definite.", one_triangle(square("cholesky", self), "U" if upper else "L"))
         return ops.transpose.apply(z, axis0=z.ndim - 2, axis1=z.ndim - 1) if upper else z
 
-    def matrix_power(self, n: int) -> Self: return power(square("matrix_power", self), n)
+    def matrix_power(self, n: int) -> Self:
+        """x @ x @ ... @ x, n times, of a square matrix or a batch of them: (..., n, n).
+
+        n = 0 gives the identity; a negative n the power of the inverse.
+
+        >>> minigrad.tensor([[1.0, 1.0], [0.0, 1.0]]).matrix_power(5)
+        tensor([[1., 5.],
+                [0., 1.]])
+        """
+        return power(square("matrix_power", self), n)
+
     def trace(self) -> Self: return ops.trace.apply(matrix(self, "trace"))
     def addmm(self, mat1: Operand, mat2: Operand, *, beta: Any = 1, alpha: Any = 1) -> Self: return ops.addmm.apply(self, *matrices("addmm", mat1, mat2, 2, 2), beta=beta, alpha=alpha)
     def addmm_(self, mat1: Operand, mat2: Operand, *, beta: Any = 1, alpha: Any = 1) -> Self: return self.copy_(self.addmm(mat1, mat2, beta=beta, alpha=alpha))
@@ -43,17 +127,66 @@ class Products(Base):
     def addmv_(self, mat: Operand, vec: Operand, *, beta: Any = 1, alpha: Any = 1) -> Self: return self.copy_(self.addmv(mat, vec, beta=beta, alpha=alpha))
     def baddbmm(self, batch1: Operand, batch2: Operand, *, beta: Any = 1, alpha: Any = 1) -> Self: return ops.baddbmm.apply(self, *matrices("baddbmm", batch1, batch2, 3, 3), **factors(self, beta, alpha))
     def baddbmm_(self, batch1: Operand, batch2: Operand, *, beta: Any = 1, alpha: Any = 1) -> Self: return self.copy_(self.baddbmm(batch1, batch2, beta=beta, alpha=alpha))
+
     def addbmm(self, batch1: Operand, batch2: Operand, *, beta: Any = 1, alpha: Any = 1) -> Self:
+        """beta * x + alpha * (the sum over the batch of batch1 @ batch2).
+
+        batch1   (b, n, k)      batch2   (b, k, m)      x   broadcast to (n, m)
+        With beta=0, x does not count, even if it is NaN.
+
+        >>> minigrad.zeros(2, 2).addbmm(minigrad.ones(3, 2, 4), minigrad.ones(3, 4, 2))
+        tensor([[12., 12.],
+                [12., 12.]])
+        """
         product, by = ops.bmm.apply(*matrices("addbmm", batch1, batch2, 3, 3)), factors(self, beta, alpha)
         return weighted_sum(self, by["beta"], product.sum(0, dtype=product.dtype), by["alpha"])
 
     def addbmm_(self, batch1: Operand, batch2: Operand, *, beta: Any = 1, alpha: Any = 1) -> Self: return self.copy_(self.addbmm(batch1, batch2, beta=beta, alpha=alpha))
-    def addr(self, vec1: Operand, vec2: Operand, *, beta: Any = 1, alpha: Any = 1) -> Self: return weighted_sum(self, beta, outer(vec1, vec2), alpha)
+
+    def addr(self, vec1: Operand, vec2: Operand, *, beta: Any = 1, alpha: Any = 1) -> Self:
+        """beta * x + alpha * vec1.outer(vec2), for x broadcast to (n, m).
+
+        >>> minigrad.ones(2, 2).addr(minigrad.tensor([1.0, 2.0]), minigrad.tensor([1.0, 3.0]))
+        tensor([[2., 4.],
+                [3., 7.]])
+        """
+        return weighted_sum(self, beta, outer(vec1, vec2), alpha)
+
     def addr_(self, vec1: Self, vec2: Self, *, beta: Any = 1, alpha: Any = 1) -> Self: return self.copy_(self.addr(vec1, vec2, beta=beta, alpha=alpha))
-    def ger(self, vec2: Self) -> Self: return self.outer(vec2)
-    def svd(self, some: Any = True, compute_uv: Any = True) -> Any: return old_svd(self, some, compute_uv)
-    def pinverse(self, rcond: Any = 1e-15) -> Self: return ops.pinv.apply(square("pinv", self, must=False), rcond=rcond)
-    def matrix_exp(self) -> Self: return matrix_exp(self)
+
+    def svd(self, some: Any = True, compute_uv: Any = True) -> Any:
+        """(U, S, V), the singular value decomposition: x = U @ S.diag() @ V.T, with S in descending order.
+
+        some         False: U and V are square
+        compute_uv   False: S alone, and zeros for U and V
+        linalg.svd gives V transposed.
+
+        >>> U, S, V = minigrad.tensor([[0.0, 2.0], [3.0, 0.0]]).svd()
+        >>> S.round()
+        tensor([3., 2.])
+        """
+        return old_svd(self, some, compute_uv)
+
+    def pinverse(self, rcond: Any = 1e-15) -> Self:
+        """The pseudoinverse (Moore and Penrose) of a matrix or a batch of them: (..., n, m) gives (..., m, n).
+
+        Of an invertible matrix it is the inverse. Singular values below rcond times the greatest count as 0.
+
+        >>> minigrad.tensor([[3.0], [4.0]]).pinverse()
+        tensor([[0.1200, 0.1600]])
+        """
+        return ops.pinv.apply(square("pinv", self, must=False), rcond=rcond)
+
+    def matrix_exp(self) -> Self:
+        """The exponential of a square matrix, or of a batch of them: 1 + x + x @ x / 2! + ...
+
+        It is not x.exp(), which takes each entry by itself.
+
+        >>> minigrad.tensor([[0.0, 1.0], [0.0, 0.0]]).matrix_exp()
+        tensor([[1., 1.],
+                [0., 1.]])
+        """
+        return matrix_exp(self)
 
 
 def factors(x: Any, beta: Any, alpha: Any) -> dict[str, Any]:

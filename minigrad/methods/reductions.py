@@ -109,42 +109,254 @@ class Reductions(Operators, Indexing):
         return ops.var.apply(self, **spread(self, dim, unbiased, keepdim, correction, axis))
     def std(self, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None, axis: Dim = None) -> Self:
         return ops.std.apply(self, **spread(self, dim, unbiased, keepdim, correction, axis))
+
     def var_mean(self, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None) -> Any:
+        """(variance, mean) of all entries, or along dim, an axis or a tuple of axes.
+
+        correction   the divisor is the number of entries minus this: 1 unless given; unbiased=False means 0
+        keepdim      keep the axes, with size 1
+
+        >>> minigrad.tensor([1.0, 2.0, 3.0]).var_mean()
+        (tensor(1.), tensor(2.))
+        """
         return self.var(dim, unbiased, keepdim, correction=correction), self.mean(None if dim is True or dim is False else dim, keepdim)
+
     def std_mean(self, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None) -> Any:
+        """(standard deviation, mean) of all entries, or along dim, an axis or a tuple of axes.
+
+        correction   the divisor is the number of entries minus this: 1 unless given; unbiased=False means 0
+        keepdim      keep the axes, with size 1
+
+        >>> minigrad.tensor([1.0, 2.0, 3.0]).std_mean()
+        (tensor(1.), tensor(2.))
+        """
         return self.std(dim, unbiased, keepdim, correction=correction), self.mean(None if dim is True or dim is False else dim, keepdim)
+
     def logsumexp(self, dim: Dim, keepdim: bool = False) -> Self: return ops.logsumexp.apply(self, axis=axes_of(dim, None, self.ndim), keepdims=keepdim)
     def norm(self, p: Any = "fro", dim: Dim = None, keepdim: bool = False, dtype: Any = None) -> Self: return norm(self, p, dim, keepdim, dtype)
-    def renorm(self, p: Any, dim: int, maxnorm: Any) -> Self: return renorm(self, p, dim, maxnorm)
+
+    def renorm(self, p: Any, dim: int, maxnorm: Any) -> Self:
+        """The parts of x along dim, scaled down to the p-norm maxnorm where theirs is greater.
+
+        x has at least two axes. With dim=0 the rows of a matrix are kept from getting too long.
+
+        >>> minigrad.tensor([[3.0, 4.0], [0.5, 0.0]]).renorm(2, 0, 1)
+        tensor([[0.6000, 0.8000],
+                [0.5000, 0.0000]])
+        """
+        return renorm(self, p, dim, maxnorm)
+
     def renorm_(self, p: Any, dim: int, maxnorm: Any) -> Self: return self.copy_(self.clone().renorm(p, dim, maxnorm))
     def cumsum(self, dim: int, *, dtype: Any = None) -> Self: return accumulated(ops.cumsum, self, dim, dtype)
     def cumprod(self, dim: int, *, dtype: Any = None) -> Self: return accumulated(ops.cumprod, self, dim, dtype)
     def cumsum_(self, dim: int, *, dtype: Any = None) -> Self: return self.copy_(self.cumsum(dim, dtype=same_type(self, dtype)))
     def cumprod_(self, dim: int, *, dtype: Any = None) -> Self: return self.copy_(self.clone().cumprod(dim, dtype=same_type(self, dtype)))
     def logcumsumexp(self, dim: int) -> Self: return along(lambda x, axis: ops.logcumsumexp.apply(x, axis=axis), self, dim)
-    def cummax(self, dim: int) -> Any: return along(composites.running_extreme, self, dim, np.maximum)
-    def cummin(self, dim: int) -> Any: return along(composites.running_extreme, self, dim, np.minimum)
-    def sort(self, dim: int = -1, descending: bool = False, stable: bool = False) -> Any: return along(composites.sort, self, dim, descending)
-    def argsort(self, dim: int = -1, descending: bool = False, stable: bool = False) -> Self: return along(composites.argsort, self, dim, descending)
-    def msort(self) -> Self: return self.sort(0).values
-    def topk(self, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any: return along(composites.topk, self, dim, k, largest)
-    def kthvalue(self, k: int, dim: int = -1, keepdim: bool = False) -> Any: return along(composites.kthvalue, self, dim, k, keepdim)
+
+    def cummax(self, dim: int) -> Any:
+        """(values, indices): the greatest entry so far along dim, and the last place where it stood.
+
+        The gradient goes to the entries at indices. From a NaN on, all values are NaN.
+
+        >>> values, indices = minigrad.tensor([1, 3, 2, 5]).cummax(0)
+        >>> values
+        tensor([1, 3, 3, 5])
+        >>> indices
+        tensor([0, 1, 1, 3])
+        """
+        return along(composites.running_extreme, self, dim, np.maximum)
+
+    def cummin(self, dim: int) -> Any:
+        """(values, indices): the least entry so far along dim, and the last place where it stood.
+
+        The gradient goes to the entries at indices. From a NaN on, all values are NaN.
+
+        >>> values, indices = minigrad.tensor([4, 2, 3, 1]).cummin(0)
+        >>> values
+        tensor([4, 2, 2, 1])
+        """
+        return along(composites.running_extreme, self, dim, np.minimum)
+
+    def sort(self, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
+        """(values, indices): the entries along dim in order, and the places where they stood.
+
+        descending   the greatest first; NaN counts as the greatest
+        The sort is stable, with or without stable=True: equal entries keep their order.
+
+        >>> values, indices = minigrad.tensor([3, 1, 2]).sort()
+        >>> values
+        tensor([1, 2, 3])
+        >>> indices
+        tensor([1, 2, 0])
+        """
+        return along(composites.sort, self, dim, descending)
+
+    def argsort(self, dim: int = -1, descending: bool = False, stable: bool = False) -> Self:
+        """The places of the entries along dim, in the order of their values: x.sort(dim).indices.
+
+        >>> minigrad.tensor([3, 1, 2]).argsort()
+        tensor([1, 2, 0])
+        """
+        return along(composites.argsort, self, dim, descending)
+
+    def msort(self) -> Self:
+        """The entries in order along the first axis: x.sort(0).values.
+
+        >>> minigrad.tensor([[3, 1], [2, 4]]).msort()
+        tensor([[2, 1],
+                [3, 4]])
+        """
+        return self.sort(0).values
+
+    def topk(self, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
+        """(values, indices) of the k greatest entries along dim, the greatest first.
+
+        largest   False: the k least, the least first
+        sorted    accepted; the values are in order in any case
+        Raises RuntimeError if k is greater than the size of dim.
+
+        >>> values, indices = minigrad.tensor([3.0, 1.0, 4.0, 2.0]).topk(2)
+        >>> values
+        tensor([4., 3.])
+        >>> indices
+        tensor([2, 0])
+        """
+        return along(composites.topk, self, dim, k, largest)
+
+    def kthvalue(self, k: int, dim: int = -1, keepdim: bool = False) -> Any:
+        """(values, indices) of the k-th least entry along dim, counted from 1.
+
+        >>> values, indices = minigrad.tensor([3.0, 1.0, 2.0]).kthvalue(2)
+        >>> values
+        tensor(2.)
+        >>> indices
+        tensor(2)
+        """
+        return along(composites.kthvalue, self, dim, k, keepdim)
+
     def median(self, dim: int | None = None, keepdim: bool = False) -> Any: return ops.median.apply(self) if dim is None else along(composites.median_along, self, dim, keepdim)
-    def nanmedian(self, dim: int | None = None, keepdim: bool = False) -> Any: return ops.median.apply(self[~np.isnan(self.array)]) if dim is None else along(composites.nanmedian, self, dim, keepdim)
-    def mode(self, dim: int = -1, keepdim: bool = False) -> Any: return along(composites.mode, self, dim, keepdim)
-    def quantile(self, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear") -> Self: return quantiles(self, q, dim, keepdim, interpolation, False)
-    def nanquantile(self, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear") -> Self: return quantiles(self, q, dim, keepdim, interpolation, True)
-    def aminmax(self, *, dim: int | None = None, keepdim: bool = False) -> Any: return return_types.aminmax(self.amin(dim, keepdim), self.amax(dim, keepdim))
-    def count_nonzero(self, dim: Dim = None) -> Self: return self._constant(np.add.reduce(self.array != 0, axis=axes_of(dim, None, self.ndim), dtype=np.int64))
-    def nansum(self, dim: Dim = None, keepdim: bool = False, *, dtype: Any = None) -> Self: return self.masked_fill(self.isnan(), 0).sum(dim, keepdim, dtype=dtype)
+
+    def nanmedian(self, dim: int | None = None, keepdim: bool = False) -> Any:
+        """The median of the entries that are not NaN; with dim, (values, indices) along it.
+
+        Of an even number of entries it is the lower one of the two in the middle.
+
+        >>> minigrad.tensor([3.0, float("nan"), 1.0, 2.0]).nanmedian()
+        tensor(2.)
+        """
+        return ops.median.apply(self[~np.isnan(self.array)]) if dim is None else along(composites.nanmedian, self, dim, keepdim)
+
+    def mode(self, dim: int = -1, keepdim: bool = False) -> Any:
+        """(values, indices): the most frequent entry along dim, the least of several, and its last place.
+
+        >>> values, indices = minigrad.tensor([2, 1, 2, 3]).mode()
+        >>> values
+        tensor(2)
+        >>> indices
+        tensor(2)
+        """
+        return along(composites.mode, self, dim, keepdim)
+
+    def quantile(self, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear") -> Self:
+        """The value below which the part q of the entries lies: of all entries, or along dim.
+
+        q               a number from 0 to 1, or a vector of them, which becomes the first axis of the result
+        interpolation   between two entries: "linear", "lower", "higher", "midpoint" or "nearest"
+        The quantile of entries with a NaN among them is NaN; nanquantile leaves NaNs out.
+
+        >>> x = minigrad.tensor([0.0, 1.0, 2.0, 3.0])
+        >>> x.quantile(0.5)
+        tensor(1.5000)
+        >>> x.quantile(minigrad.tensor([0.0, 1.0]))
+        tensor([0., 3.])
+        """
+        return quantiles(self, q, dim, keepdim, interpolation, False)
+
+    def nanquantile(self, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear") -> Self:
+        """quantile of the entries that are not NaN: of all, or along dim.
+
+        >>> minigrad.tensor([0.0, float("nan"), 2.0]).nanquantile(0.5)
+        tensor(1.)
+        """
+        return quantiles(self, q, dim, keepdim, interpolation, True)
+
+    def aminmax(self, *, dim: int | None = None, keepdim: bool = False) -> Any:
+        """(min, max) of all entries, or along dim; keepdim keeps that axis, with size 1.
+
+        >>> low, high = minigrad.tensor([3.0, 1.0, 2.0]).aminmax()
+        >>> low, high
+        (tensor(1.), tensor(3.))
+        """
+        return return_types.aminmax(self.amin(dim, keepdim), self.amax(dim, keepdim))
+
+    def count_nonzero(self, dim: Dim = None) -> Self:
+        """How many entries are not 0: of all, or along dim, an axis or a tuple of axes. NaN counts.
+
+        >>> minigrad.tensor([[0, 1], [2, 3]]).count_nonzero(0)
+        tensor([1, 2])
+        """
+        return self._constant(np.add.reduce(self.array != 0, axis=axes_of(dim, None, self.ndim), dtype=np.int64))
+
+    def nansum(self, dim: Dim = None, keepdim: bool = False, *, dtype: Any = None) -> Self:
+        """The sum of the entries that are not NaN: of all, or along dim, an axis or a tuple of axes.
+
+        The gradient of a NaN is 0.
+
+        >>> minigrad.tensor([1.0, float("nan"), 2.0]).nansum()
+        tensor(3.)
+        """
+        return self.masked_fill(self.isnan(), 0).sum(dim, keepdim, dtype=dtype)
+
     def nanmean(self, dim: Dim = None, keepdim: bool = False, *, dtype: Any = None) -> Self:
+        """The mean of the entries that are not NaN: of all, or along dim, an axis or a tuple of axes.
+
+        It is NaN where there are none. The gradient of a NaN is 0.
+
+        >>> minigrad.tensor([1.0, float("nan"), 2.0]).nanmean()
+        tensor(1.5000)
+        """
         real_only("nanmean", self.dtype if dtype is None or self.dtype.kind not in "fc" else dtypes.as_dtype(dtype))
         return self.nansum(dim, keepdim, dtype=dtype) / (~self.isnan()).sum(dim, keepdim)
 
-    def dist(self, other: Operand, p: Any = 2) -> Self: return (self - other).norm(p)
-    def cov(self, *, correction: Any = 1, fweights: Any = None, aweights: Any = None) -> Self: return covariance(self, correction, fweights, aweights)
-    def corrcoef(self) -> Self: return correlation(self)
+    def dist(self, other: Operand, p: Any = 2) -> Self:
+        """The p-norm of x - other, which are broadcast: a single number.
+
+        >>> minigrad.tensor([0.0, 0.0]).dist(minigrad.tensor([3.0, 4.0]))
+        tensor(5.)
+        """
+        return (self - other).norm(p)
+
+    def cov(self, *, correction: Any = 1, fweights: Any = None, aweights: Any = None) -> Self:
+        """The covariance matrix of the rows of x: (variables, observations) gives (variables, variables).
+
+        correction   the divisor is the number of observations minus this
+        fweights     how often each observation was made: whole numbers
+        aweights     how much each observation counts: real numbers
+
+        >>> minigrad.tensor([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]).cov()
+        tensor([[ 1., -1.],
+                [-1.,  1.]])
+        """
+        return covariance(self, correction, fweights, aweights)
+
+    def corrcoef(self) -> Self:
+        """The matrix of the correlations between the rows of x, (variables, observations): from -1 to 1.
+
+        >>> minigrad.tensor([[0.0, 2.0], [2.0, 0.0]]).corrcoef().round()
+        tensor([[ 1., -1.],
+                [-1.,  1.]])
+        """
+        return correlation(self)
+
     def diff(self, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Self:
+        """The differences of neighbors along dim: x[1:] - x[:-1] for dim 0. It is shorter by 1.
+
+        n                 take differences of differences, n times
+        prepend, append   tensors that are put before and after x along dim
+
+        >>> minigrad.tensor([1, 4, 9, 16]).diff()
+        tensor([3, 5, 7])
+        """
         if n > 0 and (prepend is not None or append is not None):
             ends = [x for x in (prepend, self, append) if x is not None]
             return ops.cat.apply(*ends, axis=normalize_one(dim, self.ndim)).diff(n, dim)
@@ -170,19 +382,115 @@ class Reductions(Operators, Indexing):
 
     # ------------------------------------------------------------------ counting and finding
 
-    def nonzero(self, *, as_tuple: Any = False) -> Any: return composites.nonzero(self, as_tuple)
-    def argwhere(self) -> Self: return composites.nonzero(self, False)
-    def unique(self, sorted: Any = True, return_inverse: Any = False, return_counts: Any = False, dim: Any = None) -> Any: return composites.unique(self, return_inverse, return_counts, dim)
-    def unique_consecutive(self, return_inverse: Any = False, return_counts: Any = False, dim: Any = None) -> Any: return composites.unique_consecutive(self, return_inverse, return_counts, None if dim is None else normalize_one(dim, self.ndim))
-    def bincount(self, weights: Any = None, minlength: Any = 0) -> Self: return composites.bincount(self, weights, minlength)
-    def histc(self, bins: Any = 100, min: Any = 0, max: Any = 0) -> Self: return composites.histc(self, bins, min, max)
-    def histogram(self, bins: Any = 100, *, range: Any = None, weight: Any = None, density: Any = False) -> Any: return composites.histogram(self, bins, range, weight, density)
+    def nonzero(self, *, as_tuple: Any = False) -> Any:
+        """The indices of the entries that are not 0: one row for each, with one column for each axis.
+
+        as_tuple   one vector of indices for each axis instead, so that x[x.nonzero(as_tuple=True)] are the entries
+
+        >>> x = minigrad.tensor([[0, 5], [6, 0]])
+        >>> x.nonzero()
+        tensor([[0, 1],
+                [1, 0]])
+        >>> x[x.nonzero(as_tuple=True)]
+        tensor([5, 6])
+        """
+        return composites.nonzero(self, as_tuple)
+
+    def argwhere(self) -> Self:
+        """The indices of the entries that are not 0: one row for each, as x.nonzero() gives them.
+
+        >>> minigrad.tensor([[0, 5], [6, 0]]).argwhere()
+        tensor([[0, 1],
+                [1, 0]])
+        """
+        return composites.nonzero(self, False)
+
+    def unique(self, sorted: Any = True, return_inverse: Any = False, return_counts: Any = False, dim: Any = None) -> Any:
+        """Each value once, in order; with dim, each part along it once.
+
+        return_inverse   also, where each entry of x stands among them
+        return_counts    also, how often each occurs
+        sorted           accepted; the values are in order in any case
+
+        >>> values, counts = minigrad.tensor([3, 1, 3]).unique(return_counts=True)
+        >>> values
+        tensor([1, 3])
+        >>> counts
+        tensor([1, 2])
+        """
+        return composites.unique(self, return_inverse, return_counts, dim)
+
+    def unique_consecutive(self, return_inverse: Any = False, return_counts: Any = False, dim: Any = None) -> Any:
+        """Each run of equal entries as one; with dim, each run of equal parts along it.
+
+        return_inverse   also, to which run each entry of x belongs
+        return_counts    also, how long each run is
+
+        >>> minigrad.tensor([1, 1, 2, 1]).unique_consecutive()
+        tensor([1, 2, 1])
+        """
+        return composites.unique_consecutive(self, return_inverse, return_counts, None if dim is None else normalize_one(dim, self.ndim))
+
+    def bincount(self, weights: Any = None, minlength: Any = 0) -> Self:
+        """How often 0, 1, 2, ... occur in x, a vector of whole numbers that are not negative.
+
+        weights     the sum of the weights of the entries instead of their number
+        minlength   the least length of the result
+
+        >>> minigrad.tensor([0, 2, 2]).bincount()
+        tensor([1, 0, 2])
+        """
+        return composites.bincount(self, weights, minlength)
+
+    def histc(self, bins: Any = 100, min: Any = 0, max: Any = 0) -> Self:
+        """How many entries fall into each of `bins` equal parts of the range from min to max.
+
+        With min = max = 0, the range is that of x. What lies outside is not counted. The counts are of x's type.
+
+        >>> minigrad.tensor([1.0, 2.0, 2.5, 4.0]).histc(bins=2, min=0, max=4)
+        tensor([1., 3.])
+        """
+        return composites.histc(self, bins, min, max)
+
+    def histogram(self, bins: Any = 100, *, range: Any = None, weight: Any = None, density: Any = False) -> Any:
+        """(hist, bin_edges): how many entries fall into each bin, and where the bins begin and end.
+
+        bins      a number of equal bins, or a tensor of edges
+        range     (least, greatest) edge, if bins is a number; that of x unless given
+        weight    the sum of these instead of the number of entries
+        density   divide, so that the area is 1
+
+        >>> hist, edges = minigrad.tensor([1.0, 2.0, 2.5, 4.0]).histogram(2, range=(0, 4))
+        >>> hist, edges
+        (tensor([1., 3.]), tensor([0., 2., 4.]))
+        """
+        return composites.histogram(self, bins, range, weight, density)
+
     def bucketize(self, boundaries: Any, *, out_int32: bool = False, right: Any = False) -> Self:
+        """For each entry, how many boundaries lie below it: the number of its bucket.
+
+        boundaries   a vector, in order
+        right        an entry that equals a boundary belongs to the bucket above it
+        out_int32    the numbers as int32
+
+        >>> minigrad.tensor([0.5, 2.0, 9.0]).bucketize(minigrad.tensor([1.0, 2.0, 3.0]))
+        tensor([0, 1, 3])
+        """
         ndim = np.ndim(getattr(boundaries, "array", boundaries))
         if ndim != 1:
             raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({ndim})")
         return composites.searchsorted(boundaries, self, right, out_int32)
-    def isin(self, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Self: return self._constant(np.isin(self.array, getattr(test_elements, "array", test_elements), assume_unique, invert))
+
+    def isin(self, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Self:
+        """True where an entry of x is one of test_elements.
+
+        invert          True where it is none of them
+        assume_unique   neither has an entry twice, which is quicker
+
+        >>> minigrad.tensor([1, 2, 3]).isin(minigrad.tensor([2, 5]))
+        tensor([False,  True, False])
+        """
+        return self._constant(np.isin(self.array, getattr(test_elements, "array", test_elements), assume_unique, invert))
 
 
 def axes_of(dim: Dim, axis: Dim, ndim: int) -> Any:

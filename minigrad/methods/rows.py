@@ -1,22 +1,31 @@
-"""What follows from a row of the table of derivatives: x.f(), x.f_(), and what help() says of them.
+"""What follows from a row of the table of derivatives: x.f(), x.f_(), x + y, and what help() says of them.
 
-Most methods stand in the chapters of this folder, where they can be searched for. An elementwise op whose
-name stands nowhere gets its methods from here when its row is declared, and `minigrad.f` is then the
-method as a function. So a new function of an entry is one row. The functions of neural networks are rows
-as well (`silu`, `gelu`), but no methods of tensors, as in PyTorch.
+An op that is a function of entries, without settings, needs no method of its own: `FromRows` gets x.f() and
+x.f_() when the row is declared, and `minigrad.f` is the method as a function. So a new function of an entry
+is one row. The functions of neural networks are rows as well (`silu`, `gelu`), but no methods of tensors, as in
+PyTorch. `from_rows.pyi` lists the methods for editors and for mypy; `python -m tests.stubs` writes it.
 """
 
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 from minigrad.core.op import Op
-from minigrad.methods.docs import DOCS
 
 WITHOUT_METHODS = ("minigrad.ops.neural", "minigrad.ops.losses", "minigrad.ops.layout")
 SHAPES = {
     "elementwise": "The result has the shape of the operands, which are broadcast against each other.",
     "constant": "The result has the shape of the operands, and no gradient passes through it.",
 }
+# What Python calls them: x + y is x.__add__(y), or y.__radd__(x); x += y is x.__iadd__(y).
+OPERATORS = {
+    "add": "add", "sub": "sub", "mul": "mul", "div": "truediv", "floor_divide": "floordiv", "remainder": "mod",
+    "pow": "pow", "matmul": "matmul", "bitwise_and": "and", "bitwise_or": "or", "bitwise_xor": "xor",
+    "bitwise_left_shift": "lshift", "bitwise_right_shift": "rshift",
+}  # fmt: skip
+OF_ONE_DIRECTION = {"neg": "neg", "abs": "abs", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge"}
+# Truth values that x.f_() writes over numbers: 1 and 0.
+WRITTEN_AS_NUMBERS = {"eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_xor", "logical_not"}
 SYNONYMS = {
     "absolute": "abs", "adjoint": "mH", "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh",
     "arctan": "atan", "arctan2": "atan2", "arctanh": "atanh", "clip": "clamp", "divide": "div", "fix": "trunc",
@@ -28,41 +37,80 @@ SYNONYMS = {
 
 def has_methods(op: Op) -> bool:
     """Is the op a function of entries, without settings, that tensors should have as a method?"""
-    plain = op.kind == "elementwise" and not (op.settings or op.masks or op.variadic)
+    plain = op.kind in SHAPES and not (op.settings or op.masks or op.variadic)
     return plain and len(op.operands) <= 2 and op.__module__ not in WITHOUT_METHODS
 
 
 def complete(cls: type[Any], op: Op) -> None:
-    """Give the class the methods that follow from this row, where it has none of these names."""
-    if not has_methods(op):
-        return
-    for name, method in methods_of(op).items():
-        if not hasattr(cls, name):
-            method.__name__, method.__qualname__ = name, f"Tensor.{name}"
-            method.__doc__ = described(op, name)
-            setattr(cls, name, method)
+    """Give the class the methods and the operators that follow from this row."""
+    if has_methods(op):
+        single = len(op.operands) == 1
+        _add(cls, op, op.name, "apply", _of_one if single else _of_two, with_keywords=not single)
+        if op.inplace:
+            _add(cls, op, op.name + "_", "apply_", _of_one if single else _of_two, with_keywords=not single)
+        elif op.name in WRITTEN_AS_NUMBERS:
+            _add(cls, op, op.name + "_", "", _copied_one if single else _copied_two, with_keywords=True)
+    if (word := OF_ONE_DIRECTION.get(op.name)) is not None:
+        _add(cls, op, f"__{word}__", "apply", _of_one if len(op.operands) == 1 else _of_two)
+    if (word := OPERATORS.get(op.name)) is not None:
+        _add(cls, op, f"__{word}__", "apply", _of_two)
+        _add(cls, op, f"__r{word}__", "", _from_the_right)
+        if op.inplace:
+            _add(cls, op, f"__i{word}__", "apply_", _of_two)
 
 
-def methods_of(op: Op) -> dict[str, Callable[..., Any]]:
-    """x.f() and, if the op may write over its operand, x.f_()."""
+def _add(
+    cls: type[Any],
+    op: Op,
+    name: str,
+    way: str,
+    make: Callable[[Op, str], Callable[..., Any]],
+    with_keywords: bool = False,
+) -> None:
+    """One method. Where nobody names its operands, op.apply itself takes its place when it is written."""
+    method = make(op, way)
+    method.__name__, method.__qualname__, method.__module__ = name, f"Tensor.{name}", __name__
+    method.__doc__ = described(op, name)
+    setattr(cls, name, method)
+    op.methods.append(name)
+    if way and not with_keywords:
+        op.spelled[way].append((cls, name))
 
-    def of_one(self: Any) -> Any:
-        return op.apply(self)
 
-    def of_two(self: Any, other: Any) -> Any:
-        return op.apply(self, other)
+def _of_one(op: Op, way: str) -> Callable[..., Any]:
+    if way == "apply":
+        return lambda self: op.apply(self)
+    return lambda self: op.apply_(self)
 
-    def over_one(self: Any) -> Any:
-        return op.apply_(self)
 
-    def over_two(self: Any, other: Any) -> Any:
-        return op.apply_(self, other)
+def _of_two(op: Op, way: str) -> Callable[..., Any]:
+    if way == "apply":
+        return lambda self, other: op.apply(self, other)
+    return lambda self, other: op.apply_(self, other)
 
-    single = len(op.operands) == 1
-    methods = {op.name: of_one if single else of_two}
-    if op.inplace:
-        methods[op.name + "_"] = over_one if single else over_two
-    return methods
+
+def _from_the_right(op: Op, way: str) -> Callable[..., Any]:
+    return lambda self, other: op.apply(other, self)
+
+
+def _copied_one(op: Op, way: str) -> Callable[..., Any]:
+    return lambda self: self.copy_(op.apply(self))
+
+
+def _copied_two(op: Op, way: str) -> Callable[..., Any]:
+    return lambda self, other: self.copy_(op.apply(self, other))
+
+
+def add_synonyms(cls: type[Any]) -> None:
+    """Give the class x.absolute() for x.abs(), x.absolute_() for x.abs_(): the same function under another name."""
+    for synonym, own in SYNONYMS.items():
+        for end in ("", "_"):
+            f = getattr(cls, own + end, None)
+            if isinstance(f, FunctionType) and not hasattr(cls, synonym + end):
+                g = FunctionType(f.__code__, f.__globals__, synonym + end, f.__defaults__, f.__closure__)
+                g.__kwdefaults__, g.__annotations__ = f.__kwdefaults__, f.__annotations__
+                g.__qualname__, g.__module__ = f"Tensor.{synonym}{end}", __name__
+                setattr(cls, synonym + end, g)
 
 
 def described(op: Op, name: str) -> str:
@@ -95,17 +143,20 @@ def document(cls: type[Any], op: Op) -> None:
 
 
 def document_the_rest(cls: type[Any]) -> None:
-    """Let the methods of which no row speaks say what DOCS says, or what it says of the method they stand for."""
+    """Let variants in place and other names of a method, of which no row speaks, say what that method says."""
     said = {name: method for chapter in reversed(cls.__mro__) for name, method in vars(chapter).items()}
-    for name, text in DOCS.items():
-        said[name].__doc__ = text
     for name, method in said.items():
         plain = name.removesuffix("_")
         if name != plain and name[0] != "_" and plain not in SYNONYMS and method.__doc__ is None:
-            method.__doc__ = f"{said[plain].__doc__}\n\n{written_over(plain)}"
+            method.__doc__ = f"{dedented(said[plain].__doc__)}\n\n{written_over(plain)}"
     for synonym, own in SYNONYMS.items():
         for end in ("", "_"):
             if synonym + end in said:
                 method = said[own + end]
                 call = "" if isinstance(method, property) else "()"
-                said[synonym + end].__doc__ = f"Another name of x.{own}{end}{call}.\n\n{method.__doc__}"
+                said[synonym + end].__doc__ = f"Another name of x.{own}{end}{call}.\n\n{dedented(method.__doc__)}"
+
+
+def dedented(text: str) -> str:
+    """A docstring as help() shows it: without the indentation that it has in a method's text."""
+    return "\n".join([line.removeprefix("        ") for line in text.splitlines()]).rstrip()

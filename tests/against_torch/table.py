@@ -13,6 +13,7 @@ from pathlib import Path
 import minigrad
 from minigrad.core.op import REGISTRY, Op
 from minigrad.methods import ArrayMethods
+from minigrad.methods.rows import SYNONYMS
 from tests.against_torch.spellings import ONLY_A_RULE, PARTS_OF_A_LAYER
 from tests.samples import SAMPLES
 
@@ -79,6 +80,13 @@ def sources() -> dict[str, str]:
         if inspect.isfunction(member := inspect.getattr_static(ArrayMethods, name))
         or isinstance(member, property)
     }
+    for op in REGISTRY.values():  # the methods that follow from rows, and their other names
+        found |= dict.fromkeys(op.methods, f"ops.{op.name}")
+    for synonym, own in SYNONYMS.items():
+        for end in ("", "_"):
+            if synonym + end in found and own + end in found:
+                found[synonym + end] = found[own + end]
+    found = {name: found[name] for name in sorted(found)}
     for prefix, module in (("F.", minigrad.nn.functional), ("linalg.", minigrad.linalg)):
         for name in module.__all__:
             if inspect.isfunction(function := getattr(module, name)):

@@ -1,0 +1,19 @@
+"""The methods and operators that follow from the rows of ops/; see rows.py."""
+
+from minigrad import ops  # the rows
+from minigrad.core.op import LISTENERS, REGISTRY
+from minigrad.methods.base import Base
+from minigrad.methods.rows import complete
+
+__all__ = ["FromRows", "ops"]
+
+
+class FromRows(Base):
+    """x.exp() and x.exp_(), x + y and x += y: what stands nowhere else."""
+
+    __slots__ = ()
+
+
+for _op in REGISTRY.values():
+    complete(FromRows, _op)
+LISTENERS.append(lambda op: complete(FromRows, op))

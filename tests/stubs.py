@@ -1,0 +1,79 @@
+"""The type stubs of what is made while minigrad is imported: methods of rows, and methods as functions.
+
+    python -m tests.stubs        writes them anew
+
+Editors and mypy read them in place of the modules beside them. test_stubs.py says if they are out of date.
+"""
+
+import inspect
+from pathlib import Path
+from typing import Any
+
+import minigrad
+from minigrad.methods import ArrayMethods, from_rows, methods_as_functions
+
+METHODS = Path(from_rows.__file__).with_suffix(".pyi")
+FUNCTIONS = Path(methods_as_functions.__file__).with_suffix(".pyi")
+MADE = "# Written by python -m tests.stubs: see the module beside it.\n"
+
+
+def shown(name: str, f: Any, first: str, result: str, out: bool = False) -> str:
+    """One definition, with `first` for the tensor itself."""
+    parts, star = [first], False
+    for p in list(inspect.signature(f).parameters.values())[1:]:
+        kind = {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**"}.get(p.kind, "")
+        star |= p.kind is p.VAR_POSITIONAL
+        if p.kind is p.KEYWORD_ONLY and not star:
+            parts, star = [*parts, "*"], True
+        named = "other" if name.startswith("__") else p.name  # op.apply, once written, says y
+        parts.append(f"{kind}{named}: Any" + ("" if p.default is p.empty else " = ..."))
+    if out:
+        last = [parts.pop()] if parts[-1].startswith("**") else []
+        parts += ["out: Any = ..." if star else "*, out: Any = ...", *last]
+    return f"def {name}({', '.join(parts)}) -> {result}: ..."
+
+
+def methods() -> str:
+    """from_rows.pyi"""
+    made = dict(vars(from_rows.FromRows))
+    made |= {
+        n: f for n, f in vars(ArrayMethods).items() if f.__class__ is type(shown) and n not in made
+    }
+    kept = {n: f for n, f in made.items() if callable(f) and n not in NOT_FROM_ROWS}
+    lines = [f"    {shown(name, kept[name], 'self', 'Self')}" for name in sorted(kept)]
+    return (
+        f"{MADE}from typing import Any, Self\n\nfrom minigrad.methods.base import Base\n\nclass FromRows(Base):\n"
+        + "\n".join(lines)
+        + "\n"
+    )
+
+
+NOT_FROM_ROWS = {"__array_ufunc__", "__array_function__", "__doc__", "__module__", "__slots__"}
+
+
+def functions() -> str:
+    """methods_as_functions.pyi"""
+    lines = [
+        "from collections.abc import Callable", "from typing import Any", "",
+        "from minigrad.core.tensor import Tensor", "",
+        "def function(method: Callable[..., Any]) -> Callable[..., Any]: ...",
+        "def made_into_out(make: Callable[..., Tensor]) -> Callable[..., Tensor]: ...",
+        "def written(out: Any, z: Any) -> Any: ...",
+    ]  # fmt: skip
+    for name in sorted(methods_as_functions.__all__):
+        f = getattr(minigrad, name)
+        lines.append(
+            shown(
+                name,
+                f,
+                "n: int" if name == "polygamma" else "input: Any",
+                "Any",
+                out=hasattr(f, "__wrapped__"),
+            )
+        )
+    return MADE + "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    METHODS.write_text(methods(), encoding="utf-8")
+    FUNCTIONS.write_text(functions(), encoding="utf-8")
