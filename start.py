@@ -28,8 +28,11 @@ CHECKS = [
 ]
 TYPES = ["mypy"]
 # tests/conftest.py says how many workers, and which files come first. A file stays with one worker,
-# which starts its kernel or server once. The arguments of the command line are added here.
+# which starts its kernel or server once. A test that hangs for twenty minutes says where, and fails.
+# The arguments of the command line are added here.
 TESTS = ["pytest", "-n", "auto", "--dist", "loadfile", "--no-loadscope-reorder"]
+TESTS += ["-o", "faulthandler_timeout=1200", "-o", "faulthandler_exit_on_timeout=true"]
+TESTS += ["--max-worker-restart=0"]
 
 
 def main(arguments):
