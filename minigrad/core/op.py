@@ -139,7 +139,7 @@ class Op:
         function = self.__dict__[name] = Op.written(self, name)
         if isinstance(function, FunctionType):
             for cls, attribute in self.spelled[name]:
-                if attribute.strip("_") == self.name:
+                if attribute in (self.name, self.name + "_"):
                     for kept in ("__module__", "__qualname__", "__doc__"):
                         setattr(function, kept, getattr(getattr(cls, attribute), kept))
                 setattr(cls, attribute, function)

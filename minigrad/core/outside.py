@@ -38,7 +38,11 @@ class Outside(ArrayMethods):
     # ------------------------------------------------------------------ as numbers
 
     def item(self) -> Any:
-        """The value of a tensor with one entry, as a Python number."""
+        """The value of a tensor with one entry, as a Python number.
+
+        >>> minigrad.tensor(2.5).item()
+        2.5
+        """
         if self.array.size != 1:
             raise RuntimeError(
                 f"a Tensor with {self.array.size} elements cannot be converted to Scalar: its shape "
@@ -47,7 +51,11 @@ class Outside(ArrayMethods):
         return self.array.item()
 
     def tolist(self) -> Any:
-        """The values as nested lists of Python numbers; of a tensor without axes, the number."""
+        """The values as nested lists of Python numbers; of a tensor without axes, the number.
+
+        >>> minigrad.tensor([[1, 2], [3, 4]]).tolist()
+        [[1, 2], [3, 4]]
+        """
         return self.array.tolist()
 
     def __bool__(self) -> bool:
@@ -104,7 +112,11 @@ class Outside(ArrayMethods):
     # ------------------------------------------------------------------ as an array
 
     def numpy(self, *, force: bool = False) -> Any:
-        """The values as a NumPy array that shares this tensor's memory."""
+        """The values as a NumPy array that shares this tensor's memory.
+
+        >>> minigrad.tensor([1.0, 2.0]).numpy()
+        array([1., 2.], dtype=float32)
+        """
         return shared_with_numpy(self, force or not modes.state.recording)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
@@ -116,39 +128,63 @@ class Outside(ArrayMethods):
     # ------------------------------------------------------------------ as memory
 
     def storage(self) -> Any:
-        """The memory itself, which this tensor and its views share; see storage.py."""
+        """The memory itself, which this tensor and its views share; see storage.py.
+
+        >>> len(minigrad.zeros(2, 3).storage())
+        6
+        """
         from minigrad.core.storage import Storage
 
         return Storage(self)
 
     def untyped_storage(self) -> Any:
-        """The memory itself, as bytes."""
+        """The memory itself, as bytes.
+
+        >>> minigrad.zeros(2, 3).untyped_storage().nbytes()
+        24
+        """
         from minigrad.core.storage import Storage
 
         return Storage(self, typed=False)
 
     def resize_(self, *size: Any, memory_format: Any = None) -> Self:
-        """Another shape, in place: the first entries stay, and what is added is not set."""
+        """Another shape, in place: the first entries stay, and what is added is not set.
+
+        >>> minigrad.tensor([1.0, 2.0]).resize_(1)
+        tensor([1.])
+        """
         from minigrad.core.storage import resize
 
         z: Self = resize(self, sizes(size))
         return z
 
     def resize_as_(self, the_template: Self, *, memory_format: Any = None) -> Self:
-        """The shape of another tensor, in place."""
+        """The shape of another tensor, in place.
+
+        >>> minigrad.tensor([1.0, 2.0]).resize_as_(minigrad.zeros(1)).shape
+        minigrad.Size([1])
+        """
         return self.resize_(the_template.shape)
 
     # ------------------------------------------------------------------ by several processes
 
     def share_memory_(self) -> Self:
-        """Move the values to memory that other processes can be given; see sharing.py."""
+        """Move the values to memory that other processes can be given; see sharing.py.
+
+        >>> minigrad.zeros(2).share_memory_().is_shared()
+        True
+        """
         from minigrad.core import sharing
 
         sharing.share(self)
         return self
 
     def is_shared(self) -> bool:
-        """Do the values lie in shared memory?"""
+        """Do the values lie in shared memory?
+
+        >>> minigrad.zeros(2).is_shared()
+        False
+        """
         from minigrad.core import sharing
 
         return sharing.is_shared(self)

@@ -106,18 +106,31 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
 
     @property
     def shape(self) -> Size:
-        """The size of each axis, as a tuple: () for a single number."""
+        """The size of each axis, as a tuple: () for a single number.
+
+        >>> minigrad.zeros(2, 3).shape
+        minigrad.Size([2, 3])
+        """
         return Size(self.array.shape)
 
     @property
     def dtype(self) -> dtypes.Dtype:
-        """The type of number that the entries have, as minigrad.float32. x.to(dtype) converts."""
+        """The type of number that the entries have, as minigrad.float32. x.to(dtype) converts.
+
+        >>> minigrad.tensor([1, 2]).dtype
+        dtype('int64')
+        """
         dtype: dtypes.Dtype = self.array.dtype
         return dtype
 
     @property
     def requires_grad(self) -> bool:
-        """Does a gradient reach this tensor? Said of a leaf; a result has it from its operands."""
+        """Does a gradient reach this tensor? Said of a leaf; a result has it from its operands.
+
+        >>> x = minigrad.tensor([1.0, 2.0], requires_grad=True)
+        >>> (x * 2).requires_grad
+        True
+        """
         try:
             return self.node is not None
         except AutogradError:  # a view whose history cannot be told any more has had one
@@ -131,18 +144,32 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
 
     @property
     def is_leaf(self) -> bool:
-        """Was this tensor made by the learner, rather than by a recorded operation?"""
+        """Was this tensor made by the learner, rather than by a recorded operation?
+
+        >>> x = minigrad.tensor([1.0, 2.0], requires_grad=True)
+        >>> x.is_leaf, (x * 2).is_leaf
+        (True, False)
+        """
         return self.node is None or isinstance(self.node, AccumulateGrad)
 
     @property
     def grad_fn(self) -> Node | None:
-        """The node of the operation that made this tensor; None for a leaf."""
+        """The node of the operation that made this tensor; None for a leaf.
+
+        >>> x = minigrad.tensor([1.0, 2.0], requires_grad=True)
+        >>> (x * 2).grad_fn
+        <MulBackward0 reads y>
+        """
         node = self.node
         return shown(node)[0] if isinstance(node, Node) else None
 
     @property
     def output_nr(self) -> int:
-        """Which result of its grad_fn this tensor is."""
+        """Which result of its grad_fn this tensor is.
+
+        >>> minigrad.zeros(2).output_nr
+        0
+        """
         return shown(self.node)[1]
 
     @property
@@ -153,7 +180,11 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
         return self.counter.count
 
     def is_inference(self) -> bool:
-        """Was this tensor made in `inference_mode`?"""
+        """Was this tensor made in `inference_mode`?
+
+        >>> minigrad.zeros(2).is_inference()
+        False
+        """
         return self.counter is INFERENCE
 
     @property
@@ -165,7 +196,11 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
         return self._base is not None
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
-        """Say whether this leaf's gradient is wanted. Returns the tensor itself."""
+        """Say whether this leaf's gradient is wanted. Returns the tensor itself.
+
+        >>> minigrad.tensor([1.0]).requires_grad_()
+        tensor([1.], requires_grad=True)
+        """
         if not isinstance(requires_grad, (bool, np.bool_)):
             raise TypeError(
                 f"requires_grad must be True or False, but got {type(requires_grad).__name__}."
@@ -197,7 +232,13 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
 
     @property
     def grad(self) -> "Tensor | None":
-        """The gradient that backward passes have added up here; None if there is none yet."""
+        """The gradient that backward passes have added up here; None if there is none yet.
+
+        >>> x = minigrad.tensor([1.0, 2.0], requires_grad=True)
+        >>> (x * x).sum().backward()
+        >>> x.grad
+        tensor([2., 4.])
+        """
         if isinstance(self.node, AccumulateGrad):
             grad: Tensor | None = self.node.grad
             return grad
@@ -266,11 +307,24 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
 
     @property
     def retains_grad(self) -> bool:
-        """Does this tensor, which is no leaf, keep its gradient (see `retain_grad`)?"""
+        """Does this tensor, which is no leaf, keep its gradient (see `retain_grad`)?
+
+        >>> x = minigrad.tensor([1.0, 2.0], requires_grad=True)
+        >>> x.retains_grad
+        False
+        """
         return self._retains
 
     def retain_grad(self) -> None:
-        """Keep this tensor's gradient in `.grad`, although it is no leaf."""
+        """Keep this tensor's gradient in `.grad`, although it is no leaf.
+
+        >>> x = minigrad.tensor([1.0, 2.0], requires_grad=True)
+        >>> y = x * 3
+        >>> y.retain_grad()
+        >>> y.sum().backward()
+        >>> y.grad
+        tensor([1., 1.])
+        """
         if self.node is None:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
         if not self.is_leaf and not self.retains_grad:
@@ -282,13 +336,23 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
 
         What the hook returns, unless None, takes the gradient's place. Hooks are called in
         the order in which they were registered; `handle.remove()` takes one away.
+
+        >>> x = minigrad.tensor([1.0, 2.0], requires_grad=True)
+        >>> handle = x.register_hook(lambda g: g * 10)
+        >>> x.sum().backward()
+        >>> x.grad
+        tensor([10., 10.])
         """
         if self.node is None:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         return RemovableHandle(hooks_of(self.node).on_result, hook)
 
     def register_post_accumulate_grad_hook(self, hook: Any) -> RemovableHandle:
-        """Call hook(leaf) whenever a backward pass has added to this leaf's `.grad`."""
+        """Call hook(leaf) whenever a backward pass has added to this leaf's `.grad`.
+
+        >>> x = minigrad.tensor([1.0, 2.0], requires_grad=True)
+        >>> handle = x.register_post_accumulate_grad_hook(lambda x: print(x.grad))
+        """
         if self.node is None:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if not isinstance(self.node, AccumulateGrad):
@@ -298,7 +362,11 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
         return RemovableHandle(hooks_of(self.node).finally_, hook)
 
     def detach_(self) -> Self:
-        """Forget this tensor's history: from here on it is a leaf that requires no gradient."""
+        """Forget this tensor's history: from here on it is a leaf that requires no gradient.
+
+        >>> minigrad.tensor([1.0], requires_grad=True).detach_()
+        tensor([1.])
+        """
         if self._base is not None:
             raise RuntimeError(
                 "Can't detach views in-place. Use detach() instead. The base has the history as well."
@@ -316,12 +384,22 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
     # ------------------------------------------------------------------ its values
 
     def detach(self) -> "Tensor":
-        """The same memory without the history."""
+        """The same memory without the history.
+
+        >>> x = minigrad.tensor([1.0, 2.0], requires_grad=True)
+        >>> x.detach()
+        tensor([1., 2.])
+        """
         return self._same_memory(self._shared_counter())
 
     @property
     def data(self) -> "Tensor":
-        """The same memory without the history, and without a say in the version count."""
+        """The same memory without the history, and without a say in the version count.
+
+        >>> x = minigrad.tensor([1.0, 2.0], requires_grad=True)
+        >>> x.data
+        tensor([1., 2.])
+        """
         return self._same_memory(INFERENCE if self.counter is INFERENCE else FRESH)
 
     @data.setter
@@ -336,7 +414,11 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
         self._replace_array(value.memory() if value.array.shape else value.array)
 
     def memory(self) -> Any:
-        """The values as an array that can be written to (not a NumPy scalar, which cannot)."""
+        """The values as an array that can be written to (not a NumPy scalar, which cannot).
+
+        >>> minigrad.tensor([1.0, 2.0]).memory()
+        array([1., 2.], dtype=float32)
+        """
         if not isinstance(self.array, np.ndarray):
             self._replace_array(np.array(self.array))
         return self.array

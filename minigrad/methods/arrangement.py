@@ -60,9 +60,45 @@ class Arrangement(Base):
         """
         return of_matrices("mH", self)
 
-    def reshape(self, *size: Any, shape: Any = None) -> Self: return ops.reshape.apply(self, shape=new_shape(size, shape))
-    def view(self, *shape: Any, size: Any = None) -> Self: return viewed(self, shape if size is None else (size,))
-    def as_strided(self, size: Any, stride: Any, storage_offset: Any = None) -> Self: return by_strides(self, size, stride, storage_offset)
+    def reshape(self, *size: Any, shape: Any = None) -> Self:
+        """The same entries in another shape, in the same reading order: a view where the memory allows it, else a copy.
+
+        shape   the new sizes; one of them may be -1, which is what is left
+
+        Raises RuntimeError if the numbers of entries differ.
+
+        >>> minigrad.arange(6).reshape(2, -1)
+        tensor([[0, 1, 2],
+                [3, 4, 5]])
+        """
+        return ops.reshape.apply(self, shape=new_shape(size, shape))
+
+    def view(self, *shape: Any, size: Any = None) -> Self:
+        """The same memory in another shape; x.view(dtype) reads the bytes as another type.
+
+        shape   the new sizes; one of them may be -1, which is what is left
+
+        Raises RuntimeError where that takes a copy: reshape() makes one.
+
+        >>> minigrad.arange(6).view(3, 2)
+        tensor([[0, 1],
+                [2, 3],
+                [4, 5]])
+        """
+        return viewed(self, shape if size is None else (size,))
+
+    def as_strided(self, size: Any, stride: Any, storage_offset: Any = None) -> Self:
+        """A view of x's memory with sizes and strides of one's own: entry [i][j] lies at storage_offset + i * stride[0] +
+        j * stride[1], counted in entries.
+
+        Raises RuntimeError where that leaves the memory.
+
+        >>> minigrad.arange(4.0).as_strided((3, 2), (1, 1))
+        tensor([[0., 1.],
+                [1., 2.],
+                [2., 3.]])
+        """
+        return by_strides(self, size, stride, storage_offset)
 
     def flatten(self, start_dim: int = 0, end_dim: int = -1) -> Self:
         """The axes from start_dim to end_dim as a single one; without them, all entries as a vector.
@@ -83,9 +119,35 @@ class Arrangement(Base):
         """
         return flattened(self, (self.numel(),))
 
-    def permute(self, *axes: Any, dims: Any = None) -> Self: return ops.permute.apply(self, axes=permutation(sizes(axes, dims), self.ndim))
-    def t(self) -> Self: return ops.t.apply(self) if self.ndim == 2 else ops.permute.apply(self, axes=backward_axes(self))
-    def expand(self, *shape: Any, size: Any = None) -> Self: return ops.expand.apply(self, shape=expanded(self.shape, sizes(shape, size)))
+    def permute(self, *axes: Any, dims: Any = None) -> Self:
+        """A view with the axes in another order: axis i of the result is axis dims[i] of x.
+
+        Raises RuntimeError unless each axis is named once.
+
+        >>> minigrad.zeros(2, 3, 5).permute(2, 0, 1).shape
+        minigrad.Size([5, 2, 3])
+        """
+        return ops.permute.apply(self, axes=permutation(sizes(axes, dims), self.ndim))
+
+    def t(self) -> Self:
+        """The transposed matrix: a view. A vector, or a single number, stays as it is.
+
+        >>> minigrad.tensor([[1.0, 2.0], [3.0, 4.0]]).t()
+        tensor([[1., 3.],
+                [2., 4.]])
+        """
+        return ops.t.apply(self) if self.ndim == 2 else ops.permute.apply(self, axes=backward_axes(self))
+
+    def expand(self, *shape: Any, size: Any = None) -> Self:
+        """A view in which axes of length 1 are repeated, without a copy. -1 keeps a size; new axes may come first.
+
+        Its gradient is summed over what was repeated. Raises RuntimeError for an axis of another length.
+
+        >>> minigrad.tensor([[1.0], [2.0]]).expand(-1, 3)
+        tensor([[1., 1., 1.],
+                [2., 2., 2.]])
+        """
+        return ops.expand.apply(self, shape=expanded(self.shape, sizes(shape, size)))
 
     def expand_as(self, other: Self) -> Self:
         """The tensor broadcast to the shape of `other`, as a view: x.expand(other.shape).
@@ -96,8 +158,25 @@ class Arrangement(Base):
         """
         return self.expand(other.shape)
 
-    def unsqueeze(self, dim: int) -> Self: return ops.unsqueeze.apply(self, axis=normalize_one(dim, self.ndim + 1))
-    def squeeze(self, dim: Dim = None) -> Self: return ops.squeeze.apply(self, axis=squeezable(self.shape, dim))
+    def unsqueeze(self, dim: int) -> Self:
+        """A view with a new axis of length 1 before the axis dim; -1 puts it last.
+
+        >>> minigrad.zeros(2, 3).unsqueeze(0).shape
+        minigrad.Size([1, 2, 3])
+        >>> minigrad.zeros(2, 3).unsqueeze(-1).shape
+        minigrad.Size([2, 3, 1])
+        """
+        return ops.unsqueeze.apply(self, axis=normalize_one(dim, self.ndim + 1))
+
+    def squeeze(self, dim: Dim = None) -> Self:
+        """A view without the axes of length 1: all of them, or those of dim. Others stay as they are.
+
+        >>> minigrad.zeros(1, 3, 1).squeeze().shape
+        minigrad.Size([3])
+        >>> minigrad.zeros(1, 3, 1).squeeze(0).shape
+        minigrad.Size([3, 1])
+        """
+        return ops.squeeze.apply(self, axis=squeezable(self.shape, dim))
 
     def contiguous(self, memory_format: Any = None) -> Self:
         """The tensor with its entries in order in memory: itself if they are, else a copy.
@@ -182,7 +261,15 @@ class Arrangement(Base):
         """
         return self.expand(size)
 
-    def flip(self, *axes: Any, dims: Any = None) -> Self: return ops.flip.apply(self, axes=flipped(sizes(axes, dims), self.ndim))
+    def flip(self, *axes: Any, dims: Any = None) -> Self:
+        """The entries in reverse order along some axes: a copy.
+
+        dims   the axes, one or several
+
+        >>> minigrad.tensor([1, 2, 3]).flip(0)
+        tensor([3, 2, 1])
+        """
+        return ops.flip.apply(self, axes=flipped(sizes(axes, dims), self.ndim))
 
     def fliplr(self) -> Self:
         """The columns in reverse order: x.flip(1). A copy, of a tensor with at least two axes.
@@ -202,7 +289,16 @@ class Arrangement(Base):
         """
         return self.flip(axis_of("flipud", self, 0))
 
-    def roll(self, shifts: Any, dims: Any = None) -> Self: return rolled(self, shifts, dims)
+    def roll(self, shifts: Any, dims: Any = None) -> Self:
+        """The entries moved on along some axes; what falls off at the end comes back at the beginning.
+
+        shifts   by how much, for each axis
+        dims     the axes; None: the whole tensor, in reading order
+
+        >>> minigrad.tensor([1, 2, 3]).roll(1)
+        tensor([3, 1, 2])
+        """
+        return rolled(self, shifts, dims)
 
     def rot90(self, k: int = 1, dims: Any = (0, 1)) -> Self:
         """The tensor after k quarter turns in the plane of two axes, from the first of dims to the second.
@@ -227,7 +323,16 @@ class Arrangement(Base):
         """
         return ops.tile.apply(self, repeats=tiles("repeat", sizes(times, repeats), self.ndim))
 
-    def tile(self, *times: Any, dims: Any = None) -> Self: return ops.tile.apply(self, repeats=tiles("tile", (1,) * (self.ndim - len(sizes(times, dims))) + sizes(times, dims), self.ndim))
+    def tile(self, *times: Any, dims: Any = None) -> Self:
+        """x repeated times[i] times along axis i. Of fewer numbers than axes, they stand for the last ones.
+
+        >>> minigrad.tensor([1, 2]).tile(2)
+        tensor([1, 2, 1, 2])
+        >>> minigrad.tensor([1, 2]).tile(2, 1)
+        tensor([[1, 2],
+                [1, 2]])
+        """
+        return ops.tile.apply(self, repeats=tiles("tile", (1,) * (self.ndim - len(sizes(times, dims))) + sizes(times, dims), self.ndim))
 
     def repeat_interleave(self, repeats: Any, dim: int | None = None, *, output_size: Any = None) -> Self:
         """Each entry along dim repeated, next to itself; without dim, of all entries as a vector.
@@ -245,10 +350,25 @@ class Arrangement(Base):
         return repeated(self, repeats, dim)
 
     def unfold(self, dimension: int, size: int, step: int) -> Self:
+        """A view of windows: the entries dimension[i * step : i * step + size], for each i, on a new last axis.
+
+        >>> minigrad.arange(5).unfold(0, 3, 1)
+        tensor([[0, 1, 2],
+                [1, 2, 3],
+                [2, 3, 4]])
+        """
         axis = windows(self.shape, dimension, size, step)
         return ops.unfold.apply(self, axis=axis, size=size, step=step) if self.ndim else self.reshape(size)
 
-    def diagonal(self, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Self: return ops.diagonal.apply(self, offset=offset, **two_axes(self.ndim, dim1, dim2))
+    def diagonal(self, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Self:
+        """A view of the diagonal of the axes dim1 and dim2, on a new last axis.
+
+        offset   0: the main diagonal; above it if positive, below if negative
+
+        >>> minigrad.tensor([[1, 2], [3, 4]]).diagonal()
+        tensor([1, 4])
+        """
+        return ops.diagonal.apply(self, offset=offset, **two_axes(self.ndim, dim1, dim2))
 
     def diag(self, diagonal: int = 0) -> Self:
         """Of a vector, the matrix with it on a diagonal; of a matrix, that diagonal, copied.
@@ -341,12 +461,38 @@ class Arrangement(Base):
         """
         return sides("dsplit", self, 2, indices_or_sections)
 
-    def tril(self, diagonal: int = 0) -> Self: return ops.tril.apply(at_least_2d("tril", self), diagonal=diagonal)
+    def tril(self, diagonal: int = 0) -> Self:
+        """The lower triangle of a matrix, or of each of a stack: 0 above the diagonal.
+
+        diagonal   0: the main diagonal; k: keep k more above it; -k: k fewer
+
+        >>> minigrad.ones(2, 2).tril()
+        tensor([[1., 0.],
+                [1., 1.]])
+        """
+        return ops.tril.apply(at_least_2d("tril", self), diagonal=diagonal)
+
     def tril_(self, diagonal: int = 0) -> Self: return ops.tril.apply_(self, diagonal=diagonal)
-    def triu(self, diagonal: int = 0) -> Self: return ops.triu.apply(at_least_2d("triu", self), diagonal=diagonal)
+
+    def triu(self, diagonal: int = 0) -> Self:
+        """The upper triangle of a matrix, or of each of a stack: 0 below the diagonal.
+
+        diagonal   0: the main diagonal; k: k fewer above it; -k: keep k more below
+
+        >>> minigrad.ones(2, 2).triu()
+        tensor([[1., 1.],
+                [0., 1.]])
+        """
+        return ops.triu.apply(at_least_2d("triu", self), diagonal=diagonal)
+
     def triu_(self, diagonal: int = 0) -> Self: return ops.triu.apply_(self, diagonal=diagonal)
 
     def transpose(self, dim0: int, dim1: int) -> Self:
+        """A view with the axes dim0 and dim1 exchanged.
+
+        >>> minigrad.zeros(2, 3, 5).transpose(0, 2).shape
+        minigrad.Size([5, 3, 2])
+        """
         return ops.transpose.apply(
             self, axis0=normalize_one(dim0, self.ndim), axis1=normalize_one(dim1, self.ndim)
         )

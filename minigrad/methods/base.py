@@ -108,12 +108,35 @@ class Base:
         """
         return self.shape if dim is None else self.shape[normalize_one(dim, self.ndim)]
 
-    def clone(self) -> Self: return ops.clone.apply(self)
+    def clone(self) -> Self:
+        """A copy in memory of its own. A gradient passes through, unlike x.detach().clone().
+
+        >>> x = minigrad.tensor([1.0, 2.0], requires_grad=True)
+        >>> x.clone()
+        tensor([1., 2.], grad_fn=<CloneBackward0>)
+        """
+        return ops.clone.apply(self)
+
     @property
-    def shape(self) -> Any: return self.array.shape
+    def shape(self) -> Any:
+        """The sizes of the axes: () for a single number, (n,) for a vector."""
+        return self.array.shape
+
     @property
-    def dtype(self) -> Any: return self.array.dtype
-    def copy_(self, src: Operand, non_blocking: Any = False) -> Self: return ops.copy.apply_(self, written_over(self, src))
+    def dtype(self) -> Any:
+        """The type of number that the entries have."""
+        return self.array.dtype
+
+    def copy_(self, src: Operand, non_blocking: Any = False) -> Self:
+        """Write the entries of src over x, broadcast to its shape and converted to its type. Returns the tensor itself.
+
+        A gradient passes to src; none to what x was before.
+
+        >>> minigrad.zeros(2, 2).copy_(minigrad.tensor([1.0, 2.0]))
+        tensor([[1., 2.],
+                [1., 2.]])
+        """
+        return ops.copy.apply_(self, written_over(self, src))
 
     def fill_(self, value: Operand) -> Self:
         """Write this value over every entry. Returns the tensor itself.
@@ -141,6 +164,18 @@ class Base:
     # ------------------------------------------------------------------ types of number
 
     def to(self, *args: Any, dtype: Any = None, device: Any = None, non_blocking: Any = False, copy: Any = False) -> Self:
+        """The tensor in another type of number; the tensor itself if it has that type already.
+
+        dtype          the type: minigrad.float64
+        device         "cpu", the only one there is
+        copy           make a copy in any case
+        non_blocking   accepted, and without effect
+
+        A gradient passes from real type to real type, and none through whole numbers or truth values.
+
+        >>> minigrad.tensor([1, 2]).to(minigrad.float64)
+        tensor([1., 2.], dtype=minigrad.float64)
+        """
         for a in args:
             if isinstance(a, Base):
                 dtype = a.dtype
@@ -365,20 +400,36 @@ class Base:
 
     @property
     def is_cuda(self) -> Any:
-        """False: minigrad computes on the CPU only."""
+        """False: minigrad computes on the CPU only.
+
+        >>> minigrad.zeros(2).is_cuda
+        False
+        """
         return False
 
     @property
     def is_cpu(self) -> Any:
-        """True: minigrad computes on the CPU only."""
+        """True: minigrad computes on the CPU only.
+
+        >>> minigrad.zeros(2).is_cpu
+        True
+        """
         return True
 
     def get_device(self) -> Any:
-        """-1, as PyTorch says of a tensor on the CPU."""
+        """-1, as PyTorch says of a tensor on the CPU.
+
+        >>> minigrad.zeros(2).get_device()
+        -1
+        """
         return -1
 
     def cpu(self) -> Self:
-        """The tensor itself: it is on the CPU already."""
+        """The tensor itself: it is on the CPU already.
+
+        >>> minigrad.tensor([1.0]).cpu()
+        tensor([1.])
+        """
         return self
 
     def cuda(self, device: Any = None) -> Self:

@@ -25,6 +25,13 @@ class Entries(Operators):
     def __trunc__(self) -> Self: return self.trunc()
 
     def clamp(self, min: Operand = None, max: Operand = None) -> Self:
+        """Each entry, but no less than min and no more than max: numbers, or tensors that are broadcast.
+
+        One of them may be left out. Where an entry was moved, its gradient is 0.
+
+        >>> minigrad.tensor([-2.0, 0.5, 2.0]).clamp(-1, 1)
+        tensor([-1.0000,  0.5000,  1.0000])
+        """
         op, bounds = clamping(min, max)
         return op.apply(self, *bounds)
 
@@ -32,17 +39,48 @@ class Entries(Operators):
         op, bounds = clamping(min, max)
         return op.apply_(self, *bounds)
 
-    def clamp_min(self, min: Operand) -> Self: return ops.clamp_min.apply(self, min)
+    def clamp_min(self, min: Operand) -> Self:
+        """Each entry, but no less than min: the greater of the two. Where an entry was moved, its gradient is 0.
+
+        >>> minigrad.tensor([-2.0, 0.5]).clamp_min(0)
+        tensor([0.0000, 0.5000])
+        """
+        return ops.clamp_min.apply(self, min)
+
     def clamp_min_(self, min: Operand) -> Self: return ops.clamp_min.apply_(self, min)
-    def clamp_max(self, max: Operand) -> Self: return ops.clamp_max.apply(self, max)
+
+    def clamp_max(self, max: Operand) -> Self:
+        """Each entry, but no more than max: the lesser of the two. Where an entry was moved, its gradient is 0.
+
+        >>> minigrad.tensor([-2.0, 0.5]).clamp_max(0)
+        tensor([-2.,  0.])
+        """
+        return ops.clamp_max.apply(self, max)
+
     def clamp_max_(self, max: Operand) -> Self: return ops.clamp_max.apply_(self, max)
 
     def positive(self) -> Self:
+        """+x: the tensor itself. Raises RuntimeError for truth values.
+
+        >>> minigrad.tensor([1.0, -2.0]).positive()
+        tensor([ 1., -2.])
+        """
         if self.dtype.kind == "b":
             raise RuntimeError("The `+` operator, on a bool tensor is not supported. To fix it, convert it: x.int().")
         return self
 
-    def round(self, *, decimals: int = 0) -> Self: return ops.round.apply(self, decimals=decimals)
+    def round(self, *, decimals: int = 0) -> Self:
+        """Each entry rounded to a whole number, halves to the even one. The gradient is 0.
+
+        decimals   how many digits after the point are kept; negative: before the point
+
+        >>> minigrad.tensor([0.5, 1.5, 2.26]).round()
+        tensor([0., 2., 2.])
+        >>> minigrad.tensor([2.26]).round(decimals=1)
+        tensor([2.3000])
+        """
+        return ops.round.apply(self, decimals=decimals)
+
     def round_(self, *, decimals: int = 0) -> Self: return ops.round.apply_(self, decimals=decimals)
 
     def frac(self) -> Self:
@@ -122,7 +160,14 @@ class Entries(Operators):
 
     # ------------------------------------------------------------------ gamma and its kin
 
-    def polygamma(self, n: int) -> Self: return ops.polygamma.apply(self, order=order(n))
+    def polygamma(self, n: int) -> Self:
+        """The n-th derivative of digamma, for each entry. n is a whole number, and not negative.
+
+        >>> minigrad.tensor([1.0, 2.0]).polygamma(1)
+        tensor([1.6449, 0.6449])
+        """
+        return ops.polygamma.apply(self, order=order(n))
+
     def polygamma_(self, n: int) -> Self: return ops.polygamma.apply_(self, order=order(n))
 
     def mvlgamma(self, p: int) -> Self:
@@ -205,13 +250,21 @@ class Entries(Operators):
     # ------------------------------------------------------------------ functions of the caller's
 
     def apply_(self, callable: Callable[[Any], Any]) -> Self:
-        """Put callable(entry) in the place of each entry: slow, and not recorded."""
+        """Put callable(entry) in the place of each entry: slow, and not recorded.
+
+        >>> minigrad.tensor([1.0, 2.0]).apply_(lambda v: v + 10)
+        tensor([11., 12.])
+        """
         constant("apply_", self)
         entries = [callable(v) for v in self.array.ravel().tolist()]
         return self.copy_(self._constant(np.array(entries, self.dtype).reshape(self.shape)))
 
     def map_(self, other: Self, callable: Callable[[Any, Any], Any]) -> Self:
-        """Put callable(entry, entry of other) in the place of each entry: slow, and not recorded."""
+        """Put callable(entry, entry of other) in the place of each entry: slow, and not recorded.
+
+        >>> minigrad.tensor([1.0, 2.0]).map_(minigrad.tensor([3.0, 4.0]), lambda a, b: a * b)
+        tensor([3., 8.])
+        """
         constant("map_", self, other)
         pairs = zip(self.array.ravel().tolist(), np.broadcast_to(other.array, self.shape).ravel().tolist())
         entries = [callable(a, b) for a, b in pairs]

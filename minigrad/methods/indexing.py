@@ -105,6 +105,18 @@ class Indexing(Arrangement):
         return split_at(self, indices_or_sections, dim)
 
     def gather(self, dim: int, index: Any, *, sparse_grad: bool = False) -> Self:
+        """z[i][j] = x[index[i][j]][j] for dim=0, x[i][index[i][j]] for dim=1: one entry for each index.
+
+        dim     the axis along which the indices count
+        index   int64, of as many axes as x, no longer than x in any other axis. It gives the result its shape
+
+        Raises IndexError for an index that is out of range.
+
+        >>> x = minigrad.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+        >>> x.gather(1, minigrad.tensor([[0], [2]]))
+        tensor([[1.],
+                [6.]])
+        """
         dim = normalize_one(dim, self.ndim)
         shape = np.shape(getattr(index, "array", index))
         index = index_along("gather", self, dim, index)
@@ -112,6 +124,16 @@ class Indexing(Arrangement):
         return z if z.shape == shape else z.reshape(shape)
 
     def index_select(self, dim: int, index: Any) -> Self:
+        """Some rows, columns, ... of x, in the order of the index, and as often as they stand there.
+
+        dim     the axis to choose along
+        index   int64, a vector; the axis gets its length
+
+        >>> x = minigrad.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+        >>> x.index_select(1, minigrad.tensor([2, 0]))
+        tensor([[3., 1.],
+                [6., 4.]])
+        """
         dim, index = normalize_one(dim, self.ndim), indices_of("index_select", index)
         if index.ndim > 1:
             raise IndexError("index_select(): Index is supposed to be a vector")
@@ -169,9 +191,29 @@ class Indexing(Arrangement):
                 value = without_ones(value, np.broadcast_to(False, self.shape)[index].ndim)
             ops.index_put.apply_(self, put_there("Index put", value, self), index=index)
 
-    def where(self, condition: Operand, other: Operand) -> Self: return ops.where.apply(truth_values(condition), self, other)
+    def where(self, condition: Operand, other: Operand) -> Self:
+        """The entries of x where the condition is True, and of `other` elsewhere; all three are broadcast.
+
+        >>> x = minigrad.tensor([1.0, -2.0])
+        >>> x.where(x > 0, minigrad.tensor(0.0))
+        tensor([1., 0.])
+        """
+        return ops.where.apply(truth_values(condition), self, other)
 
     def scatter(self, dim: int, index: Any, src: Operand = None, *, value: Any = None, reduce: str | None = None) -> Self:
+        """A copy of x with entries of src at the places of the index: z[index[i][j]][j] = src[i][j] for dim=0.
+
+        dim      the axis along which the indices count
+        index    int64, of as many axes as x
+        src      a tensor at least as large as the index, or `value`, one number
+        reduce   "add" or "multiply": combine with what stands there, instead of replacing it
+
+        Of several values for one place it is not said which one stays.
+
+        >>> minigrad.zeros(2, 3).scatter(1, minigrad.tensor([[2], [0]]), 5.0)
+        tensor([[0., 0., 5.],
+                [5., 0., 0.]])
+        """
         op, others, settings = scattering("scatter", self, dim, index, src if value is None else value, reduce)
         return op.apply(self, *others, **settings)
 
@@ -180,6 +222,15 @@ class Indexing(Arrangement):
         return self._write(op, *others, **settings)
 
     def scatter_add(self, dim: int, index: Any, src: Operand) -> Self:
+        """A copy of x with entries of src added at the places of the index: z[index[i][j]][j] += src[i][j] for dim=0.
+
+        dim     the axis along which the indices count
+        index   int64, of as many axes as x; a place that stands in it twice gets both
+        src     a tensor at least as large as the index
+
+        >>> minigrad.zeros(3).scatter_add(0, minigrad.tensor([0, 2, 2]), minigrad.tensor([1.0, 2.0, 3.0]))
+        tensor([1., 0., 5.])
+        """
         _, others, settings = scattering("scatter_add", self, dim, index, src, "add")
         return ops.scatter_add.apply(self, *others, **settings)
 
@@ -201,7 +252,18 @@ class Indexing(Arrangement):
         return scatter_reduced(self, dim, index, src, reduce, include_self)
 
     def scatter_reduce_(self, dim: int, index: Any, src: Operand, reduce: str, *, include_self: bool = True) -> Self: return self.copy_(scatter_reduced(self.clone(), dim, index, src, reduce, include_self))
-    def index_put(self, indices: Any, values: Operand, accumulate: bool = False) -> Self: return ops.index_put.apply(self, put_there("Index put", values, self), index=plain_index(tuple(indices), self), accumulate=accumulate)
+
+    def index_put(self, indices: Any, values: Operand, accumulate: bool = False) -> Self:
+        """A copy of x with values at some places: z[indices] = values.
+
+        indices      a tuple of int64 tensors, one for each of the first axes, or a mask
+        accumulate   add to what stands there, as often as a place is named
+
+        >>> minigrad.zeros(3).index_put((minigrad.tensor([0, 2]),), minigrad.tensor([1.0, 2.0]))
+        tensor([1., 0., 2.])
+        """
+        return ops.index_put.apply(self, put_there("Index put", values, self), index=plain_index(tuple(indices), self), accumulate=accumulate)
+
     def index_put_(self, indices: Any, values: Operand, accumulate: bool = False) -> Self: return ops.index_put.apply_(self, put_there("Index put", values, self), index=plain_index(tuple(indices), self), accumulate=accumulate)
 
     def index_add(self, dim: int, index: Any, source: Operand, *, alpha: Any = 1) -> Self:
@@ -248,7 +310,19 @@ class Indexing(Arrangement):
         return ops.index_put.apply(self, filling("index_fill_", value, self), index=rows_of("index_fill", self, dim, index))
 
     def index_fill_(self, dim: int, index: Any, value: Operand) -> Self: return ops.index_put.apply_(self, filling("index_fill_", value, self), index=rows_of("index_fill", self, dim, index))
-    def masked_fill(self, mask: Any, value: Operand) -> Self: return ops.masked_fill.apply(self, filling("masked_fill_", value, self), mask=mask_of("masked_fill", mask))
+
+    def masked_fill(self, mask: Any, value: Operand) -> Self:
+        """A copy of x with the value where the mask is True. The gradient is 0 there.
+
+        mask    truth values, broadcast with x
+        value   a number, or a tensor without axes
+
+        >>> x = minigrad.tensor([1.0, -2.0])
+        >>> x.masked_fill(x < 0, 0.0)
+        tensor([1., 0.])
+        """
+        return ops.masked_fill.apply(self, filling("masked_fill_", value, self), mask=mask_of("masked_fill", mask))
+
     def masked_fill_(self, mask: Any, value: Operand) -> Self: return ops.masked_fill.apply_(self, filling("masked_fill_", value, self), mask=mask_within(self, mask_of("masked_fill", mask)))
 
     def masked_scatter(self, mask: Any, source: Operand) -> Self:

@@ -22,12 +22,39 @@ class Operators(FromRows):
 
     def __pow__(self, other: Operand) -> Self: return ops.pow.apply(self, whole_power(self, other))
     def __pos__(self) -> Self: return self.positive()
-    def add(self, other: Operand, *, alpha: Any = 1) -> Self: return ops.add.apply(self, scaled(other, alpha, self))
+
+    def add(self, other: Operand, *, alpha: Any = 1) -> Self:
+        """x + alpha * other, entry by entry. `other` is a number or a tensor, broadcast with x.
+
+        >>> minigrad.tensor([1.0, 2.0]).add(minigrad.tensor([10.0, 20.0]), alpha=2)
+        tensor([21., 42.])
+        """
+        return ops.add.apply(self, scaled(other, alpha, self))
+
     def add_(self, other: Operand, *, alpha: Any = 1) -> Self: return ops.add.apply_(self, scaled(other, alpha, self))
-    def sub(self, other: Operand, *, alpha: Any = 1) -> Self: return ops.sub.apply(self, scaled(other, alpha, self, ops.sub))
+
+    def sub(self, other: Operand, *, alpha: Any = 1) -> Self:
+        """x - alpha * other, entry by entry. `other` is a number or a tensor, broadcast with x.
+
+        >>> minigrad.tensor([1.0, 2.0]).sub(1)
+        tensor([0., 1.])
+        """
+        return ops.sub.apply(self, scaled(other, alpha, self, ops.sub))
+
     def sub_(self, other: Operand, *, alpha: Any = 1) -> Self: return ops.sub.apply_(self, scaled(other, alpha, self, ops.sub))
+
     def div(self, other: Operand, *, rounding_mode: Any = None) -> Self:
+        """x / other, entry by entry. `other` is a number or a tensor, broadcast with x.
+
+        rounding_mode   None: a real number in any case; "trunc": rounded towards 0; "floor": rounded down
+
+        >>> minigrad.tensor([7, -7]).div(2)
+        tensor([ 3.5000, -3.5000])
+        >>> minigrad.tensor([7, -7]).div(2, rounding_mode="floor")
+        tensor([ 3, -4])
+        """
         return ops.div.apply(self, other) if rounding_mode is None else divided(self, other, rounding_mode)
+
     def div_(self, other: Operand, *, rounding_mode: Any = None) -> Self:
         return ops.div.apply_(self, other) if rounding_mode is None else self.copy_(divided(self, other, rounding_mode))
     def __divmod__(self, other: Operand) -> Any: return self // other, self % other
@@ -51,14 +78,59 @@ class Operators(FromRows):
         return ops.pow.apply(self.double(), doubled(exponent))
 
     def float_power_(self, exponent: Operand) -> Self: return ops.pow.apply_(self, doubled(exponent))
-    def lerp(self, end: Operand, weight: Operand) -> Self: return ops.lerp.apply(self, end, weight)
+
+    def lerp(self, end: Operand, weight: Operand) -> Self:
+        """x + weight * (end - x): the point between x and end. `end` and `weight` are broadcast with x.
+
+        >>> minigrad.tensor([0.0, 10.0]).lerp(minigrad.tensor([10.0, 20.0]), 0.25)
+        tensor([ 2.5000, 12.5000])
+        """
+        return ops.lerp.apply(self, end, weight)
+
     def lerp_(self, end: Operand, weight: Operand) -> Self: return ops.lerp.apply_(self, end, weight)
-    def addcmul(self, tensor1: Operand, tensor2: Operand, *, value: Any = 1) -> Self: return ops.addcmul.apply(self, tensor1, tensor2, value=value)
+
+    def addcmul(self, tensor1: Operand, tensor2: Operand, *, value: Any = 1) -> Self:
+        """x + value * tensor1 * tensor2, broadcast.
+
+        >>> minigrad.ones(2).addcmul(minigrad.tensor([1.0, 2.0]), minigrad.tensor([3.0, 4.0]))
+        tensor([4., 9.])
+        """
+        return ops.addcmul.apply(self, tensor1, tensor2, value=value)
+
     def addcmul_(self, tensor1: Operand, tensor2: Operand, *, value: Any = 1) -> Self: return ops.addcmul.apply_(self, tensor1, tensor2, value=value)
-    def addcdiv(self, tensor1: Operand, tensor2: Operand, *, value: Any = 1) -> Self: return ops.addcdiv.apply(self, *real("addcdiv", tensor1, tensor2), value=value)
+
+    def addcdiv(self, tensor1: Operand, tensor2: Operand, *, value: Any = 1) -> Self:
+        """x + value * tensor1 / tensor2, broadcast.
+
+        >>> minigrad.ones(2).addcdiv(minigrad.tensor([1.0, 2.0]), minigrad.tensor([2.0, 4.0]))
+        tensor([1.5000, 1.5000])
+        """
+        return ops.addcdiv.apply(self, *real("addcdiv", tensor1, tensor2), value=value)
+
     def addcdiv_(self, tensor1: Operand, tensor2: Operand, *, value: Any = 1) -> Self: return ops.addcdiv.apply_(self, *real("addcdiv", tensor1, tensor2), value=value)
-    def matmul(self, other: Operand) -> Self: return ops.matmul.apply(self, other)
-    def pow(self, exponent: Operand) -> Self: return ops.pow.apply(self, whole_power(self, exponent))
+
+    def matmul(self, other: Operand) -> Self:
+        """x @ other: the product of matrices (n, k) @ (k, m), of a matrix and a vector, of two vectors.
+
+        Of more than two axes, the last two are the matrices', and those before are broadcast.
+        Raises ShapeError, a RuntimeError, where the inner sizes differ.
+
+        >>> x = minigrad.tensor([[1.0, 2.0], [3.0, 4.0]])
+        >>> x.matmul(minigrad.tensor([1.0, 10.0]))
+        tensor([21., 43.])
+        """
+        return ops.matmul.apply(self, other)
+
+    def pow(self, exponent: Operand) -> Self:
+        """x ** exponent, entry by entry. The exponent is a number or a tensor, broadcast with x.
+
+        Raises RuntimeError for whole numbers with a negative exponent.
+
+        >>> minigrad.tensor([2.0, 3.0]).pow(2)
+        tensor([4., 9.])
+        """
+        return ops.pow.apply(self, whole_power(self, exponent))
+
     def pow_(self, exponent: Operand) -> Self: return ops.pow.apply_(self, exponent)
 
     # ------------------------------------------------------------------ comparisons

@@ -17,10 +17,41 @@ class Products(Base):
 
     __slots__ = ()
 
-    def mm(self, mat2: Operand) -> Self: return ops.mm.apply(*matrices("mm", self, mat2, 2, 2))
-    def bmm(self, mat2: Operand) -> Self: return ops.bmm.apply(*matrices("bmm", self, mat2, 3, 3))
-    def mv(self, vec: Operand) -> Self: return ops.mv.apply(*matrices("mv", self, vec, 2, 1))
-    def dot(self, tensor: Operand) -> Self: return ops.dot.apply(*matrices("dot", self, tensor, 1, 1))
+    def mm(self, mat2: Operand) -> Self:
+        """The product of two matrices: x of shape (n, k) and mat2 of (k, m) give (n, m).
+
+        Raises RuntimeError for other shapes; x @ y multiplies vectors and stacks of matrices, too.
+
+        >>> x = minigrad.tensor([[1.0, 2.0], [3.0, 4.0]])
+        >>> x.mm(minigrad.eye(2) * 10)
+        tensor([[10., 20.],
+                [30., 40.]])
+        """
+        return ops.mm.apply(*matrices("mm", self, mat2, 2, 2))
+
+    def bmm(self, mat2: Operand) -> Self:
+        """The products of two stacks of matrices: (b, n, k) and (b, k, m) give (b, n, m).
+
+        >>> minigrad.ones(3, 2, 4).bmm(minigrad.ones(3, 4, 5)).shape
+        minigrad.Size([3, 2, 5])
+        """
+        return ops.bmm.apply(*matrices("bmm", self, mat2, 3, 3))
+
+    def mv(self, vec: Operand) -> Self:
+        """A matrix times a vector: x of shape (n, k) and vec of (k,) give (n,).
+
+        >>> minigrad.tensor([[1.0, 2.0], [3.0, 4.0]]).mv(minigrad.tensor([1.0, 10.0]))
+        tensor([21., 43.])
+        """
+        return ops.mv.apply(*matrices("mv", self, vec, 2, 1))
+
+    def dot(self, tensor: Operand) -> Self:
+        """The sum of the products of the entries of two vectors of one length: a tensor without axes.
+
+        >>> minigrad.tensor([1.0, 2.0]).dot(minigrad.tensor([3.0, 4.0]))
+        tensor(11.)
+        """
+        return ops.dot.apply(*matrices("dot", self, tensor, 1, 1))
 
     def outer(self, vec2: Operand) -> Self:
         """The matrix of all products of an entry of x and one of vec2: (n,) and (m,) give (n, m).
@@ -82,7 +113,13 @@ class Products(Base):
         """
         return kron(self, other)
 
-    def det(self) -> Self: return ops.det.apply(square("det", self))
+    def det(self) -> Self:
+        """The determinant of a matrix (n, n), or of each of a stack (..., n, n). The shape is x.shape[:-2].
+
+        >>> minigrad.tensor([[1.0, 2.0], [3.0, 5.0]]).det().round()
+        tensor(-1.)
+        """
+        return ops.det.apply(square("det", self))
 
     def slogdet(self) -> Any:
         """(sign, logabsdet): the sign of the determinant, and the logarithm of its absolute value.
@@ -103,9 +140,28 @@ class Products(Base):
         """
         return log_of_det(self.slogdet())
 
-    def inverse(self) -> Self: return decomposed("inv", ops.inverse, "The inversion could not be completed because the input matrix is singular.", square("inv", self))
+    def inverse(self) -> Self:
+        """The inverse of a matrix (n, n), or of each of a stack.
+
+        Raises LinAlgError for a singular matrix. To solve equations, linalg.solve is quicker and more precise.
+
+        >>> minigrad.tensor([[2.0, 0.0], [0.0, 4.0]]).inverse()
+        tensor([[0.5000, 0.0000],
+                [0.0000, 0.2500]])
+        """
+        return decomposed("inv", ops.inverse, "The inversion could not be completed because the input matrix is singular.", square("inv", self))
 
     def cholesky(self, upper: bool = False) -> Self:
+        """The triangular matrix L with x = L @ L.T, of a symmetric, positive definite x of shape (..., n, n).
+
+        upper   give L.T instead
+
+        Raises LinAlgError if x is not positive definite.
+
+        >>> minigrad.tensor([[4.0, 2.0], [2.0, 5.0]]).cholesky()
+        tensor([[2., 0.],
+                [1., 2.]])
+        """
         z = decomposed("cholesky", ops.cholesky, "The factorization could not be completed because the input is not positive-definite.", one_triangle(square("cholesky", self), "U" if upper else "L"))
         return ops.transpose.apply(z, axis0=z.ndim - 2, axis1=z.ndim - 1) if upper else z
 
@@ -120,12 +176,43 @@ class Products(Base):
         """
         return power(square("matrix_power", self), n)
 
-    def trace(self) -> Self: return ops.trace.apply(matrix(self, "trace"))
-    def addmm(self, mat1: Operand, mat2: Operand, *, beta: Any = 1, alpha: Any = 1) -> Self: return ops.addmm.apply(self, *matrices("addmm", mat1, mat2, 2, 2), beta=beta, alpha=alpha)
+    def trace(self) -> Self:
+        """The sum of the diagonal of a matrix: a tensor without axes.
+
+        >>> minigrad.tensor([[1.0, 2.0], [3.0, 4.0]]).trace()
+        tensor(5.)
+        """
+        return ops.trace.apply(matrix(self, "trace"))
+
+    def addmm(self, mat1: Operand, mat2: Operand, *, beta: Any = 1, alpha: Any = 1) -> Self:
+        """beta * x + alpha * (mat1 @ mat2), for matrices. x is broadcast to the product's shape.
+
+        >>> minigrad.ones(2).addmm(minigrad.eye(2), minigrad.eye(2), alpha=10)
+        tensor([[11.,  1.],
+                [ 1., 11.]])
+        """
+        return ops.addmm.apply(self, *matrices("addmm", mat1, mat2, 2, 2), beta=beta, alpha=alpha)
+
     def addmm_(self, mat1: Operand, mat2: Operand, *, beta: Any = 1, alpha: Any = 1) -> Self: return self.copy_(self.addmm(mat1, mat2, beta=beta, alpha=alpha))
-    def addmv(self, mat: Operand, vec: Operand, *, beta: Any = 1, alpha: Any = 1) -> Self: return ops.addmv.apply(self, *matrices("addmv", mat, vec, 2, 1), **factors(self, beta, alpha))
+
+    def addmv(self, mat: Operand, vec: Operand, *, beta: Any = 1, alpha: Any = 1) -> Self:
+        """beta * x + alpha * (mat @ vec), for a matrix and a vector. x is broadcast to the product's shape.
+
+        >>> minigrad.ones(2).addmv(minigrad.eye(2), minigrad.tensor([1.0, 2.0]))
+        tensor([2., 3.])
+        """
+        return ops.addmv.apply(self, *matrices("addmv", mat, vec, 2, 1), **factors(self, beta, alpha))
+
     def addmv_(self, mat: Operand, vec: Operand, *, beta: Any = 1, alpha: Any = 1) -> Self: return self.copy_(self.addmv(mat, vec, beta=beta, alpha=alpha))
-    def baddbmm(self, batch1: Operand, batch2: Operand, *, beta: Any = 1, alpha: Any = 1) -> Self: return ops.baddbmm.apply(self, *matrices("baddbmm", batch1, batch2, 3, 3), **factors(self, beta, alpha))
+
+    def baddbmm(self, batch1: Operand, batch2: Operand, *, beta: Any = 1, alpha: Any = 1) -> Self:
+        """beta * x + alpha * (batch1 @ batch2), for stacks of matrices. x is broadcast to the products' shape.
+
+        >>> minigrad.ones(1).baddbmm(minigrad.ones(3, 1, 2), minigrad.ones(3, 2, 1)).shape
+        minigrad.Size([3, 1, 1])
+        """
+        return ops.baddbmm.apply(self, *matrices("baddbmm", batch1, batch2, 3, 3), **factors(self, beta, alpha))
+
     def baddbmm_(self, batch1: Operand, batch2: Operand, *, beta: Any = 1, alpha: Any = 1) -> Self: return self.copy_(self.baddbmm(batch1, batch2, beta=beta, alpha=alpha))
 
     def addbmm(self, batch1: Operand, batch2: Operand, *, beta: Any = 1, alpha: Any = 1) -> Self:

@@ -36,6 +36,22 @@ class Reductions(Operators, Indexing):
         axis: Dim = None,
         keepdims: bool = False,
     ) -> Self:
+        """The sum over some axes, or of all entries.
+
+        dim       the axis, or several, that disappear; None: all of them. `axis` is another name
+        keepdim   keep each as an axis of length 1, so that the result broadcasts against x. `keepdims` is another name
+        dtype     the type to add in; whole numbers and truth values are added as int64
+
+        The shape is that of x without these axes. Raises IndexError for an axis that is not there.
+
+        >>> x = minigrad.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+        >>> x.sum()
+        tensor(21.)
+        >>> x.sum(dim=1)
+        tensor([ 6., 15.])
+        >>> x.sum(dim=0, keepdim=True)
+        tensor([[5., 7., 9.]])
+        """
         settings = {"axis": axes_of(dim, axis, self.ndim), "keepdims": keepdim or keepdims}
         return ops.sum.apply(self, **settings) if dtype is None else in_type(lambda x: ops.sum.apply(x, **settings), self, dtype)
 
@@ -48,6 +64,20 @@ class Reductions(Operators, Indexing):
         axis: Dim = None,
         keepdims: bool = False,
     ) -> Self:
+        """The mean over some axes, or of all entries.
+
+        dim       the axis, or several, that disappear; None: all of them. `axis` is another name
+        keepdim   keep each as an axis of length 1, so that the result broadcasts against x. `keepdims` is another name
+        dtype     the type to compute in
+
+        The shape is that of x without these axes. Raises RuntimeError for whole numbers: convert them, x.float().mean().
+
+        >>> x = minigrad.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+        >>> x.mean()
+        tensor(3.5000)
+        >>> x.mean(dim=0)
+        tensor([2.5000, 3.5000, 4.5000])
+        """
         x = self if dtype is None else self.to(dtypes.as_dtype(dtype))
         real_only("mean", x.dtype)
         return ops.mean.apply(x, axis=axes_of(dim, axis, self.ndim), keepdims=keepdim or keepdims)
@@ -55,6 +85,17 @@ class Reductions(Operators, Indexing):
     def amax(
         self, dim: Dim = None, keepdim: bool = False, *, axis: Dim = None, keepdims: bool = False
     ) -> Self:
+        """The greatest entry along some axes. Where several are equal, they share the gradient.
+
+        dim       the axis, or several, that disappear; None: all of them. `axis` is another name
+        keepdim   keep each as an axis of length 1, so that the result broadcasts against x. `keepdims` is another name
+
+        The shape is that of x without these axes. x.max(dim) gives the places as well.
+
+        >>> x = minigrad.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+        >>> x.amax(dim=1)
+        tensor([3., 6.])
+        """
         return ops.amax.apply(
             self, axis=filled("amax", self, axes_of(dim, axis, self.ndim)), keepdims=keepdim or keepdims
         )
@@ -62,6 +103,17 @@ class Reductions(Operators, Indexing):
     def amin(
         self, dim: Dim = None, keepdim: bool = False, *, axis: Dim = None, keepdims: bool = False
     ) -> Self:
+        """The least entry along some axes. Where several are equal, they share the gradient.
+
+        dim       the axis, or several, that disappear; None: all of them. `axis` is another name
+        keepdim   keep each as an axis of length 1, so that the result broadcasts against x. `keepdims` is another name
+
+        The shape is that of x without these axes. x.min(dim) gives the places as well.
+
+        >>> x = minigrad.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+        >>> x.amin(dim=1)
+        tensor([1., 4.])
+        """
         return ops.amin.apply(
             self, axis=filled("amin", self, axes_of(dim, axis, self.ndim)), keepdims=keepdim or keepdims
         )
@@ -69,7 +121,18 @@ class Reductions(Operators, Indexing):
     def max(
         self, dim: Any = None, keepdim: bool = False, *, axis: Any = None, keepdims: bool = False
     ) -> Any:
-        """The greatest entry; with dim (values, indices) along it; with a tensor, as maximum."""
+        """The greatest entry; with dim (values, indices) along it; with a tensor, as maximum.
+
+        dim       the axis that disappears; its gradient goes to the first of several equal ones. Without it, they share
+        keepdim   keep it as an axis of length 1
+
+        >>> x = minigrad.tensor([[1.0, 5.0], [6.0, 4.0]])
+        >>> x.max()
+        tensor(6.)
+        >>> values, indices = x.max(dim=1)
+        >>> indices
+        tensor([1, 0])
+        """
         if isinstance(dim, Base):
             return self.maximum(dim)
         return extreme(self, ops.max, ops.amax, np.argmax, dim, axis, keepdim or keepdims)
@@ -77,7 +140,18 @@ class Reductions(Operators, Indexing):
     def min(
         self, dim: Any = None, keepdim: bool = False, *, axis: Any = None, keepdims: bool = False
     ) -> Any:
-        """The least entry; with dim (values, indices) along it; with a tensor, as minimum."""
+        """The least entry; with dim (values, indices) along it; with a tensor, as minimum.
+
+        dim       the axis that disappears; its gradient goes to the first of several equal ones. Without it, they share
+        keepdim   keep it as an axis of length 1
+
+        >>> x = minigrad.tensor([[1.0, 5.0], [6.0, 4.0]])
+        >>> x.min()
+        tensor(1.)
+        >>> values, indices = x.min(dim=1)
+        >>> indices
+        tensor([0, 1])
+        """
         if isinstance(dim, Base):
             return self.minimum(dim)
         return extreme(self, ops.min, ops.amin, np.argmin, dim, axis, keepdim or keepdims)
@@ -85,29 +159,115 @@ class Reductions(Operators, Indexing):
     def argmax(
         self, dim: int | None = None, keepdim: bool = False, *, axis: int | None = None
     ) -> Self:
+        """Where the greatest entry stands: an int64 index. Of several equal ones, the first.
+
+        dim       the axis that disappears; None: the entries of the whole tensor, in reading order
+        keepdim   keep it as an axis of length 1
+
+        No gradient passes through.
+
+        >>> x = minigrad.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+        >>> x.argmax(dim=1)
+        tensor([2, 2])
+        >>> x.argmax()
+        tensor(5)
+        """
         return ops.argmax.apply(self, axis=place_axis("argmax", self, dim, axis), keepdims=keepdim)
 
     def argmin(
         self, dim: int | None = None, keepdim: bool = False, *, axis: int | None = None
     ) -> Self:
+        """Where the least entry stands: an int64 index. Of several equal ones, the first.
+
+        dim       the axis that disappears; None: the entries of the whole tensor, in reading order
+        keepdim   keep it as an axis of length 1
+
+        No gradient passes through.
+
+        >>> x = minigrad.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+        >>> x.argmin(dim=1)
+        tensor([0, 0])
+        >>> x.argmin()
+        tensor(0)
+        """
         return ops.argmin.apply(self, axis=place_axis("argmin", self, dim, axis), keepdims=keepdim)
 
     def all(
         self, dim: Dim = None, keepdim: bool = False, *, axis: Dim = None, keepdims: bool = False
     ) -> Self:
+        """Is every entry, along some axes, other than 0? NaN counts as True.
+
+        dim       the axis, or several, that disappear; None: all of them. `axis` is another name
+        keepdim   keep each as an axis of length 1, so that the result broadcasts against x. `keepdims` is another name
+
+        >>> x = minigrad.tensor([[True, True], [True, False]])
+        >>> x.all(dim=1)
+        tensor([ True, False])
+        >>> x.all()
+        tensor(False)
+        """
         return ops.all.apply(self, axis=axes_of(dim, axis, self.ndim), keepdims=keepdim or keepdims)
 
     def any(
         self, dim: Dim = None, keepdim: bool = False, *, axis: Dim = None, keepdims: bool = False
     ) -> Self:
+        """Is some entry, along some axes, other than 0?
+
+        dim       the axis, or several, that disappear; None: all of them. `axis` is another name
+        keepdim   keep each as an axis of length 1, so that the result broadcasts against x. `keepdims` is another name
+
+        >>> x = minigrad.tensor([[True, False], [False, False]])
+        >>> x.any(dim=1)
+        tensor([ True, False])
+        >>> x.any()
+        tensor(True)
+        """
         return ops.any.apply(self, axis=axes_of(dim, axis, self.ndim), keepdims=keepdim or keepdims)
 
     def prod(self, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None, axis: int | None = None) -> Self:
+        """The product along an axis, or of all entries.
+
+        dim       the axis that disappears; None: all of them
+        keepdim   keep it as an axis of length 1
+        dtype     the type to multiply in; whole numbers are multiplied as int64
+
+        >>> x = minigrad.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+        >>> x.prod(dim=1)
+        tensor([  6., 120.])
+        """
         return in_type(lambda x: ops.prod.apply(x, axis=one_axis(dim, axis, self.ndim), keepdims=keepdim), self, dtype)
 
     def var(self, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None, axis: Dim = None) -> Self:
+        """The variance: the mean square of the distances from the mean.
+
+        dim       the axis, or several, that disappear; None: all of them. `axis` is another name
+        keepdim   keep each as an axis of length 1, so that the result broadcasts against x. `keepdims` is another name
+        correction   what is subtracted from the number of entries before dividing: 1 (the default) for a sample's
+                     unbiased estimate, 0 for the mean square itself. `unbiased=False` says correction=0
+
+        The shape is that of x without these axes. Of one entry, with correction=1, it is NaN.
+
+        >>> x = minigrad.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+        >>> x.var(dim=1)
+        tensor([1., 1.])
+        >>> x.var(dim=1, correction=0)
+        tensor([0.6667, 0.6667])
+        """
         return ops.var.apply(self, **spread(self, dim, unbiased, keepdim, correction, axis))
+
     def std(self, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None, axis: Dim = None) -> Self:
+        """The standard deviation: the root of x.var().
+
+        dim       the axis, or several, that disappear; None: all of them. `axis` is another name
+        keepdim   keep each as an axis of length 1, so that the result broadcasts against x. `keepdims` is another name
+        correction   what is subtracted from the number of entries before dividing: 1 (the default), or 0
+
+        The shape is that of x without these axes.
+
+        >>> x = minigrad.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+        >>> x.std(dim=1)
+        tensor([1., 1.])
+        """
         return ops.std.apply(self, **spread(self, dim, unbiased, keepdim, correction, axis))
 
     def var_mean(self, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None) -> Any:
@@ -132,8 +292,34 @@ class Reductions(Operators, Indexing):
         """
         return self.std(dim, unbiased, keepdim, correction=correction), self.mean(None if dim is True or dim is False else dim, keepdim)
 
-    def logsumexp(self, dim: Dim, keepdim: bool = False) -> Self: return ops.logsumexp.apply(self, axis=axes_of(dim, None, self.ndim), keepdims=keepdim)
-    def norm(self, p: Any = "fro", dim: Dim = None, keepdim: bool = False, dtype: Any = None) -> Self: return norm(self, p, dim, keepdim, dtype)
+    def logsumexp(self, dim: Dim, keepdim: bool = False) -> Self:
+        """log(sum(exp(x))) along some axes, without overflow.
+
+        dim       the axis, or several, that disappear; None: all of them. `axis` is another name
+        keepdim   keep each as an axis of length 1, so that the result broadcasts against x. `keepdims` is another name
+
+        The shape is that of x without these axes. Its gradient is softmax(x).
+
+        >>> x = minigrad.tensor([[0.0, 0.0], [1000.0, 1000.0]])
+        >>> x.logsumexp(dim=1)
+        tensor([6.9315e-01, 1.0007e+03])
+        """
+        return ops.logsumexp.apply(self, axis=axes_of(dim, None, self.ndim), keepdims=keepdim)
+
+    def norm(self, p: Any = "fro", dim: Dim = None, keepdim: bool = False, dtype: Any = None) -> Self:
+        """The p-norm along some axes: (sum(abs(x) ** p)) ** (1 / p), or a norm of matrices.
+
+        p         a number; inf and -inf for the greatest and the least abs(x); 0 counts the entries that are not 0;
+                  "fro" (the default) is the 2-norm of all entries, "nuc" the sum of the singular values
+        dim       the axis, or several, that disappear; None: all of them. `axis` is another name
+        keepdim   keep each as an axis of length 1, so that the result broadcasts against x. `keepdims` is another name
+
+        >>> minigrad.tensor([[3.0, 4.0], [6.0, 8.0]]).norm(dim=1)
+        tensor([ 5., 10.])
+        >>> minigrad.tensor([3.0, -4.0]).norm(1)
+        tensor(7.)
+        """
+        return norm(self, p, dim, keepdim, dtype)
 
     def renorm(self, p: Any, dim: int, maxnorm: Any) -> Self:
         """The parts of x along dim, scaled down to the p-norm maxnorm where theirs is greater.
@@ -147,11 +333,41 @@ class Reductions(Operators, Indexing):
         return renorm(self, p, dim, maxnorm)
 
     def renorm_(self, p: Any, dim: int, maxnorm: Any) -> Self: return self.copy_(self.clone().renorm(p, dim, maxnorm))
-    def cumsum(self, dim: int, *, dtype: Any = None) -> Self: return accumulated(ops.cumsum, self, dim, dtype)
-    def cumprod(self, dim: int, *, dtype: Any = None) -> Self: return accumulated(ops.cumprod, self, dim, dtype)
+
+    def cumsum(self, dim: int, *, dtype: Any = None) -> Self:
+        """The sums of the entries so far along an axis. The shape is that of x.
+
+        dim     the axis to walk along
+        dtype   the type to add in
+
+        >>> minigrad.tensor([1.0, 2.0, 3.0]).cumsum(0)
+        tensor([1., 3., 6.])
+        """
+        return accumulated(ops.cumsum, self, dim, dtype)
+
+    def cumprod(self, dim: int, *, dtype: Any = None) -> Self:
+        """The products of the entries so far along an axis. The shape is that of x.
+
+        dim     the axis to walk along
+        dtype   the type to multiply in
+
+        >>> minigrad.tensor([1.0, 2.0, 3.0]).cumprod(0)
+        tensor([1., 2., 6.])
+        """
+        return accumulated(ops.cumprod, self, dim, dtype)
+
     def cumsum_(self, dim: int, *, dtype: Any = None) -> Self: return self.copy_(self.cumsum(dim, dtype=same_type(self, dtype)))
     def cumprod_(self, dim: int, *, dtype: Any = None) -> Self: return self.copy_(self.clone().cumprod(dim, dtype=same_type(self, dtype)))
-    def logcumsumexp(self, dim: int) -> Self: return along(lambda x, axis: ops.logcumsumexp.apply(x, axis=axis), self, dim)
+
+    def logcumsumexp(self, dim: int) -> Self:
+        """log(cumsum(exp(x))) along an axis, without overflow. The shape is that of x.
+
+        dim   the axis to walk along
+
+        >>> minigrad.tensor([0.0, 0.0, 0.0]).logcumsumexp(0)
+        tensor([0.0000, 0.6931, 1.0986])
+        """
+        return along(lambda x, axis: ops.logcumsumexp.apply(x, axis=axis), self, dim)
 
     def cummax(self, dim: int) -> Any:
         """(values, indices): the greatest entry so far along dim, and the last place where it stood.
@@ -234,7 +450,16 @@ class Reductions(Operators, Indexing):
         """
         return along(composites.kthvalue, self, dim, k, keepdim)
 
-    def median(self, dim: int | None = None, keepdim: bool = False) -> Any: return ops.median.apply(self) if dim is None else along(composites.median_along, self, dim, keepdim)
+    def median(self, dim: int | None = None, keepdim: bool = False) -> Any:
+        """The entry in the middle; of an even number of entries the lower of the two. NaN if there is one.
+
+        dim       the axis that disappears: the result is then (values, indices). None: a tensor without axes
+        keepdim   keep it as an axis of length 1
+
+        >>> minigrad.tensor([3.0, 1.0, 2.0, 9.0]).median()
+        tensor(2.)
+        """
+        return ops.median.apply(self) if dim is None else along(composites.median_along, self, dim, keepdim)
 
     def nanmedian(self, dim: int | None = None, keepdim: bool = False) -> Any:
         """The median of the entries that are not NaN; with dim, (values, indices) along it.
@@ -373,10 +598,28 @@ class Reductions(Operators, Indexing):
     # ------------------------------------------------------------------ neural networks
 
     def softmax(self, dim: int, dtype: Any = None) -> Self:
+        """exp(x) / sum(exp(x)) along an axis: positive numbers that add up to 1 there. The shape is that of x.
+
+        dim     the axis along which they add up to 1
+        dtype   the type to compute in
+
+        >>> minigrad.tensor([[0.0, 0.0], [0.0, 2.0]]).softmax(dim=1)
+        tensor([[0.5000, 0.5000],
+                [0.1192, 0.8808]])
+        """
         x = self if dtype is None else self.to(dtypes.as_dtype(dtype))
         return ops.softmax.apply(x, axis=axis_for_softmax(x, dim))
 
     def log_softmax(self, dim: int, dtype: Any = None) -> Self:
+        """log(softmax(x)) along an axis, without overflow. The shape is that of x.
+
+        dim     the axis along which the probabilities add up to 1
+        dtype   the type to compute in
+
+        >>> minigrad.tensor([[0.0, 0.0], [0.0, 2.0]]).log_softmax(dim=1)
+        tensor([[-0.6931, -0.6931],
+                [-2.1269, -0.1269]])
+        """
         x = self if dtype is None else self.to(dtypes.as_dtype(dtype))
         return ops.log_softmax.apply(x, axis=axis_for_softmax(x, dim))
 

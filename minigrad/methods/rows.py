@@ -114,16 +114,13 @@ def add_synonyms(cls: type[Any]) -> None:
 
 
 def described(op: Op, name: str) -> str:
-    """What help() says of a method: the row's formula and remarks, shapes, errors."""
-    formula, _, remarks = (op.__doc__ or op.name).partition("\n")
-    parts = [formula.strip()]
-    if remarks.strip():
-        parts.append("\n".join(line.strip() for line in remarks.strip().splitlines()))
-    if op.kind in SHAPES:
-        parts.append(SHAPES[op.kind])
-    if name.endswith("_"):
+    """What help() says of a method: the row's formula, remarks and shapes, errors, and its example."""
+    formula, *rest = dedented(op.__doc__ or op.name, 4).split("\n\n")
+    remarks = [part for part in rest if not part.startswith(">>>")]
+    parts = [formula, *remarks, *([SHAPES[op.kind]] if op.kind in SHAPES else [])]
+    if name.endswith("_") and name[0] != "_":
         parts.append(written_over(op.name))
-    return "\n\n".join(parts)
+    return "\n\n".join([*parts, *(part for part in rest if part not in remarks)])
 
 
 def written_over(name: str) -> str:
@@ -135,11 +132,17 @@ def written_over(name: str) -> str:
 
 
 def document(cls: type[Any], op: Op) -> None:
-    """Let the methods that are named after this op say what its row says, if they say nothing themselves."""
-    for name in (op.name, op.name + "_"):
-        method = getattr(cls, name, None)
-        if method is not None and method.__doc__ is None:
-            method.__doc__ = described(op, name)
+    """Let the methods that are named after this op say what its row says: all of it, or below their own text."""
+    method, writing = getattr(cls, op.name, None), getattr(cls, op.name + "_", None)
+    if method is None or method.__module__ == __name__:
+        return
+    if method.__doc__ is None:
+        method.__doc__ = described(op, op.name)
+        if writing is not None and writing.__doc__ is None:
+            writing.__doc__ = described(op, op.name + "_")
+    elif op.formula not in method.__doc__:
+        text, example, rest = method.__doc__.partition("\n\n        >>>")
+        method.__doc__ = f"{text.rstrip()}\n\n        {op.formula}{example}{rest}"
 
 
 def document_the_rest(cls: type[Any]) -> None:
@@ -148,7 +151,8 @@ def document_the_rest(cls: type[Any]) -> None:
     for name, method in said.items():
         plain = name.removesuffix("_")
         if name != plain and name[0] != "_" and plain not in SYNONYMS and method.__doc__ is None:
-            method.__doc__ = f"{dedented(said[plain].__doc__)}\n\n{written_over(plain)}"
+            text, example, rest = dedented(said[plain].__doc__).partition("\n\n>>>")
+            method.__doc__ = f"{text}\n\n{written_over(plain)}{example}{rest}"
     for synonym, own in SYNONYMS.items():
         for end in ("", "_"):
             if synonym + end in said:
@@ -157,6 +161,6 @@ def document_the_rest(cls: type[Any]) -> None:
                 said[synonym + end].__doc__ = f"Another name of x.{own}{end}{call}.\n\n{dedented(method.__doc__)}"
 
 
-def dedented(text: str) -> str:
-    """A docstring as help() shows it: without the indentation that it has in a method's text."""
-    return "\n".join([line.removeprefix("        ") for line in text.splitlines()]).rstrip()
+def dedented(text: str, by: int = 8) -> str:
+    """A docstring as help() shows it: without the indentation that it has in the text of a method, or of a row."""
+    return "\n".join([line.removeprefix(" " * by) for line in text.splitlines()]).strip()

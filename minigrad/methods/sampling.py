@@ -23,11 +23,19 @@ class Sampling(ArrayMethods):
     __slots__ = ()
 
     def uniform_(self, a: float = 0, b: float = 1, *, generator: Any = None) -> Self:
-        """Fill with numbers from a up to b, all equally likely. (PyTorch: from, to.)"""
+        """Fill with numbers from a up to b, all equally likely. (PyTorch: from, to.)
+
+        >>> minigrad.zeros(2, 3).uniform_().shape
+        minigrad.Size([2, 3])
+        """
         return self._fill(lambda shape, dtype: kernels.uniform(shape, dtype, a, b, generator))
 
     def normal_(self, mean: float = 0, std: float = 1, *, generator: Any = None) -> Self:
-        """Fill from the normal distribution."""
+        """Fill from the normal distribution.
+
+        >>> minigrad.zeros(2, 3).normal_().shape
+        minigrad.Size([2, 3])
+        """
         if std < 0:
             raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
         dense = self.array.flags.c_contiguous
@@ -36,14 +44,22 @@ class Sampling(ArrayMethods):
         )
 
     def bernoulli_(self, p: Any = 0.5, *, generator: Any = None) -> Self:
-        """Fill with ones, each with probability p, and zeros."""
+        """Fill with ones, each with probability p, and zeros.
+
+        >>> minigrad.zeros(3).bernoulli_(1.0)
+        tensor([1., 1., 1.])
+        """
         if isinstance(p, make.Tensor):
             p = p.array
             return self.copy_(kernels.coins(p, self.array.shape, self.array.dtype, generator))
         return self._fill(lambda shape, dtype: kernels.coins(p, shape, dtype, generator))
 
     def bernoulli(self, p: Any = None, *, generator: Any = None) -> "Tensor":
-        """1 with the probability that stands in each entry (or is p), else 0."""
+        """1 with the probability that stands in each entry (or is p), else 0.
+
+        >>> minigrad.tensor([0.0, 1.0]).bernoulli()
+        tensor([0., 1.])
+        """
         x: Any = self
         if x.dtype.kind != "f" and p is None:
             raise NotImplementedError(
@@ -67,6 +83,9 @@ class Sampling(ArrayMethods):
         weights it falls. (A single sample is drawn in the first way, whatever is asked for.)
 
         Source: Efraimidis and Spirakis, Weighted random sampling with a reservoir (2006).
+
+        >>> minigrad.tensor([0.0, 1.0]).multinomial(1)
+        tensor([1])
         """
         w = np.asarray(self.array)
         if w.ndim not in (1, 2):
@@ -102,6 +121,9 @@ class Sampling(ArrayMethods):
         """random_(to), random_(from, to): fill with whole numbers below `to`.
 
         random_() fills with all that the type can tell apart, from 0 on.
+
+        >>> minigrad.zeros(2).random_(5, 6)
+        tensor([5., 5.])
         """
         if to is None and not low:
             return self._fill(lambda shape, dtype: kernels.anything(shape, dtype, generator))
@@ -109,21 +131,39 @@ class Sampling(ArrayMethods):
         return self._fill(lambda shape, dtype: kernels.integers(shape, dtype, low, to, generator))
 
     def exponential_(self, lambd: float = 1, *, generator: Any = None) -> Self:
-        """Fill with waiting times for what happens `lambd` times in a unit of time."""
+        """Fill with waiting times for what happens `lambd` times in a unit of time.
+
+        >>> minigrad.zeros(2).exponential_().shape
+        minigrad.Size([2])
+        """
         return self._fill(lambda shape, dtype: kernels.exponential(shape, dtype, lambd, generator))
 
     def log_normal_(self, mean: float = 1, std: float = 2, *, generator: Any = None) -> Self:
-        """Fill with exp(x), for x from the normal distribution of this mean and standard deviation."""
+        """Fill with exp(x), for x from the normal distribution of this mean and standard deviation.
+
+        >>> minigrad.zeros(2).log_normal_().shape
+        minigrad.Size([2])
+        """
         return self._fill(
             lambda shape, dtype: kernels.log_normal(shape, dtype, mean, std, generator)
         )
 
     def geometric_(self, p: float, *, generator: Any = None) -> Self:
-        """Fill with how many tries it takes until something of probability p has happened."""
+        """Fill with how many tries it takes until something of probability p has happened.
+
+        p   between 0 and 1
+
+        >>> minigrad.zeros(2, 3).geometric_(0.5).shape
+        minigrad.Size([2, 3])
+        """
         return self._fill(lambda shape, dtype: kernels.geometric(shape, dtype, p, generator))
 
     def cauchy_(self, median: float = 0, sigma: float = 1, *, generator: Any = None) -> Self:
-        """Fill from Cauchy's distribution: the tangent of an angle that is uniform."""
+        """Fill from Cauchy's distribution: the tangent of an angle that is uniform.
+
+        >>> minigrad.zeros(2).cauchy_().shape
+        minigrad.Size([2])
+        """
         return self._fill(
             lambda shape, dtype: kernels.cauchy(shape, dtype, median, sigma, generator)
         )

@@ -18,7 +18,11 @@ from minigrad.core.shapes import order_of
 
 @elementwise(np.add)
 def add(x, y, *, out=None):
-    """z = x + y        dz/dx = 1        dz/dy = 1"""
+    """z = x + y        dz/dx = 1        dz/dy = 1
+
+    >>> minigrad.tensor([1.0, 2.0]).add(minigrad.tensor([10.0, 20.0]))
+    tensor([11., 22.])
+    """
     return np.add(x, y, out=out)
 
 
@@ -28,7 +32,11 @@ add.vjp(x=lambda g: g,
 
 @elementwise(np.subtract, refuses="b")
 def sub(x, y, *, out=None):
-    """z = x - y        dz/dx = 1        dz/dy = -1"""
+    """z = x - y        dz/dx = 1        dz/dy = -1
+
+    >>> minigrad.tensor([10.0, 20.0]).sub(minigrad.tensor([1.0, 2.0]))
+    tensor([ 9., 18.])
+    """
     return np.subtract(x, y, out=out)
 
 
@@ -38,7 +46,11 @@ sub.vjp(x=lambda g: g,
 
 @elementwise(np.multiply)
 def mul(x, y, *, out=None):
-    """z = x * y        dz/dx = y        dz/dy = x"""
+    """z = x * y        dz/dx = y        dz/dy = x
+
+    >>> minigrad.tensor([1.0, 2.0]).mul(minigrad.tensor([3.0, 4.0]))
+    tensor([3., 8.])
+    """
     return np.multiply(x, y, out=out)
 
 
@@ -48,7 +60,11 @@ mul.vjp(x=lambda g, y: g * y,
 
 @elementwise(np.true_divide, result="float")
 def div(x, y, *, out=None):
-    """z = x / y        dz/dx = 1 / y        dz/dy = -x / y**2"""
+    """z = x / y        dz/dx = 1 / y        dz/dy = -x / y**2
+
+    >>> minigrad.tensor([1.0, 2.0]).div(minigrad.tensor([4.0, 4.0]))
+    tensor([0.2500, 0.5000])
+    """
     return np.true_divide(x, y, out=out)
 
 
@@ -58,7 +74,11 @@ div.vjp(x=lambda g, y: g / y,
 
 @elementwise(np.negative)
 def neg(x, *, out=None):
-    """z = -x        dz/dx = -1"""
+    """z = -x        dz/dx = -1
+
+    >>> minigrad.tensor([1.0, -2.0]).neg()
+    tensor([-1.,  2.])
+    """
     return np.negative(x, out=out)
 
 
@@ -67,7 +87,11 @@ neg.vjp(x=lambda g: -g)
 
 @elementwise(np.positive)
 def positive(x, *, out=None):
-    """z = x        dz/dx = 1"""
+    """z = x        dz/dx = 1
+
+    >>> minigrad.tensor([1.0, -2.0]).positive()
+    tensor([ 1., -2.])
+    """
     return np.positive(x, out=out)
 
 
@@ -79,6 +103,9 @@ def abs(x, *, out=None):
     """z = abs(x)        dz/dx = sign(x)
 
     At 0, where the slope is undefined, it is taken as 0.
+
+    >>> minigrad.tensor([-1.5, 2.0]).abs()
+    tensor([1.5000, 2.0000])
     """
     return np.abs(x, out=out)
 
@@ -126,6 +153,9 @@ def maximum(x, y, *, out=None):
     """z = maximum(x, y)        dz/dx = 1 - (x < y) - (x == y) / 2        dz/dy = 1 - (x > y) - (x == y) / 2
 
     In a tie each input takes half; beside NaN each takes all.
+
+    >>> minigrad.tensor([1.0, 5.0]).maximum(minigrad.tensor([3.0, 2.0]))
+    tensor([3., 5.])
     """
     return np.maximum(x, y, out=out)
 
@@ -139,6 +169,9 @@ def minimum(x, y, *, out=None):
     """z = minimum(x, y)        dz/dx = 1 - (x > y) - (x == y) / 2        dz/dy = 1 - (x < y) - (x == y) / 2
 
     In a tie each input takes half; beside NaN each takes all.
+
+    >>> minigrad.tensor([1.0, 5.0]).minimum(minigrad.tensor([3.0, 2.0]))
+    tensor([1., 2.])
     """
     return np.minimum(x, y, out=out)
 
@@ -156,6 +189,9 @@ def pow(x, y, *, out=None):
 
     A power of 0 is constant, so its derivative is 0 even at x = 0. At x = 0 and y > 0
     the derivative by y is 0, the limit from the right.
+
+    >>> minigrad.tensor([2.0, 3.0]).pow(minigrad.tensor([3.0, 2.0]))
+    tensor([8., 9.])
     """
     if x.dtype.kind in "iu" and np.ndim(y) and (y < 0).any():  # 1, -1 or 0: what is left of a fraction
         return np.where(y < 0, (x == 1) + (x == -1) * (1 - 2 * (y & 1)), x ** np.maximum(y, 0)).astype(x.dtype)
@@ -189,7 +225,11 @@ pow.vjp(x=_pow_dx, y=_pow_dy)
 
 @elementwise(np.square, node="PowBackward0")
 def square(x, *, out=None):
-    """z = x ** 2        dz/dx = 2 * x"""
+    """z = x ** 2        dz/dx = 2 * x
+
+    >>> minigrad.tensor([3.0, -4.0]).square()
+    tensor([ 9., 16.])
+    """
     return np.square(x if x.dtype.kind != "b" else x.astype(np.int64), out=out)
 
 
@@ -198,7 +238,11 @@ square.vjp(x=lambda g, x: g * (2 * x))
 
 @elementwise(np.sqrt, result="float")
 def sqrt(x, *, out=None):
-    """z = sqrt(x)        dz/dx = 1 / (2 * z)"""
+    """z = sqrt(x)        dz/dx = 1 / (2 * z)
+
+    >>> minigrad.tensor([4.0, 9.0]).sqrt()
+    tensor([2., 3.])
+    """
     return np.sqrt(x, out=out)
 
 
@@ -207,7 +251,11 @@ sqrt.vjp(x=lambda g, z: g / (2 * z))
 
 @elementwise(np.exp, result="float")
 def exp(x, *, out=None):
-    """z = exp(x)        dz/dx = z"""
+    """z = exp(x)        dz/dx = z
+
+    >>> minigrad.tensor([0.0, 1.0]).exp()
+    tensor([1.0000, 2.7183])
+    """
     return np.exp(x, out=out)
 
 
@@ -216,7 +264,11 @@ exp.vjp(x=lambda g, z: g * z)
 
 @elementwise(np.log, result="float")
 def log(x, *, out=None):
-    """z = log(x)        dz/dx = 1 / x"""
+    """z = log(x)        dz/dx = 1 / x
+
+    >>> minigrad.tensor([1.0, 10.0]).log()
+    tensor([0.0000, 2.3026])
+    """
     return np.log(x, out=out)
 
 
@@ -228,7 +280,11 @@ log.vjp(x=lambda g, x: g / x)
 
 @elementwise(np.sin, result="float")
 def sin(x, *, out=None):
-    """z = sin(x)        dz/dx = cos(x)"""
+    """z = sin(x)        dz/dx = cos(x)
+
+    >>> minigrad.tensor([0.0, 1.0]).sin()
+    tensor([0.0000, 0.8415])
+    """
     return np.sin(x, out=out)
 
 
@@ -237,7 +293,11 @@ sin.vjp(x=lambda g, x: g * np.cos(x))
 
 @elementwise(np.cos, result="float")
 def cos(x, *, out=None):
-    """z = cos(x)        dz/dx = -sin(x)"""
+    """z = cos(x)        dz/dx = -sin(x)
+
+    >>> minigrad.tensor([0.0, 1.0]).cos()
+    tensor([1.0000, 0.5403])
+    """
     return np.cos(x, out=out)
 
 
@@ -249,7 +309,11 @@ cos.vjp(x=lambda g, x: -g * np.sin(x))
 
 @elementwise(np.tanh, result="float")
 def tanh(x, *, out=None):
-    """z = tanh(x)        dz/dx = 1 - z**2"""
+    """z = tanh(x)        dz/dx = 1 - z**2
+
+    >>> minigrad.tensor([0.0, 1.0]).tanh()
+    tensor([0.0000, 0.7616])
+    """
     return np.tanh(x, out=out)
 
 
@@ -261,6 +325,9 @@ def sigmoid(x, *, out=None):
     """z = 1 / (1 + exp(-x))        dz/dx = z * (1 - z)
 
     Computed as (1 + tanh(x / 2)) / 2, which cannot overflow.
+
+    >>> minigrad.tensor([0.0, 2.0]).sigmoid()
+    tensor([0.5000, 0.8808])
     """
     half = np.array(0.5, x.dtype)
     z = np.multiply(x, half, out=out)
@@ -278,6 +345,9 @@ def relu(x, *, out=None):
     """z = maximum(x, 0)        dz/dx = z != 0
 
     At 0, where the slope is undefined, it is taken as 0. NaN passes its gradient on.
+
+    >>> minigrad.tensor([-1.0, 2.0]).relu()
+    tensor([0., 2.])
     """
     return np.maximum(x, 0, out=out)
 
@@ -293,6 +363,9 @@ def sign(x, *, out=None):
     """z = sign(x)        dz/dx = 0
 
     The sign of NaN is taken as 0.
+
+    >>> minigrad.tensor([-2.0, 0.0, 3.0]).sign()
+    tensor([-1.,  0.,  1.])
     """
     if x.dtype.kind == "b":
         return np.array(x)
@@ -304,55 +377,91 @@ sign.vjp(x=lambda g: np.zeros_like(g))
 
 @constant(np.equal, result="bool")
 def eq(x, y, *, out=None):
-    """z = x == y"""
+    """z = x == y
+
+    >>> minigrad.tensor([1, 2]).eq(minigrad.tensor([1, 5]))
+    tensor([ True, False])
+    """
     return np.equal(x, y, out=out)
 
 
 @constant(np.not_equal, result="bool")
 def ne(x, y, *, out=None):
-    """z = x != y"""
+    """z = x != y
+
+    >>> minigrad.tensor([1, 2]).ne(minigrad.tensor([1, 5]))
+    tensor([False,  True])
+    """
     return np.not_equal(x, y, out=out)
 
 
 @constant(np.less, result="bool")
 def lt(x, y, *, out=None):
-    """z = x < y"""
+    """z = x < y
+
+    >>> minigrad.tensor([1, 2]).lt(minigrad.tensor([1, 5]))
+    tensor([False,  True])
+    """
     return np.less(x, y, out=out)
 
 
 @constant(np.less_equal, result="bool")
 def le(x, y, *, out=None):
-    """z = x <= y"""
+    """z = x <= y
+
+    >>> minigrad.tensor([1, 2]).le(minigrad.tensor([1, 5]))
+    tensor([True, True])
+    """
     return np.less_equal(x, y, out=out)
 
 
 @constant(np.greater, result="bool")
 def gt(x, y, *, out=None):
-    """z = x > y"""
+    """z = x > y
+
+    >>> minigrad.tensor([1, 2]).gt(minigrad.tensor([1, 0]))
+    tensor([False,  True])
+    """
     return np.greater(x, y, out=out)
 
 
 @constant(np.greater_equal, result="bool")
 def ge(x, y, *, out=None):
-    """z = x >= y"""
+    """z = x >= y
+
+    >>> minigrad.tensor([1, 2]).ge(minigrad.tensor([1, 5]))
+    tensor([ True, False])
+    """
     return np.greater_equal(x, y, out=out)
 
 
 @constant(np.logical_and, result="bool")
 def logical_and(x, y, *, out=None):
-    """z = x and y, as truth values"""
+    """z = x and y, as truth values
+
+    >>> minigrad.tensor([True, True]).logical_and(minigrad.tensor([True, False]))
+    tensor([ True, False])
+    """
     return np.logical_and(x, y, out=out)
 
 
 @constant(np.logical_or, result="bool")
 def logical_or(x, y, *, out=None):
-    """z = x or y, as truth values"""
+    """z = x or y, as truth values
+
+    >>> minigrad.tensor([True, False]).logical_or(minigrad.tensor([False, False]))
+    tensor([ True, False])
+    """
     return np.logical_or(x, y, out=out)
 
 
 @constant(np.logical_not, result="bool")
 def logical_not(x, *, out=None):
-    """z = not x, as a truth value"""
+    """z = not x, as a truth value
+
+    >>> minigrad.tensor([True, False]).logical_not()
+    tensor([False,  True])
+    """
     return np.logical_not(x, out=out)
 
 

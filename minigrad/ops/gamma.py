@@ -24,7 +24,11 @@ SQRT_PI_OVER_2 = math.sqrt(math.pi) / 2
 
 @elementwise(result="float")
 def lgamma(x, *, out=None):
-    """z = log(abs(gamma(x)))        dz/dx = digamma(x)"""
+    """z = log(abs(gamma(x)))        dz/dx = digamma(x)
+
+    >>> minigrad.tensor([2.0, 5.0]).lgamma()
+    tensor([0.0000, 3.1781])
+    """
     x = np.asarray(x)
     values = x.ravel().tolist()
     try:
@@ -52,6 +56,9 @@ def digamma(x, *, out=None):
     after seven terms; psi(1 - x) - pi / tan(pi x) leads there from below 0.
 
     Source: Abramowitz and Stegun, Handbook of Mathematical Functions (1964), 6.3.
+
+    >>> minigrad.tensor([1.0, 2.0]).digamma()
+    tensor([-0.5772,  0.4228])
     """
     y = np.asarray(x, np.float64)
     if (y > 0).all():
@@ -128,6 +135,9 @@ def erfinv(x, *, out=None):
     more, a second one all of float64.
 
     Source: Giles, Approximating the erfinv function (2012), for the polynomial.
+
+    >>> minigrad.tensor([0.0, 0.5]).erfinv()
+    tensor([0.0000, 0.4769])
     """
     y = np.asarray(x, np.float64)
     size = np.abs(y)
@@ -166,7 +176,11 @@ erfinv.vjp(x=lambda g, z: g * (np.exp(z * z) * SQRT_PI_OVER_2))
 
 @elementwise(np.logaddexp2, result="float")
 def logaddexp2(x, y, *, out=None):
-    """z = log2(2**x + 2**y)        dz/dx = 2**(x - z)        dz/dy = 2**(y - z)"""
+    """z = log2(2**x + 2**y)        dz/dx = 2**(x - z)        dz/dy = 2**(y - z)
+
+    >>> minigrad.tensor([0.0, 1.0]).logaddexp2(minigrad.tensor([0.0, 1.0]))
+    tensor([1., 2.])
+    """
     return np.logaddexp2(x, y, out=out)
 
 

@@ -20,7 +20,11 @@ LN2, LN10, TWO_OVER_SQRT_PI = math.log(2), math.log(10), 2 / math.sqrt(math.pi)
 
 @elementwise(np.reciprocal, result="float")
 def reciprocal(x, *, out=None):
-    """z = 1 / x        dz/dx = -z**2"""
+    """z = 1 / x        dz/dx = -z**2
+
+    >>> minigrad.tensor([2.0, 4.0]).reciprocal()
+    tensor([0.5000, 0.2500])
+    """
     return np.reciprocal(x, out=out)
 
 
@@ -29,7 +33,11 @@ reciprocal.vjp(x=lambda g, z: -g * (z * z))
 
 @elementwise(result="float")
 def rsqrt(x, *, out=None):
-    """z = 1 / sqrt(x)        dz/dx = -z**3 / 2"""
+    """z = 1 / sqrt(x)        dz/dx = -z**3 / 2
+
+    >>> minigrad.tensor([4.0, 16.0]).rsqrt()
+    tensor([0.5000, 0.2500])
+    """
     z = np.sqrt(x, out=out)
     return np.reciprocal(z, out=out)
 
@@ -42,7 +50,11 @@ rsqrt.vjp(x=lambda g, z: -g * (z * z * z) / 2)
 
 @elementwise(np.exp2, result="float")
 def exp2(x, *, out=None):
-    """z = 2 ** x        dz/dx = z * log(2)"""
+    """z = 2 ** x        dz/dx = z * log(2)
+
+    >>> minigrad.tensor([0.0, 3.0]).exp2()
+    tensor([1., 8.])
+    """
     return np.exp2(x, out=out)
 
 
@@ -54,6 +66,9 @@ def expm1(x, *, out=None):
     """z = exp(x) - 1        dz/dx = z + 1
 
     Exact for small x, where the difference would lose its digits.
+
+    >>> minigrad.tensor([0.0, 1.0]).expm1()
+    tensor([0.0000, 1.7183])
     """
     return np.expm1(x, out=out)
 
@@ -63,7 +78,11 @@ expm1.vjp(x=lambda g, z: g * (z + 1))
 
 @elementwise(np.log2, result="float")
 def log2(x, *, out=None):
-    """z = log2(x)        dz/dx = 1 / (x * log(2))"""
+    """z = log2(x)        dz/dx = 1 / (x * log(2))
+
+    >>> minigrad.tensor([1.0, 8.0]).log2()
+    tensor([0., 3.])
+    """
     return np.log2(x, out=out)
 
 
@@ -72,7 +91,11 @@ log2.vjp(x=lambda g, x: g / (x * LN2))
 
 @elementwise(np.log10, result="float")
 def log10(x, *, out=None):
-    """z = log10(x)        dz/dx = 1 / (x * log(10))"""
+    """z = log10(x)        dz/dx = 1 / (x * log(10))
+
+    >>> minigrad.tensor([1.0, 100.0]).log10()
+    tensor([0.0000, 2.0000])
+    """
     return np.log10(x, out=out)
 
 
@@ -84,6 +107,9 @@ def log1p(x, *, out=None):
     """z = log(1 + x)        dz/dx = 1 / (1 + x)
 
     Exact for small x, where the sum would lose its digits.
+
+    >>> minigrad.tensor([0.0, 1.0]).log1p()
+    tensor([0.0000, 0.6931])
     """
     return np.log1p(x, out=out)
 
@@ -93,7 +119,11 @@ log1p.vjp(x=lambda g, x: g / (x + 1))
 
 @elementwise(np.logaddexp, result="float", refuses="biu")
 def logaddexp(x, y, *, out=None):
-    """z = log(exp(x) + exp(y))        dz/dx = exp(x - z)        dz/dy = exp(y - z)"""
+    """z = log(exp(x) + exp(y))        dz/dx = exp(x - z)        dz/dy = exp(y - z)
+
+    >>> minigrad.tensor([0.0, 1.0]).logaddexp(minigrad.tensor([0.0, 2.0]))
+    tensor([0.6931, 2.3133])
+    """
     return np.logaddexp(x, y, out=out)
 
 
@@ -106,6 +136,9 @@ def xlogy(x, y, *, out=None):
     """z = x * log(y)        dz/dx = log(y)        dz/dy = x / y
 
     Where x is 0, z and its derivative by x are 0, though log(y) be infinite: entropies need it.
+
+    >>> minigrad.tensor([0.0, 2.0]).xlogy(minigrad.tensor([0.0, 3.0]))
+    tensor([0.0000, 2.1972])
     """
     z = np.where((x == 0) & ~np.isnan(y), x.dtype.type(0), x * np.log(y))
     return into(out, z)
@@ -124,7 +157,11 @@ xlogy.vjp(x=_xlogy_dx,
 
 @elementwise(np.tan, result="float")
 def tan(x, *, out=None):
-    """z = tan(x)        dz/dx = 1 + z**2"""
+    """z = tan(x)        dz/dx = 1 + z**2
+
+    >>> minigrad.tensor([0.0, 1.0]).tan()
+    tensor([0.0000, 1.5574])
+    """
     return np.tan(x, out=out)
 
 
@@ -133,7 +170,11 @@ tan.vjp(x=lambda g, z: g * (z * z + 1))
 
 @elementwise(np.arcsin, result="float")
 def asin(x, *, out=None):
-    """z = arcsin(x)        dz/dx = 1 / sqrt(1 - x**2)"""
+    """z = arcsin(x)        dz/dx = 1 / sqrt(1 - x**2)
+
+    >>> minigrad.tensor([0.0, 1.0]).asin()
+    tensor([0.0000, 1.5708])
+    """
     return np.arcsin(x, out=out)
 
 
@@ -142,7 +183,11 @@ asin.vjp(x=lambda g, x: g / np.sqrt(1 - x * x))
 
 @elementwise(np.arccos, result="float")
 def acos(x, *, out=None):
-    """z = arccos(x)        dz/dx = -1 / sqrt(1 - x**2)"""
+    """z = arccos(x)        dz/dx = -1 / sqrt(1 - x**2)
+
+    >>> minigrad.tensor([0.0, 1.0]).acos()
+    tensor([1.5708, 0.0000])
+    """
     return np.arccos(x, out=out)
 
 
@@ -151,7 +196,11 @@ acos.vjp(x=lambda g, x: -g / np.sqrt(1 - x * x))
 
 @elementwise(np.arctan, result="float")
 def atan(x, *, out=None):
-    """z = arctan(x)        dz/dx = 1 / (1 + x**2)"""
+    """z = arctan(x)        dz/dx = 1 / (1 + x**2)
+
+    >>> minigrad.tensor([0.0, 1.0]).atan()
+    tensor([0.0000, 0.7854])
+    """
     return np.arctan(x, out=out)
 
 
@@ -164,6 +213,9 @@ def atan2(x, y, *, out=None):
 
     The order is that of all libraries: first the height, then the width. The angle of the
     origin, which has none, has derivative 0.
+
+    >>> minigrad.tensor([1.0, -1.0]).atan2(minigrad.tensor([1.0, 0.0]))
+    tensor([ 0.7854, -1.5708])
     """
     return np.arctan2(x, y, out=out)
 
@@ -179,7 +231,11 @@ atan2.vjp(x=lambda g, x, y: _over_square(g, x, y) * y,
 
 @elementwise(np.hypot, result="float", refuses="biu")
 def hypot(x, y, *, out=None):
-    """z = sqrt(x**2 + y**2)        dz/dx = x / z        dz/dy = y / z"""
+    """z = sqrt(x**2 + y**2)        dz/dx = x / z        dz/dy = y / z
+
+    >>> minigrad.tensor([3.0, 5.0]).hypot(minigrad.tensor([4.0, 12.0]))
+    tensor([ 5., 13.])
+    """
     return np.hypot(x, y, out=out)
 
 
@@ -192,7 +248,11 @@ hypot.vjp(x=lambda g, x, z: g * (x / z),
 
 @elementwise(np.sinh, result="float")
 def sinh(x, *, out=None):
-    """z = sinh(x)        dz/dx = cosh(x)"""
+    """z = sinh(x)        dz/dx = cosh(x)
+
+    >>> minigrad.tensor([0.0, 1.0]).sinh()
+    tensor([0.0000, 1.1752])
+    """
     return np.sinh(x, out=out)
 
 
@@ -201,7 +261,11 @@ sinh.vjp(x=lambda g, x: g * np.cosh(x))
 
 @elementwise(np.cosh, result="float")
 def cosh(x, *, out=None):
-    """z = cosh(x)        dz/dx = sinh(x)"""
+    """z = cosh(x)        dz/dx = sinh(x)
+
+    >>> minigrad.tensor([0.0, 1.0]).cosh()
+    tensor([1.0000, 1.5431])
+    """
     return np.cosh(x, out=out)
 
 
@@ -210,7 +274,11 @@ cosh.vjp(x=lambda g, x: g * np.sinh(x))
 
 @elementwise(np.arcsinh, result="float")
 def asinh(x, *, out=None):
-    """z = arcsinh(x)        dz/dx = 1 / sqrt(x**2 + 1)"""
+    """z = arcsinh(x)        dz/dx = 1 / sqrt(x**2 + 1)
+
+    >>> minigrad.tensor([0.0, 1.0]).asinh()
+    tensor([0.0000, 0.8814])
+    """
     return np.arcsinh(x, out=out)
 
 
@@ -219,7 +287,11 @@ asinh.vjp(x=lambda g, x: g / np.sqrt(x * x + 1))
 
 @elementwise(np.arccosh, result="float")
 def acosh(x, *, out=None):
-    """z = arccosh(x)        dz/dx = 1 / sqrt(x**2 - 1)"""
+    """z = arccosh(x)        dz/dx = 1 / sqrt(x**2 - 1)
+
+    >>> minigrad.tensor([1.0, 2.0]).acosh()
+    tensor([0.0000, 1.3170])
+    """
     return np.arccosh(x, out=out)
 
 
@@ -228,7 +300,11 @@ acosh.vjp(x=lambda g, x: g / np.sqrt(x * x - 1))
 
 @elementwise(np.arctanh, result="float")
 def atanh(x, *, out=None):
-    """z = arctanh(x)        dz/dx = 1 / (1 - x**2)"""
+    """z = arctanh(x)        dz/dx = 1 / (1 - x**2)
+
+    >>> minigrad.tensor([0.0, 0.5]).atanh()
+    tensor([0.0000, 0.5493])
+    """
     return np.arctanh(x, out=out)
 
 
@@ -260,6 +336,9 @@ def clamp_min(x, a, *, out=None):
     """z = maximum(x, a)        dz/dx = x >= a        dz/da = x < a
 
     Unlike `maximum`, a tie is all x's.
+
+    >>> minigrad.tensor([-1.0, 2.0]).clamp_min(0)
+    tensor([0., 2.])
     """
     return np.maximum(x, a, out=out)
 
@@ -273,6 +352,9 @@ def clamp_max(x, b, *, out=None):
     """z = minimum(x, b)        dz/dx = x <= b        dz/db = x > b
 
     Unlike `minimum`, a tie is all x's.
+
+    >>> minigrad.tensor([-1.0, 2.0]).clamp_max(0)
+    tensor([-1.,  0.])
     """
     return np.minimum(x, b, out=out)
 
@@ -286,6 +368,9 @@ def fmax(x, y, *, out=None):
     """z = the greater of x and y, or the one that is a number        dz/dx = x >= y        dz/dy = x < y
 
     Unlike `maximum`, a tie is all x's.
+
+    >>> minigrad.tensor([1.0, minigrad.nan]).fmax(minigrad.tensor([3.0, 2.0]))
+    tensor([3., 2.])
     """
     return np.fmax(x, y, out=out)
 
@@ -299,6 +384,9 @@ def fmin(x, y, *, out=None):
     """z = the less of x and y, or the one that is a number        dz/dx = x <= y        dz/dy = x > y
 
     Unlike `minimum`, a tie is all x's.
+
+    >>> minigrad.tensor([1.0, minigrad.nan]).fmin(minigrad.tensor([3.0, 2.0]))
+    tensor([1., 2.])
     """
     return np.fmin(x, y, out=out)
 
@@ -357,6 +445,9 @@ def erf(x, *, out=None):
     """z = 2 / sqrt(pi) * the integral of exp(-t**2) from 0 to x        dz/dx = 2 / sqrt(pi) * exp(-(x**2))
 
     Near 0 by one rational approximation, elsewhere as 1 - erfc(x).
+
+    >>> minigrad.tensor([0.0, 0.5]).erf()
+    tensor([0.0000, 0.5205])
     """
     z = _error_function(x, complement=False)
     return into(out, z)
@@ -370,6 +461,9 @@ def erfc(x, *, out=None):
     """z = 1 - erf(x)        dz/dx = -2 / sqrt(pi) * exp(-(x**2))
 
     Computed by itself, so that it keeps all its digits where erf(x) is nearly 1.
+
+    >>> minigrad.tensor([0.0, 0.5]).erfc()
+    tensor([1.0000, 0.4795])
     """
     z = _error_function(x, complement=True)
     return into(out, z)

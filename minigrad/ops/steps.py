@@ -21,19 +21,31 @@ def _whole(function, x, out):
 
 @elementwise(np.ceil, refuses="b")
 def ceil(x, *, out=None):
-    """z = the least whole number >= x        dz/dx = 0"""
+    """z = the least whole number >= x        dz/dx = 0
+
+    >>> minigrad.tensor([-1.5, 1.5]).ceil()
+    tensor([-1.,  2.])
+    """
     return _whole(np.ceil, x, out)
 
 
 @elementwise(np.floor, refuses="b")
 def floor(x, *, out=None):
-    """z = the greatest whole number <= x        dz/dx = 0"""
+    """z = the greatest whole number <= x        dz/dx = 0
+
+    >>> minigrad.tensor([-1.5, 1.5]).floor()
+    tensor([-2.,  1.])
+    """
     return _whole(np.floor, x, out)
 
 
 @elementwise(np.trunc, refuses="b")
 def trunc(x, *, out=None):
-    """z = x without its fraction        dz/dx = 0"""
+    """z = x without its fraction        dz/dx = 0
+
+    >>> minigrad.tensor([-1.5, 1.5]).trunc()
+    tensor([-1.,  1.])
+    """
     return _whole(np.trunc, x, out)
 
 
@@ -59,7 +71,11 @@ def _check_divisor(x, y):
 
 @elementwise(np.floor_divide)
 def floor_divide(x, y, *, out=None):
-    """z = floor(x / y)        dz/dx = 0        dz/dy = 0"""
+    """z = floor(x / y)        dz/dx = 0        dz/dy = 0
+
+    >>> minigrad.tensor([7.0, -7.0]).floor_divide(minigrad.tensor([2.0, 2.0]))
+    tensor([ 3., -4.])
+    """
     _check_divisor(x, y)
     return np.floor_divide(x, y, out=out)
 
@@ -73,6 +89,9 @@ def remainder(x, y, *, out=None):
     """z = x - y * floor(x / y)        dz/dx = 1        dz/dy = -floor(x / y)
 
     The remainder that Python's % gives: it has the sign of y.
+
+    >>> minigrad.tensor([7.0, -7.0]).remainder(minigrad.tensor([3.0, 3.0]))
+    tensor([1., 2.])
     """
     _check_divisor(x, y)
     return np.remainder(x, y, out=out)
@@ -87,6 +106,9 @@ def fmod(x, y, *, out=None):
     """z = x - y * trunc(x / y)        dz/dx = 1        dz/dy = -trunc(x / y)
 
     The remainder that C gives: it has the sign of x.
+
+    >>> minigrad.tensor([7.0, -7.0]).fmod(minigrad.tensor([3.0, 3.0]))
+    tensor([ 1., -1.])
     """
     _check_divisor(x, y)
     return np.fmod(x, y, out=out)
@@ -101,68 +123,112 @@ fmod.vjp(x=lambda g: g,
 
 @constant(np.isnan, result="bool")
 def isnan(x, *, out=None):
-    """z = is x not a number?"""
+    """z = is x not a number?
+
+    >>> minigrad.tensor([1.0, minigrad.nan]).isnan()
+    tensor([False,  True])
+    """
     return np.isnan(x, out=out)
 
 
 @constant(np.isinf, result="bool")
 def isinf(x, *, out=None):
-    """z = is x infinite?"""
+    """z = is x infinite?
+
+    >>> minigrad.tensor([1.0, -minigrad.inf]).isinf()
+    tensor([False,  True])
+    """
     return np.isinf(x, out=out)
 
 
 @constant(np.isfinite, result="bool")
 def isfinite(x, *, out=None):
-    """z = is x a number, and not infinite?"""
+    """z = is x a number, and not infinite?
+
+    >>> minigrad.tensor([1.0, minigrad.inf]).isfinite()
+    tensor([ True, False])
+    """
     return np.isfinite(x, out=out)
 
 
 @constant(np.signbit, result="bool")
 def signbit(x, *, out=None):
-    """z = is x, which may be -0, negative?"""
+    """z = is x, which may be -0, negative?
+
+    >>> minigrad.tensor([-1.0, 1.0]).signbit()
+    tensor([ True, False])
+    """
     return np.signbit(x, out=out)
 
 
 @constant(np.logical_xor, result="bool")
 def logical_xor(x, y, *, out=None):
-    """z = one of x and y, as truth values, but not both"""
+    """z = one of x and y, as truth values, but not both
+
+    >>> minigrad.tensor([True, True]).logical_xor(minigrad.tensor([True, False]))
+    tensor([False,  True])
+    """
     return np.logical_xor(x, y, out=out)
 
 
 @constant(np.bitwise_and, inplace=True)
 def bitwise_and(x, y, *, out=None):
-    """z = x & y, bit by bit; of truth values: x and y"""
+    """z = x & y, bit by bit; of truth values: x and y
+
+    >>> minigrad.tensor([5, 6]).bitwise_and(minigrad.tensor([3, 3]))
+    tensor([1, 2])
+    """
     return np.bitwise_and(x, y, out=out)
 
 
 @constant(np.bitwise_or, inplace=True)
 def bitwise_or(x, y, *, out=None):
-    """z = x | y, bit by bit; of truth values: x or y"""
+    """z = x | y, bit by bit; of truth values: x or y
+
+    >>> minigrad.tensor([5, 6]).bitwise_or(minigrad.tensor([3, 3]))
+    tensor([7, 7])
+    """
     return np.bitwise_or(x, y, out=out)
 
 
 @constant(np.bitwise_xor, inplace=True)
 def bitwise_xor(x, y, *, out=None):
-    """z = x ^ y, bit by bit; of truth values: one of them, but not both"""
+    """z = x ^ y, bit by bit; of truth values: one of them, but not both
+
+    >>> minigrad.tensor([5, 6]).bitwise_xor(minigrad.tensor([3, 3]))
+    tensor([6, 5])
+    """
     return np.bitwise_xor(x, y, out=out)
 
 
 @constant(np.invert, inplace=True)
 def bitwise_not(x, *, out=None):
-    """z = ~x, bit by bit; of truth values: not x"""
+    """z = ~x, bit by bit; of truth values: not x
+
+    >>> minigrad.tensor([0, 5]).bitwise_not()
+    tensor([-1, -6])
+    """
     return np.invert(x, out=out)
 
 
 @constant(np.left_shift, inplace=True)
 def bitwise_left_shift(x, y, *, out=None):
-    """z = x << y = x * 2 ** y"""
+    """z = x << y = x * 2 ** y
+
+    >>> minigrad.tensor([1, 3]).bitwise_left_shift(minigrad.tensor([2, 2]))
+    tensor([ 4, 12])
+    """
     _check_bits(x)
     return np.left_shift(x, y, out=out)
 
 
 @constant(np.right_shift, inplace=True)
 def bitwise_right_shift(x, y, *, out=None):
-    """z = x >> y = floor(x / 2 ** y)"""
+    """z = x >> y = floor(x / 2 ** y)
+
+    >>> minigrad.tensor([8, 9]).bitwise_right_shift(minigrad.tensor([2, 2]))
+    tensor([2, 2])
+    """
     _check_bits(x)
     return np.right_shift(x, y, out=out)
 
