@@ -14,55 +14,55 @@ from tests.numeric import central_difference
 
 
 @pytest.fixture
-def sinc2():
-    """The row that docs/architecture.md adds, declared while the test runs."""
+def sinc_squared():
+    """A row as docs/architecture.md adds one, declared while the test runs."""
 
     @elementwise(result="float")
-    def sinc2(x, *, out=None):
+    def sinc_squared(x, *, out=None):
         """z = (sin(x) / x) ** 2        dz/dx = 2 * sin(x) / x * (cos(x) - sin(x) / x) / x"""
         return np.square(np.sin(x) / x, out=out)
 
-    sinc2.vjp(x=lambda g, x: g * (2 * np.sin(x) / x * (np.cos(x) - np.sin(x) / x) / x))
-    yield sinc2
-    del REGISTRY["sinc2"], FromRows.sinc2, FromRows.sinc2_
-    vars(minigrad).pop("sinc2", None)
+    sinc_squared.vjp(x=lambda g, x: g * (2 * np.sin(x) / x * (np.cos(x) - np.sin(x) / x) / x))
+    yield sinc_squared
+    del REGISTRY["sinc_squared"], FromRows.sinc_squared, FromRows.sinc_squared_
+    vars(minigrad).pop("sinc_squared", None)
 
 
-def test_a_row_has_a_method_a_function_and_a_variant_in_place(sinc2):
+def test_a_row_has_a_method_a_function_and_a_variant_in_place(sinc_squared):
     x = minigrad.tensor([0.5, 1.5], dtype=minigrad.float64, requires_grad=True)
     expected = (np.sin([0.5, 1.5]) / [0.5, 1.5]) ** 2
     out = minigrad.empty(2, dtype=minigrad.float64)
-    minigrad.sinc2(x.detach(), out=out)
+    minigrad.sinc_squared(x.detach(), out=out)
 
-    for z in (x.sinc2(), minigrad.sinc2(x), (x * 1).sinc2_(), out):
+    for z in (x.sinc_squared(), minigrad.sinc_squared(x), (x * 1).sinc_squared_(), out):
         np.testing.assert_allclose(z.detach(), expected, rtol=1e-12)
     with pytest.raises(RuntimeError, match="leaf Variable that requires grad"):
-        x.sinc2_()
+        x.sinc_squared_()
     with pytest.raises(TypeError, match="must be Tensor, not str"):
-        minigrad.sinc2("x")
+        minigrad.sinc_squared("x")
 
 
-def test_a_row_has_gradients_and_a_name_on_the_tape(sinc2):
+def test_a_row_has_gradients_and_a_name_on_the_tape(sinc_squared):
     x = minigrad.tensor([0.5, 1.5], dtype=minigrad.float64, requires_grad=True)
     with minigrad.record() as tape:
-        z = x.sinc2()
+        z = x.sinc_squared()
         z.sum().backward()
 
     slope = central_difference(lambda a: (np.sin(a) / a) ** 2, x.detach().numpy(), np.ones(2))
     np.testing.assert_allclose(x.grad, slope, rtol=1e-6)
-    assert z.grad_fn.name() == "Sinc2Backward0"
-    assert "sinc2" in str(tape) and "Sinc2Backward0" in str(tape)
-    program = minigrad.static.record(lambda x: x.sinc2())(x.detach())
-    np.testing.assert_allclose(program(x.detach() + 1), (x.detach() + 1).sinc2(), rtol=1e-12)
+    assert z.grad_fn.name() == "SincSquaredBackward0"
+    assert "sinc_squared" in str(tape) and "SincSquaredBackward0" in str(tape)
+    program = minigrad.static.record(lambda x: x.sinc_squared())(x.detach())
+    np.testing.assert_allclose(program(x.detach() + 1), (x.detach() + 1).sinc_squared(), rtol=1e-12)
 
 
-def test_a_row_has_help_and_source(sinc2):
-    help_of = inspect.getdoc(minigrad.Tensor.sinc2)
+def test_a_row_has_help_and_source(sinc_squared):
+    help_of = inspect.getdoc(minigrad.Tensor.sinc_squared)
 
     assert help_of.startswith("z = (sin(x) / x) ** 2") and "shape of the operands" in help_of
-    assert "Written over the tensor itself" in inspect.getdoc(minigrad.Tensor.sinc2_)
-    assert inspect.getdoc(minigrad.sinc2) == help_of
-    assert inspect.getsource(sinc2.apply).startswith("def sinc2(x)")
+    assert "Written over the tensor itself" in inspect.getdoc(minigrad.Tensor.sinc_squared_)
+    assert inspect.getdoc(minigrad.sinc_squared) == help_of
+    assert inspect.getsource(sinc_squared.apply).startswith("def sinc_squared(x)")
 
 
 def test_the_functions_of_neural_networks_are_no_methods():
