@@ -89,7 +89,7 @@ def test_both_schedulers_visit_the_same_nodes_in_the_same_order(monkeypatch):
 
     def visited(run):
         z = graph()
-        first = z.grad_fn.rank
+        first = z.grad_fn.queue_key
         task = GraphTask([z.grad_fn], [np.ones(())])
         seen = []
         for node in reachable(z.grad_fn):
@@ -105,9 +105,10 @@ def test_both_schedulers_visit_the_same_nodes_in_the_same_order(monkeypatch):
 
             node.plan = Spy()
         run(task)
-        leaves = sorted(n.rank for n in seen if isinstance(n, AccumulateGrad))
+        leaves = sorted(n.queue_key for n in seen if isinstance(n, AccumulateGrad))
         return [
-            leaves.index(n.rank) if isinstance(n, AccumulateGrad) else n.rank - first for n in seen
+            leaves.index(n.queue_key) if isinstance(n, AccumulateGrad) else n.queue_key - first
+            for n in seen
         ]
 
     by_age = visited(lambda task: task.run())

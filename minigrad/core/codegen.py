@@ -22,7 +22,7 @@ does only the rest. For `mul` it reads, a little shortened:
         if xn is yn is None:
             z.node = None
             return z
-        n = z.node = new(MulBackward0); n.rank = next_rank()
+        n = z.node = new(MulBackward0); n.queue_key = next_queue_key()
         if yn is None:
             n.edges = (xn,)
             n.saved = (y,)
@@ -50,7 +50,7 @@ from minigrad.core.errors import user_line
 from minigrad.core.inplace import attach, copy_of, is_plain
 from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.memory import FRESH, INFERENCE, Counter, new
-from minigrad.core.node import next_rank
+from minigrad.core.node import next_queue_key
 from minigrad.core.op import Op
 from minigrad.core.plan import HELD, Plan, column_major, compiled, held, plan_of
 from minigrad.core.promotion import NUMBERS, number_like
@@ -151,7 +151,8 @@ def text_of(op: Op, in_place: bool = False) -> tuple[str, dict[str, Any]]:
     """The text of op.apply, or of op.apply_, and the names that it uses."""
     scope: dict[str, Any] = {
         "op": op, "modes": modes, "general": apply, "forward": op.forward, "ufunc": op.numpy,
-        "new": new, "Tensor": Tensor, "View": View, "next_rank": next_rank, "FRESH": FRESH, "Counter": Counter,
+        "new": new, "Tensor": Tensor, "View": View, "next_queue_key": next_queue_key,
+        "FRESH": FRESH, "Counter": Counter,
         "column_major": column_major, "held": held, "NUMBERS": NUMBERS, "number_like": number_like,
         "named": op.named and op.named.formula,
         "ndarray": np.ndarray, "in_order": np.ascontiguousarray, "INFERENCE": INFERENCE,
@@ -260,7 +261,7 @@ def _filled(
         scope[plans] = PlansByName(op, needs, fits[0])
         lines = [f"plan = {plans}[named({', '.join(op.named.reads)})]"]
     lines += [
-        f"{target} = new({kind}); n.rank = next_rank()",
+        f"{target} = new({kind}); n.queue_key = next_queue_key()",
         f"n.edges = {_tuple([f'{x}n' for x in wanted])}",
     ]
     for fitted in fits:

@@ -34,7 +34,7 @@ from minigrad.core.inplace import (
     refuse,
 )
 from minigrad.core.memory import make, new
-from minigrad.core.node import Node, next_rank
+from minigrad.core.node import Node, next_queue_key
 from minigrad.core.op import Op
 from minigrad.core.plan import plan_of, value_of
 from minigrad.core.promotion import NUMBERS, number_like, prepare
@@ -156,7 +156,7 @@ def record(
     node: Node = new(plan.node_type)
     node.plan = plan
     node.edges = tuple([n for n in nodes if n is not None])
-    node.rank = next_rank()
+    node.queue_key = next_queue_key()
     if in_place:
         node.wrote = True
     if plan.reads:

@@ -110,7 +110,7 @@ class GraphTask:
                 pending[node] = pending[node] + g
             else:
                 pending[node] = g
-                heappush(heap, (node.rank, node))
+                heappush(heap, (node.queue_key, node))
         try:
             while heap:
                 node = heappop(heap)[1]
@@ -141,12 +141,12 @@ class GraphTask:
                             if following is None:
                                 following = parent
                             else:
-                                heappush(heap, (parent.rank, parent))
+                                heappush(heap, (parent.queue_key, parent))
                     grads = d = None  # so that a gradient that nobody else holds can be taken over
                     if following is None:
                         break
-                    if heap and heap[0][0] < following.rank:
-                        heappush(heap, (following.rank, following))
+                    if heap and heap[0][0] < following.queue_key:
+                        heappush(heap, (following.queue_key, following))
                         break
                     node = following
         finally:
@@ -169,7 +169,7 @@ class GraphTask:
                 pending[node] = pending[node] + g if node in pending else g
             for node in dict.fromkeys(self.roots):
                 if not waiting[node] and self._leads_to_an_input(node):
-                    heappush(heap, (node.rank, node))
+                    heappush(heap, (node.queue_key, node))
             while heap:
                 node = heappop(heap)[1]
                 g = pending.pop(node, None)
@@ -181,7 +181,7 @@ class GraphTask:
                         pending[parent] = pending[parent] + d if parent in pending else d
                     waiting[parent] -= 1
                     if not waiting[parent]:
-                        heappush(heap, (parent.rank, parent))
+                        heappush(heap, (parent.queue_key, parent))
                 if not isinstance(node, Result):  # an edge in disguise, not a step of its own
                     yield Step(node, g, grads)
         finally:
@@ -206,7 +206,7 @@ class GraphTask:
         """Which nodes lead to an input? Those asked about, and those that feed on one that does."""
         assert self.inputs is not None
         self.needed = needed = set(self.inputs)
-        oldest_first = sorted(reachable(self.roots), key=attrgetter("rank"), reverse=True)
+        oldest_first = sorted(reachable(self.roots), key=attrgetter("queue_key"), reverse=True)
         for node in oldest_first:
             for parent in node.edges:
                 if parent in needed:

@@ -49,7 +49,7 @@ def by_tape(task: GraphTask, watch: Watch = None) -> int:
         listed[node] = g if listed[node] is None else listed[node] + g
     freed = None if task.retain_graph else Freed()
     applied = 0
-    for node in sorted(listed, key=lambda n: n.rank):
+    for node in sorted(listed, key=lambda n: n.queue_key):
         g = listed[node]
         if g is None:
             continue
@@ -123,7 +123,7 @@ def contributions(engine: str, task: GraphTask) -> dict[AnyNode, int]:
     turns = dict.fromkeys(found, 0 if engine == "recursive" else 1)
     for root in task.roots:
         turns[root] += engine == "recursive"
-    for node in sorted(found, key=lambda n: n.rank):
+    for node in sorted(found, key=lambda n: n.queue_key):
         for parent in node.edges:
             found[parent] += turns[node]
             turns[parent] += turns[node] if engine == "recursive" else 0

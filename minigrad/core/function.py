@@ -34,7 +34,7 @@ from minigrad.core.duals import set_tangent, stripped, tangent_of
 from minigrad.core.errors import AutogradError, SavedValueChanged, user_line
 from minigrad.core.inplace import attach, bump, refuse
 from minigrad.core.memory import FRESH, make, new
-from minigrad.core.node import Node, next_rank, node_type
+from minigrad.core.node import Node, next_queue_key, node_type
 from minigrad.core.plan import Like, fit
 from minigrad.core.results import Pack, result
 from minigrad.core.saved import Freed
@@ -348,7 +348,7 @@ class Function:
         node: Node = new(node_type(f"{cls.__name__}Backward"))
         node.plan = FunctionPlan(cls, ctx, likes, shapes)
         node.edges = tuple(a.node for a in args if isinstance(a, Tensor) and a.node is not None)
-        node.rank = next_rank()
+        node.queue_key = next_queue_key()
         node.saved, node.version = (ctx,), 0
         if modes.state.tracing:
             node.place = user_line()
@@ -431,7 +431,12 @@ class _Once(Function):
         ctx.needs_input_grad = (True,)
         like = Like(value.array.shape, value.array.dtype)
         node.plan = FunctionPlan(cls, ctx, [like], [like])
-        node.edges, node.rank, node.saved, node.version = (lead.node,), next_rank(), (ctx,), 0
+        node.edges, node.queue_key, node.saved, node.version = (
+            (lead.node,),
+            next_queue_key(),
+            (ctx,),
+            0,
+        )
         z.node = node
         return z
 

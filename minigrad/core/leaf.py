@@ -19,14 +19,14 @@ from minigrad.core.hooks import RemovableHandle, hooks_of
 from minigrad.core.memory import make
 from minigrad.core.sparse import RowSparse
 
-next_leaf_rank = count(1).__next__  # of leaves: 1, 2, ...; after every node
+next_leaf_queue_key = count(1).__next__  # of leaves: 1, 2, ...; after every node
 _accumulating = threading.Lock()
 
 
 class AccumulateGrad:
     """The end of an edge: where the gradient of a leaf is added to its `.grad`."""
 
-    __slots__ = ("__weakref__", "_array", "_counter", "_leaf", "plan", "grad", "rank", "saved")
+    __slots__ = ("__weakref__", "_array", "_counter", "_leaf", "plan", "grad", "queue_key", "saved")
 
     edges: tuple[()] = ()
     next_functions: tuple[()] = ()
@@ -39,11 +39,11 @@ class AccumulateGrad:
         self._array, self._counter = leaf.array, leaf.counter
         self.plan: Any = ACCUMULATE
         self.grad: Any = None
-        self.rank = next_leaf_rank()
+        self.queue_key = next_leaf_queue_key()
 
-    @property
-    def order(self) -> int:
-        return -self.rank
+    def _sequence_nr(self) -> int:
+        """In PyTorch a leaf has the greatest number there is, and its turn before all nodes; here, after them."""
+        return int(2**64 - 1)
 
     @property
     def variable(self) -> Any:

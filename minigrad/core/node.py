@@ -6,7 +6,7 @@ A node is one application of an op, as backward needs it:
     edges      for each of these inputs, the node that made it, or its AccumulateGrad
     saved      the values that those rules name, and nothing else
     version    the versions of the saved tensors, added up: an in-place change shows
-    rank       the node's place in time; the latest node has the lowest rank
+    queue_key  the sequence number, negated: the ready queue gives the latest node first
 
 Leaves (parameters, inputs) were made by no op. A leaf that requires a gradient has an
 `AccumulateGrad` instead (leaf.py): the end of an edge, where the gradient is added up.
@@ -31,19 +31,19 @@ from minigrad.core.memory import Counter, make
 from minigrad.core.op import Op
 from minigrad.core.saved import Freed, what_changed
 
-next_rank = count(-1, -1).__next__  # -1, -2, ...: later nodes sort first
+next_queue_key = count(-1, -1).__next__  # -1, -2, ...: later nodes come first
 
 
 class Node:
     """One application of an op, as the tape remembers it. `z.grad_fn` is one."""
 
-    __slots__ = ("__dict__", "__weakref__", "edges", "plan", "rank", "saved", "version")
+    __slots__ = ("__dict__", "__weakref__", "edges", "plan", "queue_key", "saved", "version")
 
     plan: Any  # a Plan: plan.py, which stands above this module
     edges: tuple["Node | AccumulateGrad", ...]
     saved: Any
     version: int
-    rank: int
+    queue_key: int
     place: Place | None = None  # the line that made it, where lines are traced
     tangents: dict[int, Any] | None = None  # of the result, in forward mode
     versions: dict[str, int] | None = None  # of each saved tensor, where lines are traced
@@ -61,10 +61,9 @@ class Node:
         op: Op = self.plan.op
         return op
 
-    @property
-    def order(self) -> int:
-        """The node's serial number: later nodes have greater ones."""
-        return -self.rank
+    def _sequence_nr(self) -> int:
+        """The sequence number: later nodes have greater ones."""
+        return -self.queue_key
 
     def name(self) -> str:
         """The name of the node, like "MulBackward0"."""

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from minigrad.core.memory import new
-from minigrad.core.node import Node, next_rank
+from minigrad.core.node import Node, next_queue_key
 
 
 class Pack:
@@ -65,6 +65,6 @@ def result(owner: Node, number: int) -> Node:
     node.plan = RESULT
     node.owner, node.number = owner, number
     node.edges = (owner,)
-    node.rank = next_rank()
+    node.queue_key = next_queue_key()
     node.place = owner.place
     return node

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minigrad.core.memory import new
-from minigrad.core.node import Node, next_rank
+from minigrad.core.node import Node, next_queue_key
 from minigrad.core.op import REGISTRY, Op
 
 
@@ -205,6 +205,6 @@ def rewritten(base_node: Any, way: Way, write: Node, base: Any) -> CopySlices:
     others = write.edges[1:] if write.plan.needs[0] else write.edges
     node.edges = (base_node, *others) if node.keeps else others
     node.saved = (write,)
-    node.rank = next_rank()
+    node.queue_key = next_queue_key()
     node.place = write.place
     return node

@@ -81,7 +81,7 @@ class Entry:
     stop: str | None = None  # why no gradient goes on from here: "no_grad", "detach", ...
     place: Place | None = None
     backward: str | None = None  # "MulBackward0", "AccumulateGrad", or no gradient
-    rank: int | None = None  # of its node: the engine takes the lowest first
+    queue_key: int | None = None  # of its node: the engine takes the lowest first
     saved: list[Saved] = field(default_factory=list)
     local: dict[str, Snapshot] = field(default_factory=dict)  # elementwise: dz/dx by input name
     made_by: int | None = None  # the backward pass that computed it, under create_graph

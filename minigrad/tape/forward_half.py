@@ -165,11 +165,11 @@ class ForwardHalf(Identities):
         if result.requires_grad:
             entry.backward = "AccumulateGrad" if node is None else node.name()
             entry.kind = kind
-            entry.rank = None if tensor.node is None else tensor.node.rank
+            entry.queue_key = None if tensor.node is None else tensor.node.queue_key
         self._latest[key] = (len(self.entries), 0)
         if node is not None:
             entry.op = looks.op_of(node).name
-            entry.rank = node.rank
+            entry.queue_key = node.queue_key
             self._entry_of[node] = len(self.entries)
         self.entries.append(entry)
 
@@ -187,7 +187,7 @@ class ForwardHalf(Identities):
 
     def _link(self, entry: Entry, number: int, node: Node) -> None:
         """Which inputs get a gradient, and what is saved: as the new node says."""
-        entry.backward, entry.rank = node.name(), node.rank
+        entry.backward, entry.queue_key = node.name(), node.queue_key
         self._entry_of[node] = number
         parents = node.next_functions
         if isinstance(node, CopySlices) or not entry.replayed:
@@ -197,7 +197,7 @@ class ForwardHalf(Identities):
                     self._entry_of.setdefault(parent, given.entry)
                     source = self.entries[given.entry]
                     if source.backward is None:  # a leaf overwritten in place, seen too late
-                        source.backward, source.rank = parent.name(), parent.rank
+                        source.backward, source.queue_key = parent.name(), parent.queue_key
         else:
             entry.inputs[0].gradient = True
         for name, (value, version) in looks.saved_values(node).items():

@@ -101,7 +101,7 @@ class Recorder(ForwardHalf):
         """How many contributions will each node receive? And which nodes are left out?"""
         pruned = set()
         taking_part = []
-        for node in sorted(reachable(task.roots), key=lambda n: n.rank):
+        for node in sorted(reachable(task.roots), key=lambda n: n.queue_key):
             if isinstance(node, Edge):
                 continue
             if task._leads_to_an_input(node):
@@ -181,7 +181,7 @@ class Recorder(ForwardHalf):
         """
         nodes = [n for n in reachable(roots) if not isinstance(n, Edge)]
         # From the oldest on, so that the inputs of a node have their entries before it.
-        for node in sorted(nodes, key=lambda n: (isinstance(n, Node), -n.rank)):
+        for node in sorted(nodes, key=lambda n: (isinstance(n, Node), -n.queue_key)):
             if node not in self._entry_of:
                 self._adopt_one(node)
             entry = self.entries[self._entry_of[node]]
@@ -213,7 +213,7 @@ class Recorder(ForwardHalf):
                 op.formula,
                 place=node.place,
                 backward=node.name(),
-                rank=node.rank,
+                queue_key=node.queue_key,
             )
         )
 

@@ -55,8 +55,8 @@ def document(tape: Tape) -> Document:
     names = node_names(recorder)
     versions = versions_of(recorder)
     queue = sorted(
-        (k for k, e in enumerate(recorder.entries) if e.rank is not None),
-        key=lambda k: recorder.entries[k].rank or 0,
+        (k for k, e in enumerate(recorder.entries) if e.queue_key is not None),
+        key=lambda k: recorder.entries[k].queue_key or 0,
     )
     priority = {k: place for place, k in enumerate(queue)}
     shared = _shared(recorder)

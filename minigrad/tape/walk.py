@@ -147,7 +147,7 @@ def _run(recorder: Recorder, task: GraphTask) -> Iterator[WalkStep]:
             ready = tuple(labels.node(recorder.entry_of(n)) for n in task.ready)
             waiting = {
                 labels.node(recorder.entry_of(n)): count
-                for n, count in sorted(task.waiting.items(), key=lambda item: item[0].rank)
+                for n, count in sorted(task.waiting.items(), key=lambda item: item[0].queue_key)
                 if count
             }
             outgoing = [g for n, g in zip(step.node.edges, step.grads)]

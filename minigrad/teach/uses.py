@@ -200,7 +200,7 @@ class Graph:
         assert z.node is not None
         self.root, self.target = z.node, target
         self.seed = np.asarray(seed, z.dtype)[()]
-        self.nodes = sorted(reachable([self.root]), key=lambda n: n.rank)
+        self.nodes = sorted(reachable([self.root]), key=lambda n: n.queue_key)
         self.names = {
             t.node: name
             for name, t in reversed(list(namespace.items()))
@@ -365,7 +365,7 @@ class Graph:
         """The uses and the nodes from which something reaches the target, the nearest first."""
         leading: set[Any] = {self.target}
         found = []
-        for use in sorted(self.uses, key=lambda u: u.node.rank, reverse=True):
+        for use in sorted(self.uses, key=lambda u: u.node.queue_key, reverse=True):
             if use.parent in leading:
                 leading.add(use.node)
                 found.append(use)
