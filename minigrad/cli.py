@@ -10,23 +10,38 @@ import logging
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
+from typer.core import TyperGroup
 
-from minigrad.grading.commands import app as grading_commands
 from minigrad.version import __version__
 
+GRADING = ("release", "record", "judge", "grade", "doctor")
+
+
+class Commands(TyperGroup):
+    """The commands here and those of grading/commands.py, which takes half a second to import."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return [*super().list_commands(ctx), *GRADING]
+
+    def get_command(self, ctx: Any, name: str) -> Any:
+        if name not in GRADING:
+            return super().get_command(ctx, name)
+        from minigrad.grading.commands import app as grading
+
+        return typer.main.get_group(grading).get_command(ctx, name)
+
+
 app = typer.Typer(
+    cls=Commands,
     help="A small autograd engine to read, to step through, and to learn from.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-
-
-app.add_typer(grading_commands)
 
 
 def main() -> None:
@@ -223,53 +238,6 @@ def demo(
             "To fix it, give another place:  minigrad demo --out PAGE.html"
         )
     console.print(f"The picture of the tape is in {out.resolve()}", highlight=False, soft_wrap=True)
-
-
-@app.command()
-def release(
-    author: Annotated[Path, typer.Argument(help="The author's notebook, solutions included.")],
-    out: Annotated[
-        Path, typer.Option("--out", "-o", help="The folder for the student's notebook.")
-    ],
-    run: Annotated[
-        bool,
-        typer.Option(
-            "--run/--no-run", help="Also check that the solution passes and the stub fails."
-        ),
-    ] = True,
-) -> None:
-    """Write the student's notebook from an author's notebook.
-
-    Solutions become stubs, outputs and hidden tests are removed. Nothing is written if a line of
-    a solution would be left, if the solution fails its own checks, or if the untouched starter
-    passes them.
-    """
-    from minigrad.grading.bundles import make_bundles, write_bundles
-    from minigrad.grading.gate import NbvalDidNotRun, gate, gate_bundles
-    from minigrad.grading.judge import JudgeError
-    from minigrad.grading.release import ReleaseError
-    from minigrad.grading.release import release as write_release
-
-    try:
-        if run:
-            gate(author)
-        bundles = make_bundles(author)
-        if run and bundles is not None:
-            gate_bundles(author, *bundles)
-        student = write_release(author, out)
-        if bundles is not None:
-            folder = student.parent / "grading"
-            recording, judge = write_bundles(*bundles, folder)
-    except ReleaseError as error:
-        _stop(str(error))
-    except (NbvalDidNotRun, JudgeError) as error:
-        _stop(f"The notebook could not be run. {error}")
-    except OSError as error:
-        _stop(f"The student's notebook cannot be written to {out}: {error.strerror or error}.")
-    checked = "  (the solution passes, the starter fails)" if run else ""
-    typer.echo(f"wrote {student}{checked}")
-    if bundles is not None:
-        typer.echo(f"wrote {recording} and {judge}, for  minigrad grade: not for students")
 
 
 def _stop(message: str) -> NoReturn:

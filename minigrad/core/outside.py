@@ -12,6 +12,7 @@ import numpy as np
 
 from minigrad.core import display, formatting, modes
 from minigrad.core.memory import make
+from minigrad.core.storage import Storage, resize
 from minigrad.methods import ArrayMethods
 from minigrad.methods.base import sizes
 
@@ -133,8 +134,6 @@ class Outside(ArrayMethods):
         >>> len(minigrad.zeros(2, 3).storage())
         6
         """
-        from minigrad.core.storage import Storage
-
         return Storage(self)
 
     def untyped_storage(self) -> Any:
@@ -143,8 +142,6 @@ class Outside(ArrayMethods):
         >>> minigrad.zeros(2, 3).untyped_storage().nbytes()
         24
         """
-        from minigrad.core.storage import Storage
-
         return Storage(self, typed=False)
 
     def resize_(self, *size: Any, memory_format: Any = None) -> Self:
@@ -153,8 +150,6 @@ class Outside(ArrayMethods):
         >>> minigrad.tensor([1.0, 2.0]).resize_(1)
         tensor([1.])
         """
-        from minigrad.core.storage import resize
-
         z: Self = resize(self, sizes(size))
         return z
 

@@ -18,6 +18,7 @@ from minigrad.core import dtypes, modes
 from minigrad.core.tensor import Size, Tensor, wrap
 from minigrad.distributions.constraints import Constraint
 from minigrad.methods.functions import broadcast_tensors
+from minigrad.random.tensors import normal
 
 Shape = tuple[int, ...]
 
@@ -193,8 +194,6 @@ def broadcast_all(*values: Any) -> Any:
 
 def standard_normal(shape: Shape, like: Tensor) -> Tensor:
     """Noise from the normal distribution, of mean 0 and standard deviation 1."""
-    from minigrad.random.tensors import normal
-
     zeros = like.new_zeros(shape)
     return normal(zeros, zeros + 1)
 

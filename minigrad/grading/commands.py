@@ -1,13 +1,44 @@
-"""The command line of grading: minigrad record | judge | grade | doctor.
+"""The command line of grading: minigrad release | record | judge | grade | doctor.
 
-Each command says what it did; the work is done elsewhere, and imported when it is needed.
+Each command says what it did; the work is done elsewhere.
 """
 
 import json
+import secrets
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.text import Text
+
+from minigrad.grading.batch import BatchError, Settings, grade_class, record_class
+from minigrad.grading.bundles import find_bundles, make_bundles, write_bundles
+from minigrad.grading.collect import NoSubmissions, Submission
+from minigrad.grading.doctor import examine, report
+from minigrad.grading.gate import NbvalDidNotRun, gate, gate_bundles
+from minigrad.grading.judge import JudgeError
+from minigrad.grading.judge import judge as judge_answers
+from minigrad.grading.place import place_here
+from minigrad.grading.record import FORMAT
+from minigrad.grading.recorder import RecorderFailed
+from minigrad.grading.release import ReleaseError
+from minigrad.grading.release import release as write_release
+from minigrad.grading.reports import write_reports
+from minigrad.grading.reports.document import clean
+from minigrad.grading.sandbox.image import NoSuchPackage
+from minigrad.grading.sandbox.launch import Limits
+from minigrad.grading.sandbox.selftest import NoSandbox
+from minigrad.grading.trusted import GivenCellsFailed
 
 app = typer.Typer()
 
@@ -35,6 +66,47 @@ Memory = Annotated[int, typer.Option(min=256, help="Megabytes of memory for one 
 
 
 @app.command()
+def release(
+    author: Annotated[Path, typer.Argument(help="The author's notebook, solutions included.")],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="The folder for the student's notebook.")
+    ],
+    run: Annotated[
+        bool,
+        typer.Option(
+            "--run/--no-run", help="Also check that the solution passes and the stub fails."
+        ),
+    ] = True,
+) -> None:
+    """Write the student's notebook from an author's notebook.
+
+    Solutions become stubs, outputs and hidden tests are removed. Nothing is written if a line of
+    a solution would be left, if the solution fails its own checks, or if the untouched starter
+    passes them.
+    """
+    try:
+        if run:
+            gate(author)
+        bundles = make_bundles(author)
+        if run and bundles is not None:
+            gate_bundles(author, *bundles)
+        student = write_release(author, out)
+        if bundles is not None:
+            folder = student.parent / "grading"
+            recording, judge = write_bundles(*bundles, folder)
+    except ReleaseError as error:
+        _stop(str(error))
+    except (NbvalDidNotRun, JudgeError) as error:
+        _stop(f"The notebook could not be run. {error}")
+    except OSError as error:
+        _stop(f"The student's notebook cannot be written to {out}: {error.strerror or error}.")
+    checked = "  (the solution passes, the starter fails)" if run else ""
+    typer.echo(f"wrote {student}{checked}")
+    if bundles is not None:
+        typer.echo(f"wrote {recording} and {judge}, for  minigrad grade: not for students")
+
+
+@app.command()
 def record(
     submission: Annotated[Path, typer.Argument(help="A student's notebook.")],
     exercise: Exercise,
@@ -48,14 +120,6 @@ def record(
     memory: Memory = 2048,
 ) -> None:
     """Run one submission in the sandbox, and write what it answers. Nothing is judged."""
-    import secrets
-
-    from minigrad.grading.batch import Settings, record_class
-    from minigrad.grading.bundles import find_bundles
-    from minigrad.grading.collect import Submission
-    from minigrad.grading.place import place_here
-    from minigrad.grading.sandbox.launch import Limits
-
     with _told():
         recording, _ = find_bundles(exercise, judge=False)
         target = out or Path(f"{submission.stem}.answers.json")
@@ -86,10 +150,6 @@ def judge(
     out: Out = Path("graded"),
 ) -> None:
     """Judge recorded answers against the solution, through nbval. Runs no student's code."""
-    from minigrad.grading.bundles import find_bundles
-    from minigrad.grading.judge import judge as judge_answers
-    from minigrad.grading.reports import write_reports
-
     with _told():
         _, bundle = find_bundles(exercise)
         files = [
@@ -135,11 +195,6 @@ def grade(
     Killed at any moment, the same command goes on where it was. Exit status 0 means that every
     submission has a grade, whatever the grades are.
     """
-    from minigrad.grading.batch import Settings, grade_class
-    from minigrad.grading.bundles import find_bundles
-    from minigrad.grading.reports import write_reports
-    from minigrad.grading.sandbox.launch import Limits
-
     with _told():
         recording, bundle = find_bundles(exercise)
         settings = Settings(
@@ -173,8 +228,6 @@ def doctor(
 
     Exit status 1 means that something is missing without which nothing can be graded.
     """
-    from minigrad.grading.doctor import examine, report
-
     found = []
     for finding in examine():
         found.append(finding)
@@ -195,18 +248,6 @@ class _Bar:
     """A progress bar with rate and time left, on the terminal's error output."""
 
     def __init__(self) -> None:
-        from rich.console import Console
-        from rich.progress import (
-            BarColumn,
-            MofNCompleteColumn,
-            Progress,
-            ProgressColumn,
-            TextColumn,
-            TimeElapsedColumn,
-            TimeRemainingColumn,
-        )
-        from rich.text import Text
-
         class Rate(ProgressColumn):
             def render(self, task: Any) -> Text:
                 speed = task.finished_speed or task.speed
@@ -245,15 +286,6 @@ class _told:
         pass
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        from minigrad.grading.batch import BatchError
-        from minigrad.grading.collect import NoSubmissions
-        from minigrad.grading.judge import JudgeError
-        from minigrad.grading.recorder import RecorderFailed
-        from minigrad.grading.release import ReleaseError
-        from minigrad.grading.sandbox.image import NoSuchPackage
-        from minigrad.grading.sandbox.selftest import NoSandbox
-        from minigrad.grading.trusted import GivenCellsFailed
-
         known = (BatchError, NoSubmissions, JudgeError, RecorderFailed, ReleaseError)
         if isinstance(error, (*known, NoSuchPackage, NoSandbox, GivenCellsFailed)):
             _stop(str(error))
@@ -262,8 +294,6 @@ class _told:
 
 
 def _answers(path: Path) -> dict[str, Any]:
-    from minigrad.grading.record import FORMAT
-
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except ValueError:
@@ -274,8 +304,6 @@ def _answers(path: Path) -> dict[str, Any]:
 
 
 def _because(reason: str | None) -> str:
-    from minigrad.grading.reports.document import clean
-
     return f"  ({clean(reason)})" if reason else ""
 
 

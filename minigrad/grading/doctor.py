@@ -11,6 +11,10 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, requires, version
 from typing import Any
 
+from minigrad.grading.place import image
+from minigrad.grading.sandbox.image import NoSuchPackage
+from minigrad.grading.sandbox.selftest import try_tier
+
 PIP = f"{sys.executable} -m pip install"
 BROWSER = "a browser (for its tests)"
 
@@ -113,10 +117,6 @@ def _browser() -> Finding:
 
 def _sandboxes() -> Iterator[Finding]:
     """Each tier, tried; and whether any of them holds, which is what grading needs."""
-    from minigrad.grading.place import image
-    from minigrad.grading.sandbox.image import NoSuchPackage
-    from minigrad.grading.sandbox.selftest import try_tier
-
     what = "a sandbox for grading"
     try:
         packages = image(False)

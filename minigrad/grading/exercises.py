@@ -19,6 +19,12 @@ import numpy as np
 
 from minigrad.grading.encoding import encoded
 from minigrad.grading.variants import wrong_source
+from minigrad.teach.ask_facts import Facts
+from minigrad.teach.ask_functions import Differentiable
+from minigrad.teach.ask_optimizers import Updates
+from minigrad.teach.ask_structure import Adjoints, Edges, Order
+from minigrad.teach.cases import draw
+from minigrad.teach.trying import FunctionQuestion
 
 STEPS = """
 def steps_of_function(step, p, grads, settings):
@@ -73,12 +79,6 @@ def drawn(names: Mapping[str, Any], asked: list[tuple[str, str]]) -> list[list[d
 
 
 def _question(exercise: Any, names: Mapping[str, Any], sources: list[str]) -> dict[str, Any] | None:
-    from minigrad.teach.ask_facts import Facts
-    from minigrad.teach.ask_functions import Differentiable
-    from minigrad.teach.ask_optimizers import Updates
-    from minigrad.teach.ask_structure import Adjoints, Edges, Order
-    from minigrad.teach.trying import FunctionQuestion
-
     name = str(getattr(exercise, "name", ""))
     parts = list(exercise.parts()) if hasattr(exercise, "parts") else []
     declaration: dict[str, Any] = {"results": _results(parts), "cases": [{}]}
@@ -136,18 +136,12 @@ def _question(exercise: Any, names: Mapping[str, Any], sources: list[str]) -> di
 
 def start_and_gradients(exercise: Any, seed: str, n: int) -> tuple[Any, Any]:
     """Where the optimizer of an exercise starts with its n-th settings, and what it gets."""
-    from minigrad.teach.cases import draw
-
     key = f"{seed}/{exercise.name}/{n}"
     grads = [draw(f"{key}/g{k}", exercise.shape) for k in range(exercise.steps)]
     return draw(f"{key}/p", exercise.shape), np.array(grads)
 
 
 def _cases(exercise: Any, seed: str) -> list[dict[str, Any]]:
-    from minigrad.teach.ask_functions import Differentiable
-    from minigrad.teach.ask_optimizers import Updates
-    from minigrad.teach.trying import FunctionQuestion
-
     if isinstance(exercise, Updates):
         steps: list[dict[str, Any]] = []
         for n, settings in enumerate(exercise.settings, 1):

@@ -13,6 +13,12 @@ from typing import Any
 import numpy as np
 
 from minigrad.grading.answers import array_of
+from minigrad.grading.exercises import start_and_gradients
+from minigrad.teach.ask_facts import Facts
+from minigrad.teach.ask_optimizers import Updates
+from minigrad.teach.ask_structure import Adjoints, Edges, Order
+from minigrad.teach.trying import FunctionQuestion, Mistaken
+from minigrad.teach.updates import compare_update
 
 Told = dict[str, str]
 MOST = 3  # mistakes that are told of one question
@@ -40,11 +46,6 @@ def _explained(exercise: Any, asked: dict[str, Any]) -> list[Told]:
 
 
 def _found(exercise: Any, asked: dict[str, Any]) -> Iterator[Any]:
-    from minigrad.teach.ask_facts import Facts
-    from minigrad.teach.ask_optimizers import Updates
-    from minigrad.teach.ask_structure import Adjoints, Edges, Order
-    from minigrad.teach.trying import FunctionQuestion
-
     said = asked["said"]
     if isinstance(exercise, FunctionQuestion):
         yield from _of_function(exercise, asked)
@@ -68,8 +69,6 @@ def _of_rows(exercise: Any, answer: Any) -> Iterator[Any]:
 
 
 def _of_function(exercise: Any, asked: dict[str, Any]) -> Iterator[Any]:
-    from minigrad.teach.trying import Mistaken
-
     wrong: dict[str, list[Any]] = {}
     parts = list(exercise.parts())
     at: dict[int, list[int]] = {}
@@ -89,9 +88,6 @@ def _of_function(exercise: Any, asked: dict[str, Any]) -> Iterator[Any]:
 
 
 def _of_updates(exercise: Any, asked: dict[str, Any]) -> Iterator[Any]:
-    from minigrad.grading.exercises import start_and_gradients
-    from minigrad.teach.updates import compare_update
-
     for n, _ in asked["wrong"]:
         yours = _value(asked["said"][n][0])
         p, grads = start_and_gradients(exercise, asked["seed"], n + 1)

@@ -16,6 +16,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from minigrad.grading.release import release
+from minigrad.utils.notebook_format import nbformat
+
 RECORD = ".minigrad-lessons.json"
 
 
@@ -65,8 +68,6 @@ def copy_lessons(folder: str | Path) -> Copied:
 
 def trust(notebooks: Iterable[Path]) -> None:
     """Sign these notebooks for Jupyter: it shows all outputs of a notebook that it trusts, without a warning."""
-    from minigrad.utils.notebook_format import nbformat
-
     from nbformat.sign import NotebookNotary  # isort: skip  # its package is loaded by the line above
 
     notary = NotebookNotary()
@@ -100,8 +101,6 @@ def _read(root: Path, pattern: str) -> dict[str, bytes]:
 
 def _released(clone: Path) -> dict[str, bytes]:
     """The exercises of a clone as students get them; the tree itself holds the author's."""
-    from minigrad.grading.release import release
-
     with tempfile.TemporaryDirectory(prefix="minigrad-") as place:
         for author in clone.glob("exercises/*/*.ipynb"):
             release(author, Path(place) / author.parent.relative_to(clone))

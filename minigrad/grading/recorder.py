@@ -26,8 +26,12 @@ from pathlib import Path
 from typing import Any
 
 from minigrad.grading.bundles import Recording
+from minigrad.grading.place import place_here
 from minigrad.grading.record import record, unrecorded
+from minigrad.grading.sandbox.image import NoSuchPackage
 from minigrad.grading.sandbox.launch import Limits
+from minigrad.grading.sandbox.selftest import NoSandbox
+from minigrad.grading.sandbox.wire import NotStarted
 from minigrad.grading.submission import Unreadable, read_bytes
 
 JOBS = 100  # of one process; then a new one, so that memory cannot creep up
@@ -141,11 +145,6 @@ def _line(descriptor: int, ends: float) -> bytes:
 
 
 def _do(job: dict[str, Any]) -> dict[str, Any]:
-    from minigrad.grading.place import place_here
-    from minigrad.grading.sandbox.image import NoSuchPackage
-    from minigrad.grading.sandbox.selftest import NoSandbox
-    from minigrad.grading.sandbox.wire import NotStarted
-
     recording = Recording(job["recording"])
     limits = Limits(**job["limits"])
     try:

@@ -1,5 +1,6 @@
 """minigrad in Jupyter: `%load_ext minigrad`.
 
+    extension.py          what %load_ext does
     magics.py             %%autograd, %tape, %chain, %compare, %gradcheck
     check_magic.py        %%check, %progress: exercises
     progress_widget.py    the panel that %progress shows
@@ -18,45 +19,20 @@
 What is imported here is imported late: `import minigrad` alone must not import IPython.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 __all__ = ["load_ipython_extension", "unload_ipython_extension"]
 
-_matchers: dict[int, Any] = {}  # of each shell that has loaded the extension, by its id
-
 
 def load_ipython_extension(ipython: Any) -> None:
-    """Add the magics, and let errors name the learner's lines. Loading twice does no harm."""
-    from minigrad.core.modes import trace_lines
-    from minigrad.jupyter import completion, tracebacks
-    from minigrad.jupyter.check_magic import CheckMagics
-    from minigrad.jupyter.magics import AutogradMagics
-    from minigrad.tape.record import reset_counter
+    """Add the magics, and let errors name the user's lines. Loading twice does no harm."""
+    from minigrad.jupyter import extension
 
-    if id(ipython) in _matchers:
-        unload_ipython_extension(ipython)
-    reset_counter()
-    trace_lines(True)
-    ipython.register_magics(AutogradMagics, CheckMagics)
-    tracebacks.install(ipython)
-    _matchers[id(ipython)] = completion.install(ipython)
+    extension.load(ipython)
 
 
 def unload_ipython_extension(ipython: Any) -> None:
     """Take all of it away again, and stop tracing lines."""
-    from minigrad.core.modes import trace_lines
-    from minigrad.jupyter import completion, tracebacks
-    from minigrad.jupyter.check_magic import CheckMagics
-    from minigrad.jupyter.magics import AutogradMagics
+    from minigrad.jupyter import extension
 
-    trace_lines(False)
-    tracebacks.remove(ipython)
-    completion.remove(ipython, _matchers.pop(id(ipython), None))
-    manager = ipython.magics_manager
-    for magics in (AutogradMagics, CheckMagics):
-        for kind, names in magics.magics.items():
-            for name in names:
-                manager.magics[kind].pop(name, None)
-        manager.registry.pop(magics.__name__, None)
+    extension.unload(ipython)

@@ -43,6 +43,7 @@ from minigrad.jupyter.gradient_report import GradcheckReport, checked
 from minigrad.jupyter.lines import gradients, parsed, tape_name, words_of
 from minigrad.tape.chain import Chain
 from minigrad.tape.record import Tape, record
+from minigrad.teach.compare import compare_in
 
 
 @magics_class
@@ -197,8 +198,6 @@ class AutogradMagics(Magics):
         x1=..., ...  for a leaf, by its name: an expression for its gradient. An
                      expression with spaces in it goes into parentheses or quotes
         """
-        from minigrad.teach.compare import compare_in
-
         terms = words_of(line)
         if terms and re.match(r"\w+=(?!=)", terms[0]):
             raise UsageError(

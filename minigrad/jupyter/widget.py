@@ -22,7 +22,11 @@ from typing import Any
 
 import traitlets
 
+import minigrad
+from minigrad.core.modes import no_grad, unobserved
 from minigrad.jupyter.live import Live
+from minigrad.tape.check import check_leaf
+from minigrad.tape.differences import differences_of_leaf
 from minigrad.tape.faces import Faces
 from minigrad.tape.packing import packed
 from minigrad.tape.record import Tape
@@ -98,8 +102,6 @@ def written(tape: Faces) -> str:
 
 def checked(tape: Tape, leaf: str, text: str) -> tuple[bool, str]:
     """Evaluate the learner's expression in their namespace and compare it with the tape."""
-    from minigrad.tape.check import check_leaf
-
     try:
         row = check_leaf(tape, leaf, evaluated(tape, text))
     except Exception as error:  # whatever the learner's expression raises is the answer
@@ -109,8 +111,6 @@ def checked(tape: Tape, leaf: str, text: str) -> tuple[bool, str]:
 
 def differences(tape: Tape, leaf: str, text: str) -> tuple[bool, str]:
     """The central differences of a leaf, beside the learner's gradient if there is one."""
-    from minigrad.tape.differences import differences_of_leaf
-
     try:
         found = differences_of_leaf(tape, leaf)
         mine = evaluated(tape, text) if text else None
@@ -124,8 +124,6 @@ ANSWERS = {"check": checked, "differences": differences}
 
 def evaluated(tape: Tape, text: str) -> Any:
     """The value of the learner's expression, in their namespace."""
-    from minigrad.core.modes import no_grad, unobserved
-
     with unobserved(), no_grad():
         return eval(text, dict(namespace_of_learner(tape)))
 
@@ -133,8 +131,6 @@ def evaluated(tape: Tape, text: str) -> Any:
 def namespace_of_learner(tape: Tape) -> Mapping[str, Any]:
     """The notebook's variables; outside of one, the tensors of the tape that have a name."""
     from IPython import get_ipython
-
-    import minigrad
 
     shell = get_ipython()
     if shell is not None:

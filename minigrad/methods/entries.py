@@ -12,6 +12,7 @@ from minigrad.core.op import Op
 from minigrad.methods.base import Base, Operand
 from minigrad.methods.operators import Operators
 from minigrad.ops import composites
+from minigrad.return_types import frexp as pair
 
 
 class Entries(Operators):
@@ -338,8 +339,6 @@ def whole(x: Any, function: Any, other: Any) -> Any:
 
 def frexp(x: Any) -> Any:
     """x as mantissa * 2**exponent, with a mantissa between 1/2 and 1."""
-    from minigrad.return_types import frexp as pair
-
     if x.dtype.kind != "f":
         raise RuntimeError("torch.frexp() only supports floating-point dtypes")
     exponent = np.frexp(x.array)[1]

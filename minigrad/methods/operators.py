@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from minigrad import ops
+from minigrad.core.dtypes import torch_name
 from minigrad.methods.base import Base, Operand, scaled
 from minigrad.methods.from_rows import FromRows
 
@@ -267,8 +268,6 @@ def real(name: str, *tensors: Any) -> Any:
 def close(x: Any, y: Any, rtol: Any, atol: Any, equal_nan: Any) -> Any:
     """Where x and y differ by at most atol + rtol * abs(y)."""
     if x.dtype != y.dtype:
-        from minigrad.core.dtypes import torch_name
-
         raise RuntimeError(f"{torch_name(x.dtype)} did not match {torch_name(y.dtype)}: compare tensors of one type.")
     return x._constant(np.isclose(x.array, y.array, rtol, atol, equal_nan))
 

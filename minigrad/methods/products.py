@@ -10,6 +10,7 @@ from minigrad.core.errors import LinAlgError
 from minigrad.core.shapes import normalize_one
 from minigrad.methods.base import Base, Operand, scaled
 from minigrad.ops.composites import level
+from minigrad.return_types import svd
 
 
 class Products(Base):
@@ -420,8 +421,6 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
 
 def old_svd(x: Any, some: bool, compute_uv: bool) -> Any:
     """torch.svd: U, S and V, where linalg.svd gives V transposed."""
-    from minigrad.return_types import svd
-
     square("svd", x, must=False)
     if not compute_uv:
         u, v = (x.new_zeros(*x.shape[:-2], n, n) for n in x.shape[-2:])

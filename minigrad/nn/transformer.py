@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from minigrad.core.tensor import Tensor, wrap
+from minigrad.methods.creation import full
 from minigrad.nn import functional as F
 from minigrad.nn import init
 from minigrad.nn.containers import ModuleList
@@ -185,7 +186,5 @@ class Transformer(Module):
         tensor([[0., -inf],
                 [0., 0.]])
         """
-        from minigrad.methods.creation import full
-
         later = full((sz, sz), -math.inf, dtype=dtype, device=device)
         return wrap(np.triu(later.array, 1))

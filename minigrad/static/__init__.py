@@ -22,6 +22,7 @@ it fast, and it makes it rigid: see `program.notes`.
 
 from typing import Any
 
+from minigrad.static import draw
 from minigrad.static.differentiate import gradient, insert
 from minigrad.static.instruction import Instruction, ProgramError
 from minigrad.static.plan import Plan
@@ -46,8 +47,6 @@ __all__ = [
 
 
 def _drawing() -> Any:
-    from minigrad.static import draw  # which imports all that draws tapes
-
     return draw
 
 

@@ -28,6 +28,7 @@ from minigrad.core.shapes import sum_to
 from minigrad.static.instruction import Kernel, ProgramError, Ref, resolved
 from minigrad.static.program import Program
 from minigrad.static.recorder import Recorder
+from minigrad.static.rows import Rows
 from minigrad.static.slot import Slot
 
 
@@ -241,8 +242,6 @@ def from_rule(recorder: Recorder, line: Any, k: int, g: Any) -> Any:
 
 def rows_of(recorder: Recorder, line: Any, g: Any) -> Any:
     """The gradient of a table of which few rows were read."""
-    from minigrad.static.rows import Rows
-
     settings = recorder.slots_in({**line.op.settings, **line.settings})
     index, padding, counts = settings["index"], settings["padding_idx"], settings["counts"]
     if counts is not None:

@@ -19,6 +19,7 @@ from minigrad.static.instruction import ProgramError
 from minigrad.static.origins import Origin, differentiated
 from minigrad.static.program import Program
 from minigrad.tape.faces import Faces
+from minigrad.tape.text import dot
 
 
 class Shown(Faces):
@@ -129,8 +130,6 @@ def to_dot(program: Program) -> str:
         n0 -> n1;
     }
     """
-    from minigrad.tape.text import dot
-
     return dot(Shown(program, False, None, False).document).rstrip("\n")
 
 

@@ -35,6 +35,7 @@ from minigrad import ops
 from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.memory import make
 from minigrad.core.modes import enable_grad
+from minigrad.optim.optimizer import instead
 from minigrad.static.differentiate import pull
 from minigrad.static.instruction import ProgramError, refs_in
 from minigrad.static.plan import Plan
@@ -268,8 +269,6 @@ class Replay:
             self._record(f, arrays)
 
     def _record(self, f: Callable[..., Any], arrays: list[Any]) -> None:
-        from minigrad.optim.optimizer import instead
-
         recorder = StepRecorder()
         slots = [
             recorder.input(a, n) for a, n in zip(arrays, input_names(f, len(arrays)), strict=True)

@@ -28,6 +28,7 @@ from minigrad.tape.events import Entry, Input
 from minigrad.tape.names import in_words, near, number, short
 from minigrad.tape.naming import node_names
 from minigrad.tape.snapshot import Snapshot
+from minigrad.tape.text import table
 
 if TYPE_CHECKING:
     from minigrad.tape.record import Tape
@@ -255,8 +256,6 @@ def _array(mine: Any) -> Any:
 
 def _table(d: Differences, mine: Any) -> str:
     """Entry by entry: yours, the tape's, the quotient, and how far the quotient is from the first."""
-    from minigrad.tape.text import table
-
     other = d.tape if mine is None else mine
     if other.shape != d.central.shape:
         return f"{d.name}: yours has the shape {other.shape}, and not {d.central.shape}."

@@ -14,6 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from minigrad.core import display
+from minigrad.tape import draw, page, text
+from minigrad.tape.moment import Moment
+from minigrad.tape.names import near
+from minigrad.tape.text import dot
 
 _serial = count(1)
 
@@ -93,8 +97,6 @@ class Faces:
             for node in reversed(nodes):
                 if node[key] == name:
                     return str(node["id"])
-        from minigrad.tape.names import near
-
         known = [n["label"] for n in nodes]
         raise KeyError(
             f"{self.what}.select: there is no {name!r} on this {self.what}.{near(name, known)}"
@@ -118,16 +120,12 @@ class Faces:
         >>> tape.at(4).ready
         ('MulBackward0 of mul#1',)
         """
-        from minigrad.tape.moment import Moment
-
         return Moment.of(self.document, self.step if step is None else step, detail)
 
     # ---- faces -------------------------------------------------------------------
 
     def text(self) -> str:
         """Everything as tables."""
-        from minigrad.tape import text
-
         return text.text(self.document)
 
     def svg(self, step: int | None = None, *, folded: bool = False) -> str:
@@ -135,20 +133,14 @@ class Faces:
 
         folded    from 25 boxes on, modules and the turns of loops are one box each
         """
-        from minigrad.tape import draw
-
         return draw.svg(self.document, step, folded=folded)
 
     def png(self, step: int | None = None) -> bytes:
         """The picture as a bitmap, drawn by matplotlib."""
-        from minigrad.tape import draw
-
         return draw.png(self.document, step=step)
 
     def html(self) -> str:
         """The inspector as one page that needs no kernel and no network."""
-        from minigrad.tape import page
-
         return page.html(self.document, self._step)
 
     def save(self, path: str | Path) -> Path:
@@ -178,8 +170,6 @@ class Faces:
         elif ending == ".json":
             text = json.dumps(self.document, indent=1, ensure_ascii=False) + "\n"
         elif ending in (".dot", ".gv"):
-            from minigrad.tape.text import dot
-
             text = dot(self.document)
         else:
             raise ValueError(

@@ -24,6 +24,7 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from typing import Any
 
+from minigrad.tape.boxes import sizes_of
 from minigrad.tape.layout import Box, Layout, lay_out, text_width
 from minigrad.tape.recorder import Recorder
 
@@ -90,8 +91,6 @@ class Folding:
     def __init__(
         self, found: Document, calls: Calls, members: Sequence[int], most: int, numbered: int
     ) -> None:
-        from minigrad.tape.boxes import sizes_of
-
         self.found, self.calls, self.most = found, calls, most
         self.members, self.numbered = list(members), numbered
         self.nodes = found["nodes"]

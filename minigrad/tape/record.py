@@ -26,7 +26,9 @@ from typing import Any
 from minigrad.core import modes
 from minigrad.core.errors import Place
 from minigrad.core.tensor import Tensor
-from minigrad.tape import looks
+from minigrad.tape import looks, trace, walk
+from minigrad.tape.check import check
+from minigrad.tape.differences import differences
 from minigrad.tape.faces import Faces
 from minigrad.tape.faces import reset_counter as reset_counter
 from minigrad.tape.names import namespace_of
@@ -123,8 +125,6 @@ class Tape(Faces):
         return len(self._recorder.events)
 
     def _made(self) -> dict[str, Any]:
-        from minigrad.tape import trace
-
         return trace.document(self)
 
     def steps(
@@ -164,8 +164,6 @@ class Tape(Faces):
             ready     nobody
             waiting   nobody
         """
-        from minigrad.tape import walk
-
         if z is None:
             return walk.recorded(self)
         return walk.live(self, z, gradient, retain_graph, create_graph)
@@ -183,8 +181,6 @@ class Tape(Faces):
         check: 0 of 1 gradients agree with the tape
             x    different: yours [1, 2], the tape's [2, 4]. It is half of it: a factor 2 is missing.
         """
-        from minigrad.tape.check import check
-
         found = check(self, derived)
         if strict and not found.ok:
             raise AssertionError(repr(found))
@@ -205,6 +201,4 @@ class Tape(Faces):
         >>> tape.differences("x").leaves["x"].round(6)
         array([2., 4.])
         """
-        from minigrad.tape.differences import differences
-
         return differences(self, leaves, derived)

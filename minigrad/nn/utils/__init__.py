@@ -14,6 +14,7 @@ from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods.creation import tensor
 from minigrad.methods.functions import cat
 from minigrad.nn.registry import type_name
+from minigrad.nn.utils import reparametrize
 from minigrad.nn.utils import rnn as rnn
 
 Tensors = Tensor | Iterable[Tensor]
@@ -142,7 +143,5 @@ _LATE = "remove_spectral_norm remove_weight_norm skip_init spectral_norm weight_
 def __getattr__(name: str) -> Any:
     """What needs modules, which need these utilities, is imported when it is first asked for."""
     if name in _LATE:
-        from minigrad.nn.utils import reparametrize
-
         return getattr(reparametrize, name)
     raise AttributeError(f"module 'minigrad.nn.utils' has no attribute {name!r}")

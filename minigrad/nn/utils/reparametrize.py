@@ -8,6 +8,7 @@ knows of nothing.
 import warnings
 from typing import Any
 
+from minigrad import random
 from minigrad.core import modes
 from minigrad.core.tensor import Tensor
 from minigrad.nn.functional import normalize
@@ -20,8 +21,6 @@ def skip_init(module_cls: Any, *args: Any, **kwargs: Any) -> Any:
 
     No random numbers are drawn.
     """
-    from minigrad import random
-
     if not issubclass(module_cls, Module):
         raise RuntimeError(f"Expected a Module; got {module_cls}")
     with random.fork_rng():

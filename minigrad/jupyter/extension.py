@@ -1,0 +1,35 @@
+"""What `%load_ext minigrad` does to a shell, and what takes it away again."""
+
+from typing import Any
+
+from minigrad.core.modes import trace_lines
+from minigrad.jupyter import completion, tracebacks
+from minigrad.jupyter.check_magic import CheckMagics
+from minigrad.jupyter.magics import AutogradMagics
+from minigrad.tape.record import reset_counter
+
+_matchers: dict[int, Any] = {}  # of each shell that has loaded the extension, by its id
+
+
+def load(ipython: Any) -> None:
+    """Add the magics, and let errors name the user's lines. Loading twice does no harm."""
+    if id(ipython) in _matchers:
+        unload(ipython)
+    reset_counter()
+    trace_lines(True)
+    ipython.register_magics(AutogradMagics, CheckMagics)
+    tracebacks.install(ipython)
+    _matchers[id(ipython)] = completion.install(ipython)
+
+
+def unload(ipython: Any) -> None:
+    """Take all of it away again, and stop tracing lines."""
+    trace_lines(False)
+    tracebacks.remove(ipython)
+    completion.remove(ipython, _matchers.pop(id(ipython), None))
+    manager = ipython.magics_manager
+    for magics in (AutogradMagics, CheckMagics):
+        for kind, names in magics.magics.items():
+            for name in names:
+                manager.magics[kind].pop(name, None)
+        manager.registry.pop(magics.__name__, None)
