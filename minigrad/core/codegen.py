@@ -223,7 +223,7 @@ def _special(op: Op, typed: list[str]) -> str:
 def _numbers(op: Op, typed: list[str], in_place: bool) -> str:
     """What makes a constant of a plain number among the operands (2 * x, x ** 2)."""
     first, *others = typed
-    if op.kind != "elementwise" or not others:
+    if op.kind not in ("elementwise", "constant") or not others:
         return ""
     lines = [f"if {y}.__class__ in NUMBERS: {y} = number_like({y}, {first})" for y in others]
     if len(others) == 1 and not in_place:

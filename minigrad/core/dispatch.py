@@ -31,9 +31,10 @@ from minigrad.core.inplace import (
     check_not_inference,
     check_shape,
     copy_of,
+    is_plain,
     refuse,
 )
-from minigrad.core.memory import make, new
+from minigrad.core.memory import INFERENCE, make, new
 from minigrad.core.node import Node, next_queue_key
 from minigrad.core.op import Op
 from minigrad.core.plan import plan_of, value_of
@@ -118,6 +119,39 @@ def write(op: Op, x: Tensor, others: Sequence[Any], settings: dict[str, Any]) ->
     if state.observer is not None:
         state.observer.forward(op, tuple(operands), x, settings, True)
     return None
+
+
+def written_at_once(op: Op, x: Tensor, others: Sequence[Any], settings: dict[str, Any]) -> bool:
+    """A write of real numbers that nobody watches and no gradient passes through: was it one? Then it is done."""
+    recording = not modes.unusual
+    if modes.unusual and (modes.unusual > modes.paused or modes.state.recording):
+        return False
+    if recording and (x.node is not None or (x._base is not None and not is_plain(x, None))):
+        return False
+    array = x.array
+    if array.__class__ is not np.ndarray or array.dtype.kind != "f" or not op.takes_out:
+        return False
+    if x.counter is INFERENCE or (array.base is not None and 0 in array.strides):
+        return False
+    arrays = [array]
+    for k, y in enumerate(others, 1):
+        if y.__class__ in NUMBERS and op.kind == "elementwise":
+            y = number_like(y, x)
+        elif not isinstance(y, make.Tensor) or (recording and y.node is not None):
+            return False
+        a = y.array
+        fits = (
+            a.dtype is array.dtype or a.dtype.kind == "b" and (op.is_mask(k) or op.name == "copy")
+        )
+        if not fits or a.ndim > array.ndim:
+            return False
+        arrays.append(a)
+    try:
+        op.forward(*arrays, **settings, out=array)
+    except (TypeError, ValueError):
+        return False  # the long way says why
+    bump(x)
+    return True
 
 
 def computed(op: Op, arrays: Sequence[Any], settings: dict[str, Any]) -> Any:

@@ -23,7 +23,7 @@ from minigrad.core import dtypes, formatting, modes
 from minigrad.core.backward import keep_gradient, run_backward
 from minigrad.core.data import sized_or_filled
 from minigrad.core.devices import check_device
-from minigrad.core.dispatch import apply, write
+from minigrad.core.dispatch import apply, write, written_at_once
 from minigrad.core.errors import AutogradError, DtypeError, ShapeError
 from minigrad.core.hooks import RemovableHandle, hooks_of
 from minigrad.core.inplace import bump, refuse, refused_view
@@ -476,6 +476,8 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
 
     def _write(self, op: Op, *others: Any, **settings: Any) -> Self:
         """Apply an op in place: its result is written over this tensor."""
+        if written_at_once(op, self, others, settings):
+            return self
         z: Self | None = write(op, self, others, settings)
         return self if z is None else z
 

@@ -159,7 +159,7 @@ class Base:
         >>> minigrad.tensor([1.0, 2.0]).zero_()
         tensor([0., 0.])
         """
-        return ops.copy.apply_(self, written_over(self, 0))
+        return ops.copy.apply_(self, 0 if self.dtype.kind == "f" else written_over(self, 0))
 
     # ------------------------------------------------------------------ types of number
 
