@@ -96,7 +96,7 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
         )
     why = "The solver failed because the input matrix is singular."
     z: Tensor = decomposed("solve", ops.solve, why, A, right)
-    return z.squeeze(-1) if vector else z
+    return ops.unsafe_view.apply(z, shape=tuple(z.shape[:-1])) if vector else z
 
 
 def solve_triangular(

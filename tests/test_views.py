@@ -370,3 +370,28 @@ def test_what_is_written_over_its_operand_has_the_gradient_of_the_new_tensor(nam
         return z.tolist(), x.grad.tolist()
 
     assert gradient(name + "_") == gradient(name)
+
+
+def test_results_that_were_computed_in_another_shape_are_no_views():
+    x, image = (
+        minigrad.ones(2, 1, 3, requires_grad=True),
+        minigrad.ones(1, 2, 6, requires_grad=True),
+    )
+    f = minigrad.nn.functional
+    for z in (
+        f.linear(x, minigrad.ones(2, 3)),
+        f.conv1d(image, minigrad.ones(1, 2, 3)),
+        f.conv_transpose1d(image, minigrad.ones(2, 1, 3)),
+        f.group_norm(image, 1),
+        f.adaptive_max_pool2d(image[None], 1),
+        minigrad.kron(x[0], x[1]),
+        x.median(2).values,
+        x.kthvalue(1).values,
+        x.sum_to_size(1, 3),
+        minigrad.linalg.solve(minigrad.eye(3) + 0 * x[0, 0], minigrad.ones(3)),
+    ):
+        part = z[:1]
+        z.mul_(2.0)
+        assert z._base is None and part._base is z
+        (slope,) = minigrad.autograd.grad((part**2).sum(), z)
+        assert slope[:1].tolist() == (2 * part).tolist()

@@ -768,7 +768,7 @@ def summed_to(x: Any, shape: tuple[int, ...]) -> Any:
     if extra < 0 or any(m not in (1, n) for m, n in zip(shape, x.shape[extra:], strict=True)):
         raise RuntimeError(f"size {list(shape)} is not expandable to size {list(x.shape)}.")
     axes = [i for i, (m, n) in enumerate(zip((1,) * extra + shape, x.shape, strict=True)) if m == 1 != n or i < extra]
-    return x.sum(axes, keepdim=True).reshape(shape) if axes else x
+    return ops.unsafe_view.apply(x.sum(axes, keepdim=True), shape=shape) if axes else x
 
 
 def sides(name: str, x: Any, axis: int, where: Any) -> Any:

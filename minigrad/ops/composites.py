@@ -13,6 +13,7 @@ import numpy as np
 from minigrad import return_types
 from minigrad.core.shapes import normalize_one
 from minigrad.ops.indexing import along, flat_along, gather, scatter_add, where
+from minigrad.ops.layout import unsafe_view
 
 
 def taken(kind: Any, x: Any, at: Any, axis: int, keepdims: bool = True) -> Any:
@@ -20,7 +21,8 @@ def taken(kind: Any, x: Any, at: Any, axis: int, keepdims: bool = True) -> Any:
     z = gather.apply(x, index=at, axis=axis)
     if keepdims:
         return kind(z, x._constant(at))
-    return kind(z.squeeze(axis), x._constant(np.asarray(at.squeeze(axis), order="C")))
+    shape = tuple([n for k, n in enumerate(z.shape) if k != axis % z.ndim])
+    return kind(unsafe_view.apply(z, shape=shape), x._constant(np.asarray(at.squeeze(axis), order="C")))
 
 
 def sorting(values: Any, axis: int, descending: bool = False) -> Any:

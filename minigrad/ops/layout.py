@@ -100,6 +100,19 @@ def view(x, *, shape):
 view.vjp(x=lambda g, x_shape: reshape(g, shape=x_shape))
 
 
+@linear(as_computed=True)
+def unsafe_view(x, *, shape):
+    """z = x with another shape        dL/dx = g with the shape of x
+
+    In the memory of x, which nobody else has: so the result is no view, and is written to by itself. It ends
+    functions that compute with fewer axes than they return, as PyTorch's op of this name does.
+    """
+    return x.reshape(shape)
+
+
+unsafe_view.vjp(x=lambda g, x_shape: reshape(g, shape=x_shape))
+
+
 @linear(view=True)
 def t(x):
     """z[j, i] = x[i, j]        dL/dx[i, j] = g[j, i]"""

@@ -153,7 +153,7 @@ class Buffers:
             for i, part in parts_of(line, self.values):
                 source = made.get(i)
                 while source is not None and len(self.values[line.result].shape) == 1:
-                    if source.op not in (ops.reshape, ops.view):
+                    if source.op not in (ops.reshape, ops.view, ops.unsafe_view):
                         break
                     i = source.operands[0]
                     source = made.get(i)

@@ -130,7 +130,7 @@ def unchanged(
             (source,) = before.operands
             if turned_axes(before, len(z.shape)) == inverse(turned_axes(line, len(z.shape))):
                 return source
-    elif line.op in (ops.reshape, ops.view, ops.expand, ops.to):
+    elif line.op in (ops.reshape, ops.view, ops.unsafe_view, ops.expand, ops.to):
         (x,) = line.operands
         if values[x][1:3] == z[1:3]:
             return x

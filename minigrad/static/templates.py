@@ -35,6 +35,7 @@ VIEWS: dict[Any, Callable[..., str]] = {
     ),
     ops.reshape: lambda writer, line, x: f"{x}.reshape({shape_text(line)})",
     ops.view: lambda writer, line, x: f"{x}.reshape({shape_text(line)})",
+    ops.unsafe_view: lambda writer, line, x: f"{x}.reshape({shape_text(line)})",
     ops.squeeze: lambda writer, line, x: f"{x}.squeeze({line.settings['axis']})",
     ops.unsqueeze: lambda writer, line, x: (
         f"{writer.take('expand_dims')}({x}, {line.settings['axis']})"
@@ -315,7 +316,7 @@ STATEMENTS: dict[Any, Template] = {
     ops.pow: power,
     ops.to: copy_into, ops.clone: copy_into,
     ops.expand: repeat,
-    ops.reshape: reshape_copy, ops.view: reshape_copy,
+    ops.reshape: reshape_copy, ops.view: reshape_copy, ops.unsafe_view: reshape_copy,
 }  # fmt: skip
 
 

@@ -94,6 +94,7 @@ SPELLINGS: dict[str, Any] = {
     # arrangement
     "reshape": lambda m, x, shape: m.reshape(x, shape),
     "view": lambda m, x, shape: x.view(shape),
+    "unsafe_view": lambda m, x, shape: x.reshape(shape),
     "permute": lambda m, x, axes: m.permute(x, axes),
     "transpose": lambda m, x, axis0, axis1: m.transpose(x, axis0, axis1),
     "expand": lambda m, x, shape: x.expand(shape),

@@ -53,6 +53,12 @@ def conv1d(
     return _convolution("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
 
 
+def _without_rows(z: Tensor) -> Tensor:
+    """The result along one axis (n, o, l), of that along two: (n, o, 1, l)."""
+    n, o, _, width = z.shape
+    return ops.unsafe_view.apply(z, shape=(n, o, width))  # type: ignore[no-any-return]
+
+
 def conv_transpose2d(
     input: Tensor,
     weight: Tensor,
@@ -162,7 +168,7 @@ def _convolution(
     z: Tensor = ops.convolution.apply(
         x, w, b, stride=stride, padding=(*margins[0], *margins[1]), dilation=dilation, groups=groups
     )
-    return z.squeeze(2) if axes == 1 else z
+    return _without_rows(z) if axes == 1 else z
 
 
 def _transposed(
@@ -231,7 +237,7 @@ def _transposed(
         z = ops.pad.apply(z, widths=((0, 0), (0, 0), (0, rest[0]), (0, rest[1])))
     if b is not None:
         z = z + b.view(-1, 1, 1)
-    return z.squeeze(2) if axes == 1 else z
+    return _without_rows(z) if axes == 1 else z
 
 
 def check_steps(**steps: tuple[int, ...]) -> None:

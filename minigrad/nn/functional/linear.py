@@ -39,7 +39,8 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         )
     rows = input.reshape(math.prod(input.shape[:-1]), input.shape[-1])
     z = linear(rows, weight, bias)
-    return z.view(*input.shape[:-1], weight.shape[0])
+    whole = ops.unsafe_view if bias is None else ops.view  # which of them, as in PyTorch
+    return whole.apply(z, shape=(*input.shape[:-1], weight.shape[0]))  # type: ignore[no-any-return]
 
 
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:

@@ -190,7 +190,8 @@ def group_norm(
             f"shape {list(input.shape)} and num_groups={num_groups}"
         )
     grouped = input.reshape(n, num_groups, math.prod(input.shape[1:]) // num_groups)
-    z: Tensor = ops.standardize.apply(grouped, axis=(2,), eps=eps).reshape(input.shape)
+    z: Tensor = ops.standardize.apply(grouped, axis=(2,), eps=eps)
+    z = ops.unsafe_view.apply(z, shape=tuple(input.shape))
     shape = (1, c, *(1,) * (input.ndim - 2))
     for name, parameter in (("weight", weight), ("bias", bias)):
         if parameter is not None and parameter.shape != (c,):

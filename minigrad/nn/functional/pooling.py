@@ -267,7 +267,8 @@ def _adaptive_max_pool(axes: int, input: Tensor, output_size: Any, return_indice
             part = x.array[..., top:bottom, left:right]
             best = part.reshape(*x.shape[:-2], -1).argmax(-1)
             at[..., i, j] = (top + best // (right - left)) * width + left + best % (right - left)
-    z = x.flatten(-2).gather(-1, at.reshape(*x.shape[:-2], -1)).view(at.shape)
+    z = x.flatten(-2).gather(-1, at.reshape(*x.shape[:-2], -1))
+    z = ops.unsafe_view.apply(z, shape=tuple(at.shape))
     return (
         (from_image(z, axes), from_image(wrap(at), axes)) if return_indices else from_image(z, axes)
     )
