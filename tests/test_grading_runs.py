@@ -15,7 +15,7 @@ import pytest
 from typer.testing import CliRunner
 
 from minigrad.cli import app
-from minigrad.grading import batch, doctor
+from minigrad.grading import batch, commands, doctor
 from minigrad.grading.batch import BatchError, Settings, grade_class
 from minigrad.grading.bundles import make_bundles
 from minigrad.grading.doctor import examine
@@ -471,7 +471,7 @@ def test_the_doctor_speaks_json_and_its_status_says_whether_a_class_can_be_grade
     dask = doctor.Finding("Dask", False, "not installed", "pip install it")
     seen = {}
     for name, found in (("ready", [numpy, dask]), ("not ready", [numpy, sandbox])):
-        monkeypatch.setattr(doctor, "examine", lambda found=found: iter(found))
+        monkeypatch.setattr(commands, "examine", lambda found=found: iter(found))
         seen[name] = run("doctor", "--json"), run("doctor")
 
     assert [r.exit_code for r in seen["ready"]] == [0, 0]
