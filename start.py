@@ -88,9 +88,10 @@ def set_up(extra):
         sys.exit(
             "The installation did not finish; pip says why above. Run the same command again to go on."
         )
-    # pip would compile on one core, and the tests of packages too.
+    # pip would compile on one core, and what is large and hardly read, too.
     print("+ compileall    (a quarter of a minute)", flush=True)
-    compiled = [PYTHON, "-m", "compileall", "-qq", "-j", "0", "-x", r"[\\/]tests?[\\/]"]
+    left_out = r"[\\/](tests?|sympy|sqlalchemy|mypyc?|pip|setuptools)[\\/]"
+    compiled = [PYTHON, "-m", "compileall", "-qq", "-j", "0", "-x", left_out]
     subprocess.call(compiled + [os.path.join(VENV, "Lib" if os.name == "nt" else "lib")])
     with open(stamp, "w", encoding="utf-8") as done:
         done.write(wanted)
