@@ -14,12 +14,13 @@ from types import SimpleNamespace
 
 import nbformat
 import pytest
+import typer
 from nbformat.v4 import new_code_cell, new_notebook
 from tornado.websocket import websocket_connect
 from typer.testing import CliRunner
 
-from minigrad.cli import app
-from minigrad.grading import lessons
+from minigrad.cli import GRADING, app
+from minigrad.grading import commands, lessons
 from minigrad.version import __version__
 
 
@@ -258,3 +259,7 @@ def answer_of(server, url, data=None, seconds=300):
         except OSError:
             time.sleep(0.2)
     raise AssertionError(f"no answer from {url}; the server's status is {server.poll()}")
+
+
+def test_the_commands_of_grading_are_those_of_its_module():
+    assert set(GRADING) == set(typer.main.get_group(commands.app).commands)

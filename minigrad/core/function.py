@@ -431,12 +431,8 @@ class _Once(Function):
         ctx.needs_input_grad = (True,)
         like = Like(value.array.shape, value.array.dtype)
         node.plan = FunctionPlan(cls, ctx, [like], [like])
-        node.edges, node.queue_key, node.saved, node.version = (
-            (lead.node,),
-            next_queue_key(),
-            (ctx,),
-            0,
-        )
+        node.edges, node.queue_key = (lead.node,), next_queue_key()
+        node.saved, node.version = (ctx,), 0
         z.node = node
         return z
 

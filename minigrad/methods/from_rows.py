@@ -1,11 +1,8 @@
 """The methods and operators that follow from the rows of ops/; see rows.py."""
 
-from minigrad import ops  # the rows
 from minigrad.core.op import LISTENERS, REGISTRY
 from minigrad.methods.base import Base
 from minigrad.methods.rows import complete
-
-__all__ = ["FromRows", "ops"]
 
 
 class FromRows(Base):

@@ -45,11 +45,11 @@ def complete(cls: type[Any], op: Op) -> None:
     """Give the class the methods and the operators that follow from this row."""
     if has_methods(op):
         single = len(op.operands) == 1
-        _add(cls, op, op.name, "apply", _of_one if single else _of_two, with_keywords=not single)
+        _add(cls, op, op.name, "apply", _of_one if single else _of_two)
         if op.inplace:
-            _add(cls, op, op.name + "_", "apply_", _of_one if single else _of_two, with_keywords=not single)
+            _add(cls, op, op.name + "_", "apply_", _of_one if single else _of_two)
         elif op.name in WRITTEN_AS_NUMBERS:
-            _add(cls, op, op.name + "_", "", _copied_one if single else _copied_two, with_keywords=True)
+            _add(cls, op, op.name + "_", "", _copied_one if single else _copied_two)
     if (word := OF_ONE_DIRECTION.get(op.name)) is not None:
         _add(cls, op, f"__{word}__", "apply", _of_one if len(op.operands) == 1 else _of_two)
     if (word := OPERATORS.get(op.name)) is not None:
@@ -65,15 +65,14 @@ def _add(
     name: str,
     way: str,
     make: Callable[[Op, str], Callable[..., Any]],
-    with_keywords: bool = False,
 ) -> None:
-    """One method. Where nobody names its operands, op.apply itself takes its place when it is written."""
+    """One method. If nobody can name its operands (x.exp(), x + y), op.apply itself takes its place once it is written."""
     method = make(op, way)
     method.__name__, method.__qualname__, method.__module__ = name, f"Tensor.{name}", __name__
     method.__doc__ = described(op, name)
     setattr(cls, name, method)
     op.methods.append(name)
-    if way and not with_keywords:
+    if way and (len(op.operands) == 1 or name.startswith("__")):
         op.spelled[way].append((cls, name))
 
 

@@ -39,7 +39,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         )
     rows = input.reshape(math.prod(input.shape[:-1]), input.shape[-1])
     z = linear(rows, weight, bias)
-    whole = ops.unsafe_view if bias is None else ops.view  # which of them, as in PyTorch
+    whole = ops.unsafe_view if bias is None else ops.view  # with a bias, PyTorch gives a view
     return whole.apply(z, shape=(*input.shape[:-1], weight.shape[0]))  # type: ignore[no-any-return]
 
 
