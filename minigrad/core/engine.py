@@ -36,9 +36,9 @@ from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.node import Node, reachable
 from minigrad.core.results import Result
 from minigrad.core.saved import Freed
+from minigrad.core.shapes import SMALL
 
 AnyNode = Node | AccumulateGrad
-SMALL = 1024  # entries: up to here it is quicker to make a new sum than to add to the old one
 
 
 class Step(NamedTuple):
@@ -129,6 +129,7 @@ class GraphTask:
                             continue
                         arrived = pending.get(parent)
                         if arrived is not None:
+                            # A small sum is made anew sooner than the old one is added to.
                             if parent in sums and arrived.size > SMALL:
                                 arrived += d
                             else:

@@ -206,15 +206,13 @@ class Op:
 
     def __call__(self, *args: Any, **settings: Any) -> Any:
         """Apply the op. The first argument that knows how to interpret ops does so."""
-        if len(args) == 1 and args[0].__class__ is np.ndarray:
-            return self.forward(*args, **settings)  # as the loop would find out, only sooner
         for a in args:
-            interpret = getattr(a, "__apply_op__", None)
-            if (
-                interpret is not None
-                and (z := interpret(self, args, settings)) is not NotImplemented
-            ):
-                return z
+            if a.__class__ is not np.ndarray:
+                interpret = getattr(a, "__apply_op__", None)
+                if interpret is not None:
+                    z = interpret(self, args, settings)
+                    if z is not NotImplemented:
+                        return z
         return self.forward(*args, **settings)
 
 

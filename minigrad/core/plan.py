@@ -98,7 +98,11 @@ class Plan:
             term = f"rule_{name}({', '.join(arguments)})"
             if self.fitted:
                 like = f"xs_like[{k}]" if self.op.variadic else f"{name}_like"
-                term = f"fit({term}, {like})"
+                body += [
+                    f"d{k} = {term}; shape, dtype = {like}",
+                    f"if d{k}.shape != shape or d{k}.dtype is not dtype: d{k} = fit(d{k}, {like})",
+                ]
+                term = f"d{k}"
             terms.append(term)
         body.append(f"return {', '.join(terms)}{',' if len(terms) == 1 else ''}")
         return f"def {self.op.name}_backward(g, node):\n    " + "\n    ".join(body) + "\n"

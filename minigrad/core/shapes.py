@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 Shape = tuple[int, ...]
+SMALL = 1024  # entries: up to here the overhead of a NumPy call counts more than the arithmetic
 
 
 def sum_to(g: Any, shape: Shape) -> Any:
@@ -24,17 +25,29 @@ def sum_to(g: Any, shape: Shape) -> Any:
     """
     if g.shape == shape:
         return g
-    if g.ndim == 2 and shape == g.shape[1:] and g.dtype.kind == "f":
-        # The gradient of a bias: a product with ones is much quicker than g.sum(0).
+    if g.ndim == 2 and g.dtype.kind == "f":
+        # A product with ones is much quicker than a sum: of rows always, of columns if they are few.
+        n, m = g.shape
         if isinstance(g, np.ndarray):
-            return ones(g.shape[0], g.dtype).dot(g)
-        if hasattr(g, "recorder"):  # a Slot of a program
-            return ones(g.shape[0], g.dtype) @ g
-    extra = g.ndim - len(shape)
-    axes = tuple(range(extra)) + tuple(
-        i + extra for i, size in enumerate(shape) if size == 1 and g.shape[i + extra] != 1
-    )
-    return g.sum(axis=axes).reshape(shape)
+            if shape == (m,):  # the gradient of a bias
+                return ones(n, g.dtype).dot(g)
+            if shape == (1, m):
+                return ones(n, g.dtype).dot(g).reshape(shape)
+            if shape == (n, 1) and g.size <= SMALL:
+                return g.dot(ones(m, g.dtype)).reshape(shape)
+        elif shape == (m,) and hasattr(g, "recorder"):  # a Slot of a program
+            return ones(n, g.dtype) @ g
+    axes = broadcast_axes(shape, g.shape)
+    d = np.add.reduce(g, axis=axes) if isinstance(g, np.ndarray) else g.sum(axis=axes)
+    return d if d.shape == shape else d.reshape(shape)
+
+
+@lru_cache(maxsize=1024)
+def broadcast_axes(shape: Shape, wider: Shape) -> tuple[int, ...]:
+    """The axes of the shape `wider` along which an array of `shape` is repeated to fill it."""
+    extra = len(wider) - len(shape)
+    repeated = [k for k, n in enumerate(shape, extra) if n == 1 and wider[k] != 1]
+    return (*range(extra), *repeated)
 
 
 def product(x: Any, y: Any) -> Any:

@@ -133,7 +133,7 @@ def keep(x, c, *, out=None):
     Rules that pass a gradient on to some entries only are made of it. Unlike x * c it is 0 there
     also when x is infinite or NaN: the gradient of relu(x).sqrt() is 0 at x = -1, not 0 * inf.
     """
-    if not np.ndim(x) and not np.ndim(c):
+    if not x.ndim and not c.ndim:
         return x if c else x.dtype.type(0)
     if out is None and x.size < FEW:
         return np.where(c, x, x.dtype.type(0))
