@@ -81,6 +81,8 @@ def normalize(axis: int | Sequence[int] | None, ndim: int) -> tuple[int, ...]:
 
 def normalize_one(axis: int, ndim: int) -> int:
     """One axis as a number in 0..ndim-1. A zero-dimensional tensor takes 0 and -1."""
+    if axis.__class__ is int and -ndim <= axis < ndim:
+        return axis + ndim if axis < 0 else axis
     low, high = -max(ndim, 1), max(ndim, 1) - 1
     a = axis if axis.__class__ is int else as_int(axis, "dim")
     if not low <= a <= high:

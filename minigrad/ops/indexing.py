@@ -61,10 +61,13 @@ put_zeros.vjp(x=lambda g, index: getitem(g, index=index))
 
 def is_basic(index):
     """Is this index made of ints, slices, ... and None only, so that x[index] is a view?"""
-    for part in index if isinstance(index, tuple) else (index,):
-        if isinstance(part, (np.ndarray, list, bool, np.bool_)):
+    for part in index if index.__class__ is tuple else (index,):
+        if part.__class__ not in BASIC and isinstance(part, (np.ndarray, list, bool, np.bool_)):
             return False
     return True
+
+
+BASIC = frozenset([int, slice, type(...), type(None)])
 
 
 def add_at(z, index, x):
