@@ -29,7 +29,7 @@ from minigrad.core.dtypes import is_floating
 from minigrad.core.memory import make, new
 from minigrad.core.op import Op, push_forward
 from minigrad.core.plan import values_of
-from minigrad.core.views import laid_out, order_of, walk, way_of
+from minigrad.core.views import axes_in_memory, laid_out, walk, way_of
 
 Tensor = Any  # of tensor.py, which stands above this module
 _next_level = count(1).__next__
@@ -77,7 +77,7 @@ def push(op: Op, operands: Sequence[Tensor], settings: dict[str, Any], z: Tensor
     if all(x._tangents is None for x in operands):
         return
     levels = modes.state.levels
-    observer = modes.observe(None)  # what is computed here is no operation of the learner's
+    observer = modes.observe(None)  # what is computed here is no operation of the user's
     try:
         for k, level in enumerate(levels):
             # What is computed with has tangents of the outer levels only: the others are closed.
@@ -128,7 +128,7 @@ def push_write(op: Op, before: Sequence[Tensor], settings: dict[str, Any], x: Te
             set_tangent(x, level, z_dot)
             continue
         known = tangent_of(base, level)
-        whole = make.wrap(laid_out(np.zeros_like(base.array), order_of(base.array)))
+        whole = make.wrap(laid_out(np.zeros_like(base.array), axes_in_memory(base.array)))
         if known is not None:
             whole.copy_(known)
         walk(whole, way_of(x)).copy_(z_dot)

@@ -1,11 +1,11 @@
 """Every exception that minigrad raises, and how a message is put together.
 
-An error here teaches: it says what happened, where (the learner's own line), and how
-to fix it. It also keeps the phrase that PyTorch uses, because that is what a learner
+An error here teaches: it says what happened, where (the user's own line), and how
+to fix it. It also keeps the phrase that PyTorch uses, because that is what a user
 will search for, and it subclasses the exception that PyTorch raises, so that code
 written for one is caught by the other.
 
-    Place           a line of the learner's code, named as the learner knows it
+    Place           a line of the user's code, named as the user knows it
     user_line    the nearest line on the stack that is not minigrad's own
 """
 
@@ -54,7 +54,7 @@ def user_line() -> Place | None:
 
 
 def user_names(arrays: Sequence[Any]) -> list[str | None]:
-    """What the learner calls the tensors of these arrays, on the line that is running now.
+    """What the user calls the tensors of these arrays, on the line that is running now.
 
     None for one that has no name there: a constant, or a value inside an expression.
     """
@@ -84,7 +84,7 @@ _ours: dict[str, bool] = {}
 
 
 def _is_ours(file: str) -> bool:
-    """Is this source file part of the machinery rather than of the learner's program?"""
+    """Is this source file part of the machinery rather than of the user's program?"""
     known = _ours.get(file)
     if known is None:
         module = file.replace("\\", "/")

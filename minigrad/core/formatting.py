@@ -154,7 +154,7 @@ def _or(scientific: bool) -> bool:
 
 
 def warn_about_grad_of_non_leaf() -> None:
-    """PyTorch's warning, for a learner who looks for `.grad` where none is kept."""
+    """PyTorch's warning, for a user who looks for `.grad` where none is kept."""
     warnings.warn(
         "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad "
         "attribute won't be populated during autograd.backward(). If you indeed want the .grad field "

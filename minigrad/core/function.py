@@ -1,4 +1,4 @@
-"""Function: an operation of the learner's own, written as in PyTorch.
+"""Function: an operation of the user's own, written as in PyTorch.
 
     class Cube(Function):
         @staticmethod
@@ -15,7 +15,7 @@
 
 `forward` runs without recording; what belongs on the tape is the node whose backward is
 `backward`. That node is an ordinary one for the engine: only its plan is special, since it
-calls the learner's `backward` (on Tensors, recorded if create_graph is set) where others
+calls the user's `backward` (on Tensors, recorded if create_graph is set) where others
 call rules. Here too, a static method `jvp` gives the tangent for forward mode.
 
 A Function with several results has one node with several gradients to wait for. Each
@@ -34,7 +34,7 @@ from minigrad.core.duals import set_tangent, stripped, tangent_of
 from minigrad.core.errors import AutogradError, SavedValueChanged, user_line
 from minigrad.core.inplace import attach, bump, refuse
 from minigrad.core.memory import FRESH, make, new
-from minigrad.core.node import Node, next_queue_key, node_type
+from minigrad.core.node import Node, OwnPlan, next_queue_key, node_type
 from minigrad.core.plan import Like, fit
 from minigrad.core.results import Pack, result
 from minigrad.core.saved import Freed
@@ -124,13 +124,10 @@ class SavedResult:
         return z
 
 
-class FunctionPlan:
-    """How the node of a Function passes a gradient on: by the learner's backward."""
+class FunctionPlan(OwnPlan):
+    """How the node of a Function passes a gradient on: by the user's backward."""
 
-    fitted = False
-    reads: tuple[str, ...] = ("ctx",)
-    tensors: tuple[str, ...] = ()
-    slots: tuple[str, ...] = ()
+    reads = ("ctx",)
     frees = True
 
     def __init__(
@@ -377,7 +374,7 @@ class Function:
 
     @classmethod
     def _push(cls, ctx: Context, args: tuple[Any, ...], results: list[Any], level: int) -> None:
-        """Forward mode: the results' tangents, by the learner's jvp."""
+        """Forward mode: the results' tangents, by the user's jvp."""
         tangents = [tangent_of(a, level) if isinstance(a, Tensor) else None for a in args]
         if all(t is None for t in tangents):
             return

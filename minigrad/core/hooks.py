@@ -1,4 +1,4 @@
-"""Hooks: the learner's own functions, called as gradients pass by.
+"""Hooks: the user's own functions, called as gradients pass by.
 
 Gradients pass through nodes, so that is where hooks live:
 
@@ -16,7 +16,6 @@ Hooks see Tensors, also when the pass itself computes with plain arrays.
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from itertools import count
-from types import TracebackType
 from typing import Any, Self
 
 from minigrad.core import modes
@@ -40,12 +39,7 @@ class RemovableHandle:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *raised: Any) -> None:
         self.remove()
 
 

@@ -1,6 +1,6 @@
 """Is recording on? And is anybody watching?
 
-Operations on tensors are written down on the tape unless the learner says otherwise:
+Operations on tensors are written down on the tape unless the user says otherwise:
 
     with no_grad(): ...            nothing is recorded in this block
     with enable_grad(): ...        recorded again, inside such a block
@@ -21,7 +21,6 @@ import functools
 import threading
 from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from types import TracebackType
 from typing import Any, Protocol, TypeVar
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -143,12 +142,7 @@ class set_grad_enabled:
     def __enter__(self) -> None:
         _set("recording", self.mode)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *raised: Any) -> None:
         _set("recording", self._before)
 
 
@@ -167,12 +161,7 @@ class _Mode:
     def __enter__(self) -> None:
         self._before.append(_set("recording", self.mode and not state.inference))
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *raised: Any) -> None:
         _set("recording", self._before.pop())
 
     def __call__(self, function: F) -> F:
@@ -227,13 +216,8 @@ class inference_mode(_Mode):
         self._inference.append(_set("inference", not self.mode))
         super().__enter__()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        super().__exit__(kind, error, trace)
+    def __exit__(self, *raised: Any) -> None:
+        super().__exit__(*raised)
         _set("inference", self._inference.pop())
 
     def __call__(self, function: F) -> F:

@@ -139,6 +139,16 @@ class Node:
         return f"<{self.name()}{' reads ' + ', '.join(reads) if reads else ''}>"
 
 
+class OwnPlan:
+    """What the plan of a node has that no row of the table stands behind: it names no values to save."""
+
+    fitted = False
+    reads: tuple[str, ...] = ()
+    tensors: tuple[str, ...] = ()
+    slots: tuple[str, ...] = ()
+    frees = False
+
+
 @cache
 def node_type(name: str) -> type[Node]:
     """The class of the nodes of this name."""
@@ -185,7 +195,7 @@ def reachable(roots: Iterable[Any]) -> list[Any]:
 
 
 def shown(edge: Any) -> tuple[Any, int]:
-    """The node that a learner sees at the end of an edge, and which of its results is meant.
+    """The node that a user sees at the end of an edge, and which of its results is meant.
 
     They differ for nodes with several results only; see results.py.
     """

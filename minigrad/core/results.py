@@ -3,7 +3,7 @@
 A node waits for a gradient per result, but an edge carries one gradient and the engine
 adds up what arrives. So each result's edge passes through a `Result`, which packs the
 gradient together with the result's number. Packs add up by number, and the node opens
-the sum. The engine knows nothing of this; for a learner who looks at `grad_fn` or
+the sum. The engine knows nothing of this; for a user who looks at `grad_fn` or
 `next_functions`, a `Result` shows the node itself and the number.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from minigrad.core.memory import new
-from minigrad.core.node import Node, next_queue_key
+from minigrad.core.node import Node, OwnPlan, next_queue_key
 
 
 class Pack:
@@ -38,15 +38,10 @@ class Result(Node):
     number: int
 
 
-class ResultPlan:
+class ResultPlan(OwnPlan):
     """How a Result passes a gradient on: packed."""
 
     needs = (True,)
-    fitted = False
-    reads: tuple[str, ...] = ()
-    tensors: tuple[str, ...] = ()
-    slots: tuple[str, ...] = ()
-    frees = False
 
     def run(self, g: Any, node: Result) -> Sequence[Any]:
         return (Pack({node.number: g}),)

@@ -144,7 +144,7 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
 
     @property
     def is_leaf(self) -> bool:
-        """Was this tensor made by the learner, rather than by a recorded operation?
+        """Was this tensor made by the user, rather than by a recorded operation?
 
         >>> x = minigrad.tensor([1.0, 2.0], requires_grad=True)
         >>> x.is_leaf, (x * 2).is_leaf
@@ -580,7 +580,7 @@ class View(Tensor):
         return self.base
 
 
-View.__name__ = View.__qualname__ = "Tensor"  # for the learner a view is a tensor like any other
+View.__name__ = View.__qualname__ = "Tensor"  # for the user a view is a tensor like any other
 
 
 def view_of(x: Tensor, array: Any, hop: Hop) -> View:

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minigrad.core.memory import new
-from minigrad.core.node import Node, next_queue_key
+from minigrad.core.node import Node, OwnPlan, next_queue_key
 from minigrad.core.op import REGISTRY, Op
 
 
@@ -78,21 +78,23 @@ def undoing(hop: Hop, x: Any) -> Hop:
     return Hop(REGISTRY["view"], {"shape": x.shape})
 
 
-def order_of(x: Any) -> tuple[int, ...]:
-    """The axes of an array in the order in which they lie in memory, the widest strides first."""
+def axes_in_memory(x: Any) -> tuple[int, ...] | None:
+    """The axes of an array, those with the widest strides first; None if it lies in memory row by row."""
     if x.flags.c_contiguous:
-        return tuple(range(x.ndim))
+        return None
     return tuple(sorted(range(x.ndim), key=lambda axis: -abs(x.strides[axis])))
 
 
-def laid_out(x: Any, order: tuple[int, ...]) -> Any:
+def laid_out(x: Any, axes: tuple[int, ...] | None) -> Any:
     """A copy of the array x whose axes lie in memory in this order.
 
     A way is walked on the base's gradient as on the base: whether reshape(-1) gives a view, to be
     written to, depends on how its operand lies in memory.
     """
-    z = np.empty([x.shape[axis] for axis in order], x.dtype)
-    z = z.transpose(sorted(range(x.ndim), key=order.__getitem__))
+    if axes is None:
+        return np.array(x, order="C")
+    z = np.empty([x.shape[axis] for axis in axes], x.dtype)
+    z = z.transpose(sorted(range(x.ndim), key=axes.__getitem__))
     z[...] = x
     return z
 
@@ -129,7 +131,7 @@ class CopySlices(Node):
     way      from the base to the view that was written to
     keeps    did the base have a history before the write? Then its edge is the first
     saved    the node of the write itself, whose first input is the part as it was
-    axes     the base's, in the order in which they lie in memory
+    axes     the base's, in the order in which they lie in memory; None: row by row
     """
 
     __slots__ = ("axes", "keeps", "way", "write")
@@ -137,7 +139,7 @@ class CopySlices(Node):
     way: Way
     keeps: bool
     write: Node
-    axes: tuple[int, ...]
+    axes: tuple[int, ...] | None
 
     def name(self) -> str:
         return "CopySlices"
@@ -158,10 +160,8 @@ class CopySlices(Node):
         return f"<CopySlices of {self.write!r}>"
 
 
-class CopySlicesPlan:
+class CopySlicesPlan(OwnPlan):
     """How a CopySlices node passes a gradient on."""
-
-    reads: tuple[str, ...] = ()
 
     def __init__(self, frees: bool) -> None:
         self.frees = frees
@@ -200,7 +200,7 @@ def rewritten(base_node: Any, way: Way, write: Node, base: Any) -> CopySlices:
     """The base's new history after `write` has changed the view at the end of the way."""
     node: CopySlices = new(CopySlices)
     node.plan = _PLANS[write.plan.frees]
-    node.way, node.write, node.axes = way, write, order_of(base)
+    node.way, node.write, node.axes = way, write, axes_in_memory(base)
     node.keeps = base_node is not None
     others = write.edges[1:] if write.plan.needs[0] else write.edges
     node.edges = (base_node, *others) if node.keeps else others

@@ -7,7 +7,7 @@
     lines.py              the words on their lines, and what is wrong with them
     gradient_report.py    what %gradcheck returns
     completion.py         the names that Tab offers on their lines
-    tracebacks.py         errors that end on the learner's line
+    tracebacks.py         errors that end on the user's line
     display.py            minigrad.display: as a widget, a picture, a table?
     tensor_html.py        a tensor as the value of a cell
     show.py               what a tape or a program shows

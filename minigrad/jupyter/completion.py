@@ -53,7 +53,7 @@ def remove(shell: Any, matcher: Matcher) -> None:
 
 
 def variables(shell: Any) -> dict[str, Any]:
-    """The learner's own variables: not those that IPython puts there."""
+    """The user's own variables: not those that IPython puts there."""
     hidden = shell.user_ns_hidden
     return {
         name: value

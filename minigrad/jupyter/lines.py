@@ -1,7 +1,7 @@
 """The line of a magic, taken apart: words, options, and name=expression.
 
 What cannot be understood is a UsageError. It names the word that is wrong and shows the
-line as it should be, with the learner's own words.
+line as it should be, with the user's own words.
 """
 
 import keyword

@@ -1,4 +1,4 @@
-"""The magics: one short method for each, whose docstring is the learner's help.
+"""The magics: one short method for each, whose docstring is the user's help.
 
     %%autograd [NAME]      run the cell, record it, show the tape
     %tape [NAME]           show a tape again
@@ -8,10 +8,10 @@
 
 `%%autograd?` shows the help. A cell under `%%autograd` runs as any cell does: through
 the shell, so its line numbers, its last expression and its errors are those that the
-learner expects.
+user expects.
 
 A line that cannot be understood is a UsageError, which says what is wrong with it and how
-to write it; errors in what the learner computes stay those that Python raises.
+to write it; errors in what the user computes stay those that Python raises.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class AutogradMagics(Magics):
 
     @property
     def session(self) -> Any:
-        """The shell that the learner types into."""
+        """The shell that the user types into."""
         return self.shell
 
     @magic_arguments()
@@ -79,7 +79,7 @@ class AutogradMagics(Magics):
 
         If the cell raises, the tape up to the error is shown above the error.
         """
-        __tracebackhide__ = True  # a traceback is the learner's, and starts in the cell
+        __tracebackhide__ = True  # a traceback is the user's, and starts in the cell
         options = parsed(self.autograd, line)
         name = tape_name(options.name)
         tree, file = self._parse(cell)
@@ -114,7 +114,7 @@ class AutogradMagics(Magics):
         self.session.user_ns[name] = tape
 
     def _parse(self, cell: str) -> tuple[ast.Module, str]:
-        """The cell's code, numbered as the learner sees it, and the file name it goes by.
+        """The cell's code, numbered as the user sees it, and the file name it goes by.
 
         The magic's own line is line 1 of the cell. The name is one that IPython knows, so
         that a traceback shows "Cell In[4], line 3" and the line's text.
@@ -135,7 +135,7 @@ class AutogradMagics(Magics):
         return int(self.session.execution_count)
 
     def _run(self, tree: ast.Module, file: str, show: bool) -> None:
-        """Run the cell's statements in the learner's namespace, the last value displayed."""
+        """Run the cell's statements in the user's namespace, the last value displayed."""
         __tracebackhide__ = True
         shell = self.session
         show = show and shell.ast_node_interactivity.startswith("last")
@@ -242,7 +242,7 @@ class AutogradMagics(Magics):
         return checked(f, terms, xs)
 
     def _value(self, expression: str, magic: str) -> Any:
-        """What an expression of the learner's gives; one that makes no sense is explained."""
+        """What an expression of the user's gives; one that makes no sense is explained."""
         __tracebackhide__ = True
         try:
             return self.session.ev(expression)
@@ -255,7 +255,7 @@ class AutogradMagics(Magics):
             while trace is not None and trace.tb_next is not None:
                 trace = trace.tb_next
             if trace is None or trace.tb_frame.f_code.co_filename != "<string>":
-                raise  # from inside a function of the learner's
+                raise  # from inside a function of the user's
             near = difflib.get_close_matches(
                 error.name or "", variables(self.session), n=1, cutoff=0.5
             )
@@ -278,7 +278,7 @@ def _a(value: Any) -> str:
 
 
 def _open_page(tape: Tape) -> None:
-    """Open the tape as a page in the learner's browser; if there is none, say where it is."""
+    """Open the tape as a page in the user's browser; if there is none, say where it is."""
     folder = Path(tempfile.mkdtemp(prefix="minigrad-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     page = tape.save(folder / f"{tape.name}.html")

@@ -1,9 +1,9 @@
-"""Tracebacks that end on the learner's line.
+"""Tracebacks that end on the user's line.
 
-An error that minigrad raises is about a line that the learner wrote. In a notebook the
+An error that minigrad raises is about a line that the user wrote. In a notebook the
 frames between that line and the `raise`, which are minigrad's own, are left out; the
-message and all frames of the learner's own functions stay. What `%debug` opens is then
-the learner's frame, too.
+message and all frames of the user's own functions stay. What `%debug` opens is then
+the user's frame, too.
 
 All frames stay if the error looks like a mistake in minigrad itself: an AttributeError, say,
 that no `raise` of ours has raised.
@@ -70,7 +70,7 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 
 def shortened(kind: type[BaseException], trace: TracebackType | None) -> TracebackType | None:
-    """The traceback without minigrad's frames, if the error is about the learner's code.
+    """The traceback without minigrad's frames, if the error is about the user's code.
 
     Frames of IPython that lead from a cell to one of its magics go as well, and so does the
     line of a cell magic, which says no more than that the cell ran.
@@ -107,10 +107,10 @@ def _is_ours(file: str) -> bool:
 
 
 def _is_the_learners(kind: type[BaseException], entry: TracebackType) -> bool:
-    """Is this error, raised there, about the learner's code and not about ours?"""
+    """Is this error, raised there, about the user's code and not about ours?"""
     code = entry.tb_frame.f_code
     if not _is_ours(code.co_filename):
         return not code.co_filename.startswith((*_LIBRARIES, "<frozen", "<__array_function__"))
     # What NumPy's functions, which have no frames, say of an index or a value is meant for
-    # the learner; so is what a statement of ours raises.
+    # the user; so is what a statement of ours raises.
     return issubclass(kind, _OF_VALUES) or code.co_code[entry.tb_lasti] == opmap["RAISE_VARARGS"]

@@ -8,10 +8,10 @@ browser and Python go only
 
     doc        the document, once, and again when more was recorded
     step       the step that is shown         selected    the id of the selected node
-    ask        a question of the learner's    answer      the answer to it
+    ask        a question of the user's    answer      the answer to it
 
 A question is an expression for a gradient derived by hand. It is evaluated here, in the
-learner's own kernel, as the learner's own code; nothing that a saved notebook holds ever is.
+user's own kernel, as the user's own code; nothing that a saved notebook holds ever is.
 """
 
 from __future__ import annotations
@@ -101,16 +101,16 @@ def written(tape: Faces) -> str:
 
 
 def checked(tape: Tape, leaf: str, text: str) -> tuple[bool, str]:
-    """Evaluate the learner's expression in their namespace and compare it with the tape."""
+    """Evaluate the user's expression in their namespace and compare it with the tape."""
     try:
         row = check_leaf(tape, leaf, evaluated(tape, text))
-    except Exception as error:  # whatever the learner's expression raises is the answer
+    except Exception as error:  # whatever the user's expression raises is the answer
         return False, f"{type(error).__name__}: {error}"
     return row.ok, row.text()
 
 
 def differences(tape: Tape, leaf: str, text: str) -> tuple[bool, str]:
-    """The central differences of a leaf, beside the learner's gradient if there is one."""
+    """The central differences of a leaf, beside the user's gradient if there is one."""
     try:
         found = differences_of_leaf(tape, leaf)
         mine = evaluated(tape, text) if text else None
@@ -123,7 +123,7 @@ ANSWERS = {"check": checked, "differences": differences}
 
 
 def evaluated(tape: Tape, text: str) -> Any:
-    """The value of the learner's expression, in their namespace."""
+    """The value of the user's expression, in their namespace."""
     with unobserved(), no_grad():
         return eval(text, dict(namespace_of_learner(tape)))
 

@@ -140,7 +140,7 @@ class Block:
     state: tuple[Any, ...]
     out: Any
     more: Any
-    own: Any  # room for a gradient that is not the learner's
+    own: Any  # room for a gradient that is not the user's
 
     def __init__(self, plan: Plan, index: int, first: bool) -> None:
         self.plan, self.index, self.first = plan, index, first

@@ -1,4 +1,4 @@
-"""Recording: how a learner has a program written.
+"""Recording: how a user has a program written.
 
     record(f)(*examples)           runs f once, on Slots that stand for the examples
     placeholder(shape, name=...)   a Slot without a value, to write a program by hand

@@ -7,7 +7,7 @@ events.py     what a recording is made of
 recorder.py   the observer that writes it down, with forward_half.py and identity.py;
               looks.py, what it sees when it looks closely
 record.py     with record(): ... ; the Tape
-names.py      what the learner calls a tensor; numbers in words
+names.py      what the user calls a tensor; numbers in words
 naming.py     what the entries of a recording are called
 trace.py      the recording as one JSON-able document; steps.py, what happened, in deltas
 moment.py     how things stand after a step

@@ -7,7 +7,7 @@
     │  └─ x2  AccumulateGrad  (2, 3, 4)  leaf
     └─ x2  AccumulateGrad     shown above
 
-It is the learner's `z.grad_fn.next_functions`, followed to the end. A node that several
+It is the user's `z.grad_fn.next_functions`, followed to the end. A node that several
 others lead to is written out once and only named after that: otherwise the tree of a
 graph with a hundred shared nodes would be longer than the age of the universe in
 lines. The walk keeps a list of its own instead of recursing. A branch that goes straight
@@ -131,7 +131,7 @@ class Chain:
         return "  ".join(parts)
 
     def _saved_name(self, name: str, value: Any) -> str:
-        """The rule's name for a saved tensor, and the learner's: "y = y2"."""
+        """The rule's name for a saved tensor, and the user's: "y = y2"."""
         known = self._tensors.get(id(value), name)
         return name if known == name else f"{name} = {known}"
 
@@ -203,7 +203,7 @@ def chain(z: Tensor, *, namespace: Mapping[str, Any] | None = None) -> Chain:
 def _names(
     namespace: Mapping[str, Any], z: Tensor
 ) -> tuple[dict[AnyNode, str], dict[AnyNode, str]]:
-    """Names and shapes of the nodes whose tensors the learner still has."""
+    """Names and shapes of the nodes whose tensors the user still has."""
     names: dict[AnyNode, str] = {}
     shapes: dict[AnyNode, str] = {}
     for name, tensor in tensors_in(namespace):

@@ -7,11 +7,11 @@ f is what the last backward pass went back through: the recorded operations are 
 in float64, with one entry of the leaf a little larger and a little smaller. An operand from
 which no gradient flows (a constant, what was detached) stays as it was recorded, for the
 backward pass took it so too. No rule takes part, so this is a second opinion on the engine as
-well as on the learner.
+well as on the user.
 
 It cannot be done where an operation cannot be applied again: where the tape does not hold the
 whole of an operand, where a part was computed before the recording, by a Function of the
-learner's own, or written in place through a view. Each is said, and where it happened.
+user's own, or written in place through a view. Each is said, and where it happened.
 
 See also minigrad.autograd.gradcheck, which calls a function anew and needs no tape.
 """

@@ -78,7 +78,7 @@ class Identities:
         return known
 
     def look_up_names(self) -> None:
-        """Give names to the tensors that have one in the learner's namespace by now."""
+        """Give names to the tensors that have one in the user's namespace by now."""
         for name, tensor in tensors_in(self.namespace()):
             known = self._known(tensor)
             if known is not None and known not in self.names:
@@ -89,7 +89,7 @@ class Identities:
                     self.names[known] = f"{name}.grad"
 
     def _look_up_one(self, tensor: Tensor, key: int) -> None:
-        """By now the learner has given this tensor a name, or never will.
+        """By now the user has given this tensor a name, or never will.
 
         The variables themselves are looked at; what is in lists and modules, later.
         """

@@ -131,12 +131,12 @@ def local_derivatives(
 
 
 def op_of(node: Any) -> Any:
-    """The op of a node, hooked or not; of a learner's own Function, what stands for it."""
+    """The op of a node, hooked or not; of a user's own Function, what stands for it."""
     return node.op
 
 
 def saved_values(node: Any) -> dict[str, tuple[Any, int | None]]:
-    """What a node saved; nothing where hooks have packed it, or a Function of the learner's keeps it."""
+    """What a node saved; nothing where hooks have packed it, or a Function of the user's keeps it."""
     if isinstance(getattr(node, "saved", None), Packed):
         return {}  # to look at what is packed would unpack it
     try:
@@ -182,7 +182,7 @@ def op_that_failed(error: BaseException) -> tuple[Any, list[Any]] | None:
 
 
 def place_in(error: BaseException) -> Place | None:
-    """The learner's line that raised: the innermost one of the traceback outside minigrad."""
+    """The user's line that raised: the innermost one of the traceback outside minigrad."""
     found, trace = None, error.__traceback__
     while trace is not None:
         file = trace.tb_frame.f_code.co_filename

@@ -144,7 +144,7 @@ class Moment:
         """How many contributions a node still expects."""
         return self.expected.get(key, 0) - len(self.arrived.get(key, ()))
 
-    # ---- what a learner asks ---------------------------------------------------------
+    # ---- what a user asks ---------------------------------------------------------
 
     def _title(self, key: str) -> str:
         node = self._nodes[key]

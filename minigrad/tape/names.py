@@ -1,11 +1,11 @@
-"""Names: what the learner calls a tensor, and how a value is put into words.
+"""Names: what the user calls a tensor, and how a value is put into words.
 
-A tensor does not know its name: the learner's variables do. So names are looked up in
+A tensor does not know its name: the user's variables do. So names are looked up in
 the namespace around the recording, the frame of the `with` statement or the notebook's
 own. A tensor in a list is `w[0]`, in a dictionary `p['w']`; names that begin with an
 underscore belong to IPython or are meant to be private, and are passed over.
 
-Everything that is shown to the learner comes through here once more: `clean` takes out
+Everything that is shown to the user comes through here once more: `clean` takes out
 what could spoil a picture, and numbers are written with four digits, because the fifth
 may differ from machine to machine.
 """

@@ -1,4 +1,4 @@
-"""What the entries of a recording are called, and what they computed, as a learner writes it."""
+"""What the entries of a recording are called, and what they computed, as a user writes it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def versions_of(recorder: Recorder) -> dict[int, int]:
 
 
 def node_names(recorder: Recorder) -> list[str]:
-    """A name for each entry: the learner's, or one made from the op, like mul#2.
+    """A name for each entry: the user's, or one made from the op, like mul#2.
 
     When one variable was bound to several tensors, as in a loop, the later ones are
     numbered: h, h#2, h#3.
@@ -73,7 +73,7 @@ def label(entry: Entry, name: str, versions: dict[int, int]) -> str:
 
 
 def expression(entry: Entry, names: list[str], through: str | None = None) -> str:
-    """What was computed, as the learner might have written it."""
+    """What was computed, as the user might have written it."""
     terms = [term(given, names) for given in entry.inputs]
     settings = [f"{key}={value}" for key, value in entry.settings.items()]
     infix = INFIX.get(entry.op)

@@ -119,7 +119,7 @@ class Tape(Faces):
                 if failed is not None:
                     self.failed = recorder.failed(*failed, place=self.error_place)
         recorder.look_up_names()
-        recorder.namespace = dict  # let go of the learner's frame
+        recorder.namespace = dict  # let go of the user's frame
 
     def _edition(self) -> int:
         return len(self._recorder.events)

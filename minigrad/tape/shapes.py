@@ -1,7 +1,7 @@
 """Shapes: what a picture is made of, and how that becomes SVG text.
 
 A picture is first a list of shapes, the scene, so that the SVG and the PNG (bitmap.py) cannot
-differ. Everything that comes from the learner's code passes through `esc` on its way into SVG.
+differ. Everything that comes from the user's code passes through `esc` on its way into SVG.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
     schema     "minigrad.tape/3"; the number rises when a reader must change
     name, number
-    code       the learner's lines that ran: where ("In [4]"), the number of that source
+    code       the user's lines that ran: where ("In [4]"), the number of that source
                among those of the tape, line, text
     values     snapshots of arrays; everything else refers to them by their place here
     ops        what is known of each op: its formula, and the derivatives in it

@@ -118,7 +118,7 @@ class _Labels:
 def live(
     tape: Tape, z: Tensor, gradient: Any, retain_graph: bool, create_graph: bool
 ) -> Iterator[WalkStep]:
-    """A backward pass of z, stepped; `Tape.steps` has the learner's documentation."""
+    """A backward pass of z, stepped; `Tape.steps` has the user's documentation."""
     recorder = tape._recorder
     task = GraphTask(
         [root_of(z)],
@@ -137,7 +137,7 @@ def _run(recorder: Recorder, task: GraphTask) -> Iterator[WalkStep]:
     error: BaseException | None = None
     try:
         while True:
-            # No mode is held while the learner looks: only while the engine runs.
+            # No mode is held while the user looks: only while the engine runs.
             with modes.set_grad_enabled(task.create_graph), modes.observing(recorder):
                 step = next(steps, None)
             if step is None:
