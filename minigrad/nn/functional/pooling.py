@@ -53,12 +53,13 @@ def max_pool1d(
 
 
 def _max_pool(name: str, axes: int, input: Tensor, return_indices: bool, *how: Any) -> Any:
-    windows, _ = _windows(name, axes, input, *how)
+    windows, dilation, _ = _windows(name, axes, input, *how)
     x = as_image(input, axes)
-    z = from_image(ops.max_pool2d.apply(x, **windows), axes)
+    z = from_image(ops.max_pool2d.apply(x, **windows, dilation=dilation), axes)
     if not return_indices:
         return z
-    return z, from_image(wrap(ops.places(x.array, **windows)), axes)  # type: ignore[no-untyped-call]
+    at = ops.places(x.array, **windows, dilation=dilation)  # type: ignore[no-untyped-call]
+    return z, from_image(wrap(at), axes)
 
 
 def avg_pool2d(
@@ -96,10 +97,9 @@ def _avg_pool(
     if input.dtype.kind in "iu":
         found = _avg_pool(name, axes, input.double(), with_margin, divisor, *how)
         return found.trunc().to(input.dtype)
-    windows, pads = _windows(name, axes, input, *how)
+    windows, _, pads = _windows(name, axes, input, *how)
     x = as_image(input, axes)
-    sums = ops.window_sum.apply(x, **{k: v for k, v in windows.items() if k != "dilation"})
-    z = from_image(sums, axes)
+    z = from_image(ops.window_sum.apply(x, **windows), axes)
     if divisor is not None:
         return z / divisor
     if not any(windows["padding"]):
@@ -118,16 +118,9 @@ def _avg_pool(
 
 
 def _windows(
-    name: str,
-    axes: int,
-    x: Tensor,
-    size: Any,
-    stride: Any,
-    padding: Any,
-    dilation: Any,
-    ceil_mode: bool,
-) -> tuple[dict[str, Any], tuple[int, ...]]:
-    """What the ops ask for, for an image; and the margins that were asked for."""
+    name: str, axes: int, x: Tensor, *how: Any
+) -> tuple[dict[str, Any], tuple[int, ...], tuple[int, ...]]:
+    """What the ops ask for, for an image; the dilation; and the margins that were asked for."""
     if x.ndim not in (axes + 1, axes + 2):
         raise RuntimeError(
             f"{name}: Expected {axes + 1}D or {axes + 2}D (batch mode) tensor, but got input of size: {list(x.shape)}"
@@ -137,43 +130,38 @@ def _windows(
             f"{name}: Expected {axes + 1}D or {axes + 2}D (batch mode) tensor with optional 0 dim batch size for "
             f"input, but got: {list(x.shape)}. Only the batch may be empty."
         )
-    size = several(size, axes, "kernel_size")
-    stride = size if stride is None or stride in ([], ()) else several(stride, axes, "stride")
-    padding, dilation = several(padding, axes, "padding"), several(dilation, axes, "dilation")
-    check_steps(kernel_size=size, stride=stride, dilation=dilation)
-    return _fitted(tuple(x.shape), size, stride, padding, dilation, ceil_mode)
+    return _fitted(x.shape[-axes:], *[tuple(h) if h.__class__ is list else h for h in how])
 
 
 @lru_cache(maxsize=256)
 def _fitted(
-    x_shape: tuple[int, ...],
-    size: tuple[int, ...],
-    stride: tuple[int, ...],
-    padding: tuple[int, ...],
-    dilation: tuple[int, ...],
-    ceil_mode: bool,
-) -> tuple[dict[str, Any], tuple[int, ...]]:
-    """The same, of what has been checked; not to be written to."""
-    axes = len(size)
+    sizes: tuple[int, ...], size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
+) -> tuple[dict[str, Any], tuple[int, ...], tuple[int, ...]]:
+    """The same for axes of these sizes; not to be written to."""
+    axes = len(sizes)
+    size = several(size, axes, "kernel_size")
+    stride = size if stride is None or stride == () else several(stride, axes, "stride")
+    padding, dilation = several(padding, axes, "padding"), several(dilation, axes, "dilation")
+    check_steps(kernel_size=size, stride=stride, dilation=dilation)
     if any(p < 0 or p > k // 2 for p, k in zip(padding, size, strict=True)):
         raise RuntimeError(
             f"pad should be at most half of effective kernel size, but got pad={max(padding)}, kernel_size={max(size)}"
         )
     one = (1,) * (2 - axes)
     shape, margins = one, (0, 0) * (2 - axes)
-    for n, k, s, p, d in zip(x_shape[-axes:], size, stride, padding, dilation, strict=True):
+    for n, k, s, p, d in zip(sizes, size, stride, padding, dilation, strict=True):
         room = n + 2 * p - d * (k - 1) - 1
         m = (room + (s - 1 if ceil_mode else 0)) // s + 1
         if ceil_mode and (m - 1) * s >= n + p:  # the last window must start inside
             m -= 1
         if m < 1:
             raise RuntimeError(
-                f"Given input size: {list(x_shape)}. Calculated output size: {m}. Output size is too small"
+                f"Given input size: {list(sizes)}. Calculated output size: {m}. Output size is too small"
             )
         shape += (m,)
         margins += (p, max(p, (m - 1) * s + d * (k - 1) + 1 - n - p))
-    windows: dict[str, Any] = {"size": one + size, "stride": one + stride, "padding": margins}
-    return windows | {"dilation": one + dilation, "shape": shape}, (0,) * (2 - axes) + padding
+    windows = {"size": one + size, "stride": one + stride, "padding": margins, "shape": shape}
+    return windows, one + dilation, (0,) * (2 - axes) + padding
 
 
 def as_image(x: Tensor, axes: int) -> Tensor:
