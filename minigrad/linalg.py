@@ -67,6 +67,10 @@ def inv(A: Tensor) -> Tensor:
     """The matrix for which A @ inv(A) is 1 on the diagonal and 0 elsewhere.
 
     To solve A @ x = b, use solve(A, b), which is quicker and more exact.
+
+    >>> inv(minigrad.tensor([[2.0, 0.0], [0.0, 4.0]]))
+    tensor([[0.5000, 0.0000],
+            [0.0000, 0.2500]])
     """
     return A.inverse()
 
@@ -102,7 +106,13 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
 def solve_triangular(
     A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False
 ) -> Tensor:
-    """As solve, of one triangle of A; the other is not looked at."""
+    """As solve, of one triangle of A; the other is not looked at.
+
+    >>> A = minigrad.tensor([[2.0, 0.0], [1.0, 4.0]])
+    >>> solve_triangular(A, minigrad.tensor([[4.0], [10.0]]), upper=False)
+    tensor([[2.],
+            [2.]])
+    """
     square("solve_triangular", A)
     A = A.triu(1 if unitriangular else 0) if upper else A.tril(-1 if unitriangular else 0)
     if unitriangular:
@@ -111,23 +121,40 @@ def solve_triangular(
 
 
 def det(A: Tensor) -> Tensor:
-    """The determinant."""
+    """The determinant.
+
+    >>> det(minigrad.tensor([[2.0, 1.0], [0.0, 3.0]]))
+    tensor(6.)
+    """
     return A.det()
 
 
 def slogdet(A: Tensor) -> SlogDet:
-    """The sign of the determinant, and the logarithm of its absolute value, without overflow."""
+    """The sign of the determinant, and the logarithm of its absolute value, without overflow.
+
+    >>> slogdet(minigrad.tensor([[1.0, 0.0], [0.0, -1.0]]))
+    SlogDet(sign=tensor(-1.), logabsdet=tensor(0.))
+    """
     z: SlogDet = A.slogdet()
     return z
 
 
 def matrix_power(A: Tensor, n: int) -> Tensor:
-    """A @ A @ ... @ A, by squaring; of a negative n, the power of the inverse."""
+    """A @ A @ ... @ A, by squaring; of a negative n, the power of the inverse.
+
+    >>> matrix_power(minigrad.tensor([[1.0, 1.0], [0.0, 1.0]]), 3)
+    tensor([[1., 3.],
+            [0., 1.]])
+    """
     return A.matrix_power(as_int(n, "n"))
 
 
 def multi_dot(tensors: Any) -> Tensor:
-    """The product of several matrices, in the order that takes the fewest multiplications."""
+    """The product of several matrices, in the order that takes the fewest multiplications.
+
+    >>> multi_dot([minigrad.ones(1, 2), minigrad.ones(2, 3), minigrad.ones(3, 1)])
+    tensor([[6.]])
+    """
     xs = list(tensors)
     if len(xs) < 2:
         raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(xs)}")
@@ -158,24 +185,41 @@ def multi_dot(tensors: Any) -> Tensor:
 
 
 def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
-    """The lower triangle z for which z @ z.mT is A, a symmetric positive-definite matrix."""
+    """The lower triangle z for which z @ z.mT is A, a symmetric positive-definite matrix.
+
+    >>> cholesky(minigrad.tensor([[4.0, 2.0], [2.0, 5.0]]))
+    tensor([[2., 0.],
+            [1., 2.]])
+    """
     return A.cholesky(upper)
 
 
 def eigh(A: Tensor, UPLO: str = "L") -> Eigen:
-    """Eigenvalues, least first, and eigenvectors, in columns, of a symmetric matrix."""
+    """Eigenvalues, least first, and eigenvectors, in columns, of a symmetric matrix.
+
+    >>> eigh(minigrad.tensor([[2.0, 0.0], [0.0, 1.0]]))[0]
+    tensor([1., 2.])
+    """
     A = one_triangle(square("eigh", A), UPLO)
     return Eigen(ops.eigenvalues.apply(A), ops.eigenvectors.apply(A))
 
 
 def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
-    """The eigenvalues of a symmetric matrix, least first."""
+    """The eigenvalues of a symmetric matrix, least first.
+
+    >>> eigvalsh(minigrad.tensor([[2.0, 0.0], [0.0, 1.0]]))
+    tensor([1., 2.])
+    """
     z: Tensor = ops.eigenvalues.apply(one_triangle(square("eigvalsh", A), UPLO))
     return z
 
 
 def svdvals(A: Tensor) -> Tensor:
-    """The singular values, greatest first: how much a matrix stretches, along its own axes."""
+    """The singular values, greatest first: how much a matrix stretches, along its own axes.
+
+    >>> svdvals(minigrad.tensor([[3.0, 0.0], [0.0, 2.0]]))
+    tensor([3., 2.])
+    """
     z: Tensor = ops.singular_values.apply(square("svdvals", A, must=False))
     return z
 
@@ -188,6 +232,9 @@ def svd(A: Tensor, full_matrices: bool = True) -> SVD:
              with full_matrices U (..., m, m) and Vh (..., n, n): bases of the whole spaces
 
     What full_matrices adds to the basis may be turned at will; it counts as constant.
+
+    >>> svd(minigrad.tensor([[3.0, 0.0], [0.0, 2.0]])).S
+    tensor([3., 2.])
     """
     U, S, V = svd_of(square("svd", A, must=False), full_matrices)
     return SVD(U, S, V.mT)
@@ -197,6 +244,11 @@ def qr(A: Tensor, mode: str = "reduced") -> QR:
     """Q, whose columns are at right angles and of length 1, and a triangle R, with A = Q @ R.
 
     A   (..., m, n), m >= n
+
+    >>> Q, R = qr(minigrad.tensor([[3.0, 1.0], [4.0, 2.0]]))
+    >>> (Q @ R).round(decimals=4)
+    tensor([[3., 1.],
+            [4., 2.]])
     """
     square("qr", A, must=False)
     if mode != "reduced" or A.shape[-2] < A.shape[-1]:
@@ -221,6 +273,10 @@ def pinv(
                 unless rtol or atol is given (rcond is another name for it)
     atol        and so do those below atol
     hermitian   A is symmetric: only its lower triangle is read
+
+    >>> pinv(minigrad.tensor([[2.0, 0.0], [0.0, 4.0]])).round(decimals=4)
+    tensor([[0.5000, 0.0000],
+            [0.0000, 0.2500]])
     """
     square("pinv", A, must=hermitian)
     A = one_triangle(A, "L") if hermitian else A
@@ -255,6 +311,12 @@ def lstsq(A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None)
              are full, the residuals; "gels" the residuals, but neither ranks nor values
     returns  solution (..., n, k), residuals (..., k), ranks (...), singular values (..., n);
              empty where they are not told
+
+    >>> A = minigrad.tensor([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]])
+    >>> B = minigrad.tensor([[1.0], [3.0], [5.0]])
+    >>> lstsq(A, B).solution.round(decimals=4)
+    tensor([[1.],
+            [2.]])
     """
     driver = "gelsy" if driver is None else driver
     if driver not in ("gels", "gelsy", "gelsd", "gelss"):
@@ -299,6 +361,9 @@ def matrix_rank(
     """How many singular values are not 0, up to rounding: those above atol, and above rtol times the greatest.
 
     rtol is max(m, n) * eps, unless one of the two is given; tol is another name for atol.
+
+    >>> matrix_rank(minigrad.tensor([[1.0, 2.0], [2.0, 4.0]]))
+    tensor(1)
     """
     square("matrix_rank", A, must=hermitian)
     s = svdvals((one_triangle(A, "L") if hermitian else A).detach()).array
@@ -315,7 +380,11 @@ def matrix_rank(
 def vector_norm(
     x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
 ) -> Tensor:
-    """The ord-norm of the entries along dim (of all)."""
+    """The ord-norm of the entries along dim (of all).
+
+    >>> vector_norm(minigrad.tensor([3.0, 4.0])), vector_norm(minigrad.tensor([3.0, 4.0]), ord=1)
+    (tensor(5.), tensor(7.))
+    """
     if isinstance(ord, str):
         raise TypeError(
             f"linalg.vector_norm(): argument 'ord' must be Number, not {ord!r}. To fix it, use linalg.matrix_norm."
@@ -337,6 +406,9 @@ def matrix_norm(
           2, -2: the greatest, or least, singular value;
           1, -1: the greatest, or least, sum of the absolute values of a column;
           inf, -inf: of a row
+
+    >>> matrix_norm(minigrad.tensor([[3.0, 0.0], [0.0, 4.0]]))
+    tensor(5.)
     """
     A = square("matrix_norm", A if dtype is None else A.to(dtype), must=False)
     rows, columns = normalize(dim, A.ndim)
@@ -358,7 +430,11 @@ def matrix_norm(
 def norm(
     A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
 ) -> Tensor:
-    """vector_norm of all entries, or along one axis; matrix_norm along two, or of an ord by name."""
+    """vector_norm of all entries, or along one axis; matrix_norm along two, or of an ord by name.
+
+    >>> norm(minigrad.tensor([3.0, 4.0]))
+    tensor(5.)
+    """
     if ord is None or (isinstance(dim, int) or dim is not None and len(dim) == 1):
         return A.norm(2 if ord is None else ord, dim, keepdim, dtype)
     if dim is None and not isinstance(ord, str) and A.ndim == 1:
@@ -374,22 +450,39 @@ def norm(
 
 
 def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
-    """The vector at right angles to both, in three dimensions."""
+    """The vector at right angles to both, in three dimensions.
+
+    >>> cross(minigrad.tensor([1.0, 0.0, 0.0]), minigrad.tensor([0.0, 1.0, 0.0]))
+    tensor([0., 0., 1.])
+    """
     return input.cross(other, dim)
 
 
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
-    """The sum of the products of the entries along dim."""
+    """The sum of the products of the entries along dim.
+
+    >>> vecdot(minigrad.tensor([1.0, 2.0]), minigrad.tensor([3.0, 4.0]))
+    tensor(11.)
+    """
     return (x * y).sum(dim)
 
 
 def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-    """The diagonals of matrices: a view."""
+    """The diagonals of matrices: a view.
+
+    >>> diagonal(minigrad.tensor([[1, 2], [3, 4]]))
+    tensor([1, 4])
+    """
     return A.diagonal(offset, dim1, dim2)
 
 
 def vander(x: Tensor, *, N: int | None = None) -> Tensor:
-    """Powers: the columns are 1, x, x**2, ..."""
+    """Powers: the columns are 1, x, x**2, ...
+
+    >>> vander(minigrad.tensor([2, 3]), N=3)
+    tensor([[1, 2, 4],
+            [1, 3, 9]])
+    """
     n = (x.shape[-1] if x.ndim else 1) if N is None else N
     axis = x.ndim
     powers = [x.new_ones(x.shape)]
@@ -400,7 +493,11 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
 
 
 def matmul(input: Tensor, other: Tensor) -> Tensor:
-    """input @ other"""
+    """input @ other
+
+    >>> matmul(minigrad.tensor([[1, 2], [3, 4]]), minigrad.tensor([1, 1]))
+    tensor([3, 7])
+    """
     return input @ other
 
 
@@ -411,6 +508,11 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
     """The x for which A @ x = B, where L is the Cholesky factor of A.
 
     Only one triangle of L is read; its gradient is that of a whole matrix, as in PyTorch.
+
+    >>> L = minigrad.tensor([[2.0, 0.0], [0.0, 1.0]])
+    >>> cholesky_solve(minigrad.tensor([[8.0], [3.0]]), L)
+    tensor([[2.],
+            [3.]])
     """
     square("cholesky_solve", L)
     low = L.mT if upper else L
@@ -419,7 +521,12 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
 
 
 def cholesky_inverse(L: Tensor, upper: bool = False) -> Tensor:
-    """The inverse of A, from the Cholesky factor L of A."""
+    """The inverse of A, from the Cholesky factor L of A.
+
+    >>> cholesky_inverse(minigrad.tensor([[2.0, 0.0], [0.0, 4.0]]))
+    tensor([[0.2500, 0.0000],
+            [0.0000, 0.0625]])
+    """
     square("cholesky_inverse", L)
     one = np.broadcast_to(np.eye(L.shape[-1], dtype=L.dtype), L.shape)
     return cholesky_solve(L._constant(one.copy()), L, upper)

@@ -45,18 +45,30 @@ def entr(input: Tensor) -> Tensor:
 
 
 def ndtr(input: Tensor) -> Tensor:
-    """The chance that a number of the normal distribution is below x."""
+    """The chance that a number of the normal distribution is below x.
+
+    >>> ndtr(minigrad.tensor([0.0, 1.96]))
+    tensor([0.5000, 0.9750])
+    """
     z: Tensor = erfc(-input * math.sqrt(0.5)) / 2
     return z
 
 
 def ndtri(input: Tensor) -> Tensor:
-    """The x for which ndtr(x) is the input."""
+    """The x for which ndtr(x) is the input.
+
+    >>> ndtri(minigrad.tensor([0.5, 0.975]))
+    tensor([0.0000, 1.9600])
+    """
     z: Tensor = erfinv(2 * input - 1) * math.sqrt(2)
     return z
 
 
 def xlog1py(input: Any, other: Any) -> Tensor:
-    """x * log(1 + y), and 0 where x is 0."""
+    """x * log(1 + y), and 0 where x is 0.
+
+    >>> xlog1py(minigrad.tensor([0.0, 2.0]), minigrad.tensor([-1.0, 1.0]))
+    tensor([0.0000, 1.3863])
+    """
     z: Tensor = xlogy(input, other + 1)
     return z

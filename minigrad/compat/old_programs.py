@@ -28,7 +28,13 @@ def range(  # noqa: A001  # PyTorch's name
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """start, start + step, ... up to and with end. `arange`, without the end, is the one to use."""
+    """start, start + step, ... up to and with end. `arange`, without the end, is the one to use.
+
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     range(1, 3)
+    tensor([1., 2., 3.])
+    """
     warnings.warn(
         "torch.range is deprecated and will be removed in a future release because its behavior is "
         "inconsistent with Python's range builtin. Instead, use torch.arange, which produces values in "
@@ -48,14 +54,24 @@ def range(  # noqa: A001  # PyTorch's name
 
 
 def chain_matmul(*matrices: Tensor) -> Tensor:
-    """The product of all matrices, in the order of least work. See linalg.multi_dot."""
+    """The product of all matrices, in the order of least work. See linalg.multi_dot.
+
+    >>> chain_matmul(minigrad.ones(1, 2), minigrad.ones(2, 3), minigrad.ones(3, 1))
+    tensor([[6.]])
+    """
     return matrices[0] if len(matrices) == 1 else multi_dot(matrices)
 
 
 def triangular_solve(
     b: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
 ) -> Any:
-    """The x for which A @ x = b, of one triangle of A; and A itself. See linalg.solve_triangular."""
+    """The x for which A @ x = b, of one triangle of A; and A itself. See linalg.solve_triangular.
+
+    >>> A = minigrad.tensor([[2.0, 1.0], [0.0, 4.0]])
+    >>> triangular_solve(minigrad.tensor([[4.0], [8.0]]), A)[0]
+    tensor([[1.],
+            [2.]])
+    """
     left = A.mT if transpose else A
     z = solve_triangular(left, b, upper=upper != transpose, unitriangular=unitriangular)
     return triangular_solution(z, A)
@@ -92,7 +108,10 @@ class _OldClass(type):
 
 def _old_class(dtype: Any) -> Any:
     name = f"{dtypes.torch_name(dtype)}Tensor"
-    doc = f"Old programs write {name}(data) for tensor(data, dtype={dtype}), and {name}(2, 3) for sizes."
+    doc = (
+        f"Old programs write {name}(data) for tensor(data, dtype={dtype}), and {name}(2, 3) for sizes."
+        f"\n\n>>> minigrad.{name}([1, 0]).dtype\ndtype('{dtype}')"
+    )
     return _OldClass(name, (), {"dtype": dtype, "__doc__": doc, "__module__": "minigrad"})
 
 

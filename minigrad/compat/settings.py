@@ -36,29 +36,49 @@ def _positive(name: str, n: Any) -> int:
 
 
 def set_num_threads(int: int) -> None:  # noqa: A002  # PyTorch's name
-    """Remember a number of threads. To limit NumPy's, set OMP_NUM_THREADS before it is imported."""
+    """Remember a number of threads. To limit NumPy's, set OMP_NUM_THREADS before it is imported.
+
+    >>> set_num_threads(get_num_threads())
+    """
     _settings["threads"] = _positive("set_num_threads", int)
 
 
 def get_num_threads() -> int:
-    """The number that was set; until then that of the processors."""
+    """The number that was set; until then that of the processors.
+
+    >>> get_num_threads() >= 1
+    True
+    """
     threads: int = _settings["threads"]
     return threads
 
 
 def set_num_interop_threads(int: int) -> None:  # noqa: A002  # PyTorch's name
-    """Remember a number of threads."""
+    """Remember a number of threads.
+
+    >>> set_num_interop_threads(get_num_interop_threads())
+    """
     _settings["interop"] = _positive("set_num_interop_threads", int)
 
 
 def get_num_interop_threads() -> int:
-    """The number that was set."""
+    """The number that was set.
+
+    >>> get_num_interop_threads() >= 1
+    True
+    """
     threads: int = _settings["interop"]
     return threads
 
 
 def set_float32_matmul_precision(precision: str) -> None:
-    """Remember "highest", "high" or "medium". Products are always computed in full precision."""
+    """Remember "highest", "high" or "medium". Products are always computed in full precision.
+
+    >>> set_float32_matmul_precision("high")
+    >>> get_float32_matmul_precision()
+    'high'
+    >>> set_float32_matmul_precision("highest")
+    """
     if precision not in ("highest", "high", "medium"):
         warnings.warn(
             f"{precision} is not one of 'highest', 'high', or 'medium'; the current "
@@ -70,40 +90,71 @@ def set_float32_matmul_precision(precision: str) -> None:
 
 
 def get_float32_matmul_precision() -> str:
-    """What was set."""
+    """What was set.
+
+    >>> get_float32_matmul_precision()
+    'highest'
+    """
     precision: str = _settings["precision"]
     return precision
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Remember the wish. The same program with the same seed always gives the same numbers."""
+    """Remember the wish. The same program with the same seed always gives the same numbers.
+
+    >>> use_deterministic_algorithms(True)
+    >>> are_deterministic_algorithms_enabled()
+    True
+    >>> use_deterministic_algorithms(False)
+    """
     _settings["deterministic"], _settings["warn_only"] = bool(mode), bool(warn_only)
 
 
 def are_deterministic_algorithms_enabled() -> bool:
-    """What was wished for."""
+    """What was wished for.
+
+    >>> are_deterministic_algorithms_enabled()
+    False
+    """
     mode: bool = _settings["deterministic"]
     return mode
 
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
-    """What was wished for."""
+    """What was wished for.
+
+    >>> is_deterministic_algorithms_warn_only_enabled()
+    False
+    """
     mode: bool = _settings["deterministic"] and _settings["warn_only"]
     return mode
 
 
 def set_default_device(device: Any) -> None:
-    """Accept "cpu", the one device there is. Raises RuntimeError for any other."""
+    """Accept "cpu", the one device there is. Raises RuntimeError for any other.
+
+    >>> set_default_device("cpu")
+    """
     check_device(device)
 
 
 def get_default_device() -> device:
-    """The one device there is."""
+    """The one device there is.
+
+    >>> get_default_device()
+    device(type='cpu')
+    """
     return CPU
 
 
 def set_default_tensor_type(t: Any) -> None:
-    """The older way to say set_default_dtype: "torch.DoubleTensor", or such a class."""
+    """The older way to say set_default_dtype: "torch.DoubleTensor", or such a class.
+
+    >>> set_default_tensor_type("torch.DoubleTensor")
+    >>> minigrad.tensor(1.0).dtype
+    dtype('float64')
+    >>> set_default_tensor_type("torch.FloatTensor")
+    """
     name = t if isinstance(t, str) else t.__name__
     named = [d for d in dtypes.ALL if name.rpartition(".")[2] == f"{dtypes.torch_name(d)}Tensor"]
     if not named:
@@ -112,12 +163,21 @@ def set_default_tensor_type(t: Any) -> None:
 
 
 def set_flush_denormal(mode: bool) -> bool:
-    """False: that processors' setting cannot be changed from here."""
+    """False: that processors' setting cannot be changed from here.
+
+    >>> set_flush_denormal(True)
+    False
+    """
     return False
 
 
 def compile(model: Any = None, **settings: Any) -> Any:  # noqa: A001  # PyTorch's name
-    """The model or function as it is. Nothing is compiled; see minigrad.static for what can be."""
+    """The model or function as it is. Nothing is compiled; see minigrad.static for what can be.
+
+    >>> double = compile(lambda x: 2 * x)
+    >>> double(minigrad.tensor(3.0))
+    tensor(6.)
+    """
     if model is None:
         return lambda decorated: decorated
     if not callable(model):

@@ -4,7 +4,11 @@ from typing import Any
 
 
 class device:
-    """`minigrad.device("cpu")`, as in PyTorch."""
+    """`minigrad.device("cpu")`, as in PyTorch.
+
+    >>> device("cpu"), str(device("cpu", 0))
+    (device(type='cpu'), 'cpu:0')
+    """
 
     __slots__ = ("index", "type")
 

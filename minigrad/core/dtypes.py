@@ -37,7 +37,11 @@ _default: Dtype = float32
 
 
 def get_default_dtype() -> Dtype:
-    """The type that Python floats become."""
+    """The type that Python floats become.
+
+    >>> get_default_dtype()
+    dtype('float32')
+    """
     return _default
 
 
@@ -45,6 +49,11 @@ def set_default_dtype(dtype: Any) -> None:
     """Let Python floats become `dtype`: float16, float32 or float64.
 
     Raises TypeError for any other type.
+
+    >>> set_default_dtype(minigrad.float64)
+    >>> minigrad.tensor(1.0).dtype
+    dtype('float64')
+    >>> set_default_dtype(minigrad.float32)
     """
     global _default
     d = as_dtype(dtype)

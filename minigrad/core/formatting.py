@@ -36,6 +36,11 @@ def set_printoptions(
     linewidth   characters in a line (80)
     profile     "default", "short" (2 digits) or "full" (all entries): a start for the others
     sci_mode    always, or never, write 1.0000e+02; None lets the numbers decide
+
+    >>> set_printoptions(precision=2)
+    >>> minigrad.tensor([1.0, 0.3333])
+    tensor([1.00, 0.33])
+    >>> set_printoptions(profile="default")
     """
     global PRECISION, THRESHOLD, EDGE, WIDTH, SCIENTIFIC
     profiles = {"default": (4, 1000, 3, 80), "short": (2, 1000, 2, 80), "full": (4, 2**62, 3, 80)}

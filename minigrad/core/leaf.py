@@ -24,7 +24,13 @@ _accumulating = threading.Lock()
 
 
 class AccumulateGrad:
-    """The end of an edge: where the gradient of a leaf is added to its `.grad`."""
+    """The end of an edge: where the gradient of a leaf is added to its `.grad`.
+
+    >>> x = minigrad.tensor(3.0, requires_grad=True)
+    >>> leaf, number = (x * 2).grad_fn.next_functions[0]
+    >>> leaf.name(), leaf.variable is x
+    ('AccumulateGrad', True)
+    """
 
     __slots__ = ("__weakref__", "_array", "_counter", "_leaf", "plan", "grad", "queue_key", "saved")
 

@@ -16,6 +16,9 @@ class finfo:
 
     eps    the distance from 1 to the next number
     tiny   the least positive number that has all its digits
+
+    >>> finfo(minigrad.float32).max, finfo(minigrad.float64).bits
+    (3.4028234663852886e+38, 64)
     """
 
     def __init__(self, type: Any = None) -> None:  # noqa: A002  # PyTorch's name
@@ -38,7 +41,11 @@ class finfo:
 
 
 class iinfo:
-    """What a type of whole numbers can hold: min, max, bits."""
+    """What a type of whole numbers can hold: min, max, bits.
+
+    >>> iinfo(minigrad.uint8).min, iinfo(minigrad.uint8).max
+    (0, 255)
+    """
 
     def __init__(self, type: Any) -> None:  # noqa: A002  # PyTorch's name
         dtype = as_dtype(type)

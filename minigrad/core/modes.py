@@ -183,7 +183,16 @@ class no_grad(_Mode):
 
 
 class enable_grad(_Mode):
-    """Within this block operations are recorded, also inside a `no_grad` block."""
+    """Within this block operations are recorded, also inside a `no_grad` block.
+
+    >>> import minigrad
+    >>> x = minigrad.tensor([1.0], requires_grad=True)
+    >>> with minigrad.no_grad():
+    ...     with minigrad.enable_grad():
+    ...         y = x * 2
+    >>> y.requires_grad
+    True
+    """
 
     mode = True
 
@@ -225,7 +234,12 @@ class inference_mode(_Mode):
 
 
 def is_inference_mode_enabled() -> bool:
-    """Are the results that this thread makes inference tensors?"""
+    """Are the results that this thread makes inference tensors?
+
+    >>> with inference_mode():
+    ...     is_inference_mode_enabled()
+    True
+    """
     return state.inference
 
 
@@ -296,5 +310,8 @@ def trace_lines(on: bool = True) -> None:
 
     An error of the backward pass can then name the forward line as well. It costs about
     half a microsecond an operation; the Jupyter extension switches it on.
+
+    >>> trace_lines()
+    >>> trace_lines(False)
     """
     _set("tracing", bool(on))

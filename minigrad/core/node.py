@@ -35,7 +35,13 @@ next_queue_key = count(-1, -1).__next__  # -1, -2, ...: later nodes come first
 
 
 class Node:
-    """One application of an op, as the tape remembers it. `z.grad_fn` is one."""
+    """One application of an op, as the tape remembers it. `z.grad_fn` is one.
+
+    >>> x = minigrad.tensor(3.0, requires_grad=True)
+    >>> z = x * x
+    >>> z.grad_fn.name(), z.grad_fn._saved_self
+    ('MulBackward0', tensor(3., requires_grad=True))
+    """
 
     __slots__ = ("__dict__", "__weakref__", "edges", "plan", "queue_key", "saved", "version")
 

@@ -39,7 +39,12 @@ from minigrad.methods.sampling import Sampling
 
 
 class Size(tuple[int, ...]):
-    """The shape of a tensor: a tuple, with PyTorch's `numel`."""
+    """The shape of a tensor: a tuple, with PyTorch's `numel`.
+
+    >>> import minigrad
+    >>> minigrad.zeros(2, 3).shape
+    minigrad.Size([2, 3])
+    """
 
     __slots__ = ()
 

@@ -37,6 +37,11 @@ def functional_call(
     strict                       must all names be given, and no others?
 
     The module is left as it was.
+
+    >>> line = minigrad.nn.Linear(1, 1)
+    >>> weights = {"weight": minigrad.tensor([[2.0]]), "bias": minigrad.tensor([1.0])}
+    >>> functional_call(line, weights, (minigrad.tensor([3.0]),))
+    tensor([7.])
     """
     dicts = parameter_and_buffer_dicts
     given: dict[str, Tensor] = {}
@@ -83,6 +88,11 @@ def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Tensor], dic
     """The parameters, and the buffers, of several models of one kind, each stacked into one tensor.
 
     With vmap over functional_call, they are computed as one: an ensemble.
+
+    >>> lines = [minigrad.nn.Linear(2, 1) for _ in range(3)]
+    >>> params, buffers = stack_module_state(lines)
+    >>> params["weight"].shape
+    minigrad.Size([3, 1, 2])
     """
     models = list(models)
     if not models:

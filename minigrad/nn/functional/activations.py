@@ -93,6 +93,9 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     weight   one number for all, or one for each channel (the second axis)
 
     Source: He et al., Delving Deep into Rectifiers (2015).
+
+    >>> prelu(minigrad.tensor([-2.0, 3.0]), minigrad.tensor([0.5]))
+    tensor([-1.,  3.])
     """
     z: Tensor = composites.prelu(input, weight)
     return z
@@ -105,7 +108,11 @@ def rrelu(
     training: bool = False,
     inplace: bool = False,
 ) -> Tensor:
-    """leaky_relu, in training with a slope drawn for each entry, between lower and upper."""
+    """leaky_relu, in training with a slope drawn for each entry, between lower and upper.
+
+    >>> rrelu(minigrad.tensor([-2.0, 3.0]), lower=0.25, upper=0.75)
+    tensor([-1.,  3.])
+    """
     if lower > upper:
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")
     if not training:
@@ -120,13 +127,20 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
     """elu, scaled so that activations keep mean 0 and variance 1 from layer to layer.
 
     Source: Klambauer et al., Self-Normalizing Neural Networks (2017).
+
+    >>> selu(minigrad.tensor([-1.0, 2.0]))
+    tensor([-1.1113,  2.1014])
     """
     scale, alpha = 1.0507009873554805, 1.6732632423543772
     return _composite(lambda x: ops.elu.apply(x, alpha=alpha) * scale, input, inplace)
 
 
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """x where x > 0, else alpha * (exp(x / alpha) - 1)"""
+    """x where x > 0, else alpha * (exp(x / alpha) - 1)
+
+    >>> celu(minigrad.tensor([-1.0, 2.0]))
+    tensor([-0.6321,  2.0000])
+    """
     if alpha <= 0:
         raise RuntimeError(f"ZeroDivisionError: celu: alpha must be greater than 0, but is {alpha}")
     return _composite(lambda x: ops.elu.apply(x / alpha, alpha=1.0) * alpha, input, inplace)
@@ -229,7 +243,11 @@ def tanh(input: Tensor) -> Tensor:
 
 
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
-    """x where x > threshold, else value"""
+    """x where x > threshold, else value
+
+    >>> threshold(minigrad.tensor([0.5, 3.0]), threshold=1.0, value=20.0)
+    tensor([20.,  3.])
+    """
     return _activation(ops.threshold, input, inplace, threshold=threshold, value=value)
 
 

@@ -36,6 +36,10 @@ def conv2d(
     returns   (n, o, h', w')   where h' = (h + 2 * padding - dilation * (kh - 1) - 1) // stride + 1
 
     Source: Dumoulin and Visin, A guide to convolution arithmetic (2016).
+
+    >>> conv2d(minigrad.ones(1, 1, 3, 3), minigrad.ones(1, 1, 2, 2))
+    tensor([[[[4., 4.],
+              [4., 4.]]]])
     """
     return _convolution("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
 
@@ -49,7 +53,11 @@ def conv1d(
     dilation: Several = 1,
     groups: int = 1,
 ) -> Tensor:
-    """As conv2d, along one axis: input (n, c, l), weight (o, c / groups, k)."""
+    """As conv2d, along one axis: input (n, c, l), weight (o, c / groups, k).
+
+    >>> conv1d(minigrad.tensor([[[1.0, 2.0, 3.0, 4.0]]]), minigrad.tensor([[[-1.0, 1.0]]]))
+    tensor([[[1., 1., 1.]]])
+    """
     return _convolution("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
 
 
@@ -79,6 +87,11 @@ def conv_transpose2d(
               h' = (h - 1) * stride - 2 * padding + dilation * (kh - 1) + output_padding + 1
 
     Source: Dumoulin and Visin, A guide to convolution arithmetic (2016), chapter 4.
+
+    >>> conv_transpose2d(minigrad.ones(1, 1, 2, 2), minigrad.ones(1, 1, 2, 2))
+    tensor([[[[1., 2., 1.],
+              [2., 4., 2.],
+              [1., 2., 1.]]]])
     """
     how = (stride, padding, output_padding, groups, dilation)
     return _transposed("conv_transpose2d", 2, input, weight, bias, *how)
@@ -94,7 +107,11 @@ def conv_transpose1d(
     groups: int = 1,
     dilation: Several = 1,
 ) -> Tensor:
-    """As conv_transpose2d, along one axis: input (n, c, l), weight (c, o / groups, k)."""
+    """As conv_transpose2d, along one axis: input (n, c, l), weight (c, o / groups, k).
+
+    >>> conv_transpose1d(minigrad.tensor([[[1.0, 2.0]]]), minigrad.tensor([[[1.0, 10.0]]]))
+    tensor([[[ 1., 12., 20.]]])
+    """
     how = (stride, padding, output_padding, groups, dilation)
     return _transposed("conv_transpose1d", 1, input, weight, bias, *how)
 

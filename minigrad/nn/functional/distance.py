@@ -19,7 +19,11 @@ def normalize(
 
 
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
-    """The cosine of the angle between x1 and x2, broadcast together, along dim."""
+    """The cosine of the angle between x1 and x2, broadcast together, along dim.
+
+    >>> cosine_similarity(minigrad.tensor([[1.0, 0.0]]), minigrad.tensor([[3.0, 4.0]]))
+    tensor([0.6000])
+    """
     x1, x2 = broadcast_tensors(x1, x2)
     # Each norm is at least eps.
     lengths = [x.norm(2, dim, True).maximum(eps) for x in (x1, x2)]
@@ -29,12 +33,20 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
 def pairwise_distance(
     x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
 ) -> Tensor:
-    """The p-norm of x1 - x2 + eps along the last axis."""
+    """The p-norm of x1 - x2 + eps along the last axis.
+
+    >>> pairwise_distance(minigrad.tensor([[0.0, 0.0]]), minigrad.tensor([[3.0, 4.0]]), eps=0.0)
+    tensor([5.])
+    """
     return (x1 - x2 + eps).norm(p, -1, keepdim)
 
 
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:
-    """The distance of each row from each later row: n * (n - 1) / 2 numbers."""
+    """The distance of each row from each later row: n * (n - 1) / 2 numbers.
+
+    >>> pdist(minigrad.tensor([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]]))
+    tensor([5.0000, 1.0000, 4.2426])
+    """
     if input.ndim != 2:
         raise RuntimeError(f"pdist only supports 2D tensors, got: {input.ndim}D")
     i, j = np.triu_indices(len(input), 1)

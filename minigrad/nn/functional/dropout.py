@@ -17,6 +17,11 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     """Each entry set to 0 with probability p, the others divided by 1 - p.
 
     Source: Srivastava et al., Dropout (2014).
+
+    >>> dropout(minigrad.ones(3), p=0.5, training=False)
+    tensor([1., 1., 1.])
+    >>> set(dropout(minigrad.ones(100), p=0.5).tolist()) == {0.0, 2.0}
+    True
     """
     return _dropout(input, input.shape, p, training, inplace)
 

@@ -287,6 +287,10 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     """(..., c * r * r, h, w) to (..., c, h * r, w * r): channels become pixels.
 
     Source: Shi et al., Real-Time Single Image Super-Resolution (2016).
+
+    >>> pixel_shuffle(minigrad.arange(4).reshape(1, 4, 1, 1), 2)
+    tensor([[[[0, 1],
+              [2, 3]]]])
     """
     r = upscale_factor
     check_image("pixel_shuffle", input)
@@ -303,7 +307,11 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
 
 
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
-    """(..., c, h * r, w * r) to (..., c * r * r, h, w): the inverse of pixel_shuffle."""
+    """(..., c, h * r, w * r) to (..., c * r * r, h, w): the inverse of pixel_shuffle.
+
+    >>> pixel_unshuffle(minigrad.arange(4).reshape(1, 1, 2, 2), 2).shape
+    minigrad.Size([1, 4, 1, 1])
+    """
     r = downscale_factor
     check_image("pixel_unshuffle", input)
     *rest, c, h, w = input.shape

@@ -44,7 +44,12 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
 
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """x1 @ weight[k] @ x2 + bias[k], for each k"""
+    """x1 @ weight[k] @ x2 + bias[k], for each k
+
+    >>> x1, x2 = minigrad.tensor([1.0, 2.0]), minigrad.tensor([3.0, 4.0])
+    >>> bilinear(x1, x2, minigrad.eye(2).reshape(1, 2, 2))
+    tensor([11.])
+    """
     if input1.shape[:-1] != input2.shape[:-1]:
         raise RuntimeError(
             f"bilinear(): input dimensions do not match: got {list(input1.shape)} and {list(input2.shape)}"

@@ -30,6 +30,10 @@ def layer_norm(
     """Over the last axes: subtract the mean, divide by the deviation, then scale and shift.
 
     Source: Ba, Kiros and Hinton, Layer Normalization (2016).
+
+    >>> layer_norm(minigrad.tensor([[1.0, 3.0], [5.0, 9.0]]), (2,)).round(decimals=3)
+    tensor([[-1.,  1.],
+            [-1.,  1.]])
     """
     axes = _last_axes(input, normalized_shape)
     for name, parameter in (("weight", weight), ("bias", bias)):
@@ -54,6 +58,9 @@ def rms_norm(
     """Over the last axes: divide by the root of the mean square, then scale.
 
     Source: Zhang and Sennrich, Root Mean Square Layer Normalization (2019).
+
+    >>> rms_norm(minigrad.tensor([[3.0, 4.0]]), (2,)).round(decimals=3)
+    tensor([[0.8490, 1.1310]])
     """
     axes = _last_axes(input, normalized_shape)
     eps = float(np.finfo(input.dtype).eps) if eps is None else eps
@@ -95,6 +102,10 @@ def batch_norm(
     `momentum` (with the unbiased variance); otherwise the running ones are used.
 
     Source: Ioffe and Szegedy, Batch Normalization (2015).
+
+    >>> batch_norm(minigrad.tensor([[1.0], [3.0]]), None, None, training=True).round(decimals=3)
+    tensor([[-1.],
+            [ 1.]])
     """
     channels = input.shape[1] if input.ndim > 1 else 0
     if training and input.ndim > 1 and math.prod(input.shape[:1] + input.shape[2:]) == 1:
@@ -156,6 +167,10 @@ def instance_norm(
 
     The running statistics, where they are given, move by `momentum` toward the averages of those of
     the examples; without use_input_stats they are what is used.
+
+    >>> instance_norm(minigrad.tensor([[[1.0, 3.0], [5.0, 9.0]]])).round(decimals=3)
+    tensor([[[-1.,  1.],
+             [-1.,  1.]]])
     """
     if not use_input_stats:
         return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
@@ -178,7 +193,11 @@ def group_norm(
     bias: Tensor | None = None,
     eps: float = 1e-5,
 ) -> Tensor:
-    """For each group of channels of each example: subtract the mean, divide by the deviation."""
+    """For each group of channels of each example: subtract the mean, divide by the deviation.
+
+    >>> group_norm(minigrad.tensor([[1.0, 3.0, 5.0, 9.0]]), 2).round(decimals=3)
+    tensor([[-1.,  1., -1.,  1.]])
+    """
     if input.ndim < 2:
         raise RuntimeError(
             f"Expected at least 2 dimensions for input tensor but received {input.ndim}"

@@ -47,7 +47,11 @@ def max_pool1d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """As max_pool2d, along one axis."""
+    """As max_pool2d, along one axis.
+
+    >>> max_pool1d(minigrad.tensor([[[1.0, 3.0, 5.0, 9.0]]]), 2)
+    tensor([[[3., 9.]]])
+    """
     how = (kernel_size, stride, padding, dilation, ceil_mode)
     return _max_pool("max_pool1d", 1, input, return_indices, *how)
 
@@ -86,7 +90,11 @@ def avg_pool1d(
     ceil_mode: bool = False,
     count_include_pad: bool = True,
 ) -> Tensor:
-    """As avg_pool2d, along one axis."""
+    """As avg_pool2d, along one axis.
+
+    >>> avg_pool1d(minigrad.tensor([[[1.0, 3.0, 5.0, 9.0]]]), 2)
+    tensor([[[2., 7.]]])
+    """
     how = (kernel_size, stride, padding, 1, ceil_mode)
     return _avg_pool("avg_pool1d", 1, input, count_include_pad, None, *how)
 
@@ -215,7 +223,11 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
 
 
 def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
-    """As adaptive_avg_pool2d, along one axis."""
+    """As adaptive_avg_pool2d, along one axis.
+
+    >>> adaptive_avg_pool1d(minigrad.tensor([[[1.0, 3.0, 5.0, 9.0]]]), 2)
+    tensor([[[2., 7.]]])
+    """
     return _adaptive_avg_pool(1, input, output_size)
 
 
@@ -239,7 +251,11 @@ def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = 
 
 
 def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """As adaptive_max_pool2d, along one axis."""
+    """As adaptive_max_pool2d, along one axis.
+
+    >>> adaptive_max_pool1d(minigrad.tensor([[[1.0, 3.0, 5.0, 9.0]]]), 2)
+    tensor([[[3., 9.]]])
+    """
     return _adaptive_max_pool(1, input, output_size, return_indices)
 
 
