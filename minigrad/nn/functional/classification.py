@@ -242,35 +242,36 @@ def multilabel_soft_margin_loss(
 
 def _class_axis(x: Tensor, target: Any, name: str) -> int:
     """The axis of the classes; target has the shape of x without it."""
-    axis = 0 if x.ndim == 1 else 1
-    if name == "cross_entropy" and target.shape == x.shape and x.ndim:
+    shape, ndim = x.array.shape, x.array.ndim
+    axis = 0 if ndim == 1 else 1
+    if name == "cross_entropy" and target.shape == shape and ndim:
         raise RuntimeError(
             "Expected floating point type for target with class probabilities, got integers: the target has "
             "the shape of the input. To fix it, give one class for each row, or probabilities."
         )
-    if x.dtype.kind != "f":
+    if x.array.dtype.kind != "f":
         raise NotForDtype(
             f"\"{name}\" not implemented for '{torch_name(x.dtype)}'. To fix it, use x.float()."
         )
-    if x.ndim == 0:
+    if ndim == 0:
         kind = ValueError if name == "nll_loss" else IndexError if target.ndim else RuntimeError
         raise kind(
             f"{name}: Expected 1 or more dimensions (got 0): input tensor should be 1D or 2D."
         )
-    expected = x.shape[:axis] + x.shape[axis + 1 :]
-    if x.ndim == 1 and target.size != 1:
+    expected = shape[:axis] + shape[axis + 1 :]
+    if ndim == 1 and target.size != 1:
         raise ValueError(
             f"For 1D input, 1D target must have size 1, but got target size: {target.size}"
         )
     batch = target.shape[0] if target.ndim else 0
-    if x.ndim > 1 and x.shape[0] != batch:
+    if ndim > 1 and shape[0] != batch:
         raise ValueError(
-            f"Expected input batch_size ({x.shape[0]}) to match target batch_size ({batch})."
+            f"Expected input batch_size ({shape[0]}) to match target batch_size ({batch})."
         )
-    if x.ndim > 1 and target.shape != expected:
+    if ndim > 1 and target.shape != expected:
         raise RuntimeError(
             f"Expected target size {list(expected)}, got {list(target.shape)}: input is "
-            f"{list(x.shape)}, with the classes along axis {axis}."
+            f"{list(shape)}, with the classes along axis {axis}."
         )
     return axis
 
