@@ -1,14 +1,14 @@
-"""A word to the C library's allocator, said once, before the first pass of either mode.
+"""Tunes the C library's allocator, once, before the first forward or backward pass.
 
-A tape keeps many arrays alive and frees them all at once. glibc's malloc then hands that
-memory back to the system, and the next step has to fetch it again, page by page: for
-arrays of 64 KiB to 1 MiB this costs up to ten times what the arithmetic does.
+A tape keeps many arrays alive and frees them all at once. glibc's malloc then returns that
+memory to the system, and the next step has to fetch it again, page by page: for
+arrays of 64 KiB to 1 MiB this costs up to ten times as much as the arithmetic.
 
-glibc changes its mind once it has seen a large block freed: from then on it keeps blocks
-up to that size. So one array of nearly 32 MiB is made and freed, without ever being
-touched; it takes no memory. Elsewhere this does nothing, good or bad.
+glibc adapts when a large block is freed: from then on it keeps blocks up to that size. So
+we allocate one array of nearly 32 MiB and free it without touching it, which uses no
+memory. With other C libraries this has no effect.
 
-Switch it off with MINIGRAD_ALLOCATOR=0 in the environment. Source: mallopt(3), the
+To switch it off, set MINIGRAD_ALLOCATOR=0 in the environment. Source: mallopt(3), the
 dynamic mmap threshold.
 """
 
@@ -20,7 +20,7 @@ _said = False
 
 
 def keep_freed_memory() -> None:
-    """Let the allocator keep what is freed, for the next step. Only the first call does anything."""
+    """Make the allocator keep freed memory for the next step. Only the first call has an effect."""
     global _said
     if not _said:
         _said = True

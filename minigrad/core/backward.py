@@ -1,8 +1,8 @@
-"""From tensors to the engine and back: what `z.backward()` and `autograd.grad` have in common.
+"""From tensors to the engine and back: the code that `z.backward()` and `autograd.grad` share.
 
     root_of      the node where a pass starts
     seed         the gradient it starts with
-    run_task     the pass, at once, or step by step if somebody is watching
+    run_task     runs the pass, step by step if an observer is watching
 
 Read engine.py first.
 """
@@ -26,7 +26,7 @@ from minigrad.core.node import Node
 from minigrad.core.results import Result
 from minigrad.ops.elementwise import to
 
-Tensor = Any  # of tensor.py, which stands above this module
+Tensor = Any  # defined in tensor.py, which imports this module
 
 
 def run_backward(
@@ -57,7 +57,7 @@ def run_backward(
             if x.node is None:
                 raise NoGradient("One of the differentiated Tensors does not require grad")
     for x in wanted or ():
-        x.retain_grad()  # of a tensor that is no leaf; it keeps later gradients as well
+        x.retain_grad()  # for a non-leaf tensor; it keeps later gradients as well
     tensors = create_graph or bool(modes.state.levels)
     task = GraphTask(
         [root_of(z) for z in outputs],
@@ -76,7 +76,7 @@ def run_backward(
 
 
 def keep_gradient(x: Tensor) -> None:
-    """Hang on x's node what puts the gradient into x.grad; x is not kept alive by it."""
+    """Add a hook to x's node that puts the gradient into x.grad. The hook does not keep x alive."""
     ref = weakref.ref(x)
 
     def keep(g: Tensor) -> None:
@@ -90,12 +90,12 @@ def keep_gradient(x: Tensor) -> None:
 
 
 def run_task(task: GraphTask) -> None:
-    """Run a pass: at once if nobody looks, else step by step, telling the observer."""
+    """Run a pass: in one go if nobody is watching, otherwise step by step, notifying the observer."""
     keep_freed_memory()
     observer, anomaly = modes.state.observer, modes.state.anomaly
     plain = observer is None and not anomaly
     if plain and (not task.tensors or task.create_graph == modes.state.recording):
-        task.run()  # plain arrays, which nothing records; or Tensors, which are to be recorded
+        task.run()  # plain arrays, which are never recorded; or Tensors that should be recorded
         return
     with modes.set_grad_enabled(task.create_graph):
         if plain:
@@ -120,14 +120,14 @@ def run_task(task: GraphTask) -> None:
 
 
 def refuse_nan(step: Step) -> None:
-    """Raise if a step has made a NaN: what anomaly detection looks for."""
+    """Raise an error if a step produced a NaN. Used by anomaly detection."""
     node = step.node
     if isinstance(node, AccumulateGrad):
         return
     inputs = [k for k, need in enumerate(node.plan.needs) if need]
     for k, d in zip(inputs, step.grads, strict=False):
         values = getattr(d, "array", d)
-        values = getattr(values, "values", values)  # of a gradient that has few rows
+        values = getattr(values, "values", values)  # for a row-sparse gradient
         if values is not None and np.isnan(values).any():
             given = getattr(step.g, "array", step.g)
             came = " It was given nan already." if np.isnan(given).any() else ""
@@ -138,7 +138,7 @@ def refuse_nan(step: Step) -> None:
 
 
 def run_other(engine: str, task: GraphTask) -> None:
-    """Run a pass by one of the engines of engines.py, telling the observer."""
+    """Run a pass with one of the engines in engines.py, notifying the observer."""
     run, observer = engine_named(engine), modes.state.observer
     with modes.set_grad_enabled(task.create_graph):
         if observer is None:
@@ -149,7 +149,7 @@ def run_other(engine: str, task: GraphTask) -> None:
         def watch(node: Node | AccumulateGrad, g: Any, grads: Sequence[Any]) -> None:
             for parent in node.edges:
                 task.waiting[parent] -= 1
-            if not isinstance(node, Result):  # an edge in disguise, not a step of its own
+            if not isinstance(node, Result):  # belongs to an edge; not a step of its own
                 observer.step(task, Step(node, g, grads))
 
         error: BaseException | None = None
@@ -179,7 +179,7 @@ def root_of(z: Any) -> Node | AccumulateGrad:
 
 
 def _shaped_like(wanted: tuple[int, ...], given: tuple[int, ...]) -> str:
-    """How to write a gradient of the wanted shape, given one of another."""
+    """How to get a gradient of the wanted shape from one of another shape."""
     if wanted == given[::-1]:
         return f"gradient.T, of shape {wanted}"
     try:
@@ -192,7 +192,7 @@ def _shaped_like(wanted: tuple[int, ...], given: tuple[int, ...]) -> str:
 
 
 def seed(z: Tensor, gradient: Any, tensors: bool) -> Any:
-    """The gradient that a pass starts with: as given, or 1 for a scalar."""
+    """The gradient that a pass starts with: the given one, or 1 for a scalar."""
     if gradient is None:
         array = z.array
         if not array.ndim and array.dtype.kind == "f" and not tensors:

@@ -1,9 +1,9 @@
-"""Code generation: the usual way through dispatch.py, written for each op from its row.
+"""Code generation: a fast path through dispatch.py, generated for each op from its row.
 
-What dispatch.apply does for every op (promote types, see who needs a gradient, collect what the
-rules name, build the node) costs more than a small array does. Yet for one op nearly all
-of it is known beforehand. So when an op is first used, a function is written for it that
-does only the rest. For `mul` it reads, a little shortened:
+For every op, dispatch.apply promotes types, checks which operands need a gradient, saves what
+the rules need, and builds the node. For small arrays this costs more than the computation. But for
+a given op, nearly all of it is known in advance. So the first time an op is used, we generate a
+function that does only the rest. For `mul` it looks like this, slightly shortened:
 
     def mul(x, y):
         try:
@@ -31,11 +31,11 @@ does only the rest. For `mul` it reads, a little shortened:
         elif ...
         return z
 
-and `mul_`, which writes over x, does the same with x's array for the result. Nothing is stated here that
-is not in the row. Whatever is out of the ordinary (other types, a write that might be refused, forward
-mode, somebody watching) goes through dispatch.py, and a test holds that both put the same node on the tape.
+`mul_`, which writes to x, does the same but puts the result into x's array. Everything here comes
+from the op's row. All unusual cases (other types, a write that may be refused, forward mode, an
+observer) go through dispatch.py. A test checks that both paths put the same node on the tape.
 
-`print(explain(mul))` shows the text; so do tracebacks, pdb and `inspect.getsource(mul.apply)`.
+`print(explain(mul))` shows the source; so do tracebacks, pdb and `inspect.getsource(mul.apply)`.
 """
 
 from collections.abc import Callable, Sequence
@@ -57,7 +57,7 @@ from minigrad.core.promotion import NUMBERS, number_like
 from minigrad.core.tensor import Tensor, View
 from minigrad.core.views import Hop, shows
 
-# Python's operators are quicker than NumPy's functions: ten times on numbers without axes.
+# Python's operators are faster than NumPy's functions: ten times faster for 0-d values.
 OPERATORS = {
     np.add: "xd + yd", np.subtract: "xd - yd", np.multiply: "xd * yd", np.true_divide: "xd / yd",
     np.negative: "-xd", np.greater: "xd > yd", np.greater_equal: "xd >= yd", np.less: "xd < yd",
@@ -148,7 +148,7 @@ IN_ORDER = """\
 
 
 def text_of(op: Op, in_place: bool = False) -> tuple[str, dict[str, Any]]:
-    """The text of op.apply, or of op.apply_, and the names that it uses."""
+    """The source of op.apply, or of op.apply_, and the names that it uses."""
     scope: dict[str, Any] = {
         "op": op, "modes": modes, "general": apply, "forward": op.forward, "ufunc": op.numpy,
         "new": new, "Tensor": Tensor, "View": View, "next_queue_key": next_queue_key,
@@ -209,7 +209,7 @@ def _indented(lines: list[str], by: int) -> str:
 
 
 def _special(op: Op, typed: list[str]) -> str:
-    """When the types are not the usual: operands of several types, or of one that the op does not compute with."""
+    """The condition for unusual dtypes: operands of different dtypes, or a dtype the op does not compute with."""
     first, *others = typed
     questions = [f"{first}d.dtype is not {x}d.dtype" for x in others]
     questions += [f"{x}d.dtype.kind != 'b'" for x in op.masks]
@@ -221,7 +221,7 @@ def _special(op: Op, typed: list[str]) -> str:
 
 
 def _numbers(op: Op, typed: list[str], in_place: bool) -> str:
-    """What makes a constant of a plain number among the operands (2 * x, x ** 2)."""
+    """The lines that turn a plain number among the operands into a constant (2 * x, x ** 2)."""
     first, *others = typed
     if op.kind not in ("elementwise", "constant") or not others:
         return ""
@@ -232,7 +232,7 @@ def _numbers(op: Op, typed: list[str], in_place: bool) -> str:
 
 
 def _node(op: Op, scope: dict[str, Any], target: str) -> list[str]:
-    """The lines that make the node, by which operands need a gradient."""
+    """The lines that make the node, one branch for each set of operands that need a gradient."""
     names = op.operands
     if len(names) == 1:
         return _filled(op, (True,), ["dtype" in op.settings], scope, target)
@@ -251,11 +251,11 @@ def _node(op: Op, scope: dict[str, Any], target: str) -> list[str]:
 def _filled(
     op: Op, needs: tuple[bool, ...], fits: list[bool], scope: dict[str, Any], target: str
 ) -> list[str]:
-    """The same for one choice of operands: the node, its edges, what is saved, the plan."""
+    """One such branch: the node, its edges, what is saved, the plan."""
     wanted = [x for x, need in zip(op.operands, needs, strict=True) if need]
     kind = plan_of(op, needs, fits[0]).node_type.__name__
     lines = []
-    if op.named:  # (no elementwise op is, so there is one way to fit)
+    if op.named:  # (no elementwise op is named, so `fits` has one entry)
         kind = "plan.node_type"
         plans = f"plans_{'_'.join(wanted)}"
         scope[plans] = PlansByName(op, needs, fits[0])
@@ -277,7 +277,7 @@ def _filled(
 
 
 class PlansByName(dict[str, Plan]):
-    """The plans of an op whose nodes have several names, by the name."""
+    """Maps each node name of an op to its plan, for ops whose nodes have several names."""
 
     def __init__(self, op: Op, needs: tuple[bool, ...], fitted: bool) -> None:
         self.what = op, needs, fitted
@@ -288,7 +288,7 @@ class PlansByName(dict[str, Plan]):
 
 
 def _saving(op: Op, plan: Plan, in_place: bool) -> list[str]:
-    """The lines that put into the node what the plan reads."""
+    """The lines that save in the node what the plan reads."""
     if not plan.reads:
         return []
     lines, values, counts = [], [], []
@@ -318,11 +318,11 @@ def _saving(op: Op, plan: Plan, in_place: bool) -> list[str]:
 
 
 def is_usual(op: Op, in_place: bool = False) -> bool:
-    """Is a function written for this op? Those of many tensors go through dispatch.py, and those that lack a rule."""
+    """Do we generate a function for this op? Not if it takes many tensors or lacks a rule: see dispatch.py."""
     if op.variadic or len(op.operands) > 3:
         return False
     if op.rules and any(x not in op.rules for x in op.operands if x not in op.masks):
-        return False  # a gradient may be asked of an operand that has none: Plan says so
+        return False  # Plan raises an error if the missing gradient is requested
     if in_place:
         usual = op.kind == "elementwise" and op.inplace and op.result in ("same", "float", "strict")
         return usual and bool(op.rules) and not op.masks and "dtype" not in op.settings
@@ -330,7 +330,7 @@ def is_usual(op: Op, in_place: bool = False) -> bool:
 
 
 def written(op: Op, name: str) -> Callable[..., Any]:
-    """op.apply, or op.apply_, which writes over its first operand."""
+    """op.apply, or op.apply_, which writes the result to its first operand."""
     in_place = name == "apply_"
     if not is_usual(op, in_place):
         return in_general(op) if in_place else op.__call__
@@ -342,7 +342,7 @@ def written(op: Op, name: str) -> Callable[..., Any]:
 
 
 def in_general(op: Op) -> Callable[..., Any]:
-    """What op.apply_ is where no function is written for it."""
+    """op.apply_ for an op without a generated function."""
 
     def write(x: Any, *others: Any, **settings: Any) -> Any:
         return x._write(op, *others, **settings)
@@ -351,7 +351,7 @@ def in_general(op: Op) -> Callable[..., Any]:
 
 
 def explain(op: Op) -> str:
-    """The text that is written for an op: its apply, and the backward of each plan that it has.
+    """The source generated for an op: its apply, and the backward of each of its plans.
 
     >>> from minigrad import ops
     >>> print(explain(ops.neg).partition("zd =")[2].splitlines()[0])

@@ -1,4 +1,4 @@
-"""From data to arrays: numbers, nested lists, arrays and tensors."""
+"""Converts data to arrays: numbers, nested lists, arrays and tensors."""
 
 import operator
 from collections.abc import Sequence
@@ -12,30 +12,30 @@ from minigrad.core.memory import make
 
 
 def as_array(data: Any, dtype: Any = None) -> Any:
-    """The data as an array of a type that tensors know; Python floats take the default type.
+    """Convert data to an array of a dtype that tensors support; Python floats get the default dtype.
 
-    Raises TypeError for a string, DtypeError for what else is no number, ValueError for rows
-    of unequal length, RuntimeError for a number that is too large for the dtype.
+    Raises TypeError for a string, DtypeError for anything else that is not a number, ValueError
+    for rows of unequal length, RuntimeError for a number that is too large for the dtype.
     """
     array: Any
     if isinstance(data, make.Tensor):
         array = np.array(data.array)
     elif isinstance(data, (np.ndarray, np.generic)):
-        # An array that a program is being recorded with stays one: see static/traced.py.
+        # While a program is recorded, a traced array stays one: see static/traced.py.
         array = data if hasattr(data, "slot") else np.asarray(data)
     else:
         array = _array_of_python(data, None if dtype is None else dtypes.as_dtype(dtype))
     if dtype is not None:
         array = array.astype(dtypes.as_dtype(dtype))
     dtypes.category(array.dtype)
-    # Without axes a NumPy number serves as well as an array, and NumPy is ten times quicker with it.
+    # For 0-d data a NumPy scalar works as well as an array, and is ten times faster.
     return array[()] if array.ndim == 0 and not isinstance(data, np.ndarray) else array
 
 
 def sized_or_filled(what: Sequence[Any], dtype: dtypes.Dtype) -> Any:
-    """The array of Tensor(2, 3), which is of that shape, and of Tensor([2, 3]), which holds 2 and 3.
+    """The array for Tensor(2, 3), which gives the shape, or for Tensor([2, 3]), which gives the values.
 
-    What has no values yet is zero. An array of the right type is not copied.
+    Without values, the array is filled with zeros. An array of the right dtype is not copied.
     """
     data = what[0] if len(what) == 1 else None
     if isinstance(data, np.ndarray) and (data.ndim or data.dtype.kind not in "iu"):
@@ -63,8 +63,8 @@ PLAIN = frozenset([bool, int, float, complex])
 
 
 def _array_of_python(data: Any, dtype: dtypes.Dtype | None) -> Any:
-    """Numbers in nested lists as an array. A tensor among them counts as the number that it holds."""
-    kinds: set[Any] = set()  # the classes of numbers that occur, and the dtypes
+    """Convert numbers in nested lists to an array. A tensor in the lists counts as the number it holds."""
+    kinds: set[Any] = set()  # the classes and dtypes of the numbers found
 
     def plain(value: Any) -> Any:
         if isinstance(value, (list, tuple, range)):
@@ -86,7 +86,7 @@ def _array_of_python(data: Any, dtype: dtypes.Dtype | None) -> Any:
             return value
         if isinstance(value, str):
             raise TypeError(NO_NUMBER.format("str"))
-        if hasattr(value, "__array__"):  # a Slot of a program says here that it has no value
+        if hasattr(value, "__array__"):  # a Slot of a program raises an error here: it has no value
             array = np.asarray(value)
             kinds.add(array.dtype)
             return array
@@ -113,7 +113,7 @@ def _array_of_python(data: Any, dtype: dtypes.Dtype | None) -> Any:
 
 
 def _joined(kinds: set[Any]) -> dtypes.Dtype:
-    """The type that holds numbers of all these classes and dtypes; of none, the default."""
+    """The dtype that holds numbers of all these classes and dtypes; the default dtype if there are none."""
     types = [k if isinstance(k, np.dtype) else dtypes.of_number(k()) for k in kinds]
     if not types:
         return dtypes.get_default_dtype()
@@ -124,7 +124,7 @@ def _joined(kinds: set[Any]) -> dtypes.Dtype:
 
 
 def _unequal(rows: Any, dim: int = 0) -> str:
-    """PyTorch's words for the first row that is longer or shorter than the one before it."""
+    """PyTorch's error message for the first row that is longer or shorter than the first one."""
     if isinstance(rows, (list, tuple)):
         sizes = [len(r) if isinstance(r, (list, tuple, np.ndarray)) else 0 for r in rows]
         for n in sizes:

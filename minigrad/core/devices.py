@@ -1,4 +1,4 @@
-"""Where tensors live. There is one place, the CPU; code that names it is welcome to."""
+"""Devices. There is only the CPU, but code may name it, as in PyTorch."""
 
 from typing import Any
 
@@ -36,14 +36,14 @@ CPU = device("cpu")
 
 
 def is_device(value: Any) -> bool:
-    """Is this the name of a place, as opposed to a type of number?"""
+    """Is this a device name, as opposed to a dtype?"""
     return isinstance(value, device) or (
         isinstance(value, str) and value.partition(":")[0] in ("cpu", "cuda", "mps", "xpu", "meta")
     )
 
 
 def check_device(device: Any) -> None:
-    """There is one device. Raises RuntimeError for any other."""
+    """Raise RuntimeError for any device other than the CPU."""
     if device is not None and str(device).partition(":")[0] != "cpu":
         raise RuntimeError(
             f"minigrad computes on the CPU only, not on {str(device)!r} (Torch not compiled with CUDA enabled)."

@@ -1,17 +1,16 @@
-"""Applying an op to tensors: the one place where an op meets them, out of place, in place, as a view.
+"""Applying an op to tensors: out of place, in place, or as a view.
 
-This is the heart of the forward pass, the same for every op:
+This is the core of the forward pass. It is the same for every op:
 
-    prepare    what is no tensor becomes a constant; types are promoted        promotion.py
-    compute    the op's own function computes the result, on plain arrays; with out= where
-               it is written over the first operand
-    record     if some operand requires a gradient, a node takes the plan of this op and these
-               operands, and what the plan says must be saved                  plan.py
+    prepare    turn arguments that are not tensors into constants; promote dtypes    promotion.py
+    compute    call the op's forward function on plain arrays; an in-place write passes out=
+    record     if an operand requires a gradient, make a node. It gets the plan of this op and
+               these operands, and the values that the plan needs saved              plan.py
 
-codegen.py writes a shorter version of this for each op, for the usual case. What a write in
-place must be refused for, and what it does to histories, stands in inplace.py.
+codegen.py generates a shorter version of this for each op, for the common case. inplace.py
+says when an in-place write is refused, and what it does to the history.
 
-Read node.py and plan.py first. Tensors are known here only through `make`; tensor.py comes after.
+Read node.py and plan.py first. This module reaches Tensor only through `make`; tensor.py comes later.
 """
 
 from collections.abc import Sequence
@@ -42,13 +41,13 @@ from minigrad.core.promotion import NUMBERS, number_like, prepare
 from minigrad.core.saved import Packed
 from minigrad.core.views import Hop, shows
 
-Tensor = Any  # of tensor.py, which stands above this module
+Tensor = Any  # defined in tensor.py, which imports this module
 
 
 def apply(op: Op, args: Sequence[Any], settings: dict[str, Any]) -> Any:
-    """Run an op on tensors: compute the result, and put a node on the tape if one is wanted.
+    """Run an op on tensors: compute the result, and record a node if a gradient is needed.
 
-    Arguments that are no tensors (numbers, arrays) are constants.
+    Arguments that are not tensors (numbers, arrays) are constants.
     """
     state = modes.state
     if state.observer is not None and (interpret := getattr(state.observer, "interpret", None)):
@@ -75,18 +74,18 @@ def apply(op: Op, args: Sequence[Any], settings: dict[str, Any]) -> Any:
 
 
 def write(op: Op, x: Tensor, others: Sequence[Any], settings: dict[str, Any]) -> Any:
-    """Run an op with its result written over its first operand, x.
+    """Run an op and write its result to its first operand, x.
 
-    The tensor stays the same object; it gets a new version, and a new node if a gradient
-    is wanted. What a rule needs of the value that is overwritten is copied first.
+    The tensor object stays the same; it gets a new version, and a new node if a gradient
+    is needed. If a rule needs the old value, it is copied first.
 
-    Returns None; while a program is recorded, what stands for the tensor's new value, if anything.
+    Returns None. While a program is recorded, returns what stands for the tensor's new value, if anything.
     """
     state = modes.state
     if state.observer is not None and (
         interpret := getattr(state.observer, "interpret_write", None)
     ):
-        # A program is being recorded; what x is from here on may be a Slot: see static/recorder.py.
+        # A program is being recorded; x may become a Slot: see static/recorder.py.
         return interpret(op, x, others, settings)
     check_not_inference(x)
     array = x.memory()
@@ -122,7 +121,7 @@ def write(op: Op, x: Tensor, others: Sequence[Any], settings: dict[str, Any]) ->
 
 
 def written_at_once(op: Op, x: Tensor, others: Sequence[Any], settings: dict[str, Any]) -> bool:
-    """A write of real numbers that nobody watches and no gradient passes through: was it one? Then it is done."""
+    """Try the fast path for a write of real numbers, without observer or gradient. Returns True if it wrote."""
     recording = not modes.unusual
     if modes.unusual and (modes.unusual > modes.paused or modes.state.recording):
         return False
@@ -149,13 +148,13 @@ def written_at_once(op: Op, x: Tensor, others: Sequence[Any], settings: dict[str
     try:
         op.forward(*arrays, **settings, out=array)
     except (TypeError, ValueError):
-        return False  # the long way says why
+        return False  # the general path raises the right error
     bump(x)
     return True
 
 
 def computed(op: Op, arrays: Sequence[Any], settings: dict[str, Any]) -> Any:
-    """What the op's own function makes of these arrays; NumPy's errors are told in the terms of the op."""
+    """Call the op's forward function. Turns NumPy's errors into errors about the op."""
     try:
         return op.forward(*arrays, **settings)
     except ValueError as error:
@@ -176,11 +175,11 @@ def record(
     z: Tensor,
     in_place: bool = False,
 ) -> Node:
-    """The node of z = op(*operands), with what its rules will read.
+    """The node of z = op(*operands), with the values that its rules will read.
 
-    nodes      the operands' own; None for one that needs no gradient
-    in_place   is the op about to be written over z, its first operand? Then the operand's value is
-               saved as a copy, and z's saved version is the one that the write will make
+    nodes      the operands' nodes; None for an operand that needs no gradient
+    in_place   is the op about to write to z, its first operand? Then a copy of the operand's value is
+               saved, and z's saved version is the one after the write
     """
     name = ""
     if op.named is not None:
@@ -210,14 +209,14 @@ def record(
 
 
 def must_fit(op: Op, operands: Sequence[Tensor], z: Tensor) -> bool:
-    """Can a rule's gradient differ from its input in shape (a broadcast) or in type?"""
+    """Can a rule's gradient differ from its input in shape (after a broadcast) or in dtype?"""
     dtype = z.array.dtype
-    # Also of an operand that needs no gradient: a rule computes with it as it is.
+    # Includes operands that need no gradient: the rules of the others compute with them.
     for k, x in enumerate(operands):
         if x.array.dtype is not dtype and x.array.dtype != dtype and not op.is_mask(k):
             return True
     if len(operands) == 1 or op.variadic:
-        return "dtype" in op.settings  # the result may be of another type
+        return "dtype" in op.settings  # the result may have another dtype
     if op.kind != "elementwise":
         return not op.exact
     shape = z.array.shape

@@ -1,10 +1,10 @@
-"""Types of number: their names, the default, and what two of them make together.
+"""Dtypes: their names, the default dtype, and type promotion.
 
 The names are PyTorch's; the objects are NumPy's, so that `x.dtype == np.float32` holds.
-Promotion follows PyTorch, which looks first at the category (bool < int < float <
-complex), and lets a tensor with axes decide over one without, and any tensor over a plain
-number. So float32 tensor * 2.5 stays float32, and int64 tensor * float32 tensor is float32,
-where NumPy would make both float64.
+Promotion follows PyTorch. It first looks at the category (bool < int < float < complex).
+Within a category, tensors with axes take precedence over 0-d tensors, and any tensor takes
+precedence over a plain number. So float32 tensor * 2.5 stays float32, and int64 tensor *
+float32 tensor is float32, where NumPy would make both float64.
 
 Source: PyTorch, "Tensor Attributes: torch.dtype", and the ATen file TypeProperties.cpp.
 """
@@ -37,7 +37,7 @@ _default: Dtype = float32
 
 
 def get_default_dtype() -> Dtype:
-    """The type that Python floats become.
+    """The dtype that Python floats get.
 
     >>> get_default_dtype()
     dtype('float32')
@@ -46,9 +46,9 @@ def get_default_dtype() -> Dtype:
 
 
 def set_default_dtype(dtype: Any) -> None:
-    """Let Python floats become `dtype`: float16, float32 or float64.
+    """Set the dtype of Python floats: float16, float32 or float64.
 
-    Raises TypeError for any other type.
+    Raises TypeError for any other dtype.
 
     >>> set_default_dtype(minigrad.float64)
     >>> minigrad.tensor(1.0).dtype
@@ -65,7 +65,7 @@ def set_default_dtype(dtype: Any) -> None:
 
 
 def as_dtype(dtype: Any) -> Dtype:
-    """The dtype that a name, a NumPy type or a Python type stands for.
+    """Convert a name, a NumPy type or a Python type to a dtype.
 
     Python's float, int and bool are float64, int64 and bool.
 
@@ -91,12 +91,12 @@ def category(dtype: Dtype) -> int:
 
 
 def is_floating(dtype: Dtype) -> bool:
-    """Can a tensor of this type have a gradient?"""
+    """Can a tensor of this dtype have a gradient?"""
     return dtype.kind in "fc"
 
 
 def of_number(value: Any) -> Dtype:
-    """The type that a plain number stands for beside tensors."""
+    """The dtype of a plain number in an operation with tensors."""
     if isinstance(value, (bool, np.bool_)):
         return bool_
     if isinstance(value, (int, np.integer)):
@@ -107,7 +107,7 @@ def of_number(value: Any) -> Dtype:
 
 
 def number(value: Any, dtype: Dtype) -> Any:
-    """A plain number as one of this type. Whole numbers wrap, as they do in a tensor: -1 is 255 in uint8."""
+    """Convert a plain number to this dtype. Integers wrap around, as they do in a tensor: -1 is 255 in uint8."""
     try:
         return dtype.type(value)
     except OverflowError:
@@ -115,7 +115,7 @@ def number(value: Any, dtype: Dtype) -> Any:
 
 
 def exact_number(value: Any, dtype: Dtype) -> Any:
-    """The same for a number that is to be stored: RuntimeError if it is too large."""
+    """The same for a number that will be stored: RuntimeError if it is too large."""
     check_range(value, dtype)
     z = number(value, dtype)
     if dtype.kind == "f" and np.isinf(z) and np.isfinite(value):
@@ -126,7 +126,7 @@ def exact_number(value: Any, dtype: Dtype) -> Any:
 
 
 def check_range(values: Any, dtype: Dtype) -> None:
-    """Raise RuntimeError if a number is too large for this type. (In uint8, -1 is 255.)"""
+    """Raise RuntimeError if a number is too large for this dtype. (In uint8, -1 is 255.)"""
     a = np.asarray(values)
     if dtype.kind not in "iu" or a.dtype.kind not in "iuf" or not a.size:
         return
@@ -149,12 +149,12 @@ _NAMES = {
 
 
 def torch_name(dtype: Dtype) -> str:
-    """What PyTorch's error messages call a type: float32 is Float, int64 is Long."""
+    """The name of a dtype in PyTorch's error messages: float32 is Float, int64 is Long."""
     return _NAMES.get(str(dtype), str(dtype))
 
 
 def promote_types(a: Any, b: Any) -> Dtype:
-    """The smallest type that holds both, in PyTorch's sense: any float is above any integer.
+    """The smallest dtype that holds both, by PyTorch's rules: any float ranks above any integer.
 
     >>> promote_types(int64, float32)
     dtype('float32')
@@ -170,9 +170,9 @@ def promote_types(a: Any, b: Any) -> Dtype:
 def result_type(
     with_axes: Iterable[Dtype], without: Iterable[Dtype], numbers: Iterable[Dtype]
 ) -> Dtype:
-    """The common type of tensors with axes, tensors without, and plain numbers.
+    """The common dtype of tensors with axes, 0-d tensors, and plain numbers.
 
-    A lower group has a say only if its category is higher than that of the groups above.
+    A later group counts only if its category is higher than that of the groups before it.
     """
     result: Dtype | None = None
     for group in (with_axes, without, numbers):

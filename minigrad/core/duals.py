@@ -1,16 +1,16 @@
-"""Forward mode: tensors that carry a tangent along.
+"""Forward mode: tensors that carry a tangent.
 
-A *dual* tensor has, beside its value x, a tangent x_dot: the direction in which x moves.
-An op on duals computes its result's value as always, and its result's tangent from the
-operands' tangents. The formula is no second table: it follows from the op's kind and its
-rules (`push_forward` in op.py).
+A *dual* tensor has a value x and a tangent x_dot: the direction in which x moves.
+An op on duals computes its result's value as usual, and its result's tangent from the
+operands' tangents. This needs no second table of formulas: the formula follows from the op's
+kind and its rules (`push_forward` in op.py).
 
-Tangents belong to a level. `dual_level()` opens one, and levels may be nested, for
-derivatives of derivatives. The tangent of level k is computed from values that have been
-stripped of level k and of those inside it: so a derivative never meets itself, and what
-is left, the outer levels' tangents, makes the mixed derivatives.
+Tangents belong to a level. `dual_level()` opens one, and levels can be nested, for
+derivatives of derivatives. To compute the tangent of level k, we use values without the
+tangents of level k and of the levels inside it. So a derivative is never mixed up with itself,
+and the tangents that remain, those of the outer levels, give the mixed derivatives.
 
-A view's tangent is a view of its base's tangent; hence a write to one shows in the other,
+A view's tangent is a view of its base's tangent. So a write to one shows in the other,
 as it does for values.
 
 Source: Griewank and Walther, Evaluating Derivatives (2008), chapter 3; for levels,
@@ -31,12 +31,12 @@ from minigrad.core.op import Op, push_forward
 from minigrad.core.plan import values_of
 from minigrad.core.views import axes_in_memory, laid_out, walk, way_of
 
-Tensor = Any  # of tensor.py, which stands above this module
+Tensor = Any  # defined in tensor.py, which imports this module
 _next_level = count(1).__next__
 
 
 def enter_level() -> int:
-    """Open a level inside those that this thread has open."""
+    """Open a level inside the levels that this thread has open."""
     keep_freed_memory()
     level = _next_level()
     modes.set_levels((*modes.state.levels, level))
@@ -44,7 +44,7 @@ def enter_level() -> int:
 
 
 def exit_level(level: int) -> None:
-    """Close the innermost level; the tangents of that level are no longer seen."""
+    """Close the innermost level; its tangents are no longer visible."""
     levels = modes.state.levels
     if not levels or levels[-1] != level:
         raise RuntimeError("Trying to exit a forward AD level that was not the last one created.")
@@ -61,7 +61,7 @@ def set_tangent(x: Tensor, level: int, tangent: Tensor) -> None:
 
 
 def stripped(x: Tensor, level: int) -> Tensor:
-    """x itself, history and all, but with the tangents of the outer levels only."""
+    """x with its history, but only with the tangents of the outer levels."""
     if x._tangents is None or not any(k >= level for k in x._tangents):
         return x
     z: Tensor = new(make.Tensor)
@@ -77,13 +77,13 @@ def push(op: Op, operands: Sequence[Tensor], settings: dict[str, Any], z: Tensor
     if all(x._tangents is None for x in operands):
         return
     levels = modes.state.levels
-    observer = modes.observe(None)  # what is computed here is no operation of the user's
+    observer = modes.observe(None)  # these computations are not the user's operations
     try:
         for k, level in enumerate(levels):
-            # What is computed with has tangents of the outer levels only: the others are closed.
+            # The operands have tangents of the outer levels only: the other levels are closed here.
             modes.set_levels(levels[:k])
             if z._base is not None and tangent_of(z._base, level) is not None:
-                continue  # a view, which has it from its base
+                continue  # a view takes its tangent from its base
             z_dot = push_level(op, operands, settings, z, level)
             if z_dot is not None:
                 set_tangent(z, level, z_dot)
@@ -95,11 +95,11 @@ def push(op: Op, operands: Sequence[Tensor], settings: dict[str, Any], z: Tensor
 def push_level(
     op: Op, operands: Sequence[Tensor], settings: dict[str, Any], z: Tensor, level: int
 ) -> Tensor | None:
-    """The tangent of z at one level; None if no operand has one, or it is zero."""
+    """The tangent of z at one level; None if no operand has one or the tangent is zero."""
     tangents = [tangent_of(x, level) for x in operands]
     if op.kind == "constant" or all(t is None for t in tangents):
         return None
-    if not is_floating(z.array.dtype):  # whole numbers and truth values do not move
+    if not is_floating(z.array.dtype):  # integers and booleans do not move
         return None
     plain = [stripped(x, level) for x in operands]
     values = values_of(op, plain, settings) | {"z": stripped(z, level)}
@@ -111,10 +111,10 @@ def push_level(
 
 
 def push_write(op: Op, before: Sequence[Tensor], settings: dict[str, Any], x: Tensor) -> None:
-    """After a write to x: bring its tangents up to date.
+    """Update the tangents of x after a write to x.
 
-    A view has its tangent from its base, so a write to a view gives the base a new tangent,
-    with the part that was written put in its place. Other views see it there.
+    A view takes its tangent from its base. So a write to a view gives the base a new tangent, in
+    which the written part is replaced. Other views see the change.
     """
     for level in modes.state.levels:
         z_dot = push_level(op, before, settings, x, level)

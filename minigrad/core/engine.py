@@ -1,27 +1,26 @@
 """The engine: one backward pass over the tape.
 
-A node may pass its gradient on only when every contribution to it has arrived. There are
-two ways to know that it has, and both are here:
+A node may pass its gradient on only when all contributions to it have arrived. There are
+two ways to know this, and this file has both:
 
-    count     count beforehand how many contributions each node will receive, and run a
-              node when it expects no more (Kahn's topological sort, 1962): `steps()`,
-              which the inspector follows
-    by age    always run the latest node among those that hold a gradient. A node is older
-              than all that was computed from it, so nothing can arrive after its turn:
-              `run()`, which is what `backward()` uses, since it need not count
+    count     count in advance how many contributions each node will receive, and run a
+              node when none are missing (Kahn's topological sort, 1962): `steps()`,
+              which the inspector uses
+    by age    always run the latest node among those that have a gradient. A node is older
+              than everything computed from it, so nothing can arrive after it has run:
+              `run()`, which `backward()` uses, since it does not need to count
 
-Both visit the same nodes in the same order, and leave out ("prune") the nodes that lead to
-no input somebody asked about. Because they loop instead of recursing, a tape may be a
-million nodes long.
+Both visit the same nodes in the same order, and skip ("prune") the nodes that lead to none
+of the requested inputs. They loop instead of recursing, so a tape can have a million nodes.
 
     waiting   node -> how many contributions it still expects
     pending   node -> the sum of those that have arrived
     ready     the nodes that expect no more, latest first; leaves come last
 
-Gradients are arrays. Under `create_graph` they are Tensors, and what the rules compute
-with them is recorded like anything else.
+Gradients are arrays. Under `create_graph` they are Tensors, and the computations of the
+rules are recorded like any others.
 
-Read node.py first. Left out: devices, and a pass over one graph by several threads.
+Read node.py first. Not supported: devices, and several threads in one pass over a graph.
 """
 
 from collections.abc import Iterator, Sequence
@@ -42,7 +41,7 @@ AnyNode = Node | AccumulateGrad
 
 
 class Step(NamedTuple):
-    """What happened in one step: a node took the gradient g and passed on `grads`.
+    """One step: a node received the gradient g and passed on `grads`.
 
     grads is aligned with node.edges: one gradient for each input that needs one.
     """
@@ -59,9 +58,9 @@ class GraphTask:
     gradients       one gradient for each root
     retain_graph    keep the saved values, so that another pass can follow
     create_graph    compute with Tensors and record it, so that the gradients have gradients
-    tensors         compute with Tensors, as when they carry tangents of forward mode
-    inputs          the nodes whose gradients are asked for; None: every leaf's `.grad`
-    accumulate      with inputs: add to the leaves' `.grad` rather than capture
+    tensors         compute with Tensors, for example when they carry forward-mode tangents
+    inputs          the nodes whose gradients are requested; None: every leaf's `.grad`
+    accumulate      with inputs: add to the leaves' `.grad` instead of capturing the gradient
 
     After a pass with inputs, `captured` maps each of these nodes to its gradient.
     """
@@ -87,7 +86,7 @@ class GraphTask:
         self.needed: set[AnyNode] | None = None
         self.captured: dict[AnyNode, Any] = {}
         self._heap: list[tuple[int, AnyNode]] = []
-        self.applications = 0  # how many times a rule was applied, for the comparison of engines
+        self.applications = 0  # how many rules were applied, to compare engines
 
     @property
     def ready(self) -> list[AnyNode]:
@@ -95,14 +94,14 @@ class GraphTask:
         return [node for _, node in sorted(self._heap, key=lambda entry: entry[0])]
 
     def run(self) -> None:
-        """The whole pass, by age: take the latest node that holds a gradient, until none is left."""
+        """Run the whole pass, by age: take the latest node that has a gradient, until none is left."""
         pending, heap, inputs = self.pending, self._heap, self.inputs
         freed = None if self.retain_graph else Freed()
         tensors = self.tensors
-        if inputs is not None and self.needed is None:  # a task that is run again knows it already
+        if inputs is not None and self.needed is None:  # a task that runs again has this already
             self.prune()
         needed = self.needed
-        sums: set[AnyNode] = set()  # whose pending gradient is a sum of our own making
+        sums: set[AnyNode] = set()  # nodes whose pending gradient is a sum made here
         grads: Any
         d: Any
         for node, g in zip(self.roots, self.gradients, strict=True):
@@ -129,7 +128,7 @@ class GraphTask:
                             continue
                         arrived = pending.get(parent)
                         if arrived is not None:
-                            # A small sum is made anew sooner than the old one is added to.
+                            # For small arrays, a new sum is faster than adding in place.
                             if parent in sums and arrived.size > SMALL:
                                 arrived += d
                             else:
@@ -138,12 +137,12 @@ class GraphTask:
                                     sums.add(parent)
                         else:
                             pending[parent] = d
-                            # On a chain the next node never enters the heap at all.
+                            # On a chain the next node skips the heap.
                             if following is None:
                                 following = parent
                             else:
                                 heappush(heap, (parent.queue_key, parent))
-                    grads = d = None  # so that a gradient that nobody else holds can be taken over
+                    grads = d = None  # so that the next rule can reuse the memory
                     if following is None:
                         break
                     if heap and heap[0][0] < following.queue_key:
@@ -155,10 +154,10 @@ class GraphTask:
             heap.clear()
 
     def steps(self) -> Iterator[Step]:
-        """The same pass one node at a time, with the counts, and pruned to `inputs`.
+        """The same pass one node at a time, with counting, and pruned to `inputs`.
 
-        Between two steps, `ready`, `waiting` and `pending` show where the pass stands. A
-        pass that is not finished frees what it has used and forgets the rest.
+        Between two steps, `ready`, `waiting` and `pending` show the state of the pass. If the
+        pass is abandoned, the nodes that have run stay freed and the rest of its state is dropped.
         """
         self._count()
         if self.inputs is not None:
@@ -183,7 +182,7 @@ class GraphTask:
                     waiting[parent] -= 1
                     if not waiting[parent]:
                         heappush(heap, (parent.queue_key, parent))
-                if not isinstance(node, Result):  # an edge in disguise, not a step of its own
+                if not isinstance(node, Result):  # belongs to an edge; not a step of its own
                     yield Step(node, g, grads)
         finally:
             pending.clear()
@@ -191,7 +190,7 @@ class GraphTask:
             heap.clear()
 
     def _count(self) -> None:
-        """How many contributions will each node receive?"""
+        """Count how many contributions each node will receive."""
         waiting = self.waiting
         stack = list(dict.fromkeys(self.roots))
         for node in stack:
@@ -204,7 +203,7 @@ class GraphTask:
                 waiting[parent] += 1
 
     def prune(self) -> None:
-        """Which nodes lead to an input? Those asked about, and those that feed on one that does."""
+        """Find the nodes that lead to an input: the inputs themselves, and every node with an edge to such a node."""
         assert self.inputs is not None
         self.needed = needed = set(self.inputs)
         oldest_first = sorted(reachable(self.roots), key=attrgetter("queue_key"), reverse=True)
@@ -219,7 +218,7 @@ class GraphTask:
 
     def _apply(self, node: AnyNode, g: Any, freed: Freed | None) -> Sequence[Any]:
         """Run one node's rules: the body of a step."""
-        if g is None:  # nothing but absent gradients has arrived: pass the absence on
+        if g is None:  # only missing gradients (None) have arrived: pass None on
             return (None,) * len(node.edges)
         plan: Any = node.plan
         tensors = self.tensors
@@ -233,7 +232,7 @@ class GraphTask:
                 return ()
             if node.edges and not any(self._leads_to_an_input(parent) for parent in node.edges):
                 if self.accumulate and freed is not None and plan.frees:
-                    node.saved = freed  # a pass that adds to this tensor's .grad uses its node up
+                    node.saved = freed  # a pass that adds to this tensor's .grad frees its node
                 return (None,) * len(node.edges)
         grads: Sequence[Any] = (plan.run_tensors if tensors else plan.run)(g, node)
         self.applications += len(grads)

@@ -1,17 +1,17 @@
-"""Two other ways to walk back, to compare with the engine of engine.py.
+"""Two other ways to walk back, for comparison with the engine in engine.py.
 
-    graph        count what each node will receive, run it when it has all: the default
+    graph        count what each node will receive, run it when it has everything: the default
     tape         go through the recorded list from its end (a Wengert list): what comes later
-                 in the list was computed later, so at a node's turn everything has arrived
-    recursive    pass each contribution on as soon as it comes, by recursion, alone
+                 in the list was computed later, so when we reach a node, everything has arrived
+    recursive    pass each contribution on by recursion, as soon as it arrives
 
 All three give the same gradients. The first two apply each rule once. The third applies
-the rules of a node once per *path* that leads to it: on n diamonds in a row, where the
-first two need n applications, it needs 2**n. That is why engines wait and add up.
+the rules of a node once per *path* that leads to it: for n diamonds in a row, the first two
+need n applications and the third needs 2**n. That is why engines wait and add up.
 
-    z.backward(engine="recursive")      uses one of them
-    %%autograd --engine recursive       the same for a cell, with its steps on the tape
-    applications(z)                     how many rule applications each makes
+        z.backward(engine="recursive")      uses one of them
+        %%autograd --engine recursive       the same for a cell, with its steps on the tape
+        applications(z)                     how many rules each engine applies
 
 Source: Wengert, "A simple automatic derivative evaluation program", CACM 7 (1964).
 """
@@ -26,7 +26,7 @@ from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.node import reachable
 from minigrad.core.saved import Freed
 
-# Who looks on is told of each turn: the node, the gradient that came in, those that went out.
+# Called after each node has run, with the node, the incoming gradient, and the outgoing ones.
 Watch = Callable[[AnyNode, Any, list[Any]], None] | None
 
 
@@ -41,8 +41,8 @@ def by_graph(task: GraphTask, watch: Watch = None) -> int:
 def by_tape(task: GraphTask, watch: Watch = None) -> int:
     """Go through the list of nodes from the latest to the first.
 
-    The list is what a recorder would have written down: the nodes in the order in which
-    they were made. Here it is found by following the edges, and sorted.
+    The list is what a recorder would have written: the nodes in the order in which
+    they were made. Here we find them by following the edges, and sort them.
     """
     listed: dict[AnyNode, Any] = dict.fromkeys(reachable(task.roots))
     for node, g in zip(task.roots, task.gradients, strict=True):
@@ -66,7 +66,7 @@ def by_tape(task: GraphTask, watch: Watch = None) -> int:
 
 
 def by_recursion(task: GraphTask, watch: Watch = None) -> int:
-    """Pass each contribution on by itself, as soon as it arrives."""
+    """Pass each contribution on separately, as soon as it arrives."""
     visited: set[AnyNode] = set()
 
     def visit(node: AnyNode, g: Any) -> int:
@@ -107,7 +107,7 @@ ENGINES: dict[str, Engine] = {
 
 
 def engine_named(name: str) -> Engine:
-    """The engine of that name. Raises ValueError for an unknown one."""
+    """The engine with that name. Raises ValueError for an unknown name."""
     try:
         return ENGINES[name]
     except KeyError:
@@ -117,8 +117,8 @@ def engine_named(name: str) -> Engine:
 
 
 def contributions(engine: str, task: GraphTask) -> dict[AnyNode, int]:
-    """How many contributions each node will get: one for each edge that leads to it; by recursion,
-    one for each path."""
+    """How many contributions each node will receive: one per edge that leads to it; with the
+    recursive engine, one per path."""
     found = dict.fromkeys(reachable(task.roots), 0)
     turns = dict.fromkeys(found, 0 if engine == "recursive" else 1)
     for root in task.roots:
@@ -131,9 +131,9 @@ def contributions(engine: str, task: GraphTask) -> dict[AnyNode, int]:
 
 
 def applications(z: Any, gradient: Any = None) -> dict[str, int]:
-    """How many rule applications each engine makes in a backward pass from z.
+    """How many rules each engine applies in a backward pass from z.
 
-    No `.grad` is touched, and the graph is kept.
+    Leaves every `.grad` as it is, and keeps the graph.
 
     >>> import minigrad
     >>> z = x = minigrad.tensor(1.0, requires_grad=True)

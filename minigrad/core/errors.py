@@ -1,12 +1,12 @@
-"""Every exception that minigrad raises, and how a message is put together.
+"""Minigrad's exceptions, and how error messages are put together.
 
-An error here teaches: it says what happened, where (the user's own line), and how
-to fix it. It also keeps the phrase that PyTorch uses, because that is what a user
-will search for, and it subclasses the exception that PyTorch raises, so that code
-written for one is caught by the other.
+An error message says what happened, where (the user's line), and how to fix it. It also
+contains PyTorch's phrase, because that is what a user will search for. The exception
+subclasses the one that PyTorch raises, so code written for one library catches the errors
+of the other.
 
-    Place           a line of the user's code, named as the user knows it
-    user_line    the nearest line on the stack that is not minigrad's own
+    Place        a line of the user's code, under the name the user knows
+    user_line    the nearest line on the stack that is not in minigrad
 """
 
 import linecache
@@ -16,14 +16,14 @@ from collections.abc import Sequence
 from types import FrameType
 from typing import Any, NamedTuple
 
-CO_OPTIMIZED = 1  # of a code object: a function, with local variables of its own
+CO_OPTIMIZED = 1  # flag of a code object: a function with its own local variables
 
 # pathlib is slow to import
 _OUR_FOLDER = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 
 
 class Place(NamedTuple):
-    """A line of somebody's code. The label and the text are looked up when asked for."""
+    """A line of code. The label and the text are looked up when needed."""
 
     file: str
     line: int
@@ -35,7 +35,7 @@ class Place(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The source line itself, without its indentation; "" where there is none."""
+        """The source line without its indentation; "" if it is not available."""
         return linecache.getline(self.file, self.line).strip()
 
     def __str__(self) -> str:
@@ -43,18 +43,18 @@ class Place(NamedTuple):
 
 
 def user_line() -> Place | None:
-    """The nearest caller outside minigrad (and outside NumPy, which may stand between)."""
+    """The nearest caller outside minigrad (and outside NumPy, which may be in between)."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         file = frame.f_code.co_filename
         if not (_is_ours(file) if (ours := _ours.get(file)) is None else ours):
-            return tuple.__new__(Place, (file, frame.f_lineno))  # Place(...), in half the time
+            return tuple.__new__(Place, (file, frame.f_lineno))  # Place(...), twice as fast
         frame = frame.f_back
     return None
 
 
 def user_names(arrays: Sequence[Any]) -> list[str | None]:
-    """What the user calls the tensors of these arrays, on the line that is running now.
+    """The user's names for the tensors of these arrays, on the line that is running now.
 
     None for one that has no name there: a constant, or a value inside an expression.
     """
@@ -65,7 +65,7 @@ def user_names(arrays: Sequence[Any]) -> list[str | None]:
         return [None] * len(arrays)
     local = frame.f_locals
     found: dict[int, str] = {}
-    for names in (frame.f_globals, local):  # local ones win
+    for names in (frame.f_globals, local):  # local names take precedence
         for name, value in reversed(list(names.items())):
             if not name.startswith("_"):
                 found[id(getattr(value, "array", value))] = name
@@ -74,8 +74,8 @@ def user_names(arrays: Sequence[Any]) -> list[str | None]:
         and frame.f_code.co_flags & CO_OPTIMIZED
         and type(local) is dict
     ):
-        # Before Python 3.13 the frame of a function keeps this copy of its variables, which
-        # would keep tensors alive that the function has deleted.
+        # Before Python 3.13 a function's frame keeps this copy of its variables, which would
+        # keep tensors alive after the function has deleted them.
         local.clear()
     return [found.get(id(a)) for a in arrays]
 
@@ -84,7 +84,7 @@ _ours: dict[str, bool] = {}
 
 
 def _is_ours(file: str) -> bool:
-    """Is this source file part of the machinery rather than of the user's program?"""
+    """Is this source file part of minigrad or its machinery, not of the user's program?"""
     known = _ours.get(file)
     if known is None:
         module = file.replace("\\", "/")
@@ -97,7 +97,7 @@ def _is_ours(file: str) -> bool:
 
 
 def _cell_name(file: str) -> str | None:
-    """ "In [4]" if the file name is one that IPython gave to a cell."""
+    """ "In [4]" if IPython gave this file name to a cell."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     if shell is None:
@@ -107,7 +107,7 @@ def _cell_name(file: str) -> str | None:
 
 
 def table(rows: list[tuple[Any, ...]]) -> str:
-    """Rows of words, indented and in columns, as the details of an error are shown."""
+    """Format rows in indented columns, for the details of an error message."""
     rows = [tuple(str(cell) for cell in row) for row in rows]
     widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
     return "\n".join(
@@ -118,54 +118,54 @@ def table(rows: list[tuple[Any, ...]]) -> str:
 
 
 class AutogradError(RuntimeError):
-    """Something about the tape: what was recorded, changed, or asked of it."""
+    """An error about the tape: what was recorded, changed, or requested."""
 
 
 class BackwardTwice(AutogradError):
-    """The saved values of a node are gone: a backward pass has used them up."""
+    """The saved values of a node are gone: an earlier backward pass freed them."""
 
 
 class SavedValueChanged(AutogradError):
-    """A value that a rule needs is no longer what it was when the node was recorded."""
+    """A value that a rule needs has changed since the node was recorded."""
 
 
 class LeafChangedInPlace(AutogradError):
-    """An in-place operation was applied to a leaf that requires a gradient, or to its view."""
+    """An in-place operation was applied to a leaf that requires a gradient, or to a view of one."""
 
 
 class NoGradient(AutogradError):
-    """A gradient was asked of something that the tape does not lead to."""
+    """A gradient was requested for something that the tape does not lead to."""
 
 
 class LinAlgError(RuntimeError):
-    """The matrix has not what was asked for: an inverse, a Cholesky factor."""
+    """The matrix lacks the requested property, such as an inverse or a Cholesky factor."""
 
 
 class ShapeError(RuntimeError):
-    """Two shapes do not fit together; `fix` is an expression that would."""
+    """Two shapes do not fit together; `fix` is an expression that works."""
 
     def __init__(self, message: str, *, fix: str | None = None) -> None:
         super().__init__(message if fix is None else f"{message} To fix it, try  {fix}.")
 
 
 class DtypeError(RuntimeError):
-    """A type of number that this operation cannot take or give."""
+    """A dtype that this operation does not accept or cannot return."""
 
 
 class NotForDtype(DtypeError, NotImplementedError):
-    """An operation that is not defined for this type of number."""
+    """An operation that is not defined for this dtype."""
 
 
-# ----------------------------------------------------- types of number that do not fit
+# ----------------------------------------------------- dtypes that do not fit
 
 
 def dtype_error(name: str, dtypes: list[str], error: Exception) -> Exception:
-    """What NumPy's complaint about types of number means, in PyTorch's words."""
+    """Translate NumPy's error about dtypes into PyTorch's terms."""
     return wrong_kind(name, dtypes) if "Bool" in dtypes or "ufunc" in str(error) else error
 
 
 def wrong_kind(name: str, dtypes: list[str]) -> Exception:
-    """An op was asked for numbers of a kind that it is not for."""
+    """The error for an op applied to a dtype that it does not support."""
     if name in ("sub", "neg") and "Bool" in dtypes:
         two = dtypes == ["Bool", "Bool"]
         word = "Subtraction" if name == "sub" else "Negation"
@@ -197,7 +197,7 @@ def wrong_kind(name: str, dtypes: list[str]) -> Exception:
 def shape_error(
     name: str, arrays: Sequence[Any], settings: dict[str, Any], error: Exception
 ) -> Exception:
-    """What NumPy's complaint about shapes means, in PyTorch's words and with a remedy."""
+    """Translate NumPy's error about shapes into PyTorch's terms, with a fix."""
     shapes = [tuple(a.shape) for a in arrays]
     if name in ("matmul", "mm", "bmm", "mv"):
         return _matmul_error(*shapes)
@@ -261,7 +261,7 @@ def _broadcast_error(
 
 
 def _fitted(a: str, b: str, x: tuple[int, ...], y: tuple[int, ...]) -> str | None:
-    """What to write for one of the two so that they fit: a new axis, or the transpose."""
+    """How to rewrite one of the two so that they fit: a new axis, or the transpose."""
     for name, s, other in ((b, y, x), (a, x, y)):
         for k in range(len(s), -1, -1):
             longer = (*s[:k], 1, *s[k:])

@@ -1,6 +1,6 @@
-"""How a tensor looks when it is printed: as in PyTorch.
+"""How a tensor is printed: as in PyTorch.
 
-Four digits after the point, all entries in one width; large tensors show their corners.
+Four digits after the decimal point, all entries at the same width; large tensors show their corners.
 """
 
 import math
@@ -14,10 +14,10 @@ from minigrad.core import dtypes
 from minigrad.core.sparse import RowSparse
 
 PRECISION = 4
-THRESHOLD = 1000  # above this many entries, only the edges are shown
+THRESHOLD = 1000  # with more entries than this, only the edges are shown
 EDGE = 3
 WIDTH = 80
-SCIENTIFIC: bool | None = None  # None: where the numbers differ much in size
+SCIENTIFIC: bool | None = None  # None: if the numbers differ a lot in magnitude
 
 
 def set_printoptions(
@@ -28,14 +28,14 @@ def set_printoptions(
     profile: str | None = None,
     sci_mode: bool | None = None,
 ) -> None:
-    """How tensors are printed from now on.
+    """Set how tensors are printed from now on.
 
-    precision   digits after the point (4)
-    threshold   above so many entries, only the edges are shown (1000)
+    precision   digits after the decimal point (4)
+    threshold   with more entries than this, only the edges are shown (1000)
     edgeitems   how many entries are shown at each edge (3)
     linewidth   characters in a line (80)
-    profile     "default", "short" (2 digits) or "full" (all entries): a start for the others
-    sci_mode    always, or never, write 1.0000e+02; None lets the numbers decide
+    profile     "default", "short" (2 digits) or "full" (all entries): a preset for the others
+    sci_mode    True or False: always or never write 1.0000e+02; None: depends on the numbers
 
     >>> set_printoptions(precision=2)
     >>> minigrad.tensor([1.0, 0.3333])
@@ -54,7 +54,7 @@ def set_printoptions(
 
 
 def describe(x: Any) -> str:
-    """The text of a tensor: its values, its type if it is not the usual one, its grad_fn."""
+    """The text of a tensor: its values, its dtype if it is not a default one, its grad_fn."""
     if isinstance(x.array, RowSparse):
         rows = x.array
         return (
@@ -82,7 +82,7 @@ def describe(x: Any) -> str:
 
 
 def values(array: Any, indent: int = 0) -> str:
-    """The entries in brackets, one row a line."""
+    """The entries in brackets, one row per line."""
     if array.size == 0:
         return "[]" if array.ndim else ""
     write = _writer(array)
@@ -104,7 +104,7 @@ def _nested(array: Any, write: Callable[[Any], str], indent: int, shorten: bool)
 
 
 def _wrapped(words: list[str], indent: int) -> str:
-    """Words with commas, broken into lines of a page's width."""
+    """Join words with commas, broken into lines of at most WIDTH characters."""
     width = max(len(w) for w in words) + 2
     per_line = max(1, (WIDTH - indent) // width)
     lines = [", ".join(words[i : i + per_line]) for i in range(0, len(words), per_line)]
@@ -112,7 +112,7 @@ def _wrapped(words: list[str], indent: int) -> str:
 
 
 def _writer(array: Any) -> Any:
-    """A function that writes one entry, in a width that suits them all."""
+    """A function that formats one entry, at a width that fits all of them."""
     shown = _corners(array) if array.size > THRESHOLD else array
     if array.dtype.kind not in "fc":
         width = max(len(str(v)) for v in shown.ravel().tolist())
@@ -148,7 +148,7 @@ def _float_writer(array: Any) -> Any:
     def text(v: float) -> str:
         return style.format(v) if math.isfinite(v) else str(v)
 
-    # As in PyTorch, zeros and what is not finite have no say in the width.
+    # As in PyTorch, zeros and non-finite entries do not affect the width.
     ordinary = array[np.isfinite(array) & (array != 0)].ravel().tolist()
     width = max((len(text(v)) for v in ordinary), default=0)
     return lambda v: text(v).rjust(width)
@@ -159,7 +159,7 @@ def _or(scientific: bool) -> bool:
 
 
 def warn_about_grad_of_non_leaf() -> None:
-    """PyTorch's warning, for a user who looks for `.grad` where none is kept."""
+    """PyTorch's warning when a user reads `.grad` of a tensor that does not keep one."""
     warnings.warn(
         "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad "
         "attribute won't be populated during autograd.backward(). If you indeed want the .grad field "

@@ -1,4 +1,4 @@
-"""Function: an operation of the user's own, written as in PyTorch.
+"""Function: the user's own operation, written as in PyTorch.
 
     class Cube(Function):
         @staticmethod
@@ -13,14 +13,14 @@
 
     z = Cube.apply(x)
 
-`forward` runs without recording; what belongs on the tape is the node whose backward is
-`backward`. That node is an ordinary one for the engine: only its plan is special, since it
-calls the user's `backward` (on Tensors, recorded if create_graph is set) where others
-call rules. Here too, a static method `jvp` gives the tangent for forward mode.
+`forward` runs without recording; the tape gets one node, whose backward is the user's
+`backward`. For the engine this is an ordinary node with a special plan: the plan calls
+`backward` (on Tensors, recorded if create_graph is set) where other plans call rules.
+An optional static method `jvp` gives the tangent for forward mode.
 
-A Function with several results has one node with several gradients to wait for. Each
-result gets an edge of its own, a `Result`, which packs its gradient with its number; the
-packs add up on the way, and the node opens the sum.
+A Function with several results has one node, which waits for several gradients. Each
+result has its own edge, a `Result`, which puts its gradient into a Pack together with the
+result's number. The packs are added up on the way, and the node unpacks the sum.
 """
 
 import inspect
@@ -44,7 +44,7 @@ __all__ = ["Function", "once_differentiable"]
 
 
 class Context:
-    """What `forward` leaves for `backward`: the `ctx` of both.
+    """The `ctx` of `forward` and `backward`: what forward keeps for backward.
 
     needs_input_grad    for each argument of forward: is its gradient wanted?
     saved_tensors       what save_for_backward was given
@@ -61,7 +61,7 @@ class Context:
         self.needs_input_grad: tuple[bool, ...] = ()
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
-        """Keep inputs or results of forward, so that a change in place is noticed."""
+        """Save inputs or results of forward. If one changes in place later, backward raises an error."""
         for t in tensors:
             if t is not None and not isinstance(t, Tensor):
                 raise TypeError(
@@ -75,23 +75,23 @@ class Context:
         self._for_forward = tensors
 
     def mark_dirty(self, *tensors: Tensor) -> None:
-        """Say which inputs forward has written to; they must be returned as well."""
+        """Declare which inputs forward has written to; forward must return them as well."""
         check_marked("mark_dirty", tensors)
         self._dirty = tensors
 
     def mark_non_differentiable(self, *tensors: Tensor) -> None:
-        """Say which results have no gradient (indices, for example)."""
+        """Declare which results have no gradient (indices, for example)."""
         check_marked("mark_non_differentiable", tensors)
         self._without_gradient = tensors
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Should backward get zeros (the default), or None, for results that nobody used?"""
+        """For unused results, should backward get zeros (the default) or None?"""
         self._materialize = bool(value)
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
-        """What was saved, if it is still there and still what it was."""
-        entries = tuple(self._saved)  # raises BackwardTwice once it is freed
+        """The saved tensors. Raises an error if they were freed or have changed."""
+        entries = tuple(self._saved)  # raises BackwardTwice once they are freed
         if not self._versions and self._for_forward is not None:
             return self._for_forward
         for k, (entry, version) in enumerate(zip(entries, self._versions, strict=False)):
@@ -111,7 +111,7 @@ class Context:
 
 
 class SavedResult:
-    """A result of forward that its own node has saved: kept without keeping the node alive."""
+    """A result of forward, saved by its own node. It does not keep the node alive."""
 
     def __init__(self, z: Tensor, number: int) -> None:
         self.array, self.counter, self.number = z.array, z._shared_counter(), number
@@ -125,7 +125,7 @@ class SavedResult:
 
 
 class FunctionPlan(OwnPlan):
-    """How the node of a Function passes a gradient on: by the user's backward."""
+    """The plan of a Function's node: passes the gradient on by calling the user's backward."""
 
     reads = ("ctx",)
     frees = True
@@ -210,7 +210,7 @@ class FunctionPlan(OwnPlan):
 
 
 class _NamedOp:
-    """What the tape shows of a Function in place of an op."""
+    """Takes the place of an op when the tape shows a Function."""
 
     settings: dict[str, Any] = {}
 
@@ -220,13 +220,13 @@ class _NamedOp:
 
 
 class Function:
-    """The base of operations of one's own: give `forward`, `backward`, and perhaps `jvp`.
+    """The base class for your own operations: define `forward`, `backward`, and optionally `jvp`.
 
-    forward(ctx, *args)       computes the result, a Tensor or a tuple of them; or, if
-                              `setup_context(ctx, inputs, output)` is given, forward(*args)
-    backward(ctx, *grads)     for each result its gradient; returns for each argument of
-                              forward its gradient, or None. `vjp` is another name for it
-    jvp(ctx, *tangents)       for each argument its tangent or None; returns the result's
+    forward(ctx, *args)       computes the result, a Tensor or a tuple of Tensors. If you define
+                              `setup_context(ctx, inputs, output)`, it is forward(*args)
+    backward(ctx, *grads)     takes one gradient per result; returns one gradient, or None, per
+                              argument of forward. You may also call it `vjp`
+    jvp(ctx, *tangents)       takes one tangent, or None, per argument; returns the result's tangent
 
     >>> import minigrad
     >>> class Double(Function):
@@ -273,10 +273,10 @@ class Function:
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
-        """Run forward, and put a node for backward on the tape if a gradient is wanted."""
+        """Run forward, and put a node for backward on the tape if a gradient is needed."""
         ctx = Context(f"{cls.__name__}Backward")
         separate = cls.setup_context is not Function.setup_context
-        if separate:  # its inputs are all that forward has, defaults included
+        if separate:  # these are the arguments of forward, including defaults
             bound = inspect.signature(cls.forward).bind(*args, **kwargs)
             bound.apply_defaults()
             args = bound.args
@@ -327,7 +327,7 @@ class Function:
 
     @classmethod
     def _record(cls, ctx: Context, args: tuple[Any, ...], results: list[Any]) -> None:
-        """The node, its edges, and the results' places on it."""
+        """Make the node and its edges, and connect the results to it."""
         likes = [
             Like(a.array.shape, a.array.dtype) if isinstance(a, Tensor) else None for a in args
         ]
@@ -374,7 +374,7 @@ class Function:
 
     @classmethod
     def _push(cls, ctx: Context, args: tuple[Any, ...], results: list[Any], level: int) -> None:
-        """Forward mode: the results' tangents, by the user's jvp."""
+        """Forward mode: compute the results' tangents with the user's jvp."""
         tangents = [tangent_of(a, level) if isinstance(a, Tensor) else None for a in args]
         if all(t is None for t in tangents):
             return
@@ -394,10 +394,9 @@ class Function:
 
 
 def once_differentiable(backward: Any) -> Any:
-    """Say of a `backward` that it cannot itself be differentiated.
+    """Mark a `backward` that cannot itself be differentiated.
 
-    Its gradients are computed without recording; asking for a second derivative is an
-    error that says so.
+    Its gradients are computed without recording. Asking for a second derivative raises an error.
     """
 
     def once(ctx: Any, *grads: Any) -> Any:
@@ -415,7 +414,7 @@ def once_differentiable(backward: Any) -> Any:
 
 
 class _Once(Function):
-    """A gradient that may not be differentiated again."""
+    """A gradient that cannot be differentiated again."""
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:

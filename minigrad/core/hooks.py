@@ -1,16 +1,16 @@
-"""Hooks: the user's own functions, called as gradients pass by.
+"""Hooks: the user's functions, called when a gradient passes.
 
-Gradients pass through nodes, so that is where hooks live:
+Gradients pass through nodes, so hooks are attached to nodes:
 
-    before    on the gradient of one result, on its way into the node  (Tensor.register_hook,
-              Node.register_prehook, retain_grad, which only keeps what it sees)
-    after     when the node has run  (Node.register_hook), or when a leaf's `.grad` has been
-              added to  (Tensor.register_post_accumulate_grad_hook)
+    before    on the gradient of one result, before it enters the node  (Tensor.register_hook,
+              Node.register_prehook; retain_grad, which only stores the gradient)
+    after     after the node has run  (Node.register_hook), or after a leaf's `.grad` has been
+              updated  (Tensor.register_post_accumulate_grad_hook)
 
-A node without hooks pays nothing for them: hanging the first hook on a node puts a
-`Hooked` plan in the place of the node's own, which calls the hooks around it.
+Nodes without hooks have no overhead: the first hook on a node replaces the node's plan by a
+`Hooked` plan, which calls the hooks around the original plan.
 
-Hooks see Tensors, also when the pass itself computes with plain arrays.
+Hooks get Tensors, even when the pass itself computes with plain arrays.
 """
 
 from collections import OrderedDict
@@ -26,7 +26,7 @@ _next_id = count().__next__
 
 
 class RemovableHandle:
-    """What registering a hook returns: `remove()` takes the hook away again."""
+    """Returned when a hook is registered: `remove()` removes the hook."""
 
     def __init__(self, hooks: "OrderedDict[int, Hook]", hook: Hook) -> None:
         self.id = _next_id()
@@ -47,10 +47,10 @@ class Hooked:
     """A plan with hooks around it.
 
     on_result   hooks of the tensor: each may replace the gradient of the result
-    keep        what retain_grad does, after these
-    before      hooks of the node: given a tuple of gradients, may return another
-    after       hooks of the node: given its outgoing and its incoming gradients
-    finally_    hooks of a leaf, once its `.grad` is up to date
+    keep        the hook of retain_grad; runs after these
+    before      hooks of the node: get a tuple of gradients, may return another
+    after       hooks of the node: get its outgoing and incoming gradients
+    finally_    hooks of a leaf; run when its `.grad` is up to date
     """
 
     def __init__(self, plan: Any) -> None:
@@ -62,10 +62,10 @@ class Hooked:
         self.finally_: OrderedDict[int, Hook] = OrderedDict()
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.plan, name)  # op, needs, reads, frees, ...: as the plan has them
+        return getattr(self.plan, name)  # op, needs, reads, frees, ...: those of the plan
 
     def arrive(self, g: Any, tensors: bool) -> Any:
-        """Let the hooks see, and perhaps replace, the gradient that comes in."""
+        """Call the hooks on the incoming gradient; they may replace it."""
         if not tensors:
             with modes.no_grad():
                 seen = self._arrive(make.wrap(g)).array
@@ -76,7 +76,7 @@ class Hooked:
         return seen
 
     def _tell(self, when: str, hooks: int, before: Sequence[Any], after: Sequence[Any]) -> None:
-        """Tell an onlooker who wants to know what the hooks made of a gradient."""
+        """Report to the observer how the hooks changed a gradient, if it wants to know."""
         hooked = getattr(modes.state.observer, "hooked", None)
         if hooked is not None and hooks:
             hooked(when, hooks, before, after)
@@ -93,7 +93,7 @@ class Hooked:
         return seen
 
     def depart(self, grads: Sequence[Any], g: Any, node: Any, tensors: bool) -> Sequence[Any]:
-        """Let the hooks see, and perhaps replace, the gradients that go out."""
+        """Call the hooks on the outgoing gradients; they may replace them."""
         if not (self.after or self.finally_):
             return grads
         with modes.set_grad_enabled(modes.state.recording and tensors):
@@ -132,7 +132,7 @@ class Hooked:
 
 
 def hooks_of(node: Any) -> Hooked:
-    """The hooks that hang on a node; from the first call on, it has some."""
+    """The hooks of a node. The first call gives the node a `Hooked` plan."""
     if not isinstance(node.plan, Hooked):
         node.plan = Hooked(node.plan)
     hooked: Hooked = node.plan
@@ -140,7 +140,7 @@ def hooks_of(node: Any) -> Hooked:
 
 
 def _replaced(given: Any, before: Any, hook: Any = None) -> Any:
-    """What a hook returned in place of a gradient; None leaves it as it was."""
+    """The gradient after a hook: what the hook returned, or the old gradient if it returned None."""
     if given is None:
         return before
     if not hasattr(given, "array"):
@@ -165,7 +165,7 @@ def _wrapped(d: Any) -> Any:
 
 
 def _spread(grads: Sequence[Any], node: Any) -> list[Any]:
-    """The gradients with None for the inputs that need none, as node hooks see them."""
+    """The gradients as node hooks see them: with None for the inputs that need no gradient."""
     if not hasattr(node.plan, "needs"):
         return list(grads)
     given = iter(grads)

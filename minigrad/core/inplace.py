@@ -1,10 +1,10 @@
-"""Writing in place (`x += y`, `x.exp_()`): what is refused, and what a write does to histories.
+"""In-place writes (`x += y`, `x.exp_()`): when they are refused, and what they do to the history.
 
-A tensor that is written to stays the same object. Its memory gets a new version, and it gets a new
-node if a gradient is wanted. The write itself is in dispatch.py.
+A tensor that is written to stays the same object. Its memory gets a new version, and the tensor gets
+a new node if a gradient is needed. The write itself is in dispatch.py.
 
-Where a write would make a gradient meaningless it is refused: a leaf that requires a
-gradient may not be written to while recording, nor may a view of one.
+A write that would make a gradient meaningless is refused: while recording, you may not write
+to a leaf that requires a gradient, nor to a view of one.
 
 Read views.py first.
 """
@@ -33,11 +33,11 @@ from minigrad.core.node import Node
 from minigrad.core.op import Op
 from minigrad.core.views import rewritten, way_of
 
-Tensor = Any  # of tensor.py, which stands above this module
+Tensor = Any  # defined in tensor.py, which imports this module
 
 
 def cannot_be_cast(op: Op, dtype: Any, own: Any) -> DtypeError:
-    """The error of a write whose result, of type dtype, does not fit into a tensor of type own."""
+    """The error for a write whose result has a dtype that does not fit into a tensor of dtype own."""
     return DtypeError(
         f"result type {torch_name(dtype)} can't be cast to the desired output type {torch_name(own)}: "
         f"{op.name}_ writes over a tensor of {own}. To fix it, write  x = x.{op.name}(...)"
@@ -52,9 +52,9 @@ WRITTEN_TWICE = (
 
 
 def check_not_expanded(op: Op, array: Any, arrays: Sequence[Any]) -> None:
-    """Raise if some memory stands for more than one entry, and they might be given several values."""
+    """Raise if several entries share the same memory and could be given different values."""
     if op.name == "copy" and not arrays[1].ndim:
-        return  # one value, the same in each place: fill_, zero_
+        return  # every entry gets the same value: fill_, zero_
     strides = zip(array.strides, array.shape, strict=True)
     if array.size and any(s == 0 and n > 1 for s, n in strides):
         raise AutogradError(WRITTEN_TWICE)
@@ -83,7 +83,7 @@ def check_shape(
 def refuse(x: Tensor, nodes: Sequence[Any]) -> None:
     """Raise if the write to x, which is about to be recorded, would make gradients meaningless.
 
-    nodes   of the operands, of which x is the first
+    nodes   the nodes of the operands; the first operand is x
     """
     base, node = x._base, nodes[0]
     if node is None and nodes.count(None) == len(nodes) and (base is None or base.node is None):
@@ -109,7 +109,7 @@ def refuse(x: Tensor, nodes: Sequence[Any]) -> None:
 
 
 def is_plain(x: Tensor, node: Any) -> bool:
-    """May this view, with this node, be written to without further questions?"""
+    """Can this view, with this node, be written to without further checks?"""
     above = x.base.node
     return (
         x.origin is None
@@ -119,7 +119,7 @@ def is_plain(x: Tensor, node: Any) -> bool:
 
 
 def refused_view(origin: tuple[Any, ...], what: str) -> str:
-    """Why the history of a view with this origin cannot follow a write to its memory."""
+    """Why the history of a view with this origin cannot record a write to its memory."""
     if origin[0] == "no_grad":
         return (
             f"A view was created in no_grad mode and {what} modified inplace with grad mode enabled. "
@@ -135,7 +135,7 @@ def refused_view(origin: tuple[Any, ...], what: str) -> str:
 
 
 def check_not_inference(x: Tensor) -> None:
-    """Raise if x was made in inference_mode, which is over."""
+    """Raise if x was made in inference_mode and we are outside it now."""
     if x.counter is INFERENCE and not modes.state.inference:
         raise AutogradError(
             "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a "
@@ -144,7 +144,7 @@ def check_not_inference(x: Tensor) -> None:
 
 
 def copy_of(x: Tensor) -> Tensor:
-    """x as it is before the write, with its history and tangents."""
+    """A copy of x as it is before the write, with its history and tangents."""
     before = make.wrap(np.array(x.array))
     before.node = x.node
     if x._tangents is not None:
@@ -153,7 +153,7 @@ def copy_of(x: Tensor) -> Tensor:
 
 
 def bump(x: Tensor) -> None:
-    """x's memory has been written to: count it, and remember where."""
+    """Count a write to x's memory, and remember the user's line."""
     counter = x._shared_counter()
     if counter is INFERENCE:
         return check_not_inference(x)
@@ -164,7 +164,7 @@ def bump(x: Tensor) -> None:
 def attach(node: Node, x: Tensor) -> None:
     """Make `node`, an in-place write to x, the latest entry of x's history."""
     if x._retains and x.node is not None:
-        hooks_of(x.node).keep = None  # what is kept is the gradient of the value that x has now
+        hooks_of(x.node).keep = None  # retain_grad keeps the gradient of the current value of x
     x.counter.history += 1
     base = x._base
     if base is None:

@@ -1,8 +1,8 @@
 """AccumulateGrad: the end of an edge, where the gradient of a leaf is added to its `.grad`.
 
-It holds the gradient itself. The leaf holds it, and it refers to the leaf weakly, so that
-the two do not keep each other alive; a graph whose leaf nobody holds any more can still be
-walked, and `variable` makes an equal leaf anew.
+AccumulateGrad stores the gradient. The leaf refers to its AccumulateGrad, which refers back only
+weakly, so the two do not keep each other alive. If the leaf is gone, the graph still works, and
+`variable` makes an equal leaf.
 """
 
 import threading
@@ -19,7 +19,7 @@ from minigrad.core.hooks import RemovableHandle, hooks_of
 from minigrad.core.memory import make
 from minigrad.core.sparse import RowSparse
 
-next_leaf_queue_key = count(1).__next__  # of leaves: 1, 2, ...; after every node
+next_leaf_queue_key = count(1).__next__  # for leaves: 1, 2, ...; they run after all nodes
 _accumulating = threading.Lock()
 
 
@@ -48,12 +48,12 @@ class AccumulateGrad:
         self.queue_key = next_leaf_queue_key()
 
     def _sequence_nr(self) -> int:
-        """In PyTorch a leaf has the greatest number there is, and its turn before all nodes; here, after them."""
+        """In PyTorch a leaf has the largest possible number and runs before all nodes; here it runs after them."""
         return int(2**64 - 1)
 
     @property
     def variable(self) -> Any:
-        """The leaf itself. If nobody holds it any more, an equal one is made anew."""
+        """The leaf. If it is gone, makes an equal one."""
         leaf = self._leaf()
         return leaf if leaf is not None else make.revive(self)
 
@@ -61,7 +61,7 @@ class AccumulateGrad:
         return "AccumulateGrad"
 
     def register_hook(self, hook: Callable[..., Any]) -> Any:
-        """Call hook((), grad_outputs) when the gradient has been added."""
+        """Call hook((), grad_outputs) after the gradient has been added."""
         return RemovableHandle(hooks_of(self).after, hook)
 
     def register_prehook(self, hook: Callable[..., Any]) -> Any:
@@ -76,19 +76,19 @@ class AccumulateGrad:
 
 
 class Accumulation:
-    """The plan of every AccumulateGrad: how a leaf takes its gradient."""
+    """The plan of every AccumulateGrad: adds a gradient to `.grad`."""
 
     frees = False
 
     def run(self, g: Any, leaf: AccumulateGrad) -> tuple[()]:
-        """Add g to the leaf's `.grad`: by copy the first time, in place from then on."""
+        """Add g to the leaf's `.grad`: copy it the first time, add in place after that."""
         with _accumulating:
             grad = leaf.grad
             if grad is None:
-                # A gradient may be borrowed: add hands the same array to both its inputs, a
-                # reshape shows another's memory. It is taken over only if nobody else has it.
+                # g may share memory: add passes the same array to both its inputs, and a reshape
+                # is a view of another array. We keep g without a copy only if nothing else refers to it.
                 ours = getrefcount(g) <= ALONE and (g.base is None or is_whole(g))
-                # A transpose's gradient comes transposed; programs view() it as they do the leaf.
+                # The gradient of a transpose is transposed; but users may call view() on it, as on the leaf.
                 ours = ours and (g.ndim < 3 or g.flags.c_contiguous)
                 leaf.grad = make.wrap(g if ours else g.copy())
             elif isinstance(grad.array, np.ndarray):
@@ -101,13 +101,13 @@ class Accumulation:
         return ()
 
     def run_tensors(self, g: Any, leaf: AccumulateGrad) -> tuple[()]:
-        """As `run`, with a gradient that has a history of its own."""
+        """Like `run`, for a gradient with its own history."""
         leaf.grad = g if leaf.grad is None else leaf.grad + g
         return ()
 
 
 class Switched(Accumulation):
-    """The plan of a leaf that requires no gradient any more: what a graph from before brings is dropped."""
+    """The plan of a leaf that no longer requires a gradient: gradients from older graphs are dropped."""
 
     def run(self, g: Any, leaf: AccumulateGrad) -> tuple[()]:
         return ()
@@ -120,7 +120,7 @@ SWITCHED_OFF = Switched()
 
 
 def is_whole(g: Any) -> bool:
-    """Does a view show all of some memory that nothing else refers to, like (g.T @ x).T?"""
+    """Does a view cover all of an array that nothing else refers to, like (g.T @ x).T?"""
     base = g.base
     return (
         isinstance(base, np.ndarray)
@@ -131,7 +131,7 @@ def is_whole(g: Any) -> bool:
 
 
 def _references_to_an_argument() -> int:
-    """How many references there are to an array that a caller holds and `run` was given."""
+    """The number of references to an array that is held by a caller and passed to `run`."""
 
     class Probe:
         def run(self, g: Any, leaf: Any) -> int:

@@ -1,4 +1,4 @@
-"""The limits of a type of number: `finfo` of real ones, `iinfo` of whole ones.
+"""The limits of number types: `finfo` for floating-point types, `iinfo` for integer types.
 
 >>> finfo().eps, iinfo("int8").max
 (1.1920928955078125e-07, 127)
@@ -12,10 +12,10 @@ from minigrad.core.dtypes import as_dtype, get_default_dtype
 
 
 class finfo:
-    """What a type of real numbers can hold: eps, max, min, tiny, bits, resolution.
+    """The limits of a floating-point type: eps, max, min, tiny, bits, resolution.
 
-    eps    the distance from 1 to the next number
-    tiny   the least positive number that has all its digits
+    eps    the distance from 1 to the next larger number
+    tiny   the smallest positive normal number
 
     >>> finfo(minigrad.float32).max, finfo(minigrad.float64).bits
     (3.4028234663852886e+38, 64)
@@ -41,7 +41,7 @@ class finfo:
 
 
 class iinfo:
-    """What a type of whole numbers can hold: min, max, bits.
+    """The limits of an integer type: min, max, bits.
 
     >>> iinfo(minigrad.uint8).min, iinfo(minigrad.uint8).max
     (0, 255)

@@ -1,7 +1,7 @@
-"""Versions of memory, and how Tensors are made by code that does not know them.
+"""Versions of memory, and how code that does not import Tensor makes Tensors.
 
-The modules below tensor.py pass Tensors around and read their array, node and counter; but
-to make one they ask `make`, which tensor.py fills in. So imports point downward only.
+The modules below tensor.py pass Tensors around and read their array, node and counter. To
+make a Tensor they call `make`, which tensor.py fills in. So no module imports one above it.
 """
 
 from collections.abc import Callable
@@ -13,19 +13,19 @@ new = object.__new__
 
 
 class Counter:
-    """How often a piece of memory was written to. A base and all its views share one."""
+    """Counts the writes to a piece of memory. A base and all its views share one counter."""
 
     __slots__ = ("count", "history", "place", "undo")
 
     def __init__(self) -> None:
         self.count = 0
-        self.history = 0  # how often the history of the memory was rewritten
-        self.undo: tuple[Any, ...] = ()  # hops that undo what t_() and its like did to the base
-        self.place: Place | None = None  # where the latest write was
+        self.history = 0  # how often the history of this memory was rewritten
+        self.undo: tuple[Any, ...] = ()  # hops that undo t_() and the like on the base
+        self.place: Place | None = None  # the line of the latest write
 
 
 class Uncounted(Counter):
-    """The counter of memory whose writes are not counted: nothing of it can be saved for backward."""
+    """The counter of memory whose writes are not counted, so it cannot be saved for backward."""
 
     __slots__ = ()
 
@@ -43,18 +43,18 @@ class Uncounted(Counter):
         )
 
 
-FRESH = Counter()  # of all memory never written to nor shared; it stays at 0 for ever
-INFERENCE = Uncounted()  # of all memory that inference_mode has made
+FRESH = Counter()  # for all memory that was never written to or shared; its count stays 0
+INFERENCE = Uncounted()  # for all memory made in inference_mode
 
 
 class Makers:
-    """How Tensors are made. tensor.py fills this in, so that nodes need not know Tensors.
+    """Functions that make Tensors. tensor.py fills them in, so that nodes do not need to import Tensor.
 
     Tensor      the class
     wrap        an array -> a Tensor that requires no gradient
-    view        (tensor, array, hop) -> the Tensor that shows a part of another's memory
+    view        (tensor, array, hop) -> a Tensor that is a view of the given one
     result_of   (node, array, counter) -> the node's result, as a Tensor with that history
-    revive      an AccumulateGrad whose leaf nobody holds any more -> an equal leaf
+    revive      an AccumulateGrad whose leaf is gone -> an equal leaf
     """
 
     Tensor: type[Any]

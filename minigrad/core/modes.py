@@ -1,20 +1,19 @@
-"""Is recording on? And is anybody watching?
+"""Modes: is recording on, and is there an observer?
 
-Operations on tensors are written down on the tape unless the user says otherwise:
+Operations on tensors are recorded on the tape, unless the user turns recording off:
 
     with no_grad(): ...            nothing is recorded in this block
-    with enable_grad(): ...        recorded again, inside such a block
+    with enable_grad(): ...        turns recording back on inside such a block
     set_grad_enabled(False)        from here on; also usable as a block
     observing(observer)            every operation and every backward step is reported
 
-All of these are the business of one thread: another thread keeps its own setting. They
-may be nested, they are undone when an exception passes through, and they serve as
-decorators of functions and of generators, where the setting holds while the function's
-own code runs and not while it waits at a `yield`.
+These settings belong to the thread: other threads keep their own. They can be nested, they are
+undone when an exception is raised, and they work as decorators of functions and generators.
+For a generator, the setting holds while its own code runs, not while it waits at a `yield`.
 
-`unusual` counts the threads' settings that differ from the default, and `paused` those
-among them that are "not recording". As long as both are 0, which is nearly always, an
-operation need not look at its thread's settings at all.
+`unusual` counts the settings of all threads that differ from the default, and `paused` counts
+how many of them are "not recording". As long as both are 0, which is nearly always the case,
+an operation does not need to look at its thread's settings at all.
 """
 
 import functools
@@ -27,7 +26,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Observer(Protocol):
-    """What an onlooker may be told; the tape recorder is one."""
+    """What an observer is told. The tape recorder is an observer."""
 
     def forward(
         self, op: Any, operands: tuple[Any, ...], result: Any, params: dict[str, Any], inplace: bool
@@ -41,13 +40,13 @@ class _State(threading.local):
     """One thread's settings, with their defaults."""
 
     recording = True
-    inference = False  # are results made that can never be a part of a graph?
+    inference = False  # are results inference tensors, which can never be part of a graph?
     tracing = False
-    anomaly = False  # is a NaN in a backward pass an error? See autograd/anomaly.py
+    anomaly = False  # should a NaN in a backward pass raise an error? See autograd/anomaly.py
     observer: Observer | None = None
-    saved_hooks: tuple[Any, ...] = ()  # (pack, unpack) pairs, the innermost last
+    saved_hooks: tuple[Any, ...] = ()  # (pack, unpack) pairs, innermost last
     levels: tuple[int, ...] = ()  # the open levels of forward mode, outermost first
-    engine = "graph"  # which engine runs a backward pass that names none; see engines.py
+    engine = "graph"  # the engine for backward passes that do not name one; see engines.py
 
 
 state = _State()
@@ -57,7 +56,7 @@ _lock = threading.Lock()
 
 
 def _set(name: str, value: Any) -> Any:
-    """Change one setting of this thread, keep both counts, return the old."""
+    """Change one setting of this thread, update both counts, return the old value."""
     global unusual, paused
     old = getattr(state, name)
     default = getattr(_State, name)
@@ -73,7 +72,7 @@ def _set(name: str, value: Any) -> Any:
 
 @contextmanager
 def _within(name: str, value: Any) -> Iterator[None]:
-    """Within this block a setting of this thread has this value."""
+    """Within this block, a setting of this thread has this value."""
     before = _set(name, value)
     try:
         yield
@@ -82,32 +81,32 @@ def _within(name: str, value: Any) -> Iterator[None]:
 
 
 def set_levels(levels: tuple[int, ...]) -> None:
-    """Say which levels of forward mode are open in this thread; see duals.py."""
+    """Set which levels of forward mode are open in this thread; see duals.py."""
     _set("levels", levels or _State.levels)
 
 
 def set_saved_hooks(hooks: tuple[Any, ...]) -> None:
-    """Say through which (pack, unpack) pairs saved tensors pass; see autograd/graph.py."""
+    """Set the (pack, unpack) pairs that saved tensors pass through; see autograd/graph.py."""
     _set("saved_hooks", hooks or _State.saved_hooks)
 
 
 def set_anomaly(on: bool) -> None:
-    """Say whether a NaN that arises in a backward pass is an error; see autograd/anomaly.py."""
+    """Set whether a NaN that appears in a backward pass is an error; see autograd/anomaly.py."""
     _set("anomaly", on)
 
 
 def using_engine(name: str) -> AbstractContextManager[None]:
-    """Within this block a backward pass that names no engine is run by this one."""
+    """Within this block, backward passes that name no engine use this one."""
     return _within("engine", name)
 
 
 def without_saved_hooks() -> AbstractContextManager[None]:
-    """Within this block what is saved is kept as it is."""
+    """Within this block, tensors are saved unchanged, without hooks."""
     return _within("saved_hooks", _State.saved_hooks)
 
 
 def without_levels() -> AbstractContextManager[None]:
-    """Within this block no tangents are computed."""
+    """Within this block, no tangents are computed."""
     return _within("levels", _State.levels)
 
 
@@ -122,7 +121,7 @@ def is_grad_enabled() -> bool:
 
 
 class set_grad_enabled:
-    """Switch recording on or off: at once, and as a block until its end.
+    """Turn recording on or off: from here on, or for a block.
 
     >>> with set_grad_enabled(False):
     ...     is_grad_enabled()
@@ -136,7 +135,7 @@ class set_grad_enabled:
         self._before = _set("recording", self.mode)
 
     def __call__(self, function: F) -> F:
-        _set("recording", self._before)  # a decorator switches when the function runs, not now
+        _set("recording", self._before)  # a decorator acts when the function runs, not now
         return _decorated(lambda: set_grad_enabled(self.mode), function)
 
     def __enter__(self) -> None:
@@ -147,7 +146,7 @@ class set_grad_enabled:
 
 
 class _Mode:
-    """A block, or a decorated function, within which recording is `mode`."""
+    """A block, or a decorated function, in which recording is set to `mode`."""
 
     mode: bool
 
@@ -156,7 +155,7 @@ class _Mode:
         return mode if function is None else mode(function)  # @no_grad without parentheses
 
     def __init__(self, function: Any = None) -> None:
-        self._before: list[bool] = []  # a stack: one object may be entered again inside itself
+        self._before: list[bool] = []  # a stack: an object may be entered again inside itself
 
     def __enter__(self) -> None:
         self._before.append(_set("recording", self.mode and not state.inference))
@@ -169,7 +168,7 @@ class _Mode:
 
 
 class no_grad(_Mode):
-    """Within this block nothing is recorded: results do not require a gradient.
+    """Within this block, nothing is recorded: results do not require a gradient.
 
     >>> import minigrad
     >>> x = minigrad.tensor([1.0], requires_grad=True)
@@ -183,7 +182,7 @@ class no_grad(_Mode):
 
 
 class enable_grad(_Mode):
-    """Within this block operations are recorded, also inside a `no_grad` block.
+    """Within this block, operations are recorded, even inside a `no_grad` block.
 
     >>> import minigrad
     >>> x = minigrad.tensor([1.0], requires_grad=True)
@@ -198,10 +197,10 @@ class enable_grad(_Mode):
 
 
 class inference_mode(_Mode):
-    """As `no_grad`, and what is made in this block cannot be used by a gradient later.
+    """Like `no_grad`, but results of this block can never be used for a gradient.
 
-    Such results are inference tensors: nobody counts the writes to them. Outside of the block they
-    are computed with as constants, but not written to, and not saved for a backward pass.
+    Such results are inference tensors: the writes to them are not counted. Outside the block you can
+    compute with them as constants, but you cannot write to them or save them for a backward pass.
 
     >>> import minigrad
     >>> with minigrad.inference_mode():
@@ -234,7 +233,7 @@ class inference_mode(_Mode):
 
 
 def is_inference_mode_enabled() -> bool:
-    """Are the results that this thread makes inference tensors?
+    """Does this thread produce inference tensors?
 
     >>> with inference_mode():
     ...     is_inference_mode_enabled()
@@ -244,7 +243,7 @@ def is_inference_mode_enabled() -> bool:
 
 
 def _decorated(enter: Callable[[], Any], function: F) -> F:
-    """The function with its own code run inside `enter()`."""
+    """The function, with its code run inside `enter()`."""
     if isinstance(function, type):
         raise TypeError(
             "a mode decorates functions and generators, not classes: decorate the method instead."
@@ -268,7 +267,7 @@ def _decorated(enter: Callable[[], Any], function: F) -> F:
 def _each_step_inside(
     enter: Callable[[], Any], generator: Generator[Any, Any, Any]
 ) -> Generator[Any, Any, Any]:
-    """Run a generator with the mode on between two yields, and off while it is paused."""
+    """Run a generator with the mode on between two yields, and off while the generator is paused."""
     advance: Callable[[], Any] = functools.partial(next, generator)
     try:
         while True:
@@ -290,26 +289,26 @@ def _each_step_inside(
 
 
 def observing(observer: Observer) -> AbstractContextManager[None]:
-    """Within this block every operation and every backward step is reported to `observer`."""
+    """Within this block, every operation and every backward step is reported to `observer`."""
     return _within("observer", observer)
 
 
 def observe(observer: Observer | None) -> Observer | None:
-    """From here on report to `observer`, or to nobody; returns who was told before."""
+    """From here on, report to `observer`, or to nobody if None. Returns the previous observer."""
     before: Observer | None = _set("observer", observer)
     return before
 
 
 def unobserved() -> AbstractContextManager[None]:
-    """Within this block nothing is reported: for the onlookers' own computations."""
+    """Within this block, nothing is reported: for the observers' own computations."""
     return _within("observer", None)
 
 
 def trace_lines(on: bool = True) -> None:
-    """Let every node remember the line of code that made it.
+    """Make every node remember the line of code that made it.
 
-    An error of the backward pass can then name the forward line as well. It costs about
-    half a microsecond an operation; the Jupyter extension switches it on.
+    Errors in the backward pass can then also show the forward line. This costs about
+    half a microsecond per operation; the Jupyter extension turns it on.
 
     >>> trace_lines()
     >>> trace_lines(False)

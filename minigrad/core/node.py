@@ -1,20 +1,20 @@
-"""What the tape is made of: nodes, and the edges between them.
+"""The tape's building blocks: nodes, and the edges between them.
 
-A node is one application of an op, as backward needs it:
+A node is one application of an op, with what backward needs:
 
-    plan       which of the op's inputs need a gradient; knows the rules to run
+    plan       knows which of the op's inputs need a gradient, and which rules to run
     edges      for each of these inputs, the node that made it, or its AccumulateGrad
-    saved      the values that those rules name, and nothing else
-    version    the versions of the saved tensors, added up: an in-place change shows
-    queue_key  the sequence number, negated: the ready queue gives the latest node first
+    saved      the values that those rules read, and nothing else
+    version    the sum of the versions of the saved tensors, to detect in-place changes
+    queue_key  the negative of the sequence number, so the queue returns the latest node first
 
-Leaves (parameters, inputs) were made by no op. A leaf that requires a gradient has an
+Leaves (parameters, inputs) were not made by an op. A leaf that requires a gradient has an
 `AccumulateGrad` instead (leaf.py): the end of an edge, where the gradient is added up.
 
-The class of a node is named after its op, as in PyTorch: MulBackward0. (The 0 tells apart the
-forms that one function has there: PowBackward0 is x ** 2, and PowBackward1 is x ** y.)
+The class of a node is named after its op, as in PyTorch: MulBackward0. (In PyTorch, the 0 distinguishes
+the forms of one function: PowBackward0 is x ** 2, and PowBackward1 is x ** y.)
 
-What is saved, and what is run, is the business of the node's plan (plan.py).
+The node's plan (plan.py) decides what is saved and what is run.
 
 Read op.py first. Then engine.py, which runs the nodes.
 """
@@ -35,7 +35,7 @@ next_queue_key = count(-1, -1).__next__  # -1, -2, ...: later nodes come first
 
 
 class Node:
-    """One application of an op, as the tape remembers it. `z.grad_fn` is one.
+    """One application of an op, recorded on the tape. `z.grad_fn` is a node.
 
     >>> x = minigrad.tensor(3.0, requires_grad=True)
     >>> z = x * x
@@ -45,18 +45,18 @@ class Node:
 
     __slots__ = ("__dict__", "__weakref__", "edges", "plan", "queue_key", "saved", "version")
 
-    plan: Any  # a Plan: plan.py, which stands above this module
+    plan: Any  # a Plan, defined in plan.py, which imports this module
     edges: tuple["Node | AccumulateGrad", ...]
     saved: Any
     version: int
     queue_key: int
-    place: Place | None = None  # the line that made it, where lines are traced
-    tangents: dict[int, Any] | None = None  # of the result, in forward mode
-    versions: dict[str, int] | None = None  # of each saved tensor, where lines are traced
-    wrote = False  # was the result written over the first operand?
+    place: Place | None = None  # the line that made it, if lines are traced
+    tangents: dict[int, Any] | None = None  # tangents of the result, in forward mode
+    versions: dict[str, int] | None = None  # the version of each saved tensor, if lines are traced
+    wrote = False  # was the result written to the first operand?
 
     def __getattr__(self, name: str) -> Any:
-        """`_saved_self`, `_saved_other`, `_saved_result`, `_saved_dim`: what was saved, by PyTorch's names."""
+        """`_saved_self`, `_saved_other`, `_saved_result`, `_saved_dim`: the saved values under PyTorch's names."""
         if not name.startswith("_saved_"):
             raise AttributeError(f"{self.name()!r} object has no attribute {name!r}")
         return saved_attribute(self, name)
@@ -68,7 +68,7 @@ class Node:
         return op
 
     def _sequence_nr(self) -> int:
-        """The sequence number: later nodes have greater ones."""
+        """The sequence number: later nodes have larger ones."""
         return -self.queue_key
 
     def name(self) -> str:
@@ -77,23 +77,23 @@ class Node:
 
     @property
     def next_functions(self) -> tuple[tuple["Node | AccumulateGrad | None", int], ...]:
-        """For each input tensor of the op, the node that made it and which result it was.
+        """For each input tensor of the op: the node that made it, and the number of that node's result.
 
-        (None, 0) stands for an input that needs no gradient.
+        (None, 0) for an input that needs no gradient.
         """
         edges = iter(self.edges)
         return tuple(shown(next(edges)) if needed else (None, 0) for needed in self.plan.needs)
 
     def saved_values(self) -> dict[str, tuple[Any, int | None]]:
-        """What was saved: name -> (value, version when saved). None as version: a setting.
+        """The saved values: name -> (value, version when saved). For a setting, the version is None.
 
-        Raises BackwardTwice when a backward pass has freed them.
+        Raises BackwardTwice if a backward pass has freed them.
         """
         values: dict[str, tuple[Any, int | None]] = {}
         if not self.plan.reads:
             return values
         entries = tuple(self.saved)
-        then = self.versions or {}  # where lines are traced; else the versions as they are now
+        then = self.versions or {}  # if lines are traced; otherwise we use the current versions
         for name, value in zip(self.plan.slots, entries, strict=True):
             if name == "z_counter":
                 values["z"] = (values["z"][0], then.get("z", value.count))
@@ -105,7 +105,7 @@ class Node:
 
     @property
     def freed(self) -> bool:
-        """Have the saved values been used up by a backward pass?"""
+        """Has a backward pass freed the saved values?"""
         return self.plan.frees and isinstance(self.saved, Freed)
 
     def counters(self) -> dict[str, Counter]:
@@ -126,14 +126,14 @@ class Node:
         if self.versions is not None:
             name = next(n for n, c in now.items() if c.count != self.versions[n])
             raise SavedValueChanged(what_changed(self, name, self.versions[name], now[name]))
-        # Only the sum of the versions was kept: take the one that was written to most.
+        # We only kept the sum of the versions: assume it was the tensor that was written to most often.
         name = max(now, key=lambda n: now[n].count)
         since = sum(c.count for c in now.values()) - self.version
         since //= list(now.values()).count(now[name])  # x * x saves the same memory twice
         raise SavedValueChanged(what_changed(self, name, now[name].count - since, now[name]))
 
     def register_hook(self, hook: Callable[..., Any]) -> Any:
-        """Call hook(grad_inputs, grad_outputs) when this node has run; see hooks.py."""
+        """Call hook(grad_inputs, grad_outputs) after this node has run; see hooks.py."""
         return RemovableHandle(hooks_of(self).after, hook)
 
     def register_prehook(self, hook: Callable[..., Any]) -> Any:
@@ -146,7 +146,7 @@ class Node:
 
 
 class OwnPlan:
-    """What the plan of a node has that no row of the table stands behind: it names no values to save."""
+    """What a plan without an op needs in addition: it saves no values by name."""
 
     fitted = False
     reads: tuple[str, ...] = ()
@@ -157,7 +157,7 @@ class OwnPlan:
 
 @cache
 def node_type(name: str) -> type[Node]:
-    """The class of the nodes of this name."""
+    """The node class with this name."""
     made: type[Node] = type(name, (Node,), {"__slots__": (), "__module__": Node.__module__})
     return made
 
@@ -167,10 +167,10 @@ SAVED_AS = {"result": "z", "dim": "axis"}
 
 
 def saved_attribute(node: Node, name: str) -> Any:
-    """What PyTorch calls `node._saved_self`: a saved value, a tensor as a Tensor.
+    """The value of `node._saved_self` and the like, under PyTorch's names; a saved tensor as a Tensor.
 
-    None for an input that was not needed. Raises BackwardTwice when a backward pass has freed it, and
-    AttributeError for what the op does not have at all.
+    None for an input that was not saved. Raises BackwardTwice if a backward pass has freed it, and
+    AttributeError if the op has nothing of this name.
     """
     op, plan, asked = node.op, node.plan, name.removeprefix("_saved_")
     own = SAVED_AS.get(asked, asked)
@@ -189,7 +189,7 @@ def saved_attribute(node: Node, name: str) -> Any:
 
 
 def reachable(roots: Iterable[Any]) -> list[Any]:
-    """Every node and leaf that the roots lead to, themselves included, each once."""
+    """Every node and leaf that the roots lead to, including the roots, each once."""
     found = dict.fromkeys(roots)
     queue = list(found)
     while queue:
@@ -201,9 +201,9 @@ def reachable(roots: Iterable[Any]) -> list[Any]:
 
 
 def shown(edge: Any) -> tuple[Any, int]:
-    """The node that a user sees at the end of an edge, and which of its results is meant.
+    """The node that a user sees at the end of an edge, and the number of the result.
 
-    They differ for nodes with several results only; see results.py.
+    It differs from the edge's own end only for nodes with several results; see results.py.
     """
     owner = getattr(edge, "owner", None)
     return (edge, 0) if owner is None else (owner, edge.number)

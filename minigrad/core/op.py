@@ -1,4 +1,4 @@
-"""What an operation is: a forward function, and a rule for each of its inputs.
+"""What an op is: a forward function, and a gradient rule for each of its inputs.
 
     @elementwise(np.multiply)
     def mul(x, y, *, out=None):
@@ -8,28 +8,28 @@
     mul.vjp(x=lambda g, y: g * y,
             y=lambda g, x: g * x)
 
-Five conventions are all there is to know:
+There are five conventions:
 
-1.  Positional parameters are arrays; keyword parameters are settings. `out=` is where the
-    result goes (an op that returns a view has none).
+1.  Positional parameters are arrays; keyword parameters are settings. The result is written
+    to `out=` (an op that returns a view has no `out`).
 2.  A rule is named after its input. Its first parameter is `g`, the gradient of the loss
-    with respect to the result, shaped like the result.
-3.  The other parameters of a rule say what it reads, by name: an input (`y`), the result
-    (`z`), a setting (`axis`), an input's shape (`x_shape`), or whether it lies in memory
-    column by column (`x_column_major`). That is the list of the values that are saved. If x needs
-    no gradient, its rule is not run, and `y` is not kept on its account. A misspelled name
-    is an error at import.
-4.  A rule may ignore broadcasting: the node sums each gradient to the shape of its input.
+    with respect to the result. It has the shape of the result.
+3.  The names of a rule's other parameters say what it reads: an input (`y`), the result
+    (`z`), a setting (`axis`), an input's shape (`x_shape`), or whether an input is stored
+    column by column (`x_column_major`). Exactly these values are saved. If x needs no
+    gradient, its rule does not run, and does not cause `y` to be saved. A misspelled name
+    raises an error at import.
+4.  A rule can ignore broadcasting: the node sums each gradient to the shape of its input.
 5.  The decorator says what kind of function this is, and forward mode follows from it:
 
-        elementwise    put the tangent where g was, and add over the inputs
-        linear         apply the op to each tangent in turn, and add
-        constant       the derivative is zero wherever there is one
-        general        the tangent's formula is given by `.jvp(...)`, with the same naming
+        elementwise    call each rule with the tangent in place of g, and add up over the inputs
+        linear         apply the op to each tangent in turn, and add up
+        constant       the derivative is zero wherever it exists
+        general        `.jvp(...)` gives the tangent's formula, with the same naming
 
-An op is called like a function. Called on arrays it computes. Called on something that
-knows how to interpret operations (a Tensor, or a Slot of a program being recorded), it
-leaves the interpretation to that.
+You call an op like a function. Called on arrays, it computes. If an argument interprets ops
+itself (a Tensor, or a Slot of a program being recorded), the op calls that argument's
+`__apply_op__` instead.
 """
 
 from collections.abc import Callable
@@ -38,10 +38,10 @@ from typing import Any
 
 import numpy as np
 
-REQUIRED: Any = object()  # in place of the default of a setting that must be given
-REGISTRY: "dict[str, Op]" = {}  # every op, by name, in the order of the tables
-LISTENERS: "list[Callable[[Op], None]]" = []  # told of each op that is declared from then on
-BY_NUMPY: "dict[Any, Op]" = {}  # np.multiply -> mul: what the two NumPy protocols look up
+REQUIRED: Any = object()  # stands for the default of a setting that must be given
+REGISTRY: "dict[str, Op]" = {}  # every op by name, in the order of the tables
+LISTENERS: "list[Callable[[Op], None]]" = []  # called with each op that is declared from then on
+BY_NUMPY: "dict[Any, Op]" = {}  # np.multiply -> mul; used by NumPy's two protocols
 
 
 class Rule:
@@ -59,20 +59,20 @@ class Op:
     name        "mul"                       node_name   "MulBackward0"
     forward     the decorated function      formula     the first line of its docstring
     operands    ("x", "y")                  settings    {"axis": None}
-    rules       input name -> Rule          tangent     the formula of .jvp(...), if one is given
-    named       the rule of the node's name, where PyTorch has several names for what is one op here
+    rules       input name -> Rule          tangent     the formula given to .jvp(...), if any
+    named       the rule for the node's name, if PyTorch has several names for this one op
     kind        elementwise | linear | constant | general
-    result      the type of number in which it computes: the "same" as the operands' common
-                type; "float" for functions that take integers to real numbers; "sum" where
-                small integers become int64; "strict" where the operands' types must agree;
-                "bool" and "int" compute in the common type and give truth values, indices
+    result      the dtype it computes in: "same": the operands' common dtype; "float": integers
+                become floating-point numbers; "sum": small integers become int64; "strict": the
+                operands' dtypes must agree; "bool" and "int": computes in the common dtype and
+                returns booleans or indices
     view        may the result share memory with the first operand?
-    exact       do the rules themselves give gradients of the inputs' shapes?
-    refuses     the kinds of number for which there is no such op: b, or b, i and u
+    exact       do the rules themselves return gradients with the inputs' shapes?
+    refuses     the kinds of dtype that the op does not support: b, or b, i and u
     variadic    does the op take any number of arrays (cat, stack)?
-    in_order    must the result be put in order in memory (C order)? Elementwise results lie as
-                the operands do, products come in order; all others are put in order, so that
-                they can be viewed
+    in_order    must the result be copied to C order? Results of elementwise ops have the memory
+                order of the operands, and products are in C order; all other results are
+                put in C order, so that view() works on them
     """
 
     def __init__(
@@ -111,7 +111,7 @@ class Op:
         self.rules: dict[str, Rule] = {}
         self.tangent: Rule | None = None
         self.plans: dict[Any, Any] = {}  # filled by plan.py: one for each set of inputs
-        # Filled by methods/rows.py: the methods that follow from this row, and which of them are just `apply`.
+        # Filled by methods/rows.py: the methods made from this row, and which of them are just `apply`.
         self.methods: list[str] = []
         self.spelled: dict[str, list[tuple[type, str]]] = {"apply": [], "apply_": []}
         self.__doc__ = forward.__doc__
@@ -119,7 +119,7 @@ class Op:
         self.__wrapped__ = forward
         self.named = self._rule(node, first=None) if callable(node) else None
         self.named_by_needs: Callable[[tuple[bool, ...]], str] | None = None
-        if self.named is not None and self.named.reads == ("needs",):  # it follows from the plan
+        if self.named is not None and self.named.reads == ("needs",):  # depends only on the plan
             self.named_by_needs, self.named = self.named.formula, None
         if self.name in REGISTRY:
             raise TypeError(f"two ops are named {self.name}")
@@ -130,9 +130,9 @@ class Op:
             BY_NUMPY[numpy] = self
 
     def __getattr__(self, name: str) -> Any:
-        """`apply(x, y)` and `apply_(x, y)`, which writes over x: functions that codegen.py writes when first used.
+        """`apply(x, y)`, and `apply_(x, y)`, which writes to x: codegen.py generates them on first use.
 
-        Methods that do just that (`spelled`: x.exp(), x + y) are these functions themselves from then on.
+        Methods that do just the same (`spelled`: x.exp(), x + y) are then replaced by these functions.
         """
         if name not in ("apply", "apply_"):
             raise AttributeError(f"'Op' object has no attribute {name!r}")
@@ -156,7 +156,7 @@ class Op:
         return f"<op {self.name}: {self.formula}>"
 
     def vjp(self, **formulas: Callable[..., Any]) -> "Op":
-        """Give the reverse-mode rule of each input, by the input's name."""
+        """Set the reverse-mode rule of each input, by the input's name."""
         known = ("xs",) if self.variadic else self.operands
         for name, formula in formulas.items():
             if name not in known:
@@ -165,16 +165,16 @@ class Op:
         return self
 
     def jvp(self, formula: Callable[..., Any]) -> "Op":
-        """Give the forward-mode formula of a `general` op.
+        """Set the forward-mode formula of a `general` op.
 
-        It names what it reads as a rule does, and `x_dot` for the tangent of the input x
-        (None where that input has no tangent).
+        Its parameters are named as in a rule; `x_dot` is the tangent of the input x
+        (None if that input has no tangent).
         """
         self.tangent = self._rule(formula, first=None)
         return self
 
     def _rule(self, formula: Callable[..., Any], first: str | None) -> Rule:
-        """Check the names that a formula reads, so that a slip shows at import."""
+        """Check the names that a formula reads, so that a typo raises an error at import."""
         names = formula.__code__.co_varnames[: formula.__code__.co_argcount]
         if first is not None:
             if names[:1] != (first,):
@@ -197,7 +197,7 @@ class Op:
         return Rule(formula, names)
 
     def is_mask(self, k: int) -> bool:
-        """Is the k-th operand of truth values, with no say in the type of the result?"""
+        """Is the k-th operand a mask? Masks are boolean and do not affect the dtype of the result."""
         return bool(self.masks) and self.operands[k] in self.masks
 
     @property
@@ -205,7 +205,7 @@ class Op:
         return bool(self.rules)
 
     def __call__(self, *args: Any, **settings: Any) -> Any:
-        """Apply the op. The first argument that knows how to interpret ops does so."""
+        """Apply the op. The first argument that can interpret ops does so."""
         for a in args:
             if a.__class__ is not np.ndarray:
                 interpret = getattr(a, "__apply_op__", None)
@@ -229,18 +229,18 @@ def _declare(kind: str) -> Callable[..., Any]:
         refuses: str = "",
         node: str | Callable[..., str] | None = None,
     ) -> Callable[[Callable[..., Any]], Op]:
-        """Declare an op; see the head of this module.
+        """Declare an op; see the top of this module.
 
-        numpy     the NumPy function that stands for this op, so that np.exp(x) works
-        result    in which type of number the op computes; see `Op`
+        numpy     the NumPy function for this op, so that np.exp(x) works
+        result    the dtype in which the op computes; see `Op`
         view      True if the result may share memory with the first operand
-        inplace   may the result be written over the first operand (x.mul_(y))?
-        masks     operands that are truth values, and have no say in the type of the result
+        inplace   may the result be written to the first operand (x.mul_(y))?
+        masks     operands that are boolean and do not affect the dtype of the result
         exact     True if nothing is broadcast, or the rules sum the gradients themselves
-        refuses   kinds of number that the op is not for: "b" truth values, "biu" whole numbers too
-        as_computed  True if the result may lie in memory as the forward leaves it
-        node      the name of its nodes, if it does not follow from the op's; or a function that
-                  gives it, and names what it looks at as a rule does
+        refuses   kinds of dtype that the op does not support: "b" booleans, "biu" integers as well
+        as_computed  True if the result may keep the memory order that forward gave it
+        node      the name of its nodes, if it does not follow from the op's name; or a function that
+                  returns it, whose parameters are named as in a rule
         """
 
         def declare(forward: Callable[..., Any]) -> Op:
@@ -261,12 +261,12 @@ general = _declare("general")
 
 
 def push_forward(op: Op, values: dict[str, Any], tangents: dict[Any, Any]) -> Any:
-    """The tangent of op's result: forward mode, from the op's kind and its rules.
+    """The tangent of op's result: forward mode, derived from the op's kind and its rules.
 
     values      every name that a rule may read: inputs, settings, shapes, and z
-    tangents    input name -> its tangent, for the inputs that have one; of an op of any
-                number of arrays: position -> its tangent, or None
-    returns     the tangent of z, shaped like z; None if it is zero for certain
+    tangents    input name -> its tangent, for the inputs that have one; for a variadic op:
+                position -> its tangent, or None
+    returns     the tangent of z, with the shape of z; None if it is certainly zero
     """
     if op.tangent is not None:
         given = {f"{name}_dot": tangents.get(name) for name in op.operands}

@@ -1,8 +1,8 @@
-"""A tensor from outside: what Python, NumPy, a notebook and other processes ask of it.
+"""How other code uses a tensor's values: Python, NumPy, notebooks and other processes.
 
-All of this concerns the values alone. What leaves this way (x.item(), np.asarray(x)) leaves
-the tape as well: no gradient comes back from there, and where that could be overlooked, it
-is an error that says so.
+This is only about the values. Values obtained this way (x.item(), np.asarray(x)) are no longer
+on the tape: no gradient flows back through them. Where a user could overlook this, we raise
+an error.
 """
 
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ class Outside(ArrayMethods):
     __str__ = __repr__
 
     def _repr_html_(self) -> Any:
-        """In a notebook: with shape, heat map and chain. None where text alone is wanted."""
+        """HTML for a notebook, with shape, heat map and chain. None if only text is wanted."""
         return display.shown_by("tensor_html")(self)
 
     def __format__(self, spec: str) -> str:
@@ -52,7 +52,7 @@ class Outside(ArrayMethods):
         return self.array.item()
 
     def tolist(self) -> Any:
-        """The values as nested lists of Python numbers; of a tensor without axes, the number.
+        """The values as nested lists of Python numbers; for a 0-d tensor, the number.
 
         >>> minigrad.tensor([[1, 2], [3, 4]]).tolist()
         [[1, 2], [3, 4]]
@@ -77,7 +77,7 @@ class Outside(ArrayMethods):
         return complex(self._scalar())
 
     def _scalar(self) -> Any:
-        """The one entry, for float(x), int(x) and complex(x)."""
+        """The single entry, for float(x), int(x) and complex(x)."""
         if self.array.size != 1:
             raise ValueError(
                 f"only one element tensors can be converted to Python scalars, and this one is {self.array.shape}."
@@ -89,7 +89,7 @@ class Outside(ArrayMethods):
             raise TypeError("only integer tensors of a single element can be converted to an index")
         return int(self.item())
 
-    # ------------------------------------------------------------------ as a sequence of its parts
+    # ------------------------------------------------------------------ as a sequence
 
     def __len__(self) -> int:
         if self.array.ndim == 0:
@@ -129,7 +129,7 @@ class Outside(ArrayMethods):
     # ------------------------------------------------------------------ as memory
 
     def storage(self) -> Any:
-        """The memory itself, which this tensor and its views share; see storage.py.
+        """The memory that this tensor shares with its views; see storage.py.
 
         >>> len(minigrad.zeros(2, 3).storage())
         6
@@ -137,7 +137,7 @@ class Outside(ArrayMethods):
         return Storage(self)
 
     def untyped_storage(self) -> Any:
-        """The memory itself, as bytes.
+        """The memory of this tensor, as bytes.
 
         >>> minigrad.zeros(2, 3).untyped_storage().nbytes()
         24
@@ -145,7 +145,7 @@ class Outside(ArrayMethods):
         return Storage(self, typed=False)
 
     def resize_(self, *size: Any, memory_format: Any = None) -> Self:
-        """Another shape, in place: the first entries stay, and what is added is not set.
+        """Resize in place: the first entries stay, and added entries are uninitialized.
 
         >>> minigrad.tensor([1.0, 2.0]).resize_(1)
         tensor([1.])
@@ -154,17 +154,17 @@ class Outside(ArrayMethods):
         return z
 
     def resize_as_(self, the_template: Self, *, memory_format: Any = None) -> Self:
-        """The shape of another tensor, in place.
+        """Resize in place to the shape of another tensor.
 
         >>> minigrad.tensor([1.0, 2.0]).resize_as_(minigrad.zeros(1)).shape
         minigrad.Size([1])
         """
         return self.resize_(the_template.shape)
 
-    # ------------------------------------------------------------------ by several processes
+    # ------------------------------------------------------------------ between processes
 
     def share_memory_(self) -> Self:
-        """Move the values to memory that other processes can be given; see sharing.py.
+        """Move the values to memory that can be shared with other processes; see sharing.py.
 
         >>> minigrad.zeros(2).share_memory_().is_shared()
         True
@@ -175,7 +175,7 @@ class Outside(ArrayMethods):
         return self
 
     def is_shared(self) -> bool:
-        """Do the values lie in shared memory?
+        """Are the values in shared memory?
 
         >>> minigrad.zeros(2).is_shared()
         False
@@ -186,7 +186,7 @@ class Outside(ArrayMethods):
 
 
 def shared_with_numpy(x: Any, although_recorded: bool) -> Any:
-    """The array behind x, unless a gradient would get lost there unnoticed."""
+    """The array behind x. Raises an error if a gradient could get lost unnoticed."""
     if x.node is not None and not although_recorded:
         raise RuntimeError(
             "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead. "

@@ -1,16 +1,16 @@
-"""A plan: one op, and one choice of inputs that need a gradient. What to save, what to run.
+"""A plan belongs to one op and one set of inputs that need a gradient: what to save, what to run.
 
-A plan is made once, when the choice is first met. From the rules, a small function is written that
-unpacks the saved values, checks that they are what they were, and calls the rules. For `mul`, with
-both gradients wanted, it reads
+Each plan is made once, on first use. From the rules we generate a small function that unpacks
+the saved values, checks that they have not changed, and calls the rules. For `mul`, with
+both gradients needed, it is
 
     def mul_backward(g, node):
         y, x = node.saved
         if y.counter.count + x.counter.count != node.version: node.changed()
         return rule_x(g, y.array), rule_y(g, x.array)
 
-The twin `run_tensors` calls the same rules on Tensors instead of arrays, for `create_graph`:
-what it computes is recorded in turn. `print(minigrad.core.codegen.explain(op))` shows the text.
+`run_tensors` calls the same rules on Tensors instead of arrays, for `create_graph`: its
+computations are recorded in turn. `print(minigrad.core.codegen.explain(op))` shows the source.
 
 Read op.py and node.py first.
 """
@@ -28,16 +28,16 @@ from minigrad.core.shapes import Shape, sum_to
 
 
 class Plan:
-    """One op and one choice of inputs that need a gradient: what to save, what to run.
+    """For one op and one set of inputs that need a gradient: what to save, what to run.
 
     op          the op
     needs       for each input: does it need a gradient?
-    fitted      must gradients be summed to the inputs' shapes and cast to their types?
-    node_type   the class of the nodes that follow this plan, like MulBackward0
+    fitted      must gradients be summed to the inputs' shapes and cast to their dtypes?
+    node_type   the class of the nodes that use this plan, like MulBackward0
     wanted      (position, name) of each input that needs a gradient
-    reads       the names of what the rules read, which is what is saved
-    tensors     those among them that are tensors; "z" is the result
-    slots       what `node.saved` holds, in order: as `reads`, and the counter of z after z
+    reads       the names of the values that the rules read; these are saved
+    tensors     those of them that are tensors; "z" is the result
+    slots       what `node.saved` contains, in order: as `reads`, with the counter of z after z
     frees       does a backward pass free anything?
     """
 
@@ -139,7 +139,7 @@ class Plan:
 
 
 def compiled(label: str, source: str, scope: dict[str, Any]) -> dict[str, Any]:
-    """Run generated text, such that tracebacks, `inspect.getsource` and pdb can show it."""
+    """Run generated source so that tracebacks, `inspect.getsource` and pdb can show it."""
     file = f"<minigrad {label}>"
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
     scope["__name__"] = __name__
@@ -151,7 +151,7 @@ HELD = frozenset(["at", "index", "mask", "target", "weights"])  # settings that 
 
 
 def held(setting: Any) -> Any:
-    """A setting as a node keeps it. Arrays in it are copied: who writes to an index later changes no gradient."""
+    """A setting as a node saves it. Arrays are copied, so a later write to an index changes no gradient."""
     if setting.__class__ is np.ndarray:
         return setting.copy()
     if setting.__class__ is tuple:
@@ -162,7 +162,7 @@ def held(setting: Any) -> Any:
 
 
 def plan_of(op: Op, needs: tuple[bool, ...], fitted: bool, node_name: str = "") -> Plan:
-    """The op's plan for these inputs, made when first met."""
+    """The op's plan for these inputs, made on first use."""
     plan: Plan | None = op.plans.get((needs, fitted, node_name))
     if plan is None:
         name = node_name or (op.named_by_needs(needs) if op.named_by_needs else op.node_name)
@@ -171,14 +171,14 @@ def plan_of(op: Op, needs: tuple[bool, ...], fitted: bool, node_name: str = "") 
 
 
 class Like(NamedTuple):
-    """The shape and type that a gradient must have."""
+    """The shape and dtype that a gradient must have."""
 
     shape: Shape
     dtype: Any
 
 
 def fit(d: Any, like: Like) -> Any:
-    """Sum a gradient to the shape of its input, and give it the input's type."""
+    """Sum a gradient to the shape of its input, and cast it to the input's dtype."""
     shape, dtype = like
     if d.shape != shape:
         d = sum_to(d, shape)
@@ -186,7 +186,7 @@ def fit(d: Any, like: Like) -> Any:
 
 
 def value_of(op: Op, name: str, operands: Sequence[Any], settings: dict[str, Any]) -> Any:
-    """What a rule means by a name: an operand, a setting, an operand's shape ..., but not the result."""
+    """The value of a name in a rule: an operand, a setting, an operand's shape, etc., but not the result."""
     if name in settings:
         return settings[name]
     if name in op.settings:
@@ -214,7 +214,7 @@ def like_of(x: Any) -> Like:
 
 
 def values_of(op: Op, operands: Sequence[Any], settings: dict[str, Any]) -> dict[str, Any]:
-    """Everything that a formula of forward mode may name, but for the result."""
+    """All values that a forward-mode formula may read, except the result."""
     names = ["xs", "xs_shapes"] if op.variadic else list(op.operands)
     if not op.variadic:
         names += [f"{x}_{what}" for x in op.operands for what in ("shape", "column_major")]
@@ -223,12 +223,12 @@ def values_of(op: Op, operands: Sequence[Any], settings: dict[str, Any]) -> dict
 
 
 def column_major(a: Any) -> bool:
-    """Does the array lie in memory column by column, like the transpose of an ordinary one?"""
+    """Is the array stored column by column, like the transpose of an ordinary one?"""
     return bool(a.ndim > 1 and a.strides[-1] > a.strides[-2])
 
 
 class NotDifferentiable(NotImplementedError, RuntimeError):
-    """A gradient was asked of an op, or of one of its inputs, that has no rule for it."""
+    """A gradient was requested for an op, or one of its inputs, that has no rule."""
 
     def __init__(self, op: Op, name: str) -> None:
         super().__init__(

@@ -1,10 +1,10 @@
-"""Operands: what is no tensor becomes a constant, and types are promoted.
+"""Prepares operands: arguments that are not tensors become constants, and dtypes are promoted.
 
-    1 + x       a number takes the tensor's type
-    i + x       of a tensor of integers and one of real numbers, the integers are converted
-    i.exp()     some functions take integers to real numbers; the row of the op says which
+    1 + x       a number gets the tensor's dtype
+    i + x       for an integer tensor and a floating-point tensor, the integers are converted
+    i.exp()     some functions convert integers to floating point; the op's row says which
 
-Read dtypes.py first, which has the rules of promotion themselves.
+Read dtypes.py first, which has the promotion rules.
 """
 
 from collections.abc import Sequence
@@ -19,11 +19,11 @@ from minigrad.core.memory import make
 from minigrad.core.op import Op
 from minigrad.core.shapes import order_of
 
-Tensor = Any  # of tensor.py, which stands above this module
+Tensor = Any  # defined in tensor.py, which imports this module
 
 
 def prepare(op: Op, args: Sequence[Any]) -> tuple[Sequence[Tensor], list[Any]]:
-    """The operands as Tensors, and as arrays of the type in which the op will compute."""
+    """The operands as Tensors, and as arrays of the dtype in which the op will compute."""
     if op.refuses:
         check_kinds(op, args)
     try:
@@ -42,7 +42,7 @@ def prepare(op: Op, args: Sequence[Any]) -> tuple[Sequence[Tensor], list[Any]]:
 
 
 def check_kinds(op: Op, args: Sequence[Any]) -> None:
-    """Raise if the op is not for numbers of this kind. (No truth value may be subtracted, nor from one.)"""
+    """Raise if the op does not support operands of this kind. (No operand of a subtraction may be boolean.)"""
     found = [
         a.dtype if hasattr(a, "dtype") else dtypes.of_number(a)
         for a in args
@@ -55,15 +55,15 @@ def check_kinds(op: Op, args: Sequence[Any]) -> None:
 
 CONSTANTS = (int, float, complex, np.generic)
 NUMBERS = frozenset([int, float])
-FITS = {4: 1 << 31, 8: 1 << 63}  # bytes of an integer -> what is smaller fits
-# Ops that store a number as it is, and refuse one that is too large. In the others it wraps.
+FITS = {4: 1 << 31, 8: 1 << 63}  # bytes of an integer -> numbers smaller than this fit
+# Ops that store a number, and refuse one that is too large. In other ops it wraps around.
 STORES = frozenset("clamp clamp_min clamp_max copy index_put masked_fill scatter where".split())
 
 
 def number_like(value: Any, x: Tensor) -> Any:
-    """A plain number as a constant of x's type, if it has the kind of x's numbers: the usual case.
+    """Turn a plain number into a constant of x's dtype, in the common case where x's dtype can hold it.
 
-    Any other is left as it is, for `convert` to find the common type.
+    Otherwise return it unchanged; `convert` will then find the common dtype.
     """
     like = x.array
     if like.dtype.kind != "f" and not (
@@ -72,12 +72,12 @@ def number_like(value: Any, x: Tensor) -> Any:
         and FITS.get(like.dtype.itemsize, 0) > abs(value)
     ):
         return value
-    # Beside an array, NumPy computes quickest with one that has no axes.
+    # Together with an array, NumPy is fastest with a 0-d array.
     return make.wrap(np.array(value, like.dtype) if like.ndim else like.dtype.type(value))
 
 
 def as_tensor(a: Any) -> Tensor:
-    """A tensor as it is, an array as a constant. Raises TypeError for lists and what is no numbers at all."""
+    """A tensor unchanged, an array as a constant. Raises TypeError for lists and anything without numbers."""
     if isinstance(a, make.Tensor):
         return a
     if isinstance(a, np.ndarray):
@@ -94,7 +94,7 @@ def as_tensor(a: Any) -> Tensor:
 
 
 def convert(op: Op, args: Sequence[Any]) -> tuple[list[Tensor], list[Any]]:
-    """The same, where types differ or there are plain numbers among the arguments."""
+    """Like `prepare`, for operands of different dtypes or plain numbers among them."""
     dtype = common_dtype(op, args)
     operands, arrays = [], []
     number = dtypes.exact_number if op.name in STORES else dtypes.number
@@ -112,7 +112,7 @@ def convert(op: Op, args: Sequence[Any]) -> tuple[list[Tensor], list[Any]]:
 
 
 def common_dtype(op: Op, args: Sequence[Any]) -> dtypes.Dtype:
-    """The type of number in which an op computes on these operands."""
+    """The dtype in which an op computes on these operands."""
     typed = (
         args
         if not op.masks

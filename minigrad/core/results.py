@@ -1,9 +1,9 @@
 """Nodes with several results: how their gradients are kept apart.
 
-A node waits for a gradient per result, but an edge carries one gradient and the engine
-adds up what arrives. So each result's edge passes through a `Result`, which packs the
-gradient together with the result's number. Packs add up by number, and the node opens
-the sum. The engine knows nothing of this; for a user who looks at `grad_fn` or
+A node waits for one gradient per result. But an edge carries one gradient, and the engine
+adds up what arrives. So each result's edge passes through a `Result`, which puts the gradient
+into a `Pack` together with the result's number. Packs are added up by number, and the node
+unpacks the sum. The engine does not need to know. For a user who looks at `grad_fn` or
 `next_functions`, a `Result` shows the node itself and the number.
 """
 
@@ -30,7 +30,7 @@ class Pack:
 
 
 class Result(Node):
-    """The edge that belongs to one result of a node."""
+    """The edge for one result of a node."""
 
     __slots__ = ("number", "owner")
 
@@ -39,7 +39,7 @@ class Result(Node):
 
 
 class ResultPlan(OwnPlan):
-    """How a Result passes a gradient on: packed."""
+    """The plan of a Result: packs the gradient."""
 
     needs = (True,)
 
@@ -53,7 +53,7 @@ RESULT = ResultPlan()
 
 
 def result(owner: Node, number: int) -> Node:
-    """The node that stands for one result of `owner`; the owner itself if it has only one."""
+    """The node for one result of `owner`; the owner itself if the number is negative (it has only one result)."""
     if number < 0:
         return owner
     node: Result = new(Result)

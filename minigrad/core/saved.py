@@ -1,8 +1,8 @@
-"""What may stand where a node's saved values were.
+"""What can take the place of a node's saved values.
 
-Freed           a backward pass has used them up: unpacking it is the error that says so
-Packed          hooks have packed them: unpacking it unpacks them
-what_changed    the text of the error, where one was written to in the meantime
+Freed           a backward pass has freed them: unpacking it raises the error
+Packed          hooks have packed them: iterating over it unpacks them
+what_changed    the error message if a saved tensor was written to
 """
 
 import re
@@ -15,7 +15,7 @@ from minigrad.core.memory import FRESH, Counter, make
 
 
 class Freed:
-    """Stands where the saved values were. Unpacking it is the error it describes."""
+    """Replaces the saved values after they are freed. Unpacking it raises BackwardTwice."""
 
     __slots__ = ("place",)
 
@@ -40,9 +40,9 @@ class Freed:
 
 
 class Packed:
-    """Stands where the saved values were, if hooks have packed them. Iterating unpacks.
+    """Replaces the saved values if hooks have packed them. Iterating unpacks.
 
-    An unpacked value has the history that the saved one had: that of the edge it came by.
+    An unpacked value gets the history of the saved one: the edge of that input.
     """
 
     __slots__ = ("plan", "edges", "entries", "hooks")
@@ -86,7 +86,7 @@ class Packed:
 
 
 def what_changed(node: Any, name: str, before: int, counter: Counter) -> str:
-    """The text of SavedValueChanged. The names x, y, z are those of the op's formula, which it cites."""
+    """The message of SavedValueChanged. It quotes the op's formula, so the names x, y, z are the formula's."""
     formula = node.op.formula.split("   ")[0].strip()
     what = "its result z" if name == "z" else name
     lines = [
@@ -113,7 +113,7 @@ AUGMENTED = re.compile(r"(\w+)\s*([-+*/@]|\*\*)=\s*(.+?)\s*(#.*)?$")
 
 
 def _instead(counter: Counter) -> str:
-    """What to write in place of the line that made the change."""
+    """What to write instead of the line that made the change."""
     line = "" if counter.place is None else counter.place.text
     found = AUGMENTED.match(line)
     if found is None:

@@ -1,8 +1,8 @@
-"""Axis arithmetic: undoing a broadcast, putting back reduced axes.
+"""Axis arithmetic: undoing a broadcast, restoring reduced axes.
 
-Broadcasting copies an entry along an axis; so the gradient of that entry is the sum of
-the gradients of its copies. `sum_to` is that sum. It uses only methods that arrays,
-Tensors and recorded programs have in common.
+Broadcasting copies an entry along an axis, so the gradient of that entry is the sum of
+the gradients of its copies. `sum_to` computes that sum. It only uses methods that arrays,
+Tensors and recorded programs all have.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 Shape = tuple[int, ...]
-SMALL = 1024  # entries: up to here the overhead of a NumPy call counts more than the arithmetic
+SMALL = 1024  # up to this many entries, the overhead of a NumPy call costs more than the arithmetic
 
 
 def sum_to(g: Any, shape: Shape) -> Any:
@@ -26,7 +26,7 @@ def sum_to(g: Any, shape: Shape) -> Any:
     if g.shape == shape:
         return g
     if g.ndim == 2 and g.dtype.kind == "f":
-        # A product with ones is much quicker than a sum: of rows always, of columns if they are few.
+        # A product with ones is much faster than a sum: always over rows, over columns if the array is small.
         n, m = g.shape
         if isinstance(g, np.ndarray):
             if shape == (m,):  # the gradient of a bias
@@ -51,18 +51,18 @@ def broadcast_axes(shape: Shape, wider: Shape) -> tuple[int, ...]:
 
 
 def product(x: Any, y: Any) -> Any:
-    """x @ y, of two matrices, or of a matrix and a vector.
+    """x @ y, for two matrices, or a matrix and a vector.
 
-    Of arrays by their method `dot`, which gives the same in half the time when they are small.
+    For arrays we call `dot`, which is twice as fast for small ones and gives the same result.
     """
     return x.dot(y) if isinstance(x, np.ndarray) else x @ y
 
 
 def normalize(axis: int | Sequence[int] | None, ndim: int) -> tuple[int, ...]:
-    """The axes as a tuple of numbers in 0..ndim-1; None and () stand for all of them.
+    """The axes as a tuple of numbers in 0..ndim-1; None and () mean all axes.
 
-    Raises IndexError, in PyTorch's words, for an axis that does not exist, and
-    RuntimeError for one that is named twice.
+    Raises IndexError, with PyTorch's message, for an axis that does not exist, and
+    RuntimeError for an axis that is given twice.
 
     >>> normalize(-1, 3), normalize(None, 2)
     ((2,), (0, 1))
@@ -80,7 +80,7 @@ def normalize(axis: int | Sequence[int] | None, ndim: int) -> tuple[int, ...]:
 
 
 def normalize_one(axis: int, ndim: int) -> int:
-    """One axis as a number in 0..ndim-1. A zero-dimensional tensor takes 0 and -1."""
+    """One axis as a number in 0..ndim-1. For a 0-d tensor, 0 and -1 are valid."""
     if axis.__class__ is int and -ndim <= axis < ndim:
         return axis + ndim if axis < 0 else axis
     low, high = -max(ndim, 1), max(ndim, 1) - 1
@@ -93,7 +93,7 @@ def normalize_one(axis: int, ndim: int) -> int:
 
 
 def as_int(value: Any, name: str) -> int:
-    """The argument of that name as an int. Raises TypeError for floats, truth values, and others.
+    """The argument `name` as an int. Raises TypeError for floats, booleans, and others.
 
     >>> as_int(np.int64(3), "dim")
     3
@@ -107,7 +107,7 @@ def as_int(value: Any, name: str) -> int:
 
 
 def as_ints(values: Any, name: str) -> Shape:
-    """The entries of a list or tuple as ints: a size, a stride.
+    """The entries of a list or tuple as ints: a size or a stride.
 
     >>> as_ints([2, 3], "size")
     (2, 3)
@@ -119,16 +119,16 @@ def as_ints(values: Any, name: str) -> Shape:
 
 @lru_cache(maxsize=64)
 def ones(n: int, dtype: Any) -> Any:
-    """A vector of ones, made once, to sum over rows with; not to be written to."""
+    """A cached, read-only vector of ones, for summing over rows."""
     vector = np.ones(n, dtype)
     vector.flags.writeable = False
     return vector
 
 
 def repeat_to(g: Any, shape: Shape) -> Any:
-    """Repeat `g` along new axes and those of size 1, up to `shape`: the opposite of `sum_to`.
+    """Repeat `g` along new axes and axes of size 1, up to `shape`: the opposite of `sum_to`.
 
-    Nothing is copied: the entries of an array are shown several times.
+    Copies nothing: the result is a view that repeats the array's entries.
 
     >>> import numpy as np
     >>> repeat_to(np.ones((2, 1)), (2, 3)).shape
@@ -139,7 +139,7 @@ def repeat_to(g: Any, shape: Shape) -> Any:
     if g.ndim == 0 and isinstance(g, (np.ndarray, np.generic)):
         return np.ndarray(
             shape, g.dtype, g, 0, (0,) * len(shape)
-        )  # what broadcast_to does, quicker
+        )  # the same as broadcast_to, but faster
     if not isinstance(g, np.ndarray):
         return g.expand(shape) if hasattr(g, "expand") else np.broadcast_to(g, shape)
     if g.ndim == len(shape) and g.flags.c_contiguous and 0 not in shape:
@@ -149,19 +149,19 @@ def repeat_to(g: Any, shape: Shape) -> Any:
 
 
 def restore_axes(g: Any, x_shape: Shape, axis: int | Shape | None, keepdims: bool) -> Any:
-    """Give back to `g`, as axes of size 1, the axes of x that a reduction has removed."""
+    """Restore, as axes of size 1, the axes of x that a reduction has removed from `g`."""
     if keepdims or axis is None or not x_shape:
-        return g  # without axes it needs none back: it can be repeated as it is
+        return g  # without axes, it can be repeated as it is
     return g.reshape(_reduced(x_shape, axis))
 
 
 @lru_cache(maxsize=256)
 def _reduced(shape: Shape, axis: int | Shape) -> Shape:
-    """The shape of which a reduction over axis leaves 1 in each place."""
+    """The shape after a reduction over axis, with 1 for each reduced axis."""
     axes = normalize(axis, len(shape))
     return tuple(1 if i in axes else n for i, n in enumerate(shape))
 
 
 def order_of(x: Any) -> str:
-    """In which order a copy of x lies in memory: as x does; row by row, if x was expanded."""
+    """The memory order for a copy of x: the order of x; row by row if x was expanded."""
     return "C" if 0 in x.strides else "K"

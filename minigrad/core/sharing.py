@@ -1,21 +1,20 @@
-"""Shared memory: tensors that several processes see and write to.
+"""Shared memory: tensors that several processes can read and write.
 
-    x.share_memory_()      moves x's values to memory that other processes can be given
+    x.share_memory_()      moves x's values to memory that can be passed to other processes
     x.is_shared()
 
-A process that is started with such a tensor among its arguments gets a tensor of its own in
-the same memory: what one writes, all read. This holds for processes that are forked and for
-those that are spawned, and for tensors sent through a multiprocessing queue. The tensor's
-version counter and its `.grad` are not shared: each process differentiates for itself.
+If such a tensor is among the arguments of a new process, the process gets its own tensor on
+the same memory: what one process writes, all of them see. This works for forked and
+spawned processes, and for tensors sent through a multiprocessing queue. The tensor's
+version counter and its `.grad` are not shared: each process differentiates on its own.
 
 The memory is a file without a name, mapped into each process (`Region`). The system frees
-it when the last process lets go of it, however that process ends; there is nothing to be
-cleaned up, and so nothing that a killed worker could leave behind. A process that sends a
-tensor through a queue must live until it has arrived, as with PyTorch. Nobody waits for anybody:
-two processes that write to the same value at once may lose one of the writes, which is what
-Hogwild counts on being rare.
+it when the last process that uses it ends, however it ends. So nothing needs to be cleaned
+up, even if a worker is killed. A process that sends a tensor through a queue must stay alive
+until the tensor has arrived, as with PyTorch. There is no locking: if two processes write to
+the same value at once, one of the writes may be lost. Hogwild relies on this being rare.
 
-Sources: mmap(2); Niu, Recht, Re, Wright, Hogwild! (2011), for learning without locks.
+Sources: mmap(2); Niu, Recht, Re, Wright, Hogwild! (2011), for training without locks.
 """
 
 import ctypes
@@ -33,9 +32,9 @@ from minigrad.core.sparse import RowSparse
 
 
 class Region:
-    """A piece of memory that can be handed to another process.
+    """A piece of memory that can be passed to another process.
 
-    Arrays in it have it as their base, so it lives as long as they do.
+    It is the base of the arrays in it, so it lives as long as they do.
     """
 
     def __init__(self, arena: Arena) -> None:
@@ -54,14 +53,14 @@ class Region:
         return np.ndarray(shape, dtype, np.asarray(self), offset, strides)
 
     def __reduce__(self) -> Any:
-        return Region, (self.arena,)  # multiprocessing knows how to hand over an Arena
+        return Region, (self.arena,)  # multiprocessing knows how to pass an Arena
 
 
 class Allotment:
-    """The region from which small tensors get their room, one after the other.
+    """Places small tensors one after the other in a shared region.
 
-    A region costs two open files, of which a process may have about a thousand; so a model's
-    many small tensors share one.
+    A region needs two open files, and a process may have only about a thousand. So the many
+    small tensors of a model share one region.
     """
 
     size = 1 << 20
@@ -70,11 +69,11 @@ class Allotment:
     process = 0
 
     def room(self, n: int) -> tuple[Region, int]:
-        """Room for n bytes, all zero: a region, and where in it."""
+        """Room for n bytes, all zero: a region, and the offset in it."""
         if n > self.size // 4:
             return Region(Arena(n)), 0
         region = None if self.region is None else self.region()
-        # After a fork, parent and child must not both go on in what they now share.
+        # After a fork, parent and child must not both allocate from the region that they now share.
         if region is None or self.process != os.getpid() or self.taken + n > self.size:
             region = Region(Arena(self.size))
             self.region, self.taken, self.process = weakref.ref(region), 0, os.getpid()
@@ -88,21 +87,21 @@ _lock = threading.Lock()
 
 
 def region_of(array: Any) -> Region | None:
-    """The shared memory that an array lies in, if it does."""
+    """The shared memory that contains an array, or None."""
     while isinstance(array, np.ndarray):
         array = array.base
     return array if isinstance(array, Region) else None
 
 
 def is_shared(x: Any) -> bool:
-    """Does the tensor x lie in shared memory?"""
+    """Is the tensor x in shared memory?"""
     return region_of(x.array) is not None
 
 
 def share(x: Any) -> None:
     """Move a tensor's values to shared memory. The tensor stays the same object.
 
-    Raises RuntimeError for a view of another tensor (whose memory it is), and for a sparse one.
+    Raises RuntimeError for a view (its base owns the memory), and for a sparse tensor.
     """
     if is_shared(x):
         return
@@ -122,7 +121,7 @@ def share(x: Any) -> None:
 
 
 def _handed_over(array: Any) -> Any:
-    """How multiprocessing pickles an array: shared memory by handle, anything else by value."""
+    """How multiprocessing pickles an array: shared memory by handle, any other array by value."""
     region = region_of(array)
     if region is None or type(array) is not np.ndarray:
         return array.__reduce__()
@@ -134,6 +133,6 @@ def _received(region: Region, dtype: Any, shape: Any, offset: int, strides: Any)
     return region.array(dtype, shape, offset, strides)
 
 
-# A tensor is pickled as its array and its settings (Tensor.__reduce_ex__), so it is enough to
-# say how arrays travel. This module is imported, here and in the child, before any are shared.
+# A tensor is pickled as its array and its settings (Tensor.__reduce_ex__), so we only need to
+# register arrays. This module is imported, here and in the child, before any tensor is shared.
 ForkingPickler.register(np.ndarray, _handed_over)

@@ -1,7 +1,7 @@
 """Storage: the memory behind a tensor, as one long row of numbers.
 
-A tensor is a way to read some memory: its shape, its strides, and where it begins. Views
-differ in these and share the row:
+A tensor is one way to read a piece of memory: it has a shape, strides, and an offset. Views
+have their own shape, strides and offset, but share the memory:
 
 >>> import minigrad
 >>> x = minigrad.arange(6.0).view(2, 3)
@@ -29,13 +29,13 @@ from minigrad.core.devices import CPU
 
 
 class Storage:
-    """The memory of a tensor; typed, or (untyped_storage) as bytes. It is not copied."""
+    """The memory of a tensor; typed, or as bytes (untyped_storage). It is not copied."""
 
     def __init__(self, tensor: Any, typed: bool = True) -> None:
         base = tensor._base
         array = (tensor if base is None else base).memory()
         self._row = np.ravel(array, order="K")
-        if not np.shares_memory(self._row, array) and array.size:  # there are gaps: show them too
+        if not np.shares_memory(self._row, array) and array.size:  # there are gaps: include them
             low, high = np.lib.array_utils.byte_bounds(array)
             n = (high - low) // array.itemsize
             self._row = np.lib.stride_tricks.as_strided(
@@ -47,12 +47,12 @@ class Storage:
 
     @property
     def dtype(self) -> Any:
-        """The type of the numbers."""
+        """The dtype of the numbers."""
         return self._row.dtype
 
     @property
     def device(self) -> Any:
-        """Where the memory is: there is one place."""
+        """The device of the memory: always the CPU."""
         return CPU
 
     def data_ptr(self) -> int:
@@ -60,15 +60,15 @@ class Storage:
         return int(self._row.__array_interface__["data"][0])
 
     def size(self) -> int:
-        """How many numbers there are (of an untyped one: bytes)."""
+        """The number of elements (for untyped storage: bytes)."""
         return len(self._row)
 
     def nbytes(self) -> int:
-        """How many bytes."""
+        """The size in bytes."""
         return int(self._row.nbytes)
 
     def element_size(self) -> int:
-        """How many bytes a number takes."""
+        """The size of one element in bytes."""
         return int(self._row.itemsize)
 
     def tolist(self) -> Any:
@@ -103,7 +103,7 @@ class Storage:
 
 
 def resize(x: Any, shape: tuple[int, ...]) -> Any:
-    """x with another shape, in its memory if that is large enough."""
+    """Give x another shape, in its memory if that is large enough."""
     if x.requires_grad:
         raise RuntimeError("cannot resize variables that require grad")
     n, old = math.prod(shape), x.memory()

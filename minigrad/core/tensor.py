@@ -1,17 +1,17 @@
-"""Tensor: an array that may remember how it came about.
+"""Tensor: an array that can remember how it was computed.
 
-    array      the values, a NumPy array (or a NumPy scalar, if there are no axes)
-    node       None: no gradient is wanted.  An AccumulateGrad: this is a leaf, and its
-               gradient is.  A Node: an op made this tensor, and the node remembers how
+    array      the values, a NumPy array (or a NumPy scalar, for a 0-d tensor)
+    node       None: needs no gradient.  An AccumulateGrad: this is a leaf that requires
+               a gradient.  A Node: an op made this tensor, and the node records it
     counter    how often the memory was written to; a base and its views share one
 
-What happens when an op is applied to tensors stands in dispatch.py, what happens when it
-writes in place in inplace.py, and how a backward pass starts in backward.py.
+dispatch.py applies an op to tensors, inplace.py handles in-place writes, and backward.py
+starts a backward pass.
 
-Read op.py and node.py first. The operators and methods that tensors have are listed in
-methods/; each is one line that applies an op. Three chapters more stand by themselves: what
-is asked from outside, by Python, by NumPy, by other processes (outside.py); how a tensor is
-filled at random (methods/sampling.py); and what a sparse gradient answers (sparse.py).
+Read op.py and node.py first. The operators and methods of tensors are listed in methods/;
+each is one line that applies an op. Three other files add methods: outside.py, for use by
+Python, NumPy, and other processes; methods/sampling.py, which fills a tensor with random
+numbers; and sparse.py, for sparse gradients.
 """
 
 from collections.abc import Sequence
@@ -88,26 +88,26 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
         "counter": "How often that memory was written to.",
         "node": "What made this tensor: a Node, the AccumulateGrad of a leaf, or None without a gradient.",
     }
-    __hash__ = object.__hash__  # a tensor is itself, whatever == says of its entries
+    __hash__ = object.__hash__  # tensors hash by identity, whatever == does with their entries
 
     array: Any
     node: Node | AccumulateGrad | None
     counter: Counter
 
-    __array_priority__ = 1000  # array * Tensor is the Tensor's business
+    __array_priority__ = 1000  # makes NumPy leave array * Tensor to Tensor
     _tangents: "dict[int, Tensor] | None" = None  # in forward mode; see duals.py
-    _retains = False  # does this tensor, which is no leaf, keep its gradient?
-    _kept_grad: "Tensor | None" = None  # of a tensor that is no leaf, or requires no gradient
+    _retains = False  # does this non-leaf tensor keep its gradient?
+    _kept_grad: "Tensor | None" = None  # for a tensor that is not a leaf, or requires no gradient
 
     def __new__(cls, *data: Any, **settings: Any) -> Self:
-        """The old constructor: Tensor([1, 2]) is float32, and Tensor(2, 3) has that shape."""
+        """The legacy constructor: Tensor([1, 2]) is float32, and Tensor(2, 3) has that shape."""
         x: Self = made(cls, dtypes.get_default_dtype(), *data, **settings)
         return x
 
     def __init__(self, *data: Any, **settings: Any) -> None:
-        pass  # __new__ has done it
+        pass  # done in __new__
 
-    # ------------------------------------------------------------------ what it is
+    # ------------------------------------------------------------------ properties
 
     @property
     def shape(self) -> Size:
@@ -120,7 +120,7 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
 
     @property
     def dtype(self) -> dtypes.Dtype:
-        """The type of number that the entries have, as minigrad.float32. x.to(dtype) converts.
+        """The dtype of the entries, like minigrad.float32. x.to(dtype) converts.
 
         >>> minigrad.tensor([1, 2]).dtype
         dtype('int64')
@@ -130,7 +130,7 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
 
     @property
     def requires_grad(self) -> bool:
-        """Does a gradient reach this tensor? Said of a leaf; a result has it from its operands.
+        """Does this tensor need a gradient? For a leaf, the user decides; a result takes it from its operands.
 
         >>> x = minigrad.tensor([1.0, 2.0], requires_grad=True)
         >>> (x * 2).requires_grad
@@ -138,7 +138,7 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
         """
         try:
             return self.node is not None
-        except AutogradError:  # a view whose history cannot be told any more has had one
+        except AutogradError:  # a view whose history is no longer available; it had one
             return True
 
     @requires_grad.setter
@@ -149,7 +149,7 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
 
     @property
     def is_leaf(self) -> bool:
-        """Was this tensor made by the user, rather than by a recorded operation?
+        """Was this tensor made by the user, not by a recorded operation?
 
         >>> x = minigrad.tensor([1.0, 2.0], requires_grad=True)
         >>> x.is_leaf, (x * 2).is_leaf
@@ -170,7 +170,7 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
 
     @property
     def output_nr(self) -> int:
-        """Which result of its grad_fn this tensor is.
+        """The number of this tensor among the results of its grad_fn.
 
         >>> minigrad.zeros(2).output_nr
         0
@@ -194,14 +194,14 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
 
     @property
     def _base(self) -> "Tensor | None":
-        """The tensor of whose memory this one is a view."""
+        """The tensor whose memory this tensor is a view of; None if it is not a view."""
         return None
 
     def _is_view(self) -> bool:
         return self._base is not None
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
-        """Say whether this leaf's gradient is wanted. Returns the tensor itself.
+        """Set whether this leaf requires a gradient. Returns the tensor itself.
 
         >>> minigrad.tensor([1.0]).requires_grad_()
         tensor([1.], requires_grad=True)
@@ -237,7 +237,7 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
 
     @property
     def grad(self) -> "Tensor | None":
-        """The gradient that backward passes have added up here; None if there is none yet.
+        """The gradient, summed over all backward passes so far; None if there is none yet.
 
         >>> x = minigrad.tensor([1.0, 2.0], requires_grad=True)
         >>> (x * x).sum().backward()
@@ -292,15 +292,15 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
     ) -> None:
         """Add the gradient of this tensor to the `.grad` of each leaf that it depends on.
 
-        gradient       shaped like this tensor: the gradient of whatever comes after it.
-                       May be left out for a scalar, where it is 1.
+        gradient       the gradient with respect to this tensor, with its shape.
+                       Optional for a scalar, where it is 1.
         retain_graph   keep the saved values, so that backward can run again
         create_graph   record the backward pass itself, for gradients of gradients
-        inputs         only these tensors get a gradient
+        inputs         compute gradients only for these tensors
         engine         "graph", the default; or "tape" or "recursive", to compare: see engines.py
 
-        Raises NoGradient if nothing here requires one, BackwardTwice if the graph was
-        used up, and SavedValueChanged if an in-place write spoiled it.
+        Raises NoGradient if nothing here requires a gradient, BackwardTwice if the graph was
+        freed, and SavedValueChanged if an in-place write changed a saved value.
 
         >>> import minigrad
         >>> x = minigrad.tensor(3.0, requires_grad=True)
@@ -312,7 +312,7 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
 
     @property
     def retains_grad(self) -> bool:
-        """Does this tensor, which is no leaf, keep its gradient (see `retain_grad`)?
+        """Does this non-leaf tensor keep its gradient (see `retain_grad`)?
 
         >>> x = minigrad.tensor([1.0, 2.0], requires_grad=True)
         >>> x.retains_grad
@@ -321,7 +321,7 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
         return self._retains
 
     def retain_grad(self) -> None:
-        """Keep this tensor's gradient in `.grad`, although it is no leaf.
+        """Keep this tensor's gradient in `.grad`, although it is not a leaf.
 
         >>> x = minigrad.tensor([1.0, 2.0], requires_grad=True)
         >>> y = x * 3
@@ -339,8 +339,8 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
     def register_hook(self, hook: Any) -> RemovableHandle:
         """Call hook(gradient) whenever this tensor's gradient has been computed.
 
-        What the hook returns, unless None, takes the gradient's place. Hooks are called in
-        the order in which they were registered; `handle.remove()` takes one away.
+        If the hook returns a tensor, that replaces the gradient. Hooks are called in the
+        order in which they were registered; `handle.remove()` removes one.
 
         >>> x = minigrad.tensor([1.0, 2.0], requires_grad=True)
         >>> handle = x.register_hook(lambda g: g * 10)
@@ -367,7 +367,7 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
         return RemovableHandle(hooks_of(self.node).finally_, hook)
 
     def detach_(self) -> Self:
-        """Forget this tensor's history: from here on it is a leaf that requires no gradient.
+        """Drop this tensor's history: from now on it is a leaf that requires no gradient.
 
         >>> minigrad.tensor([1.0], requires_grad=True).detach_()
         tensor([1.])
@@ -380,16 +380,16 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
         return self
 
     def _forget_node(self) -> None:
-        """Have no history any more. A leaf keeps its `.grad`, and takes no other from graphs that it is in."""
+        """Drop the history. A leaf keeps its `.grad`, but ignores new gradients from existing graphs."""
         if isinstance(self.node, AccumulateGrad):
             self._kept_grad = self.node.grad
             self.node.plan = SWITCHED_OFF
         self.node = None
 
-    # ------------------------------------------------------------------ its values
+    # ------------------------------------------------------------------ the values
 
     def detach(self) -> "Tensor":
-        """The same memory without the history.
+        """A tensor on the same memory, without history.
 
         >>> x = minigrad.tensor([1.0, 2.0], requires_grad=True)
         >>> x.detach()
@@ -399,7 +399,7 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
 
     @property
     def data(self) -> "Tensor":
-        """The same memory without the history, and without a say in the version count.
+        """A tensor on the same memory, without history; writes to it do not change this tensor's version.
 
         >>> x = minigrad.tensor([1.0, 2.0], requires_grad=True)
         >>> x.data
@@ -419,7 +419,7 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
         self._replace_array(value.memory() if value.array.shape else value.array)
 
     def memory(self) -> Any:
-        """The values as an array that can be written to (not a NumPy scalar, which cannot).
+        """The values as a writable array (a NumPy scalar is not writable).
 
         >>> minigrad.tensor([1.0, 2.0]).memory()
         array([1., 2.], dtype=float32)
@@ -434,7 +434,7 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
             self.node._array = array
 
     def _shared_counter(self) -> Counter:
-        """This memory's own counter, to be shared with a view."""
+        """The counter of this memory, ready to be shared with a view."""
         if self.counter is FRESH:
             self.counter = Counter()
             if isinstance(self.node, AccumulateGrad):
@@ -446,7 +446,7 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
         z.array, z.counter, z.node = self.memory(), counter, None
         return z
 
-    # ------------------------------------------------------------------ copied, and kept in files
+    # ------------------------------------------------------------------ copying and saving to files
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         if not self.is_leaf:
@@ -464,7 +464,7 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
         return z
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        """For pickle: the values, and whether a gradient is wanted; not the history."""
+        """For pickle: the values, and whether a gradient is required; not the history."""
         cls = Tensor if isinstance(self, View) else type(self)
         return _unpickled, (cls, self.array, self.requires_grad)
 
@@ -473,21 +473,21 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
     def __apply_op__(self, op: Op, args: tuple[Any, ...], settings: dict[str, Any]) -> Any:
         for a in args:
             if hasattr(a, "__apply_op__") and not isinstance(a, Tensor):
-                return NotImplemented  # a program is being recorded: that is for its Slots
+                return NotImplemented  # a program is being recorded: leave it to its Slots
         return apply(op, args, settings)
 
     def _constant(self, array: Any) -> "Tensor":
         return wrap(array)
 
     def _write(self, op: Op, *others: Any, **settings: Any) -> Self:
-        """Apply an op in place: its result is written over this tensor."""
+        """Apply an op in place: write its result to this tensor."""
         if written_at_once(op, self, others, settings):
             return self
         z: Self | None = write(op, self, others, settings)
         return self if z is None else z
 
     def _rearrange(self, op: Op, **settings: Any) -> Self:
-        """Let this tensor show its own memory in another arrangement (x.t_())."""
+        """Rearrange this tensor on its own memory (x.t_())."""
         if modes.state.recording:
             refuse(self, [self.node])
         if isinstance(self, View):
@@ -515,23 +515,23 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
 
 
 class View(Tensor):
-    """A tensor that shows the memory of another, its base; see views.py."""
+    """A tensor on the memory of another tensor, its base; see views.py."""
 
     __slots__ = ("_node", "_seen", "base", "way")
 
     _node: Any
     _seen: int
-    origin: tuple[Any, ...] | None = None  # why a recorded write is refused; see inplace.py
+    origin: tuple[Any, ...] | None = None  # why recorded writes are refused; see inplace.py
     base: Tensor
     way: Way
-    _own_tangents: "dict[int, Tensor] | None" = None  # where the base has none
+    _own_tangents: "dict[int, Tensor] | None" = None  # used if the base has none
     _from_base: "tuple[Any, dict[int, Tensor]] | None" = (
-        None  # the base's tangents, and ours of them
+        None  # the base's tangents, and this view of them
     )
 
     @property
     def _tangents(self) -> "dict[int, Tensor] | None":
-        """In forward mode: the same view of the base's tangents, as long as the base has any."""
+        """In forward mode: this view of the base's tangents, if the base has any."""
         theirs = self.base._tangents
         if theirs is None:
             return self._own_tangents
@@ -547,7 +547,7 @@ class View(Tensor):
 
     @property
     def node(self) -> Node | AccumulateGrad | None:
-        """The view's history; found anew when the base has another one since."""
+        """The view's history; recomputed if the base's history has changed."""
         node: Node | AccumulateGrad | None = self._node
         if self._seen == self.counter.history:
             if node is not None or self.origin is not None or self.base.node is None:
@@ -555,7 +555,7 @@ class View(Tensor):
         elif self.origin is not None:
             return self._history_of_an_outsider()
         elif isinstance(node, AccumulateGrad) and self.base.node is None:
-            # A leaf stays one: the write was recorded for another tensor.
+            # A leaf stays a leaf: the recorded write was for another tensor.
             self._seen = self.counter.history
             return node
         if modes.unusual:
@@ -573,7 +573,7 @@ class View(Tensor):
         self._seen = self.counter.history
 
     def _history_of_an_outsider(self) -> Node | AccumulateGrad | None:
-        """The history of a view that may not follow its base's: none, or an error."""
+        """The history of a view that cannot follow its base's: its own, or an error."""
         if modes.state.recording and self.base.node is not None:
             what = "its base or another view of its base has been"
             raise AutogradError(refused_view(self.origin, what))  # type: ignore[arg-type]
@@ -585,11 +585,11 @@ class View(Tensor):
         return self.base
 
 
-View.__name__ = View.__qualname__ = "Tensor"  # for the user a view is a tensor like any other
+View.__name__ = View.__qualname__ = "Tensor"  # to the user, a view is a tensor like any other
 
 
 def view_of(x: Tensor, array: Any, hop: Hop) -> View:
-    """The tensor that shows `array`, which is a part or another arrangement of x's memory."""
+    """A tensor on `array`, which is a part of x's memory or rearranges it."""
     z: View = new(View)
     z.array, z.counter = array, x._shared_counter()
     if isinstance(x, View):
@@ -605,9 +605,9 @@ def view_of(x: Tensor, array: Any, hop: Hop) -> View:
 
 
 def made(cls: Any, dtype: dtypes.Dtype, *what: Any, **settings: Any) -> Any:
-    """What Tensor(...) and FloatTensor(...) make: of data, the data; of sizes, zeros of that shape.
+    """Implements Tensor(...) and FloatTensor(...): given data, holds the data; given sizes, zeros of that shape.
 
-    Of a tensor, the tensor itself, seen anew.
+    Given a tensor, returns a new tensor on the same memory.
     """
     if settings.keys() - {"data", "size", "device"} or (what and settings.keys() - {"device"}):
         raise TypeError(
@@ -628,7 +628,7 @@ def made(cls: Any, dtype: dtypes.Dtype, *what: Any, **settings: Any) -> Any:
 
 
 def wrap(array: Any) -> Tensor:
-    """A tensor of this very array; no gradient is wanted."""
+    """A tensor on this array, without a copy; it requires no gradient."""
     z: Tensor = new(Tensor)
     z.array, z.counter, z.node = array, FRESH, None
     if modes.unusual and modes.state.inference:

@@ -1,20 +1,20 @@
 """Shared memory: views, and what a write to shared memory does to the tape.
 
-A view op (`x[0]`, `x.T`, `x.reshape(...)`) returns a tensor that shows its base's memory.
-Base and views share one `Counter`, so a write through one of them is noticed by all.
+A view op (`x[0]`, `x.T`, `x.reshape(...)`) returns a tensor on its base's memory.
+Base and views share one `Counter`, so a write through one of them counts for all.
 
-A view remembers the way from its base: the view ops and their settings, one hop after
-another. That is enough to
+A view remembers its view chain (`way`): the view ops that lead from the base to the view,
+with their settings. Each of them is a `Hop`. With the view chain we can
 
-    replay     walk the same way again from the base, once the base's history has changed
-    rewrite    give the base a new history when somebody writes to a view of it
+    replay     apply the chain to the base again, after the base's history has changed
+    rewrite    give the base a new history when a view of it is written to
 
-Writing to a view changes a part of the base. So the base's new history is a `CopySlices`
-node: of the gradient of the base, the part that was written goes to the write's own node,
-and what comes back from there is put in its place; the rest passes through untouched. The
-other views find their history by walking their way on the base's new one.
+A write to a view changes a part of the base. So the base's new history is a `CopySlices`
+node. It takes the gradient of the base and sends the written part through the write's
+node; the result replaces that part, and the rest passes through unchanged. The other
+views get their history by applying their view chain to the base's new one.
 
-Because the hops are rows of the table of operations, no strides are needed anywhere.
+The hops are rows of the table of operations, so we do not need strides.
 
 Read node.py first. Source: "In-place correctness checks" and CopySlices in PyTorch.
 """
@@ -30,7 +30,7 @@ from minigrad.core.op import REGISTRY, Op
 
 
 class Hop(NamedTuple):
-    """One view op on the way from a base to a view."""
+    """One view op in a view chain."""
 
     op: Op
     settings: dict[str, Any]
@@ -40,17 +40,17 @@ Way = tuple[Hop, ...]
 
 
 def walk(x: Any, way: Way) -> Any:
-    """Follow the way from x, an array or a Tensor, to the view at its end."""
+    """Apply a view chain to x, an array or a Tensor; returns the view at its end."""
     for op, settings in way:
         x = op.forward(x, **settings) if x.__class__ is np.ndarray else op.apply(x, **settings)
     return x
 
 
 def way_of(x: Any) -> Way:
-    """The way to the view x from its base.
+    """The view chain from the base to the view x.
 
-    If the base itself was rearranged since (`base.t_()`), what was done to it is undone first: as much of it
-    as makes the way end at x's memory.
+    If the base itself was rearranged since (`base.t_()`), we first undo as many of these changes as
+    needed for the chain to end at x's memory.
     """
     way: Way = x.way
     undo: Way = x.counter.undo
@@ -62,14 +62,14 @@ def way_of(x: Any) -> Way:
             continue
         if (
             z.__array_interface__ == x.array.__array_interface__
-        ):  # the same place, shape and strides
+        ):  # the same address, shape and strides
             x.way = longer
             return longer
     return way
 
 
 def undoing(hop: Hop, x: Any) -> Hop:
-    """The hop that brings an array of x's shape back, once `hop` has rearranged it."""
+    """The hop that undoes `hop`, for an array that had x's shape before."""
     if hop.op.name == "permute":
         axes = hop.settings["axes"]
         return Hop(hop.op, {"axes": tuple(sorted(range(len(axes)), key=axes.__getitem__))})
@@ -79,17 +79,17 @@ def undoing(hop: Hop, x: Any) -> Hop:
 
 
 def axes_in_memory(x: Any) -> tuple[int, ...] | None:
-    """The axes of an array, those with the widest strides first; None if it lies in memory row by row."""
+    """The axes of an array, largest strides first; None if it is stored row by row."""
     if x.flags.c_contiguous:
         return None
     return tuple(sorted(range(x.ndim), key=lambda axis: -abs(x.strides[axis])))
 
 
 def laid_out(x: Any, axes: tuple[int, ...] | None) -> Any:
-    """A copy of the array x whose axes lie in memory in this order.
+    """A copy of the array x whose axes are stored in this order.
 
-    A way is walked on the base's gradient as on the base: whether reshape(-1) gives a view, to be
-    written to, depends on how its operand lies in memory.
+    A view chain is applied to the base's gradient as to the base. Whether reshape(-1) gives a
+    (writable) view depends on the memory layout of its operand.
     """
     if axes is None:
         return np.array(x, order="C")
@@ -100,9 +100,9 @@ def laid_out(x: Any, axes: tuple[int, ...] | None) -> Any:
 
 
 def walk_back(part: Any, way: Way, like: Any) -> Any:
-    """The opposite of `walk`: zeros shaped like an array, with `part` where the view of it is.
+    """The opposite of `walk`: zeros with the shape of `like`, and `part` where the view is.
 
-    Each hop is undone by its own rule, since a view's gradient is put back where it came from.
+    Each hop is undone by its own gradient rule, which puts a view's gradient back in place.
     """
     shapes = [like.shape]
     x = like
@@ -117,10 +117,10 @@ def walk_back(part: Any, way: Way, like: Any) -> Any:
 
 
 def shows(z: Any, x: Any) -> bool:
-    """Does the array z, made from x by a view op, show x's memory?"""
+    """Does the array z, made from x by a view op, share x's memory?"""
     if not isinstance(z, np.ndarray):
         return False
-    if z is x or z.base is x:  # also where there is nothing to share, in an empty array
+    if z is x or z.base is x:  # also for an empty array, which has no memory to share
         return True
     return z.base is not None and (z.base is x.base or np.may_share_memory(z, x))
 
@@ -128,10 +128,10 @@ def shows(z: Any, x: Any) -> bool:
 class CopySlices(Node):
     """The history of a base, part of which was overwritten through a view.
 
-    way      from the base to the view that was written to
-    keeps    did the base have a history before the write? Then its edge is the first
-    saved    the node of the write itself, whose first input is the part as it was
-    axes     the base's, in the order in which they lie in memory; None: row by row
+    way      the view chain from the base to the view that was written to
+    keeps    did the base have a history before the write? If so, the first edge leads to it
+    saved    the node of the write, whose first input is the part before the write
+    axes     the base's axes, in the order in which they are stored; None: row by row
     """
 
     __slots__ = ("axes", "keeps", "way", "write")
@@ -161,7 +161,7 @@ class CopySlices(Node):
 
 
 class CopySlicesPlan(OwnPlan):
-    """How a CopySlices node passes a gradient on."""
+    """The plan of a CopySlices node."""
 
     def __init__(self, frees: bool) -> None:
         self.frees = frees
@@ -169,14 +169,14 @@ class CopySlicesPlan(OwnPlan):
     def run(self, g: Any, node: CopySlices) -> Sequence[Any]:
         """The written part of g goes through the write's rules; the rest passes through."""
         (write,) = node.saved
-        rest = laid_out(g, node.axes)  # a copy of our own, to be overwritten in part
+        rest = laid_out(g, node.axes)  # our own copy, part of which we overwrite
         part = walk(rest, node.way)
         grads = list(write.plan.run(part.copy(), write))
         part[...] = grads.pop(0) if write.plan.needs[0] else 0
         return [rest, *grads] if node.keeps else grads
 
     def run_tensors(self, g: Any, node: CopySlices) -> Sequence[Any]:
-        """The same, recorded: nothing is assigned, the parts are added up."""
+        """The same, recorded: adds up the parts instead of assigning them."""
         (write,) = node.saved
         mask = laid_out(np.ones(g.array.shape, g.array.dtype), node.axes)
         walk(mask, node.way)[...] = 0
@@ -197,7 +197,7 @@ _PLANS = {frees: CopySlicesPlan(frees) for frees in (True, False)}
 
 
 def rewritten(base_node: Any, way: Way, write: Node, base: Any) -> CopySlices:
-    """The base's new history after `write` has changed the view at the end of the way."""
+    """The base's new history after `write` has changed the view at the end of the view chain."""
     node: CopySlices = new(CopySlices)
     node.plan = _PLANS[write.plan.frees]
     node.way, node.write, node.axes = way, write, axes_in_memory(base)
