@@ -14,7 +14,6 @@ the pass goes step by step, each gradient being looked at. Outside, nothing is l
 """
 
 import warnings
-from types import TracebackType
 
 from minigrad.core import modes
 
@@ -34,17 +33,12 @@ class set_detect_anomaly:
     def __enter__(self) -> None:
         pass
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         modes.set_anomaly(self._before[0])
         modes.trace_lines(self._before[1])
 
 
-class detect_anomaly:
+class detect_anomaly(set_detect_anomaly):
     """A block within which a NaN that arises in a backward pass is an error."""
 
     def __init__(self, check_nan: bool = True) -> None:
@@ -56,12 +50,4 @@ class detect_anomaly:
         )
 
     def __enter__(self) -> None:
-        self._block = set_detect_anomaly(True, self._check_nan)
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._block.__exit__(kind, error, trace)
+        super().__init__(True, self._check_nan)  # on when the block begins, not before

@@ -8,7 +8,6 @@
 One pass gives f(x) and the derivative of f at x along x_dot; see duals.py.
 """
 
-from types import TracebackType
 from typing import NamedTuple, Self
 
 from minigrad.core import dtypes, modes
@@ -61,12 +60,7 @@ class dual_level:
         self.level = enter_level()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         exit_level(self.level)
 
 
@@ -92,14 +86,9 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
     at = _level(level)
     if not isinstance(tensor, Tensor) or not isinstance(tangent, Tensor):
         raise TypeError("make_dual takes two Tensors, a value and its tangent.")
-    if not dtypes.is_floating(tensor.array.dtype):
-        raise ValueError(
-            f"Expected primal to be floating point or complex, but got: {tensor.dtype}"
-        )
-    if not dtypes.is_floating(tangent.array.dtype):
-        raise ValueError(
-            f"Expected tangent to be floating point or complex, but got: {tangent.dtype}"
-        )
+    for name, t in (("primal", tensor), ("tangent", tangent)):
+        if not dtypes.is_floating(t.array.dtype):
+            raise ValueError(f"Expected {name} to be floating point or complex, but got: {t.dtype}")
     if tensor.array.shape != tangent.array.shape:
         raise RuntimeError(
             f"Trying to set a forward gradient that has a different size than that of the original "
@@ -107,9 +96,8 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
             f"forward gradient is of size {list(tangent.shape)}."
         )
     # The same memory as another tensor, since the one that was given has no tangent.
-    dual: Tensor
     if tensor.node is None:
-        dual = tensor.detach()
+        dual: Tensor = tensor.detach()
         dual._tangents = tensor._tangents
     else:
         with unobserved():

@@ -11,7 +11,7 @@ linear in u, so its derivative by u, along v, is J·v. That is called the double
 the same structure. A derivative is zeros where a result does not depend on an input, and an
 error under `strict`. Results have no history unless create_graph is set.
 
-Read func.py first. `vectorize` is accepted and changes nothing but the speed in PyTorch.
+Read transforms.py first. `vectorize` is accepted and changes nothing but the speed in PyTorch.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,9 +21,7 @@ import numpy as np
 
 from minigrad.autograd import transforms as F
 from minigrad.core import modes
-from minigrad.core.memory import make
-from minigrad.core.tensor import Tensor
-from minigrad.methods.functions import stack
+from minigrad.core.tensor import Tensor, wrap
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
@@ -46,10 +44,10 @@ def vjp(
     >>> vjp(lambda x: x * x, minigrad.tensor([1.0, 2.0]), minigrad.ones(2))[1]
     tensor([2., 4.])
     """
-    xs, outputs = _run(func, inputs, "vjp", create_graph, strict)
-    vs = _directions(v, _tuple(outputs, OUTPUTS, "vjp"), "the user-provided function returns")
-    grads = _pulled(_tuple(outputs, OUTPUTS, "vjp"), xs, vs, create_graph, strict)
-    return _finished(outputs, create_graph), _finished(_like(inputs, grads), create_graph)
+    xs, value, outputs = _run(func, inputs, "vjp", create_graph, strict)
+    vs = _directions(v, outputs, "the user-provided function returns")
+    grads = _pulled(outputs, xs, vs, create_graph, strict)
+    return _finished((value, _like(inputs, grads)), create_graph)
 
 
 def jvp(
@@ -70,9 +68,9 @@ def jvp(
     """
     xs = _tuple(inputs, "inputs", "jvp")
     vs = _directions(v, xs, "the input to the user-provided function is")
-    xs, outputs = _run(func, inputs, "jvp", create_graph, strict)
-    tangents = _pushed(_tuple(outputs, OUTPUTS, "jvp"), xs, vs, create_graph, strict)
-    return _finished(outputs, create_graph), _finished(_like(outputs, tangents), create_graph)
+    xs, value, outputs = _run(func, inputs, "jvp", create_graph, strict)
+    tangents = _pushed(outputs, xs, vs, create_graph, strict)
+    return _finished((value, _like(value, tangents)), create_graph)
 
 
 def jacobian(
@@ -98,23 +96,15 @@ def jacobian(
     _known(strategy, strict, "jacobian")
     if strategy == "forward-mode":
         return _finished(_by_columns(func, inputs), create_graph)
-    xs, results = _run(func, inputs, "jacobian", create_graph, strict)
-    outputs = _tuple(results, OUTPUTS, "jacobian")
+    xs, value, outputs = _run(func, inputs, "jacobian", create_graph, strict)
     blocks = []
     for i, z in enumerate(outputs):
-        rows = [
-            _pulled([z], xs, [g], create_graph, strict, f"Output {i} of the user-provided function")
-            for g in F.basis(z)
-        ]
-        shapes = [(*z.array.shape, *x.array.shape) for x in xs]
-        columns = list(zip(*rows, strict=True)) if rows else [()] * len(xs)
+        who = f"Output {i} of the user-provided function"
+        rows = [_pulled([z], xs, [g], create_graph, strict, who) for g in F.basis(z)]
         with modes.set_grad_enabled(create_graph):
-            block = [
-                stack(list(column)).reshape(shape) if column else make.wrap(np.zeros(shape))
-                for column, shape in zip(columns, shapes, strict=True)
-            ]
-        blocks.append(_like(inputs, block))
-    return _finished(_like(results, blocks), create_graph)
+            parts = [F.joined([row[k] for row in rows], z, x) for k, x in enumerate(xs)]
+        blocks.append(_like(inputs, parts))
+    return _finished(_like(value, blocks), create_graph)
 
 
 def hessian(
@@ -138,10 +128,8 @@ def hessian(
     _known(outer_jacobian_strategy, strict, "hessian")
     _tuple(inputs, "inputs", "hessian")
 
-    def number(*xs: Tensor) -> Tensor:
-        return _number(func(*xs), "hessian")
-
     def gradient(*xs: Tensor) -> Any:
+        number = lambda *ys: _number(func(*ys), "hessian")
         return jacobian(number, _like(inputs, xs), create_graph=True, strict=strict)
 
     return jacobian(gradient, inputs, create_graph, strict, strategy=outer_jacobian_strategy)
@@ -165,7 +153,7 @@ def hvp(
     """
     xs, value, vs, gradient = _run_for_gradient(func, inputs, v, "hvp", create_graph, strict)
     products = _pushed(gradient, xs, vs, create_graph, strict)
-    return _finished(value, create_graph), _finished(_like(inputs, products), create_graph)
+    return _finished((value, _like(inputs, products)), create_graph)
 
 
 def vhp(
@@ -185,37 +173,39 @@ def vhp(
     tensor([ 6., 12.])
     """
     xs, value, vs, gradient = _run_for_gradient(func, inputs, v, "vhp", create_graph, strict)
-    products = _pulled(
-        gradient, xs, vs, create_graph, strict, "The gradient of the user-provided function"
-    )
-    return _finished(value, create_graph), _finished(_like(inputs, products), create_graph)
+    who = "The gradient of the user-provided function"
+    products = _pulled(gradient, xs, vs, create_graph, strict, who)
+    return _finished((value, _like(inputs, products)), create_graph)
 
 
 # ---------------------------------------------------------------------- the steps
 
 
-OUTPUTS = "outputs of the user-provided function"
-
-
 def _run(
     func: Callable[..., Any], inputs: Any, name: str, create_graph: bool, strict: bool
-) -> tuple[Tensors, Any]:
-    """Inputs of our own, and what the function makes of them."""
+) -> tuple[Tensors, Any, Tensors]:
+    """Inputs of our own, what the function makes of them, and that as a tuple."""
     xs = _tuple(inputs, "inputs", name)
     with modes.enable_grad():
         xs = _fresh(xs, create_graph)
-        outputs = func(*xs)
-    _strictly_recorded(_tuple(outputs, OUTPUTS, name), strict)
-    return xs, outputs
+        value = func(*xs)
+    outputs = _tuple(value, "outputs of the user-provided function", name)
+    for k, z in enumerate(outputs):
+        if strict and not z.requires_grad:
+            raise RuntimeError(
+                f"Output {k} of the user-provided function does not require gradients. The outputs must be "
+                "computed in a differentiable manner from the input when running in strict mode."
+            )
+    return xs, value, outputs
 
 
 def _run_for_gradient(
     func: Callable[..., Any], inputs: Any, v: Any, name: str, create_graph: bool, strict: bool
 ) -> tuple[Tensors, Tensor, Tensors, Tensors]:
     """The inputs, the number that the function makes of them, v, and a gradient that can be differentiated."""
-    xs, value = _run(lambda *ys: _number(func(*ys), name), inputs, name, create_graph, strict)
+    xs, value, _ = _run(lambda *ys: _number(func(*ys), name), inputs, name, create_graph, strict)
     vs = _directions(v, xs, "the input to the user-provided function is")
-    gradient = _pulled([value], xs, [make.wrap(np.ones_like(value.array))], True, strict)
+    gradient = _pulled([value], xs, [wrap(np.ones_like(value.array))], True, strict)
     return xs, value, vs, gradient
 
 
@@ -230,26 +220,23 @@ def _pulled(
     vs: Sequence[Tensor],
     create_graph: bool,
     strict: bool,
-    what: str = "The output of the user-provided function",
+    who: str = "The output of the user-provided function",
 ) -> Tensors:
     """The gradients of vs·outputs with respect to xs; zeros where there is no dependence."""
     grads = F.passes_back(outputs, xs, create_graph)(vs)
     for k, g in enumerate(grads):
         if strict and (g is None or (create_graph and not g.requires_grad)):
             raise RuntimeError(
-                f"{what} is independent of input {k}. This is not allowed in strict mode."
+                f"{who} is independent of input {k}. This is not allowed in strict mode."
             )
-    return tuple(
-        make.wrap(np.zeros(x.array.shape, x.array.dtype)[()]) if g is None else g
-        for g, x in zip(grads, xs, strict=True)
-    )
+    return tuple(F.zeros(x) if g is None else g for g, x in zip(grads, xs, strict=True))
 
 
 def _pushed(
     outputs: Sequence[Tensor], xs: Tensors, vs: Tensors, create_graph: bool, strict: bool
 ) -> Tensors:
     """The derivatives of the outputs along vs: those of u·J by u, for u at zero."""
-    us = tuple(make.wrap(np.zeros_like(z.array)).requires_grad_() for z in outputs)
+    us = tuple(F.zeros(z).requires_grad_() for z in outputs)
     grads = _pulled(outputs, xs, us, True, strict)
     return _pulled(grads, us, vs, create_graph, False)
 
@@ -296,7 +283,7 @@ def _directions(v: Any, like: Tensors, what: str) -> Tensors:
                 f"The vector v can only be None if {what} a single Tensor with a single element. "
                 f"Here there are {len(like)}, of shapes {[tuple(x.shape) for x in like]}."
             )
-        return (make.wrap(np.ones_like(like[0].array)),)
+        return (wrap(np.ones_like(like[0].array)),)
     vs = tuple(t.detach() if not t.requires_grad else t for t in _tuple(v, "v", "the function"))
     if len(vs) != len(like):
         raise RuntimeError(
@@ -320,15 +307,6 @@ def _number(value: Any, name: str) -> Tensor:
             f"its shape is {tuple(value.shape)}. To fix it, return a number, like  value.sum()."
         )
     return value.reshape(())
-
-
-def _strictly_recorded(outputs: Tensors, strict: bool) -> None:
-    for k, z in enumerate(outputs):
-        if strict and not z.requires_grad:
-            raise RuntimeError(
-                f"Output {k} of the user-provided function does not require gradients. The outputs must be "
-                "computed in a differentiable manner from the input when running in strict mode."
-            )
 
 
 def _known(strategy: str, strict: bool, name: str) -> None:

@@ -8,7 +8,6 @@ gets. So saved values can be kept on disk, compressed, counted, or looked at.
 """
 
 from collections.abc import Callable
-from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
@@ -45,12 +44,7 @@ class saved_tensors_hooks:
         modes.set_saved_hooks((*modes.state.saved_hooks, self.hooks))
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         modes.set_saved_hooks(modes.state.saved_hooks[:-1])
 
 

@@ -14,7 +14,9 @@ Source: Squire and Trapp, "Using complex variables to estimate derivatives of re
 functions", SIAM Review 40 (1998); Nocedal and Wright, Numerical Optimization, section 8.1.
 """
 
-from collections.abc import Callable, Iterator
+import math
+import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -38,21 +40,17 @@ def numerical_jacobian(
 
     returns    for each result an array (entries of x, entries of the result)
     """
-    x = xs[which]
-    base = np.array(x.array, copy=True)
-    flat = np.zeros(base.shape, base.dtype).reshape(-1)
+    base = np.array(xs[which].array)
     columns: list[list[Any]] = []
-    for k in range(base.size):
-        flat[k] = eps
-        step = flat.reshape(base.shape)
+    for unit in F.basis(xs[which]):
+        step = unit.array * base.dtype.type(eps)
         high, low = (
             [np.array(z.array) for z in _results(f, _replaced(xs, which, base + sign * step))]
             for sign in (1, -1)
         )
-        flat[k] = 0
         columns.append([((a - b) / (2 * eps)).reshape(-1) for a, b in zip(high, low, strict=True)])
-    n = len(_results(f, xs))
-    return [np.array([c[i] for c in columns]).reshape(base.size, -1) for i in range(n)]
+    shapes = [(base.size, z.array.size) for z in _results(f, xs)]
+    return [np.array([c[i] for c in columns]).reshape(shape) for i, shape in enumerate(shapes)]
 
 
 def complex_step(f: Callable[[Any], Any], x: Any, direction: Any = None, h: float = 1e-20) -> Any:
@@ -117,10 +115,7 @@ def gradcheck(
     True
     """
     try:
-        for message in _complaints(
-            func, _arguments(inputs), eps, atol, rtol, check_forward_ad, check_backward_ad
-        ):
-            raise GradcheckError(message)
+        _check(func, _arguments(inputs), eps, atol, rtol, check_forward_ad, check_backward_ad)
     except GradcheckError:
         if raise_exception:
             raise
@@ -128,7 +123,7 @@ def gradcheck(
     return True
 
 
-def _complaints(
+def _check(
     f: Callable[..., Any],
     xs: tuple[Any, ...],
     eps: float,
@@ -136,8 +131,8 @@ def _complaints(
     rtol: float,
     forward: bool,
     backward: bool,
-) -> Iterator[str]:
-    """What is wrong, the first thing first."""
+) -> None:
+    """Raise GradcheckError at the first gradient that is wrong."""
     places = [k for k, x in enumerate(xs) if isinstance(x, Tensor) and x.node is not None]
     if not places:
         raise ValueError(
@@ -145,8 +140,6 @@ def _complaints(
         )
     for k in places:
         if xs[k].array.dtype != np.float64:
-            import warnings
-
             warnings.warn(
                 f"Input #{k} requires gradient and is not a double precision floating point or complex. This "
                 "check will likely fail if all the inputs are not of double precision floating point or complex.",
@@ -157,77 +150,46 @@ def _complaints(
     if not outputs:
         raise ValueError("gradcheck expects func to return at least one tensor of floating point.")
     for k in places:
-        numeric = numerical_jacobian(f, xs, k, eps)
+        x, numeric = xs[k], numerical_jacobian(f, xs, k, eps)
         if backward:
             for i, z in enumerate(outputs):
-                analytic = _by_rows(z, xs[k])
-                yield from _compare(
-                    analytic, numeric[i], "backward", "Backward is", i, k, z, xs[k], atol, rtol
-                )
+                what = f"output {i} with respect to input {k}, in backward mode"
+                _compare(_by_rows(z, x), numeric[i], what, z, x, atol, rtol)
         if forward:
             for i, analytic in enumerate(_by_columns(f, xs, k)):
-                yield from _compare(
-                    analytic,
-                    numeric[i],
-                    "forward",
-                    "forward AD is",
-                    i,
-                    k,
-                    outputs[i],
-                    xs[k],
-                    atol,
-                    rtol,
-                )
+                what = f"output {i} with respect to input {k}, in forward mode"
+                _compare(analytic, numeric[i], what, outputs[i], x, atol, rtol)
 
 
 def _by_rows(z: Tensor, x: Tensor) -> Any:
     """(entries of x, entries of z): one backward pass for each entry of z."""
-    columns = []
-    for e in F.basis(z):
-        if z.node is None:
-            break
-        (g,) = reverse_ad.grad(z, x, e, retain_graph=True, allow_unused=True)
-        columns.append(np.zeros(x.array.size) if g is None else g.array.reshape(-1))
-    shape = (x.array.size, z.array.size)
-    return np.array(columns).T.reshape(shape) if columns else np.zeros(shape)
+    back = F.passes_back([z], [x], False)
+    found = [back([e])[0] for e in F.basis(z)]
+    rows = [np.zeros(x.array.size) if g is None else g.array.reshape(-1) for g in found]
+    return np.array(rows).reshape(z.array.size, x.array.size).T
 
 
 def _by_columns(f: Callable[..., Any], xs: tuple[Any, ...], k: int) -> list[Any]:
-    """The same by forward mode: one pass for each entry of x."""
-    found: list[list[Any]] = []
-    for v in F.basis(xs[k]):
-        _, tangents = F.jvp(
-            lambda x: tuple(_outputs(f(*xs[:k], x, *xs[k + 1 :]))), (xs[k].detach(),), (v,)
-        )
-        found.append([t.array.reshape(-1) for t in tangents])
-    n = len(_results(f, xs))
-    return [np.array([row[i] for row in found]).reshape(xs[k].array.size, -1) for i in range(n)]
+    """The same of each result by forward mode: one pass for each entry of x."""
+    x = xs[k].detach()
+    blocks = F.jacfwd(lambda x: tuple(_outputs(f(*xs[:k], x, *xs[k + 1 :]))))(x)
+    return [b.array.reshape(math.prod(b.shape[: b.ndim - x.ndim]), x.array.size).T for b in blocks]
 
 
 def _compare(
-    analytic: Any,
-    numeric: Any,
-    mode: str,
-    who: str,
-    i: int,
-    k: int,
-    z: Tensor,
-    x: Tensor,
-    atol: float,
-    rtol: float,
-) -> Iterator[str]:
+    analytic: Any, numeric: Any, what: str, z: Tensor, x: Tensor, atol: float, rtol: float
+) -> None:
     error = np.abs(analytic - numeric)
     wrong = ~(error <= atol + rtol * np.abs(numeric))
     if not wrong.any():
         return
     row, column = np.unravel_index(np.argmax(np.where(wrong, error, -1)), error.shape)
-    at_x = tuple(int(n) for n in np.unravel_index(row, x.array.shape)) if x.array.ndim else ()
-    at_z = tuple(int(n) for n in np.unravel_index(column, z.array.shape)) if z.array.ndim else ()
+    at_x = [int(n) for n in np.unravel_index(row, x.array.shape)]
+    at_z = [int(n) for n in np.unravel_index(column, z.array.shape)]
     place = z.grad_fn
-    yield (
-        f"Jacobian mismatch for output {i} with respect to input {k}, in {mode} mode: {int(wrong.sum())} of "
-        f"{wrong.size} entries differ.\n"
-        f"    worst entry    d output{list(at_z)} / d input{list(at_x)}\n"
+    raise GradcheckError(
+        f"Jacobian mismatch for {what}: {int(wrong.sum())} of {wrong.size} entries differ.\n"
+        f"    worst entry    d output{at_z} / d input{at_x}\n"
         f"    numerical      {numeric[row, column]:.8g}\n"
         f"    analytical     {analytic[row, column]:.8g}\n"
         f"    made by        {place.name() if place is not None else 'no recorded operation'}\n"

@@ -108,17 +108,11 @@ def grad(
         accumulate=False,
     )
     run_task(task)
-    found: list[Tensor | None] = []
-    nodes: dict[Any, Tensor | None] = {}  # an input that is named twice gets one gradient
+    found: dict[Any, Tensor | None] = {}  # an input that is named twice gets one gradient
     for k, x in enumerate(xs):
-        if x.node in nodes:
-            found.append(nodes[x.node])
+        if x.node in found:
             continue
         g = task.captured.get(x.node)  # type: ignore[arg-type]
-        if g is None and materialize_grads:
-            zeros = wrap(np.zeros(x.array.shape, x.array.dtype))
-            found.append(zeros.requires_grad_() if create_graph else zeros)
-            continue
         if g is None and not allow_unused:
             raise NoGradient(
                 f"The differentiated Tensor at index {k} appears to not have been used in the graph. "
@@ -126,8 +120,13 @@ def grad(
             )
         # In order in memory, as programs view() it: (gradient.view(n, -1).norm(2, 1) - 1) ** 2
         if isinstance(g, Tensor):
-            found.append(g if g.is_sparse else g.contiguous())
-        else:
-            found.append(None if g is None else wrap(np.array(g, order="C")))
-        nodes[x.node] = found[-1]
-    return tuple(found)
+            g = g if g.is_sparse else g.contiguous()
+        elif g is not None:
+            g = wrap(np.array(g, order="C"))
+        found[x.node] = g
+    grads = [found[x.node] for x in xs]
+    if materialize_grads:
+        for k, x in enumerate(xs):
+            if grads[k] is None:
+                grads[k] = wrap(np.zeros(x.array.shape, x.array.dtype)).requires_grad_(create_graph)
+    return tuple(grads)

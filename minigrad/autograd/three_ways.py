@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from minigrad.autograd import reverse_ad
+from minigrad.autograd.numerical import numerical_jacobian
 from minigrad.core import modes
 from minigrad.core.tensor import Tensor, wrap
 
@@ -75,9 +76,8 @@ class _Formula:
         self.sympy = sympy
         self.symbols = sympy.symbols(f"x:{len(inputs)}")
         self.known: dict[int, Any] = {id(x): s for x, s in zip(inputs, self.symbols, strict=True)}
-        self.kept: list[Any] = list(
-            inputs
-        )  # what has a formula must not be forgotten, or its id is reused
+        # What has a formula must not be forgotten, or its id is reused.
+        self.kept: list[Any] = list(inputs)
 
     def forward(
         self, op: Any, operands: tuple[Any, ...], result: Any, params: Any, inplace: bool
@@ -112,17 +112,9 @@ def three_ways(f: Callable[..., Tensor], *x: float, h: float = 1e-6) -> ThreeWay
     """
     inputs = [wrap(np.float64(v)).requires_grad_() for v in x]
     z = f(*inputs)
-    automatic = [
-        g.item() for g in reverse_ad.grad(z, inputs, materialize_grads=True) if g is not None
-    ]
-    numeric = []
-    for k in range(len(x)):
-        with modes.no_grad():
-            high, low = (
-                f(*[wrap(np.float64(v + s * h * (i == k))) for i, v in enumerate(x)])
-                for s in (1, -1)
-            )
-        numeric.append((high.item() - low.item()) / (2 * h))
+    grads = reverse_ad.grad(z, inputs, materialize_grads=True)
+    automatic = [g.item() for g in grads if g is not None]
+    numeric = [numerical_jacobian(f, tuple(inputs), k, h)[0].item() for k in range(len(x))]
     try:
         import sympy
     except ImportError:

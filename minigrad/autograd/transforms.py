@@ -27,7 +27,7 @@ from minigrad.core import modes
 from minigrad.core.backward import root_of, run_task, seed
 from minigrad.core.engine import GraphTask
 from minigrad.core.leaf import AccumulateGrad
-from minigrad.core.memory import FRESH, make, new
+from minigrad.core.memory import FRESH, new
 from minigrad.core.node import reachable
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods.functions import stack
@@ -147,30 +147,20 @@ def passes_back(
     task.prune()  # for all results: a pass may start from any of them
 
     def back(gradients: Sequence[Any]) -> Sequence[Any]:
-        pairs = [
-            (z, g)
-            for z, g in zip(outputs, gradients, strict=True)
-            if g is not None and z.node is not None
-        ]
+        given = zip(outputs, gradients, strict=True)
+        pairs = [(z, g) for z, g in given if g is not None and z.node is not None]
         if not pairs:
             return [None] * len(inputs)
         if differentiable or modes.state.levels:
             zs, gs = zip(*pairs, strict=True)
             with modes.enable_grad():
-                return reverse_ad.grad(
-                    zs,
-                    inputs,
-                    gs,
-                    retain_graph=True,
-                    create_graph=differentiable,
-                    allow_unused=True,
-                )
+                return reverse_ad.grad(zs, inputs, gs, True, differentiable, allow_unused=True)
         task.roots = [root_of(z) for z, _ in pairs]
         task.gradients = [seed(z, g, False) for z, g in pairs]
         task.captured = {}
         run_task(task)
         found = [task.captured.get(node) for node in nodes]
-        return [None if g is None else make.wrap(np.array(g)) for g in found]
+        return [None if g is None else wrap(np.array(g)) for g in found]
 
     return back
 
@@ -202,26 +192,21 @@ def vjp(
         grads = zip(back(gradients), inputs, strict=True)
         outside = connected and modes.state.recording
         return tuple(
-            build([_zeros(x) if g is None else settled(g, inputs, outside) for g, x in grads])
+            build([zeros(x) if g is None else settled(g, inputs, outside) for g, x in grads])
         )
 
     value = rebuild([settled(z, inputs, connected) for z in outputs])
     return (value, pull, aux) if has_aux else (value, pull)
 
 
-def _chosen(args: tuple[Any, ...], argnums: ArgNums) -> tuple[tuple[int, ...], list[Any]]:
-    numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
-    for k in numbers:
+def _of_chosen(
+    func: Callable[..., Any], argnums: ArgNums, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Callable[..., Any], list[Any]]:
+    """func as a function of the chosen arguments alone, and these arguments."""
+    places = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+    for k in places:
         if not -len(args) <= k < len(args):
             raise RuntimeError(f"Got argnum={k}, but only {len(args)} positional inputs")
-    places = tuple(k % len(args) for k in numbers)
-    return places, [args[k] for k in places]
-
-
-def _of_chosen(
-    func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], places: tuple[int, ...]
-) -> Callable[..., Any]:
-    """func as a function of the arguments at these places alone."""
 
     def f(*chosen: Any) -> Any:
         full = list(args)
@@ -229,7 +214,12 @@ def _of_chosen(
             full[k] = x
         return func(*full, **kwargs)
 
-    return f
+    return f, [args[k] for k in places]
+
+
+def _for_chosen(argnums: ArgNums, results: Sequence[Any]) -> Any:
+    """One result for each chosen argument, as a tuple; alone, if argnums is one number."""
+    return results[0] if isinstance(argnums, int) else tuple(results)
 
 
 def grad_and_value(
@@ -238,20 +228,13 @@ def grad_and_value(
     """A function that gives (gradient, f(x)); with has_aux, (gradient, (f(x), aux))."""
 
     def derivative(*args: Any, **kwargs: Any) -> Any:
-        places, chosen = _chosen(args, argnums)
-        value, pull, *aux = vjp(_of_chosen(func, args, kwargs, places), *chosen, has_aux=has_aux)
+        f, chosen = _of_chosen(func, argnums, args, kwargs)
+        value, pull, *aux = vjp(f, *chosen, has_aux=has_aux)
         if not isinstance(value, Tensor) or value.array.ndim:
-            raise RuntimeError(
-                "Expected f(*args) to return a scalar tensor, got "
-                + (
-                    f"tensor with {value.ndim} dims"
-                    if isinstance(value, Tensor)
-                    else str(type(value))
-                )
-            )
-        grads = pull(wrap(np.ones((), value.array.dtype)))
-        result = grads[0] if isinstance(argnums, int) else grads
-        return result, ((value, aux[0]) if has_aux else value)
+            got = f"tensor with {value.ndim} dims" if isinstance(value, Tensor) else type(value)
+            raise RuntimeError(f"Expected f(*args) to return a scalar tensor, got {got}")
+        result = _for_chosen(argnums, pull(wrap(np.ones((), value.array.dtype))))
+        return result, ((value, *aux) if has_aux else value)
 
     return derivative
 
@@ -303,9 +286,7 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, has_aux: bool 
         outputs, rebuild = flatten(result)
         pairs = [unpack_dual(z) for z in outputs]
     value = rebuild([z for z, _ in pairs])
-    tangent = rebuild(
-        [wrap(np.zeros(z.array.shape, z.array.dtype)) if t is None else t for z, t in pairs]
-    )
+    tangent = rebuild([zeros(z) if t is None else t for z, t in pairs])
     return (value, tangent, aux) if has_aux else (value, tangent)
 
 
@@ -340,26 +321,18 @@ def jacrev(
     """
 
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        places, chosen = _chosen(args, argnums)
-        inputs, build, outputs, rebuild, aux = recorded(
-            _of_chosen(func, args, kwargs, places), chosen, has_aux
-        )
+        f, chosen = _of_chosen(func, argnums, args, kwargs)
+        inputs, build, outputs, rebuild, aux = recorded(f, chosen, has_aux)
         back = passes_back(outputs, inputs, differentiable)
         blocks = []
         for which, z in enumerate(outputs):
-            one_of: list[Any] = [None] * len(outputs)
-            rows = []
-            for g in basis(z):
-                one_of[which] = g
-                rows.append(back(one_of))
-            columns = []
+            seeds = [[g if i == which else None for i in range(len(outputs))] for g in basis(z)]
+            rows = [back(seed) for seed in seeds]
+            parts = []
             for k, x in enumerate(inputs):
-                column = [_zeros(x) if row[k] is None else row[k] for row in rows]
-                shape = (*z.array.shape, *x.array.shape)
-                block = stack(column).reshape(shape) if rows else _empty(x, shape)
-                columns.append(settled(block, inputs, modes.state.recording))
-            built = build(columns)
-            blocks.append(built[0] if isinstance(argnums, int) else tuple(built))
+                block = joined([zeros(x) if row[k] is None else row[k] for row in rows], z, x)
+                parts.append(settled(block, inputs, modes.state.recording))
+            blocks.append(_for_chosen(argnums, build(parts)))
         result = rebuild(blocks)
         return (result, aux) if has_aux else result
 
@@ -375,39 +348,27 @@ def jacfwd(
     """
 
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        places, chosen = _chosen(args, argnums)
-        f = _of_chosen(func, args, kwargs, places)
-        leaves, build = flatten(list(chosen))
+        f, chosen = _of_chosen(func, argnums, args, kwargs)
+        leaves, build = flatten(chosen)
         columns: list[list[list[Tensor]]] = []
         value: Any = None
         aux: list[Any] = []
         for which, x in enumerate(leaves):
             columns.append([])
             for v in basis(x):
-                directions = [wrap(np.zeros(o.array.shape, o.array.dtype)) for o in leaves]
-                directions[which] = v
-                value, tangent, *aux = jvp(
-                    f, tuple(chosen), tuple(build(directions)), has_aux=has_aux
-                )
+                directions = build([v if i == which else zeros(o) for i, o in enumerate(leaves)])
+                value, tangent, *aux = jvp(f, chosen, directions, has_aux=has_aux)
                 columns[-1].append(flatten(tangent)[0])
         if value is None:
             value, *aux = f(*chosen) if has_aux else (f(*chosen),)
         outputs, rebuild = flatten(value)
         blocks = []
         for i, z in enumerate(outputs):
-            parts = []
-            for x, column in zip(leaves, columns, strict=True):
-                shape = (*z.array.shape, *x.array.shape)
-                whole = (
-                    stack([c[i] for c in column], dim=-1).reshape(shape)
-                    if column
-                    else _empty(z, shape)
-                )
-                parts.append(whole)
-            built = build(parts)
-            blocks.append(built[0] if isinstance(argnums, int) else tuple(built))
+            pairs = zip(leaves, columns, strict=True)
+            parts = [joined([c[i] for c in column], z, x, dim=-1) for x, column in pairs]
+            blocks.append(_for_chosen(argnums, build(parts)))
         result = rebuild(blocks)
-        return (result, aux[0]) if has_aux else result
+        return (result, *aux) if has_aux else result
 
     return jacobian
 
@@ -426,16 +387,18 @@ def hessian(func: Callable[..., Any], argnums: ArgNums = 0) -> Callable[..., Any
 def basis(x: Tensor) -> list[Tensor]:
     """The unit vectors of x's space, each shaped like x."""
     n, shape = x.array.size, x.array.shape
-    return [make.wrap(e) for e in np.eye(n, dtype=x.array.dtype).reshape((n, *shape))]
+    return [wrap(e) for e in np.eye(n, dtype=x.array.dtype).reshape((n, *shape))]
 
 
-def _zeros(x: Tensor) -> Tensor:
-    return _empty(x, x.array.shape)
+def joined(parts: list[Tensor], z: Tensor, x: Tensor, dim: int = 0) -> Tensor:
+    """The Jacobian of z by x, from its rows, or (dim=-1) its columns."""
+    shape = (*z.array.shape, *x.array.shape)
+    return stack(parts, dim).reshape(shape) if parts else wrap(np.zeros(shape, x.array.dtype))
 
 
-def _empty(x: Tensor, shape: tuple[int, ...]) -> Tensor:
-    zeros: Tensor = make.wrap(np.zeros(shape, x.array.dtype)[()])
-    return zeros
+def zeros(x: Tensor) -> Tensor:
+    """Zeros, shaped like x."""
+    return wrap(np.zeros(x.array.shape, x.array.dtype))
 
 
 # ---------------------------------------------------------------------- one example at a time
@@ -469,10 +432,8 @@ def vmap(
             raise ValueError(
                 "vmap: got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over keyword arguments?"
             )
-        dims = in_dims if isinstance(in_dims, (tuple, list)) else (in_dims,) * len(args)
-        trees = [flatten(a) for a in args]
-        axes = [_batch_axes(a, d) for a, d in zip(args, dims, strict=True)]
-        pairs = [p for (leaves, _), ds in zip(trees, axes) for p in zip(leaves, ds, strict=True)]
+        leaves, build = flatten(args)
+        pairs = list(zip(leaves, _batch_axes(args, in_dims), strict=True))
         for x, d in pairs:
             if d is not None and not -x.ndim <= d < x.ndim:
                 raise ValueError(
@@ -487,27 +448,17 @@ def vmap(
         n = batch.pop()
         results = []
         for k in range(n or 1):  # of an empty batch, an example of zeros tells the shapes
-            example = [
-                build(
-                    [x if d is None else _example(x, d, k) for x, d in zip(leaves, ds, strict=True)]
-                )
-                for (leaves, build), ds in zip(trees, axes, strict=True)
-            ]
+            example = build([x if d is None else _example(x, d, k) for x, d in pairs])
             result = func(*example, **kwargs)
             results.append(flatten(result))
-            if not results[-1][0] or not isinstance(result, (Tensor, tuple, list, dict)):
+            if not results[-1][0]:
                 raise ValueError(
                     f"vmap: `{getattr(func, '__name__', func)}` must only return Tensors, got type {type(result)}."
                 )
+        columns = zip(*(found for found, _ in results), strict=True)
+        batches = [stack(list(column), dim=out_dims) for column in columns]
         rebuild = results[0][1]
-        return rebuild(
-            [
-                stack(list(column), dim=out_dims).narrow(out_dims, 0, n)
-                if not n
-                else stack(list(column), dim=out_dims)
-                for column in zip(*(r[0] for r in results), strict=True)
-            ]
-        )
+        return rebuild(batches if n else [z.narrow(out_dims, 0, 0) for z in batches])
 
     return mapped
 
@@ -524,10 +475,10 @@ def _batch_axes(tree: Any, dims: Any) -> list[Any]:
     """The batch axis of each tensor in nested tuples, lists and dicts: one for all, or one for each."""
     if isinstance(tree, Tensor):
         return [dims]
-    children: list[Any] = []
+    children: Any = ()
     if isinstance(tree, dict):
         children = [(v, dims[k] if isinstance(dims, dict) else dims) for k, v in tree.items()]
     elif isinstance(tree, (tuple, list)):
         each = dims if isinstance(dims, (tuple, list)) else [dims] * len(tree)
-        children = list(zip(tree, each, strict=True))
+        children = zip(tree, each, strict=True)
     return [axis for child, d in children for axis in _batch_axes(child, d)]
