@@ -56,11 +56,9 @@ def fork_rng(devices: Iterable[Any] | None = None, enabled: bool = True, _caller
     >>> minigrad.rand(3)
     tensor([0.8823, 0.9150, 0.3829])
     """
-    if not enabled:
-        yield
-        return
     state = get_rng_state()
     try:
         yield
     finally:
-        set_rng_state(state)
+        if enabled:
+            set_rng_state(state)

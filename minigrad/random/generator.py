@@ -78,8 +78,7 @@ class Generator:
 
     def seed(self) -> int:
         """Start anew, from a seed that nobody chose; returns it."""
-        self.manual_seed(int.from_bytes(os.urandom(7), "little"))
-        return self._seed
+        return self.manual_seed(int.from_bytes(os.urandom(7), "little"))._seed
 
     def initial_seed(self) -> int:
         """The seed from which this generator was started."""
@@ -145,15 +144,14 @@ class Generator:
 
     def clone_state(self) -> "Generator":
         """Another generator, which will give the same numbers as this one from here on."""
-        copy = Generator()
-        copy.set_state(self.get_state())
-        return copy
+        return _revived(self.get_state())
 
     def __reduce__(self) -> Any:
         return _revived, (self.get_state().array,)
 
     @property
     def device(self) -> Any:
+        """Where its numbers are made: on the CPU."""
         return CPU
 
     def __repr__(self) -> str:
@@ -161,7 +159,7 @@ class Generator:
 
 
 def _revived(state: Any) -> Generator:
-    """A copied or unpickled generator."""
+    """A generator in this state: a copied or unpickled one."""
     generator = Generator()
     generator.set_state(state)
     return generator

@@ -70,10 +70,7 @@ def unit(n: int, wide: Any, generator: Generator | None) -> Any:
 @drawn
 def uniform(shape: Any, dtype: Any, low: Any, high: Any, generator: Generator | None) -> Any:
     """Numbers from low up to, but without, high, all equally likely: low + u * (high - low)."""
-    if dtype.kind != "f":
-        raise NotImplementedError(
-            f'"uniform" not implemented for {str(dtype)!r}: it gives real numbers.'
-        )
+    _refuse_whole("uniform", dtype)
     if low > high:
         raise RuntimeError(
             f"uniform_ expects to return a [from, to) range, but found from={low} > to={high}"
@@ -87,6 +84,13 @@ def uniform(shape: Any, dtype: Any, low: Any, high: Any, generator: Generator | 
         z = z.astype(dtype, copy=False)
         z[z >= dtype.type(high)] = low  # where rounding led to high itself
     return z.reshape(shape)
+
+
+def _refuse_whole(name: str, dtype: Any) -> None:
+    """Raise if the type cannot hold real numbers."""
+    if dtype.kind != "f":
+        what = f'"{name}" not implemented for {str(dtype)!r}'
+        raise NotImplementedError(f"{what}: it gives real numbers.")
 
 
 def _wide(dtype: Any) -> Any:
@@ -129,10 +133,7 @@ def normal(shape: Any, dtype: Any, mean: float, std: float, generator: Generator
 
     Source: Box and Muller, A note on the generation of random normal deviates (1958).
     """
-    if dtype.kind != "f":
-        raise NotImplementedError(
-            f'"normal_kernel_cpu" not implemented for {str(dtype)!r}: it gives real numbers.'
-        )
+    _refuse_whole("normal_kernel_cpu", dtype)
     n = math.prod(shape)
     if n < 16 or not contiguous:
         z = _pairs(n, source(generator)) * std + mean
@@ -270,10 +271,7 @@ def exponential(shape: Any, dtype: Any, rate: Any, generator: Generator | None) 
     The wait is longer than t with probability exp(-rate t); so if that is set to 1 - u, t
     follows.
     """
-    if dtype.kind != "f":
-        raise NotImplementedError(
-            f'"exponential" not implemented for {str(dtype)!r}: it gives real numbers.'
-        )
+    _refuse_whole("exponential", dtype)
     if rate <= 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={rate}")
     u = unit(math.prod(shape), np.float64, generator)
@@ -322,10 +320,17 @@ def events(rates: Any, generator: Generator | None) -> Any:
     """
     if np.any(rates < 0):
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
+    return _one_by_one(_events, rates, generator)
+
+
+def _one_by_one(
+    draw: Callable[[float, Generator], float], parameters: Any, generator: Generator | None
+) -> Any:
+    """One number for each parameter, of the same shape and type."""
     g = source(generator)
     with g.lock:
-        z = [_events(rate, g) for rate in np.asarray(rates, np.float64).ravel().tolist()]
-    return np.array(z, rates.dtype).reshape(np.shape(rates))
+        z = [draw(p, g) for p in np.asarray(parameters, np.float64).ravel().tolist()]
+    return np.array(z, parameters.dtype).reshape(np.shape(parameters))
 
 
 def _events(rate: float, g: Generator) -> int:
@@ -370,19 +375,15 @@ def gamma(shapes: Any, generator: Generator | None) -> Any:
 
     Source: Marsaglia and Tsang, A simple method for generating gamma variables (2000).
     """
-    g = source(generator)
-    with g.lock:
-        z = [_gamma(shape, g) for shape in np.asarray(shapes, np.float64).ravel().tolist()]
-    return np.array(z, shapes.dtype).reshape(np.shape(shapes))
+    return _one_by_one(_gamma, shapes, generator)
 
 
 def _gamma(shape: float, g: Generator) -> float:
+    if shape == 0:
+        return 0.0
     scale = 1.0
     if shape < 1:
-        if shape == 0:
-            return 0.0
-        scale *= (1 - _one(g)) ** (1 / shape)
-        shape += 1
+        scale, shape = (1 - _one(g)) ** (1 / shape), shape + 1
     d = shape - 1 / 3
     c = 1 / math.sqrt(9 * d)
     while True:

@@ -39,9 +39,8 @@ def rand(*shape: Any, size: Any = None, generator: Generator | None = None, dtyp
     minigrad.Size([2, 3])
     """
     check_device(device)
-    return finish(
-        kernels.uniform(shape_of(shape, size), _float(dtype), 0, 1, generator), requires_grad
-    )
+    z = kernels.uniform(shape_of(shape, size), _float(dtype), 0, 1, generator)
+    return finish(z, requires_grad)
 
 
 @made_into_out
@@ -49,9 +48,8 @@ def randn(*shape: Any, size: Any = None, generator: Generator | None = None, dty
           requires_grad: bool = False) -> Tensor:  # fmt: skip
     """Numbers from the normal distribution, of mean 0 and standard deviation 1."""
     check_device(device)
-    return finish(
-        kernels.standard_normal(shape_of(shape, size), _float(dtype), generator), requires_grad
-    )
+    z = kernels.standard_normal(shape_of(shape, size), _float(dtype), generator)
+    return finish(z, requires_grad)
 
 
 @made_into_out
@@ -74,9 +72,8 @@ def randint(*bounds_and_size: Any, low: int | None = None, high: int | None = No
     if given or size is None or high is None:
         raise TypeError("randint() takes (high, size) or (low, high, size), where size is a tuple.")
     d = dtypes.int64 if dtype is None else dtypes.as_dtype(dtype)
-    return finish(
-        kernels.integers(shape_of((size,)), d, int(low), int(high), generator), requires_grad
-    )
+    z = kernels.integers(shape_of((size,)), d, int(low), int(high), generator)
+    return finish(z, requires_grad)
 
 
 @made_into_out
