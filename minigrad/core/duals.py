@@ -57,6 +57,7 @@ def tangent_of(x: Tensor, level: int) -> Tensor | None:
 
 
 def set_tangent(x: Tensor, level: int, tangent: Tensor) -> None:
+    """Give x this tangent at this level."""
     x._tangents = {**(x._tangents or {}), level: tangent}
 
 

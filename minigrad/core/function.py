@@ -117,6 +117,7 @@ class SavedResult:
         self.array, self.counter, self.number = z.array, z._shared_counter(), number
 
     def restore(self, node: Any) -> Tensor:
+        """The result as a tensor again, in the history of its node."""
         z: Tensor = new(Tensor)
         z.array, z.counter, z.node = self.array, self.counter, None
         if node is not None:
@@ -145,10 +146,12 @@ class FunctionPlan(OwnPlan):
         self.op = _NamedOp(cls)
 
     def run(self, g: Any, node: Node) -> Sequence[Any]:
+        """The gradients of the arguments, as arrays; nothing is recorded."""
         with modes.no_grad():
             return [None if d is None else d.array for d in self._backward(g, node, make.wrap)]
 
     def run_tensors(self, g: Any, node: Node) -> Sequence[Any]:
+        """As `run`, on Tensors, so that backward is recorded in turn."""
         return self._backward(g, node, lambda t: t)
 
     def _backward(self, g: Any, node: Node, wrap: Any) -> list[Any]:
@@ -244,12 +247,14 @@ class Function:
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
+        """Compute the result from the arguments."""
         raise NotImplementedError(
             "You must implement the forward function for custom autograd.Function."
         )
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        """The gradients of forward's arguments, from those of its results."""
         raise NotImplementedError(
             "You must implement either the backward or vjp method for your custom autograd.Function "
             "to use it with backward mode AD."
@@ -259,12 +264,14 @@ class Function:
 
     @staticmethod
     def jvp(ctx: Any, *grad_inputs: Any) -> Any:
+        """The tangents of forward's results, from those of its arguments."""
         raise NotImplementedError(
             "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
         )
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        """Save in ctx what backward will need."""
         raise NotImplementedError("setup_context is not implemented.")
 
     @classmethod
@@ -440,6 +447,7 @@ class _Once(Function):
 
 
 def check_marked(name: str, tensors: Sequence[Any]) -> None:
+    """Raise AutogradError if one of the things marked on ctx is not a tensor."""
     for k, t in enumerate(tensors):
         if not isinstance(t, Tensor):
             raise AutogradError(

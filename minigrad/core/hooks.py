@@ -34,6 +34,7 @@ class RemovableHandle:
         hooks[self.id] = hook
 
     def remove(self) -> None:
+        """Take the hook away; a second call does nothing."""
         self._hooks.pop(self.id, None)
 
     def __enter__(self) -> Self:
@@ -123,10 +124,12 @@ class Hooked:
         return grads
 
     def run(self, g: Any, node: Any) -> Sequence[Any]:
+        """What the plan does with arrays, between the hooks before and after."""
         g = self.arrive(g, tensors=False)
         return self.depart(self.plan.run(g, node), g, node, tensors=False)
 
     def run_tensors(self, g: Any, node: Any) -> Sequence[Any]:
+        """As `run`, with gradients that have a history of their own."""
         g = self.arrive(g, tensors=True)
         return self.depart(self.plan.run_tensors(g, node), g, node, tensors=True)
 

@@ -58,6 +58,7 @@ class AccumulateGrad:
         return leaf if leaf is not None else make.revive(self)
 
     def name(self) -> str:
+        """The name that the node has in PyTorch."""
         return "AccumulateGrad"
 
     def register_hook(self, hook: Callable[..., Any]) -> Any:
@@ -69,6 +70,7 @@ class AccumulateGrad:
         return RemovableHandle(hooks_of(self).before, hook)
 
     def saved_values(self) -> dict[str, Any]:
+        """Nothing: to add a gradient, no value is needed."""
         return {}
 
     def __repr__(self) -> str:
@@ -110,6 +112,7 @@ class Switched(Accumulation):
     """The plan of a leaf that no longer requires a gradient: gradients from older graphs are dropped."""
 
     def run(self, g: Any, leaf: AccumulateGrad) -> tuple[()]:
+        """Drop the gradient."""
         return ()
 
     run_tensors = run

@@ -36,6 +36,7 @@ class Uncounted(Counter):
 
     @property
     def count(self) -> int:  # type: ignore[override]
+        """There is none: raises AutogradError, which says how to go on."""
         raise AutogradError(
             "Inference tensors cannot be saved for backward: they were made in inference_mode, and nobody counts the "
             "writes to them. To fix it, use  x.clone()  outside of the block, or no_grad() in the place of "

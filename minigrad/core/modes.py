@@ -30,10 +30,17 @@ class Observer(Protocol):
 
     def forward(
         self, op: Any, operands: tuple[Any, ...], result: Any, params: dict[str, Any], inplace: bool
-    ) -> None: ...
-    def backward(self, task: Any, engine: str) -> None: ...
-    def step(self, task: Any, step: Any) -> None: ...
-    def finished(self, task: Any, error: BaseException | None) -> None: ...
+    ) -> None:
+        """An operation has been carried out."""
+
+    def backward(self, task: Any, engine: str) -> None:
+        """A backward pass begins."""
+
+    def step(self, task: Any, step: Any) -> None:
+        """A node has passed its gradient on."""
+
+    def finished(self, task: Any, error: BaseException | None) -> None:
+        """The backward pass is over, or an error has ended it."""
 
 
 class _State(threading.local):

@@ -202,6 +202,7 @@ class Op:
 
     @property
     def differentiable(self) -> bool:
+        """Has the op a rule for any of its inputs?"""
         return bool(self.rules)
 
     def __call__(self, *args: Any, **settings: Any) -> Any:

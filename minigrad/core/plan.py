@@ -205,11 +205,13 @@ def value_of(op: Op, name: str, operands: Sequence[Any], settings: dict[str, Any
 
 
 def shape_of(x: Any) -> Shape:
+    """The shape of a tensor, as a rule reads it."""
     shape: Shape = x.array.shape
     return shape
 
 
 def like_of(x: Any) -> Like:
+    """The shape and the type of a tensor: what its gradient must have."""
     return Like(x.array.shape, x.array.dtype)
 
 

@@ -44,6 +44,7 @@ class ResultPlan(OwnPlan):
     needs = (True,)
 
     def run(self, g: Any, node: Result) -> Sequence[Any]:
+        """Say which result the gradient belongs to."""
         return (Pack({node.number: g}),)
 
     run_tensors = run

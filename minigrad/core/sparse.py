@@ -75,23 +75,28 @@ class RowSparse:
 
     @property
     def dtype(self) -> Any:
+        """The type of its numbers."""
         return self.values.dtype
 
     @property
     def ndim(self) -> int:
+        """How many axes the table has."""
         return len(self.shape)
 
     @property
     def size(self) -> int:
+        """How many entries the table has, zeros included."""
         n = 1
         for k in self.shape:
             n *= k
         return n
 
     def copy(self) -> Self:
+        """The same rows, in memory of their own."""
         return type(self)(self.indices.copy(), self.values.copy(), self.shape, self.is_coalesced)
 
     def astype(self, dtype: Any) -> Self:
+        """The same rows, of another type of number."""
         return type(self)(self.indices, self.values.astype(dtype), self.shape, self.is_coalesced)
 
     def coalesce(self) -> Self:

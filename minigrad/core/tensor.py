@@ -143,6 +143,7 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
+        """Say so of a leaf, as requires_grad_ does."""
         if not self.is_leaf:
             raise RuntimeError(CHANGED_BY_LEAVES_ONLY)
         self.requires_grad_(value)
@@ -253,6 +254,7 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
 
     @grad.setter
     def grad(self, value: "Tensor | None") -> None:
+        """Put a tensor like this one, or None, in the place of the gradient."""
         if value is not None:
             if not isinstance(value, Tensor):
                 raise TypeError(
@@ -279,6 +281,7 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
 
     @grad.deleter
     def grad(self) -> None:
+        """Forget the gradient."""
         self.grad = None
 
     def backward(
@@ -409,6 +412,7 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
 
     @data.setter
     def data(self, value: "Tensor") -> None:
+        """Give this tensor the values of another one; its history does not learn of it."""
         if not isinstance(value, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}.")
         if self.node is not None and not dtypes.is_floating(value.array.dtype):
@@ -569,6 +573,7 @@ class View(Tensor):
 
     @node.setter
     def node(self, node: Node | AccumulateGrad | None) -> None:
+        """Give the view this history, which holds until its base is written to."""
         self._node = node
         self._seen = self.counter.history
 

@@ -142,18 +142,22 @@ class CopySlices(Node):
     axes: tuple[int, ...] | None
 
     def name(self) -> str:
+        """The name that the node has in PyTorch."""
         return "CopySlices"
 
     @property
     def op(self) -> Op:
+        """The op that wrote."""
         return self.write.op
 
     @property
     def next_functions(self) -> Any:
+        """The base's history before the write, and then the history of what was written."""
         base = (self.edges[0], 0) if self.keeps else (None, 0)
         return (base, *self.write.next_functions[1:])
 
     def saved_values(self) -> dict[str, Any]:
+        """What the write has saved, by name."""
         return self.write.saved_values()
 
     def __repr__(self) -> str:
