@@ -71,7 +71,7 @@ def test_a_block_says_which_engine_runs_a_pass_that_names_none(engine):
     y = x * x
     z = y * y + y
 
-    with modes.using_engine(engine), minigrad.record() as tape:
+    with modes.within("engine", engine), minigrad.record() as tape:
         z.backward()
 
     assert x.grad.item() == 36
@@ -83,9 +83,12 @@ def test_a_block_says_which_engine_runs_a_pass_that_names_none(engine):
 def test_an_engine_that_is_named_runs_in_any_block():
     x = minigrad.tensor(2.0, requires_grad=True)
 
-    with modes.using_engine("recursive"), pytest.raises(ValueError, match="engine must be one of"):
+    with (
+        modes.within("engine", "recursive"),
+        pytest.raises(ValueError, match="engine must be one of"),
+    ):
         (x * x).backward(engine="steam")
-    with modes.using_engine("steam"):
+    with modes.within("engine", "steam"):
         (x * x).backward(engine="graph")
 
     assert x.grad.item() == 4

@@ -27,14 +27,14 @@ class set_detect_anomaly:
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
         self._before = (modes.state.anomaly, modes.state.tracing)
-        modes.set_anomaly(bool(mode) and bool(check_nan))
+        modes.set_mode("anomaly", bool(mode) and bool(check_nan))
         modes.trace_lines(bool(mode) or self._before[1])
 
     def __enter__(self) -> None:
         pass
 
     def __exit__(self, *exception: object) -> None:
-        modes.set_anomaly(self._before[0])
+        modes.set_mode("anomaly", self._before[0])
         modes.trace_lines(self._before[1])
 
 

@@ -41,11 +41,11 @@ class saved_tensors_hooks:
         self.hooks = (pack_hook, unpack_hook)
 
     def __enter__(self) -> Self:
-        modes.set_saved_hooks((*modes.state.saved_hooks, self.hooks))
+        modes.set_mode("saved_hooks", (*modes.state.saved_hooks, self.hooks))
         return self
 
     def __exit__(self, *exception: object) -> None:
-        modes.set_saved_hooks(modes.state.saved_hooks[:-1])
+        modes.set_mode("saved_hooks", modes.state.saved_hooks[:-1])
 
 
 class save_on_cpu(saved_tensors_hooks):

@@ -121,7 +121,7 @@ def three_ways(f: Callable[..., Tensor], *x: float, h: float = 1e-6) -> ThreeWay
         return ThreeWays(numeric, None, automatic, None, None)
     plain = [wrap(np.float64(v)) for v in x]
     recorder = _Formula(sympy, plain)
-    with modes.observing(recorder):
+    with modes.within("observer", recorder):
         result = f(*plain)
     formula = recorder.known[id(result)]
     derivatives = [sympy.diff(formula, s) for s in recorder.symbols]

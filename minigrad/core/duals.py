@@ -26,7 +26,7 @@ import numpy as np
 from minigrad.core import modes
 from minigrad.core.allocator import keep_freed_memory
 from minigrad.core.dtypes import is_floating
-from minigrad.core.memory import make, new
+from minigrad.core.memory import make
 from minigrad.core.op import Op, push_forward
 from minigrad.core.plan import values_of
 from minigrad.core.views import axes_in_memory, laid_out, walk, way_of
@@ -39,7 +39,7 @@ def enter_level() -> int:
     """Open a level inside the levels that this thread has open."""
     keep_freed_memory()
     level = _next_level()
-    modes.set_levels((*modes.state.levels, level))
+    modes.set_mode("levels", (*modes.state.levels, level))
     return level
 
 
@@ -48,7 +48,7 @@ def exit_level(level: int) -> None:
     levels = modes.state.levels
     if not levels or levels[-1] != level:
         raise RuntimeError("Trying to exit a forward AD level that was not the last one created.")
-    modes.set_levels(levels[:-1])
+    modes.set_mode("levels", levels[:-1])
 
 
 def tangent_of(x: Tensor, level: int) -> Tensor | None:
@@ -65,8 +65,7 @@ def stripped(x: Tensor, level: int) -> Tensor:
     """x with its history, but only with the tangents of the outer levels."""
     if x._tangents is None or not any(k >= level for k in x._tangents):
         return x
-    z: Tensor = new(make.Tensor)
-    z.array, z.counter, z.node = x.array, x.counter, x.node
+    z = make.tensor(x.array, x.counter, x.node)
     outer = {k: t for k, t in x._tangents.items() if k < level}
     if outer:
         z._tangents = outer
@@ -78,19 +77,19 @@ def push(op: Op, operands: Sequence[Tensor], settings: dict[str, Any], z: Tensor
     if all(x._tangents is None for x in operands):
         return
     levels = modes.state.levels
-    observer = modes.observe(None)  # these computations are not the user's operations
+    observer = modes.set_mode("observer", None)  # these computations are not the user's operations
     try:
         for k, level in enumerate(levels):
             # The operands have tangents of the outer levels only: the other levels are closed here.
-            modes.set_levels(levels[:k])
+            modes.set_mode("levels", levels[:k])
             if z._base is not None and tangent_of(z._base, level) is not None:
                 continue  # a view takes its tangent from its base
             z_dot = push_level(op, operands, settings, z, level)
             if z_dot is not None:
                 set_tangent(z, level, z_dot)
     finally:
-        modes.set_levels(levels)
-        modes.observe(observer)
+        modes.set_mode("levels", levels)
+        modes.set_mode("observer", observer)
 
 
 def push_level(

@@ -142,7 +142,9 @@ class GraphTask:
                                 following = parent
                             else:
                                 heappush(heap, (parent.queue_key, parent))
-                    grads = d = None  # so that the next rule can reuse the memory
+                    grads = d = (
+                        None  # so that a leaf can take over a gradient that nothing else holds
+                    )
                     if following is None:
                         break
                     if heap and heap[0][0] < following.queue_key:

@@ -10,6 +10,7 @@ of the other.
 """
 
 import linecache
+import math
 import os.path
 import sys
 from collections.abc import Sequence
@@ -207,11 +208,8 @@ def shape_error(
         last = shapes[1][:-1] + (shapes[2][-1:] if len(shapes[2]) > 1 else ())
         return _broadcast_error(name, [shapes[0], last]) or ShapeError(f"{name}: {error}")
     if name in ("reshape", "view"):
-        size = 1
-        for n in shapes[0]:
-            size *= n
         return ShapeError(
-            f"shape '{list(settings['shape'])}' is invalid for input of size {size}: the tensor is "
+            f"shape '{list(settings['shape'])}' is invalid for input of size {math.prod(shapes[0])}: the tensor is "
             f"{shapes[0]}, and a view has exactly as many entries."
         )
     if name == "index_put":

@@ -33,9 +33,9 @@ from minigrad.core import dtypes, modes
 from minigrad.core.duals import set_tangent, stripped, tangent_of
 from minigrad.core.errors import AutogradError, SavedValueChanged, user_line
 from minigrad.core.inplace import attach, bump, refuse
-from minigrad.core.memory import FRESH, make, new
+from minigrad.core.memory import make, new
 from minigrad.core.node import Node, OwnPlan, next_queue_key, node_type
-from minigrad.core.plan import Like, fit
+from minigrad.core.plan import Like, fit, like_of
 from minigrad.core.results import Pack, result
 from minigrad.core.saved import Freed
 from minigrad.core.tensor import Tensor
@@ -118,11 +118,8 @@ class SavedResult:
 
     def restore(self, node: Any) -> Tensor:
         """The result as a tensor again, in the history of its node."""
-        z: Tensor = new(Tensor)
-        z.array, z.counter, z.node = self.array, self.counter, None
-        if node is not None:
-            z.node = result(node, self.number)
-        return z
+        history = None if node is None else result(node, self.number)
+        return make.tensor(self.array, self.counter, history)  # type: ignore[no-any-return]
 
 
 class FunctionPlan(OwnPlan):
@@ -297,29 +294,27 @@ class Function:
         wanted = recording and True in ctx.needs_input_grad
         levels = modes.state.levels
         observer = modes.state.observer
-        with modes.no_grad(), modes.unobserved(), modes.without_levels():
+        with modes.no_grad(), modes.unobserved(), modes.within("levels", ()):
             if separate:
                 output = cls.forward(*args)
                 cls.setup_context(ctx, args, output)
             else:
                 output = cls.forward(ctx, *args)
         single = not isinstance(output, (tuple, list))
+        if single and not isinstance(output, Tensor):
+            raise TypeError(
+                f"{cls.__name__}.forward must return Tensors, not {type(output).__name__}."
+            )
         outputs = [output] if single else list(output)
-        for z in outputs:
-            if not isinstance(z, Tensor) and single:
-                raise TypeError(
-                    f"{cls.__name__}.forward must return Tensors, not {type(z).__name__}."
-                )
         results = [cls._result(z, ctx, args) if isinstance(z, Tensor) else z for z in outputs]
         if wanted:
             cls._record(ctx, args, results)
         for level in levels:
             cls._push(ctx, args, results, level)
+        returned = results[0] if single else tuple(results)
         if observer is not None:
-            observer.forward(
-                _NamedOp(cls), args, results[0] if single else tuple(results), {}, bool(ctx._dirty)
-            )
-        return results[0] if single else tuple(results)
+            observer.forward(_NamedOp(cls), args, returned, {}, bool(ctx._dirty))
+        return returned
 
     @classmethod
     def _result(cls, z: Tensor, ctx: Context, args: tuple[Any, ...]) -> Tensor:
@@ -327,21 +322,14 @@ class Function:
         if any(z is d for d in ctx._dirty):
             return z
         if any(z is a for a in args) or z.node is not None:
-            fresh: Tensor = new(Tensor)
-            fresh.array, fresh.counter, fresh.node = z.array, z._shared_counter(), None
-            return fresh
+            return make.tensor(z.array, z._shared_counter(), None)  # type: ignore[no-any-return]
         return z
 
     @classmethod
     def _record(cls, ctx: Context, args: tuple[Any, ...], results: list[Any]) -> None:
         """Make the node and its edges, and connect the results to it."""
-        likes = [
-            Like(a.array.shape, a.array.dtype) if isinstance(a, Tensor) else None for a in args
-        ]
-        shapes = [
-            Like(z.array.shape, z.array.dtype) if isinstance(z, Tensor) else Like((), None)
-            for z in results
-        ]
+        likes = [like_of(a) if isinstance(a, Tensor) else None for a in args]
+        shapes = [like_of(z) if isinstance(z, Tensor) else Like((), None) for z in results]
         for d in ctx._dirty:
             if not any(d is z for z in results):
                 raise AutogradError(
@@ -360,12 +348,9 @@ class Function:
             bump(d)
         several = len(results) > 1
         for k, z in enumerate(results):
-            differentiable = (
-                isinstance(z, Tensor)
-                and dtypes.is_floating(z.array.dtype)
-                and not any(z is t for t in ctx._without_gradient)
-            )
-            if not differentiable:
+            if not isinstance(z, Tensor) or not dtypes.is_floating(z.array.dtype):
+                continue
+            if any(z is t for t in ctx._without_gradient):
                 continue
             own = result(node, k) if several else node
             if any(z is d for d in ctx._dirty):
@@ -414,7 +399,11 @@ def once_differentiable(backward: Any) -> Any:
         values = given if isinstance(given, tuple) else (given,)
         if not any(isinstance(g, Tensor) and g.node is not None for g in grads):
             return given
-        marked = tuple(_Once.apply(v) if isinstance(v, Tensor) else v for v in values)
+        with modes.unobserved():
+            marked = tuple(
+                _Once.apply(v.detach().requires_grad_()) if isinstance(v, Tensor) else v
+                for v in values
+            )
         return marked if isinstance(given, tuple) else marked[0]
 
     return staticmethod(once) if isinstance(backward, staticmethod) else once
@@ -423,21 +412,9 @@ def once_differentiable(backward: Any) -> Any:
 class _Once(Function):
     """A gradient that cannot be differentiated again."""
 
-    @classmethod
-    def apply(cls, *args: Any, **kwargs: Any) -> Any:
-        (value,) = args
-        lead = value.detach().requires_grad_()
-        z: Tensor = new(Tensor)
-        z.array, z.counter, z.node = value.array, FRESH, None
-        node: Node = new(node_type("NotDifferentiable"))
-        ctx = Context("once_differentiable")
-        ctx.needs_input_grad = (True,)
-        like = Like(value.array.shape, value.array.dtype)
-        node.plan = FunctionPlan(cls, ctx, [like], [like])
-        node.edges, node.queue_key = (lead.node,), next_queue_key()
-        node.saved, node.version = (ctx,), 0
-        z.node = node
-        return z
+    @staticmethod
+    def forward(ctx: Any, gradient: Tensor) -> Tensor:
+        return gradient
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:

@@ -55,7 +55,7 @@ class AccumulateGrad:
     def variable(self) -> Any:
         """The leaf. If it is gone, makes an equal one."""
         leaf = self._leaf()
-        return leaf if leaf is not None else make.revive(self)
+        return leaf if leaf is not None else make.tensor(self._array, self._counter, self)
 
     def name(self) -> str:
         """The name that the node has in PyTorch."""

@@ -53,16 +53,16 @@ class Makers:
 
     Tensor      the class
     wrap        an array -> a Tensor that requires no gradient
+    tensor      (array, counter, node) -> a Tensor of these three parts
     view        (tensor, array, hop) -> a Tensor that is a view of the given one
     result_of   (node, array, counter) -> the node's result, as a Tensor with that history
-    revive      an AccumulateGrad whose leaf is gone -> an equal leaf
     """
 
     Tensor: type[Any]
     wrap: Callable[[Any], Any]
+    tensor: Callable[[Any, Counter, Any], Any]
     view: Callable[[Any, Any, Any], Any]
     result_of: Callable[[Any, Any, Counter], Any]
-    revive: Callable[[Any], Any]
 
 
 make = Makers()

@@ -2,10 +2,10 @@
 
 Operations on tensors are recorded on the tape, unless the user turns recording off:
 
-    with no_grad(): ...            nothing is recorded in this block
-    with enable_grad(): ...        turns recording back on inside such a block
-    set_grad_enabled(False)        from here on; also usable as a block
-    observing(observer)            every operation and every backward step is reported
+    with no_grad(): ...              nothing is recorded in this block
+    with enable_grad(): ...          turns recording back on inside such a block
+    set_grad_enabled(False)          from here on; also usable as a block
+    with within("observer", o): ...  every operation and every backward step is reported to o
 
 These settings belong to the thread: other threads keep their own. They can be nested, they are
 undone when an exception is raised, and they work as decorators of functions and generators.
@@ -62,12 +62,12 @@ paused = 0
 _lock = threading.Lock()
 
 
-def _set(name: str, value: Any) -> Any:
-    """Change one setting of this thread, update both counts, return the old value."""
+def set_mode(name: str, value: Any) -> Any:
+    """Change one setting of this thread (a name in `_State`), update both counts, return the old value."""
     global unusual, paused
     old = getattr(state, name)
     default = getattr(_State, name)
-    change = (value is not default) - (old is not default)
+    change = (value != default) - (old != default)
     setattr(state, name, value)
     if change:
         with _lock:
@@ -78,43 +78,13 @@ def _set(name: str, value: Any) -> Any:
 
 
 @contextmanager
-def _within(name: str, value: Any) -> Iterator[None]:
+def within(name: str, value: Any) -> Iterator[None]:
     """Within this block, a setting of this thread has this value."""
-    before = _set(name, value)
+    before = set_mode(name, value)
     try:
         yield
     finally:
-        _set(name, before)
-
-
-def set_levels(levels: tuple[int, ...]) -> None:
-    """Set which levels of forward mode are open in this thread; see duals.py."""
-    _set("levels", levels or _State.levels)
-
-
-def set_saved_hooks(hooks: tuple[Any, ...]) -> None:
-    """Set the (pack, unpack) pairs that saved tensors pass through; see autograd/graph.py."""
-    _set("saved_hooks", hooks or _State.saved_hooks)
-
-
-def set_anomaly(on: bool) -> None:
-    """Set whether a NaN that appears in a backward pass is an error; see autograd/anomaly.py."""
-    _set("anomaly", on)
-
-
-def using_engine(name: str) -> AbstractContextManager[None]:
-    """Within this block, backward passes that name no engine use this one."""
-    return _within("engine", name)
-
-
-def without_saved_hooks() -> AbstractContextManager[None]:
-    """Within this block, tensors are saved unchanged, without hooks."""
-    return _within("saved_hooks", _State.saved_hooks)
-
-
-def without_levels() -> AbstractContextManager[None]:
-    """Within this block, no tangents are computed."""
-    return _within("levels", _State.levels)
+        set_mode(name, before)
 
 
 def is_grad_enabled() -> bool:
@@ -139,17 +109,17 @@ class set_grad_enabled:
 
     def __init__(self, mode: bool) -> None:
         self.mode = bool(mode) and not state.inference
-        self._before = _set("recording", self.mode)
+        self._before = set_mode("recording", self.mode)
 
     def __call__(self, function: F) -> F:
-        _set("recording", self._before)  # a decorator acts when the function runs, not now
+        set_mode("recording", self._before)  # a decorator acts when the function runs, not now
         return _decorated(lambda: set_grad_enabled(self.mode), function)
 
     def __enter__(self) -> None:
-        _set("recording", self.mode)
+        set_mode("recording", self.mode)
 
     def __exit__(self, *raised: Any) -> None:
-        _set("recording", self._before)
+        set_mode("recording", self._before)
 
 
 class _Mode:
@@ -165,10 +135,10 @@ class _Mode:
         self._before: list[bool] = []  # a stack: an object may be entered again inside itself
 
     def __enter__(self) -> None:
-        self._before.append(_set("recording", self.mode and not state.inference))
+        self._before.append(set_mode("recording", self.mode and not state.inference))
 
     def __exit__(self, *raised: Any) -> None:
-        _set("recording", self._before.pop())
+        set_mode("recording", self._before.pop())
 
     def __call__(self, function: F) -> F:
         return _decorated(type(self), function)
@@ -228,12 +198,12 @@ class inference_mode(_Mode):
             self.mode = True
 
     def __enter__(self) -> None:
-        self._inference.append(_set("inference", not self.mode))
+        self._inference.append(set_mode("inference", not self.mode))
         super().__enter__()
 
     def __exit__(self, *raised: Any) -> None:
         super().__exit__(*raised)
-        _set("inference", self._inference.pop())
+        set_mode("inference", self._inference.pop())
 
     def __call__(self, function: F) -> F:
         return _decorated(lambda: inference_mode(not self.mode), function)
@@ -295,20 +265,9 @@ def _each_step_inside(
             generator.close()
 
 
-def observing(observer: Observer) -> AbstractContextManager[None]:
-    """Within this block, every operation and every backward step is reported to `observer`."""
-    return _within("observer", observer)
-
-
-def observe(observer: Observer | None) -> Observer | None:
-    """From here on, report to `observer`, or to nobody if None. Returns the previous observer."""
-    before: Observer | None = _set("observer", observer)
-    return before
-
-
 def unobserved() -> AbstractContextManager[None]:
     """Within this block, nothing is reported: for the observers' own computations."""
-    return _within("observer", None)
+    return within("observer", None)
 
 
 def trace_lines(on: bool = True) -> None:
@@ -320,4 +279,4 @@ def trace_lines(on: bool = True) -> None:
     >>> trace_lines()
     >>> trace_lines(False)
     """
-    _set("tracing", bool(on))
+    set_mode("tracing", bool(on))

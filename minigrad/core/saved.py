@@ -50,7 +50,7 @@ class Packed:
     def __init__(self, node: Any, hooks: tuple[Callable[[Any], Any], Callable[[Any], Any]]) -> None:
         self.plan, self.edges, self.hooks = node.plan, node.edges, hooks
         self.entries: list[Any] = []
-        with modes.no_grad(), modes.without_saved_hooks():
+        with modes.no_grad(), modes.within("saved_hooks", ()):
             for name, value in zip(self.plan.slots, node.saved, strict=True):
                 if name == "z":
                     self.entries.append(hooks[0](make.wrap(value)))

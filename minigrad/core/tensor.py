@@ -14,6 +14,7 @@ Python, NumPy, and other processes; methods/sampling.py, which fills a tensor wi
 numbers; and sparse.py, for sparse gradients.
 """
 
+import math
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -54,10 +55,7 @@ class Size(tuple[int, ...]):
         >>> Size((2, 3)).numel()
         6
         """
-        n = 1
-        for size in self:
-            n *= size
-        return n
+        return math.prod(self)
 
     def __repr__(self) -> str:
         return f"minigrad.Size({list(self)})"
@@ -446,9 +444,7 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
         return self.counter
 
     def _same_memory(self, counter: Counter) -> "Tensor":
-        z: Tensor = new(Tensor)
-        z.array, z.counter, z.node = self.memory(), counter, None
-        return z
+        return assembled(self.memory(), counter, None)
 
     # ------------------------------------------------------------------ copying and saving to files
 
@@ -458,8 +454,8 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
                 "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
                 "protocol at the moment. Use x.detach().clone()."
             )
-        z: Tensor = new(type(self) if not isinstance(self, View) else Tensor)
-        z.array, z.counter, z.node = np.array(self.array), FRESH, None
+        cls = Tensor if isinstance(self, View) else type(self)
+        z = assembled(np.array(self.array), FRESH, None, cls)
         memo[id(self)] = z
         if self.node is not None:
             z.requires_grad_()
@@ -641,25 +637,24 @@ def wrap(array: Any) -> Tensor:
     return z
 
 
-def _result_of(node: Node, array: Any, counter: Counter) -> Tensor:
-    z: Tensor = new(Tensor)
+def assembled(array: Any, counter: Counter, node: Any, cls: type[Tensor] = Tensor) -> Tensor:
+    """A tensor of these three parts."""
+    z = new(cls)
     z.array, z.counter, z.node = array, counter, node
+    return z
+
+
+def _result_of(node: Node, array: Any, counter: Counter) -> Tensor:
+    z = assembled(array, counter, node)
     if node.tangents is not None:
         z._tangents = node.tangents
     return z
 
 
 def _unpickled(cls: Any, array: Any, requires_grad: bool) -> Any:
-    z = new(cls)
-    z.array, z.counter, z.node = array, FRESH, None
+    z = assembled(array, FRESH, None, cls)
     return z.requires_grad_() if requires_grad else z
 
 
-def _revive(leaf: AccumulateGrad) -> Tensor:
-    z: Tensor = new(Tensor)
-    z.array, z.counter, z.node = leaf._array, leaf._counter, leaf
-    return z
-
-
-make.Tensor, make.view = Tensor, view_of
-make.wrap, make.result_of, make.revive = wrap, _result_of, _revive
+make.Tensor, make.tensor, make.wrap = Tensor, assembled, wrap
+make.view, make.result_of = view_of, _result_of

@@ -35,7 +35,7 @@ from IPython.core.magic_arguments import argument, magic_arguments
 from IPython.display import display
 
 from minigrad.core.engines import ENGINES
-from minigrad.core.modes import using_engine
+from minigrad.core.modes import within
 from minigrad.core.tensor import Tensor
 from minigrad.jupyter.completion import variables
 from minigrad.jupyter.display import shown_as
@@ -88,7 +88,7 @@ class AutogradMagics(Magics):
         tape = recording.__enter__()
         tape.home = file
         try:
-            with using_engine(options.engine):
+            with within("engine", options.engine):
                 self._run(tree, file, show=not _ends_silently(cell))
         except BaseException as e:
             error = e

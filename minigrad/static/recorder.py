@@ -428,11 +428,11 @@ class Recorder:
     @contextmanager
     def watching(self) -> Iterator[None]:
         """Within this block, watch what tensors do, and which random numbers are drawn."""
-        before = modes.observe(Onlooker(self))
+        before = modes.set_mode("observer", Onlooker(self))
         try:
             yield
         finally:
-            modes.observe(before)
+            modes.set_mode("observer", before)
 
     def program(self, outputs: Sequence[int], single: bool) -> Program:
         """What was written, as a program."""

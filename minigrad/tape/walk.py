@@ -138,7 +138,7 @@ def _run(recorder: Recorder, task: GraphTask) -> Iterator[WalkStep]:
     try:
         while True:
             # No mode is held while the user looks: only while the engine runs.
-            with modes.set_grad_enabled(task.create_graph), modes.observing(recorder):
+            with modes.set_grad_enabled(task.create_graph), modes.within("observer", recorder):
                 step = next(steps, None)
             if step is None:
                 break
