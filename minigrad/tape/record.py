@@ -73,7 +73,7 @@ class record:
         if given is None:
             self._tape.home = frame.f_code.co_filename
         self._stack = ExitStack()
-        self._stack.enter_context(modes.observing(self._tape._recorder))
+        self._stack.enter_context(modes.within("observer", self._tape._recorder))
         self._stack.callback(modes.trace_lines, modes.state.tracing)
         modes.trace_lines()  # so that an error of the backward pass can name forward lines
         return self._tape
@@ -99,6 +99,14 @@ class Tape(Faces):
     tape.check(x=...)  compare hand-derived gradients with those of the last pass
     tape.differences() the slopes of what ran, without rules
     tape.save(path)    .html, .svg, .png, .txt, .json or .dot
+
+    >>> x = minigrad.tensor(3.0, requires_grad=True)
+    >>> with minigrad.record() as tape:
+    ...     z = x * x
+    ...     z.backward()
+    >>> tape.at(1)
+    step 1 of 4    forward
+        just now  z = x * x was computed: 9.
     """
 
     def __init__(self, name: str, recorder: Recorder) -> None:
