@@ -12,8 +12,9 @@ import numpy as np
 
 from minigrad import return_types
 from minigrad.core.shapes import normalize_one
-from minigrad.ops.indexing import along, flat_along, gather, scatter_add, where
+from minigrad.ops.indexing import flat_along, gather, own_places, scatter_add, where
 from minigrad.ops.layout import unsafe_view
+from minigrad.ops.reductions import is_extreme
 
 
 def taken(kind: Any, x: Any, at: Any, axis: int, keepdims: bool = True) -> Any:
@@ -21,8 +22,8 @@ def taken(kind: Any, x: Any, at: Any, axis: int, keepdims: bool = True) -> Any:
     z = gather.apply(x, index=at, axis=axis)
     if keepdims:
         return kind(z, x._constant(at))
-    shape = tuple([n for k, n in enumerate(z.shape) if k != axis % z.ndim])
-    return kind(unsafe_view.apply(z, shape=shape), x._constant(np.asarray(at.squeeze(axis), order="C")))
+    at = np.asarray(at.squeeze(axis), order="C")
+    return kind(unsafe_view.apply(z, shape=at.shape), x._constant(at))
 
 
 def sorting(values: Any, axis: int, descending: bool = False) -> Any:
@@ -35,10 +36,12 @@ def sorting(values: Any, axis: int, descending: bool = False) -> Any:
 
 
 def sort(x: Any, axis: int, descending: bool) -> Any:
+    """The entries in order along axis, and where they stood."""
     return taken(return_types.sort, x, sorting(x.array, axis, descending), axis)
 
 
 def argsort(x: Any, axis: int, descending: bool) -> Any:
+    """Where the entries stood that come first, second, ... in order."""
     return x._constant(sorting(x.array, axis, descending))
 
 
@@ -48,18 +51,13 @@ def topk(x: Any, axis: int, k: int, largest: bool) -> Any:
         raise RuntimeError("topk does not support bool dtypes on CPU")
     if not 0 <= k <= x.shape[axis]:
         raise RuntimeError(f"selected index k out of range: k is {k}, and there are {x.shape[axis]} entries.")
-    return taken(return_types.topk, x, _first(sorting(x.array, axis, largest), k, axis), axis)
-
-
-def _first(at: Any, k: int, axis: int) -> Any:
-    first = at[(slice(None),) * axis + (slice(0, k),)]
-    return in_order(first)
+    first = (slice(None),) * axis + (slice(0, k),)
+    return taken(return_types.topk, x, in_order(sorting(x.array, axis, largest)[first]), axis)
 
 
 def kthvalue(x: Any, axis: int, k: int, keepdims: bool) -> Any:
     """The k-th least entry, counted from 1."""
-    if not x.shape[axis]:
-        raise IndexError(f"kthvalue(): Expected reduction dim {axis} to have non-zero size.")
+    _something("kthvalue", x, axis)
     if not 1 <= k <= x.shape[axis]:
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {axis}")
     at = sorting(x.array, axis).take([k - 1], axis)
@@ -103,8 +101,7 @@ def running_extreme(x: Any, axis: int, function: Any) -> Any:
     """cummax and cummin: the extreme so far (NaN, once there was one), and its latest place."""
     array = x.array
     z = function.accumulate(array, axis=axis)
-    places = np.arange(array.shape[axis]).reshape([-1 if i == axis else 1 for i in range(array.ndim)])
-    latest = np.where((array == z) | np.isnan(array), places, 0)
+    latest = np.where((array == z) | np.isnan(array), own_places(array.shape)[axis], 0)
     at = in_order(np.maximum.accumulate(latest, axis=axis))
     kind = return_types.cummax if function is np.maximum else return_types.cummin
     return taken(kind, x, at, axis)
@@ -117,17 +114,12 @@ def level(x: Any, values: Any) -> Any:
 
 def scatter_extreme(x: Any, y: Any, function: Any, index: Any, axis: int) -> Any:
     """The greatest (or least) of x and of all y that are scattered to its place; ties share the gradient."""
-    best = np.array(x.array)
-    if best.ndim and not best.flags.c_contiguous:
-        function.at(best, along(index, axis), y.array)
-    elif index.size:
+    best = np.array(x.array, order="C")
+    if index.size:
         at = flat_along(index, axis, x.shape) if x.ndim else index.reshape(-1)
-        y_array = y.array if y.shape == index.shape else np.broadcast_to(y.array, index.shape)
-        function.at(best.reshape(-1), at, y_array.reshape(-1))
-    of_x, of_y = (
-        (a == z) | ((a != a) & (z != z))  # NaN is as extreme as can be, and shared like a tie
-        for a, z in ((x.array, best), (y.array, gather.forward(best, index=index, axis=axis)))
-    )
+        function.at(best.reshape(-1), at, np.broadcast_to(y.array, index.shape).reshape(-1))
+    of_x = is_extreme(x.array, best)
+    of_y = is_extreme(y.array, gather.forward(best, index=index, axis=axis))
     if x.dtype.kind != "f":
         return x._constant(best)
     ties = scatter_add.forward(of_x.astype(x.dtype), of_y.astype(x.dtype), index=index, axis=axis)
@@ -199,8 +191,6 @@ def nonzero(x: Any, as_tuple: bool) -> Any:
     """Where x is not 0: one row for each such entry, or one tensor for each axis."""
     if as_tuple:
         return tuple([x._constant(i) for i in np.nonzero(np.atleast_1d(x.array))])
-    if not x.ndim:
-        return x._constant(np.zeros((int(x.array != 0), 0), np.int64))
     return x._constant(np.argwhere(x.array))
 
 
@@ -210,8 +200,12 @@ def unique(x: Any, return_inverse: bool, return_counts: bool, dim: int | None) -
         dim = normalize_one(dim, x.ndim)
     z, inverse, counts = np.unique(x.array, return_inverse=True, return_counts=True, axis=dim, equal_nan=False)
     inverse = inverse.reshape(x.shape if dim is None else -1)
-    results = [z, *([inverse] if return_inverse else []), *([counts] if return_counts else [])]
-    tensors = tuple([x._constant(r) for r in results])
+    return _those_asked_for(x, z, inverse if return_inverse else None, counts if return_counts else None)
+
+
+def _those_asked_for(x: Any, *results: Any) -> Any:
+    """As tensors, those of the results that are not None; the only one by itself."""
+    tensors = tuple([x._constant(r) for r in results if r is not None])
     return tensors if len(tensors) > 1 else tensors[0]
 
 
@@ -225,9 +219,7 @@ def unique_consecutive(x: Any, return_inverse: bool, return_counts: bool, dim: i
     inverse = np.cumsum(starts) - 1
     counts = np.diff(np.append(np.flatnonzero(starts), len(rows)))
     inverse = inverse.reshape(x.shape) if dim is None else inverse
-    results = [z, *([inverse] if return_inverse else []), *([counts] if return_counts else [])]
-    tensors = tuple([x._constant(r) for r in results])
-    return tensors if len(tensors) > 1 else tensors[0]
+    return _those_asked_for(x, z, inverse if return_inverse else None, counts if return_counts else None)
 
 
 def bincount(x: Any, weights: Any, minlength: int) -> Any:

@@ -21,7 +21,7 @@ def convolution(x, w, b, *, stride, padding, dilation, groups=1):
     x (n, c, h, w), w (o, c / groups, kh, kw), b (o) or empty for none;
     stride and dilation (rows, columns), padding (top, bottom, left, right).
     """
-    windows = _Windows((*x.shape[:2], *_padded(x, padding)), w.shape, stride, dilation, groups)
+    windows = _Windows(_padded(x.shape, padding), w.shape, stride, dilation, groups)
     z = np.empty((len(x), len(w), windows.count), np.result_type(x, w))
     x = windows.arranged(_margin(x, padding))
     for k in range(groups):
@@ -39,23 +39,20 @@ def convolution(x, w, b, *, stride, padding, dilation, groups=1):
 @linear(result="strict")
 def convolution_dx(y, w, *, shape, stride, padding, dilation, groups=1):
     """z = a convolution's gradient by x        dL/dy = convolution of g with w        dL/dw = convolution_dw(y, g)"""
-    top, bottom, left, right = padding
-    n, c, height, width = shape
-    sizes = (n, c, height + top + bottom, width + left + right)
-    windows = _Windows(sizes, w.shape, stride, dilation, groups)
-    y = y.reshape(n, len(w), windows.count)
+    windows = _Windows(_padded(shape, padding), w.shape, stride, dilation, groups)
+    y = y.reshape(len(y), len(w), windows.count)
     z = windows.zeros(np.result_type(y, w))
     for k in range(groups):
         wk, yk = windows.kernels(_group(w, k, groups, 0)), _group(y, k, groups, 1)
         windows.add(z, k, yk.transpose(0, 2, 1) @ wk if windows.in_rows else wk.T @ yk)
     z = np.transpose(z, (0, 3, 1, 2)) if windows.in_rows else z
-    return np.ascontiguousarray(z[:, :, top : top + height, left : left + width])
+    return np.ascontiguousarray(_inside(z, padding))
 
 
 @linear(result="strict")
 def convolution_dw(y, x, *, shape, stride, padding, dilation, groups=1):
     """z = a convolution's gradient by w        dL/dy = convolution of x with g        dL/dx = convolution_dx(y, g)"""
-    windows = _Windows((*x.shape[:2], *_padded(x, padding)), shape, stride, dilation, groups)
+    windows = _Windows(_padded(x.shape, padding), shape, stride, dilation, groups)
     y = y.reshape(len(x), shape[0], windows.count)
     x = windows.arranged(_margin(x, padding))
     parts = []
@@ -120,9 +117,8 @@ class _Windows:
 
     def add(self, z, k, matrix):
         """Add each entry of a matrix like that of `matrix` to the entry of z, k-th group, that it stands for."""
-        (sh, sw), (dh, dw), (kh, kw), (rows, columns) = self.stride, self.dilation, self.size, self.shape
-        down = [slice(i * dh, i * dh + (rows - 1) * sh + 1, sh) for i in range(kh)]
-        across = [slice(j * dw, j * dw + (columns - 1) * sw + 1, sw) for j in range(kw)]
+        (kh, kw), (rows, columns), sw = self.size, self.shape, self.stride[1]
+        down, across = (_slices(axis, self.size, self.stride, self.dilation, self.shape) for axis in (0, 1))
         if not self.in_rows:
             zk, matrix = _group(z, k, self.groups, 1), matrix.reshape(-1, self.c, kh, kw, rows, columns)
             for i in range(kh):
@@ -131,7 +127,7 @@ class _Windows:
             return
         zk, matrix = _group(z, k, self.groups, -1), matrix.reshape(-1, rows, columns, kh, kw, self.c)
         for i in range(kh):
-            if dw == 1 and columns <= 4 * kw:  # whole runs of kw * c numbers
+            if self.dilation[1] == 1 and columns <= 4 * kw:  # whole runs of kw * c numbers
                 for j in range(columns):
                     zk[:, down[i], j * sw : j * sw + kw] += matrix[:, :, j, i]
             else:
@@ -148,20 +144,24 @@ def _group(x, k, groups, axis):
     return x[..., part] if axis == -1 else x[:, part] if axis else x[part]
 
 
-def _padded(x, padding):
-    """The sizes of the last two axes of x with a margin around them."""
+def _padded(shape, padding):
+    """The shape with a margin around its last two axes."""
     top, bottom, left, right = padding
-    return x.shape[-2] + top + bottom, x.shape[-1] + left + right
+    return (*shape[:-2], shape[-2] + top + bottom, shape[-1] + left + right)
+
+
+def _inside(z, padding):
+    """z without the margin around its last two axes."""
+    top, bottom, left, right = padding
+    return z[..., top : z.shape[-2] - bottom, left : z.shape[-1] - right]
 
 
 def _margin(x, padding, value=0):
     """x with a margin around its last two axes."""
-    top, _, left, _ = padding
     if not any(padding):
         return x
-    height, width = x.shape[-2:]
-    z = np.full((*x.shape[:-2], *_padded(x, padding)), value, x.dtype)
-    z[..., top : top + height, left : left + width] = x
+    z = np.full(_padded(x.shape, padding), value, x.dtype)
+    _inside(z, padding)[...] = x
     return z
 
 
@@ -258,18 +258,14 @@ def places(x, size, stride, padding, dilation, shape):
     width = x.shape[-1]
     x = _margin(x, padding, _lowest(x.dtype))
     first = np.arange(shape[0])[:, None] * (stride[0] * width) + np.arange(shape[1]) * stride[1]
-    at = greatest = None
+    greatest = np.full((*x.shape[:-2], *shape), _lowest(x.dtype), x.dtype)
+    at = np.zeros(greatest.shape, np.int64)
     for (i, j), window in _each_place(size, stride, dilation, shape):
         here = first + ((i * dilation[0] - top) * width + j * dilation[1] - left)
-        if at is None:
-            at, greatest = np.broadcast_to(here, x[window].shape).copy(), x[window]
-            outside = np.broadcast_to(greatest == _lowest(x.dtype), at.shape)
-            at[outside] = -1
-        else:
-            better = (x[window] > greatest) | (at < 0) & (x[window] != _lowest(x.dtype)) | np.isnan(x[window])
-            at = np.where(better, here, at)
-            greatest = np.where(better, x[window], greatest)
-    return np.where(at < 0, 0, at)
+        better = (x[window] > greatest) | np.isnan(x[window])
+        at = np.where(better, here, at)
+        greatest = np.where(better, x[window], greatest)
+    return at
 
 
 def _max_pool_dx(g, x, z, x_shape, size, stride, padding, dilation, shape):
@@ -282,20 +278,16 @@ def _max_pool_dx(g, x, z, x_shape, size, stride, padding, dilation, shape):
     x = _margin(x, padding, _lowest(x.dtype))
     d = np.zeros(x.shape, x.dtype)
     apart = stride[0] >= size[0] and stride[1] >= size[1] and dilation == (1, 1)  # no entry is in two windows
-    waiting = None  # the windows whose greatest entry has not been met
+    waiting = np.ones(z.shape, bool)  # the windows whose greatest entry has not been met
     for _, window in _each_place(size, stride, dilation, shape):
         here = x[window] == z
-        if waiting is None:
-            waiting = ~here
-        else:
-            here &= waiting
-            waiting ^= here
+        here &= waiting
+        waiting ^= here
         if apart:
             np.multiply(g, here, out=d[window])
         else:
             d[window] += g * here
-    top, _, left, _ = padding
-    return d[..., top : top + x_shape[-2], left : left + x_shape[-1]]
+    return _inside(d, padding)
 
 
 def _max_pool_dot(x_dot, x, z, size, stride, padding, dilation, shape):
@@ -320,11 +312,10 @@ window_sum.vjp(x=lambda g, x_shape, size, stride, padding:
 @linear()
 def window_spread(x, *, size, stride, padding, shape):
     """z = zeros of that shape, with each x added to all of its window        dL/dx = the sums of the windows of g"""
-    top, bottom, left, right = padding
-    z = np.zeros((*x.shape[:-2], shape[0] + top + bottom, shape[1] + left + right), x.dtype)
+    z = np.zeros(_padded((*x.shape[:-2], *shape), padding), x.dtype)
     for _, window in _each_place(size, stride, (1, 1), x.shape[-2:]):
         z[window] += x
-    return z[..., top : top + shape[0], left : left + shape[1]]
+    return _inside(z, padding)
 
 
 window_spread.vjp(x=lambda g, x_shape, size, stride, padding:

@@ -123,6 +123,15 @@ def into(out, z):
     return out
 
 
+def copied(x, out):
+    """A copy of x that can be changed: in out, which may be x itself."""
+    if out is None:
+        return np.array(x)
+    if out is not x:
+        out[...] = x
+    return out
+
+
 FEW = 500  # entries: up to here it is quicker to choose than to multiply, and to ask Python's math than NumPy
 
 

@@ -34,15 +34,8 @@ def lgamma(x, *, out=None):
     try:
         z = list(map(math.lgamma, values))
     except ValueError:  # at a pole
-        z = [_lgamma(v) for v in values]
-    z = np.array(z, x.dtype).reshape(x.shape)
-    return into(out, z)
-
-
-def _lgamma(v):
-    if math.isinf(v) or (v <= 0 and v.is_integer()):
-        return math.inf
-    return math.lgamma(v)
+        z = [math.inf if v <= 0 and v.is_integer() else math.lgamma(v) for v in values]
+    return into(out, np.array(z, x.dtype).reshape(x.shape))
 
 
 lgamma.vjp(x=lambda g, x: g * digamma(x))
@@ -69,8 +62,7 @@ def digamma(x, *, out=None):
         z = np.where(below, z - np.pi / np.tan(np.pi * (y - np.round(y))), z)
         z = np.where(below & (y == np.floor(y)), np.nan, z)
         z = np.where(y == 0, np.copysign(np.inf, -y), z)
-    z = z.astype(np.asarray(x).dtype)
-    return into(out, z)
+    return into(out, z.astype(np.asarray(x).dtype))
 
 
 def _digamma_above(y):
@@ -102,8 +94,8 @@ def polygamma(x, *, order, out=None):
     y = np.asarray(x, np.float64)
     sign = (-1) ** (order + 1) * math.factorial(order)
     z = sign * _zeta(order + 1, y)
-    z = np.where((y <= 0) & (y == np.floor(y)), np.copysign(np.inf, sign), z).astype(np.asarray(x).dtype)
-    return into(out, z)
+    z = np.where((y <= 0) & (y == np.floor(y)), np.copysign(np.inf, sign), z)
+    return into(out, z.astype(np.asarray(x).dtype))
 
 
 def _zeta(s, y):
@@ -150,8 +142,7 @@ def erfinv(x, *, out=None):
         z = z - wrong * SQRT_PI_OVER_2 * np.exp(z * z)
     if a is not size:
         z = np.where(inside, z, np.where(size == 1, np.inf, np.nan))
-    z = np.copysign(z, y).astype(x.dtype)
-    return into(out, z)
+    return into(out, np.copysign(z, y).astype(x.dtype))
 
 
 def _erfinv_roughly(a):

@@ -13,7 +13,7 @@ import numpy as np
 
 from minigrad.core.op import general, linear
 from minigrad.core.sparse import add_rows
-from minigrad.ops.elementwise import keep
+from minigrad.ops.elementwise import copied, keep
 
 
 def kind_of_index(index):
@@ -36,7 +36,8 @@ def getitem(x, *, index):
     """z = x[index]        dL/dx = zeros like x, with g added at index"""
     z = x[index]
     if not is_basic(index):
-        return np.ascontiguousarray(z) if z.ndim and z.__class__ is np.ndarray else z  # NumPy moves axes where indices are mixed with slices
+        # NumPy moves axes where indices are mixed with slices.
+        return np.ascontiguousarray(z) if z.ndim and z.__class__ is np.ndarray else z
     return z if isinstance(z, np.ndarray) else x[(*index, ...)]  # a view also of one entry
 
 
@@ -108,10 +109,8 @@ def strided(x, shape, strides):
 
 def _places(size, stride, offset):
     """Where in memory each entry is."""
-    places = np.full(size, offset)
-    for axis, (n, step) in enumerate(zip(size, stride, strict=True)):
-        places += (np.arange(n) * step).reshape([-1 if k == axis else 1 for k in range(len(size))])
-    return places
+    steps = [places * step for places, step in zip(own_places(size), stride, strict=True)]
+    return np.asarray(offset + sum(steps))
 
 
 # ------------------------------------------------------------------------- along one axis
@@ -147,9 +146,7 @@ gather.vjp(x=lambda g, x_shape, index, axis:
 @general(inplace=True)
 def scatter_add(x, y, *, index, axis, out=None):
     """z = x; z[i, index[i, j]] += y[i, j], for axis 1        dL/dx = g        dL/dy = g at index"""
-    z = np.array(x) if out is None else out
-    if out is not None and out is not x:
-        z[...] = x
+    z = copied(x, out)
     if not z.ndim:
         z += y.sum()
         return z
@@ -164,15 +161,18 @@ def scatter_add(x, y, *, index, axis, out=None):
 scatter_add.vjp(x=lambda g: g,
                 y=lambda g, index, axis: gather(g, index=index, axis=axis))
 scatter_add.jvp(lambda x_dot, y_dot, x, y, index, axis:
-                    scatter_add(_or_zero(x_dot, x), _or_zero(y_dot, y), index=index, axis=axis))
+                    scatter_add(or_zero(x_dot, x), or_zero(y_dot, y), index=index, axis=axis))
+
+
+def or_zero(tangent, like):
+    """The tangent of an input; zeros, if it has none."""
+    return np.zeros_like(like) if tangent is None else tangent
 
 
 @general(inplace=True)
 def scatter_mul(x, y, *, index, axis, out=None):
     """z = x; z[i, index[i, j]] *= y[i, j], for axis 1        dL/dx, dL/dy = g * product of the other factors"""
-    z = np.array(x) if out is None else out
-    if out is not None and out is not x:
-        z[...] = x
+    z = copied(x, out)
     if z.ndim:
         np.multiply.at(z, along(index, axis), y)
     else:
@@ -222,9 +222,7 @@ scatter_mul.jvp(_scatter_mul_dot)
 @general(inplace=True)
 def scatter(x, y, *, index, axis, out=None):
     """z = x; z[i, index[i, j]] = y[i, j], for axis 1        dL/dx = g, but 0 at index        dL/dy = g at index"""
-    z = np.array(x) if out is None else out
-    if out is not None and out is not x:
-        z[...] = x
+    z = copied(x, out)
     z[along(index, axis) if z.ndim else ...] = y if z.ndim else np.broadcast_to(y, index.shape).reshape(-1)[-1]
     return z
 
@@ -232,11 +230,7 @@ def scatter(x, y, *, index, axis, out=None):
 scatter.vjp(x=lambda g, index, axis: scatter(g, np.zeros((), g.dtype), index=index, axis=axis),
             y=lambda g, index, axis: gather(g, index=index, axis=axis))
 scatter.jvp(lambda x_dot, y_dot, x, y, index, axis:
-                scatter(_or_zero(x_dot, x), _or_zero(y_dot, y), index=index, axis=axis))
-
-
-def _or_zero(tangent, like):
-    return np.zeros_like(like) if tangent is None else tangent
+                scatter(or_zero(x_dot, x), or_zero(y_dot, y), index=index, axis=axis))
 
 
 @linear()
@@ -260,15 +254,7 @@ def where(c, x, y):
 
 where.vjp(x=lambda g, c: np.where(c, g, 0),
           y=lambda g, c: np.where(c, 0, g))
-where.jvp(lambda c, x_dot, y_dot: _where_dot(c, x_dot, y_dot))
-
-
-def _where_dot(c, x_dot, y_dot):
-    if x_dot is None:
-        return np.where(c, 0, y_dot)
-    if y_dot is None:
-        return np.where(c, x_dot, 0)
-    return np.where(c, x_dot, y_dot)
+where.jvp(lambda c, x_dot, y_dot: np.where(c, 0 if x_dot is None else x_dot, 0 if y_dot is None else y_dot))
 
 
 @general(inplace=True)
@@ -276,16 +262,14 @@ def masked_fill(x, y, *, mask, out=None):
     """z = x; z[mask] = y, one number        dL/dx = g, but 0 at mask        dL/dy = sum of g at mask"""
     if out is None:
         return np.where(mask, y, x)
-    if out is not x:
-        out[...] = x
-    np.copyto(out, y, where=mask)
+    np.copyto(copied(x, out), y, where=mask)
     return out
 
 
 masked_fill.vjp(x=lambda g, mask: masked_fill(g, np.zeros((), g.dtype), mask=mask),
                 y=lambda g, mask: keep(g, mask))
 masked_fill.jvp(lambda x_dot, y_dot, x, y, mask:
-                    masked_fill(_or_zero(x_dot, x), _or_zero(y_dot, y), mask=mask))
+                    masked_fill(or_zero(x_dot, x), or_zero(y_dot, y), mask=mask))
 
 
 @general(inplace=True)
@@ -294,9 +278,7 @@ def index_put(x, y, *, index, accumulate=False, out=None):
 
     With accumulate, z[index] += y, and dL/dx = g.
     """
-    z = np.empty_like(x) if out is None else out
-    if z is not x:
-        z[...] = x
+    z = copied(x, out)
     if accumulate:
         add_at(z, index, y)
     else:
@@ -306,11 +288,5 @@ def index_put(x, y, *, index, accumulate=False, out=None):
 
 index_put.vjp(x=lambda g, index, accumulate: g if accumulate else index_put(g, 0, index=index),
               y=lambda g, index: getitem(g, index=index))
-
-
-def _index_put_dot(x_dot, y_dot, x, index, accumulate):
-    x_dot = np.zeros_like(x) if x_dot is None else x_dot
-    return index_put(x_dot, 0 if y_dot is None else y_dot, index=index, accumulate=accumulate)
-
-
-index_put.jvp(_index_put_dot)
+index_put.jvp(lambda x_dot, y_dot, x, index, accumulate:
+                  index_put(or_zero(x_dot, x), 0 if y_dot is None else y_dot, index=index, accumulate=accumulate))

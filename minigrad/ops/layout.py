@@ -10,8 +10,8 @@ import numpy as np
 
 from minigrad.core.op import constant, elementwise, general, linear
 from minigrad.core.shapes import order_of, repeat_to, sum_to
-from minigrad.ops.elementwise import into
-from minigrad.ops.indexing import strided
+from minigrad.ops.elementwise import copied, into
+from minigrad.ops.indexing import or_zero, strided
 
 
 @linear(view=True, node="ViewBackward0")
@@ -236,9 +236,7 @@ triu.vjp(x=lambda g, diagonal: triu(g, diagonal=diagonal))
 
 
 def _without(x, apart, out):
-    z = np.empty_like(x) if out is None else out
-    if z is not x:
-        z[...] = x
+    z = copied(x, out)
     np.copyto(z, z.dtype.type(0), where=apart)
     return z
 
@@ -272,12 +270,7 @@ def _cat_dx(g, k, xs_shapes, axis):
 
 
 cat.vjp(xs=_cat_dx)
-cat.jvp(lambda xs_dot, xs, axis: cat(*_or_zeros(xs_dot, xs), axis=axis))
-
-
-def _or_zeros(xs_dot, xs):
-    """The tangents, with zeros for the inputs that have none."""
-    return [np.zeros_like(x) if x_dot is None else x_dot for x_dot, x in zip(xs_dot, xs)]
+cat.jvp(lambda xs_dot, xs, axis: cat(*map(or_zero, xs_dot, xs), axis=axis))
 
 
 @general(np.stack)
@@ -287,7 +280,7 @@ def stack(*xs, axis=0, out=None):
 
 
 stack.vjp(xs=lambda g, k, axis: g[(slice(None),) * (axis % g.ndim) + (k,)])
-stack.jvp(lambda xs_dot, xs, axis: stack(*_or_zeros(xs_dot, xs), axis=axis))
+stack.jvp(lambda xs_dot, xs, axis: stack(*map(or_zero, xs_dot, xs), axis=axis))
 
 
 @elementwise(inplace=True, node="CopyBackwards")

@@ -17,16 +17,14 @@ def softmax(x, *, axis):
 
     The greatest entry is subtracted first: that changes nothing, and exp cannot overflow.
     """
-    if not x.size:
-        return np.copy(x)
     z = np.exp(x - greatest(x, axis))
     z /= np.add.reduce(z, axis, None, None, True)
     return z
 
 
 def greatest(x, axis):
-    """The greatest entry along axis, which stays, with size 1."""
-    return np.maximum.reduce(x, axis, None, None, True)
+    """The greatest entry along axis, which stays, with size 1; of no entries -inf."""
+    return np.maximum.reduce(x, axis, None, None, True, -np.inf)
 
 
 def _softmax_dx(g, z, axis):
@@ -40,8 +38,6 @@ softmax.vjp(x=_softmax_dx).jvp(lambda x_dot, z, axis: _softmax_dx(x_dot, z, axis
 @general(result="float")
 def log_softmax(x, *, axis):
     """z = x - log of the sum of exp(x) along axis        dL/dx = g - softmax(x) * sum of g"""
-    if not x.size:
-        return np.copy(x)
     z = x - greatest(x, axis)
     z -= np.log(np.add.reduce(np.exp(z), axis, None, None, True))
     return z
@@ -57,7 +53,7 @@ def cross_entropy(x, *, target, weights, axis, reduced):
 
     The sum is taken if reduced.
     """
-    top = greatest(x, axis) if x.size else np.zeros(_kept(x.shape, axis), x.dtype)
+    top = greatest(x, axis)
     z = np.log(np.add.reduce(np.exp(x - top), axis)) + top.reshape(target.shape)
     z = (z - x[at_class(target, axis)]) * weights
     return np.add.reduce(z, axis=None) if reduced else z
@@ -71,18 +67,14 @@ def at_class(target, axis):
     return (*mesh[:axis], target, *mesh[axis:])
 
 
-def _kept(shape, axis):
-    return tuple(1 if i == axis else n for i, n in enumerate(shape))
-
-
 def _cross_entropy_dx(g, x, x_shape, target, weights, axis):
     g = np.broadcast_to(g * weights, target.shape)
-    column = _kept(x_shape, axis)
+    column = tuple(1 if i == axis else n for i, n in enumerate(x_shape))
     if not isinstance(x, np.ndarray):
         g = np.reshape(g, column)
         at = target.reshape(column)
         return softmax(x, axis=axis) * g - scatter_add(np.zeros(x_shape, g.dtype), g, index=at, axis=axis)
-    d = np.exp(x - x.max(axis, keepdims=True)) if x.size else np.zeros_like(x)
+    d = np.exp(x - greatest(x, axis))
     d *= g.reshape(column) / np.add.reduce(d, axis=axis, keepdims=True)
     d[at_class(target, axis)] -= g
     return d

@@ -19,10 +19,12 @@ from minigrad.ops.products import matmul
 
 
 def transposed(x):
+    """xᵀ, of each matrix of a stack."""
     return np.swapaxes(x, -1, -2)
 
 
 def symmetric(x):
+    """The mean of x and xᵀ."""
     return (x + transposed(x)) * 0.5
 
 
@@ -159,13 +161,14 @@ def eigenvectors(x):
     return np.linalg.eigh(_finite("eigh", symmetric(x)))[1]
 
 
-def _apart(x):
-    w, one = eigenvalues(x), np.eye(x.shape[-1], dtype=x.dtype)
+def _gaps(w):
+    """1 / (w[j] - w[i]), and 0 on the diagonal."""
+    one = np.eye(w.shape[-1], dtype=w.dtype)
     return (1 - one) / (as_rows(w) - w[..., :, None] + one)
 
 
-eigenvectors.vjp(x=lambda g, x, z: symmetric(z @ (_apart(x) * (transposed(z) @ g)) @ transposed(z)))
-eigenvectors.jvp(lambda x_dot, x, z: z @ (_apart(x) * (transposed(z) @ symmetric(x_dot) @ z)))
+eigenvectors.vjp(x=lambda g, x, z: symmetric(z @ (_gaps(eigenvalues(x)) * (transposed(z) @ g)) @ transposed(z)))
+eigenvectors.jvp(lambda x_dot, x, z: z @ (_gaps(eigenvalues(x)) * (transposed(z) @ symmetric(x_dot) @ z)))
 
 
 # --------------------------------------------------------------------- of any matrix
@@ -199,7 +202,7 @@ def right_vectors(x):
 
 def _vectors_dx(g, u, s, v):
     """The gradient by x of u; and, transposed, that of v, if u and v change places."""
-    inner = u @ (_gaps(s) * (transposed(u) @ g - transposed(g) @ u)) * as_rows(s)
+    inner = u @ (_gaps(s * s) * (transposed(u) @ g - transposed(g) @ u)) * as_rows(s)
     outer = (g - u @ (transposed(u) @ g)) / as_rows(s)
     return (inner + outer) @ transposed(v)
 
@@ -207,13 +210,8 @@ def _vectors_dx(g, u, s, v):
 def _vectors_dot(x_dot, u, s, v):
     """The tangent of u; and that of v, if x is transposed, and u and v change places."""
     p = transposed(u) @ x_dot @ v
-    inner = u @ (_gaps(s) * (p * as_rows(s) + transposed(p * as_rows(s))))
+    inner = u @ (_gaps(s * s) * (p * as_rows(s) + transposed(p * as_rows(s))))
     return inner + (x_dot @ v - u @ p) / as_rows(s)
-
-
-def _gaps(s):
-    one = np.eye(s.shape[-1], dtype=s.dtype)
-    return (1 - one) / (as_rows(s * s) - (s * s)[..., :, None] + one)
 
 
 left_vectors.vjp(x=lambda g, x, z: _vectors_dx(g, z, singular_values(x), right_vectors(x)))

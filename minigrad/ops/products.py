@@ -16,7 +16,7 @@ import numpy as np
 from minigrad.core.op import general, linear
 from minigrad.core.shapes import product, repeat_to, sum_to
 from minigrad.ops.elementwise import keep
-from minigrad.ops.indexing import put_zeros
+from minigrad.ops.indexing import own_places, put_zeros
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
@@ -49,8 +49,7 @@ def _matmul_dx(g, y, x_shape):
 
 def _matmul_dy(g, x, y_shape, y_column_major):
     if x.ndim == 2 and len(y_shape) < 3:
-        # To a transposed weight, a gradient that lies in memory as the weight does.
-        return product(g.T, x).T if y_column_major else product(x.T, g)
+        return _mm_dy(g, x, y_column_major)
     if len(y_shape) == 1:  # the rows of x, weighted by g
         return sum_to(x * g[..., None], y_shape)
     if x.ndim == 1:  # vector @ matrix: an outer product
@@ -74,8 +73,13 @@ def mm(x, y, *, out=None):
     return np.matmul(x, y, out=out) if out is not None else product(x, y)
 
 
+def _mm_dy(g, x, y_column_major):
+    """To a transposed weight, a gradient that lies in memory as the weight does."""
+    return product(g.T, x).T if y_column_major else product(x.T, g)
+
+
 mm.vjp(x=lambda g, y: product(g, y.T),
-       y=lambda g, x, y_column_major: product(g.T, x).T if y_column_major else product(x.T, g))
+       y=_mm_dy)
 
 
 @linear(result="strict", refuses="b")
@@ -127,13 +131,9 @@ def _scaled(x, factor):
     return x if factor == 1 else x * factor
 
 
-def _addmm_db(g, b_shape, beta):
-    return _scaled(sum_to(g, b_shape), beta)
-
-
-addmm.vjp(b=_addmm_db,
+addmm.vjp(b=lambda g, b_shape, beta: _scaled(sum_to(g, b_shape), beta),
           x=lambda g, y, alpha: _scaled(product(g, y.T), alpha),
-          y=lambda g, x, y_column_major, alpha: _scaled(product(g.T, x).T if y_column_major else product(x.T, g), alpha))
+          y=lambda g, x, y_column_major, alpha: _scaled(_mm_dy(g, x, y_column_major), alpha))
 
 
 @general(result="strict", refuses="b")
@@ -213,7 +213,7 @@ def _einsum_dx(g, k, xs, xs_shapes, equation):
     if len(letters) == len(own):
         return d
     # x[ii]: only the diagonal was read
-    at = dict(zip(letters, np.ix_(*(np.arange(size[c]) for c in letters)), strict=True))
+    at = dict(zip(letters, own_places(tuple(d.shape)), strict=True))
     return put_zeros(d, index=tuple(at[c] for c in own), shape=xs_shapes[k])
 
 
@@ -256,8 +256,8 @@ def explicit(equation, ndims):
                 f"{'is more than' if extra < 0 else 'does not match'} the number of dimensions ({ndims[k]}) "
                 f"for operand {k}{'' if extra < 0 else ' and no ellipsis was given'}"
             )
-    dots = "".join(spare[: max([e for t, e in zip(terms, hidden, strict=True) if "..." in t], default=0)])
-    terms = [t.replace("...", dots[len(dots) - e :] if e else "") for t, e in zip(terms, hidden, strict=True)]
+    dots = "".join(spare[: max(hidden)])
+    terms = [t.replace("...", dots[len(dots) - e :]) for t, e in zip(terms, hidden, strict=True)]
     letters = "".join(terms)
     if not arrow:
         right = dots + "".join(sorted(c for c in set(letters) - set(dots) if letters.count(c) == 1))

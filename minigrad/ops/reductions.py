@@ -29,8 +29,6 @@ sum.vjp(x=lambda g, x_shape, axis, keepdims:
 @lru_cache(maxsize=256)
 def count(x_shape, axis):
     """How many entries are reduced to one."""
-    if axis is None:
-        return math.prod(x_shape)
     return math.prod(x_shape[i] for i in normalize(axis, len(x_shape))) if x_shape else 1
 
 
@@ -63,19 +61,19 @@ def amin(x, *, axis=None, keepdims=False, out=None):
     return np.min(x, axis=axis, keepdims=keepdims, out=out)
 
 
-def _chosen(x, z):
-    """Where x is the entry that was chosen; if that is NaN, where x is NaN."""
+def is_extreme(x, z):
+    """Where x is the extreme entry z; if that is NaN, which is as extreme as can be, where x is NaN."""
     return (x == z) | ((x != x) & (z != z))
 
 
 def _shared_by_ties(g, x, z, x_shape, axis, keepdims):
-    chosen = _chosen(x, restore_axes(z, x_shape, axis, keepdims))
+    chosen = is_extreme(x, restore_axes(z, x_shape, axis, keepdims))
     ties = np.sum(chosen, axis=axis, keepdims=True, dtype=g.dtype)
     return keep(repeat_to(restore_axes(g, x_shape, axis, keepdims), x_shape), chosen) / ties
 
 
 def _average_over_ties(x_dot, x, z, x_shape, axis, keepdims):
-    chosen = _chosen(x, restore_axes(z, x_shape, axis, keepdims))
+    chosen = is_extreme(x, restore_axes(z, x_shape, axis, keepdims))
     ties = np.sum(chosen, axis=axis, keepdims=keepdims, dtype=x_dot.dtype)
     return np.sum(keep(x_dot, chosen), axis=axis, keepdims=keepdims) / ties
 
@@ -139,9 +137,8 @@ def product_of_others(x, axis):
     if not x.ndim:
         return np.ones_like(x)
     x = np.moveaxis(x, axis, 0)
-    one = np.ones_like(x[:1])
-    before = running_product(np.concatenate([one, x[:-1]]))
-    after = np.flip(running_product(np.concatenate([one, np.flip(x, 0)[:-1]])), 0)
+    before = running_product(_one_before(x))
+    after = np.flip(running_product(_one_before(np.flip(x, 0))), 0)
     return np.moveaxis(before * after, 0, axis)
 
 
@@ -172,14 +169,11 @@ def none_is_zero(x):
     return getattr(values, "slot", None) is None and bool(np.all(values))
 
 
-def _prod_dot(x_dot, x, z, x_shape, axis, keepdims):
-    slope = _prod_slope(x, restore_axes(z, x_shape, axis, keepdims), axis)
-    return np.sum(x_dot * slope, axis=axis, keepdims=keepdims)
-
-
 prod.vjp(x=lambda g, x, z, x_shape, axis, keepdims:
              restore_axes(g, x_shape, axis, keepdims)
-             * _prod_slope(x, restore_axes(z, x_shape, axis, keepdims), axis)).jvp(_prod_dot)
+             * _prod_slope(x, restore_axes(z, x_shape, axis, keepdims), axis))
+prod.jvp(lambda x_dot, x, z, x_shape, axis, keepdims:
+             np.sum(x_dot * _prod_slope(x, restore_axes(z, x_shape, axis, keepdims), axis), axis=axis, keepdims=keepdims))
 
 
 @general()
@@ -200,21 +194,15 @@ def _freedom(x_shape, axis, correction):
     return n if n > 0 else 0
 
 
-def _deviation(x, axis):
-    return x - np.mean(x, axis=axis, keepdims=True)
-
-
-def _per_freedom(d, x_shape, axis, correction):
-    n = _freedom(x_shape, axis, correction)
-    return d / n if n else d * math.nan
+def _deviation(x, x_shape, axis, correction):
+    """(x - mean(x)) / (n - correction)"""
+    return (x - np.mean(x, axis=axis, keepdims=True)) / (_freedom(x_shape, axis, correction) or math.nan)
 
 
 var.vjp(x=lambda g, x, x_shape, axis, correction, keepdims:
-            restore_axes(g, x_shape, axis, keepdims)
-            * _per_freedom(2 * _deviation(x, axis), x_shape, axis, correction))
+            restore_axes(g, x_shape, axis, keepdims) * (2 * _deviation(x, x_shape, axis, correction)))
 var.jvp(lambda x_dot, x, x_shape, axis, correction, keepdims:
-            _per_freedom(np.sum(2 * _deviation(x, axis) * x_dot, axis=axis, keepdims=keepdims),
-                         x_shape, axis, correction))
+            np.sum(2 * _deviation(x, x_shape, axis, correction) * x_dot, axis=axis, keepdims=keepdims))
 
 
 @general()
@@ -226,22 +214,15 @@ def std(x, *, axis=None, correction=1, keepdims=False):
     return np.sqrt(var.forward(x, axis=axis, correction=correction, keepdims=keepdims))
 
 
-def nonzero_of(z):
-    """z with 1 in place of 0, to divide by what is 0 anyway."""
-    return np.where(z == 0, np.ones_like(z), z)
-
-
-def or_infinity(z):
-    """z with infinity in place of 0: what is divided by it is 0, and so are all derivatives of that."""
-    return np.where(z == 0, np.inf, z)
+def without_zeros(z, value=np.inf):
+    """z with another value in place of 0. What is divided by infinity is 0, and so are all derivatives of that."""
+    return np.where(z == 0, value, z)
 
 
 std.vjp(x=lambda g, x, z, x_shape, axis, correction, keepdims:
-            restore_axes(g / or_infinity(z), x_shape, axis, keepdims)
-            * _per_freedom(_deviation(x, axis), x_shape, axis, correction))
+            restore_axes(g / without_zeros(z), x_shape, axis, keepdims) * _deviation(x, x_shape, axis, correction))
 std.jvp(lambda x_dot, x, z, x_shape, axis, correction, keepdims:
-            _per_freedom(np.sum(_deviation(x, axis) * x_dot, axis=axis, keepdims=keepdims),
-                         x_shape, axis, correction) / or_infinity(z))
+            np.sum(_deviation(x, x_shape, axis, correction) * x_dot, axis=axis, keepdims=keepdims) / without_zeros(z))
 
 
 @general(result="float")
@@ -250,17 +231,10 @@ def logsumexp(x, *, axis=None, keepdims=False):
 
     The greatest entry is taken out first: that changes nothing, and exp cannot overflow.
     """
-    if not x.size:
-        return np.log(np.add.reduce(x, axis=axis, keepdims=keepdims))  # of nothing: log(0)
-    top = np.max(x, axis=axis, keepdims=True)
+    top = np.max(x, axis=axis, keepdims=True, initial=-np.inf)
     top = np.where(np.isfinite(top), top, 0).astype(x.dtype)
     z = np.log(np.add.reduce(np.exp(x - top), axis=axis, keepdims=True)) + top
-    return z if keepdims else z.reshape(_reduced(x.shape, axis))
-
-
-def _reduced(x_shape, axis):
-    axes = normalize(axis, len(x_shape)) if x_shape else ()
-    return tuple(n for i, n in enumerate(x_shape) if i not in axes)
+    return z if keepdims or not x.ndim else z.squeeze(axis)
 
 
 def _share(x, z, x_shape, axis, keepdims):
@@ -299,7 +273,7 @@ def norm(x, *, p=2, axis=None, keepdims=False):
 def _norm_slope(x, z, x_shape, p, axis, keepdims):
     z = restore_axes(z, x_shape, axis, keepdims)
     if p == 2:
-        return x / or_infinity(z)
+        return x / without_zeros(z)
     if p == 1:
         return np.sign(x)
     if p == 0:
@@ -308,8 +282,8 @@ def _norm_slope(x, z, x_shape, p, axis, keepdims):
         chosen = np.abs(x) == z
         return np.sign(x) * chosen / np.sum(chosen, axis=axis, keepdims=True, dtype=x.dtype)
     if p > 2:
-        return x * np.abs(x) ** (p - 2) / or_infinity(z) ** (p - 1)
-    return np.sign(x) * (nonzero_of(np.abs(x)) / nonzero_of(z)) ** (p - 1)
+        return x * np.abs(x) ** (p - 2) / without_zeros(z) ** (p - 1)
+    return np.sign(x) * (without_zeros(np.abs(x), 1) / without_zeros(z, 1)) ** (p - 1)
 
 
 def _norm_dx(g, x, z, x_shape, p, axis, keepdims):
@@ -357,15 +331,15 @@ def cumprod(x, *, axis, out=None):
 
 
 def recurrence(a, b):
-    """z with z[k] = a[k] * z[k - 1] + b[k] (and z[-1] = 0), along the first axis.
+    """z with z[0] = b[0] and z[k] = a[k - 1] * z[k - 1] + b[k], along the first axis.
 
     A step z -> a * z + b, after another, is such a step again: so first steps are joined in
     pairs, then in fours, ... as in `running_product`.
     """
     step = 1
     while step < b.shape[0]:
-        b = np.concatenate([b[:step], a[step:] * b[:-step] + b[step:]])
-        a = np.concatenate([a[:step], a[step:] * a[:-step]])
+        b = np.concatenate([b[:step], a * b[:-step] + b[step:]])
+        a = a[step:] * a[:-step]
         step *= 2
     return b
 
@@ -380,14 +354,14 @@ def _cumprod_dx(g, x, z, axis):
         return np.flip(cumsum(np.flip(g * z, axis), axis=axis), axis) / x
     # With zeros: dx[k] = z[k - 1] * r[k], where r[k] = g[k] + x[k + 1] * r[k + 1].
     g, x, z = (np.moveaxis(a, axis, 0) for a in (g, x, z))
-    r = np.flip(recurrence(_one_before(np.flip(x, 0)), np.flip(g, 0)), 0)
+    r = np.flip(recurrence(np.flip(x[1:], 0), np.flip(g, 0)), 0)
     return np.moveaxis(_one_before(z) * r, 0, axis)
 
 
 def _cumprod_dot(x_dot, x, z, axis):
     """The product rule, step by step: z_dot[k] = x[k] * z_dot[k - 1] + z[k - 1] * x_dot[k]."""
     x_dot, x, z = (np.moveaxis(a, axis, 0) for a in (x_dot, x, z))
-    return np.moveaxis(recurrence(x, _one_before(z) * x_dot), 0, axis)
+    return np.moveaxis(recurrence(x[1:], _one_before(z) * x_dot), 0, axis)
 
 
 cumprod.vjp(x=_cumprod_dx).jvp(_cumprod_dot)
@@ -400,16 +374,15 @@ def logcumsumexp(x, *, axis):
 
 
 def _shrinking(z):
-    """exp(z[k - 1] - z[k]): what part of a sum was there one step before. The first is not used."""
-    return np.concatenate([np.ones_like(z[:1]), np.exp(z[:-1] - z[1:])])
+    """exp(z[k] - z[k + 1]): what part of a sum was there one step before."""
+    return np.exp(z[:-1] - z[1:])
 
 
 def _logcumsumexp_dx(g, x, z, axis):
     # No exponent is ever positive: dx[k] = exp(x[k] - z[k]) * r[k], where
     # r[k] = g[k] + exp(z[k] - z[k + 1]) * r[k + 1].
     g, x, z = (np.moveaxis(a, axis, 0) for a in (g, x, z))
-    later = np.flip(np.concatenate([_shrinking(z)[1:], np.ones_like(z[:1])]), 0)
-    r = np.flip(recurrence(later, np.flip(g, 0)), 0)
+    r = np.flip(recurrence(np.flip(_shrinking(z), 0), np.flip(g, 0)), 0)
     return np.moveaxis(np.exp(x - z) * r, 0, axis)
 
 

@@ -140,8 +140,7 @@ def xlogy(x, y, *, out=None):
     >>> minigrad.tensor([0.0, 2.0]).xlogy(minigrad.tensor([0.0, 3.0]))
     tensor([0.0000, 2.1972])
     """
-    z = np.where((x == 0) & ~np.isnan(y), x.dtype.type(0), x * np.log(y))
-    return into(out, z)
+    return into(out, np.where((x == 0) & ~np.isnan(y), x.dtype.type(0), x * np.log(y)))
 
 
 def _xlogy_dx(g, x, y):
@@ -449,8 +448,7 @@ def erf(x, *, out=None):
     >>> minigrad.tensor([0.0, 0.5]).erf()
     tensor([0.0000, 0.5205])
     """
-    z = _error_function(x, complement=False)
-    return into(out, z)
+    return into(out, _error_function(x, complement=False))
 
 
 erf.vjp(x=lambda g, x: g * (np.exp(-(x * x)) * TWO_OVER_SQRT_PI))
@@ -465,8 +463,7 @@ def erfc(x, *, out=None):
     >>> minigrad.tensor([0.0, 0.5]).erfc()
     tensor([1.0000, 0.4795])
     """
-    z = _error_function(x, complement=True)
-    return into(out, z)
+    return into(out, _error_function(x, complement=True))
 
 
 erfc.vjp(x=lambda g, x: -g * (np.exp(-(x * x)) * TWO_OVER_SQRT_PI))

@@ -14,8 +14,8 @@ from minigrad.core.op import constant, elementwise
 
 def _whole(function, x, out):
     """Integers are round already; NumPy would make floats of them."""
-    if x.dtype.kind in "iub":
-        return np.positive(x, out=out) if x.dtype.kind != "b" else np.array(x)
+    if x.dtype.kind in "iu":
+        return np.positive(x, out=out)
     return function(x, out=out)
 
 
