@@ -218,8 +218,7 @@ tile.vjp(x=_tile_dx)
 @linear(inplace=True)
 def tril(x, *, diagonal=0, out=None):
     """z = x on and below the diagonal, 0 above        dL/dx = g there"""
-    rows, columns = x.shape[-2:]
-    return _without(x, np.arange(diagonal, rows + diagonal)[:, None] < np.arange(columns), out)
+    return _without(x, np.less, diagonal, out)
 
 
 tril.vjp(x=lambda g, diagonal: tril(g, diagonal=diagonal))
@@ -228,16 +227,17 @@ tril.vjp(x=lambda g, diagonal: tril(g, diagonal=diagonal))
 @linear(inplace=True)
 def triu(x, *, diagonal=0, out=None):
     """z = x on and above the diagonal, 0 below        dL/dx = g there"""
-    rows, columns = x.shape[-2:]
-    return _without(x, np.arange(diagonal, rows + diagonal)[:, None] > np.arange(columns), out)
+    return _without(x, np.greater, diagonal, out)
 
 
 triu.vjp(x=lambda g, diagonal: triu(g, diagonal=diagonal))
 
 
-def _without(x, apart, out):
+def _without(x, compare, diagonal, out):
+    """x with 0 where its row, seen from the diagonal, is less (or greater) than its column."""
+    rows, columns = x.shape[-2:]
     z = copied(x, out)
-    np.copyto(z, z.dtype.type(0), where=apart)
+    np.copyto(z, z.dtype.type(0), where=compare(np.arange(diagonal, rows + diagonal)[:, None], np.arange(columns)))
     return z
 
 
