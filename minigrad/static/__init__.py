@@ -1,23 +1,23 @@
-"""Static programs: a run written down once, differentiated as a program, replayed without allocating.
+"""Static programs: record a run once, differentiate it as a program, replay it without allocating.
 
-    record(f)(*examples)    runs f once and writes down what it does, a Program
-    placeholder(shape)      a value that is not there yet: compute with it, then program(outputs)
+    record(f)(*examples)    runs f once and records what it does, as a Program
+    placeholder(shape)      a value without data: compute with it, then call program(outputs)
     compile(step)           replays a whole training step: forward, backward, optimizer
 
-    instruction, program    the listing itself: instructions in a row, operands by number
-    slot, traced            what stands for a value while a program is being recorded
-    recorder, watch         who writes it down
+    instruction, program    the program itself: a list of instructions, with numbered operands
+    slot, traced            stand for a value while a program is being recorded
+    recorder, watch         record the program
     recording               record and placeholder
-    differentiate           program in, program of its gradient out
-    simplify, thin          the same program with less to do
-    plan, memory            the same run in fixed memory
-    source, templates       a program as plain NumPy that can be read and run
-    step                    training steps: what compile does
-    updates, scribe, rows   what optimizers do, in a training step
+    differentiate           turns a program into the program of its gradient
+    simplify, thin          turn a program into an equivalent one with less work
+    plan, memory            run a program in preallocated memory
+    source, templates       turn a program into plain NumPy source
+    step                    training steps: implements compile
+    updates, scribe, rows   what optimizers do in a training step
 
-An eager tape is built anew at each step, and may be another one each time. A program is built
-once and runs many times: nothing is asked that was settled when it was recorded. That makes
-it fast, and it makes it rigid: see `program.notes`.
+An eager tape is rebuilt at each step, and may differ each time. A program is built once and
+runs many times. Whatever was decided during recording is not checked again. This makes
+programs fast, but also rigid: see `program.notes`.
 """
 
 from typing import Any

@@ -1,17 +1,17 @@
-"""Differentiate: a program in, the program of its gradient out.
+"""Differentiate: turns a program into the program of its gradient.
 
-The instructions are walked once, backward. For each, its op's rules are called, the very
-formulas that eager backward passes use, but on Slots: so instead of computing they write
-more instructions. What they write is the dual graph, and it is a program like any other. It
-can be printed, run many times, and differentiated again.
+We go through the instructions once, backward. For each, we call its op's rules, the same
+formulas that eager backward passes use, but on Slots. So instead of computing, the rules write
+more instructions. These form the dual graph, which is a program like any other: it can be
+printed, run many times, and differentiated again.
 
-    reach   which values depend on those asked about? Only these are walked
+    reach   which values depend on the requested ones? We only visit these
     seed    the gradient of each output: 1, or an input of the new program
     pull    for each instruction, last to first: call its rules, add up what arrives
 
-When the walk comes to an instruction, every instruction that reads its result stands later in
-the list and has been walked. So its gradient is complete: it is added up before it is passed
-on, and each instruction is walked once, however many ways lead to it.
+Every instruction that reads a result comes later in the list than the instruction that makes
+it. So when we reach an instruction, its gradient is complete: it is added up before it is passed
+on, and each instruction is visited once, however many paths lead to it.
 
 Read program.py and recorder.py first.
 """
@@ -33,13 +33,13 @@ from minigrad.static.slot import Slot
 
 
 def gradient(program: Program, wrt: Any = None, *, seeded: bool = False) -> Program:
-    """The program that computes gradients of another one's output.
+    """The program that computes the gradients of another program's output.
 
-    program   its first output is differentiated; a scalar, unless seeded
-    wrt       positions or names of inputs, one or several; None for all that can have a gradient
-    seeded    shall the new program take, after the inputs, the gradient of each output?
+    program   its first output is differentiated; must be a scalar, unless seeded
+    wrt       positions or names of inputs, one or several; None: all that can have a gradient
+    seeded    if True, the new program also takes the gradient of each output, after the inputs.
               It then computes vector-Jacobian products
-    returns   a Program of the same inputs, whose outputs are the gradients in the order asked for
+    returns   a Program with the same inputs, whose outputs are the gradients, in the order of wrt
 
     The result is simplified: no dead code, nothing computed twice.
 
@@ -61,7 +61,7 @@ def gradient(program: Program, wrt: Any = None, *, seeded: bool = False) -> Prog
 
 
 def chosen(program: Program, wrt: Any) -> tuple[list[int], bool]:
-    """The numbers of the values asked about; and: is it a single one?"""
+    """The numbers of the requested values; and: was a single one requested?"""
     if wrt is None:
         wrt = [k for k, i in enumerate(program.inputs) if program.values[i].dtype.kind in "fc"]
     asked: Sequence[Any] = [wrt] if isinstance(wrt, (int, str)) else list(wrt)
@@ -93,7 +93,7 @@ def chosen(program: Program, wrt: Any) -> tuple[list[int], bool]:
 
 
 def copied(program: Program) -> tuple[Recorder, dict[int, int]]:
-    """A recorder that has written the program down already; and old number -> new number."""
+    """A recorder that already contains the program; and old number -> new number."""
     recorder = Recorder()
     recorder.frozen = list(program.frozen)
     inputs = [recorder.input(program.examples[i], program.values[i].name) for i in program.inputs]
@@ -101,9 +101,9 @@ def copied(program: Program) -> tuple[Recorder, dict[int, int]]:
 
 
 def insert(recorder: Recorder, program: Program, inputs: Sequence[Any]) -> dict[int, int]:
-    """Write a program into another one, for these inputs; old number -> new number.
+    """Write a program into another one, for these inputs; returns old number -> new number.
 
-    Rules that were one instruction (Kernels) are written out, so that they can be differentiated.
+    Rules that were one instruction (Kernels) are expanded, so that they can be differentiated.
     """
     numbers = {i: x.index for i, x in zip(program.inputs, inputs, strict=True)}
     for i, a in program.examples.items():
@@ -135,10 +135,11 @@ def pull(
     wanted: Iterable[int],
     note: Callable[[str, int], None] | None = None,
 ) -> dict[int, Any]:
-    """Walk the instructions backward; number -> gradient, for the values that are wanted.
+    """Go through the instructions backward; number -> gradient, for the wanted values.
 
     seeds   number of an output -> its gradient, a Slot
-    note    is told after what was written: "rule" and whose rule it was, "sum" and for which value
+    note    called after instructions are written: with "rule" and the number of the instruction whose
+            rule wrote them, or with "sum" and the number of the value
     """
     lines = list(recorder.instructions)
     kept = set(wanted)
@@ -194,7 +195,7 @@ def seeds_of(
 def results_of(
     program: Program, recorder: Recorder, numbers: dict[int, int], wanted: Any, grads: Any
 ) -> list[int]:
-    """The numbers of the gradients that are wanted; zeros where none arrived."""
+    """The numbers of the wanted gradients; zeros for those that did not arrive."""
     results = []
     for i in wanted:
         g, v = grads.get(numbers[i]), program.values[i]
@@ -203,7 +204,7 @@ def results_of(
 
 
 def depending(recorder: Recorder, lines: Sequence[Any], wanted: Iterable[int]) -> set[int]:
-    """The wanted values, and all through which a gradient could flow to them."""
+    """The wanted values, and all values through which a gradient can flow to them."""
     reach = set(wanted)
     for line in lines:
         if line.stopped:
@@ -216,7 +217,7 @@ def depending(recorder: Recorder, lines: Sequence[Any], wanted: Iterable[int]) -
 
 
 def from_rule(recorder: Recorder, line: Any, k: int, g: Any) -> Any:
-    """What an instruction passes to its k-th operand: the op's rule, called on Slots."""
+    """The gradient that an instruction passes to its k-th operand: the op's rule, called on Slots."""
     op = line.op
     name = "xs" if op.variadic else op.operands[k]
     rule = op.rules.get(name)
@@ -241,7 +242,7 @@ def from_rule(recorder: Recorder, line: Any, k: int, g: Any) -> Any:
 
 
 def rows_of(recorder: Recorder, line: Any, g: Any) -> Any:
-    """The gradient of a table of which few rows were read."""
+    """The gradient of a table when only few of its rows were read."""
     settings = recorder.slots_in({**line.op.settings, **line.settings})
     index, padding, counts = settings["index"], settings["padding_idx"], settings["counts"]
     if counts is not None:
@@ -251,7 +252,7 @@ def rows_of(recorder: Recorder, line: Any, g: Any) -> Any:
     return Rows([(index, g)], recorder.values[line.operands[0]].shape)
 
 
-# Rules that have a quicker way for arrays than for tensors, or choose by the values.
+# Rules that are faster on arrays than on tensors, or that depend on the values.
 QUICKER = {
     (ops.convolution, "b"), (ops.cross_entropy, "x"), (ops.nll_loss, "x"), (ops.max_pool2d, "x"),
     (ops.lstm_gates, "x"), (ops.prod, "x"), (ops.cumprod, "x"), (ops.det, "x"),
@@ -259,7 +260,7 @@ QUICKER = {
 
 
 def by_kernel(recorder: Recorder, line: Any, k: int, g: Slot, kernel: Kernel) -> Slot:
-    """The rule as one instruction, to be called on arrays in each run."""
+    """The rule as one instruction, which calls it on arrays in each run."""
     reads = _Reads(recorder, line, k)
     operands, settings = [g.index], {}
     for r in kernel.rule.reads:
@@ -275,7 +276,7 @@ def by_kernel(recorder: Recorder, line: Any, k: int, g: Slot, kernel: Kernel) ->
 
 
 def spelled_out(recorder: Recorder, kernel: Kernel, operands: Sequence[int], settings: Any) -> int:
-    """What a Kernel computes, as instructions that can be differentiated."""
+    """Expand a Kernel into instructions that can be differentiated."""
     slots = [Slot(recorder, i) for i in operands]
     given = dict(zip(kernel.operands, slots, strict=True)) | recorder.slots_in(settings)
     d = kernel.rule.formula(slots[0], *(given[r] for r in kernel.rule.reads))
@@ -284,7 +285,7 @@ def spelled_out(recorder: Recorder, kernel: Kernel, operands: Sequence[int], set
 
 
 class _Reads:
-    """What the names in a rule stand for."""
+    """The values of the names in a rule."""
 
     def __init__(self, recorder: Recorder, line: Any, k: int) -> None:
         self.recorder, self.line, self.k = recorder, line, k

@@ -1,7 +1,7 @@
-"""The document of a program: as a tape's (tape/trace.py), so that the same faces can show it.
+"""The document of a program: same form as a tape's (tape/trace.py), so the same views can show it.
 
-A node is a value: what there is at first, or the result of an instruction. Beside what every
-node has it says
+A node is a value: one that exists before the first instruction, or the result of an instruction.
+In addition to the usual entries, a node has
 
     column    0 the program, 1 its gradient program
     number    of the value in the listing of its column: "%3"
@@ -9,12 +9,12 @@ node has it says
               copy, rule, sum: see origins.py
     of        the node of the program that it was written for, or None
     comes     the same in words: "rule of %3"
-    memory    where it lies when a plan runs: "buffer b0"
+    memory    where it is stored when a plan runs: "buffer b0"
     ends      which instruction reads it last
-    frees     the nodes whose last reader it is
+    frees     the nodes that this instruction is the last to read
 
 The steps are the instructions in order, first those of the program, then those of its
-gradient program. There are values in it if the program has been run.
+gradient program. If the program has been run, the document contains values.
 """
 
 import re
@@ -38,7 +38,7 @@ Document = dict[str, Any]
 
 
 class Column:
-    """A program that is shown: its values, where they lie, and its nodes in the document."""
+    """A program to show: its values, where they are stored, and its nodes in the document."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class Column:
         origins: dict[int, Origin] | None = None,
     ) -> None:
         self.place, self.program, self.title = place, program, title
-        self.wrt, self.origins = wrt, origins  # wrt: the numbers that are differentiated by
+        self.wrt, self.origins = wrt, origins  # wrt: numbers of the values to differentiate by
         self.node: dict[int, str] = {}
         self.buffers, self.buffer_bytes = lying(program)
         self.views = views_in(program)
@@ -59,7 +59,7 @@ class Column:
         self.values: dict[int, Any] = {}
 
     def run(self, inputs: Sequence[Any]) -> None:
-        """Find every value of the program."""
+        """Compute every value of the program."""
         p = self.program
         known = dict(p.constants())
         known.update(zip(p.inputs, inputs, strict=True))
@@ -71,13 +71,13 @@ class Column:
         self.values = known
 
     def at_first(self) -> list[int]:
-        """What there is before the first instruction."""
+        """The values that exist before the first instruction."""
         used = {i for line in self.program.instructions for i in (*line.reads(), line.over)}
         used |= {*self.program.outputs, *self.program.inputs}
         return [i for i, v in enumerate(self.program.values) if v.kind != "result" and i in used]
 
     def words_for(self, i: int) -> str:
-        """What a value is called."""
+        """The name of a value."""
         v = self.program.values[i]
         if v.kind == "result":
             return f"%{i}"
@@ -88,9 +88,9 @@ class Column:
 
 
 def document(name: str, serial: int, columns: Sequence[Column], why: str) -> Document:
-    """The document of a program, and of its gradient program beside it.
+    """The document of a program, and of its gradient program next to it.
 
-    why    there is no gradient program; or ""
+    why    the reason if there is no gradient program; or ""
     """
     values, ops = Values(), Ops()
     found: Document = {
@@ -156,12 +156,12 @@ def _many(n: int, what: str) -> str:
 
 
 def lying(program: Program) -> tuple[dict[int, str], int]:
-    """Number -> the buffer in which a plan puts the value; and the bytes of all buffers."""
+    """Number -> the buffer in which a plan stores the value; and the total size of the buffers in bytes."""
     try:
         writer = Writer(program.plan().program)
     except ProgramError:
         return {}, 0
-    # Simplifying keeps the record of each value that is left.
+    # Simplifying keeps the Value object of each remaining value.
     place = {id(v): j for j, v in enumerate(writer.program.values)}
     found = {}
     for i, v in enumerate(program.values):
@@ -172,7 +172,7 @@ def lying(program: Program) -> tuple[dict[int, str], int]:
 
 
 def views_in(program: Program) -> set[int]:
-    """The results that show the memory of what they are made from."""
+    """The results that are views of their operand."""
     known = run_of(program)
     return {
         line.result

@@ -1,11 +1,11 @@
-"""Draw: a program in the inspector, as a tape is, with its gradient program beside it.
+"""Draw: shows a program in the inspector, like a tape, with its gradient program next to it.
 
     program                     as the last line of a cell
     program.show(x, w)          after a run with these inputs
     program.save("p.svg")       a picture; .png .html .txt .json .dot
 
-The left column is the program, the right one its gradient program. An instruction there says
-what it was written for: "rule of %3". Everything is drawn from one document (document.py).
+The program is in the left column, its gradient program in the right one. Instructions there say
+what they were written for: "rule of %3". All pictures are made from one document (document.py).
 """
 
 from pathlib import Path
@@ -23,13 +23,13 @@ from minigrad.tape.text import dot
 
 
 class Shown(Faces):
-    """A program that is shown. In a notebook the inspector, in a terminal a table.
+    """A program to show: the inspector in a notebook, a table in a terminal.
 
-    program    what is shown
+    program    the program
     gradient   its gradient program, or None
-    why        there is none, in words
+    why        the reason if there is none
 
-    text, svg, png, html, save; step, select and at are those of a tape.
+    text, svg, png, html, save; step, select and at work as for a tape.
     """
 
     what = "program"
@@ -69,7 +69,7 @@ class Shown(Faces):
 
 
 def _all_of(program: Program) -> Any:
-    """What is differentiated by, if nothing is named: the inputs, or else captured parameters."""
+    """The default for `wrt`: the inputs, or else the captured parameters."""
     if any(program.values[i].dtype.kind in "fc" for i in program.inputs):
         return None
     found = [t for t in program.captured.values() if t.requires_grad]
@@ -81,12 +81,12 @@ def _all_of(program: Program) -> Any:
 def show(
     program: Program, *inputs: Any, gradient: bool = True, wrt: Any = None, seeded: bool = False
 ) -> Shown:
-    """The program in the inspector.
+    """Show the program in the inspector.
 
-    inputs     run it with these first; without, the values of its latest run are shown, if any
-    gradient   with its gradient program beside it?
-    wrt        what to differentiate by, as in program.gradient(wrt)
-    seeded     as in program.gradient: for outputs that are no scalar
+    inputs     run the program with these first; without, shows the values of its latest run, if any
+    gradient   also show its gradient program?
+    wrt        what to differentiate with respect to, as in program.gradient(wrt)
+    seeded     as in program.gradient: for outputs that are not scalar
 
     >>> import minigrad
     >>> from minigrad import static
@@ -114,7 +114,7 @@ def show(
 
 
 def to_dot(program: Program) -> str:
-    """The program in the language of Graphviz (dot -Tsvg).
+    """The program in the Graphviz language (dot -Tsvg).
 
     >>> import minigrad
     >>> from minigrad import static
@@ -134,12 +134,12 @@ def to_dot(program: Program) -> str:
 
 
 def save(program: Program, path: str | Path) -> Path:
-    """Write the program to a file, as its ending says: .html .svg .png .txt .json .dot."""
+    """Write the program to a file; the extension sets the format: .html .svg .png .txt .json .dot."""
     return shown(program).save(path)
 
 
 def shown(program: Program) -> Shown:
-    """The program as it shows itself: the same each time, so that all its views agree."""
+    """The program's own picture: the same object each time, so that all its views agree."""
     if program._shown is None:
         program._shown = show(program)
     found: Shown = program._shown

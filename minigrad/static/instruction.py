@@ -1,12 +1,12 @@
-"""What a program is made of: values, and the instructions that make them.
+"""The parts of a program: values, and the instructions that make them.
 
     Value         what a number in the listing stands for: an input, a constant, a tensor that
-                  was met while recording, or the result of an instruction
-    Instruction   op, the numbers of its operands, settings, the number of its result
-    Ref           a value inside a setting: an index that is itself computed, or given
+                  the function used during recording, or the result of an instruction
+    Instruction   an op, the numbers of its operands, settings, the number of its result
+    Ref           a value inside a setting: an index that is itself computed or given
 
-An instruction's op is one of the table; or a NumPy function that has no row there (Foreign), of
-which a random draw is one (Draw); or an op's rule, taken as one piece (Kernel).
+An instruction's op is an op of the table; or a NumPy function that has no row there (Foreign),
+for example a random draw (Draw); or an op's rule, as a single instruction (Kernel).
 """
 
 from collections.abc import Callable, Iterator
@@ -20,20 +20,20 @@ from minigrad.random.generator import Generator, default_generator
 
 
 class ProgramError(RuntimeError):
-    """A program cannot do what was asked of it; what it does was settled when it was recorded."""
+    """A program cannot do what was requested; what it does was fixed when it was recorded."""
 
 
 class Ref(NamedTuple):
-    """Stands for a value of the program inside a setting, by its number."""
+    """Stands for a value of the program in a setting, by its number."""
 
     number: int
 
 
 class Value(NamedTuple):
-    """What one number of the listing stands for.
+    """What one number in the listing stands for.
 
     kind     "input"; "constant", a plain array or number; "captured", the memory of a tensor
-             that the recorded function used without being given it; or "result"
+             that the recorded function used but did not get as an argument; or "result"
     """
 
     kind: str
@@ -43,11 +43,11 @@ class Value(NamedTuple):
 
 
 class Foreign:
-    """A NumPy function that has no row in the table of ops: it has no derivative."""
+    """A NumPy function without a row in the table of ops: it has no derivative."""
 
     takes_out = inplace = view = False
     kind = "constant"
-    effect = False  # does it do something besides computing its result?
+    effect = False  # does it have side effects?
     rules: dict[str, Any] = {}
     settings: dict[str, Any] = {}
     operands: tuple[str, ...] = ()
@@ -69,9 +69,9 @@ class Foreign:
 
 
 class Draw(Foreign):
-    """Random numbers, drawn anew in each run, from the generator that an eager run draws from.
+    """Random numbers, drawn again in each run, from the same generator as in an eager run.
 
-    No two draws are the same, and none is left out: the stream goes on as it would eagerly.
+    Draws are never merged and never dropped, so the stream continues as in an eager run.
     """
 
     effect = True
@@ -82,16 +82,16 @@ class Draw(Foreign):
 
 
 def computed(op: Any, operands: Any, settings: dict[str, Any]) -> Any:
-    """What an instruction gives.
+    """The result of an instruction.
 
-    Whether a view was possible was settled when it was recorded. In a program that was made simpler
-    its operand may lie otherwise in memory; then it is a copy.
+    Whether a view is possible was decided during recording. In a simplified program, the operand
+    may have another memory layout; then the result is a copy.
     """
     return (ops.reshape if op is ops.view else op).forward(*operands, **settings)
 
 
 def rehearsed(op: Any, operands: Any, settings: dict[str, Any]) -> Any:
-    """What an instruction gives, for its shape and type; and nothing happens besides."""
+    """The result of an instruction, computed for its shape and dtype, without side effects."""
     if not getattr(op, "effect", False):
         return computed(op, operands, settings)
     if not isinstance(op, Draw):
@@ -107,11 +107,11 @@ def rehearsed(op: Any, operands: Any, settings: dict[str, Any]) -> Any:
 
 
 class Kernel:
-    """An op's rule as one instruction, which is called on arrays.
+    """An op's rule as one instruction, called on arrays.
 
-    Rules run on Slots are written out in full. A few have a quicker way for arrays, and a
-    program that is run, not differentiated, may take it. To differentiate the program again,
-    the rule is written out after all.
+    A rule called on Slots is normally expanded into instructions. A few rules are faster on arrays;
+    a program that is only run can call those directly. If the program is differentiated
+    again, the rule is expanded after all.
     """
 
     takes_out = inplace = view = variadic = False
@@ -140,14 +140,14 @@ class Kernel:
 class Instruction:
     """One line of a program: result = op(*operands, **settings).
 
-    op         an Op of the table; or a Foreign function, without a derivative
+    op         an Op of the table; or a Foreign function, which has no derivative
     operands   the numbers of the values that it reads
     settings   as given to the op; a Ref in them stands for a value
     refs       the numbers of these values
     result     the number of the value that it makes
     stopped    no gradient passes (it was recorded under no_grad)
-    history    of a value written in place under no_grad: the number of the value before, to which
-               its gradient passes unchanged; else None
+    history    for a value written in place under no_grad: the number of the value before the write,
+               to which its gradient passes unchanged; else None
     over       the number of a captured value whose memory the result is written to, or None
     """
 
@@ -168,7 +168,7 @@ class Instruction:
         self.refs = tuple(refs_in(settings)) if settings else ()
 
     def reads(self) -> list[int]:
-        """The numbers of all values that it reads, those in its settings included."""
+        """The numbers of all values that it reads, including those in its settings."""
         return [*self.operands, *self.refs]
 
     def __repr__(self) -> str:
@@ -176,7 +176,7 @@ class Instruction:
 
 
 def refs_in(thing: Any) -> Iterator[int]:
-    """The values that a setting speaks of."""
+    """The values that a setting refers to."""
     if isinstance(thing, Ref):
         yield thing.number
     elif isinstance(thing, dict):
@@ -188,7 +188,7 @@ def refs_in(thing: Any) -> Iterator[int]:
 
 
 def resolved(thing: Any, value_of: Callable[[int], Any]) -> Any:
-    """A setting with values in the place of its Refs."""
+    """A setting with its Refs replaced by values."""
     if isinstance(thing, Ref):
         return value_of(thing.number)
     if isinstance(thing, dict):
@@ -198,11 +198,11 @@ def resolved(thing: Any, value_of: Callable[[int], Any]) -> Any:
     return thing
 
 
-# ---------------------------------------------------------------- as it is shown: %3 = matmul(%0, %1)
+# ---------------------------------------------------------------- the listing: %3 = matmul(%0, %1)
 
 
 def described(line: Instruction) -> str:
-    """What stands between the parentheses of an instruction."""
+    """The text between the parentheses of an instruction."""
     if isinstance(line.op, Foreign):
         parts = [told(a) for a in line.settings["args"]]
         return ", ".join(parts + [f"{k}={told(v)}" for k, v in line.settings["kwargs"].items()])
@@ -216,7 +216,7 @@ def described(line: Instruction) -> str:
 
 
 def told(setting: Any) -> str:
-    """A setting as it is shown."""
+    """A setting as text."""
     if isinstance(setting, Ref):
         return f"%{setting.number}"
     if isinstance(setting, slice):

@@ -1,17 +1,17 @@
-"""Memory: which value lies in which buffer.
+"""Memory: which value is stored in which buffer.
 
-A value gets a buffer when it is computed. It is alive until it has been read for the last time,
-by itself or through a view of it; then its buffer is free for another value of the same size
-and type. An elementwise op may write over its own operand, if that is read there for the last
-time. A buffer lies in memory as the recorded value did, so that a transpose stays one.
+A value gets a buffer when it is computed. It is alive until its last read, either of the value
+itself or of a view of it. Then its buffer is free for another value of the same size
+and dtype. An elementwise op may write to its own operand's buffer, if this is the operand's last
+read. A buffer has the memory layout of the recorded value, so a transpose stays a transpose.
 
-What is to lie one behind the other (the gradients of small parameters, for an optimizer) is
-computed where it shall lie: each part is a slice of one buffer from the beginning.
+Values that must be contiguous (the gradients of small parameters, for an optimizer) are
+computed in place: each is a slice of one buffer from the start.
 
-Nothing else here is clever: values are looked at once, in the order in which they are computed, and
-the buffer that became free last is taken first, as it is most likely in the cache.
+Otherwise the method is simple: we go through the values once, in the order in which they are computed,
+and reuse the buffer that was freed last, as it is most likely still in the cache.
 
-Read program.py first. source.py writes the text that uses these buffers.
+Read program.py first. source.py writes the source that uses these buffers.
 """
 
 from collections.abc import Iterator
@@ -23,22 +23,22 @@ from minigrad import ops
 from minigrad.static.instruction import Instruction, rehearsed, resolved
 from minigrad.static.program import Program
 
-SMALL = 8192  # entries; in larger arrays NumPy's own broadcasting is as quick as to copy first
+SMALL = 8192  # entries; for larger arrays, NumPy's own broadcasting is as fast as copying first
 
 
 class Buffers:
-    """The memory of a program that is being written down.
+    """The memory of a program whose source is being written.
 
-    memory     number -> the very array in which a value always lies, if there is one
-    storage    number -> its buffer, as (name, row of numbers), as long as the value is alive
-    free       (type, size) -> the buffers that nobody needs at the moment
+    memory     number -> the array in which a value is always stored, if there is one
+    storage    number -> its buffer, as (name, 1-d array), while the value is alive
+    free       (dtype, size) -> the buffers that are currently free
     fixed      number -> the name of its memory outside of `run`
     last       number -> the last instruction that reads it, or a view of it
-    places     number -> (row that it is a part of, where it begins there)
+    places     number -> (the row that it is a part of, its slice of that row)
     wide       (number, shape) -> the buffer in which the value is repeated to that shape
     """
 
-    pointwise: tuple[Any, ...] = ()  # templates whose line may write over an operand
+    pointwise: tuple[Any, ...] = ()  # templates whose line may write to an operand
 
     def __init__(self, program: Program, reuse: bool) -> None:
         self.program, self.reuse = program, reuse
@@ -67,10 +67,10 @@ class Buffers:
     def _last_uses(self) -> dict[int, int]:
         """Number -> the last instruction that reads it, or what may be a view of it.
 
-        A view may turn out to be a copy, in memory of its own; so each on the way from a value
-        to what it may show is taken as read.
+        A view op may have to copy. So if an instruction reads what may be a view, we count this as
+        a read of every value that it may be a view of.
         """
-        self.shows: dict[int, int] = {}  # what may be a view -> of what
+        self.shows: dict[int, int] = {}  # what may be a view -> of which value
         last: dict[int, int] = {}
         for k, line in enumerate(self.program.instructions):
             last[line.result] = k
@@ -88,14 +88,14 @@ class Buffers:
         return last
 
     def shown_by(self, i: int) -> Iterator[int]:
-        """The value, and all that it may be a view of."""
+        """The value, and all values that it may be a view of."""
         yield i
         while (x := self.shows.get(i)) is not None:
             yield x
             i = x
 
     def _release(self, k: int) -> None:
-        """The buffers whose value has been read for the last time are free."""
+        """Free the buffers of values that were read for the last time."""
         if not self.reuse:
             return
         for i in self.ends.get(k, ()):
@@ -109,7 +109,7 @@ class Buffers:
         self.free.setdefault((row.dtype.str, row.size), []).append((name, row))
 
     def _buffer_for(self, k: int, line: Instruction, write: Any) -> str:
-        """The name of a buffer with the shape of the line's result: a free one, or a new one."""
+        """The name of a buffer with the shape of the line's result: a free one or a new one."""
         i = line.result
         value = self.values[i]
         size = int(np.prod(value.shape))
@@ -128,7 +128,7 @@ class Buffers:
         return shaped
 
     def _row(self, size: int, dtype: Any) -> tuple[str, Any]:
-        """A free buffer of this size and type, or a new one."""
+        """A free buffer of this size and dtype, or a new one."""
         waiting = self.free.get((dtype.str, size))
         if waiting:
             return waiting.pop()
@@ -140,9 +140,9 @@ class Buffers:
         return name, row
 
     def _places(self) -> dict[int, tuple[int, Any]]:
-        """The values that are computed where a row wants them: see the head of this module.
+        """The values that are computed directly in their row: see the top of this module.
 
-        A row is ops.cat of some values. A value can lie in it from the beginning if it is not
+        A row is ops.cat of some values. A value can be computed in its row if it is not
         read after the row is made.
         """
         made = {line.result: line for line in self.program.instructions}
@@ -173,7 +173,7 @@ class Buffers:
         raise NotImplementedError
 
     def _row_of(self, z: int) -> tuple[str, Any]:
-        """The buffer of a row, some of whose parts may be there already; as it is shaped."""
+        """The buffer of a row, in its shape. Some of its parts may already be computed."""
         if z not in self.rows:
             value = self.values[z]
             shape = value.shape
@@ -183,7 +183,7 @@ class Buffers:
         return self.rows[z]
 
     def _in_its_place(self, i: int) -> str:
-        """The name of the part of a row in which i lies."""
+        """The name of the part of a row in which i is stored."""
         z, part = self.places[i]
         name, row = self._row_of(z)
         shape = self.values[i].shape
@@ -199,7 +199,7 @@ class Buffers:
         return self.fixed[i]
 
     def _over(self, k: int, line: Instruction, write: Any, order: tuple[int, ...]) -> int | None:
-        """An operand that the result may be written over: it is read here for the last time."""
+        """An operand that the result may overwrite: this is its last read."""
         value = self.values[line.result]
         if write in self.pointwise:
             candidates = line.operands
@@ -222,12 +222,12 @@ class Buffers:
         return None
 
     def _another(self, name: str) -> str:
-        """Another name for the memory of this name: in one more shape."""
+        """A new name for this memory, for use in another shape."""
         count = self.counts[name] = self.counts.get(name, -1) + 1
         return f"{name}_{count}"
 
     def _shaped(self, name: str, row: Any, shape: tuple[int, ...], order: tuple[int, ...]) -> str:
-        """The name of a buffer in one shape; a line in the header where it is first needed."""
+        """The name of a buffer in one shape; the first use adds a line to the header."""
         key = (name, shape, order)
         known = self.shown.get(key)
         if known is None:
@@ -241,7 +241,7 @@ class Buffers:
         return known
 
     def _memory_of(self, i: int) -> Any:
-        """The array that always holds the value i; None if there is no such."""
+        """The array that always holds the value i; None if there is none."""
         if i in self.memory:
             return self.memory[i]
         kind = self.values[i].kind
@@ -252,17 +252,17 @@ class Buffers:
         return None
 
     def memory_is_plain(self, out: str) -> bool:
-        """Does the buffer of that name lie in memory row by row, as np.dot wants it?"""
+        """Is the buffer with that name stored row by row, as np.dot requires?"""
         return out in self.plain_names
 
     def shares(self, i: int, j: int) -> bool:
-        """Do two values lie in the same memory?"""
+        """Do two values share memory?"""
         a, b = self._memory_of(i), self._memory_of(j)
         return a is not None and b is not None and bool(np.may_share_memory(a, b))
 
 
 def run_of(program: Program) -> dict[int, Any]:
-    """Every value of the program, for its examples: their layout in memory is what is wanted."""
+    """Every value of the program, computed from its examples: needed for the memory layouts."""
     known = dict(program.examples)
     known.update({i: t.array for i, t in program.captured.items()})
     with np.errstate(all="ignore"):
@@ -275,14 +275,14 @@ def run_of(program: Program) -> dict[int, Any]:
 
 
 def is_row(line: Instruction, values: Any) -> bool:
-    """Are several values put one behind the other?"""
+    """Does this instruction concatenate several values?"""
     if line.op is not ops.cat or line.over is not None or not values[line.result].shape:
         return False
     return all(values[i].dtype == values[line.result].dtype for i in line.operands)
 
 
 def parts_of(line: Instruction, values: Any) -> Iterator[tuple[int, Any]]:
-    """The values that a row is made of, and where each stands in it."""
+    """The values that a row is made of, and the slice of each."""
     n = len(values[line.result].shape)
     axis = line.settings.get("axis", 0) % n
     start = 0
@@ -305,7 +305,7 @@ def may_show(z: Any, x: Any) -> bool:
 
 
 def axes_in_memory(a: Any) -> tuple[int, ...]:
-    """The axes from the slowest to the quickest: how an array of such a layout lies in memory."""
+    """The axes from the slowest to the fastest: the memory layout of such an array."""
     if not isinstance(a, np.ndarray) or a.flags.c_contiguous:
         return tuple(range(np.ndim(a)))
     strides = a.strides
@@ -315,6 +315,6 @@ def axes_in_memory(a: Any) -> tuple[int, ...]:
 
 
 def in_order(row: Any, shape: tuple[int, ...], order: tuple[int, ...]) -> Any:
-    """A row of numbers as an array of this shape, whose axes lie in memory in this order."""
+    """A 1-d array in this shape, with its axes stored in this order."""
     z = row.reshape([shape[a] for a in order])
     return z.transpose([order.index(a) for a in range(len(shape))])

@@ -1,11 +1,11 @@
-"""Origins: of each instruction of a gradient program, what it was written for.
+"""Origins: why each instruction of a gradient program is there.
 
-    copy    it is an instruction of the program itself: its value is needed going back
+    copy    it is an instruction of the program itself, whose value the gradient needs
     rule    the rule of an instruction wrote it
     sum     it adds up what several instructions pass to one value
 
-The walk back tells for what it has written. Simplifying leaves out and renumbers instructions,
-but keeps the record (Value) of each one that is left; so the notes are kept by that.
+`pull` reports why it writes instructions. Simplifying removes and renumbers instructions, but
+keeps the Value object of each remaining one; so the notes are stored by Value.
 
 Read differentiate.py first.
 """
@@ -18,7 +18,7 @@ from minigrad.static.program import Program
 
 
 class Origin(NamedTuple):
-    """Why a value is there, and for which value of the program that was differentiated."""
+    """Why a value is there, and for which value of the differentiated program."""
 
     role: str
     of: int | None

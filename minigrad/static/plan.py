@@ -1,11 +1,11 @@
-"""Plan: the same run in fixed memory.
+"""Plan: runs a program in preallocated memory.
 
-A program that is called runs op by op, and each op takes fresh memory for its result. A plan
-looks at the whole list beforehand: it gives each value a buffer, makes views of buffers once,
-writes the remaining work down as plain NumPy (source.py), and from then on only runs that text.
+When a program is called, it runs op by op, and each op allocates its result. A plan looks at
+the whole list in advance: it gives each value a buffer, makes views of buffers once, and
+writes the remaining work as plain NumPy source (source.py). From then on it only runs this source.
 
-What it costs to be so quick: inputs must have the shapes and types that were recorded; and
-with `copy=False` the results lie in the plan's own memory, where the next run writes over them.
+The price: inputs must have the recorded shapes and dtypes; and with `copy=False`
+the results are in the plan's own memory, which the next run overwrites.
 
 Read source.py first.
 """
@@ -25,14 +25,14 @@ array_of = attrgetter("array")
 
 
 class Plan:
-    """A program in fixed memory. Call it as the program is called.
+    """A program in preallocated memory. Call it like the program.
 
     program   what it computes; simplified first
     reuse     may values that are not alive at the same time share a buffer?
-    copy      are results copied out of the plan's memory, so that the next run leaves them alone?
+    copy      copy the results out of the plan's memory, so that the next run does not change them?
 
-    source        the text that it runs
-    buffer_bytes  how much memory its buffers take
+    source        the source that it runs
+    buffer_bytes  the total size of its buffers
 
     >>> import minigrad
     >>> from minigrad import static
@@ -80,7 +80,7 @@ class Plan:
         return tensors[0] if self.program.single else tensors
 
     def run(self, **named: Any) -> Any:
-        """The same, for inputs given by name."""
+        """The same, with inputs given by name."""
         return self(*self.program.in_order(named))
 
     def arrays(self, *inputs: Any) -> tuple[Any, ...]:
@@ -98,7 +98,7 @@ class Plan:
         return results
 
     def rebind(self) -> None:
-        """Write the text anew if a captured tensor has other memory now (p.data = ...)."""
+        """Write the source again if a captured tensor has other memory now (p.data = ...)."""
         if not all(map(is_, map(array_of, self.tensors), self.arrays_bound)):
             self._compile()
 

@@ -1,16 +1,16 @@
-"""Program: a run written down as a list of instructions (a Wengert list).
+"""Program: a run recorded as a list of instructions (a Wengert list).
 
-Each instruction applies one op to values that stand before it and makes one new value. So the
-list is in topological order as it is written; to run it is to go through it once, and to
-differentiate it is to go through it once more, backward.
+Each instruction applies one op to earlier values and makes one new value. So the list is
+in topological order: to run it, we go through it once; to differentiate it, we go through
+it once more, backward.
 
     %0  x                                 (8, 4) float32
     %1  w                                 (4, 2) float32
     %2  = matmul(%0, %1)                  (8, 2) float32
     %3  = relu(%2)                        (8, 2) float32
 
-This is the vector form of a graph: operands are small numbers, not pointers to nodes. The tape
-of an eager run (node.py) is the graph form of the same thing.
+This is a graph stored as a list: operands are small numbers, not pointers to nodes. The tape
+of an eager run (node.py) stores the same graph as linked nodes.
 
 Read instruction.py first.
 
@@ -35,11 +35,11 @@ from minigrad.static.instruction import (
 
 
 class Forms:
-    """What the modules above this one make of a program. They say so here, so that imports point downward only.
+    """Functions of higher modules that work on a program. They are set from there, so that imports only point down.
 
     gradient      differentiate.gradient         insert    differentiate.insert
     simplified    simplify.simplified            plan      plan.Plan
-    drawing       a function that gives the module draw, which needs all that draws tapes
+    drawing       a function that returns the module draw, which imports everything that draws tapes
     """
 
     gradient: Callable[..., Any]
@@ -56,13 +56,13 @@ class Program:
     """A recorded run. Call it with new inputs; differentiate it; replay it without allocating.
 
     values        what each number stands for
-    instructions  in the order in which they are run
+    instructions  in the order in which they run
     inputs        the numbers of the inputs, in order
     outputs       the numbers of the results
-    single        did the recorded function return one tensor, and not several?
-    examples      number -> the array of an input, constant or captured tensor. For an input, it
-                  is what the program was recorded with
-    captured      number -> the tensor whose memory it is
+    single        did the recorded function return one tensor instead of several?
+    examples      number -> the array of an input, constant or captured tensor. For an input: the
+                  one that the program was recorded with
+    captured      number -> the tensor that owns the memory
     notes         what is frozen, in words
 
     Made by `record`, `placeholder` and `gradient`.
@@ -102,12 +102,12 @@ class Program:
         self._runs = 0
         self._shown: Any = None
 
-    # ------------------------------------------------------------------ running it
+    # ------------------------------------------------------------------ running
 
     def __call__(self, *inputs: Any) -> Any:
-        """The outputs for these inputs, as tensors: each instruction is run in turn.
+        """The outputs for these inputs, as tensors. Runs the instructions one by one.
 
-        Inside a function that is being recorded, the instructions become a part of its program.
+        If called inside a function that is being recorded, its instructions become part of that program.
         """
         recorder = next((x.recorder for x in inputs if hasattr(x, "recorder")), None)
         if recorder is not None:
@@ -129,7 +129,7 @@ class Program:
             if line.over is not None:
                 known[line.over][...] = known[line.result]
             for i in last.get(k, ()):
-                del known[i]  # nobody reads it again
+                del known[i]  # it is not read again
         constant = [self.values[i].kind == "constant" for i in self.outputs]
         return self.packed(
             [
@@ -143,7 +143,7 @@ class Program:
         return self(*self.in_order(named))
 
     def in_order(self, named: dict[str, Any]) -> list[Any]:
-        """The inputs in order, of those given by name."""
+        """The inputs in order, from inputs given by name."""
         names = self.names
         unknown = sorted(set(named) - set(names))
         missing = [name for name in names if name not in named]
@@ -160,7 +160,7 @@ class Program:
         return [self.values[i].name or f"input{k}" for k, i in enumerate(self.inputs)]
 
     def checked(self, inputs: Sequence[Any]) -> list[Any]:
-        """The inputs as arrays, if they have the shapes and types that were recorded."""
+        """The inputs as arrays. Raises an error unless they have the recorded shapes and dtypes."""
         if len(inputs) != len(self.inputs):
             raise TypeError(
                 f"the program takes {len(self.inputs)} inputs ({', '.join(self.names)}), "
@@ -176,7 +176,7 @@ class Program:
         return arrays
 
     def constants(self) -> dict[int, Any]:
-        """The arrays of what is neither input nor result."""
+        """The arrays of all values that are neither inputs nor results."""
         return {
             i: self.captured[i].array if i in self.captured else a
             for i, a in self.examples.items()
@@ -184,7 +184,7 @@ class Program:
         }
 
     def last_uses(self) -> dict[int, list[int]]:
-        """Position of an instruction -> the results that it is the last to read."""
+        """Position of an instruction -> the results that this instruction is the last to read."""
         last: dict[int, int] = {}
         for k, line in enumerate(self.instructions):
             last[line.result] = k
@@ -203,7 +203,7 @@ class Program:
         tensors = tuple([make.wrap(a) for a in arrays])
         return tensors[0] if self.single else tensors
 
-    # ------------------------------------------------------------------ other forms of it
+    # ------------------------------------------------------------------ other forms
 
     def gradient(self, wrt: Any = None, *, seeded: bool = False) -> "Program":
         """The program of the gradients: see `differentiate.gradient`."""
@@ -211,34 +211,34 @@ class Program:
         return z
 
     def simplified(self) -> "Program":
-        """The same program without dead code, repetitions, and what can be known beforehand."""
+        """The same program without dead code and repetitions, with constants precomputed."""
         z: Program = forms.simplified(self)
         return z
 
     def plan(self, *, reuse: bool = True, copy: bool = True) -> Any:
-        """The same run in fixed memory: see `plan.Plan`."""
+        """The same program in preallocated memory: see `plan.Plan`."""
         return forms.plan(self, reuse=reuse, copy=copy)
 
     def source(self) -> str:
-        """The program as plain NumPy, which can be read and run. The plan runs this text."""
+        """The program as plain NumPy source. The plan runs this source."""
         if self._plan is None:
             self._plan = self.plan()
         text: str = self._plan.source
         return text
 
     def to_dot(self) -> str:
-        """The program as a drawing, in the language of Graphviz."""
+        """The program in the Graphviz language."""
         text: str = forms.drawing().to_dot(self)
         return text
 
     def show(
         self, *inputs: Any, gradient: bool = True, wrt: Any = None, seeded: bool = False
     ) -> Any:
-        """The program in the inspector, its gradient program beside it: see `draw.show`."""
+        """The program in the inspector, with its gradient program next to it: see `draw.show`."""
         return forms.drawing().show(self, *inputs, gradient=gradient, wrt=wrt, seeded=seeded)
 
     def save(self, path: Any) -> Any:
-        """Write it to a file, as its ending says: .html .svg .png .txt .json .dot."""
+        """Write it to a file; the extension sets the format: .html .svg .png .txt .json .dot."""
         return forms.drawing().save(self, path)
 
     def _ipython_display_(self) -> None:
@@ -247,13 +247,13 @@ class Program:
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
         return forms.drawing().shown(self)._repr_mimebundle_(include, exclude)
 
-    # ------------------------------------------------------------------ showing it
+    # ------------------------------------------------------------------ display
 
     def __len__(self) -> int:
         return len(self.instructions)
 
     def __str__(self) -> str:
-        """The listing: what there is at first, then the instructions, then what is returned."""
+        """The listing: the values that exist before the first instruction, the instructions, the outputs."""
         at_first = [i for i, v in enumerate(self.values) if v.kind != "result" and self._is_used(i)]
         left = [f"%{i}  {self.first_words(i)}" for i in at_first]
         left += [
@@ -319,7 +319,7 @@ class Program:
         return notes + self.frozen
 
     def nbytes(self) -> int:
-        """How much memory the list itself takes: instructions, operands and settings, not values."""
+        """The size of the list itself in bytes: instructions, operands and settings, without the values."""
         from sys import getsizeof
 
         total = getsizeof(self.instructions) + getsizeof(self.values)
@@ -338,7 +338,7 @@ def as_array(x: Any, dtype: Any) -> Any:
 
 
 def mismatch(name: str, a: Any, want: Value) -> ProgramError:
-    """The error of an input that is not what the program was recorded for."""
+    """The error for an input that differs from what the program was recorded with."""
     return ProgramError(
         f"the program was recorded for {name} of shape {want.shape} and type {want.dtype}, but was "
         f"given {a.shape} and {a.dtype}. Shapes and types are frozen in a program. To fix it, record again: "

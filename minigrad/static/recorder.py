@@ -1,13 +1,12 @@
-"""The recorder: writes a program down while a function runs on Slots.
+"""The recorder: writes a program while a function runs on Slots.
 
-    input, constant, capture   a value: what the function is given, a number, a parameter
-    apply, emit                an instruction
-    write_over                 a tensor is written to in place
+    input, constant, capture   add a value: an argument, a number, a parameter
+    apply, emit                add an instruction
+    write_over                 handles an in-place write to a tensor
 
-Every op is run on example values too, so that shapes and types are known without rules of
-their own.
+Every op is also run on example values, so we need no separate rules for shapes and dtypes.
 
-Read program.py and slot.py first; recording.py uses it.
+Read program.py and slot.py first; recording.py uses this module.
 """
 
 from collections.abc import Iterator, Sequence
@@ -41,13 +40,13 @@ from minigrad.static.watch import Onlooker, known_by_locals_only
 
 
 class Recorder:
-    """Writes down what is done with Slots.
+    """Records what is done with Slots.
 
     values, instructions   the program so far
-    examples    for each value, an array: what it is for the examples, or a stand-in
+    examples    for each value, an array: its value for the examples, or a stand-in
     """
 
-    keeps_rows = False  # is the gradient of a table kept as rows where the op asks for that?
+    keeps_rows = False  # should the gradient of a table be row-sparse if the op asks for it?
 
     def __init__(self) -> None:
         keep_freed_memory()
@@ -57,14 +56,14 @@ class Recorder:
         self.inputs: list[int] = []
         self.captured: dict[int, Any] = {}
         self.frozen: list[str] = []
-        self.modules: dict[int, Any] = {}  # those whose forward asks whether they train
-        self.current: dict[int, int] = {}  # captured, and written over since -> its latest value
+        self.modules: dict[int, Any] = {}  # modules whose forward reads self.training
+        self.current: dict[int, int] = {}  # captured and overwritten since -> its latest value
         self.standing: dict[int, Standing] = {}  # id of a tensor -> the Slot that stands for it
         self._known: dict[int, int] = {}  # id of an array or tensor -> its number
-        self._keep: list[Any] = []  # so that no id is used twice
+        self._keep: list[Any] = []  # keeps objects alive, so that no id is reused
         self._by_memory: dict[Any, int] = {}
         self._stopping = False
-        self._live: set[int] = set()  # through which a gradient may pass to an input
+        self._live: set[int] = set()  # values through which a gradient can pass to an input
 
     # ------------------------------------------------------------------ values
 
@@ -79,7 +78,7 @@ class Recorder:
         return i
 
     def input(self, example: Any, name: str | None = None) -> Slot:
-        # A copy: an array that is given twice stands for two inputs.
+        # A copy: an array that is passed twice stands for two inputs.
         i = self._value("input", np.array(example), name)
         self.inputs.append(i)
         return Slot(self, i)
@@ -92,7 +91,7 @@ class Recorder:
         return known
 
     def capture(self, tensor: Any, name: str | None = None, as_memory: bool = False) -> int:
-        """The number of a tensor that is no Slot: a parameter, say, or what was computed of some."""
+        """The number of a tensor that is not a Slot: a parameter, for example, or computed from other tensors."""
         standing = self.standing.get(id(tensor))
         if standing is None and self._sharer(tensor) is not None:
             standing = self.stands_for(tensor)
@@ -138,9 +137,9 @@ class Recorder:
         return self.constant(np.asarray(a))
 
     def in_memory(self, array: Any) -> int | None:
-        """The number of the value that lies in this very memory, if it is one of the program's.
+        """The number of the program's value that is stored in this memory, if there is one.
 
-        So a tensor that NumPy code makes of a Traced array is known to be that value.
+        So if NumPy code makes a tensor from a Traced array, we know that it is that value.
         """
         if not isinstance(array, np.ndarray) or not array.size:
             return None
@@ -148,7 +147,7 @@ class Recorder:
         return None if i is None else self.current.get(i, i)
 
     def held(self, array: Any, name: str | None = None) -> int:
-        """The number of an array that is no tensor's: what it holds is read anew in each run."""
+        """The number of an array that belongs to no tensor: its content is read again in each run."""
         i = self._by_memory.get(memory_of(array))
         if i is None:
             i = self._value("captured", array, name)
@@ -157,13 +156,13 @@ class Recorder:
         return i
 
     def memory(self, array: Any, name: str | None = None) -> Any:
-        """What holds such an array, to be written over: see `held`."""
+        """The holder of such an array, for writing to it: see `held`."""
         return self.captured[self.held(array, name)]
 
     # ------------------------------------------------------------------ instructions
 
     def apply(self, op: Op, args: Sequence[Any], settings: dict[str, Any]) -> Slot:
-        """Write op(*args, **settings) down, and give the Slot of its result."""
+        """Record op(*args, **settings), and return the Slot of its result."""
         numbers = [None if isinstance(a, CONSTANTS) else self.number(a) for a in args]
         given = [
             a if i is None else make.wrap(self.examples[i])
@@ -191,7 +190,7 @@ class Recorder:
         return Slot(self, i, origin)
 
     def emit(self, op: Any, operands: tuple[int, ...], settings: dict[str, Any]) -> int:
-        """Write an instruction down; run it on the examples, for the shape of its result."""
+        """Add an instruction; run it on the examples to get the shape of its result."""
         arrays = [self.examples[i] for i in operands]
         plain = self.resolved(settings)
         try:
@@ -222,9 +221,9 @@ class Recorder:
         return i
 
     def settle(self, i: int, *, stopped: bool = True, history: int | None = None) -> None:
-        """Say how a gradient passes through the latest instruction, whose result is i.
+        """Set how a gradient passes through the latest instruction, whose result is i.
 
-        stopped   not at all, or, if there is one, to the value `history`: see Instruction
+        stopped   no gradient passes; if `history` is given, it passes to that value: see Instruction
         """
         line = self.instructions[-1]
         if history is not None and not self.is_live(history):
@@ -239,11 +238,11 @@ class Recorder:
         (self._live.add if passes else self._live.discard)(i)
 
     def is_live(self, i: int) -> bool:
-        """May a gradient pass from this value to an input or a captured tensor?"""
+        """Can a gradient pass from this value to an input or a captured tensor?"""
         return i in self._live
 
     def is_saved(self, i: int) -> bool:
-        """Would an eager backward pass read this value, or what shares its memory?"""
+        """Would an eager backward pass read this value, or one that shares its memory?"""
         shared, size = {i}, 0
         while len(shared) > size:
             size = len(shared)
@@ -254,7 +253,7 @@ class Recorder:
                     elif line.result in shared and line.op.view:
                         shared.add(line.operands[0])
                 elif line.op is ops.index_put and line.result in shared:
-                    shared.add(line.operands[1])  # what was written there, through a view
+                    shared.add(line.operands[1])  # the value that was written there through a view
         return any(shared & self._saved_by(line) for line in self.instructions)
 
     def _saved_by(self, line: Instruction) -> set[int]:
@@ -268,11 +267,11 @@ class Recorder:
         return {x for name, x in named if name in reads}
 
     def is_latest(self, i: int) -> bool:
-        """Is it the result of the latest instruction, and nobody has asked for it yet?"""
+        """Is it the result of the latest instruction, so that nothing has read it yet?"""
         return bool(self.instructions) and self.instructions[-1].result == i
 
     def records(self, *args: Any) -> bool:
-        """Would an eager run record an operation on these, as one of them may need a gradient?"""
+        """Would an eager run record an operation on these, because one of them may need a gradient?"""
         if self._stopping or not modes.state.recording:
             return False
         return any(
@@ -285,7 +284,7 @@ class Recorder:
         return any(isinstance(p, Ref) and self.values[p.number].dtype == bool for p in parts)
 
     def foreign(self, name: str, function: Any, args: Any, kwargs: Any) -> Slot:
-        """A NumPy function of values of the program: an instruction without a derivative."""
+        """A NumPy function applied to values of the program: an instruction without a derivative."""
         if function in SHAPED_BY_VALUES:
             raise ProgramError(
                 f"{name}: how many entries it gives depends on the values, and shapes are frozen in a program. To fix "
@@ -296,7 +295,7 @@ class Recorder:
         return Slot(self, self.emit(Foreign(name, function), (), settings))
 
     def draw(self, function: Any, args: Any, kwargs: Any) -> Any:
-        """A random draw: an instruction that draws anew in each run."""
+        """A random draw: an instruction that draws again in each run."""
         name = f"draw.{function.__name__}"
         settings = {"args": self.referred(tuple(args)), "kwargs": self.referred(dict(kwargs))}
         if not any(note.startswith("random") for note in self.frozen):
@@ -306,7 +305,7 @@ class Recorder:
         return Slot(self, self.emit(Draw(name, function), (), settings)).array
 
     def write_array(self, name: str, function: Any, inputs: Any, kwargs: Any, out: Any) -> Any:
-        """A NumPy function whose result goes over an array outside of the program."""
+        """A NumPy function that writes its result to an array outside the program."""
         raise ProgramError(
             f"{name} would write into an array that is no part of the program, with values that are only computed "
             "when it runs (BatchNorm's running statistics are written so). To fix it, use model.eval(), or give "
@@ -314,7 +313,7 @@ class Recorder:
         )
 
     def inlined(self, program: Program, inputs: Sequence[Any]) -> list[Slot]:
-        """The results of a program that is called while this one is recorded."""
+        """The results of a program that is called while this one is being recorded."""
         slots = [Slot(self, self.number(x)) for x in inputs]
         for x, i, name in zip(slots, program.inputs, program.names, strict=True):
             if x.shape != program.values[i].shape or x.dtype != program.values[i].dtype:
@@ -323,7 +322,7 @@ class Recorder:
         return [Slot(self, numbers[i]) for i in program.outputs]
 
     def referred(self, thing: Any) -> Any:
-        """A setting with Refs in the place of what is a value of the program."""
+        """A setting with the program's values replaced by Refs."""
         if isinstance(thing, Slot):
             return Ref(thing.index)
         if isinstance(thing, Traced):
@@ -348,7 +347,7 @@ class Recorder:
 
     @contextmanager
     def stopping(self) -> Iterator[None]:
-        """Within this block, no gradient passes through what is written down."""
+        """Within this block, no gradient passes through recorded instructions."""
         before, self._stopping = self._stopping, True
         try:
             yield
@@ -356,7 +355,7 @@ class Recorder:
             self._stopping = before
 
     def new(self, array: Any) -> Any:
-        """A tensor of this very array."""
+        """A tensor on this array."""
         return make.wrap(array)
 
     def backward(self, loss: Slot, gradient: Any) -> None:
@@ -365,13 +364,13 @@ class Recorder:
             "pass and ask for program.gradient(wrt=[...]); or give a whole training step to static.compile."
         )
 
-    # ------------------------------------------------------------------ what tensors do meanwhile
+    # ------------------------------------------------------------------ tensors during recording
 
     def write_over(self, op: Op, tensor: Any, others: Sequence[Any], settings: Any) -> Any:
-        """A tensor is written to in place; what stands for it from here on.
+        """Handle an in-place write to a tensor; returns what stands for the tensor from now on.
 
-        One that the recorded function has made itself becomes a part of the program. Another is
-        none of its business.
+        If the recorded function made the tensor itself, the write becomes part of the program. Writes
+        to other tensors are not recorded.
         """
         if self.is_its_own(tensor):
             return self.stands_for(tensor)._write(op, *others, **settings)
@@ -385,11 +384,11 @@ class Recorder:
         )
 
     def write_through(self, tensor: Any, z: Any) -> None:
-        """z is to be the value of a tensor from outside, as a view of it was written to."""
+        """Make z the value of a tensor from outside, after a write to a view of it."""
         self.write_outside(ops.copy, tensor, (z,), {})
 
     def stands_for(self, tensor: Any) -> Standing:
-        """The Slot of a tensor that is no Slot."""
+        """The Slot that stands for a tensor."""
         standing = self.standing.get(id(tensor))
         if standing is None:
             sharer = self._sharer(tensor)
@@ -398,7 +397,7 @@ class Recorder:
         return standing
 
     def _sharer(self, tensor: Any) -> Standing | None:
-        """The tensor that was written to while recording, and of whose memory this one is: z.detach()."""
+        """The tensor that was written to during recording and shares its memory with this one: z.detach()."""
         for standing in self.standing.values():
             other = standing.tensor
             if (
@@ -416,7 +415,7 @@ class Recorder:
         return None
 
     def is_its_own(self, tensor: Any) -> bool:
-        """Has the recorded function made this tensor? Then nobody outside of it knows it."""
+        """Did the recorded function make this tensor? If so, nothing outside refers to it."""
         standing = self.standing.get(id(tensor))
         if standing is not None and standing.index_ >= 0:
             return True
@@ -427,7 +426,7 @@ class Recorder:
 
     @contextmanager
     def watching(self) -> Iterator[None]:
-        """Within this block, watch what tensors do, and which random numbers are drawn."""
+        """Within this block, observe what tensors do, and which random numbers are drawn."""
         before = modes.set_mode("observer", Onlooker(self))
         try:
             yield
@@ -435,7 +434,7 @@ class Recorder:
             modes.set_mode("observer", before)
 
     def program(self, outputs: Sequence[int], single: bool) -> Program:
-        """What was written, as a program."""
+        """What was recorded, as a program."""
         examples = {i: self.examples[i] for i, v in enumerate(self.values) if v.kind != "result"}
         return Program(
             list(self.values), list(self.instructions), self.inputs, outputs, single, examples,
@@ -447,7 +446,7 @@ SHAPED_BY_VALUES = {np.nonzero, np.flatnonzero, np.argwhere, np.unique, np.extra
 
 
 class Memory:
-    """An array that is no tensor's, in the place of a captured tensor."""
+    """An array without a tensor, used like a captured tensor."""
 
     node = None
     is_leaf = True
@@ -466,5 +465,5 @@ class Memory:
 
 
 def memory_of(a: Any) -> Any:
-    """What tells one array in memory from another; ordinary axes of size 1 aside."""
+    """Identifies an array in memory: its address, shape, dtype and strides."""
     return a.__array_interface__["data"][0], a.shape, a.dtype.str, a.strides

@@ -1,10 +1,10 @@
-"""Recording: how a user has a program written.
+"""Recording: how a user records a program.
 
     record(f)(*examples)           runs f once, on Slots that stand for the examples
     placeholder(shape, name=...)   a Slot without a value, to write a program by hand
     program(outputs)               the program that was written with placeholders
 
-A placeholder has no example value; ones stand in for it.
+A placeholder has no example value; stand-in values are used instead.
 
 Read recorder.py first.
 """
@@ -26,15 +26,15 @@ from minigrad.static.traced import Traced
 
 
 def record(f: Callable[..., Any]) -> Callable[..., Program]:
-    """A function that runs f once on its arguments and returns what was done, as a Program.
+    """A function that runs f once on its arguments and returns what it did, as a Program.
 
     f          takes tensors, returns a tensor or several (a tuple or list)
-    examples   tensors, arrays or numbers; their shapes and types are frozen in the program
+    examples   tensors, arrays or numbers; their shapes and dtypes are frozen in the program
 
-    Tensors that f uses without being given them (parameters of a model) are captured: their
-    memory is read anew in each run.
+    Tensors that f uses without getting them as arguments (parameters of a model) are captured: their
+    memory is read again in each run.
 
-    Raises ProgramError where f asks for a value: `if x > 0`, x.item(), x.numpy().
+    Raises ProgramError if f asks for a value: `if x > 0`, x.item(), x.numpy().
 
     >>> import minigrad
     >>> program = record(lambda x, w: (x @ w).relu())(minigrad.ones(8, 4), minigrad.ones(4, 2))
@@ -93,19 +93,19 @@ def finished(recorder: Recorder, result: Any) -> Program:
     return recorder.program([recorder.number(r) for r in results], single)
 
 
-_writing: list[Recorder] = []  # the program that placeholders are written to
+_writing: list[Recorder] = []  # the program that placeholders belong to
 
 
 def placeholder(
     shape: int | Sequence[int] = (), dtype: Any = None, name: str | None = None
 ) -> Slot:
-    """A value that is not there yet: compute with it, then make a program(...) of the results.
+    """A value without data: compute with it, then make a program(...) from the results.
 
-    shape   of the tensor that it stands for
-    dtype   of that tensor; the default is the default type
-    name    by which program.run(...) is given it
+    shape   the shape of the tensor that it stands for
+    dtype   the dtype of that tensor; by default the default dtype
+    name    its name as an argument of program.run(...)
 
-    Asking for its value is an error: before the program runs, nothing is computed.
+    Asking for its value raises an error: nothing is computed before the program runs.
 
     >>> import minigrad
     >>> from minigrad import static
@@ -118,9 +118,7 @@ def placeholder(
     tensor([3., 4.])
     """
     taken = [_writing[-1].values[i].name for i in _writing[-1].inputs] if _writing else []
-    if not _writing or (
-        name is not None and name in taken
-    ):  # a name for the second time: begin anew
+    if not _writing or (name is not None and name in taken):  # name used twice: start over
         _writing[:] = [Recorder()]
     recorder = _writing[-1]
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
@@ -129,7 +127,7 @@ def placeholder(
 
 
 def stand_in(shape: tuple[int, ...], dtype: Any) -> Any:
-    """Values to find shapes with: a matrix that has an inverse, and indices in range."""
+    """Values for finding shapes: a matrix that has an inverse, and indices in range."""
     if dtype.kind != "f":
         return np.zeros(shape, dtype)
     a = np.full(shape, 0.5, dtype)
@@ -141,9 +139,9 @@ def stand_in(shape: tuple[int, ...], dtype: Any) -> Any:
 def program(outputs: Any) -> Program:
     """The program that computes these results of placeholders.
 
-    The next placeholder begins another program.
+    The next placeholder starts another program.
 
-    Raises ProgramError if there is no placeholder among what the results were computed from.
+    Raises ProgramError if the results were not computed from placeholders.
     """
     first = outputs[0] if isinstance(outputs, (tuple, list)) else outputs
     if not isinstance(first, Slot):

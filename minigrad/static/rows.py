@@ -1,9 +1,9 @@
-"""Rows: the steps of optimizers for a gradient of few rows of a table.
+"""Rows: the steps of optimizers for row-sparse gradients.
 
-    Rows       such a gradient, in a program: (rows, values) and (rows, values) and ...
-    sgd        table[rows] += -lr * values: as many instructions
-    adagrad    one instruction, as which rows are written depends on the values
-    Cell       a number in memory that is looked at before each run: a learning rate
+    Rows       such a gradient in a program: (rows, values) and (rows, values) and ...
+    sgd        table[rows] += -lr * values: one instruction for each pair
+    adagrad    one instruction, since the values decide which rows are written
+    Cell       a number in memory that is checked before each run: a learning rate
 
 Read sparse.py and step.py first.
 """
@@ -21,7 +21,7 @@ from minigrad.static.slot import Slot
 
 
 class Rows:
-    """A gradient of few rows of a table: parts of (rows, values), as sparse.RowSparse has."""
+    """A row-sparse gradient: parts of (rows, values), as in sparse.RowSparse."""
 
     def __init__(self, parts: list[tuple[Any, Any]], shape: tuple[int, ...]) -> None:
         self.parts, self.shape = parts, shape
@@ -34,7 +34,7 @@ class Rows:
     __radd__ = __add__
 
     def dense(self, recorder: Any) -> Any:
-        """The whole table: zeros, with all values added at their rows."""
+        """The whole table: zeros, with all values added to their rows."""
         at = [row for row, _ in self.parts]
         rows, values = at[0], self.parts[0][1]
         if len(at) > 1:
@@ -45,7 +45,7 @@ class Rows:
 
 
 class Cell:
-    """A number in memory that is looked at before each run: a learning rate."""
+    """A number in memory that is checked before each run: a learning rate."""
 
     def __init__(self, ask: Callable[[], float], dtype: Any, of: Any) -> None:
         self.ask, self.latest, self.of = ask, ask(), of
@@ -59,9 +59,9 @@ class Cell:
 
 
 def number(recorder: Any, ask: Callable[[], float], dtype: Any, of: Any) -> Slot:
-    """A number that is asked for before each run.
+    """A number that is read again before each run.
 
-    of   whose number it is: asked once for all that share it
+    of   the owner of the number; it is read once for all users with the same owner
     """
     for cell in recorder.before:
         if isinstance(cell, Cell) and cell.of is of and cell.array.dtype == dtype:
@@ -72,7 +72,7 @@ def number(recorder: Any, ask: Callable[[], float], dtype: Any, of: Any) -> Slot
 
 
 def write_rows(recorder: Any, optimizer: Any, group: Any, p: Any, rows: Rows) -> None:
-    """The step for a gradient of few rows: only these are written."""
+    """The step for a row-sparse gradient: only its rows are written."""
     name = type(optimizer).__name__
     write = ROWS.get(name)
     if write is None or group.get("weight_decay") or group.get("momentum"):
@@ -85,8 +85,8 @@ def write_rows(recorder: Any, optimizer: Any, group: Any, p: Any, rows: Rows) ->
 
 
 def sgd_rows(recorder: Any, optimizer: Any, group: Any, p: Any, rows: Rows) -> None:
-    """p[rows] -= lr * values, where a row may occur several times"""
-    # One cell for all tables of a group: what is multiplied by it is multiplied once.
+    """p[rows] -= lr * values, where a row may appear several times"""
+    # One cell for all tables of a group, so that a product with it is only computed once.
     down = number(recorder, lambda: -float(group["lr"]), p.array.dtype, group)
     x = Slot(recorder, recorder.number(p))
     for at, values in rows.parts:
@@ -97,9 +97,9 @@ def sgd_rows(recorder: Any, optimizer: Any, group: Any, p: Any, rows: Rows) -> N
 def adagrad_rows(table: Any, sums: Any, lr: Any, eps: float, *parts: Any) -> Any:
     """s = s + g**2; p = p - lr * g / (sqrt(s) + eps), on the rows that have a gradient.
 
-    parts   rows, values, rows, values, ...: a row may occur several times
+    parts   rows, values, rows, values, ...: a row may appear several times
 
-    If these are most of the rows, on all: a row whose gradient is zero does not move.
+    If these are most of the rows, we update all: a row with a zero gradient does not change.
     """
     g = np.zeros(table.shape, table.dtype)
     for at, values in zip(parts[::2], parts[1::2], strict=True):
@@ -129,7 +129,7 @@ def adagrad_rows(table: Any, sums: Any, lr: Any, eps: float, *parts: Any) -> Any
 
 
 def put_rows(table: Any, rows: Any, values: Any) -> None:
-    """table[rows] = values. A whole row is one thing to put: 2 to 3 times quicker.
+    """table[rows] = values. Treats a whole row as one element: 2 to 3 times faster.
 
     >>> t = np.zeros((3, 2))
     >>> put_rows(t, np.array([2]), np.ones((1, 2)))
@@ -145,12 +145,12 @@ def put_rows(table: Any, rows: Any, values: Any) -> None:
 
 @lru_cache(maxsize=16)
 def row_type(nbytes: int) -> Any:
-    """A row as so many bytes."""
+    """A dtype for a row of nbytes bytes."""
     return np.dtype((np.void, nbytes))
 
 
 class InPlace(Foreign):
-    """A function that writes over its first argument, and returns it."""
+    """A function that writes to its first argument and returns it."""
 
     effect = True
     __hash__ = object.__hash__
@@ -163,7 +163,7 @@ class InPlace(Foreign):
 
 
 def write_adagrad_rows(recorder: Any, optimizer: Any, group: Any, p: Any, rows: Rows) -> None:
-    """One instruction, as which rows are written depends on the values: see adagrad_rows."""
+    """One instruction, since the values decide which rows are written: see adagrad_rows."""
     state = optimizer.state[p]
     optimizer._begin(p.memory(), state, group)
     count = state["step"]

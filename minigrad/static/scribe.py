@@ -1,10 +1,10 @@
-"""Scribe: an optimizer's rule is run on stand-ins for arrays, and what it does is written down.
+"""Scribe: runs an optimizer's rule on stand-ins for arrays, and records what it does.
 
-    Symbol       an array in a rule: `v *= mu` and np.sqrt(v, out) on it are told to a scribe
-    Scribe       only takes note of what is done, and of the numbers that are used
-    Writer       writes it down as instructions; the numbers become cells of memory
+    Symbol       an array in a rule: it passes `v *= mu` and np.sqrt(v, out) to a scribe
+    Scribe       only notes what is done, and which numbers are used
+    Writer       writes it as instructions; the numbers become cells of memory
 
-Read optim/blocks.py first; updates.py uses these.
+Read optim/blocks.py first; updates.py uses this module.
 """
 
 from typing import Any
@@ -17,14 +17,14 @@ from minigrad.static.slot import Slot
 
 
 class NotWritten(Exception):
-    """A rule does what has no instruction: the optimizer does its step itself, after each run."""
+    """A rule does something without an instruction: the optimizer makes its step itself, after each run."""
 
 
 class Symbol(np.lib.mixins.NDArrayOperatorsMixin):
-    """An array in a rule, in the hands of a scribe: who writes down, or only takes note.
+    """Stands for an array in a rule. Passes each operation to its scribe.
 
-    slot   its value at the moment
-    home   the tensor in whose memory it lies, if it outlives the step
+    slot   its current value
+    home   the tensor in whose memory it is stored, if it outlives the step
     """
 
     def __init__(self, scribe: Any, slot: Any = None, home: Any = None) -> None:
@@ -50,7 +50,7 @@ class Symbol(np.lib.mixins.NDArrayOperatorsMixin):
 
 
 class Scribe:
-    """Takes note of what a rule does, and of the numbers that it uses."""
+    """Notes what a rule does, and which numbers it uses."""
 
     def __init__(self) -> None:
         self.log: list[Any] = []
@@ -67,7 +67,7 @@ class Scribe:
 
 
 class Writer(Scribe):
-    """Writes down what a rule does."""
+    """Writes what a rule does as instructions."""
 
     def __init__(self, recorder: Any, dtype: Any) -> None:
         super().__init__()
@@ -89,7 +89,7 @@ class Writer(Scribe):
         return out
 
     def cell(self, number: float) -> Slot:
-        """A number of the rule: a cell of memory, which Ahead fills before each run."""
+        """A number in the rule: a cell of memory, which Ahead fills before each run."""
         array = np.array(number, self.dtype)
         self.cells.append(array)
         return Slot(self.recorder, self.recorder.held(array, "a number of the step"))

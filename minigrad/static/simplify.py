@@ -1,11 +1,11 @@
-"""Simplify: the same program, with less to do.
+"""Simplify: turns a program into the same program with less work.
 
-    repetitions     an instruction that another one before it equals is not run again
-    constants       what depends on no input is computed now
-    times one       x * 1 is x, and x in the shape that it has is x
-    dead code       what no output needs is left out
+    repetitions     an instruction that equals an earlier one is not run again
+    constants       values that depend on no input are computed now
+    times one       x * 1 is x, and x reshaped to its own shape is x
+    dead code       instructions that no output needs are dropped
 
-The numbers that come out are the same, bit for bit. thin.py goes further, for plans.
+The results are the same, bit for bit. thin.py goes further, for plans.
 """
 
 from typing import Any
@@ -16,11 +16,11 @@ from minigrad import ops
 from minigrad.static.instruction import Foreign, Instruction, Kernel, Ref, Value, resolved
 from minigrad.static.program import Program
 
-FOLDED = 1 << 16  # a constant of more bytes is not computed beforehand, but in each run
+FOLDED = 1 << 16  # larger constants, in bytes, are not precomputed, but computed in each run
 
 
 def simplified(program: Program) -> Program:
-    """The program without dead code, repetitions, and what can be known beforehand."""
+    """The program without dead code and repetitions, with constants precomputed."""
     examples = dict(program.examples)
     values = list(program.values)
     same: dict[int, int] = {}  # number -> the number of an earlier, equal value
@@ -79,12 +79,12 @@ def simplified(program: Program) -> Program:
 
 
 def has_effect(line: Instruction) -> bool:
-    """Does it draw random numbers? Then it is neither left out nor done once for two."""
+    """Does it have side effects, such as drawing random numbers? Then it is not dropped or merged."""
     return bool(getattr(line.op, "effect", False))
 
 
 def told_apart(a: Any) -> Any:
-    """What tells a constant from others: its numbers if they are few, else the array itself."""
+    """A key that identifies a constant: its numbers if there are few, else the array itself."""
     return "constant", a.shape, str(a.dtype), a.tobytes() if a.nbytes <= 64 else id(a)
 
 
@@ -92,7 +92,7 @@ TURNS = {ops.t, ops.permute, ops.transpose}
 
 
 def turned_axes(line: Instruction, n: int) -> list[int]:
-    """Which axis of the operand each axis of the result is."""
+    """For each axis of the result, the axis of the operand that it comes from."""
     axes = list(range(n))
     if line.op is ops.permute:
         return [a % n for a in line.settings["axes"]]
@@ -113,7 +113,7 @@ def unchanged(
     examples: dict[int, Any],
     made: dict[int, Instruction] | None = None,
 ) -> int | None:
-    """The value that the result equals in every entry, shape and type; or None."""
+    """The value that the result equals in every entry, shape and dtype; or None."""
     z = values[line.result]
     if line.op is ops.mul:
         for x, y in (line.operands, line.operands[::-1]):
@@ -145,7 +145,7 @@ def renumbered(
     examples: dict[int, Any],
     needed: set[int],
 ) -> Program:
-    """The program with its numbers in a row again: inputs, what is needed, instructions."""
+    """The program renumbered without gaps: inputs, needed constants, instructions."""
     at_first = [*program.inputs, *(i for i in examples if i in needed and i not in program.inputs)]
     order = [*at_first, *(line.result for line in lines)]
     new = {old: k for k, old in enumerate(order)}
@@ -174,7 +174,7 @@ def renumbered(
 
 
 def frozen(setting: Any) -> Any:
-    """A setting as something that can be looked up; an array by its identity."""
+    """A setting in hashable form; an array by its identity."""
     if isinstance(setting, dict):
         return tuple([(key, frozen(part)) for key, part in setting.items()])
     if isinstance(setting, (tuple, list)):

@@ -1,16 +1,16 @@
-"""Slot: what stands for a value while a program is being recorded.
+"""Slot: stands for a value while a program is being recorded.
 
-A Slot is a second interpreter of the table of ops, beside the Tensor. It has the same methods,
-and every op that is applied to it is written down in the recorder's list:
+A Slot interprets the table of ops, as a Tensor does. It has the same methods,
+and every op that is applied to it is added to the recorder's list:
 
     x, w = Slots            (x @ w).relu()   writes   %2 = matmul(%0, %1)
                                                       %3 = relu(%2)
 
-So that shapes and types need no rules of their own, each op is also run on example values, the
-ones that the program is recorded with. Those values are no business of the recorded function:
-a branch on them would be taken the same way ever after. So asking for them is an error.
+To get shapes and dtypes without separate rules, we also run each op on example values, the ones
+that the program is recorded with. The recorded function must not use these values: if it
+branched on them, every later run would take the same branch. So asking for them is an error.
 
-What NumPy code inside minigrad sees of a Slot, `slot.array`, is a Traced; see traced.py.
+NumPy code inside minigrad gets `slot.array`, a Traced; see traced.py.
 """
 
 import builtins
@@ -31,11 +31,11 @@ from minigrad.static.traced import Traced, branch, refused, slot_of, traced
 
 
 class Shared:
-    """Memory that several slots show: a base, its views, and what was detached from them.
+    """Memory that several slots share: a base, its views, and tensors detached from them.
 
-    slots       how many show it
+    slots       how many slots share it
     writes      how often it was written to
-    uncounted   may an eager run write to it without noticing, as somebody asked for x.data?
+    uncounted   could an eager run miss a write to it, because the user asked for x.data?
     """
 
     __slots__ = ("slots", "uncounted", "writes")
@@ -46,13 +46,13 @@ class Shared:
 
 
 class Origin(NamedTuple):
-    """How a slot came to show another's memory.
+    """Why a slot shares another slot's memory.
 
     base, op, settings   it is op(base, **settings)
-    link    what that means for its history:
+    link    what this means for its history:
 
-        VIEW       it is a part of the base's. Who writes to one of them writes both histories
-        APART      it has one of its own, as it was detached: it shares values only
+        VIEW       its history is part of the base's. A write to one of them changes both histories
+        APART      it was detached, so it has its own history: it only shares values
         UNRECORDED it is a view made under no_grad: without a history until the base is written to
     """
 
@@ -68,11 +68,11 @@ VIEW, APART, UNRECORDED = "view", "apart", "unrecorded"
 class Slot(ArrayMethods):
     """A value of a program that is being recorded.
 
-    recorder   who writes the program
+    recorder   records the program
     index      the number of the value
-    shows      if it is a view of another slot: of which, and how it is made from it
-    memory_    what it shares with all that show the same memory
-    seen       how often that had been written to when index was found
+    shows      for a view of another slot: that slot, and how the view is made from it
+    memory_    the Shared of all slots with the same memory
+    seen       how often that memory had been written to when index was computed
     """
 
     __slots__ = ("index_", "memory_", "recorder", "seen", "shows")
@@ -87,13 +87,13 @@ class Slot(ArrayMethods):
 
     @property
     def index(self) -> int:
-        """The number of the value; of a view, found anew when what it shows was written to."""
+        """The number of the value; recomputed for a view whose memory was written to."""
         if self.shows is not None and self.memory_.writes != self.seen:
             self._look_again(self.shows)
         return self.index_
 
     def _look_again(self, origin: Origin) -> None:
-        """Find the number of a view whose memory was written to since it was last asked for."""
+        """Recompute the number of a view, after a write to its memory."""
         recorder, number = self.recorder, origin.base.index
         if origin.link == UNRECORDED and modes.state.recording and recorder.is_live(number):
             raise ProgramError(
@@ -112,11 +112,11 @@ class Slot(ArrayMethods):
     def __apply_op__(self, op: Op, args: tuple[Any, ...], settings: dict[str, Any]) -> Any:
         return self.recorder.apply(op, args, settings)
 
-    # ------------------------------------------------------------------ what it is
+    # ------------------------------------------------------------------ properties
 
     @property
     def array(self) -> Any:
-        """The value in NumPy's hands; of a constant, the very array."""
+        """The value for NumPy code; for a constant, the array itself."""
         i = self.index
         value = self.recorder.examples[i]
         if self.recorder.values[i].kind == "constant":
@@ -133,7 +133,7 @@ class Slot(ArrayMethods):
 
     @property
     def requires_grad(self) -> bool:
-        """May it depend on the inputs? (Only of constants it is certain that it does not.)"""
+        """Can it depend on the inputs? (Only constants certainly do not.)"""
         return bool(self.recorder.values[self.index].kind != "constant")
 
     is_leaf = False
@@ -163,7 +163,7 @@ class Slot(ArrayMethods):
         )
 
     def detach_(self) -> Self:
-        """From here on no gradient passes."""
+        """From now on, no gradient passes."""
         if self.shows is not None and self.shows.link in (VIEW, UNRECORDED):
             raise RuntimeError("Can't detach views in-place. Use detach() instead.")
         if self.memory_.slots > 1:
@@ -212,7 +212,7 @@ class Slot(ArrayMethods):
     # ------------------------------------------------------------------ writing in place
 
     def _write(self, op: Op, *others: Any, **settings: Any) -> Self:
-        """x += y: from here on, x stands for the sum. What x showed before is not lost."""
+        """x += y: from now on, x stands for the sum. The old value stays in the program."""
         recorded = self.recorder.records(self, *others)
         if recorded and self._is_unrecorded():
             raise AutogradError(refused_view(("no_grad",), "is being"))
@@ -241,10 +241,10 @@ class Slot(ArrayMethods):
         )
 
     def _become(self, z: Any, recorded: bool) -> None:
-        """Stand for z; and if this is a view, let what it is a view of contain z.
+        """Stand for z from now on; if this is a view, also update its base.
 
-        recorded   does the write belong to the history? Else the gradient passes as if there
-                   had been none: the values are z's, the history is what it was
+        recorded   does the write belong to the history? If not, the gradient passes as without
+                   the write: the values are z's, the history is the old one
         """
         origin = self.shows
         if origin is None:
@@ -274,16 +274,16 @@ class Slot(ArrayMethods):
     def _stand_for(self, z: Any, recorded: bool) -> None:
         old, recorder = self.index_, self.recorder
         if not recorded and recorder.is_live(old):
-            if not recorder.is_latest(z.index):  # an instruction of its own, to carry the history
+            if not recorder.is_latest(z.index):  # needs its own instruction to carry the history
                 with recorder.stopping():
                     z = ops.clone(z)
             recorder.settle(z.index, history=old)
         self.index_ = z.index
 
-    # ------------------------------------------------------------------ what it cannot say
+    # ------------------------------------------------------------------ questions it cannot answer
 
     def item(self) -> Any:
-        """The number, of a constant; nothing else has one yet."""
+        """The number, for a constant; other values are not known yet."""
         if not self.requires_grad:
             return self.recorder.examples[self.index].item()
         raise self._refused("item()")
@@ -323,7 +323,7 @@ class Slot(ArrayMethods):
         raise branch(self)
 
     def backward(self, gradient: Any = None, *args: Any, **kwargs: Any) -> None:
-        """Write the instructions of the backward pass, for the captured tensors that want one."""
+        """Write the instructions of the backward pass, for the captured tensors that require a gradient."""
         self.recorder.backward(self, gradient)
 
     @property
@@ -338,11 +338,11 @@ class Slot(ArrayMethods):
 
 
 class Standing(Slot):
-    """Stands for a tensor that the recorded function has made itself, or has found outside.
+    """Stands for a tensor that the recorded function has made itself, or that it found outside.
 
-    What is written to its own tensors, z = zeros(3); z[0] = x[0], is a part of the program.
+    Writes to the function's own tensors, z = zeros(3); z[0] = x[0], are part of the program.
 
-    tensor   the tensor; its memory is left alone
+    tensor   the tensor; its memory is not changed
     """
 
     __slots__ = ("tensor",)
@@ -369,7 +369,7 @@ class Standing(Slot):
 
 
 def put_back(base: Any, z: Any, op: Op, settings: dict[str, Any]) -> Any:
-    """The value of `base` after z was written to the part of it that op shows."""
+    """The value of `base` after z was written to the view of it that op makes."""
     if op is ops.getitem:
         return ops.index_put(base, z, index=settings["index"])
     if op in REARRANGING:
@@ -391,5 +391,5 @@ def put_back(base: Any, z: Any, op: Op, settings: dict[str, Any]) -> Any:
     return ops.reshape(flat, shape=shape)
 
 
-# Views that show every entry once: the rule of each puts entries back to where they were.
+# Views that contain every entry once: the rule of each puts entries back in place.
 REARRANGING = {ops.reshape, ops.view, ops.permute, ops.transpose, ops.t, ops.unsqueeze, ops.squeeze}

@@ -1,19 +1,19 @@
-"""Source: a program as plain NumPy, in fixed memory. The plan runs the very text that is printed.
+"""Source: a program as plain NumPy, in preallocated memory. The plan runs exactly the printed source.
 
     b0 = empty((8, 2), float32)          buffers, made once
 
     def run(x, w):
-        v2 = x.dot(w, b0)                %2 = matmul(%0, %1), put into b0
-        v3 = maximum(v2, n0, out=b0)     %3 = relu(%2): %2 is read for the last time, so over it
+        v2 = x.dot(w, b0)                %2 = matmul(%0, %1), written to b0
+        v3 = maximum(v2, n0, out=b0)     %3 = relu(%2): the last read of %2, so it reuses its buffer
         return v3
 
     buffers    a value gets a buffer when it is computed; after its last use, the buffer is
-               free for another value. An elementwise op may write over its own operand
-    views      of memory that never moves are made once, beside the buffers
-    numbers    without axes are Python's local variables, with operators: v3 = v1 * v2. NumPy
-               takes 40 ns for that, and 300 ns for an array without axes
+               free for another value. An elementwise op may write to its own operand
+    views      of memory that never moves are made once, next to the buffers
+    numbers    0-d values are local Python variables, with operators: v3 = v1 * v2. NumPy
+               needs 40 ns for this, and 300 ns with a 0-d array
 
-How the line of each op reads stands in templates.py. Read program.py first.
+templates.py defines the line for each op. Read program.py first.
 """
 
 import keyword
@@ -33,10 +33,10 @@ from minigrad.static.templates import BY_ENTRY, EXPRESSIONS, FRESH, OVER, STATEM
 
 
 class Writer(Buffers):
-    """Writes the text of a program, and holds what its names stand for.
+    """Writes the source of a program, and holds the values of its names.
 
     reuse   may values that are not alive at the same time share memory?
-    scope   the names that the text uses and does not define: constants, captured memory
+    scope   the names that the source uses but does not define: constants, captured memory
     """
 
     def __init__(self, program: Program, reuse: bool = True) -> None:
@@ -52,7 +52,7 @@ class Writer(Buffers):
         self.right_operands = Counter(
             [line.operands[-1] for line in program.instructions if line.op in PRODUCTS]
         )
-        self.live_numbers: set[int] = set()  # captured ones that are read as numbers
+        self.live_numbers: set[int] = set()  # captured 0-d tensors that are read as numbers
         self._name_inputs()
         self.text = self._write()
 
@@ -140,7 +140,7 @@ class Writer(Buffers):
         return write not in FRESH and (line.op.takes_out or write is not None)
 
     def _row_line(self, line: Instruction) -> None:
-        """Values one behind the other: those that were not computed there are copied."""
+        """Concatenated values: those that were not computed in place are copied."""
         z = line.result
         name, row = self._row_of(z)
         for i, part in parts_of(line, self.values):
@@ -154,17 +154,17 @@ class Writer(Buffers):
         self.names[z] = self.fixed[z] = name
 
     def _put(self, i: int, text: Any) -> None:
-        """The lines of an instruction; the last is what its result is."""
+        """Add the lines of an instruction; the last one is the expression for its result."""
         lines = [text] if isinstance(text, str) else text
         self.body += lines[:-1]
         if lines[-1].isidentifier() and i in self.memory:
-            self.names[i] = lines[-1]  # it lies where it always does, under that name
+            self.names[i] = lines[-1]  # it is stored in its usual memory, under that name
         else:
             self.names[i] = f"v{i}"
             self.body.append(f"v{i} = {lines[-1]}")
 
     def _line_over(self, line: Instruction) -> None:
-        """A line whose result goes over the memory of a captured tensor."""
+        """A line that writes its result to the memory of a captured tensor."""
         assert line.over is not None
         i, out = line.result, self.names_of_captured(line.over)
         memory = self.program.captured[line.over].array
@@ -184,7 +184,7 @@ class Writer(Buffers):
     # ------------------------------------------------------------------ views
 
     def _view(self, line: Instruction) -> bool:
-        """A view of memory that never moves is made once; of an input, in each run."""
+        """A view of memory that never moves is made once; a view of an input, in each run."""
         (x,) = line.operands
         i = line.result
         template = VIEWS.get(line.op)
@@ -197,21 +197,21 @@ class Writer(Buffers):
         if template is None:
             template = lambda writer, line, x: writer._call(line, None, [x])
         memory = self._memory_of(x)
-        if memory is None:  # an input, or what is made anew in each run
+        if memory is None:  # an input, or a value with new memory in each run
             self.names[i] = f"v{i}"
             self.body.append(f"v{i} = {template(self, line, self.use(x))}")
             return True
         settings = resolved(line.settings, self.program.examples.__getitem__)
         z = computed(line.op, [memory], settings)
         if not shows(z, memory):
-            return False  # NumPy had to copy: that is done in each run
+            return False  # NumPy had to copy: this must be done in each run
         self.names[i] = f"w{i}"
         self.header.append(f"w{i} = {template(self, line, self.fixed_name(x))}")
         self.memory[i] = z
         return True
 
     def fixed_name(self, i: int) -> str:
-        """The name, outside of run, of the memory of a value."""
+        """The name of a value's memory outside of run."""
         return self.fixed.get(i) or self.use(i)
 
     # ------------------------------------------------------------------ names
@@ -230,10 +230,10 @@ class Writer(Buffers):
             self.names[i] = clean
 
     def use(self, i: int, among_numbers: bool = False) -> str:
-        """The name by which the value i is read, in run.
+        """The name for reading the value i, inside run.
 
-        among_numbers   beside numbers without axes? NumPy wants a constant as a number there,
-                        and beside arrays as an array without axes: twice as quick
+        among_numbers   are the other operands 0-d? With them, NumPy is twice as fast if a constant
+                        is a number, and with arrays if it is a 0-d array
         """
         value = self.values[i]
         if value.kind == "constant" and i not in self.made_by:
@@ -278,7 +278,7 @@ class Writer(Buffers):
         return name
 
     def number(self, number: Any, among_numbers: bool = False) -> str:
-        """The name of a number of some type: as a NumPy number, or as an array without axes."""
+        """The name of a constant number: a NumPy scalar if among_numbers, else a 0-d array."""
         key = (number.dtype.str, number.tobytes(), among_numbers)
         name = self.numbers.get(key)
         if name is None:
@@ -293,7 +293,7 @@ class Writer(Buffers):
         return name
 
     def once(self, text: str) -> str:
-        """The name of what this text makes, before the first run."""
+        """The name of the result of this expression, which is computed before the first run."""
         name = self.made.get(text)
         if name is None:
             name = self.made[text] = f"m{len(self.made)}"
@@ -301,18 +301,18 @@ class Writer(Buffers):
         return name
 
     def take(self, *names: str) -> str:
-        """Import names from NumPy; the last is returned."""
+        """Import names from NumPy; returns the last one."""
         for name in names:
             self.imports[name] = "numpy"
         return names[-1]
 
     def repeated(self, i: int, line: Instruction, out: str, beside: Iterable[int] = ()) -> str:
-        """The name by which an elementwise line reads the value i, in the shape of its result.
+        """The name for reading the value i in an elementwise line, in the shape of the line's result.
 
-        beside   what else is read there
+        beside   the other values that the line reads
 
-        NumPy takes 0.9 us to add a bias to a small matrix, but 0.15 us to copy it to each row,
-        and 0.25 us to add matrices of one shape. So it is copied first, once for all lines.
+        NumPy needs 0.9 us to add a bias to a small matrix, but only 0.15 us to copy it to each row,
+        and 0.25 us to add two matrices of the same shape. So we copy it first, once for all lines.
         """
         value, shape = self.values[i], self.values[line.result].shape
         size = int(np.prod(shape))
@@ -328,11 +328,11 @@ class Writer(Buffers):
         return self._copied(i, shape)
 
     def right(self, line: Instruction) -> str:
-        """The name by which a product reads its right operand.
+        """The name for reading the right operand of a product.
 
-        A layer keeps its weights as (out, in) and multiplies with w.T, whose columns lie in
-        memory as rows. BLAS takes up to three times as long for that; so what a loop multiplies
-        with again and again is copied once, row by row. (Only where the sums are the same to
+        A layer stores its weights as (out, in) and multiplies by w.T, which is stored column by column.
+        With this layout BLAS is up to three times slower. So if a loop multiplies by the same
+        matrix many times, we copy it once, row by row. (Only if the sums are the same to
         the last bit.)
         """
         x, y = line.operands[-2:]
@@ -347,7 +347,7 @@ class Writer(Buffers):
         return self._copied(y, b.shape)
 
     def _copied(self, i: int, shape: tuple[int, ...]) -> str:
-        """The name of a copy of a value in this shape, row by row; made where first asked for."""
+        """The name of a copy of a value in this shape, row by row; made on first use."""
         if (i, shape) not in self.wide:
             source, dtype = self.use(i), self.values[i].dtype
             name, row = self._row(int(np.prod(shape)), dtype)
@@ -359,7 +359,7 @@ class Writer(Buffers):
     # ------------------------------------------------------------------ any op
 
     def _call(self, line: Instruction, out: str | None, operands: list[str] | None = None) -> str:
-        """The op's own function, called."""
+        """A call of the op's own function."""
         if isinstance(line.op, Foreign):
             args = [self.spelled(a) for a in line.settings["args"]]
             args += [f"{k}={self.spelled(v)}" for k, v in line.settings["kwargs"].items()]
@@ -387,7 +387,7 @@ class Writer(Buffers):
         return f"{name}({', '.join(args)})"
 
     def spelled(self, setting: Any) -> str:
-        """A setting as Python text."""
+        """A setting as Python source."""
         if isinstance(setting, Ref):
             return self.use(setting.number)
         if isinstance(setting, (tuple, list)) and not hasattr(setting, "_fields"):
@@ -417,21 +417,21 @@ RESERVED = {"np", "ops", "run", "empty", "full", "array", "copyto"} | set(dir(np
 
 
 def same_memory(a: Any, b: Any) -> bool:
-    """Do two arrays show the same entries of memory, in the same order?"""
+    """Do two arrays cover the same memory, in the same order?"""
     begin = a.__array_interface__["data"][0] == b.__array_interface__["data"][0]
     alike = a.ndim == 1 or a.flags.c_contiguous or a.strides == b.strides
     return bool(begin and a.size == b.size and alike)
 
 
 PRODUCTS = (ops.matmul, ops.mm, ops.addmm)
-OFTEN = 4  # products with the same operand, from which on it is worth a copy
+OFTEN = 4  # copy the operand if at least this many products use it
 
 
 @lru_cache(maxsize=256)
 def same_sums(n: int, k: int, m: int, dtype: Any) -> bool:
-    """Does (n, k) @ (k, m) add up in the same order, however the second lies in memory?
+    """Does (n, k) @ (k, m) add up in the same order for any memory layout of the second matrix?
 
-    The order depends on the shapes and on the BLAS library, not on the values; so it is tried.
+    The order depends on the shapes and on the BLAS library, not on the values; so we try it out.
     """
     random = np.random.default_rng(0)
     x, y = (random.standard_normal((8, *shape)).astype(dtype) for shape in ((n, k), (m, k)))
@@ -439,7 +439,7 @@ def same_sums(n: int, k: int, m: int, dtype: Any) -> bool:
 
 
 def literal(number: Any) -> str:
-    """A NumPy number as text from which it is made again, to the last bit."""
+    """A NumPy number as source that reproduces it to the last bit."""
     value = number.item()
     if isinstance(value, float) and not np.isfinite(value):
         return f"float('{value}')"
@@ -456,7 +456,7 @@ def uniform(a: Any) -> bool:
 
 
 def ufunc_of(line: Instruction) -> Any:
-    """The NumPy ufunc that computes an elementwise op by itself; or None."""
+    """The NumPy ufunc that computes an elementwise op on its own; or None."""
     f = line.op.numpy
     if (
         isinstance(f, np.ufunc)
@@ -472,7 +472,7 @@ def elementwise(writer: Writer, line: Instruction, out: str) -> str:
     """multiply(v1, v2, b0)"""
     f = ufunc_of(line)
     if f in (np.maximum, np.minimum):
-        out = f"out={out}"  # NumPy warns of three plain arguments
+        out = f"out={out}"  # NumPy warns about three positional arguments
     shape = writer.values[line.result].shape
     operands = [writer.use(i) for i in line.operands]
     if any(writer.values[i].shape == shape for i in line.operands):
@@ -480,5 +480,5 @@ def elementwise(writer: Writer, line: Instruction, out: str) -> str:
     return f"{writer.take(f.__name__)}({', '.join([*operands, out])})"
 
 
-# May write over an operand, as each entry is by itself.
+# May write to an operand, because each entry only depends on the same entry.
 Writer.pointwise = (elementwise, *BY_ENTRY)

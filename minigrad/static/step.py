@@ -1,24 +1,24 @@
 """Compile: a whole training step as one program, recorded at the first call.
 
-    @static.compile
-    def step(x, y):
-        optimizer.zero_grad()
-        loss = cross_entropy(model(x), y)
-        loss.backward()
-        optimizer.step()
-        return loss
+@static.compile
+def step(x, y):
+    optimizer.zero_grad()
+    loss = cross_entropy(model(x), y)
+    loss.backward()
+    optimizer.step()
+    return loss
 
     for x, y in batches:
-        step(x, y)              the first call records; the others only replay
+        step(x, y)              the first call records; later calls only replay
 
-The text is the eager one. While it is recorded, x and y are Slots; the parameters that the
-model uses are captured; `loss.backward()` writes down the backward pass (differentiate.py),
-and `optimizer.step()` the formulas of the optimizer, over the memory of the parameters
-(updates.py). The whole is one plan: forward, gradient and update in fixed memory.
+The function is ordinary eager code. While it is recorded, x and y are Slots; the parameters
+that the model uses are captured; `loss.backward()` writes the backward pass (differentiate.py),
+and `optimizer.step()` writes the optimizer's formulas, which overwrite the parameters
+(updates.py). The result is one plan: forward, gradient and update in preallocated memory.
 
-There is one program for each combination of shapes and types that is met, and one each for
-model.train() and model.eval(). Whatever else the function decided while it was recorded is
-settled for all later calls of that kind.
+There is one program for each combination of shapes and dtypes, and separate ones for
+model.train() and model.eval(). Everything else that the function decided during recording is
+fixed for all later calls of that kind.
 
 Read recorder.py, differentiate.py and plan.py first.
 """
@@ -51,8 +51,8 @@ class StepRecorder(Recorder):
     """A recorder for which backward() and an optimizer's step() are instructions too.
 
     leaves    where gradients are accumulated: id -> (number of the tensor, AccumulateGrad)
-    before    what to look at before each run (learning rates, counts): is the program still right?
-    after     what to do after each run: the steps of optimizers that are not written down
+    before    what to check before each run (learning rates, counts): is the program still valid?
+    after     what to do after each run: the steps of optimizers that could not be recorded
     written   the tensors that the program writes to
     """
 
@@ -64,14 +64,12 @@ class StepRecorder(Recorder):
         self.after: list[Callable[[], Any]] = []
         self.written: list[Any] = []
         self.leaves: dict[int, Any] = {}
-        self.stale: set[int] = set()  # values of captured memory that was written over since
-        self.roots: dict[int, int] = {}  # a view -> what it is a view of
-        self.shown: list[
-            Any
-        ] = []  # (leaf, number of its gradient): whose .grad is filled in by each run
+        self.stale: set[int] = set()  # values of captured memory that was overwritten later
+        self.roots: dict[int, int] = {}  # a view -> the value it is a view of
+        self.shown: list[Any] = []  # (leaf, number of its gradient): each run sets the leaf's .grad
 
     def backward(self, loss: Any, gradient: Any) -> None:
-        """Write the backward pass, for all captured leaves that want a gradient.
+        """Write the backward pass, for all captured leaves that require a gradient.
 
         Until recording ends, a leaf's .grad is the Slot of its gradient.
         """
@@ -100,7 +98,7 @@ class StepRecorder(Recorder):
                 self.leaves.setdefault(id(node), (i, node))
 
     def emit(self, op: Any, operands: tuple[int, ...], settings: dict[str, Any]) -> int:
-        """As ever; but what was written over since cannot be read any more."""
+        """As in Recorder; but values that were overwritten can no longer be read."""
         for i in (*operands, *refs_in(settings)):
             if self.roots.get(i, i) in self.stale:
                 raise ProgramError(
@@ -114,14 +112,14 @@ class StepRecorder(Recorder):
         return z
 
     def write_outside(self, op: Any, tensor: Any, others: Any, settings: Any) -> None:
-        """p -= lr * g: the result goes over the memory of p, in each run."""
+        """p -= lr * g: each run writes the result to the memory of p."""
         self.over(tensor, op, tensor, *others, **settings)
 
     def write_through(self, tensor: Any, z: Any) -> None:
         self.over(tensor, ops.clone, z)
 
     def write_array(self, name: str, function: Any, inputs: Any, kwargs: Any, out: Any) -> Any:
-        """BatchNorm's running statistics: the result goes over their memory, in each run."""
+        """BatchNorm's running statistics: each run writes the result to their memory."""
         first = self.held(out)
         z = self.foreign(name, function, inputs, kwargs)
         if z.shape != out.shape:
@@ -134,7 +132,7 @@ class StepRecorder(Recorder):
         return out
 
     def over(self, tensor: Any, op: Any, *operands: Any, **settings: Any) -> Slot:
-        """Write op(*operands) down, with its result over the memory of a captured tensor."""
+        """Record op(*operands), with its result written to the memory of a captured tensor."""
         first = self.first_of(tensor)
         if first is None:
             raise ProgramError(
@@ -152,36 +150,36 @@ class StepRecorder(Recorder):
         return z
 
     def became(self, tensor: Any, number: int) -> None:
-        """Who reads the tensor from here on reads the value of this number."""
+        """From now on, reading the tensor gives the value with this number."""
         self._known[id(tensor)] = self.current[self.first_of(tensor)] = number
         if not any(t is tensor for t in self.written):
             self.written.append(tensor)
 
     def first_of(self, tensor: Any) -> Any:
-        """The number of the tensor's memory, as it is when a run begins."""
+        """The number of the tensor's memory at the start of a run."""
         if id(tensor) not in self._known and tensor._base is None:
             self.capture(tensor, as_memory=True)
         return next((i for i, t in self.captured.items() if t is tensor), None)
 
     def latest_of(self, tensor: Any) -> Any:
-        """The number of the tensor's memory, as it is now."""
+        """The number of the tensor's memory as it is now."""
         first = self.first_of(tensor)
         return None if first is None else self.current.get(first, first)
 
     def optimizer_step(self, optimizer: Any, closure: Any = None, *args: Any, **kwargs: Any) -> Any:
-        """What optimizer.step() does while a step is recorded."""
+        """Replaces optimizer.step() while a step is recorded."""
         if closure is not None:
             raise ProgramError(
                 "a step with a closure decides itself how often it is called; record it without."
             )
         if update(self, optimizer):
             return None
-        # No formula here: the program leaves the gradients in .grad, and the optimizer does its step.
+        # No formula for this one: the program puts the gradients into .grad, and the optimizer makes its step.
         self.after.append(optimizer.step)
         return None
 
     def show(self, node: Any) -> None:
-        """Let each run leave this gradient in the tensor's .grad."""
+        """Make each run store this gradient in the tensor's .grad."""
         g = node.grad
         if isinstance(g, Rows):
             g = g.dense(self)
@@ -190,7 +188,7 @@ class StepRecorder(Recorder):
         if self.values[g.index].kind != "result" or any(
             np.may_share_memory(example, a) for a in others
         ):
-            g = ops.clone(g)  # what is not the program's own memory is not given away
+            g = ops.clone(g)  # never return memory that the program does not own
         self.shown.append((node, g.index))
 
 
@@ -199,9 +197,9 @@ shape_of, dtype_of = attrgetter("shape"), attrgetter("dtype")
 
 
 class Compiled:
-    """A function that records itself when it is called with new shapes, and else replays.
+    """A function that records itself when it is called with new shapes, and otherwise replays.
 
-    programs   (shape and type of each input) -> the replay
+    programs   (shape and dtype of each input) -> the replay
     """
 
     def __init__(self, f: Callable[..., Any]) -> None:
@@ -226,7 +224,7 @@ class Compiled:
         return result
 
     def _known(self, arrays: list[Any], but: Any = None) -> "Replay | None":
-        """A program for such inputs, with modules that train, or do not, as they do now."""
+        """A program for such inputs, recorded with the current training modes of its modules."""
         key = self._key(arrays)
         for replay in self._others.get(key, ()):
             if replay is not but and replay.trains() == replay.training:
@@ -245,7 +243,7 @@ class Compiled:
         return tuple([(a.shape, a.dtype.str) for a in arrays])
 
     def source(self) -> str:
-        """The latest program as the NumPy text that is run."""
+        """The latest program as NumPy source, which is what runs."""
         if self._latest is None:
             raise ProgramError("nothing was recorded yet. To fix it, call the function once.")
         return self._latest.plan.source
@@ -262,10 +260,10 @@ _one_at_a_time = threading.RLock()
 
 
 class Replay:
-    """One recorded step: its plan, and what is to be done before and after each run."""
+    """One recorded step: its plan, and what to do before and after each run."""
 
     def __init__(self, f: Callable[..., Any], arrays: list[Any]) -> None:
-        with _one_at_a_time:  # leaves are shared by threads, and their .grad is used meanwhile
+        with _one_at_a_time:  # threads share leaves, and recording uses their .grad
             self._record(f, arrays)
 
     def _record(self, f: Callable[..., Any], arrays: list[Any]) -> None:
@@ -303,16 +301,16 @@ class Replay:
         self.commits = [ahead.commit for ahead in self.before if not isinstance(ahead, Cell)]
 
     def trains(self) -> list[bool]:
-        """Which of the modules are in training now?"""
+        """Which of the modules are in training mode now?"""
         return [m.training for m in self.modules]
 
     def fits(self, arrays: list[Any]) -> bool:
-        """Are these inputs of the kind that was recorded?"""
+        """Do these inputs have the recorded shapes and dtypes?"""
         alike = list(map(shape_of, arrays)) == self.shapes
         return alike and list(map(dtype_of, arrays)) == self.dtypes
 
     def __call__(self, arrays: list[Any]) -> Any:
-        """Run the step; or return STALE, if an optimizer would take another one by now."""
+        """Run the step; or return STALE, if an optimizer would now make a different step."""
         if self.modules and self.trains() != self.training:
             return STALE
         for look in self.looks:
@@ -337,7 +335,7 @@ class Replay:
         return self.form(tensors)
 
 
-STALE = object()  # a step that is to be recorded anew
+STALE = object()  # means: record the step again
 
 
 def leaves_of(result: Any) -> list[Any]:
@@ -348,7 +346,7 @@ def leaves_of(result: Any) -> list[Any]:
 
 
 def form_of(result: Any) -> Any:
-    """What makes of the outputs what the step returned: nothing, one tensor, or a tuple."""
+    """A function that turns the outputs into what the step returned: None, one tensor, or a tuple."""
     if result is None:
         return None
     if isinstance(result, (tuple, list)):
@@ -357,20 +355,20 @@ def form_of(result: Any) -> Any:
 
 
 def compile(f: Callable[..., Any]) -> Compiled:  # noqa: A001
-    """The function, recorded at its first call and replayed from then on.
+    """Record the function at its first call, and replay it from then on.
 
     f         takes tensors (or arrays), returns a tensor, several, or None. It may call
-              backward() and step optimizers; see the head of this module
-    returns   a function of the same arguments; .source() is the text it runs, .program the listing
+              backward() and step optimizers; see the top of this module
+    returns   a function with the same arguments; .source() is the source it runs, .program the program
 
-    Shapes and types may differ from call to call: there is one program for each. What the
-    function decides otherwise is settled at the first call. A program has one memory: threads
-    that train at the same time compile the function each for itself. After a step without an optimizer
-    the gradients are in .grad, in memory that the next call writes over.
+    Shapes and dtypes may differ between calls: there is one program for each combination. Everything
+    else that the function decides is fixed at the first call. A program has one memory, so threads
+    that train at the same time must each compile the function. After a step without an
+    optimizer, the gradients are in .grad, in memory that the next call overwrites.
 
-    Random numbers are drawn anew in each run, in the order in which an eager run draws them.
+    Random numbers are drawn again in each run, in the same order as in an eager run.
 
-    Raises ProgramError where the function asks for values.
+    Raises ProgramError if the function asks for values.
 
     >>> import minigrad
     >>> from minigrad import static

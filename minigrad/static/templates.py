@@ -1,13 +1,13 @@
-"""How the line of each op reads in a program's source.
+"""Templates: the source line of each op.
 
-Three small tables, each from an op to what writes its line:
+Three small tables, each from an op to a function that writes its line:
 
     VIEWS         x.T, x.reshape(...): for views
-    EXPRESSIONS   v1 * v2: where the result is a number without axes
-    STATEMENTS    dot(x, y, out): where the result is an array, put into a buffer
+    EXPRESSIONS   v1 * v2: if the result is a 0-d value
+    STATEMENTS    dot(x, y, out): if the result is an array, written to a buffer
 
-An elementwise op that is a NumPy ufunc needs no entry: it reads  multiply(x, y, out). What has
-none anywhere is a call of the op's own function in minigrad.ops, which is plain NumPy too.
+An elementwise op that is a NumPy ufunc needs no entry: its line is multiply(x, y, out). Any other op
+without an entry becomes a call of its own function in minigrad.ops, which is plain NumPy too.
 """
 
 from collections.abc import Callable
@@ -51,7 +51,7 @@ def shape_text(line: Any) -> str:
 
 
 def index_text(writer: Any, line: Any) -> str:
-    """An index as it is written: 0, 1:3"""
+    """An index as source: 0, 1:3"""
     index = line.settings["index"]
     parts = index if isinstance(index, tuple) else (index,)
     return (
@@ -65,7 +65,7 @@ def slice_text(s: slice) -> str:
     return f"{start}:{stop}" + ("" if s.step is None else f":{s.step}")
 
 
-# ------------------------------------------------------------------- numbers without axes
+# ------------------------------------------------------------------- 0-d values
 
 
 def operator(sign: str) -> Template:
@@ -126,7 +126,7 @@ def rectify(writer: Any, line: Any, out: Any) -> Lines:
 
 
 def select(writer: Any, line: Any, out: Any) -> Lines:
-    """x where c, else 0; of a large array, ops.keep is quicker."""
+    """x where c, else 0; for a large array, ops.keep is faster."""
     x, c = line.operands
     if np.prod(writer.values[line.result].shape) >= FEW:
         return None
@@ -194,19 +194,19 @@ def power(writer: Any, line: Any, out: Any) -> Lines:
 
 
 def copy_into(writer: Any, line: Any, out: Any) -> Lines:
-    """A copy, as another type or in another layout."""
+    """A copy, with another dtype or layout."""
     (x,) = line.operands
     return [f"{out}[...] = {writer.use(x)}", out]
 
 
 def repeat(writer: Any, line: Any, out: Any) -> Lines:
-    """What is repeated has no memory that never moves: it is copied."""
+    """A repeated value has no memory that never moves, so it is copied."""
     (x,) = line.operands
     return [f"{out}[...] = {writer.use(x)}", out]
 
 
 def reshape_copy(writer: Any, line: Any, out: Any) -> Lines:
-    """NumPy cannot show the entries in this shape, so they are copied, in order."""
+    """NumPy cannot make a view in this shape, so the entries are copied, in order."""
     (x,) = line.operands
     return [f"{out}[...] = {writer.use(x)}.reshape({shape_text(line)})", out]
 
@@ -253,7 +253,7 @@ def gates_dx(writer: Any, line: Any, out: Any) -> Lines:
 
 
 def by_quarter(writer: Any, line: Any, numbers: list[float]) -> str:
-    """A number for each quarter of the last axis; in the whole shape, if that is small."""
+    """A number for each quarter of the last axis; in the whole shape if it is small."""
     v = writer.values[line.result]
     text = (
         f"{writer.take('array')}({numbers}, {writer.take(v.dtype.name)}).repeat({v.shape[-1] // 4})"
@@ -264,15 +264,15 @@ def by_quarter(writer: Any, line: Any, numbers: list[float]) -> str:
 
 
 def rows(writer: Any, line: Any, out: Any) -> Lines:
-    """Rows of a table. (Into fresh memory: take is quick into a given one only without checks.)"""
+    """Rows of a table. (Into new memory: take with `out` is only fast without bounds checks.)"""
     return f"{writer.use(line.operands[0])}.take({writer.spelled(line.settings['index'])}, 0)"
 
 
 def add_to_rows(writer: Any, line: Any, out: Any) -> Lines:
-    """table[rows] += values, where a row may be named more than once: see sparse.add_rows.
+    """table[rows] += values, where a row may appear more than once: see sparse.add_rows.
 
-    Where memory never moves, what add_rows does is written out: the rows are numbers of their
-    entries, and two neighbors are one complex number.
+    If the memory never moves, the line does directly what add_rows does: rows become the indices of
+    their entries, and two neighbors become one complex number.
     """
     if not adds_rows(line, writer.values):
         return None
@@ -320,9 +320,9 @@ STATEMENTS: dict[Any, Template] = {
 }  # fmt: skip
 
 
-FRESH = (rows,)  # templates whose result has memory of its own in each run
+FRESH = (rows,)  # templates whose result has new memory in each run
 OVER: dict[Any, Template] = {
     ops.index_put: add_to_rows,
     LESS: add_to_rows,
-}  # over the first operand itself
-BY_ENTRY = (rectify, power, sigmoid)  # templates that may write over their first operand
+}  # writes to the first operand
+BY_ENTRY = (rectify, power, sigmoid)  # templates that may write to their first operand

@@ -1,14 +1,14 @@
-"""Thin: what a plan need not do, as NumPy does it by itself or as it was done already.
+"""Thin: removes work from a plan that NumPy does anyway, or that was already done.
 
-    written out   sigmoid and its like as the operations that they are made of: so what the
-                  forward pass has computed (a tanh, a difference) the backward pass finds again
-    repeated x    an elementwise op reads x as it is, if its other operand has the whole shape
-    one number    a constant array that holds one number only is that number
+    expanded      sigmoid and similar ops become the operations they consist of: so the backward
+                  pass can reuse what the forward pass has computed (a tanh, a difference)
+    repeated x    an elementwise op reads x without expanding it, if its other operand has the full shape
+    one number    a constant array in which all entries are equal becomes that number
     signs         (-x) * c is x * -c;  x * -1 is -x;  -(-x) is x;  table[rows] += -y subtracts
     zeros         (a, 0) + (0, b), two rows of parts, is (a, b)
 
-Each of these gives the same numbers to the last bit (a zero may have the other sign). Nothing
-here can be differentiated again, so it is done last.
+All of these give the same numbers to the last bit (a zero may have the other sign). The result
+cannot be differentiated again, so this is done last.
 
 Read simplify.py first.
 """
@@ -25,7 +25,7 @@ from minigrad.static.simplify import simplified
 
 
 def thinned(program: Program) -> Program:
-    """The program with less to do, for a plan."""
+    """The program with less work, for a plan."""
     text = Text(program)
     for line in program.instructions:
         text.add(line)
@@ -37,7 +37,7 @@ def thinned(program: Program) -> Program:
 
 
 class Text:
-    """A program that is being written anew, line by line.
+    """A program that is being rewritten, line by line.
 
     made   number -> the line that makes it
     """
@@ -55,7 +55,7 @@ class Text:
         )  # fmt: skip
 
     def put(self, line: Instruction, op: Any = None, operands: Any = None, settings: Any = None) -> None:  # fmt: skip
-        """This line, with another op, other operands or settings."""
+        """Add this line with another op, other operands or settings."""
         new = Instruction(
             op or line.op, operands or line.operands, line.settings if settings is None else settings,
             line.result, line.stopped, line.over,
@@ -64,7 +64,7 @@ class Text:
         self.made[new.result] = new
 
     def new(self, op: Any, *operands: int, shape: Any = None, **settings: Any) -> int:
-        """A line more; the number of its result, of the shape and type of the first operand."""
+        """Add a new line; returns the number of its result, by default shaped like the first operand."""
         x = self.values[operands[0]]
         self.values.append(Value("result", x.shape if shape is None else shape, x.dtype))
         i = len(self.values) - 1
@@ -76,7 +76,7 @@ class Text:
         self.examples[len(self.values) - 1] = np.array(number, dtype)
         return len(self.values) - 1
 
-    # ------------------------------------------------------------------ written out
+    # ------------------------------------------------------------------ expanding ops
 
     def add(self, line: Instruction) -> None:
         write = WRITTEN_OUT.get(line.op)
@@ -94,7 +94,7 @@ class Text:
         self.put(line, operands=operands)
 
     def thin_operands(self, line: Instruction) -> tuple[int, ...]:
-        """The operands of an elementwise op, as small as NumPy can do with."""
+        """The operands of an elementwise op, as small as NumPy's broadcasting allows."""
         shape = self.values[line.result].shape
         operands = list(line.operands)
         for k in range(len(operands)):
@@ -112,7 +112,7 @@ class Text:
         return tuple(operands)
 
     def suffices(self, operands: list[int], k: int, x: int, shape: Any) -> bool:
-        """Has the result its shape, with x as the k-th operand?"""
+        """Does the result keep its shape, with x as the k-th operand?"""
         trial = [*operands[:k], x, *operands[k + 1 :]]
         return bool(np.broadcast_shapes(*[self.values[i].shape for i in trial]) == shape)
 
@@ -159,14 +159,14 @@ class Text:
         self.put(line)
 
     def known(self, i: int) -> Any:
-        """The value of a constant without axes; else None."""
+        """The value of a 0-d constant; else None."""
         a = self.examples.get(i)
         if a is None or self.values[i].kind != "constant" or a.ndim or a.dtype.kind != "f":
             return None
         return a[()]
 
     def joined(self, x: Any, y: Any) -> Any:
-        """Two rows of the same parts, where of each part one is zero: the parts that are not."""
+        """For two rows with the same parts, where one of each pair of parts is zero: the nonzero parts."""
         if x is None or y is None or x.op is not ops.cat or y.op is not ops.cat:
             return None
         if x.settings != y.settings or len(x.operands) != len(y.operands) or x.over or y.over:
@@ -187,13 +187,13 @@ class Text:
         return any(self.known(k) == 0 for k in line.operands if self.known(k) is not None)
 
 
-# ------------------------------------------------------------------ what ops are made of
+# ------------------------------------------------------------------ the parts of ops
 
 Last = tuple[Any, tuple[int, ...]]
 
 
 def mse(text: Text, line: Instruction) -> Last | None:
-    """The squares of x - y, added up; the gradient shares the difference."""
+    """The sum of the squares of x - y; the gradient shares the difference."""
     x, y = line.operands
     shape = text.values[x].shape
     if shape != text.values[y].shape or not shape:
@@ -251,7 +251,7 @@ WRITTEN_OUT: dict[Any, Callable[[Text, Instruction], Last | None]] = {
 
 
 def adds_rows(line: Instruction, values: Any) -> bool:
-    """Is it table[rows] += values, with rows that are a value of the program?"""
+    """Is it table[rows] += values, where rows is a value of the program?"""
     index = line.settings["index"]
     if not line.settings.get("accumulate") or len(index) != 1 or not isinstance(index[0], Ref):
         return False
@@ -261,7 +261,7 @@ def adds_rows(line: Instruction, values: Any) -> bool:
 
 
 class Less:
-    """index_put with accumulate, that subtracts."""
+    """index_put with accumulate, but subtracting."""
 
     takes_out = inplace = view = variadic = False
     kind = "general"

@@ -1,9 +1,9 @@
-"""Traced: a Slot in NumPy's hands.
+"""Traced: the array that NumPy code gets for a Slot.
 
-The code of minigrad computes some things with NumPy, outside of any op: an argmax, the order of
-a sort, whether an index is in range. While a program is recorded it is given a Traced, which is
-an array that writes down what NumPy functions do with it. So an index that is computed is
-computed anew in each run. Where NumPy's answer would steer the recorded function, it is refused.
+Minigrad computes some things with NumPy, outside of any op: an argmax, the order of
+a sort, whether an index is in range. While a program is recorded, this code gets a Traced: an
+array that records what NumPy functions do with it. So a computed index is computed again in each
+run. If NumPy's answer would affect the path of the recorded function, we raise an error.
 """
 
 from collections.abc import Sequence
@@ -16,10 +16,10 @@ from minigrad.static.instruction import ProgramError
 
 
 class Traced(np.ndarray[Any, Any]):
-    """The example value of a slot, which writes down what NumPy functions do with it.
+    """The example value of a slot. It records what NumPy functions do with it.
 
     NumPy code that only looks at it as a plain array (is each index in range?) sees the values
-    that the program is recorded with; what it makes of them with NumPy functions is recorded.
+    that the program is recorded with; results of NumPy functions are recorded.
     """
 
     slot: Any = None
@@ -51,14 +51,14 @@ class Traced(np.ndarray[Any, Any]):
         return recorder.foreign(module + function.__name__, function, args, kwargs).array
 
     def _through(self, name: str, *args: Any, **kwargs: Any) -> Any:
-        """A NumPy function in the place of the method of that name."""
+        """Record the NumPy function of the same name as a method."""
         return (
             slot_of(self)
             .recorder.foreign(f"np.{name}", getattr(np, name), (self, *args), kwargs)
             .array
         )
 
-    # Rearrangements are views of the slot; so what is read from them is known to be its value.
+    # Rearrangements are views of the slot, so we know that what is read from them is its value.
     def reshape(self, *shape: Any, **kwargs: Any) -> Any:
         return slot_of(self).reshape(*shape).array
 
@@ -114,7 +114,7 @@ class Traced(np.ndarray[Any, Any]):
     def astype(self, dtype: Any, *args: Any, **kwargs: Any) -> Any:
         return self if np.dtype(dtype) == self.dtype else slot_of(self).to(dtype).array
 
-    # Answers that would steer the recorded function, or leave the program.
+    # Answers that would affect the path of the recorded function, or leave the program.
     def __bool__(self) -> bool:
         raise branch(slot_of(self))
 
@@ -161,7 +161,7 @@ def traced(value: Any, slot: Any) -> Any:
 
 
 def slot_of(a: Any) -> Any:
-    """The slot of a Traced; of one that NumPy made of another, found by its memory."""
+    """The slot of a Traced. Raises an error if NumPy made the array without recording it."""
     if a.slot is not None:
         return a.slot
     raise ProgramError(
@@ -186,7 +186,7 @@ def recorder_among(things: Sequence[Any]) -> Any:
 
 
 def plain(thing: Any) -> Any:
-    """The arguments of a NumPy function with ordinary arrays in them."""
+    """The arguments of a NumPy function, with every Traced turned into an ordinary array."""
     if isinstance(thing, Traced):
         return np.asarray(thing.view(np.ndarray))
     if isinstance(thing, (tuple, list)):

@@ -1,19 +1,19 @@
-"""Updates: the steps of optimizers, written down as instructions of a training step.
+"""Updates: records the steps of optimizers as instructions of a training step.
 
-No formula of an optimizer stands here. Its own rule (optim/sgd.py, optim/adaptive.py) is run
-once, on stand-ins for arrays, and what it does with NumPy becomes instructions: so a program
-takes the very step that the optimizer takes, to the last bit.
+This file contains no optimizer formulas. We run the optimizer's own rule (optim/sgd.py,
+optim/adaptive.py) once, on stand-ins for arrays, and what it does with NumPy becomes instructions.
+So a program makes exactly the optimizer's step, to the last bit.
 
-    Part         a block of values, as blocks.py makes them, of Symbols. Small parameters are one
-                 block: their gradients lie one behind the other, and are updated together
-    Ahead        what is done before each run: count the step, and ask the rule for its numbers
+    Part         a block of Symbols, like the blocks in blocks.py. Small parameters form one
+                 block: their gradients are contiguous, and are updated together
+    Ahead        runs before each run: counts the step, and asks the rule for its numbers
                  (learning rate, 1 - beta**t), which are cells of memory that the program reads
 
-The numbers are asked for by running the rule again, on stand-ins that only take note of them.
-If the rule then takes another way than when it was recorded (momentum's first step, RAdam's
-first steps), the program is recorded anew.
+To get the numbers, we run the rule again, on stand-ins that only note them.
+If the rule then takes another path than during recording (momentum's first step, RAdam's
+first steps), the program is recorded again.
 
-Read optim/blocks.py, scribe.py and step.py first. A gradient of few rows has steps of its own: rows.py.
+Read optim/blocks.py, scribe.py and step.py first. Row-sparse gradients have their own steps: rows.py.
 """
 
 from operator import itemgetter
@@ -30,7 +30,7 @@ from minigrad.static.slot import Slot
 
 
 def update(recorder: Any, optimizer: Any) -> bool:
-    """Write an optimizer's step down; False if that cannot be done."""
+    """Record an optimizer's step; False if that is not possible."""
     if not isinstance(optimizer, Elementwise) or type(optimizer).__module__[:9] != "minigrad.":
         return False
     if optimizer._step_pre_hooks or optimizer._step_post_hooks:
@@ -50,7 +50,7 @@ def update(recorder: Any, optimizer: Any) -> bool:
 
 
 def write_group(recorder: Any, optimizer: Any, k: int, group: Any) -> None:
-    """As Elementwise._step_group does, but what the rule does is written down."""
+    """Like Elementwise._step_group, but records what the rule does."""
     params, grads = [], []
     for p in group["params"]:
         g = p.node.grad if p.node is not None else None
@@ -75,11 +75,11 @@ def write_group(recorder: Any, optimizer: Any, k: int, group: Any) -> None:
         recorder.before.append(ahead)
     for p in group["params"]:
         if p.node is not None:
-            p.node.grad = None  # it has done its work, and its buffer is free
+            p.node.grad = None  # no longer needed: this frees its buffer
 
 
 class Part(Block):
-    """A block of Symbols: some small parameters, one behind the other; or one parameter.
+    """A block of Symbols: several small contiguous parameters, or one parameter.
 
     members   the positions of its parameters among those that have a gradient
     """
@@ -122,7 +122,7 @@ class Part(Block):
 
 
 def in_a_row(slots: Any) -> Any:
-    """Several values one behind the other; a single one as it is."""
+    """Concatenate several values; a single one is returned unchanged."""
     if len(slots) == 1:
         return slots[0]
     return ops.cat(*[s.reshape(-1) for s in slots], axis=0)
@@ -132,7 +132,7 @@ NO_NUMBERS = {"params", "param_names", "foreach", "differentiable", "fused", "ca
 
 
 class Counts:
-    """What an optimizer's _run is given in the place of its plan: the counts of the next step."""
+    """Replaces the plan in a call of an optimizer's _run: the counts of the next step."""
 
     def __init__(self, counts: Any) -> None:
         self.counts = [c.copy() for c in counts]
@@ -140,10 +140,10 @@ class Counts:
 
 
 class Ahead:
-    """Before each run: is the program still that of the optimizer's next step? Then its numbers.
+    """Before each run: checks that the program still fits the optimizer's next step, and gets its numbers.
 
-    look     take note of what the rule would do; False if it is not what was recorded
-    commit   count the step; False if there is nothing to count from here on
+    look     note what the rule would do; False if it differs from the recording
+    commit   count the step; False if there is nothing to count from now on
     """
 
     def __init__(self, recorder: Any, optimizer: Any, k: int, group: Any, blocks: Any) -> None:
@@ -160,17 +160,17 @@ class Ahead:
         chosen = []
         for b in blocks.blocks:
             mine = list(b.choose(range(len(blocks.arrays)))) if isinstance(b, Packed) else [b.index]
-            if mine not in members:  # a large parameter is one block here, and no pieces
+            if mine not in members:  # a large parameter is one block here, not split into pieces
                 members.append(mine)
                 chosen.append(b)
         self.chosen = list(zip(chosen, members, strict=True))
         self.plan = Counts(blocks.counts)
         self.plan.blocks = [Part(self.plan, b, m, self.scribe) for b, m in self.chosen]
-        # Which of the optimizer's steps in one run this is, counted from 0.
+        # The index of this step among the optimizer's steps in one run, counted from 0.
         self.nth = len([1 for a in recorder.before if getattr(a, "blocks", None) is blocks])
 
     def write(self, params: Any, grads: Any) -> None:
-        """Run the rule once, and let it be written down."""
+        """Run the rule once, and record it."""
         recorder, state = self.recorder, self.optimizer.state
         plan = Counts(self.blocks.counts)
         self.catch_up(plan)
@@ -198,11 +198,11 @@ class Ahead:
         self.cells = [cell for w in writers for cell in w.cells]
 
     def is_first(self, block: Any) -> bool:
-        """Is it a step like no other? Without dampening it is not, as momentum begins at zero."""
+        """Is it a special first step? Without dampening it is not, because momentum starts at zero."""
         return bool(block.first and not self.nth and self.group.get("dampening"))
 
     def catch_up(self, plan: Counts) -> None:
-        """The counts before this step: those of the optimizer, and of its earlier steps in a run."""
+        """The counts before this step: the optimizer's, plus its earlier steps in this run."""
         for fake, real in zip(plan.counts, self.blocks.counts, strict=True):
             fake[...] = real
         for _ in range(self.nth):
@@ -210,7 +210,7 @@ class Ahead:
 
     def look(self) -> bool:
         if self.optimizer._plans.get(self.k) is not self.blocks:
-            return False  # the optimizer's memory is elsewhere now
+            return False  # the optimizer's memory has moved
         group = self.group
         if self.steady:
             now = self.settings(group)

@@ -1,7 +1,7 @@
-"""Watch: what a recorder sees of tensors that are no Slots, while a function runs.
+"""Watch: what a recorder sees of ordinary tensors while a function runs.
 
-dispatch.py and inplace.py turn to the onlooker for each op on tensors, each write in place and each
-random draw; modules tell it that they are called.
+dispatch.py calls the observer for each op on tensors, each in-place write, and each
+random draw; modules report that they are called.
 """
 
 import gc
@@ -14,7 +14,7 @@ from minigrad.static.slot import Standing
 
 
 class Onlooker:
-    """What dispatch.py and inplace.py turn to while a program is recorded: tensors are captured."""
+    """The observer while a program is recorded: tensors are captured."""
 
     def __init__(self, recorder: Any) -> None:
         self.interpret = recorder.apply
@@ -24,7 +24,7 @@ class Onlooker:
 
     @contextmanager
     def module(self, module: Any) -> Iterator[None]:
-        """A module is called: whether it trains is settled with the program."""
+        """A module is called: its training mode is fixed with the program."""
         if reads_training(type(module)):
             self.modules[id(module)] = module
         yield
@@ -36,12 +36,12 @@ class Onlooker:
 
 
 def known_by_locals_only(thing: Any, apart: set[int], depth: int = 3) -> bool:
-    """Is nobody but running code holding this object? (Or lists that only running code holds.)
+    """Is the object referenced only by running code, or by containers that only running code references?
 
-    A tensor from outside is held by a module's dict, a closure or an instance; one that the
-    function has just made is held by its local variables, which are no objects.
+    A tensor from outside is referenced by a module's dict, a closure or an instance. A tensor that the
+    function has just made is referenced by its local variables, which are not objects.
 
-    apart   ids of what holds it but is not to be counted
+    apart   ids of referrers that do not count
     """
     holders = gc.get_referrers(thing)
     apart = apart | {id(holders)}
@@ -56,7 +56,7 @@ def known_by_locals_only(thing: Any, apart: set[int], depth: int = 3) -> bool:
 
 
 def reads_training(cls: type) -> bool:
-    """Does the code of a module's class ask for self.training?"""
+    """Does the code of a module's class read self.training?"""
     for c in cls.__mro__:
         if c.__name__ == "Module":
             return False
