@@ -36,7 +36,7 @@ def shown(name: str, f: Any, first: str, result: str, out: bool = False) -> str:
 def methods() -> str:
     """from_rows.pyi"""
     made = dict(vars(from_rows.FromRows))
-    made |= {n: f for n, f in vars(ArrayMethods).items() if inspect.isfunction(f) and n not in made}
+    made |= {n: f for n, f in vars(ArrayMethods).items() if inspect.isfunction(f)}
     kept = {n: f for n, f in made.items() if callable(f) and n not in NOT_FROM_ROWS}
     lines = [f"    {shown(name, kept[name], 'self', 'Self')}" for name in sorted(kept)]
     return (

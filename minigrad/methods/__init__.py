@@ -32,7 +32,7 @@ from minigrad.methods.indexing import Indexing, indices_of
 from minigrad.methods.operators import Operators
 from minigrad.methods.products import Products, outer, tensordot
 from minigrad.methods.reductions import Reductions
-from minigrad.methods.rows import add_synonyms, document, document_the_rest
+from minigrad.methods.rows import add_in_place, add_synonyms, document, document_the_rest
 
 __all__ = ["ArrayMethods", "as_dtype", "indices_of", "type_named"]
 
@@ -69,6 +69,7 @@ class ArrayMethods(Entries, Products, Reductions, Operators, Indexing, Arrangeme
         return stand_in(*args, **kwargs)
 
 
+add_in_place(ArrayMethods)
 for _op in REGISTRY.values():
     document(ArrayMethods, _op)
 add_synonyms(ArrayMethods)

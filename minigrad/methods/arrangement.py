@@ -1,6 +1,7 @@
 """Arrangement: the same entries in another shape or order. Where it can be, the result is a view."""
 
 import builtins
+import math
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -49,7 +50,9 @@ class Arrangement(Base):
         tensor([[1, 3],
                 [2, 4]])
         """
-        return conjugate(self)
+        if self.ndim not in (0, 2):
+            raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor.{' For batches of matrices, consider using tensor.mH' if self.ndim > 2 else ''}")
+        return self.t()
 
     @property
     def mH(self) -> Self:
@@ -85,7 +88,10 @@ class Arrangement(Base):
                 [2, 3],
                 [4, 5]])
         """
-        return viewed(self, shape if size is None else (size,))
+        shape = shape if size is None else (size,)
+        if len(shape) == 1 and isinstance(shape[0], (np.dtype, type)):
+            return self._read_as(as_dtype(shape[0]))
+        return ops.view.apply(self, shape=new_shape(shape))
 
     def as_strided(self, size: Any, stride: Any, storage_offset: Any = None) -> Self:
         """A view of x's memory with sizes and strides of one's own: entry [i][j] lies at storage_offset + i * stride[0] +
@@ -98,7 +104,26 @@ class Arrangement(Base):
                 [1., 2.],
                 [2., 3.]])
         """
-        return by_strides(self, size, stride, storage_offset)
+        x: Any = self
+        size, stride = sizes((tuple(size),)), sizes((tuple(stride),))
+        start = x.storage_offset() if storage_offset is None else storage_offset
+        base: Any = getattr(x, "_base", None)
+        whole = base is None or (x.is_contiguous() and x.numel() == base.numel())
+        memory: Any = x if whole else base  # a dual number is a view of all of its base, and has the tangent
+        if x.requires_grad and memory is not x and (x.is_leaf or not memory.requires_grad):
+            raise RuntimeError("as_strided: this leaf is a view, or shows one, and its gradient could not be told from that of the rest of the memory. To fix it, use x.contiguous() first.")
+        if not memory.is_contiguous():
+            raise RuntimeError("as_strided: this tensor's memory is not in order. To fix it, use x.contiguous() first.")
+        if len(size) != len(stride):
+            raise RuntimeError("mismatch in length of strides and shape")
+        last = start + builtins.sum((n - 1) * s for n, s in zip(size, stride))
+        if 0 not in size and (last >= memory.numel() or start < 0 or min(stride, default=0) < 0):
+            width = x.dtype.itemsize
+            raise RuntimeError(
+                f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {start}, and itemsize {width} "
+                f"requiring a storage size of {(last + 1) * width} are out of bounds for storage of size {memory.numel() * width}"
+            )
+        return ops.as_strided.apply(memory.view(-1), size=size, stride=stride, offset=start)
 
     def flatten(self, start_dim: int = 0, end_dim: int = -1) -> Self:
         """The axes from start_dim to end_dim as a single one; without them, all entries as a vector.
@@ -109,7 +134,11 @@ class Arrangement(Base):
         >>> minigrad.zeros(4, 3, 2, 2).flatten(1).shape
         minigrad.Size([4, 12])
         """
-        return flattened(self, flat_shape(self.shape, start_dim, end_dim))
+        start, end = normalize_one(start_dim, self.ndim), normalize_one(end_dim, self.ndim)
+        if start > end:
+            raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
+        shape = self.shape
+        return flattened(self, (*shape[:start], math.prod(shape[start : end + 1]), *shape[end + 1 :]))
 
     def ravel(self) -> Self:
         """All entries as a vector: x.reshape(-1). It shares memory with x where that is possible.
@@ -127,7 +156,14 @@ class Arrangement(Base):
         >>> minigrad.zeros(2, 3, 5).permute(2, 0, 1).shape
         minigrad.Size([5, 2, 3])
         """
-        return ops.permute.apply(self, axes=permutation(sizes(axes, dims), self.ndim))
+        wanted, ndim = sizes(axes, dims), self.ndim
+        if len(wanted) != ndim:
+            raise RuntimeError(
+                f"permute(sparse_coo): number of dimensions in the tensor input does not match the length of "
+                f"the desired ordering of dimensions i.e. input.dim() = {ndim} is not equal to len(dims) = {len(wanted)}"
+            )
+        order = tuple([normalize_one(d, ndim) for d in wanted])
+        return ops.permute.apply(self, axes=order if len(set(order)) == ndim else normalize(wanted, ndim))  # which raises
 
     def t(self) -> Self:
         """The transposed matrix: a view. A vector, or a single number, stays as it is.
@@ -147,7 +183,27 @@ class Arrangement(Base):
         tensor([[1., 1., 1.],
                 [2., 2., 2.]])
         """
-        return ops.expand.apply(self, shape=expanded(self.shape, sizes(shape, size)))
+        old, new = self.shape, sizes(shape, size)
+        extra = len(new) - len(old)
+        if extra < 0:
+            raise RuntimeError(
+                f"expand: the number of sizes provided ({len(new)}) must be greater or equal to the number "
+                f"of dimensions in the tensor ({len(old)})"
+            )
+        if -1 in new[:extra]:
+            raise RuntimeError(
+                f"The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension "
+                f"{new.index(-1)}: -1 keeps a size, and the tensor has only {len(old)} dimensions."
+            )
+        found = []
+        for i, (n, wanted) in enumerate(zip((1,) * extra + tuple(old), new, strict=True)):
+            found.append(n if wanted == -1 else wanted)
+            if n != 1 and n != found[-1]:
+                raise RuntimeError(
+                    f"The expanded size of the tensor ({wanted}) must match the existing size ({n}) at "
+                    f"non-singleton dimension {i}.  Target sizes: {list(new)}.  Tensor sizes: {list(old)}"
+                )
+        return ops.expand.apply(self, shape=tuple(found))
 
     def expand_as(self, other: Self) -> Self:
         """The tensor broadcast to the shape of `other`, as a view: x.expand(other.shape).
@@ -200,7 +256,6 @@ class Arrangement(Base):
 
     def t_(self) -> Self: return self._rearrange(ops.permute, axes=backward_axes(self))
     def transpose_(self, dim0: int, dim1: int) -> Self: return self._rearrange(ops.transpose, axis0=normalize_one(dim0, self.ndim), axis1=normalize_one(dim1, self.ndim))
-    def swapdims_(self, dim0: int, dim1: int) -> Self: return self.transpose_(dim0, dim1)
     def swapaxes_(self, axis0: int, axis1: int) -> Self: return self.transpose_(axis0, axis1)
     def unsqueeze_(self, dim: int) -> Self: return self._rearrange(ops.unsqueeze, axis=normalize_one(dim, self.ndim + 1))
     def squeeze_(self, dim: Dim = None) -> Self: return self._rearrange(ops.squeeze, axis=squeezable(self.shape, dim))
@@ -232,10 +287,16 @@ class Arrangement(Base):
         >>> minigrad.zeros(4, 6).unflatten(1, (2, -1)).shape
         minigrad.Size([4, 2, 3])
         """
-        return self.view(unflattened(self.shape, dim, tuple(sizes)))
+        dim, sizes = normalize_one(dim, self.ndim), tuple(sizes)
+        n, known = self.shape[dim], math.prod(k for k in sizes if k != -1)
+        if -1 in sizes and known:
+            sizes = tuple(n // known if k == -1 else k for k in sizes)
+            known *= n // known
+        if known != n:
+            raise RuntimeError(f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({n}) in the input tensor")
+        return self.view((*self.shape[:dim], *sizes, *self.shape[dim + 1 :]))
 
     def swapaxes(self, axis0: int, axis1: int) -> Self: return self.transpose(axis0, axis1)
-    def swapdims(self, dim0: int, dim1: int) -> Self: return self.transpose(dim0, dim1)
 
     def movedim(self, source: Any, destination: Any) -> Self:
         """The axes at `source` brought to the places `destination`; the others keep their order. A view.
@@ -245,7 +306,14 @@ class Arrangement(Base):
         >>> minigrad.zeros(2, 3, 4).movedim(0, -1).shape
         minigrad.Size([3, 4, 2])
         """
-        return ops.permute.apply(self, axes=moved(self.ndim, source, destination)[: self.ndim])
+        ndim = max(self.ndim, 1)
+        source, destination = (normalize(s, ndim) if isinstance(s, Sequence) else (normalize_one(s, ndim),) for s in (source, destination))
+        if len(source) != len(destination):
+            raise RuntimeError(f"movedim: Invalid source or destination dims: source ({list(source)} dims) should contain the same number of dims as destination ({list(destination)} dims)")
+        axes = [i for i in range(ndim) if i not in source]
+        for to, axis in sorted(zip(destination, source, strict=True)):
+            axes.insert(to, axis)
+        return ops.permute.apply(self, axes=tuple(axes[: self.ndim]))
 
     def adjoint(self) -> Self: return of_matrices("adjoint()", self)
 
@@ -269,7 +337,8 @@ class Arrangement(Base):
         >>> minigrad.tensor([1, 2, 3]).flip(0)
         tensor([3, 2, 1])
         """
-        return ops.flip.apply(self, axes=flipped(sizes(axes, dims), self.ndim))
+        axes = sizes(axes, dims)
+        return ops.flip.apply(self, axes=normalize(axes, self.ndim)[: self.ndim] if axes else ())
 
     def fliplr(self) -> Self:
         """The columns in reverse order: x.flip(1). A copy, of a tensor with at least two axes.
@@ -278,7 +347,9 @@ class Arrangement(Base):
         tensor([[2, 1],
                 [4, 3]])
         """
-        return self.flip(axis_of("fliplr", self, 1))
+        if self.ndim < 2:
+            raise RuntimeError("Input must be >= 2-d.")
+        return self.flip(1)
 
     def flipud(self) -> Self:
         """The rows in reverse order: x.flip(0). A copy, of a tensor with at least one axis.
@@ -287,7 +358,9 @@ class Arrangement(Base):
         tensor([[3, 4],
                 [1, 2]])
         """
-        return self.flip(axis_of("flipud", self, 0))
+        if self.ndim < 1:
+            raise RuntimeError("Input must be >= 1-d.")
+        return self.flip(0)
 
     def roll(self, shifts: Any, dims: Any = None) -> Self:
         """The entries moved on along some axes; what falls off at the end comes back at the beginning.
@@ -298,7 +371,16 @@ class Arrangement(Base):
         >>> minigrad.tensor([1, 2, 3]).roll(1)
         tensor([3, 1, 2])
         """
-        return rolled(self, shifts, dims)
+        if dims is None or (isinstance(dims, Sequence) and not dims):
+            return ops.roll.apply(self, shift=shifts if isinstance(shifts, int) else int(shifts[0]))
+        if not self.numel():
+            return self.clone()
+        shifts, dims = ((s,) if isinstance(s, int) else tuple(s) for s in (shifts, dims))
+        if len(shifts) != len(dims):
+            raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
+        if not self.ndim:
+            raise IndexError(f"Dimension specified as {dims[0]} but tensor has no dimensions")
+        return ops.roll.apply(self, shift=shifts, axis=tuple([normalize_one(d, self.ndim) for d in dims]))
 
     def rot90(self, k: int = 1, dims: Any = (0, 1)) -> Self:
         """The tensor after k quarter turns in the plane of two axes, from the first of dims to the second.
@@ -309,7 +391,17 @@ class Arrangement(Base):
         tensor([[2, 4],
                 [1, 3]])
         """
-        return rotated(self, k % 4, dims)
+        k %= 4
+        if self.ndim < 2:
+            raise RuntimeError(f"expected total dims >= 2, but got total dims = {self.ndim}")
+        if len(dims) != 2 or dims[0] == dims[1]:
+            raise RuntimeError(f"expected rotation dims to be two different ones, but got dims = {list(dims)}")
+        a, b = (normalize_one(d, self.ndim) for d in dims)
+        if k == 0:
+            return self.clone()
+        if k == 2:
+            return self.flip(a, b)
+        return self.flip(b).transpose(a, b) if k == 1 else self.flip(a).transpose(a, b)
 
     def repeat(self, *times: Any, repeats: Any = None) -> Self:
         """The whole tensor so many times along each axis, copied. (Single entries: repeat_interleave.)
@@ -347,7 +439,18 @@ class Arrangement(Base):
                 [3, 4],
                 [3, 4]])
         """
-        return repeated(self, repeats, dim)
+        if dim is None:
+            return self.reshape(-1).repeat_interleave(repeats, 0)
+        dim = normalize_one(dim, self.ndim)
+        n = self.shape[dim] if self.ndim else 1
+        counts = np.asanyarray(getattr(repeats, "array", repeats))
+        if counts.dtype.kind not in "iu":
+            raise RuntimeError("repeats must be int32 or int64")
+        if counts.size not in (1, n) or counts.ndim > 1:
+            raise RuntimeError(f"repeats must have the same size as input along dim, but got repeats.size(0) = {counts.size} and input.size({dim}) = {n}")
+        if counts.size and counts.min() < 0:
+            raise RuntimeError("repeats can not be negative")
+        return ops.index_select.apply(self if self.ndim else self.reshape(1), index=np.repeat(np.arange(n), counts), axis=dim)
 
     def unfold(self, dimension: int, size: int, step: int) -> Self:
         """A view of windows: the entries dimension[i * step : i * step + size], for each i, on a new last axis.
@@ -357,7 +460,12 @@ class Arrangement(Base):
                 [1, 2, 3],
                 [2, 3, 4]])
         """
-        axis = windows(self.shape, dimension, size, step)
+        axis = normalize_one(dimension, self.ndim)
+        n = self.shape[axis] if self.ndim else 1
+        if size > n:
+            raise RuntimeError(f"maximum size for tensor at dimension {axis} is {n} but size is {size}")
+        if step <= 0:
+            raise RuntimeError(f"step is {step} but must be > 0")
         return ops.unfold.apply(self, axis=axis, size=size, step=step) if self.ndim else self.reshape(size)
 
     def diagonal(self, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Self:
@@ -381,7 +489,9 @@ class Arrangement(Base):
         >>> minigrad.tensor([[1, 2], [3, 4]]).diag()
         tensor([1, 4])
         """
-        return diag(self, diagonal)
+        if self.ndim not in (1, 2):
+            raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {self.ndim}D")
+        return diag_embed(self, diagonal, 0, 1) if self.ndim == 1 else self.diagonal(diagonal).clone()
 
     def diag_embed(self, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Self:
         """Matrices with the last axis of x on a diagonal and 0 elsewhere: (..., n) becomes (..., n, n).
@@ -417,7 +527,21 @@ class Arrangement(Base):
         tensor([[5., 0., 0.],
                 [0., 5., 0.]])
         """
-        return filled_diagonal(self, fill_value, wrap)
+        x: Any = self
+        if x.ndim < 2:
+            raise RuntimeError("dimensions must larger than 1")
+        if x.ndim > 2 and len(set(x.shape)) > 1:
+            raise RuntimeError(f"all dimensions of input must be of equal length, but the shape is {list(x.shape)}")
+        n = min(x.shape)
+        rows = np.arange(x.shape[0])
+        if wrap and x.ndim == 2:
+            rows = rows[rows % (x.shape[1] + 1) < x.shape[1]]
+            x[rows, rows % (x.shape[1] + 1)] = fill_value
+        elif x.ndim == 2:
+            x.diagonal().fill_(fill_value)
+        else:
+            x[(rows[:n],) * x.ndim] = fill_value
+        return x
 
     def sum_to_size(self, *size: Any) -> Self:
         """x summed to this size, from which it could be broadcast: the opposite of expand.
@@ -427,7 +551,15 @@ class Arrangement(Base):
         >>> minigrad.ones(4, 3).sum_to_size(1, 3)
         tensor([[4., 4., 4.]])
         """
-        return summed_to(self, sizes(size))
+        x: Any = self
+        shape = sizes(size)
+        if not shape:
+            return x.sum()
+        extra = x.ndim - len(shape)
+        if extra < 0 or any(m not in (1, n) for m, n in zip(shape, x.shape[extra:], strict=True)):
+            raise RuntimeError(f"size {list(shape)} is not expandable to size {list(x.shape)}.")
+        axes = [i for i, (m, n) in enumerate(zip((1,) * extra + shape, x.shape, strict=True)) if m == 1 != n or i < extra]
+        return ops.unsafe_view.apply(x.sum(axes, keepdim=True), shape=shape) if axes else x
 
     def hsplit(self, indices_or_sections: Any) -> Any:
         """Pieces along the columns (axis 1; of a vector, axis 0), as views.
@@ -472,8 +604,6 @@ class Arrangement(Base):
         """
         return ops.tril.apply(at_least_2d("tril", self), diagonal=diagonal)
 
-    def tril_(self, diagonal: int = 0) -> Self: return ops.tril.apply_(self, diagonal=diagonal)
-
     def triu(self, diagonal: int = 0) -> Self:
         """The upper triangle of a matrix, or of each of a stack: 0 below the diagonal.
 
@@ -484,8 +614,6 @@ class Arrangement(Base):
                 [0., 1.]])
         """
         return ops.triu.apply(at_least_2d("triu", self), diagonal=diagonal)
-
-    def triu_(self, diagonal: int = 0) -> Self: return ops.triu.apply_(self, diagonal=diagonal)
 
     def transpose(self, dim0: int, dim1: int) -> Self:
         """A view with the axes dim0 and dim1 exchanged.
@@ -498,64 +626,11 @@ class Arrangement(Base):
         )
 
 
-def permutation(dims: tuple[int, ...], ndim: int) -> tuple[int, ...]:
-    """The axes of a permute, each of them once."""
-    if len(dims) != ndim:
-        raise RuntimeError(
-            f"permute(sparse_coo): number of dimensions in the tensor input does not match the length of "
-            f"the desired ordering of dimensions i.e. input.dim() = {ndim} is not equal to len(dims) = {len(dims)}"
-        )
-    axes = tuple([normalize_one(d, ndim) for d in dims])
-    return axes if len(set(axes)) == ndim else normalize(dims, ndim)  # which raises
-
-
-def flat_shape(shape: tuple[int, ...], start: int, end: int) -> tuple[int, ...]:
-    """The shape with the axes from start to end made one."""
-    start, end = normalize_one(start, len(shape)), normalize_one(end, len(shape))
-    if start > end:
-        raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
-    n = 1
-    for size in shape[start : end + 1]:
-        n *= size
-    return (*shape[:start], n, *shape[end + 1 :])
-
-
-def expanded(shape: tuple[int, ...], size: tuple[int, ...]) -> tuple[int, ...]:
-    """The target shape of an expand, where -1 keeps a size."""
-    extra = len(size) - len(shape)
-    if extra < 0:
-        raise RuntimeError(
-            f"expand: the number of sizes provided ({len(size)}) must be greater or equal to the number "
-            f"of dimensions in the tensor ({len(shape)})"
-        )
-    if -1 in size[:extra]:
-        raise RuntimeError(
-            f"The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension "
-            f"{size.index(-1)}: -1 keeps a size, and the tensor has only {len(shape)} dimensions."
-        )
-    found = []
-    for i, (n, wanted) in enumerate(zip((1,) * extra + tuple(shape), size, strict=True)):
-        found.append(n if wanted == -1 else wanted)
-        if n != 1 and n != found[-1]:
-            raise RuntimeError(
-                f"The expanded size of the tensor ({wanted}) must match the existing size ({n}) at "
-                f"non-singleton dimension {i}.  Target sizes: {list(size)}.  Tensor sizes: {list(shape)}"
-            )
-    return tuple(found)
-
-
 def squeezable(shape: tuple[int, ...], dim: Dim) -> tuple[int, ...]:
     """Which of the named axes (or of all) have size 1."""
     if isinstance(dim, tuple | list) and not dim:
         return ()
     return tuple(i for i in normalize(dim, len(shape)) if shape and shape[i] == 1)
-
-
-def viewed(x: Any, shape: tuple[Any, ...]) -> Any:
-    """x.view(2, 3), x.view((2, 3)); and x.view(dtype), which reads the same bytes as other numbers."""
-    if len(shape) == 1 and isinstance(shape[0], (np.dtype, type)):
-        return x._read_as(as_dtype(shape[0]))
-    return ops.view.apply(x, shape=new_shape(shape))
 
 
 def new_shape(size: tuple[Any, ...], named: Any = None) -> tuple[int, ...]:
@@ -565,29 +640,6 @@ def new_shape(size: tuple[Any, ...], named: Any = None) -> tuple[int, ...]:
         if n < -1:
             raise RuntimeError(f"invalid shape dimension {n} at index {k} of shape {list(shape)}")
     return shape
-
-
-def by_strides(x: Any, size: Any, stride: Any, storage_offset: Any) -> Any:
-    """The memory of x, read with other strides."""
-    size, stride = sizes((tuple(size),)), sizes((tuple(stride),))
-    start = x.storage_offset() if storage_offset is None else storage_offset
-    base: Any = getattr(x, "_base", None)
-    whole = base is None or (x.is_contiguous() and x.numel() == base.numel())
-    memory: Any = x if whole else base  # a dual number is a view of all of its base, and has the tangent
-    if x.requires_grad and memory is not x and (x.is_leaf or not memory.requires_grad):
-        raise RuntimeError("as_strided: this leaf is a view, or shows one, and its gradient could not be told from that of the rest of the memory. To fix it, use x.contiguous() first.")
-    if not memory.is_contiguous():
-        raise RuntimeError("as_strided: this tensor's memory is not in order. To fix it, use x.contiguous() first.")
-    if len(size) != len(stride):
-        raise RuntimeError("mismatch in length of strides and shape")
-    last = start + builtins.sum((n - 1) * s for n, s in zip(size, stride))
-    if 0 not in size and (last >= memory.numel() or start < 0 or min(stride, default=0) < 0):
-        width = x.dtype.itemsize
-        raise RuntimeError(
-            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {start}, and itemsize {width} "
-            f"requiring a storage size of {(last + 1) * width} are out of bounds for storage of size {memory.numel() * width}"
-        )
-    return ops.as_strided.apply(memory.view(-1), size=size, stride=stride, offset=start)
 
 
 def backward_axes(x: Any) -> tuple[int, ...]:
@@ -604,12 +656,6 @@ def of_matrices(name: str, x: Any) -> Any:
     return x.transpose(-2, -1) if x.ndim else x
 
 
-def conjugate(x: Any) -> Any:
-    if x.ndim not in (0, 2):
-        raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {x.ndim}-D tensor.{' For batches of matrices, consider using tensor.mH' if x.ndim > 2 else ''}")
-    return x.t()
-
-
 def flattened(x: Any, shape: tuple[int, ...]) -> Any:
     """x in this shape; x itself if it has it already."""
     return x if x.shape == shape else ops.reshape.apply(x, shape=shape)
@@ -621,102 +667,12 @@ def at_least_2d(name: str, x: Any) -> Any:
     return x
 
 
-def axis_of(name: str, x: Any, axis: int) -> int:
-    if x.ndim <= axis:
-        raise RuntimeError(f"Input must be >= {axis + 1}-d.")
-    return axis
-
-
-def unflattened(shape: tuple[int, ...], dim: int, sizes: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape with one axis made several."""
-    dim = normalize_one(dim, len(shape))
-    known = 1
-    for n in sizes:
-        known *= n if n != -1 else 1
-    if -1 in sizes and known:
-        sizes = tuple(shape[dim] // known if n == -1 else n for n in sizes)
-        known *= shape[dim] // known
-    if known != shape[dim]:
-        raise RuntimeError(f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({shape[dim]}) in the input tensor")
-    return (*shape[:dim], *sizes, *shape[dim + 1 :])
-
-
-def moved(ndim: int, source: Any, destination: Any) -> tuple[int, ...]:
-    """The permutation that brings some axes to other places, the rest keeping their order."""
-    ndim = max(ndim, 1)
-    source, destination = ((normalize(s, ndim) if isinstance(s, Sequence) else (normalize_one(s, ndim),)) for s in (source, destination))
-    if len(source) != len(destination):
-        raise RuntimeError(f"movedim: Invalid source or destination dims: source ({list(source)} dims) should contain the same number of dims as destination ({list(destination)} dims)")
-    axes = [i for i in range(ndim) if i not in source]
-    for to, axis in sorted(zip(destination, source, strict=True)):
-        axes.insert(to, axis)
-    return tuple(axes)
-
-
-def flipped(dims: tuple[int, ...], ndim: int) -> tuple[int, ...]:
-    return normalize(dims, ndim)[:ndim] if dims else ()
-
-
-def rolled(x: Any, shifts: Any, dims: Any) -> Any:
-    """As np.roll; shifts and dims are numbers or equally many of them."""
-    if dims is None or (isinstance(dims, Sequence) and not dims):
-        return ops.roll.apply(x, shift=shifts if isinstance(shifts, int) else int(shifts[0]))
-    if not x.numel():
-        return x.clone()
-    shifts, dims = ((s,) if isinstance(s, int) else tuple(s) for s in (shifts, dims))
-    if len(shifts) != len(dims):
-        raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
-    if not x.ndim:
-        raise IndexError(f"Dimension specified as {dims[0]} but tensor has no dimensions")
-    return ops.roll.apply(x, shift=shifts, axis=tuple([normalize_one(d, x.ndim) for d in dims]))
-
-
-def rotated(x: Any, k: int, dims: Any) -> Any:
-    """Quarter turns from the first of two axes to the second."""
-    if x.ndim < 2:
-        raise RuntimeError(f"expected total dims >= 2, but got total dims = {x.ndim}")
-    if len(dims) != 2 or dims[0] == dims[1]:
-        raise RuntimeError(f"expected rotation dims to be two different ones, but got dims = {list(dims)}")
-    a, b = (normalize_one(d, x.ndim) for d in dims)
-    if k == 0:
-        return x.clone()
-    if k == 2:
-        return x.flip(a, b)
-    return x.flip(b).transpose(a, b) if k == 1 else x.flip(a).transpose(a, b)
-
-
 def tiles(name: str, repeats: tuple[int, ...], ndim: int) -> tuple[int, ...]:
     if len(repeats) < ndim:
         raise RuntimeError(f"Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor: {len(repeats)} and {ndim}")
     if any(n < 0 for n in repeats):
         raise RuntimeError(f"{name}: Trying to create tensor with negative dimension: repeats {list(repeats)}")
     return repeats
-
-
-def repeated(x: Any, repeats: Any, dim: int | None) -> Any:
-    """Each entry along dim repeated, next to itself."""
-    if dim is None:
-        return repeated(x.reshape(-1), repeats, 0)
-    dim = normalize_one(dim, x.ndim)
-    n = x.shape[dim] if x.ndim else 1
-    counts = np.asanyarray(getattr(repeats, "array", repeats))
-    if counts.dtype.kind not in "iu":
-        raise RuntimeError("repeats must be int32 or int64")
-    if counts.size not in (1, n) or counts.ndim > 1:
-        raise RuntimeError(f"repeats must have the same size as input along dim, but got repeats.size(0) = {counts.size} and input.size({dim}) = {n}")
-    if counts.size and counts.min() < 0:
-        raise RuntimeError("repeats can not be negative")
-    return ops.index_select.apply(x if x.ndim else x.reshape(1), index=np.repeat(np.arange(n), counts), axis=dim)
-
-
-def windows(shape: tuple[int, ...], dim: int, size: int, step: int) -> int:
-    dim = normalize_one(dim, len(shape))
-    n = shape[dim] if shape else 1
-    if size > n:
-        raise RuntimeError(f"maximum size for tensor at dimension {dim} is {n} but size is {size}")
-    if step <= 0:
-        raise RuntimeError(f"step is {step} but must be > 0")
-    return dim
 
 
 def two_axes(ndim: int, dim1: int, dim2: int) -> dict[str, int]:
@@ -726,31 +682,6 @@ def two_axes(ndim: int, dim1: int, dim2: int) -> dict[str, int]:
     return {"axis0": a, "axis1": b}
 
 
-def diag(x: Any, offset: int) -> Any:
-    """The diagonal of a matrix; or the matrix with this diagonal."""
-    if x.ndim not in (1, 2):
-        raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {x.ndim}D")
-    return diag_embed(x, offset, 0, 1) if x.ndim == 1 else x.diagonal(offset).clone()
-
-
-def filled_diagonal(x: Any, value: Any, wrap: bool) -> Any:
-    """x[k, k, ..., k] = value; if wrap, a tall matrix begins again below, after a row that is left out."""
-    if x.ndim < 2:
-        raise RuntimeError("dimensions must larger than 1")
-    if x.ndim > 2 and len(set(x.shape)) > 1:
-        raise RuntimeError(f"all dimensions of input must be of equal length, but the shape is {list(x.shape)}")
-    n = min(x.shape)
-    rows = np.arange(x.shape[0])
-    if wrap and x.ndim == 2:
-        rows = rows[rows % (x.shape[1] + 1) < x.shape[1]]
-        x[rows, rows % (x.shape[1] + 1)] = value
-    elif x.ndim == 2:
-        x.diagonal().fill_(value)
-    else:
-        x[(rows[:n],) * x.ndim] = value
-    return x
-
-
 def diag_embed(x: Any, offset: int, dim1: int, dim2: int) -> Any:
     """The matrices with the last axis of x on their diagonal."""
     axes = two_axes(x.ndim + 1, dim1, dim2)
@@ -758,17 +689,6 @@ def diag_embed(x: Any, offset: int, dim1: int, dim2: int) -> Any:
     for axis in sorted(axes.values()):
         shape.insert(axis, x.shape[-1] + abs(offset))
     return ops.put_diagonal.apply(x, shape=tuple(shape), offset=offset, **axes)
-
-
-def summed_to(x: Any, shape: tuple[int, ...]) -> Any:
-    """x summed over the axes along which a tensor of this shape would be broadcast to x's."""
-    if not shape:
-        return x.sum()
-    extra = x.ndim - len(shape)
-    if extra < 0 or any(m not in (1, n) for m, n in zip(shape, x.shape[extra:], strict=True)):
-        raise RuntimeError(f"size {list(shape)} is not expandable to size {list(x.shape)}.")
-    axes = [i for i, (m, n) in enumerate(zip((1,) * extra + shape, x.shape, strict=True)) if m == 1 != n or i < extra]
-    return ops.unsafe_view.apply(x.sum(axes, keepdim=True), shape=shape) if axes else x
 
 
 def sides(name: str, x: Any, axis: int, where: Any) -> Any:

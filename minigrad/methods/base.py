@@ -7,6 +7,7 @@ in place: a method whose name ends in an underscore hands it the op.
 import builtins
 import functools
 from collections.abc import Sequence
+from types import FunctionType
 from typing import Any, Self
 
 import numpy as np
@@ -29,15 +30,19 @@ TWINS = {"axis": "dim", "keepdims": "keepdim"}  # NumPy's names, which PyTorch t
 def with_numpy_names(chapter: type) -> type:
     """Let the methods of a chapter that take dim and keepdim take axis and keepdims too."""
     for name, method in list(vars(chapter).items()):
-        code = getattr(method, "__code__", None)
-        known = () if code is None else code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-        missing = {twin: own for twin, own in TWINS.items() if own in known and twin not in known}
-        if missing:
-            setattr(chapter, name, _either(method, missing))
+        if isinstance(method, FunctionType):
+            setattr(chapter, name, taking_numpy_names(method))
     return chapter
 
 
-def _either(method: Any, twins: dict[str, str]) -> Any:
+def taking_numpy_names(method: FunctionType) -> Any:
+    """The method, which takes NumPy's names as well where it takes PyTorch's."""
+    code = method.__code__
+    known = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    twins = {twin: own for twin, own in TWINS.items() if own in known and twin not in known}
+    if not twins:
+        return method
+
     @functools.wraps(method)
     def called(self: Any, *args: Any, **kwargs: Any) -> Any:
         if kwargs:
@@ -387,7 +392,8 @@ class Base:
         >>> minigrad.zeros(2, 3)[1].storage_offset()
         3
         """
-        return offset(self)
+        base: Any = getattr(self, "_base", None)
+        return 0 if base is None else (address(self) - address(base)) // self.dtype.itemsize
 
     @property
     def device(self) -> Any:
@@ -558,11 +564,6 @@ def strides(x: Any) -> tuple[int, ...]:
 
 def address(x: Any) -> Any:
     return x.memory().__array_interface__["data"][0]
-
-
-def offset(x: Any) -> Any:
-    """How many entries after its base's first one a view begins."""
-    return 0 if x._base is None else (address(x) - address(x._base)) // x.dtype.itemsize
 
 
 def type_name(x: Any) -> str:

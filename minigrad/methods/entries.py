@@ -10,12 +10,13 @@ from minigrad import ops
 from minigrad.core.dtypes import exact_number
 from minigrad.core.op import Op
 from minigrad.methods.base import Base, Operand
+from minigrad.methods.indexing import Indexing
 from minigrad.methods.operators import Operators
 from minigrad.ops import composites
 from minigrad.return_types import frexp as pair
 
 
-class Entries(Operators):
+class Entries(Operators, Indexing):
     """What is done to each entry by itself."""
 
     __slots__ = ()
@@ -36,10 +37,6 @@ class Entries(Operators):
         op, bounds = clamping(min, max)
         return op.apply(self, *bounds)
 
-    def clamp_(self, min: Operand = None, max: Operand = None) -> Self:
-        op, bounds = clamping(min, max)
-        return op.apply_(self, *bounds)
-
     def clamp_min(self, min: Operand) -> Self:
         """Each entry, but no less than min: the greater of the two. Where an entry was moved, its gradient is 0.
 
@@ -48,8 +45,6 @@ class Entries(Operators):
         """
         return ops.clamp_min.apply(self, min)
 
-    def clamp_min_(self, min: Operand) -> Self: return ops.clamp_min.apply_(self, min)
-
     def clamp_max(self, max: Operand) -> Self:
         """Each entry, but no more than max: the lesser of the two. Where an entry was moved, its gradient is 0.
 
@@ -57,8 +52,6 @@ class Entries(Operators):
         tensor([-2.,  0.])
         """
         return ops.clamp_max.apply(self, max)
-
-    def clamp_max_(self, max: Operand) -> Self: return ops.clamp_max.apply_(self, max)
 
     def positive(self) -> Self:
         """+x: the tensor itself. Raises RuntimeError for truth values.
@@ -81,8 +74,6 @@ class Entries(Operators):
         tensor([2.3000])
         """
         return ops.round.apply(self, decimals=decimals)
-
-    def round_(self, *, decimals: int = 0) -> Self: return ops.round.apply_(self, decimals=decimals)
 
     def frac(self) -> Self:
         """The part after the point: x - x.trunc(). It has the sign of x.
@@ -114,7 +105,14 @@ class Entries(Operators):
         >>> x.nan_to_num(posinf=9)
         tensor([1., 0., 9.])
         """
-        return numbers_only(self, nan, posinf, neginf)
+        if self.dtype.kind not in "fc":
+            return self.clone()
+        most, array = np.finfo(self.dtype).max, self.array
+        high = most if posinf is None else exact_number(posinf, self.dtype)
+        low = -most if neginf is None else exact_number(neginf, self.dtype)
+        for_nan = exact_number(0.0 if nan is None else nan, self.dtype)
+        instead = np.where(np.isnan(array), for_nan, np.where(array > 0, high, low))
+        return ops.where.apply(self._constant(np.isfinite(array)), self, self._constant(instead))
 
     def deg2rad(self) -> Self:
         """Degrees as radians: x * pi / 180.
@@ -138,26 +136,24 @@ class Entries(Operators):
         >>> minigrad.tensor([0.0, 0.5]).sinc()
         tensor([1.0000, 0.6366])
         """
-        return sinc(self)
+        there = self._constant(self.array != 0)
+        y = ops.where.apply(there, self, self._constant(self.dtype.type(1))) * np.pi
+        return ops.where.apply(there, y.sin() / y, self._constant(y.dtype.type(1)))
 
     def copysign(self, other: Operand) -> Self:
         """abs(x) with the sign of other, which is a number or a tensor, broadcast with x. -0.0 has a sign, too.
 
+        At x = 0 the slope is taken as 0.
+
         >>> minigrad.tensor([1.0, -2.0]).copysign(-1)
         tensor([-1., -2.])
         """
-        return with_sign(self, other)
+        negative = np.signbit(other.array if isinstance(other, Base) else other)
+        size = (self if self.dtype.kind == "f" else self.float()).abs()
+        return ops.where.apply(negative, -size, size)
 
-    # the other names, in place
-
-    def frac_(self) -> Self: return self.copy_(self.frac())
-    def logit_(self, eps: Any = None) -> Self: return self.copy_(self.clone().logit(eps))
-    def nan_to_num_(self, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Self: return self.copy_(self.nan_to_num(nan, posinf, neginf))
     def deg2rad_(self) -> Self: return self.mul_(np.pi / 180)
     def rad2deg_(self) -> Self: return self.mul_(180 / np.pi)
-    def heaviside_(self, values: Operand) -> Self: return self.copy_(self.heaviside(values))
-    def copysign_(self, other: Operand) -> Self: return self.copy_(self.clone().copysign(other))
-    def sinc_(self) -> Self: return self.copy_(self.clone().sinc())
 
     # ------------------------------------------------------------------ gamma and its kin
 
@@ -169,19 +165,20 @@ class Entries(Operators):
         """
         return ops.polygamma.apply(self, order=order(n))
 
-    def polygamma_(self, n: int) -> Self: return ops.polygamma.apply_(self, order=order(n))
-
     def mvlgamma(self, p: int) -> Self:
         """The logarithm of the gamma function of p variables, for entries greater than (p - 1) / 2.
 
-        With p=1 it is lgamma. It stands in the densities of distributions of matrices.
+        With p=1 it is lgamma. It stands in the densities of distributions of matrices, as Wishart's.
+
+        Source: Ingham (1933).
 
         >>> minigrad.tensor([1.0, 2.0]).mvlgamma(1)
         tensor([0., 0.])
         """
-        return mvlgamma(self, p)
-
-    def mvlgamma_(self, p: int) -> Self: return self.copy_(self.clone().mvlgamma(p))
+        if p < 1:
+            raise RuntimeError("p has to be greater than or equal to 1")
+        shifts = self._constant(np.arange(p) / -2).to(self.dtype if self.dtype.kind == "f" else np.float32)
+        return ops.lgamma.apply(self.unsqueeze(-1) + shifts).sum(-1) + p * (p - 1) / 4 * math.log(math.pi)
 
     # ------------------------------------------------------------------ powers of two, common divisors
 
@@ -192,8 +189,6 @@ class Entries(Operators):
         tensor([4.0000, 1.5000])
         """
         return self * 2.0**other
-
-    def ldexp_(self, other: Operand) -> Self: return self.copy_(self.clone().ldexp(other))
 
     def frexp(self) -> Any:
         """(mantissa, exponent) with x = mantissa * 2 ** exponent and abs(mantissa) from 1/2 to 1.
@@ -206,7 +201,10 @@ class Entries(Operators):
         >>> exponent
         tensor([2, 4], dtype=minigrad.int32)
         """
-        return frexp(self)
+        if self.dtype.kind != "f":
+            raise RuntimeError("torch.frexp() only supports floating-point dtypes")
+        exponent = np.frexp(self.array)[1]
+        return pair(self * self._constant(np.ldexp(np.ones((), self.dtype), -exponent)), self._constant(exponent))
 
     def gcd(self, other: Self) -> Self:
         """The greatest common divisor of the entries of x and other, tensors of whole numbers, broadcast.
@@ -216,8 +214,6 @@ class Entries(Operators):
         """
         return whole(self, np.gcd, other)
 
-    def gcd_(self, other: Self) -> Self: return self.copy_(self.gcd(other))
-
     def lcm(self, other: Self) -> Self:
         """The least common multiple of the entries of x and other, tensors of whole numbers, broadcast.
 
@@ -225,8 +221,6 @@ class Entries(Operators):
         tensor([12,  6])
         """
         return whole(self, np.lcm, other)
-
-    def lcm_(self, other: Self) -> Self: return self.copy_(self.lcm(other))
 
     # ------------------------------------------------------------------ bent lines
 
@@ -236,7 +230,7 @@ class Entries(Operators):
         >>> minigrad.tensor([-1.0, 0.25, 2.0]).hardshrink()
         tensor([-1.,  0.,  2.])
         """
-        return without_small(self, lambd)
+        return self.masked_fill(self._constant(np.abs(np.asanyarray(self.array)) <= lambd), 0)
 
     def prelu(self, weight: Self) -> Self:
         """x where x > 0, else weight * x: a relu whose slope below 0 is learned.
@@ -281,37 +275,6 @@ def clamping(low: Any, high: Any) -> tuple[Op, tuple[Any, ...]]:
     return (ops.clamp_max, (high,)) if low is None else (ops.clamp, (low, high))
 
 
-def numbers_only(x: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
-    """x with its NaNs replaced, and its infinities (by the largest numbers of x's type)."""
-    if x.dtype.kind not in "fc":
-        return x.clone()
-    most, array = np.finfo(x.dtype).max, x.array
-    high = most if posinf is None else exact_number(posinf, x.dtype)
-    low = -most if neginf is None else exact_number(neginf, x.dtype)
-    for_nan = exact_number(0.0 if nan is None else nan, x.dtype)
-    instead = np.where(np.isnan(array), for_nan, np.where(array > 0, high, low))
-    return ops.where.apply(x._constant(np.isfinite(array)), x, x._constant(instead))
-
-
-def sinc(x: Any) -> Any:
-    """sin(pi * x) / (pi * x), and 1 at 0, where it is flat."""
-    there = x._constant(x.array != 0)
-    y = ops.where.apply(there, x, x._constant(x.dtype.type(1))) * np.pi
-    return ops.where.apply(there, y.sin() / y, x._constant(y.dtype.type(1)))
-
-
-def with_sign(x: Any, y: Any) -> Any:
-    """abs(x) with the sign of y (a zero has one, too); at x = 0 the slope is taken as 0."""
-    negative = np.signbit(getattr(y, "array", y))
-    size = (x if x.dtype.kind == "f" else x.float()).abs()
-    return ops.where.apply(negative, -size, size)
-
-
-def without_small(x: Any, bound: Any) -> Any:
-    """x with zeros in the place of what is no larger than the bound."""
-    return x.masked_fill(x._constant(np.abs(np.asanyarray(x.array)) <= bound), 0)
-
-
 def order(n: Any) -> int:
     """Which derivative of digamma is meant."""
     if n < 0:
@@ -319,30 +282,11 @@ def order(n: Any) -> int:
     return int(n)
 
 
-def mvlgamma(x: Any, p: int) -> Any:
-    """The logarithm of the gamma function of p variables.
-
-    Source: Ingham (1933); in densities of matrices, as Wishart's.
-    """
-    if p < 1:
-        raise RuntimeError("p has to be greater than or equal to 1")
-    shifts = x._constant(np.arange(p) / -2).to(x.dtype if x.dtype.kind == "f" else np.float32)
-    return ops.lgamma.apply(x.unsqueeze(-1) + shifts).sum(-1) + p * (p - 1) / 4 * math.log(math.pi)
-
-
 def whole(x: Any, function: Any, other: Any) -> Any:
     """A function of whole numbers."""
     if x.dtype.kind not in "iu" or other.dtype.kind not in "iu":
         raise NotImplementedError(f'"{function.__name__}_cpu" not implemented for {str(x.dtype)!r}: it takes whole numbers.')
     return x._constant(function(x.array, other.array))
-
-
-def frexp(x: Any) -> Any:
-    """x as mantissa * 2**exponent, with a mantissa between 1/2 and 1."""
-    if x.dtype.kind != "f":
-        raise RuntimeError("torch.frexp() only supports floating-point dtypes")
-    exponent = np.frexp(x.array)[1]
-    return pair(x * x._constant(np.ldexp(np.ones((), x.dtype), -exponent)), x._constant(exponent))
 
 
 def constant(name: str, *tensors: Any) -> None:

@@ -102,7 +102,17 @@ class Indexing(Arrangement):
         >>> minigrad.arange(5).tensor_split((1, 4))
         (tensor([0]), tensor([1, 2, 3]), tensor([4]))
         """
-        return split_at(self, indices_or_sections, dim)
+        where = indices_or_sections
+        if not self.ndim:
+            raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
+        dim = normalize_one(dim, self.ndim)
+        where = where.tolist() if hasattr(where, "tolist") else where
+        if isinstance(where, int):
+            if where <= 0:
+                raise RuntimeError(f"number of sections must be larger than 0, got {where}")
+            least, more = divmod(self.shape[dim], where)
+            where = list(itertools.accumulate([least + (i < more) for i in range(where)]))[:-1]
+        return tuple([ops.getitem.apply(self, index=part(self.shape, dim, slice(a, b))) for a, b in zip((0, *where), (*where, None), strict=True)])
 
     def gather(self, dim: int, index: Any, *, sparse_grad: bool = False) -> Self:
         """z[i][j] = x[index[i][j]][j] for dim=0, x[i][index[i][j]] for dim=1: one entry for each index.
@@ -154,7 +164,14 @@ class Indexing(Arrangement):
         >>> x.masked_select(x > 1)
         tensor([2, 3, 4])
         """
-        return masked(self, mask_of("masked_select", mask))
+        mask = mask_of("masked_select", mask)
+        if mask.shape == self.shape:
+            return self[mask]
+        try:
+            shape = np.broadcast_shapes(self.shape, mask.shape)
+        except ValueError:
+            raise RuntimeError(f"masked_select: the mask, {tuple(mask.shape)}, and the tensor, {tuple(self.shape)}, cannot be broadcast to one shape (the size of tensor a must match the size of tensor b).") from None
+        return (self if self.shape == shape else self.expand(shape))[np.broadcast_to(mask, shape)]
 
     def take(self, index: Any) -> Self:
         """The entries at these places of x, seen as a vector. The result has the shape of index.
@@ -217,10 +234,6 @@ class Indexing(Arrangement):
         op, others, settings = scattering("scatter", self, dim, index, src if value is None else value, reduce)
         return op.apply(self, *others, **settings)
 
-    def scatter_(self, dim: int, index: Any, src: Operand = None, *, value: Any = None, reduce: str | None = None) -> Self:
-        op, others, settings = scattering("scatter", self, dim, index, src if value is None else value, reduce)
-        return self._write(op, *others, **settings)
-
     def scatter_add(self, dim: int, index: Any, src: Operand) -> Self:
         """A copy of x with entries of src added at the places of the index: z[index[i][j]][j] += src[i][j] for dim=0.
 
@@ -233,10 +246,6 @@ class Indexing(Arrangement):
         """
         _, others, settings = scattering("scatter_add", self, dim, index, src, "add")
         return ops.scatter_add.apply(self, *others, **settings)
-
-    def scatter_add_(self, dim: int, index: Any, src: Operand) -> Self:
-        _, others, settings = scattering("scatter_add", self, dim, index, src, "add")
-        return ops.scatter_add.apply_(self, *others, **settings)
 
     def scatter_reduce(self, dim: int, index: Any, src: Operand, reduce: str, *, include_self: bool = True) -> Self:
         """x with the entries of src combined at the places that index names along dim.
@@ -251,8 +260,6 @@ class Indexing(Arrangement):
         """
         return scatter_reduced(self, dim, index, src, reduce, include_self)
 
-    def scatter_reduce_(self, dim: int, index: Any, src: Operand, reduce: str, *, include_self: bool = True) -> Self: return self.copy_(scatter_reduced(self.clone(), dim, index, src, reduce, include_self))
-
     def index_put(self, indices: Any, values: Operand, accumulate: bool = False) -> Self:
         """A copy of x with values at some places: z[indices] = values.
 
@@ -263,8 +270,6 @@ class Indexing(Arrangement):
         tensor([1., 0., 2.])
         """
         return ops.index_put.apply(self, put_there("Index put", values, self), index=plain_index(tuple(indices), self), accumulate=accumulate)
-
-    def index_put_(self, indices: Any, values: Operand, accumulate: bool = False) -> Self: return ops.index_put.apply_(self, put_there("Index put", values, self), index=plain_index(tuple(indices), self), accumulate=accumulate)
 
     def index_add(self, dim: int, index: Any, source: Operand, *, alpha: Any = 1) -> Self:
         """x with alpha * source added to the parts of x that index names along dim.
@@ -280,8 +285,6 @@ class Indexing(Arrangement):
         """
         return ops.index_put.apply(self, scaled(source, alpha), index=rows_of("index_add", self, dim, index, source), accumulate=True)
 
-    def index_add_(self, dim: int, index: Any, source: Operand, *, alpha: Any = 1) -> Self: return ops.index_put.apply_(self, scaled(source, alpha), index=rows_of("index_add", self, dim, index, source), accumulate=True)
-
     def index_copy(self, dim: int, index: Any, source: Operand) -> Self:
         """x with source in place of the parts of x that index names along dim.
 
@@ -295,8 +298,6 @@ class Indexing(Arrangement):
         """
         return ops.index_put.apply(self, source, index=rows_of("index_copy", self, dim, index, source))
 
-    def index_copy_(self, dim: int, index: Any, source: Operand) -> Self: return ops.index_put.apply_(self, source, index=rows_of("index_copy", self, dim, index, source))
-
     def index_fill(self, dim: int, index: Any, value: Operand) -> Self:
         """x with this value in the parts of x that index names along dim.
 
@@ -308,8 +309,6 @@ class Indexing(Arrangement):
                 [7., 0., 7.]])
         """
         return ops.index_put.apply(self, filling("index_fill_", value, self), index=rows_of("index_fill", self, dim, index))
-
-    def index_fill_(self, dim: int, index: Any, value: Operand) -> Self: return ops.index_put.apply_(self, filling("index_fill_", value, self), index=rows_of("index_fill", self, dim, index))
 
     def masked_fill(self, mask: Any, value: Operand) -> Self:
         """A copy of x with the value where the mask is True. The gradient is 0 there.
@@ -386,7 +385,8 @@ class Indexing(Arrangement):
         return self.reshape(-1).index_put((in_range(indices_of("put", index), self.numel()),), put_source(index, source), accumulate).reshape(self.shape)
 
     def put_(self, index: Any, source: Operand, accumulate: bool = False) -> Self:
-        self.view(-1).index_put_((in_range(indices_of("put_", index), self.numel()),), put_source(index, source), accumulate)
+        flat: Any = self.view(-1)
+        flat.index_put_((in_range(indices_of("put_", index), self.numel()),), put_source(index, source), accumulate)
         return self
 
 
@@ -667,17 +667,6 @@ def rows_of(name: str, x: Any, dim: int, given: Any, source: Any = None) -> Any:
     return (*(slice(None),) * dim, index)
 
 
-def masked(x: Any, mask: Any) -> Any:
-    """The entries of x where the mask, broadcast with it, is true."""
-    if mask.shape == x.shape:
-        return x[mask]
-    try:
-        shape = np.broadcast_shapes(x.shape, mask.shape)
-    except ValueError:
-        raise RuntimeError(f"masked_select: the mask, {tuple(mask.shape)}, and the tensor, {tuple(x.shape)}, cannot be broadcast to one shape (the size of tensor a must match the size of tensor b).") from None
-    return (x if x.shape == shape else x.expand(shape))[np.broadcast_to(mask, shape)]
-
-
 def masked_source(x: Any, mask: Any, source: Any) -> Any:
     """What masked_scatter writes, and where."""
     if source.dtype != x.dtype:
@@ -777,17 +766,3 @@ def one_of_many(name: str, views: list[Any]) -> Any:
         if getattr(z, "origin", "no view") is None:
             z.origin = ("many", name, k)
     return tuple(views)
-
-
-def split_at(x: Any, where: Any, dim: int) -> Any:
-    """tensor_split: at given places, or in so many parts of nearly equal size."""
-    if not x.ndim:
-        raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
-    dim = normalize_one(dim, x.ndim)
-    where = where.tolist() if hasattr(where, "tolist") else where
-    if isinstance(where, int):
-        if where <= 0:
-            raise RuntimeError(f"number of sections must be larger than 0, got {where}")
-        least, more = divmod(x.shape[dim], where)
-        where = list(itertools.accumulate([least + (i < more) for i in range(where)]))[:-1]
-    return tuple([ops.getitem.apply(x, index=part(x.shape, dim, slice(a, b))) for a, b in zip((0, *where), (*where, None), strict=True)])

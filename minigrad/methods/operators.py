@@ -32,8 +32,6 @@ class Operators(FromRows):
         """
         return ops.add.apply(self, scaled(other, alpha, self))
 
-    def add_(self, other: Operand, *, alpha: Any = 1) -> Self: return ops.add.apply_(self, scaled(other, alpha, self))
-
     def sub(self, other: Operand, *, alpha: Any = 1) -> Self:
         """x - alpha * other, entry by entry. `other` is a number or a tensor, broadcast with x.
 
@@ -41,8 +39,6 @@ class Operators(FromRows):
         tensor([0., 1.])
         """
         return ops.sub.apply(self, scaled(other, alpha, self, ops.sub))
-
-    def sub_(self, other: Operand, *, alpha: Any = 1) -> Self: return ops.sub.apply_(self, scaled(other, alpha, self, ops.sub))
 
     def div(self, other: Operand, *, rounding_mode: Any = None) -> Self:
         """x / other, entry by entry. `other` is a number or a tensor, broadcast with x.
@@ -88,8 +84,6 @@ class Operators(FromRows):
         """
         return ops.lerp.apply(self, end, weight)
 
-    def lerp_(self, end: Operand, weight: Operand) -> Self: return ops.lerp.apply_(self, end, weight)
-
     def addcmul(self, tensor1: Operand, tensor2: Operand, *, value: Any = 1) -> Self:
         """x + value * tensor1 * tensor2, broadcast.
 
@@ -98,8 +92,6 @@ class Operators(FromRows):
         """
         return ops.addcmul.apply(self, tensor1, tensor2, value=value)
 
-    def addcmul_(self, tensor1: Operand, tensor2: Operand, *, value: Any = 1) -> Self: return ops.addcmul.apply_(self, tensor1, tensor2, value=value)
-
     def addcdiv(self, tensor1: Operand, tensor2: Operand, *, value: Any = 1) -> Self:
         """x + value * tensor1 / tensor2, broadcast.
 
@@ -107,8 +99,6 @@ class Operators(FromRows):
         tensor([1.5000, 1.5000])
         """
         return ops.addcdiv.apply(self, *real("addcdiv", tensor1, tensor2), value=value)
-
-    def addcdiv_(self, tensor1: Operand, tensor2: Operand, *, value: Any = 1) -> Self: return ops.addcdiv.apply_(self, *real("addcdiv", tensor1, tensor2), value=value)
 
     def matmul(self, other: Operand) -> Self:
         """x @ other: the product of matrices (n, k) @ (k, m), of a matrix and a vector, of two vectors.
@@ -131,8 +121,6 @@ class Operators(FromRows):
         tensor([4., 9.])
         """
         return ops.pow.apply(self, whole_power(self, exponent))
-
-    def pow_(self, exponent: Operand) -> Self: return ops.pow.apply_(self, exponent)
 
     # ------------------------------------------------------------------ comparisons
 
@@ -178,7 +166,9 @@ class Operators(FromRows):
         >>> minigrad.tensor([0.5]).is_nonzero()
         True
         """
-        return truth(self)
+        if self.numel() != 1:
+            raise RuntimeError(f"Boolean value of Tensor with {'more than one value' if self.numel() else 'no values'} is ambiguous")
+        return bool(self.array)
 
     def is_same_size(self, other: Self) -> Any:
         """Has `other` the same shape?
@@ -197,7 +187,9 @@ class Operators(FromRows):
         >>> minigrad.tensor([-2.0, 0.0, 3.0]).heaviside(minigrad.tensor(0.5))
         tensor([0.0000, 0.5000, 1.0000])
         """
-        return steps(self, values)
+        if self.dtype != values.dtype:
+            raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
+        return self._constant(np.heaviside(self.array, values.array).astype(self.dtype))
 
     def isclose(self, other: Operand, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: Any = False) -> Self:
         """True where x and other differ by at most atol + rtol * abs(other).
@@ -270,17 +262,3 @@ def close(x: Any, y: Any, rtol: Any, atol: Any, equal_nan: Any) -> Any:
     if x.dtype != y.dtype:
         raise RuntimeError(f"{torch_name(x.dtype)} did not match {torch_name(y.dtype)}: compare tensors of one type.")
     return x._constant(np.isclose(x.array, y.array, rtol, atol, equal_nan))
-
-
-def truth(x: Any) -> bool:
-    """Is the one entry of x not 0?"""
-    if x.numel() != 1:
-        raise RuntimeError(f"Boolean value of Tensor with {'more than one value' if x.numel() else 'no values'} is ambiguous")
-    return bool(x.array)
-
-
-def steps(x: Any, values: Any) -> Any:
-    """0 for x < 0, 1 for x > 0, and `values` where x is 0."""
-    if x.dtype != values.dtype:
-        raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
-    return x._constant(np.heaviside(x.array, values.array).astype(x.dtype))

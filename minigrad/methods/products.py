@@ -8,12 +8,13 @@ import numpy as np
 from minigrad import ops
 from minigrad.core.errors import LinAlgError
 from minigrad.core.shapes import normalize_one
+from minigrad.methods.arrangement import Arrangement
 from minigrad.methods.base import Base, Operand, scaled
 from minigrad.ops.composites import level
 from minigrad.return_types import svd
 
 
-class Products(Base):
+class Products(Arrangement):
     """Sums of products."""
 
     __slots__ = ()
@@ -101,7 +102,14 @@ class Products(Base):
         >>> minigrad.tensor([1, 0, 0]).cross(minigrad.tensor([0, 1, 0]))
         tensor([0, 0, 1])
         """
-        return crossed(self, other, dim)
+        if dim is None:
+            if 3 not in self.shape:
+                raise RuntimeError("no dimension of size 3 in input")
+            dim = self.shape.index(3)
+        axis = normalize_one(dim, self.ndim)
+        if self.shape[axis] != 3 or other.shape[normalize_one(dim, other.ndim)] != 3:
+            raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {self.shape[axis]} and {other.shape[axis]}")
+        return self.roll(-1, dim) * other.roll(-2, dim) - self.roll(-2, dim) * other.roll(-1, dim)
 
     def kron(self, other: Operand) -> Self:
         """Kronecker's product: each entry of x times the whole of other, side by side.
@@ -112,7 +120,14 @@ class Products(Base):
         tensor([[1, 1, 2, 2],
                 [0, 1, 0, 2]])
         """
-        return kron(self, other)
+        for name, z in (("self", self), ("other", other)):
+            if not isinstance(z, Base):
+                raise TypeError(f"kron(): argument '{name}' must be Tensor, not {type(z).__name__}")
+        n = max(self.ndim, other.ndim)
+        a, b = ((1,) * (n - z.ndim) + tuple(z.shape) for z in (self, other))
+        shapes = tuple([m for k in a for m in (k, 1)]), tuple([m for k in b for m in (1, k)])
+        whole = ops.reshape.apply(self, shape=shapes[0]) * ops.reshape.apply(other, shape=shapes[1])
+        return ops.unsafe_view.apply(whole, shape=tuple([i * j for i, j in zip(a, b, strict=True)]))
 
     def det(self) -> Self:
         """The determinant of a matrix (n, n), or of each of a stack (..., n, n). The shape is x.shape[:-2].
@@ -131,7 +146,9 @@ class Products(Base):
         >>> sign, logabsdet
         (tensor(-1.), tensor(0.))
         """
-        return slogdet(square("slogdet", self))
+        x: Any = square("slogdet", self)
+        sign = np.asarray(np.linalg.slogdet(x.array)[0])
+        return SlogDet(level(x.sum((-2, -1)), x._constant(sign)), ops.logabsdet.apply(x))
 
     def logdet(self) -> Self:
         """The logarithm of the determinant of a square matrix, or of a batch of them; NaN if that is negative.
@@ -194,8 +211,6 @@ class Products(Base):
         """
         return ops.addmm.apply(self, *matrices("addmm", mat1, mat2, 2, 2), beta=beta, alpha=alpha)
 
-    def addmm_(self, mat1: Operand, mat2: Operand, *, beta: Any = 1, alpha: Any = 1) -> Self: return self.copy_(self.addmm(mat1, mat2, beta=beta, alpha=alpha))
-
     def addmv(self, mat: Operand, vec: Operand, *, beta: Any = 1, alpha: Any = 1) -> Self:
         """beta * x + alpha * (mat @ vec), for a matrix and a vector. x is broadcast to the product's shape.
 
@@ -204,8 +219,6 @@ class Products(Base):
         """
         return ops.addmv.apply(self, *matrices("addmv", mat, vec, 2, 1), **factors(self, beta, alpha))
 
-    def addmv_(self, mat: Operand, vec: Operand, *, beta: Any = 1, alpha: Any = 1) -> Self: return self.copy_(self.addmv(mat, vec, beta=beta, alpha=alpha))
-
     def baddbmm(self, batch1: Operand, batch2: Operand, *, beta: Any = 1, alpha: Any = 1) -> Self:
         """beta * x + alpha * (batch1 @ batch2), for stacks of matrices. x is broadcast to the products' shape.
 
@@ -213,8 +226,6 @@ class Products(Base):
         minigrad.Size([3, 1, 1])
         """
         return ops.baddbmm.apply(self, *matrices("baddbmm", batch1, batch2, 3, 3), **factors(self, beta, alpha))
-
-    def baddbmm_(self, batch1: Operand, batch2: Operand, *, beta: Any = 1, alpha: Any = 1) -> Self: return self.copy_(self.baddbmm(batch1, batch2, beta=beta, alpha=alpha))
 
     def addbmm(self, batch1: Operand, batch2: Operand, *, beta: Any = 1, alpha: Any = 1) -> Self:
         """beta * x + alpha * (the sum over the batch of batch1 @ batch2).
@@ -229,8 +240,6 @@ class Products(Base):
         product, by = ops.bmm.apply(*matrices("addbmm", batch1, batch2, 3, 3)), factors(self, beta, alpha)
         return weighted_sum(self, by["beta"], product.sum(0, dtype=product.dtype), by["alpha"])
 
-    def addbmm_(self, batch1: Operand, batch2: Operand, *, beta: Any = 1, alpha: Any = 1) -> Self: return self.copy_(self.addbmm(batch1, batch2, beta=beta, alpha=alpha))
-
     def addr(self, vec1: Operand, vec2: Operand, *, beta: Any = 1, alpha: Any = 1) -> Self:
         """beta * x + alpha * vec1.outer(vec2), for x broadcast to (n, m).
 
@@ -239,8 +248,6 @@ class Products(Base):
                 [3., 7.]])
         """
         return weighted_sum(self, beta, outer(vec1, vec2), alpha)
-
-    def addr_(self, vec1: Self, vec2: Self, *, beta: Any = 1, alpha: Any = 1) -> Self: return self.copy_(self.addr(vec1, vec2, beta=beta, alpha=alpha))
 
     def svd(self, some: Any = True, compute_uv: Any = True) -> Any:
         """(U, S, V), the singular value decomposition: x = U @ S.diag() @ V.T, with S in descending order.
@@ -253,7 +260,11 @@ class Products(Base):
         >>> S.round()
         tensor([3., 2.])
         """
-        return old_svd(self, some, compute_uv)
+        square("svd", self, must=False)
+        if not compute_uv:
+            u, v = (self.new_zeros(*self.shape[:-2], n, n) for n in self.shape[-2:])
+            return svd(u, ops.singular_values.apply(self), v)
+        return svd(*svd_of(self, not some))
 
     def pinverse(self, rcond: Any = 1e-15) -> Self:
         """The pseudoinverse (Moore and Penrose) of a matrix or a batch of them: (..., n, m) gives (..., m, n).
@@ -268,13 +279,27 @@ class Products(Base):
     def matrix_exp(self) -> Self:
         """The exponential of a square matrix, or of a batch of them: 1 + x + x @ x / 2! + ...
 
-        It is not x.exp(), which takes each entry by itself.
+        It is not x.exp(), which takes each entry by itself. x is halved until its norm is below 1/2, where 18 terms
+        are enough, and the result is squared as often.
+
+        Source: Moler and Van Loan, Nineteen dubious ways to compute the exponential (1978).
 
         >>> minigrad.tensor([[0.0, 1.0], [0.0, 0.0]]).matrix_exp()
         tensor([[1., 1.],
                 [0., 1.]])
         """
-        return matrix_exp(self)
+        if self.ndim < 2 or self.shape[-1] != self.shape[-2]:
+            raise RuntimeError(f"linalg.matrix_exp: A must be batches of square matrices, but they are {' by '.join(map(str, self.shape[-2:]))} matrices")
+        length = float(np.abs(self.array).sum(-1).max(initial=0))
+        halvings = max(0, math.ceil(math.log2(length)) + 1) if length > 0.5 and math.isfinite(length) else 0
+        y = self / 2**halvings
+        one = self._constant(np.broadcast_to(np.eye(self.shape[-1], dtype=self.dtype), self.shape).copy())
+        z = one + y / 18
+        for k in range(17, 0, -1):  # Horner's rule
+            z = one + y @ z / k
+        for _ in range(halvings):
+            z = z @ z
+        return z
 
 
 def factors(x: Any, beta: Any, alpha: Any) -> dict[str, Any]:
@@ -318,11 +343,6 @@ def decomposed(name: str, op: Any, why: str, *operands: Any) -> Any:
         raise LinAlgError(f"linalg.{name}: {why}") from None
 
 
-def slogdet(x: Any) -> SlogDet:
-    sign = np.asarray(np.linalg.slogdet(x.array)[0])
-    return SlogDet(level(x.sum((-2, -1)), x._constant(sign)), ops.logabsdet.apply(x))
-
-
 def log_of_det(parts: SlogDet) -> Any:
     """The logarithm of a determinant: NaN if that is negative."""
     sign, z = parts
@@ -339,30 +359,6 @@ def power(x: Any, n: int) -> Any:
         return x.clone()
     half = power(x, n // 2)
     return half @ half @ x if n % 2 else half @ half
-
-
-def crossed(x: Any, y: Any, dim: int | None) -> Any:
-    """The vector at right angles to both x and y; dim is the first axis of size 3, unless given."""
-    if dim is None:
-        if 3 not in x.shape:
-            raise RuntimeError("no dimension of size 3 in input")
-        dim = x.shape.index(3)
-    axis = normalize_one(dim, x.ndim)
-    if x.shape[axis] != 3 or y.shape[normalize_one(dim, y.ndim)] != 3:
-        raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {x.shape[axis]} and {y.shape[axis]}")
-    return x.roll(-1, dim) * y.roll(-2, dim) - x.roll(-2, dim) * y.roll(-1, dim)
-
-
-def kron(x: Any, y: Any) -> Any:
-    """Every entry of x times the whole of y, side by side."""
-    for name, z in (("self", x), ("other", y)):
-        if not isinstance(z, Base):
-            raise TypeError(f"kron(): argument '{name}' must be Tensor, not {type(z).__name__}")
-    n = max(x.ndim, y.ndim)
-    a, b = ((1,) * (n - z.ndim) + tuple(z.shape) for z in (x, y))
-    shapes = tuple([m for k in a for m in (k, 1)]), tuple([m for k in b for m in (1, k)])
-    whole = ops.reshape.apply(x, shape=shapes[0]) * ops.reshape.apply(y, shape=shapes[1])
-    return ops.unsafe_view.apply(whole, shape=tuple([i * j for i, j in zip(a, b, strict=True)]))
 
 
 def matrices(name: str, x: Any, y: Any, x_ndim: int, y_ndim: int) -> tuple[Any, Any]:
@@ -419,15 +415,6 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
     return ops.reshape.apply(ops.mm.apply(a, b), shape=shape)
 
 
-def old_svd(x: Any, some: bool, compute_uv: bool) -> Any:
-    """torch.svd: U, S and V, where linalg.svd gives V transposed."""
-    square("svd", x, must=False)
-    if not compute_uv:
-        u, v = (x.new_zeros(*x.shape[:-2], n, n) for n in x.shape[-2:])
-        return svd(u, ops.singular_values.apply(x), v)
-    return svd(*svd_of(x, not some))
-
-
 def svd_of(x: Any, full: bool) -> Any:
     """u, s and v with x = u @ diag(s) @ vᵀ; if full, u and v are bases of the whole spaces."""
     u, v = ops.left_vectors.apply(x), ops.right_vectors.apply(x)
@@ -454,23 +441,3 @@ def one_triangle(x: Any, which: str) -> Any:
     array = x.array
     whole = np.where(inside if which in "Ll" else inside.T, array, np.swapaxes(array, -1, -2))
     return x if (whole == array).all() else x - x.detach() + x._constant(whole)
-
-
-def matrix_exp(x: Any) -> Any:
-    """1 + x + x @ x / 2! + x @ x @ x / 3! + ...
-
-    x is halved until its norm is below 1/2, where 18 terms are enough, and the result squared as
-    often. Source: Moler and Van Loan, Nineteen dubious ways to compute the exponential (1978).
-    """
-    if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
-        raise RuntimeError(f"linalg.matrix_exp: A must be batches of square matrices, but they are {' by '.join(map(str, x.shape[-2:]))} matrices")
-    length = float(np.abs(x.array).sum(-1).max(initial=0))
-    halvings = max(0, math.ceil(math.log2(length)) + 1) if length > 0.5 and math.isfinite(length) else 0
-    y = x / 2**halvings
-    one = x._constant(np.broadcast_to(np.eye(x.shape[-1], dtype=x.dtype), x.shape).copy())
-    z = one + y / 18
-    for k in range(17, 0, -1):  # Horner's rule
-        z = one + y @ z / k
-    for _ in range(halvings):
-        z = z @ z
-    return z

@@ -319,7 +319,24 @@ class Reductions(Operators, Indexing):
         >>> minigrad.tensor([3.0, -4.0]).norm(1)
         tensor(7.)
         """
-        return norm(self, p, dim, keepdim, dtype)
+        x: Any = self
+        if x.dtype.kind not in "fc":
+            raise RuntimeError(f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {x.dtype}")
+        if dtype is not None:
+            wanted = dtypes.as_dtype(dtype)
+            if dtypes.promote_types(x.dtype, wanted) != wanted:
+                raise RuntimeError(f"linalg.vector_norm: the dtype of the input ({dtypes.torch_name(x.dtype)}) should be convertible without narrowing to the specified dtype ({dtypes.torch_name(wanted)})")
+            x = x.to(wanted)
+        if p == "fro" or p is None:
+            p = 2
+        if p == "nuc":
+            return nuclear(x, dim, keepdim)
+        if isinstance(p, str):
+            raise RuntimeError(f"norm with p={p!r} is not there; numbers, 'fro' and 'nuc' are.")
+        axes = axes_of(dim, None, x.ndim)
+        if p in (np.inf, -np.inf) and not all(x.shape[i] for i in (range(x.ndim) if axes is None else axes)):
+            raise RuntimeError(f"linalg.vector_norm cannot compute the {p} norm on an empty tensor because the operation does not have an identity")
+        return ops.norm.apply(x, p=p, axis=axes, keepdims=keepdim)
 
     def renorm(self, p: Any, dim: int, maxnorm: Any) -> Self:
         """The parts of x along dim, scaled down to the p-norm maxnorm where theirs is greater.
@@ -330,9 +347,14 @@ class Reductions(Operators, Indexing):
         tensor([[0.6000, 0.8000],
                 [0.5000, 0.0000]])
         """
-        return renorm(self, p, dim, maxnorm)
-
-    def renorm_(self, p: Any, dim: int, maxnorm: Any) -> Self: return self.copy_(self.clone().renorm(p, dim, maxnorm))
+        if self.ndim < 2:
+            raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {self.ndim} dimensions")
+        if p <= 0 or maxnorm < 0:
+            raise RuntimeError(f"renorm: non-positive-norm not supported, and expected maxnorm to be >= 0 but got {p=} and {maxnorm=}")
+        axis = normalize_one(dim, self.ndim)
+        norms = self.norm(p, [k for k in range(self.ndim) if k != axis], keepdim=True)
+        long = self._constant(np.asanyarray(norms.array) > maxnorm)
+        return self * ops.where.apply(long, maxnorm / (norms + 1e-7), self._constant(np.ones((), self.dtype)))
 
     def cumsum(self, dim: int, *, dtype: Any = None) -> Self:
         """The sums of the entries so far along an axis. The shape is that of x.
@@ -571,7 +593,13 @@ class Reductions(Operators, Indexing):
         tensor([[ 1., -1.],
                 [-1.,  1.]])
         """
-        return correlation(self)
+        if self.ndim > 2:
+            raise RuntimeError(f"corrcoef(): expected input to have two or fewer dimensions but got an input with {self.ndim} dimensions")
+        c = covariance(self, 1, None, None)
+        if not c.ndim:
+            return c / c
+        s = c.diagonal().sqrt()
+        return (c / s.unsqueeze(1) / s).clamp(-1, 1)
 
     def diff(self, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Self:
         """The differences of neighbors along dim: x[1:] - x[:-1] for dim 0. It is shorter by 1.
@@ -847,26 +875,6 @@ def nuclear(x: Any, dim: Dim, keepdims: bool) -> Any:
     return z
 
 
-def norm(x: Any, p: Any, dim: Dim, keepdims: bool, dtype: Any) -> Any:
-    if x.dtype.kind not in "fc":
-        raise RuntimeError(f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {x.dtype}")
-    if dtype is not None:
-        wanted = dtypes.as_dtype(dtype)
-        if dtypes.promote_types(x.dtype, wanted) != wanted:
-            raise RuntimeError(f"linalg.vector_norm: the dtype of the input ({dtypes.torch_name(x.dtype)}) should be convertible without narrowing to the specified dtype ({dtypes.torch_name(wanted)})")
-        x = x.to(wanted)
-    if p == "fro" or p is None:
-        p = 2
-    if p == "nuc":
-        return nuclear(x, dim, keepdims)
-    if isinstance(p, str):
-        raise RuntimeError(f"norm with p={p!r} is not there; numbers, 'fro' and 'nuc' are.")
-    axes = axes_of(dim, None, x.ndim)
-    if p in (np.inf, -np.inf) and not all(x.shape[i] for i in (range(x.ndim) if axes is None else axes)):
-        raise RuntimeError(f"linalg.vector_norm cannot compute the {p} norm on an empty tensor because the operation does not have an identity")
-    return ops.norm.apply(x, p=p, axis=axes, keepdims=keepdims)
-
-
 def one_axis(dim: Any, axis: Any, ndim: int) -> Any:
     dim = axis if dim is None else dim
     if dim is None:
@@ -920,26 +928,3 @@ def checked_weights(name: str, w: Any, n: int, kinds: str, words: str) -> None:
         raise RuntimeError(f"cov(): expected {name} to have the same numel as there are observations in the input but got {w.numel()} != {n}")
     if n and w.array.min() < 0:
         raise RuntimeError(f"cov(): {name} cannot be negative")
-
-
-def correlation(x: Any) -> Any:
-    """The covariance, of rows that were scaled to variance 1."""
-    if x.ndim > 2:
-        raise RuntimeError(f"corrcoef(): expected input to have two or fewer dimensions but got an input with {x.ndim} dimensions")
-    c = covariance(x, 1, None, None)
-    if not c.ndim:
-        return c / c
-    s = c.diagonal().sqrt()
-    return (c / s.unsqueeze(1) / s).clamp(-1, 1)
-
-
-def renorm(x: Any, p: Any, dim: int, maxnorm: Any) -> Any:
-    """The parts along dim, shortened to the length maxnorm where they are longer."""
-    if x.ndim < 2:
-        raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {x.ndim} dimensions")
-    if p <= 0 or maxnorm < 0:
-        raise RuntimeError(f"renorm: non-positive-norm not supported, and expected maxnorm to be >= 0 but got {p=} and {maxnorm=}")
-    axis = normalize_one(dim, x.ndim)
-    norms = x.norm(p, [k for k in range(x.ndim) if k != axis], keepdim=True)
-    long = x._constant(np.asanyarray(norms.array) > maxnorm)
-    return x * ops.where.apply(long, maxnorm / (norms + 1e-7), x._constant(np.ones((), x.dtype)))

@@ -6,11 +6,12 @@ is one row. The functions of neural networks are rows as well (`silu`, `gelu`), 
 PyTorch. `from_rows.pyi` lists the methods for editors and for mypy; `python -m tests.stubs` writes it.
 """
 
-from collections.abc import Callable
-from types import FunctionType
+import functools
+from types import CodeType, FunctionType
 from typing import Any
 
 from minigrad.core.op import Op
+from minigrad.methods.base import taking_numpy_names
 
 WITHOUT_METHODS = ("minigrad.ops.neural", "minigrad.ops.losses", "minigrad.ops.layout")
 SHAPES = {
@@ -26,6 +27,14 @@ OPERATORS = {
 OF_ONE_DIRECTION = {"neg": "neg", "abs": "abs", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge"}
 # Truth values that x.f_() writes over numbers: 1 and 0.
 WRITTEN_AS_NUMBERS = {"eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_xor", "logical_not"}
+# x.lerp_() is x.lerp() with op.apply_ in place of op.apply.
+APPLIED = """
+    add addcdiv addcmul clamp clamp_max clamp_min index_add index_copy index_fill index_put lerp polygamma pow round
+    scatter scatter_add sub tril triu
+"""
+# x.frac_() writes the result of x.frac() over x. What the gradient reads of x, it reads of a copy.
+COPIED = "addbmm addmm addmv addr baddbmm frac gcd heaviside lcm nan_to_num"
+COPIED_FROM_A_CLONE = "copysign ldexp logit mvlgamma renorm scatter_reduce sinc"
 SYNONYMS = {
     "absolute": "abs", "adjoint": "mH", "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh",
     "arctan": "atan", "arctan2": "atan2", "arctanh": "atanh", "clip": "clamp", "divide": "div", "fix": "trunc",
@@ -43,32 +52,25 @@ def has_methods(op: Op) -> bool:
 
 def complete(cls: type[Any], op: Op) -> None:
     """Give the class the methods and the operators that follow from this row."""
+    single = len(op.operands) == 1
+    method: Any = (lambda self: op.apply(self)) if single else (lambda self, other: op.apply(self, other))
     if has_methods(op):
-        single = len(op.operands) == 1
-        _add(cls, op, op.name, "apply", _of_one if single else _of_two)
+        _add(cls, op, op.name, "apply", method)
         if op.inplace:
-            _add(cls, op, op.name + "_", "apply_", _of_one if single else _of_two)
+            _add(cls, op, op.name + "_", "apply_", writing(method))
         elif op.name in WRITTEN_AS_NUMBERS:
-            _add(cls, op, op.name + "_", "", _copied_one if single else _copied_two)
-    if (word := OF_ONE_DIRECTION.get(op.name)) is not None:
-        _add(cls, op, f"__{word}__", "apply", _of_one if len(op.operands) == 1 else _of_two)
+            _add(cls, op, op.name + "_", "", copying(method))
+    if (word := OF_ONE_DIRECTION.get(op.name) or OPERATORS.get(op.name)) is not None:
+        _add(cls, op, f"__{word}__", "apply", method)
     if (word := OPERATORS.get(op.name)) is not None:
-        _add(cls, op, f"__{word}__", "apply", _of_two)
-        _add(cls, op, f"__r{word}__", "", _from_the_right)
+        _add(cls, op, f"__r{word}__", "", lambda self, other: op.apply(other, self))
         if op.inplace:
-            _add(cls, op, f"__i{word}__", "apply_", _of_two)
+            _add(cls, op, f"__i{word}__", "apply_", writing(method))
 
 
-def _add(
-    cls: type[Any],
-    op: Op,
-    name: str,
-    way: str,
-    make: Callable[[Op, str], Callable[..., Any]],
-) -> None:
+def _add(cls: type[Any], op: Op, name: str, way: str, f: Any) -> None:
     """One method. If nobody can name its operands (x.exp(), x + y), op.apply itself takes its place once it is written."""
-    method = make(op, way)
-    method.__name__, method.__qualname__, method.__module__ = name, f"Tensor.{name}", __name__
+    method = renamed(f, name)
     method.__doc__ = described(op, name)
     setattr(cls, name, method)
     op.methods.append(name)
@@ -76,28 +78,14 @@ def _add(
         op.spelled[way].append((cls, name))
 
 
-def _of_one(op: Op, way: str) -> Callable[..., Any]:
-    if way == "apply":
-        return lambda self: op.apply(self)
-    return lambda self: op.apply_(self)
-
-
-def _of_two(op: Op, way: str) -> Callable[..., Any]:
-    if way == "apply":
-        return lambda self, other: op.apply(self, other)
-    return lambda self, other: op.apply_(self, other)
-
-
-def _from_the_right(op: Op, way: str) -> Callable[..., Any]:
-    return lambda self, other: op.apply(other, self)
-
-
-def _copied_one(op: Op, way: str) -> Callable[..., Any]:
-    return lambda self: self.copy_(op.apply(self))
-
-
-def _copied_two(op: Op, way: str) -> Callable[..., Any]:
-    return lambda self, other: self.copy_(op.apply(self, other))
+def add_in_place(cls: type[Any]) -> None:
+    """Give the class x.lerp_() for x.lerp(), and the other variants in place that follow from a method."""
+    for name in APPLIED.split():
+        method = getattr(cls, name)
+        setattr(cls, name + "_", taking_numpy_names(writing(getattr(method, "__wrapped__", method))))
+    for names, clone in ((COPIED, False), (COPIED_FROM_A_CLONE, True)):
+        for name in names.split():
+            setattr(cls, name + "_", renamed(copying(getattr(cls, name), clone), name + "_"))
 
 
 def add_synonyms(cls: type[Any]) -> None:
@@ -106,10 +94,32 @@ def add_synonyms(cls: type[Any]) -> None:
         for end in ("", "_"):
             f = getattr(cls, own + end, None)
             if isinstance(f, FunctionType) and not hasattr(cls, synonym + end):
-                g = FunctionType(f.__code__, f.__globals__, synonym + end, f.__defaults__, f.__closure__)
-                g.__kwdefaults__, g.__annotations__ = f.__kwdefaults__, f.__annotations__
-                g.__qualname__, g.__module__ = f"Tensor.{synonym}{end}", __name__
-                setattr(cls, synonym + end, g)
+                setattr(cls, synonym + end, renamed(f, synonym + end))
+
+
+def writing(f: FunctionType) -> FunctionType:
+    """x.lerp_() from x.lerp(): the same code, with op.apply_ in place of op.apply."""
+    words = tuple(["apply_" if word == "apply" else word for word in f.__code__.co_names])
+    return renamed(f, f.__name__ + "_", f.__code__.replace(co_names=words))
+
+
+def copying(f: FunctionType, clone: bool = False) -> FunctionType:
+    """x.frac_() from x.frac(): its result is written over x. With `clone`, f reads a copy of x, which its gradient keeps."""
+
+    @functools.wraps(f)
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return self.copy_(f(self.clone() if clone else self, *args, **kwargs))
+
+    return method  # type: ignore[return-value]
+
+
+def renamed(f: FunctionType, name: str, code: CodeType | None = None) -> FunctionType:
+    """The function as a method of this name, with a docstring to come; with other code, if that is given."""
+    g = FunctionType(code or f.__code__, f.__globals__, name, f.__defaults__, f.__closure__)
+    g.__dict__.update(f.__dict__)
+    g.__kwdefaults__, g.__annotations__ = f.__kwdefaults__, f.__annotations__
+    g.__qualname__, g.__module__, g.__doc__ = f"Tensor.{name}", __name__, None
+    return g
 
 
 def described(op: Op, name: str) -> str:
