@@ -50,11 +50,7 @@ class ArrayMethods(Entries, Products, Reductions, Operators, Indexing, Arrangeme
         if op is None or method != "__call__" or kwargs:
             if method != "at" and values_suffice((inputs, kwargs)) and not isinstance((kwargs.get("out") or (0,))[0], Base):
                 return getattr(ufunc, method)(*values_only(inputs), **values_only(kwargs))
-            raise NotForNumpy(
-                unknown_function(
-                    ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}", kwargs
-                )
-            )
+            raise NotForNumpy(unknown_function(ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}", kwargs))
         return op(*inputs)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
@@ -104,9 +100,7 @@ def unknown_function(name: str, kwargs: dict[str, Any]) -> str:
     import difflib  # needed by nobody else
 
     near = difflib.get_close_matches(name, known, 3)
-    hint = (
-        f" Did you mean np.{' or np.'.join(near)}?" if near else f" Known are: {', '.join(known)}."
-    )
+    hint = f" Did you mean np.{' or np.'.join(near)}?" if near else f" Known are: {', '.join(known)}."
     return f"Can't call numpy() on Tensor that requires grad: np.{name} is not an operation of tensors.{hint} For its value alone, use x.detach().numpy()."
 
 

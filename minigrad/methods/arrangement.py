@@ -621,9 +621,7 @@ class Arrangement(Base):
         >>> minigrad.zeros(2, 3, 5).transpose(0, 2).shape
         minigrad.Size([5, 3, 2])
         """
-        return ops.transpose.apply(
-            self, axis0=normalize_one(dim0, self.ndim), axis1=normalize_one(dim1, self.ndim)
-        )
+        return ops.transpose.apply(self, axis0=normalize_one(dim0, self.ndim), axis1=normalize_one(dim1, self.ndim))
 
 
 def squeezable(shape: tuple[int, ...], dim: Dim) -> tuple[int, ...]:

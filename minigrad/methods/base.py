@@ -535,9 +535,7 @@ def in_type(f: Any, x: Any, dtype: Any) -> Any:
         return f(x)
     dtype = as_dtype(dtype)
     if dtype.kind != "f" and modes.state.recording and getattr(x, "requires_grad", False):
-        raise RuntimeError(
-            f"Autograd not support dtype: {dtypes.torch_name(dtype)}. To fix it, use  x.detach()."
-        )
+        raise RuntimeError(f"Autograd not support dtype: {dtypes.torch_name(dtype)}. To fix it, use  x.detach().")
     z = f(x.to(dtype))
     return z.to(dtype)  # small integers were added up as int64: what is too large for dtype wraps now
 

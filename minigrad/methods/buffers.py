@@ -12,14 +12,7 @@ from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods.creation import finish
 
 
-def asarray(
-    obj: Any,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    copy: bool | None = None,
-    requires_grad: bool = False,
-) -> Tensor:
+def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False) -> Tensor:
     """A tensor of the data, in the same memory where that is possible.
 
     copy   True: always in memory of its own; False: never, and ValueError if it must be
@@ -37,9 +30,7 @@ def asarray(
     return x.requires_grad_() if requires_grad else x
 
 
-def frombuffer(
-    buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False
-) -> Tensor:
+def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
     """The bytes of a buffer as numbers, in the same memory.
 
     >>> frombuffer(bytearray([1, 0, 2, 0]), dtype="int16")

@@ -7,9 +7,7 @@ from minigrad.core.tensor import Tensor
 from minigrad.methods.functions import cat
 
 
-def gradient(
-    input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1
-) -> tuple[Tensor, ...]:
+def gradient(input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1) -> tuple[Tensor, ...]:
     """The slope along each axis, by differences between the neighbors on both sides.
 
     spacing      between neighboring points: a number, or one for each axis; or their
@@ -25,13 +23,8 @@ def gradient(
     axes = range(input.ndim) if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
     given = spacing if isinstance(spacing, (list, tuple)) else [spacing] * len(axes)
     if len(given) != len(axes):
-        raise RuntimeError(
-            f"torch.gradient expected spacing to be unspecified, a scalar, or a list of length {len(axes)}"
-        )
-    return tuple(
-        _slope(input, normalize_one(axis, input.ndim), h, edge_order)
-        for axis, h in zip(axes, given, strict=True)
-    )
+        raise RuntimeError(f"torch.gradient expected spacing to be unspecified, a scalar, or a list of length {len(axes)}")
+    return tuple(_slope(input, normalize_one(axis, input.ndim), h, edge_order) for axis, h in zip(axes, given, strict=True))
 
 
 def _slope(x: Tensor, axis: int, h: Any, edge_order: int) -> Tensor:
@@ -39,9 +32,7 @@ def _slope(x: Tensor, axis: int, h: Any, edge_order: int) -> Tensor:
         raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
     n = x.shape[axis]
     if n < edge_order + 1:
-        raise RuntimeError(
-            "torch.gradient expected each dimension size to be at least edge_order+1"
-        )
+        raise RuntimeError("torch.gradient expected each dimension size to be at least edge_order+1")
     x = x.movedim(axis, 0)
     column = [-1] + [1] * (x.ndim - 1)
     if isinstance(h, Tensor) and h.ndim:  # coordinates
@@ -60,8 +51,7 @@ def _slope(x: Tensor, axis: int, h: Any, edge_order: int) -> Tensor:
 
 def trapezoid(y: Tensor, x: Any = None, *, dx: Any = None, dim: Any = -1) -> Tensor:
     """The integral of y along dim, by trapezoids; x are the places, or dx the distance between them."""
-    z: Tensor = _trapezoids(y, x, dx, dim).sum(dim)
-    return z
+    return _trapezoids(y, x, dx, dim).sum(dim)
 
 
 trapz = trapezoid
@@ -69,8 +59,7 @@ trapz = trapezoid
 
 def cumulative_trapezoid(y: Tensor, x: Any = None, *, dx: Any = None, dim: Any = -1) -> Tensor:
     """As trapezoid, up to each place but the first."""
-    z: Tensor = _trapezoids(y, x, dx, dim).cumsum(dim)
-    return z
+    return _trapezoids(y, x, dx, dim).cumsum(dim)
 
 
 def _trapezoids(y: Tensor, x: Any, dx: Any, dim: Any) -> Any:

@@ -14,14 +14,19 @@ from minigrad.methods import ArrayMethods
 from minigrad.methods.methods_as_functions import made_into_out
 
 
+def type_to_make(dtype: Any, device: Any = None) -> Any:
+    """The type of number of a new tensor: the default type, unless one is given. Raises an error for another device."""
+    check_device(device)
+    return dtypes.get_default_dtype() if dtype is None else dtypes.as_dtype(dtype)
+
+
 def finish(array: Any, requires_grad: bool) -> Tensor:
+    """The array as a tensor, without a copy: a leaf whose gradient is wanted, if requires_grad says so."""
     z = wrap(array)
     return z.requires_grad_() if requires_grad else z
 
 
-def tensor(
-    data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
-) -> Tensor:
+def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """A new leaf that holds a copy of the data.
 
     data             a number, (nested) lists of numbers, an array, or a tensor
@@ -49,31 +54,20 @@ def shape_of(size: tuple[Any, ...], named: Any = None) -> tuple[int, ...]:
     """zeros(2, 3), zeros((2, 3)) and zeros(size=(2, 3)) mean the same."""
     size = size if named is None else (tuple(named),)
     if not size:
-        raise TypeError(
-            "missing 1 required positional argument: 'size'. To fix it, write  zeros(())  for a number."
-        )
+        raise TypeError("missing 1 required positional argument: 'size'. To fix it, write  zeros(())  for a number.")
     shape = as_ints(size[0] if len(size) == 1 and isinstance(size[0], Sequence) else size, "size")
     if any(n < 0 for n in shape):
         raise RuntimeError(f"Trying to create tensor with negative dimension: {list(shape)}")
     return shape
 
 
-def _filled(
-    value: float, shape: tuple[int, ...], dtype: Any, device: Any, requires_grad: bool
-) -> Tensor:
-    check_device(device)
-    d = dtypes.get_default_dtype() if dtype is None else dtypes.as_dtype(dtype)
+def _filled(value: float, shape: tuple[int, ...], dtype: Any, device: Any, requires_grad: bool) -> Tensor:
+    d = type_to_make(dtype, device)
     return finish(np.full(shape, dtypes.exact_number(value, d)), requires_grad)
 
 
 @made_into_out
-def zeros(
-    *shape: Any,
-    size: Any = None,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-) -> Tensor:
+def zeros(*shape: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """A tensor of zeros.
 
     >>> zeros(2, 3)
@@ -84,13 +78,7 @@ def zeros(
 
 
 @made_into_out
-def ones(
-    *shape: Any,
-    size: Any = None,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-) -> Tensor:
+def ones(*shape: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """A tensor of ones.
 
     >>> ones(2)
@@ -100,14 +88,7 @@ def ones(
 
 
 @made_into_out
-def full(
-    size: Sequence[int],
-    fill_value: Any,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-) -> Tensor:
+def full(size: Sequence[int], fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """A tensor with one value everywhere; its type is the value's, unless given.
 
     >>> full((2,), 7)
@@ -127,54 +108,31 @@ def _spread(value: Tensor, shape: tuple[int, ...], dtype: Any, requires_grad: bo
 
 
 @made_into_out
-def empty(
-    *shape: Any,
-    size: Any = None,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-) -> Tensor:
+def empty(*shape: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """A tensor to be written to. (Its entries are 0 here; PyTorch leaves them undefined.)"""
     return _filled(0, shape_of(shape, size), dtype, device, requires_grad)
 
 
 @made_into_out
-def eye(
-    n: int,
-    m: int | None = None,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-) -> Tensor:
+def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """Ones on the diagonal, zeros elsewhere.
 
     >>> eye(2)
     tensor([[1., 0.],
             [0., 1.]])
     """
-    check_device(device)
-    d = dtypes.get_default_dtype() if dtype is None else dtypes.as_dtype(dtype)
+    d = type_to_make(dtype, device)
     return finish(np.eye(*shape_of((n, n if m is None else m)), dtype=d), requires_grad)
 
 
 @made_into_out
-def linspace(
-    start: Any,
-    end: Any,
-    steps: int,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-) -> Tensor:
+def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """Numbers from start to end (which is among them), equally far apart.
 
     >>> linspace(0, 1, 5)
     tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
     """
-    check_device(device)
-    d = dtypes.get_default_dtype() if dtype is None else dtypes.as_dtype(dtype)
+    d = type_to_make(dtype, device)
     return finish(_evenly(start, end, steps, d).astype(d), requires_grad)
 
 
@@ -208,22 +166,17 @@ def logspace(
     >>> logspace(0, 3, 4)
     tensor([   1.,   10.,  100., 1000.])
     """
-    check_device(device)
-    d = dtypes.get_default_dtype() if dtype is None else dtypes.as_dtype(dtype)
+    d = type_to_make(dtype, device)
     return finish((float(base) ** _evenly(start, end, steps, d)).astype(d), requires_grad)
 
 
-def tril_indices(
-    row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None
-) -> Tensor:
+def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None) -> Tensor:
     """Where a matrix has its lower triangle: a row of row numbers, a row of column numbers."""
     check_device(device)
     return finish(np.stack(np.tril_indices(row, offset, col)).astype(dtype or dtypes.int64), False)
 
 
-def triu_indices(
-    row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None
-) -> Tensor:
+def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None) -> Tensor:
     """Where a matrix has its upper triangle: a row of row numbers, a row of column numbers."""
     check_device(device)
     return finish(np.stack(np.triu_indices(row, offset, col)).astype(dtype or dtypes.int64), False)
@@ -237,60 +190,36 @@ def _like(x: Tensor, value: Any, dtype: Any, requires_grad: bool, device: Any = 
     return finish(np.full(x.shape, dtypes.exact_number(value, d)), requires_grad)
 
 
-def empty_like(
-    input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
-) -> Tensor:
+def empty_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """A tensor to be written to, with the shape and type of `input`."""
     return _like(input, 0, dtype, requires_grad, device)
 
 
-def zeros_like(
-    input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
-) -> Tensor:
+def zeros_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """Zeros with the shape and type of `input`."""
     return _like(input, 0, dtype, requires_grad, device)
 
 
-def ones_like(
-    input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
-) -> Tensor:
+def ones_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """Ones with the shape and type of `input`: what an output's gradient starts from."""
     return _like(input, 1, dtype, requires_grad, device)
 
 
-def full_like(
-    input: Tensor,
-    fill_value: Any,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-) -> Tensor:
+def full_like(input: Tensor, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """One value everywhere, with the shape and type of `input`."""
     if hasattr(fill_value, "__apply_op__"):
         return _spread(fill_value, tuple(input.shape), dtype or input.dtype, requires_grad)
     return _like(input, fill_value, dtype, requires_grad, device)
 
 
-def scalar_tensor(
-    s: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
-) -> Tensor:
+def scalar_tensor(s: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """A number as a tensor without axes, of the default type."""
-    check_device(device)
-    d = dtypes.get_default_dtype() if dtype is None else dtypes.as_dtype(dtype)
+    d = type_to_make(dtype, device)
     return finish(np.asarray(s, d)[()], requires_grad)
 
 
 @made_into_out
-def arange(
-    start: Any = 0,
-    end: Any = None,
-    step: Any = 1,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-) -> Tensor:
+def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """start, start + step, ... up to, but without, end.
 
     >>> arange(4), arange(1, 2, 0.5)
@@ -339,6 +268,5 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     if isinstance(data, Tensor):
         return data if dtype is None else data.to(dtypes.as_dtype(dtype))
     if hasattr(data, "recorder"):  # a value of a program that is being recorded
-        slot: Tensor = data if dtype is None else data.to(dtype)
-        return slot
+        return data if dtype is None else data.to(dtype)
     return wrap(as_array(data, dtype))

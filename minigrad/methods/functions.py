@@ -50,16 +50,13 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None) -> 
     shapes = [tuple(x.shape) for x in xs]
     for k, shape in enumerate(shapes):
         if not shape:
-            raise RuntimeError(
-                f"zero-dimensional tensor (at position {k}) cannot be concatenated. To fix it, use stack, or  x[None]."
-            )
+            raise RuntimeError(f"zero-dimensional tensor (at position {k}) cannot be concatenated. To fix it, use stack, or  x[None].")
     if (0,) in shapes:  # tensor([]) goes with tensors of any shape
         like = next((x for x in xs if x.ndim != 1), xs[0])
         k = normalize_one(dim if axis is None else axis, like.ndim)
         none = (*like.shape[:k], 0, *like.shape[k + 1 :])
         xs = tuple([x.reshape(none) if tuple(x.shape) == (0,) else x for x in xs])
-    z: Tensor = ops.cat(*xs, axis=normalize_one(dim if axis is None else axis, xs[0].ndim))
-    return z
+    return ops.cat(*xs, axis=normalize_one(dim if axis is None else axis, xs[0].ndim))
 
 
 concat = concatenate = cat
@@ -72,8 +69,7 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
     >>> split(minigrad.arange(5), 2)
     (tensor([0, 1]), tensor([2, 3]), tensor([4]))
     """
-    pieces: tuple[Tensor, ...] = tensor.split(split_size_or_sections, dim)
-    return pieces
+    return tensor.split(split_size_or_sections, dim)
 
 
 def stack(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None) -> Tensor:
@@ -85,8 +81,7 @@ def stack(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None) -
             [1., 0.]])
     """
     xs = _sequence("stack", tensors)
-    z: Tensor = ops.stack(*xs, axis=normalize_one(dim if axis is None else axis, xs[0].ndim + 1))
-    return z
+    return ops.stack(*xs, axis=normalize_one(dim if axis is None else axis, xs[0].ndim + 1))
 
 
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
@@ -145,8 +140,7 @@ def where(condition: Any, input: Any = None, other: Any = None) -> Any:
     """
     if input is None and other is None:
         return tuple(wrap(i) for i in np.nonzero(np.atleast_1d(condition.array)))
-    z: Tensor = ops.where.apply(truth_values(condition), input, other)
-    return z
+    return ops.where.apply(truth_values(condition), input, other)
 
 
 def einsum(equation: Any, *operands: Any) -> Tensor:
@@ -165,8 +159,7 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
         spelled = ["".join("..." if i is ... else LETTERS[i] for i in axes) for axes in parts[1::2]]
         result = "" if len(parts) % 2 == 0 else "->" + "".join("..." if i is ... else LETTERS[i] for i in parts[-1])
         equation, operands = ",".join(spelled) + result, parts[: 2 * len(spelled) : 2]
-    z: Tensor = ops.einsum(*operands, equation=ops.explicit(equation, tuple(x.ndim for x in operands)))
-    return z
+    return ops.einsum(*operands, equation=ops.explicit(equation, tuple(x.ndim for x in operands)))
 
 
 def searchsorted(sorted_sequence: Tensor, input: Any, *, out_int32: bool = False, right: bool = False,
@@ -188,8 +181,7 @@ def searchsorted(sorted_sequence: Tensor, input: Any, *, out_int32: bool = False
     if side == "left" and right:
         raise RuntimeError("searchsorted(): side and right can't be set to opposites, got side of left while right was True")
     x = input if isinstance(input, Tensor) else wrap(as_array(input))
-    z: Tensor = composites.searchsorted(sorted_sequence, x, right or side == "right", out_int32, sorter)
-    return z
+    return composites.searchsorted(sorted_sequence, x, right or side == "right", out_int32, sorter)
 
 
 # ------------------------------------------------------------------------ made to match
@@ -265,9 +257,7 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
                 f"{tuple(x.shape)}. To fix it, use  x.flatten()."
             )
         if x.dtype != given[0].dtype:
-            raise RuntimeError(
-                f"meshgrid expects all tensors to have the same dtype, but got {given[0].dtype} and {x.dtype}."
-            )
+            raise RuntimeError(f"meshgrid expects all tensors to have the same dtype, but got {given[0].dtype} and {x.dtype}.")
     xs = [ops.reshape.apply(x, shape=(-1,)) for x in given]
     if indexing not in ("ij", "xy"):
         raise RuntimeError('torch.meshgrid: indexing must be one of "xy" or "ij", but received: ' + str(indexing))
@@ -297,8 +287,7 @@ def combinations(input: Tensor, r: Any = 2, with_replacement: Any = False) -> Te
         raise RuntimeError(f"Expect a non-negative number, but got {r}")
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     index = np.array(list(choose(range(len(input)), r)), np.int64).reshape(-1, r)
-    z: Tensor = input[index]
-    return z
+    return input[index]
 
 
 def cdist(x1: Tensor, x2: Tensor, p: Any = 2.0, compute_mode: Any = None) -> Tensor:
@@ -314,8 +303,7 @@ def cdist(x1: Tensor, x2: Tensor, p: Any = 2.0, compute_mode: Any = None) -> Ten
         raise RuntimeError("cdist only supports at least 2D tensors")
     if x1.shape[-1] != x2.shape[-1]:
         raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
-    z: Tensor = (x1.unsqueeze(-2) - x2.unsqueeze(-3)).norm(p, -1)
-    return z
+    return (x1.unsqueeze(-2) - x2.unsqueeze(-3)).norm(p, -1)
 
 
 def vander(x: Tensor, N: Any = None, increasing: Any = False) -> Tensor:

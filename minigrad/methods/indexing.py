@@ -38,7 +38,17 @@ class Indexing(Arrangement):
         tensor([[1, 2],
                 [4, 5]])
         """
-        return ops.getitem.apply(self, index=narrowed(self.shape, dim, int(start), length))
+        if not self.ndim:
+            raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
+        start, n = int(start), self.shape[normalize_one(dim, self.ndim)]
+        if length < 0:
+            raise RuntimeError("narrow(): length must be non-negative.")
+        if not -n <= start <= n:
+            raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n}], but got {start})")
+        start += n if start < 0 else 0
+        if start + length > n:
+            raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({n}).")
+        return ops.getitem.apply(self, index=part(self.shape, dim, slice(start, start + length)))
 
     def select(self, dim: int, index: int) -> Self:
         """The part at this index of axis dim, which goes, as a view: x[index] for dim 0, x[:, index] for dim 1.
@@ -46,7 +56,13 @@ class Indexing(Arrangement):
         >>> minigrad.tensor([[1, 2, 3], [4, 5, 6]]).select(1, -1)
         tensor([3, 6])
         """
-        return ops.getitem.apply(self, index=selected(self.shape, dim, index))
+        shape = self.shape
+        if not shape:
+            raise IndexError("select() cannot be applied to a 0-dim tensor.")
+        dim, index = normalize_one(dim, len(shape)), int(index)
+        if not -shape[dim] <= index < shape[dim]:
+            raise IndexError(f"select(): index {index} out of range for tensor of size {list(shape)} at dimension {dim}")
+        return ops.getitem.apply(self, index=part(shape, dim, index))
 
     def unbind(self, dim: int = 0) -> Any:
         """A tuple of the parts along dim, an axis that goes: x.unbind() is x[0], x[1], ...
@@ -56,7 +72,8 @@ class Indexing(Arrangement):
         >>> minigrad.tensor([[1, 2], [3, 4]]).unbind()
         (tensor([1, 2]), tensor([3, 4]))
         """
-        return one_of_many("Unbind", apart(self, dim))
+        n, before = length("unbind", self, dim), (slice(None),) * normalize_one(dim, self.ndim)
+        return one_of_many("Unbind", [ops.getitem.apply(self, index=(*before, i)) for i in range(n)])
 
     def split(self, split_size: Any, dim: int = 0) -> Any:
         """A tuple of pieces of size split_size along dim, as views; the last may be shorter.
@@ -90,7 +107,10 @@ class Indexing(Arrangement):
         >>> len(minigrad.arange(5).chunk(4))
         3
         """
-        return cut("chunk", self, dim, chunked(length("chunk", self, dim), chunks))
+        n = length("chunk", self, dim)
+        if chunks <= 0:
+            raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+        return cut("chunk", self, dim, pieces(n, -(-n // chunks)) if n else [0] * chunks)
 
     def tensor_split(self, indices_or_sections: Any, dim: int = 0) -> Any:
         """A tuple of pieces along dim, as views: so many, of nearly equal size; or cut at given places.
@@ -194,7 +214,19 @@ class Indexing(Arrangement):
         tensor([[3],
                 [6]])
         """
-        return taken_along(self, indices, dim)
+        indices = indices_of("take_along_dim", indices)
+        if dim is None:
+            return self.reshape(-1).take_along_dim(indices.reshape(-1), 0)
+        dim = normalize_one(dim, self.ndim)
+        if indices.ndim != self.ndim:
+            raise RuntimeError(f"torch.take_along_dim(): input and indices should have the same number of dimensions, but got {self.ndim} dimensions for input, and {indices.ndim} dimensions for indices")
+        if indices.size and indices.min() < 0:
+            indices = np.where(indices < 0, indices + self.shape[dim], indices)
+        if indices.shape == self.shape:
+            return self.gather(dim, indices)
+        rest = np.broadcast_shapes(*(tuple(1 if i == dim else n for i, n in enumerate(s)) for s in (self.shape, indices.shape)))
+        wide = [tuple(s[dim] if i == dim else n for i, n in enumerate(rest)) for s in (self.shape, indices.shape)]
+        return self.expand(wide[0]).gather(dim, np.broadcast_to(indices, wide[1]))
 
     # ------------------------------------------------------------------ writing
 
@@ -258,7 +290,22 @@ class Indexing(Arrangement):
         >>> x.scatter_reduce(0, index, minigrad.tensor([1.0, 2.0, 5.0]), "mean", include_self=False)
         tensor([3., 2.])
         """
-        return scatter_reduced(self, dim, index, src, reduce, include_self)
+        if reduce not in ("sum", "prod", "mean", "amax", "amin"):
+            raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
+        _, (src,), place = scattering("scatter_reduce", self, dim, index, src, None)
+        x: Any = self if include_self else ops.scatter.apply(self, neutral(reduce, self.dtype), **place)
+        if reduce == "sum":
+            return ops.scatter_add.apply(x, src, **place)
+        if reduce == "prod":
+            return ops.scatter_mul.apply(x, src, **place)
+        if reduce != "mean":
+            return composites.scatter_extreme(x, src, np.maximum if reduce == "amax" else np.minimum, **place)
+        before = np.ones(x.shape, np.int64)
+        if not include_self:
+            before = ops.scatter.forward(before, 0, **place)
+        count = np.maximum(ops.scatter_add.forward(before, np.ones(place["index"].shape, np.int64), **place), 1)
+        total = ops.scatter_add.apply(x, src, **place)
+        return total / x._constant(count).to(x.dtype) if x.dtype.kind == "f" else total // x._constant(count)
 
     def index_put(self, indices: Any, values: Operand, accumulate: bool = False) -> Self:
         """A copy of x with values at some places: z[indices] = values.
@@ -382,19 +429,20 @@ class Indexing(Arrangement):
         tensor([[5., 0.],
                 [0., 6.]])
         """
-        return self.reshape(-1).index_put((in_range(indices_of("put", index), self.numel()),), put_source(index, source), accumulate).reshape(self.shape)
+        flat: Any = self.reshape(-1)
+        return put("put", flat.index_put, self.numel(), index, source, accumulate).reshape(self.shape)
 
     def put_(self, index: Any, source: Operand, accumulate: bool = False) -> Self:
         flat: Any = self.view(-1)
-        flat.index_put_((in_range(indices_of("put_", index), self.numel()),), put_source(index, source), accumulate)
+        put("put_", flat.index_put_, self.numel(), index, source, accumulate)
         return self
 
 
-def put_source(index: Any, source: Any) -> Any:
-    """What put writes: as many entries as the index names, whatever its shape."""
-    shape = np.shape(getattr(index, "array", index))
-    fits = isinstance(source, Base) and source.numel() == np.prod(shape)
-    return source.reshape(shape) if fits else source
+def put(name: str, method: Any, n: int, index: Any, source: Any, accumulate: bool) -> Any:
+    """Put the source, as many entries as the index names, at these places of n."""
+    places = indices_of(name, index)
+    fits = isinstance(source, Base) and source.numel() == places.size
+    return method((in_range(places, n),), source.reshape(places.shape) if fits else source, accumulate)
 
 
 def plain_index(index: Any, x: Any) -> Any:
@@ -436,9 +484,7 @@ def plain_index(index: Any, x: Any) -> Any:
         if isinstance(part, np.ndarray) and part.dtype not in INDICES:
             raise IndexError(f"tensors used as indices must be long, int, byte or bool tensors, not {part.dtype}.")
         if isinstance(part, float):
-            raise TypeError(
-                "only integers, slices (`:`), ellipsis (`...`), None and long or bool tensors are valid indices (got float)"
-            )
+            raise TypeError("only integers, slices (`:`), ellipsis (`...`), None and long or bool tensors are valid indices (got float)")
         plain.append(part)
     if any(part.__class__ is np.ndarray for part in plain):
         fitting_masks(plain, x.shape)
@@ -614,25 +660,6 @@ def fitting_source(name: str, x: Any, dim: int, index: Any, src: Any) -> Any:
     return src
 
 
-def scatter_reduced(x: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool) -> Any:
-    """What is scattered to one place, and what stands there if include_self, is made one number."""
-    if reduce not in ("sum", "prod", "mean", "amax", "amin"):
-        raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
-    _, (src,), place = scattering("scatter_reduce", x, dim, index, src, None)
-    if not include_self:
-        x = ops.scatter.apply(x, neutral(reduce, x.dtype), **place)
-    if reduce == "sum":
-        return ops.scatter_add.apply(x, src, **place)
-    if reduce == "prod":
-        return ops.scatter_mul.apply(x, src, **place)
-    ones = np.ones(place["index"].shape, np.int64)
-    if reduce == "mean":
-        before = np.ones(x.shape, np.int64) if include_self else ops.scatter.forward(np.ones(x.shape, np.int64), 0, **place)
-        total, count = ops.scatter_add.apply(x, src, **place), np.maximum(ops.scatter_add.forward(before, ones, **place), 1)
-        return total / x._constant(count).to(x.dtype) if x.dtype.kind == "f" else total // x._constant(count)
-    return composites.scatter_extreme(x, src, np.maximum if reduce == "amax" else np.minimum, **place)
-
-
 def neutral(reduce: str, dtype: Any) -> Any:
     """What changes nothing when it is reduced with something."""
     if reduce in ("amax", "amin"):
@@ -683,48 +710,6 @@ def part(shape: tuple[int, ...], dim: int, which: Any) -> Any:
     return (*(slice(None),) * normalize_one(dim, len(shape)), which)
 
 
-def taken_along(x: Any, indices: Any, dim: int | None) -> Any:
-    """take_along_dim: a gather whose index is broadcast with x."""
-    indices = indices_of("take_along_dim", indices)
-    if dim is None:
-        return taken_along(x.reshape(-1), indices.reshape(-1), 0)
-    dim = normalize_one(dim, x.ndim)
-    if indices.ndim != x.ndim:
-        raise RuntimeError(f"torch.take_along_dim(): input and indices should have the same number of dimensions, but got {x.ndim} dimensions for input, and {indices.ndim} dimensions for indices")
-    if indices.size and indices.min() < 0:
-        indices = np.where(indices < 0, indices + x.shape[dim], indices)
-    if indices.shape == x.shape:
-        return x.gather(dim, indices)
-    rest = np.broadcast_shapes(*(tuple(1 if i == dim else n for i, n in enumerate(s)) for s in (x.shape, indices.shape)))
-    wide = [tuple(s[dim] if i == dim else n for i, n in enumerate(rest)) for s in (x.shape, indices.shape)]
-    return x.expand(wide[0]).gather(dim, np.broadcast_to(indices, wide[1]))
-
-
-def narrowed(shape: tuple[int, ...], dim: int, start: int, length: int) -> Any:
-    """The index of `length` entries along dim, from `start` on."""
-    if not shape:
-        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
-    dim = normalize_one(dim, len(shape))
-    n = shape[dim]
-    if length < 0:
-        raise RuntimeError("narrow(): length must be non-negative.")
-    if not -n <= start <= n:
-        raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n}], but got {start})")
-    start += n if start < 0 else 0
-    if start + length > n:
-        raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({n}).")
-    return part(shape, dim, slice(start, start + length))
-
-
-def selected(shape: tuple[int, ...], dim: int, index: Any) -> Any:
-    if not shape:
-        raise IndexError("select() cannot be applied to a 0-dim tensor.")
-    dim, index = normalize_one(dim, len(shape)), int(index)
-    if not -shape[dim] <= index < shape[dim]:
-        raise IndexError(f"select(): index {index} out of range for tensor of size {list(shape)} at dimension {dim}")
-    return part(shape, dim, index)
-
-
 def pieces(n: int, size: Any) -> list[int]:
     """The sizes of the pieces of split: given, or all equal but for the last."""
     if not isinstance(size, (int, np.integer)):
@@ -732,13 +717,6 @@ def pieces(n: int, size: Any) -> list[int]:
     if size < 0 or (size == 0 and n):
         raise RuntimeError(f"split expects split_size be non-negative, but got split_size={size}")
     return [int(min(size, n - i)) for i in range(0, n, size)] if n else [0]
-
-
-def chunked(n: int, chunks: int) -> list[int]:
-    """The sizes of at most so many chunks, all equal but for the last."""
-    if chunks <= 0:
-        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
-    return pieces(n, -(-n // chunks)) if n else [0] * chunks
 
 
 def cut(name: str, x: Any, dim: int, lengths: list[int]) -> Any:
@@ -752,12 +730,6 @@ def cut(name: str, x: Any, dim: int, lengths: list[int]) -> Any:
     before = (slice(None),) * dim
     ends = list(itertools.accumulate(lengths))
     return one_of_many(words[name], [ops.getitem.apply(x, index=(*before, slice(end - n, end))) for end, n in zip(ends, lengths, strict=True)])
-
-
-def apart(x: Any, dim: int) -> list[Any]:
-    """The entries of x along dim, each a view without that axis."""
-    n, before = length("unbind", x, dim), part(x.shape, dim, 0)[:-1]
-    return [ops.getitem.apply(x, index=(*before, i)) for i in range(n)]
 
 
 def one_of_many(name: str, views: list[Any]) -> Any:

@@ -27,15 +27,7 @@ class Reductions(Operators, Indexing):
 
     __slots__ = ()
 
-    def sum(
-        self,
-        dim: Dim = None,
-        keepdim: bool = False,
-        *,
-        dtype: Any = None,
-        axis: Dim = None,
-        keepdims: bool = False,
-    ) -> Self:
+    def sum(self, dim: Dim = None, keepdim: bool = False, *, dtype: Any = None, axis: Dim = None, keepdims: bool = False) -> Self:
         """The sum over some axes, or of all entries.
 
         dim       the axis, or several, that disappear; None: all of them. `axis` is another name
@@ -55,15 +47,7 @@ class Reductions(Operators, Indexing):
         settings = {"axis": axes_of(dim, axis, self.ndim), "keepdims": keepdim or keepdims}
         return ops.sum.apply(self, **settings) if dtype is None else in_type(lambda x: ops.sum.apply(x, **settings), self, dtype)
 
-    def mean(
-        self,
-        dim: Dim = None,
-        keepdim: bool = False,
-        *,
-        dtype: Any = None,
-        axis: Dim = None,
-        keepdims: bool = False,
-    ) -> Self:
+    def mean(self, dim: Dim = None, keepdim: bool = False, *, dtype: Any = None, axis: Dim = None, keepdims: bool = False) -> Self:
         """The mean over some axes, or of all entries.
 
         dim       the axis, or several, that disappear; None: all of them. `axis` is another name
@@ -82,9 +66,7 @@ class Reductions(Operators, Indexing):
         real_only("mean", x.dtype)
         return ops.mean.apply(x, axis=axes_of(dim, axis, self.ndim), keepdims=keepdim or keepdims)
 
-    def amax(
-        self, dim: Dim = None, keepdim: bool = False, *, axis: Dim = None, keepdims: bool = False
-    ) -> Self:
+    def amax(self, dim: Dim = None, keepdim: bool = False, *, axis: Dim = None, keepdims: bool = False) -> Self:
         """The greatest entry along some axes. Where several are equal, they share the gradient.
 
         dim       the axis, or several, that disappear; None: all of them. `axis` is another name
@@ -96,13 +78,9 @@ class Reductions(Operators, Indexing):
         >>> x.amax(dim=1)
         tensor([3., 6.])
         """
-        return ops.amax.apply(
-            self, axis=filled("amax", self, axes_of(dim, axis, self.ndim)), keepdims=keepdim or keepdims
-        )
+        return ops.amax.apply(self, axis=filled("amax", self, axes_of(dim, axis, self.ndim)), keepdims=keepdim or keepdims)
 
-    def amin(
-        self, dim: Dim = None, keepdim: bool = False, *, axis: Dim = None, keepdims: bool = False
-    ) -> Self:
+    def amin(self, dim: Dim = None, keepdim: bool = False, *, axis: Dim = None, keepdims: bool = False) -> Self:
         """The least entry along some axes. Where several are equal, they share the gradient.
 
         dim       the axis, or several, that disappear; None: all of them. `axis` is another name
@@ -114,13 +92,9 @@ class Reductions(Operators, Indexing):
         >>> x.amin(dim=1)
         tensor([1., 4.])
         """
-        return ops.amin.apply(
-            self, axis=filled("amin", self, axes_of(dim, axis, self.ndim)), keepdims=keepdim or keepdims
-        )
+        return ops.amin.apply(self, axis=filled("amin", self, axes_of(dim, axis, self.ndim)), keepdims=keepdim or keepdims)
 
-    def max(
-        self, dim: Any = None, keepdim: bool = False, *, axis: Any = None, keepdims: bool = False
-    ) -> Any:
+    def max(self, dim: Any = None, keepdim: bool = False, *, axis: Any = None, keepdims: bool = False) -> Any:
         """The greatest entry; with dim (values, indices) along it; with a tensor, as maximum.
 
         dim       the axis that disappears; its gradient goes to the first of several equal ones. Without it, they share
@@ -137,9 +111,7 @@ class Reductions(Operators, Indexing):
             return self.maximum(dim)
         return extreme(self, ops.max, ops.amax, np.argmax, dim, axis, keepdim or keepdims)
 
-    def min(
-        self, dim: Any = None, keepdim: bool = False, *, axis: Any = None, keepdims: bool = False
-    ) -> Any:
+    def min(self, dim: Any = None, keepdim: bool = False, *, axis: Any = None, keepdims: bool = False) -> Any:
         """The least entry; with dim (values, indices) along it; with a tensor, as minimum.
 
         dim       the axis that disappears; its gradient goes to the first of several equal ones. Without it, they share
@@ -156,9 +128,7 @@ class Reductions(Operators, Indexing):
             return self.minimum(dim)
         return extreme(self, ops.min, ops.amin, np.argmin, dim, axis, keepdim or keepdims)
 
-    def argmax(
-        self, dim: int | None = None, keepdim: bool = False, *, axis: int | None = None
-    ) -> Self:
+    def argmax(self, dim: int | None = None, keepdim: bool = False, *, axis: int | None = None) -> Self:
         """Where the greatest entry stands: an int64 index. Of several equal ones, the first.
 
         dim       the axis that disappears; None: the entries of the whole tensor, in reading order
@@ -174,9 +144,7 @@ class Reductions(Operators, Indexing):
         """
         return ops.argmax.apply(self, axis=place_axis("argmax", self, dim, axis), keepdims=keepdim)
 
-    def argmin(
-        self, dim: int | None = None, keepdim: bool = False, *, axis: int | None = None
-    ) -> Self:
+    def argmin(self, dim: int | None = None, keepdim: bool = False, *, axis: int | None = None) -> Self:
         """Where the least entry stands: an int64 index. Of several equal ones, the first.
 
         dim       the axis that disappears; None: the entries of the whole tensor, in reading order
@@ -192,9 +160,7 @@ class Reductions(Operators, Indexing):
         """
         return ops.argmin.apply(self, axis=place_axis("argmin", self, dim, axis), keepdims=keepdim)
 
-    def all(
-        self, dim: Dim = None, keepdim: bool = False, *, axis: Dim = None, keepdims: bool = False
-    ) -> Self:
+    def all(self, dim: Dim = None, keepdim: bool = False, *, axis: Dim = None, keepdims: bool = False) -> Self:
         """Is every entry, along some axes, other than 0? NaN counts as True.
 
         dim       the axis, or several, that disappear; None: all of them. `axis` is another name
@@ -208,9 +174,7 @@ class Reductions(Operators, Indexing):
         """
         return ops.all.apply(self, axis=axes_of(dim, axis, self.ndim), keepdims=keepdim or keepdims)
 
-    def any(
-        self, dim: Dim = None, keepdim: bool = False, *, axis: Dim = None, keepdims: bool = False
-    ) -> Self:
+    def any(self, dim: Dim = None, keepdim: bool = False, *, axis: Dim = None, keepdims: bool = False) -> Self:
         """Is some entry, along some axes, other than 0?
 
         dim       the axis, or several, that disappear; None: all of them. `axis` is another name

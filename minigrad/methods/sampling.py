@@ -28,7 +28,7 @@ class Sampling(ArrayMethods):
         >>> minigrad.zeros(2, 3).uniform_().shape
         minigrad.Size([2, 3])
         """
-        return self._fill(lambda shape, dtype: kernels.uniform(shape, dtype, a, b, generator))
+        return self._fill(kernels.uniform, a, b, generator)
 
     def normal_(self, mean: float = 0, std: float = 1, *, generator: Any = None) -> Self:
         """Fill from the normal distribution.
@@ -39,9 +39,7 @@ class Sampling(ArrayMethods):
         if std < 0:
             raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
         dense = self.array.flags.c_contiguous
-        return self._fill(
-            lambda shape, dtype: kernels.normal(shape, dtype, mean, std, generator, dense)
-        )
+        return self._fill(kernels.normal, mean, std, generator, dense)
 
     def bernoulli_(self, p: Any = 0.5, *, generator: Any = None) -> Self:
         """Fill with ones, each with probability p, and zeros.
@@ -62,16 +60,12 @@ class Sampling(ArrayMethods):
         """
         x: Any = self
         if x.dtype.kind != "f" and p is None:
-            raise NotImplementedError(
-                f'"bernoulli_tensor_cpu_p_" not implemented for {str(x.dtype)!r}'
-            )
+            raise NotImplementedError(f'"bernoulli_tensor_cpu_p_" not implemented for {str(x.dtype)!r}')
         chances = x.array if p is None else p
         drawn = make.wrap(kernels.coins(chances, x.shape, x.dtype, generator))
         return level(x, drawn) if x.requires_grad else drawn
 
-    def multinomial(
-        self, num_samples: int, replacement: bool = False, *, generator: Any = None
-    ) -> "Tensor":
+    def multinomial(self, num_samples: int, replacement: bool = False, *, generator: Any = None) -> "Tensor":
         """Draw category numbers, each as likely as its weight says.
 
         self         (k,) or (n, k)   weights, not negative; they need not sum to 1
@@ -91,23 +85,17 @@ class Sampling(ArrayMethods):
         if w.ndim not in (1, 2):
             raise RuntimeError("prob_dist must be 1 or 2 dim")
         if self.dtype.kind != "f":
-            raise RuntimeError(
-                "multinomial only supports floating-point dtypes for input, got: " + str(self.dtype)
-            )
+            raise RuntimeError("multinomial only supports floating-point dtypes for input, got: " + str(self.dtype))
         if num_samples <= 0:
             raise RuntimeError("cannot sample n_sample <= 0 samples")
         if not replacement and num_samples > w.shape[-1]:
-            raise RuntimeError(
-                "cannot sample n_sample > prob_dist.size(-1) samples without replacement"
-            )
+            raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
         if not np.isfinite(w).all() or (w < 0).any():
             raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
         if (w.sum(-1) <= 0).any():
             raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
         if not replacement and ((w > 0).sum(-1) < num_samples).any():
-            raise RuntimeError(
-                "invalid multinomial distribution (with replacement=False, not enough non-negative category to sample)"
-            )
+            raise RuntimeError("invalid multinomial distribution (with replacement=False, not enough non-negative category to sample)")
         if not replacement or num_samples == 1:
             hurry = w / kernels.exponential(w.shape, w.dtype, 1, generator)  # 1 / waiting time
             return make.wrap(np.argsort(-hurry, axis=-1, kind="stable")[..., :num_samples])
@@ -126,9 +114,9 @@ class Sampling(ArrayMethods):
         tensor([5., 5.])
         """
         if to is None and not low:
-            return self._fill(lambda shape, dtype: kernels.anything(shape, dtype, generator))
+            return self._fill(kernels.anything, generator)
         low, to = (0, low) if to is None else (low, to)
-        return self._fill(lambda shape, dtype: kernels.integers(shape, dtype, low, to, generator))
+        return self._fill(kernels.integers, low, to, generator)
 
     def exponential_(self, lambd: float = 1, *, generator: Any = None) -> Self:
         """Fill with waiting times for what happens `lambd` times in a unit of time.
@@ -136,7 +124,7 @@ class Sampling(ArrayMethods):
         >>> minigrad.zeros(2).exponential_().shape
         minigrad.Size([2])
         """
-        return self._fill(lambda shape, dtype: kernels.exponential(shape, dtype, lambd, generator))
+        return self._fill(kernels.exponential, lambd, generator)
 
     def log_normal_(self, mean: float = 1, std: float = 2, *, generator: Any = None) -> Self:
         """Fill with exp(x), for x from the normal distribution of this mean and standard deviation.
@@ -144,9 +132,7 @@ class Sampling(ArrayMethods):
         >>> minigrad.zeros(2).log_normal_().shape
         minigrad.Size([2])
         """
-        return self._fill(
-            lambda shape, dtype: kernels.log_normal(shape, dtype, mean, std, generator)
-        )
+        return self._fill(kernels.log_normal, mean, std, generator)
 
     def geometric_(self, p: float, *, generator: Any = None) -> Self:
         """Fill with how many tries it takes until something of probability p has happened.
@@ -156,7 +142,7 @@ class Sampling(ArrayMethods):
         >>> minigrad.zeros(2, 3).geometric_(0.5).shape
         minigrad.Size([2, 3])
         """
-        return self._fill(lambda shape, dtype: kernels.geometric(shape, dtype, p, generator))
+        return self._fill(kernels.geometric, p, generator)
 
     def cauchy_(self, median: float = 0, sigma: float = 1, *, generator: Any = None) -> Self:
         """Fill from Cauchy's distribution: the tangent of an angle that is uniform.
@@ -164,11 +150,9 @@ class Sampling(ArrayMethods):
         >>> minigrad.zeros(2).cauchy_().shape
         minigrad.Size([2])
         """
-        return self._fill(
-            lambda shape, dtype: kernels.cauchy(shape, dtype, median, sigma, generator)
-        )
+        return self._fill(kernels.cauchy, median, sigma, generator)
 
-    def _fill(self, draw: Any) -> Self:
+    def _fill(self, kernel: Any, *settings: Any) -> Self:
         """Write random numbers, in the order in which the entries lie in memory."""
         dtype = self.array.dtype
-        return self.copy_(kernels.in_memory_order(self.array, lambda shape: draw(shape, dtype)))
+        return self.copy_(kernels.in_memory_order(self.array, lambda shape: kernel(shape, dtype, *settings)))

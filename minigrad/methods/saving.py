@@ -84,10 +84,7 @@ def _described(obj: Any, arrays: list[Any], seen: dict[int, Any], place: str) ->
         return {"dtype": str(obj)}
     if isinstance(obj, dict):
         pairs = [
-            [
-                _described(k, arrays, seen, f"a key of {place}"),
-                _described(v, arrays, seen, f"{place}[{k!r}]"),
-            ]
+            [_described(k, arrays, seen, f"a key of {place}"), _described(v, arrays, seen, f"{place}[{k!r}]")]
             for k, v in obj.items()
         ]
         return {"ordered" if isinstance(obj, OrderedDict) else "dict": pairs}

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from minigrad.core import dtypes
 from minigrad.core.tensor import Tensor, wrap
+from minigrad.methods.creation import type_to_make
 
 
 def hann_window(window_length: int, periodic: bool = True, *, dtype: Any = None) -> Tensor:
@@ -20,14 +20,7 @@ def hann_window(window_length: int, periodic: bool = True, *, dtype: Any = None)
     return _window(window_length, periodic, (0.5, -0.5), dtype)
 
 
-def hamming_window(
-    window_length: int,
-    periodic: bool = True,
-    alpha: float = 0.54,
-    beta: float = 0.46,
-    *,
-    dtype: Any = None,
-) -> Tensor:
+def hamming_window(window_length: int, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, *, dtype: Any = None) -> Tensor:
     """alpha - beta * cos(t)"""
     return _window(window_length, periodic, (alpha, -beta), dtype)
 
@@ -39,7 +32,7 @@ def blackman_window(window_length: int, periodic: bool = True, *, dtype: Any = N
 
 def bartlett_window(window_length: int, periodic: bool = True, *, dtype: Any = None) -> Tensor:
     """From 0 up to 1 and down to 0, in straight lines."""
-    d = dtypes.get_default_dtype() if dtype is None else dtypes.as_dtype(dtype)
+    d = type_to_make(dtype)
     if window_length < 2:
         return wrap(np.ones(window_length, d))
     n = window_length if periodic else window_length - 1
@@ -51,7 +44,7 @@ def _window(n: int, periodic: bool, weights: tuple[float, ...], dtype: Any) -> T
 
     A periodic window leaves out the last point, which would be the first of the next period.
     """
-    d = dtypes.get_default_dtype() if dtype is None else dtypes.as_dtype(dtype)
+    d = type_to_make(dtype)
     if n < 0:
         raise RuntimeError(f"requires non-negative window_length, got window_length={n}")
     if n < 2:
