@@ -26,7 +26,7 @@ from minigrad import ops
 from minigrad.core import modes
 from minigrad.core.op import BY_NUMPY, REGISTRY
 from minigrad.methods.arrangement import Arrangement
-from minigrad.methods.base import Base, as_dtype, type_named
+from minigrad.methods.base import Base
 from minigrad.methods.entries import Entries
 from minigrad.methods.indexing import Indexing, indices_of
 from minigrad.methods.operators import Operators
@@ -34,7 +34,7 @@ from minigrad.methods.products import Products, outer, tensordot
 from minigrad.methods.reductions import Reductions
 from minigrad.methods.rows import add_in_place, add_synonyms, document, document_the_rest
 
-__all__ = ["ArrayMethods", "as_dtype", "indices_of", "type_named"]
+__all__ = ["ArrayMethods", "indices_of"]
 
 
 class ArrayMethods(Entries, Products, Reductions, Operators, Indexing, Arrangement):

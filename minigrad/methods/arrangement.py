@@ -8,8 +8,9 @@ from typing import Any, Self
 import numpy as np
 
 from minigrad import ops
+from minigrad.core.dtypes import as_dtype
 from minigrad.core.shapes import normalize, normalize_one
-from minigrad.methods.base import Base, Dim, as_dtype, sizes, with_numpy_names
+from minigrad.methods.base import Base, Dim, sizes, with_numpy_names
 
 
 @with_numpy_names
@@ -660,12 +661,14 @@ def flattened(x: Any, shape: tuple[int, ...]) -> Any:
 
 
 def at_least_2d(name: str, x: Any) -> Any:
+    """The tensor, if it is a matrix, or a stack of them."""
     if x.ndim < 2:
         raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
     return x
 
 
 def tiles(name: str, repeats: tuple[int, ...], ndim: int) -> tuple[int, ...]:
+    """How often each axis is repeated, if there is a number for each, and none is negative."""
     if len(repeats) < ndim:
         raise RuntimeError(f"Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor: {len(repeats)} and {ndim}")
     if any(n < 0 for n in repeats):
@@ -674,6 +677,7 @@ def tiles(name: str, repeats: tuple[int, ...], ndim: int) -> tuple[int, ...]:
 
 
 def two_axes(ndim: int, dim1: int, dim2: int) -> dict[str, int]:
+    """The axes of a diagonal, as the ops call them: two different ones."""
     a, b = normalize_one(dim1, ndim), normalize_one(dim2, ndim)
     if a == b:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")

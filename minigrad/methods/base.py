@@ -1,7 +1,7 @@
 """What every chapter of methods rests on: the array, its shape and type, where it is.
 
-`Base` says what a tensor and a slot must have. `_write` is the one way to change a tensor
-in place: a method whose name ends in an underscore hands it the op.
+`Base` says what a tensor and a slot must have. `op.apply_(x, ...)` is the one way to change the entries of a
+tensor in place: what a method does whose name ends in an underscore.
 """
 
 import builtins
@@ -15,6 +15,7 @@ import numpy as np
 from minigrad import ops
 from minigrad.core import dtypes, modes
 from minigrad.core.devices import CPU, check_device, is_device
+from minigrad.core.dtypes import as_dtype
 from minigrad.core.errors import wrong_kind
 from minigrad.core.op import Op
 from minigrad.core.shapes import as_ints, normalize_one
@@ -60,18 +61,11 @@ class Base:
     __slots__ = ()
 
     array: Any
-
-    def _write(self, op: Op, *others: Operand, **settings: Any) -> Self:
-        """Apply an op with its result written over this tensor."""
-        raise TypeError(f"{type(self).__name__} cannot be written to in place.")
+    _rearrange: Any  # _rearrange(op, **settings): let the tensor show its own memory in another arrangement
 
     def _constant(self, array: Any) -> Any:
         """These values, without a history, as a tensor to go with this one."""
         return array
-
-    def _rearrange(self, op: Op, **settings: Any) -> Self:
-        """Let this tensor show its own memory in another arrangement."""
-        raise TypeError(f"{type(self).__name__} cannot be rearranged in place.")
 
     def _read_as(self, dtype: Any) -> Any:
         """The same bytes, read as numbers of another type."""
@@ -153,7 +147,12 @@ class Base:
         tensor([[7., 7.],
                 [7., 7.]])
         """
-        return ops.copy.apply_(self, written_over(self, one_number(value)))
+        if isinstance(value, Base) and value.ndim:
+            raise RuntimeError(
+                f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions. "
+                "To fix it, use  copy_()."
+            )
+        return ops.copy.apply_(self, written_over(self, value))
 
     def zero_(self) -> Self:
         """Write 0 over every entry. Returns the tensor itself.
@@ -292,7 +291,7 @@ class Base:
         >>> x.type(minigrad.int64)
         tensor([1])
         """
-        return type_name(self) if dtype is None else self.to(type_named(dtype))
+        return f"minigrad.{dtypes.torch_name(self.dtype)}Tensor" if dtype is None else self.to(type_named(dtype))
 
     def is_floating_point(self) -> Any:
         """Is the type of number float16, float32 or float64? Only such tensors can require gradients.
@@ -375,7 +374,9 @@ class Base:
         >>> x.T.stride()
         (1, 3)
         """
-        return strides(self) if dim is None else strides(self)[normalize_one(dim, self.ndim)]
+        x: Any = self
+        strides = tuple([n // x.dtype.itemsize for n in x.memory().strides])
+        return strides if dim is None else strides[normalize_one(dim, x.ndim)]
 
     def data_ptr(self) -> Any:
         """The address of the first entry in memory. Two views that begin at the same entry have the same one.
@@ -508,16 +509,6 @@ def sizes(size: tuple[Any, ...], named: Any = None) -> tuple[int, ...]:
     return as_ints(size[0] if len(size) == 1 and isinstance(size[0], Sequence) else size, "size")
 
 
-def one_number(value: Operand) -> Operand:
-    """What fill_ writes: the same into each entry."""
-    if isinstance(value, Base) and value.ndim:
-        raise RuntimeError(
-            f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions. "
-            "To fix it, use  copy_()."
-        )
-    return value
-
-
 def written_over(x: Any, value: Operand) -> Operand:
     """The value as x can hold it: over whole numbers, a real number is written without its fraction."""
     if x.dtype.kind not in "iub":
@@ -555,18 +546,9 @@ def scaled(other: Operand, alpha: Any, x: Operand = None, op: Op = ops.add) -> O
     return other * (builtins.bool(alpha) if kinds == {"b"} else alpha)
 
 
-def strides(x: Any) -> tuple[int, ...]:
-    """How many entries apart in memory the neighbors along each axis are."""
-    return tuple([n // x.dtype.itemsize for n in x.memory().strides])
-
-
 def address(x: Any) -> Any:
+    """Where the first entry of x is in memory: a number of bytes."""
     return x.memory().__array_interface__["data"][0]
-
-
-def type_name(x: Any) -> str:
-    """What x.type() answers: "minigrad.FloatTensor" (PyTorch: "torch.FloatTensor")."""
-    return f"minigrad.{dtypes.torch_name(x.dtype)}Tensor"
 
 
 def type_named(dtype: Any) -> Any:
@@ -574,8 +556,4 @@ def type_named(dtype: Any) -> Any:
     if isinstance(dtype, str) and dtype.endswith("Tensor"):
         name = dtype.rpartition(".")[2].removesuffix("Tensor")
         return next(d for d in dtypes.ALL if dtypes.torch_name(d) == name)
-    return dtypes.as_dtype(dtype)
-
-
-def as_dtype(dtype: Any) -> Any:
-    return dtypes.as_dtype(dtype)
+    return as_dtype(dtype)

@@ -97,8 +97,7 @@ def full(size: Sequence[int], fill_value: Any, *, dtype: Any = None, device: Any
     check_device(device)
     if hasattr(fill_value, "__apply_op__"):  # a tensor with one value
         return _spread(fill_value, shape_of((size,)), dtype or fill_value.dtype, requires_grad)
-    d = dtypes.of_number(fill_value) if dtype is None else dtypes.as_dtype(dtype)
-    return finish(np.full(shape_of((size,)), dtypes.exact_number(fill_value, d)), requires_grad)
+    return _filled(fill_value, shape_of((size,)), dtypes.of_number(fill_value) if dtype is None else dtype, device, requires_grad)
 
 
 def _spread(value: Tensor, shape: tuple[int, ...], dtype: Any, requires_grad: bool) -> Tensor:
@@ -183,11 +182,9 @@ def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, devi
 
 
 def _like(x: Tensor, value: Any, dtype: Any, requires_grad: bool, device: Any = None) -> Tensor:
-    check_device(device)
     if not isinstance(x, ArrayMethods):
         raise TypeError(f"argument 'input' (position 1) must be Tensor, not {type(x).__name__}.")
-    d = x.dtype if dtype is None else dtypes.as_dtype(dtype)
-    return finish(np.full(x.shape, dtypes.exact_number(value, d)), requires_grad)
+    return _filled(value, x.shape, x.dtype if dtype is None else dtype, device, requires_grad)
 
 
 def empty_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:

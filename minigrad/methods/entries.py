@@ -8,7 +8,6 @@ import numpy as np
 
 from minigrad import ops
 from minigrad.core.dtypes import exact_number
-from minigrad.core.op import Op
 from minigrad.methods.base import Base, Operand
 from minigrad.methods.indexing import Indexing
 from minigrad.methods.operators import Operators
@@ -34,8 +33,11 @@ class Entries(Operators, Indexing):
         >>> minigrad.tensor([-2.0, 0.5, 2.0]).clamp(-1, 1)
         tensor([-1.0000,  0.5000,  1.0000])
         """
-        op, bounds = clamping(min, max)
-        return op.apply(self, *bounds)
+        if min is None and max is None:
+            raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+        if max is None:
+            return ops.clamp_min.apply(self, min)
+        return ops.clamp_max.apply(self, max) if min is None else ops.clamp.apply(self, min, max)
 
     def clamp_min(self, min: Operand) -> Self:
         """Each entry, but no less than min: the greater of the two. Where an entry was moved, its gradient is 0.
@@ -163,7 +165,9 @@ class Entries(Operators, Indexing):
         >>> minigrad.tensor([1.0, 2.0]).polygamma(1)
         tensor([1.6449, 0.6449])
         """
-        return ops.polygamma.apply(self, order=order(n))
+        if n < 0:
+            raise RuntimeError("polygamma(n, x) does not support negative n.")
+        return ops.polygamma.apply(self, order=int(n))
 
     def mvlgamma(self, p: int) -> Self:
         """The logarithm of the gamma function of p variables, for entries greater than (p - 1) / 2.
@@ -266,22 +270,6 @@ class Entries(Operators, Indexing):
         return self.copy_(self._constant(np.array(entries, self.dtype).reshape(self.shape)))
 
 
-def clamping(low: Any, high: Any) -> tuple[Op, tuple[Any, ...]]:
-    """The op and the bounds of a clamp with one bound, or with two."""
-    if low is None and high is None:
-        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
-    if high is None:
-        return ops.clamp_min, (low,)
-    return (ops.clamp_max, (high,)) if low is None else (ops.clamp, (low, high))
-
-
-def order(n: Any) -> int:
-    """Which derivative of digamma is meant."""
-    if n < 0:
-        raise RuntimeError("polygamma(n, x) does not support negative n.")
-    return int(n)
-
-
 def whole(x: Any, function: Any, other: Any) -> Any:
     """A function of whole numbers."""
     if x.dtype.kind not in "iu" or other.dtype.kind not in "iu":
@@ -290,5 +278,6 @@ def whole(x: Any, function: Any, other: Any) -> Any:
 
 
 def constant(name: str, *tensors: Any) -> None:
+    """Raise an error if one of the tensors requires a gradient, which what the caller's function does would not have."""
     if any(isinstance(x, Base) and x.requires_grad for x in tensors):  # type: ignore[attr-defined]
         raise RuntimeError(f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead.")

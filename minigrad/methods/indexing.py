@@ -480,7 +480,8 @@ def plain_index(index: Any, x: Any) -> Any:
         ):
             part = part.item()
         if isinstance(part, np.ndarray) and part.dtype == np.uint8:
-            part = as_mask("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.", part)
+            warnings.warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead. To fix it, use mask.bool().", stacklevel=3)
+            part = part.astype(bool)  # in old programs uint8 stands for truth values
         if isinstance(part, np.ndarray) and part.dtype not in INDICES:
             raise IndexError(f"tensors used as indices must be long, int, byte or bool tensors, not {part.dtype}.")
         if isinstance(part, float):
@@ -507,12 +508,6 @@ def fitting_masks(index: list[Any], shape: tuple[int, ...]) -> None:
 PLAIN = frozenset([int, slice, type(None), type(...)])  # parts that are as they should be
 SEVERAL = (Base, np.ndarray, list, tuple, range, slice, type(...))  # in a list of these each is an index of its own
 INDICES = (np.dtype(np.int64), np.dtype(np.int32), np.dtype(np.bool_))
-
-
-def as_mask(warning: str, part: Any) -> Any:
-    """In old programs uint8 stands for truth values."""
-    warnings.warn(f"{warning} To fix it, use mask.bool().", stacklevel=4)
-    return part.astype(bool)
 
 
 def without_ones(value: Operand, ndim: int) -> Operand:

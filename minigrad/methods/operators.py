@@ -98,7 +98,9 @@ class Operators(FromRows):
         >>> minigrad.ones(2).addcdiv(minigrad.tensor([1.0, 2.0]), minigrad.tensor([2.0, 4.0]))
         tensor([1.5000, 1.5000])
         """
-        return ops.addcdiv.apply(self, *real("addcdiv", tensor1, tensor2), value=value)
+        if tensor1.dtype.kind in "iub" and tensor2.dtype.kind in "iub":
+            raise RuntimeError("Integer division with addcdiv is no longer supported. To fix it, use addcdiv of x.float().")
+        return ops.addcdiv.apply(self, tensor1, tensor2, value=value)
 
     def matmul(self, other: Operand) -> Self:
         """x @ other: the product of matrices (n, k) @ (k, m), of a matrix and a vector, of two vectors.
@@ -248,13 +250,8 @@ def divided(x: Any, y: Any, rounding_mode: str) -> Any:
 
 
 def doubled(x: Any) -> Any:
+    """A tensor in float64; a number as it is."""
     return x.double() if isinstance(x, Base) else x
-
-
-def real(name: str, *tensors: Any) -> Any:
-    if all(x.dtype.kind in "iub" for x in tensors):
-        raise RuntimeError(f"Integer division with {name} is no longer supported. To fix it, use {name} of x.float().")
-    return tensors
 
 
 def close(x: Any, y: Any, rtol: Any, atol: Any, equal_nan: Any) -> Any:

@@ -156,7 +156,8 @@ class Products(Arrangement):
         >>> minigrad.tensor([[1.0, 5.0], [0.0, 1.0]]).logdet()
         tensor(0.)
         """
-        return log_of_det(self.slogdet())
+        sign, z = self.slogdet()
+        return z if (sign.array >= 0).all() else z.masked_fill(sign < 0, np.nan)
 
     def inverse(self) -> Self:
         """The inverse of a matrix (n, n), or of each of a stack.
@@ -192,7 +193,15 @@ class Products(Arrangement):
         tensor([[1., 5.],
                 [0., 1.]])
         """
-        return power(square("matrix_power", self), n)
+        x: Any = square("matrix_power", self)
+        if n < 0:
+            return x.inverse().matrix_power(-n)
+        if n == 0:
+            return level(x, x._constant(np.broadcast_to(np.eye(x.shape[-1], dtype=x.dtype), x.shape)))
+        if n == 1:
+            return x.clone()
+        half = x.matrix_power(n // 2)
+        return half @ half @ x if n % 2 else half @ half
 
     def trace(self) -> Self:
         """The sum of the diagonal of a matrix: a tensor without axes.
@@ -200,7 +209,9 @@ class Products(Arrangement):
         >>> minigrad.tensor([[1.0, 2.0], [3.0, 4.0]]).trace()
         tensor(5.)
         """
-        return ops.trace.apply(matrix(self, "trace"))
+        if self.ndim != 2:
+            raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {self.ndim}")
+        return ops.trace.apply(self)
 
     def addmm(self, mat1: Operand, mat2: Operand, *, beta: Any = 1, alpha: Any = 1) -> Self:
         """beta * x + alpha * (mat1 @ mat2), for matrices. x is broadcast to the product's shape.
@@ -343,24 +354,6 @@ def decomposed(name: str, op: Any, why: str, *operands: Any) -> Any:
         raise LinAlgError(f"linalg.{name}: {why}") from None
 
 
-def log_of_det(parts: SlogDet) -> Any:
-    """The logarithm of a determinant: NaN if that is negative."""
-    sign, z = parts
-    return z if (sign.array >= 0).all() else z.masked_fill(sign < 0, np.nan)
-
-
-def power(x: Any, n: int) -> Any:
-    """x @ x @ ... @ x, by squaring; of a negative n, the power of the inverse."""
-    if n < 0:
-        return power(x.inverse(), -n)
-    if n == 0:
-        return level(x, x._constant(np.broadcast_to(np.eye(x.shape[-1], dtype=x.dtype), x.shape)))
-    if n == 1:
-        return x.clone()
-    half = power(x, n // 2)
-    return half @ half @ x if n % 2 else half @ half
-
-
 def matrices(name: str, x: Any, y: Any, x_ndim: int, y_ndim: int) -> tuple[Any, Any]:
     """The two factors, if they have the number of axes that this product asks for."""
     if x.ndim != x_ndim or y.ndim != y_ndim:
@@ -376,13 +369,8 @@ def matrices(name: str, x: Any, y: Any, x_ndim: int, y_ndim: int) -> tuple[Any, 
     return x, y
 
 
-def matrix(x: Any, name: str) -> Any:
-    if x.ndim != 2:
-        raise RuntimeError(f"{name}: expected a matrix, but got tensor with dim {x.ndim}")
-    return x
-
-
 def outer(x: Any, y: Any) -> Any:
+    """The matrix of the products of each entry of one vector with each of another."""
     if x.ndim != 1 or y.ndim != 1:
         raise RuntimeError(f"outer: Expected 1-D argument self, but got {x.ndim}-D and {y.ndim}-D")
     return x.unsqueeze(1) * y

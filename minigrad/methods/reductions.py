@@ -12,10 +12,11 @@ import numpy as np
 
 from minigrad import ops, return_types
 from minigrad.core import dtypes
+from minigrad.core.dtypes import as_dtype
 from minigrad.core.errors import NotForDtype
 from minigrad.core.op import Op
 from minigrad.core.shapes import normalize, normalize_one
-from minigrad.methods.base import Base, Dim, Operand, as_dtype, in_type, with_numpy_names
+from minigrad.methods.base import Base, Dim, Operand, in_type, with_numpy_names
 from minigrad.methods.indexing import Indexing, part
 from minigrad.methods.operators import Operators
 from minigrad.ops import composites
@@ -62,7 +63,7 @@ class Reductions(Operators, Indexing):
         >>> x.mean(dim=0)
         tensor([2.5000, 3.5000, 4.5000])
         """
-        x = self if dtype is None else self.to(dtypes.as_dtype(dtype))
+        x = self if dtype is None else self.to(as_dtype(dtype))
         real_only("mean", x.dtype)
         return ops.mean.apply(x, axis=axes_of(dim, axis, self.ndim), keepdims=keepdim or keepdims)
 
@@ -287,7 +288,7 @@ class Reductions(Operators, Indexing):
         if x.dtype.kind not in "fc":
             raise RuntimeError(f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {x.dtype}")
         if dtype is not None:
-            wanted = dtypes.as_dtype(dtype)
+            wanted = as_dtype(dtype)
             if dtypes.promote_types(x.dtype, wanted) != wanted:
                 raise RuntimeError(f"linalg.vector_norm: the dtype of the input ({dtypes.torch_name(x.dtype)}) should be convertible without narrowing to the specified dtype ({dtypes.torch_name(wanted)})")
             x = x.to(wanted)
@@ -526,7 +527,7 @@ class Reductions(Operators, Indexing):
         >>> minigrad.tensor([1.0, float("nan"), 2.0]).nanmean()
         tensor(1.5000)
         """
-        real_only("nanmean", self.dtype if dtype is None or self.dtype.kind not in "fc" else dtypes.as_dtype(dtype))
+        real_only("nanmean", self.dtype if dtype is None or self.dtype.kind not in "fc" else as_dtype(dtype))
         return self.nansum(dim, keepdim, dtype=dtype) / (~self.isnan()).sum(dim, keepdim)
 
     def dist(self, other: Operand, p: Any = 2) -> Self:
@@ -548,7 +549,24 @@ class Reductions(Operators, Indexing):
         tensor([[ 1., -1.],
                 [-1.,  1.]])
         """
-        return covariance(self, correction, fweights, aweights)
+        if self.ndim > 2:
+            raise RuntimeError(f"cov(): expected input to have two or fewer dimensions but got an input with {self.ndim} dimensions")
+        if self.dtype.kind == "b":
+            raise RuntimeError("cov(): bool dtype is not supported for input. To fix it, use x.int().")
+        rows = self.reshape(1, -1) if self.ndim < 2 else self
+        n = rows.shape[1]
+        checked_weights("fweights", fweights, n, "iu", "integral")
+        checked_weights("aweights", aweights, n, "f", "floating point")
+        w = fweights if aweights is None else aweights if fweights is None else fweights * aweights
+        total = n if w is None else w.sum()
+        if w is not None and not total.array:
+            raise RuntimeError("cov(): weights sum to zero, can't be normalized")
+        d = rows - (rows if w is None else rows * w).sum(1, keepdim=True) / total
+        freedom = total - (correction if aweights is None else correction * (w * aweights).sum() / total)
+        if np.asarray(getattr(freedom, "array", freedom)) <= 0:
+            warnings.warn("cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations.", stacklevel=2)
+            freedom = 0
+        return (d.mm((d if w is None else d * w).t()) / freedom).squeeze()
 
     def corrcoef(self) -> Self:
         """The matrix of the correlations between the rows of x, (variables, observations): from -1 to 1.
@@ -559,7 +577,7 @@ class Reductions(Operators, Indexing):
         """
         if self.ndim > 2:
             raise RuntimeError(f"corrcoef(): expected input to have two or fewer dimensions but got an input with {self.ndim} dimensions")
-        c = covariance(self, 1, None, None)
+        c: Any = self.cov()
         if not c.ndim:
             return c / c
         s = c.diagonal().sqrt()
@@ -599,7 +617,7 @@ class Reductions(Operators, Indexing):
         tensor([[0.5000, 0.5000],
                 [0.1192, 0.8808]])
         """
-        x = self if dtype is None else self.to(dtypes.as_dtype(dtype))
+        x = self if dtype is None else self.to(as_dtype(dtype))
         return ops.softmax.apply(x, axis=axis_for_softmax(x, dim))
 
     def log_softmax(self, dim: int, dtype: Any = None) -> Self:
@@ -612,7 +630,7 @@ class Reductions(Operators, Indexing):
         tensor([[-0.6931, -0.6931],
                 [-2.1269, -0.1269]])
         """
-        x = self if dtype is None else self.to(dtypes.as_dtype(dtype))
+        x = self if dtype is None else self.to(as_dtype(dtype))
         return ops.log_softmax.apply(x, axis=axis_for_softmax(x, dim))
 
     # ------------------------------------------------------------------ counting and finding
@@ -764,6 +782,7 @@ def along(f: Any, x: Any, dim: int, *settings: Any) -> Any:
 
 
 def real_only(name: str, dtype: Any) -> None:
+    """Raise an error for whole numbers and truth values, which have no mean of their own type."""
     if dtype.kind not in "fc":
         raise RuntimeError(
             f"{name}(): could not infer output dtype. Input dtype must be either a floating point or "
@@ -773,7 +792,7 @@ def real_only(name: str, dtype: Any) -> None:
 
 def accumulated(op: Op, x: Any, dim: int, dtype: Any) -> Any:
     """cumsum and cumprod, computed in the type that is asked for."""
-    if dtype is not None and dtypes.as_dtype(dtype).kind == "b":
+    if dtype is not None and as_dtype(dtype).kind == "b":
         raise NotForDtype(f'"{op.name}_out_cpu" not implemented for \'Bool\'. To fix it, leave out dtype=.')
     return in_type(lambda x: along(lambda x, axis: op.apply(x, axis=axis), x, dim), x, dtype)
 
@@ -840,6 +859,7 @@ def nuclear(x: Any, dim: Dim, keepdims: bool) -> Any:
 
 
 def one_axis(dim: Any, axis: Any, ndim: int) -> Any:
+    """What `dim` or `axis` means for an op that takes one: None for all entries, or a number >= 0."""
     dim = axis if dim is None else dim
     if dim is None:
         return None
@@ -848,36 +868,11 @@ def one_axis(dim: Any, axis: Any, ndim: int) -> Any:
 
 
 def axis_for_softmax(x: Any, dim: int) -> int | None:
+    """The axis of a softmax, which is of real numbers; None for a number without axes."""
     axis = normalize_one(dim, x.ndim)
     if x.dtype.kind != "f":
         raise NotImplementedError(f'"softmax" not implemented for \'{x.dtype}\'. To fix it, use x.float().')
     return axis if x.ndim else None
-
-
-def covariance(x: Any, correction: Any, counts: Any, weights: Any) -> Any:
-    """How the rows of x vary together: a matrix, of variables by variables.
-
-    counts    how often each observation (a column of x) was made
-    weights   how much each counts
-    """
-    if x.ndim > 2:
-        raise RuntimeError(f"cov(): expected input to have two or fewer dimensions but got an input with {x.ndim} dimensions")
-    if x.dtype.kind == "b":
-        raise RuntimeError("cov(): bool dtype is not supported for input. To fix it, use x.int().")
-    rows = x.reshape(1, -1) if x.ndim < 2 else x
-    n = rows.shape[1]
-    checked_weights("fweights", counts, n, "iu", "integral")
-    checked_weights("aweights", weights, n, "f", "floating point")
-    w = counts if weights is None else weights if counts is None else counts * weights
-    total = n if w is None else w.sum()
-    if w is not None and not total.array:
-        raise RuntimeError("cov(): weights sum to zero, can't be normalized")
-    d = rows - (rows if w is None else rows * w).sum(1, keepdim=True) / total
-    freedom = total - (correction if weights is None else correction * (w * weights).sum() / total)
-    if np.asarray(getattr(freedom, "array", freedom)) <= 0:
-        warnings.warn("cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations.", stacklevel=3)
-        freedom = 0
-    return (d.mm((d if w is None else d * w).t()) / freedom).squeeze()
 
 
 def checked_weights(name: str, w: Any, n: int, kinds: str, words: str) -> None:
