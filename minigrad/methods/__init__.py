@@ -30,7 +30,7 @@ from minigrad.methods.base import Base
 from minigrad.methods.entries import Entries
 from minigrad.methods.indexing import Indexing, indices_of
 from minigrad.methods.operators import Operators
-from minigrad.methods.products import Products, outer, tensordot
+from minigrad.methods.products import Products, tensordot
 from minigrad.methods.reductions import Reductions
 from minigrad.methods.rows import add_in_place, add_synonyms, document, document_the_rest
 
@@ -166,7 +166,7 @@ NUMPY_FUNCTIONS: dict[Any, Any] = {
     np.zeros_like: lambda a: ops.zeros_like(a),
     np.einsum: lambda equation, *xs: ops.einsum(*xs, equation=ops.explicit(equation, tuple(x.ndim for x in xs))),
     np.tensordot: tensordot,
-    np.outer: outer,
+    np.outer: lambda a, b: a.outer(b),
     np.dot: lambda a, b: a * b if 0 in (np.ndim(a), np.ndim(b)) else ops.matmul(a, b),
     np.inner: lambda a, b: a.inner(b),
     np.trace: lambda a: a.trace(),

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from minigrad import ops
-from minigrad.core.dtypes import as_dtype
+from minigrad.core import dtypes
 from minigrad.core.shapes import normalize, normalize_one
 from minigrad.methods.base import Base, Dim, sizes, with_numpy_names
 
@@ -91,7 +91,7 @@ class Arrangement(Base):
         """
         shape = shape if size is None else (size,)
         if len(shape) == 1 and isinstance(shape[0], (np.dtype, type)):
-            return self._read_as(as_dtype(shape[0]))
+            return self._read_as(dtypes.as_dtype(shape[0]))
         return ops.view.apply(self, shape=new_shape(shape))
 
     def as_strided(self, size: Any, stride: Any, storage_offset: Any = None) -> Self:
@@ -492,7 +492,7 @@ class Arrangement(Base):
         """
         if self.ndim not in (1, 2):
             raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {self.ndim}D")
-        return diag_embed(self, diagonal, 0, 1) if self.ndim == 1 else self.diagonal(diagonal).clone()
+        return self.diag_embed(diagonal, 0, 1) if self.ndim == 1 else self.diagonal(diagonal).clone()
 
     def diag_embed(self, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Self:
         """Matrices with the last axis of x on a diagonal and 0 elsewhere: (..., n) becomes (..., n, n).
@@ -507,7 +507,11 @@ class Arrangement(Base):
                 [[3, 0],
                  [0, 4]]])
         """
-        return diag_embed(self, offset, dim1, dim2)
+        axes = two_axes(self.ndim + 1, dim1, dim2)
+        shape = list(self.shape[:-1])
+        for axis in sorted(axes.values()):
+            shape.insert(axis, self.shape[-1] + abs(offset))
+        return ops.put_diagonal.apply(self, shape=tuple(shape), offset=offset, **axes)
 
     def diagflat(self, offset: int = 0) -> Self:
         """The matrix with all entries of x, whatever its shape, on a diagonal; see diag_embed for offset.
@@ -516,7 +520,7 @@ class Arrangement(Base):
         tensor([[1, 0],
                 [0, 2]])
         """
-        return diag_embed(self.reshape(-1), offset, 0, 1)
+        return self.reshape(-1).diag_embed(offset, 0, 1)
 
     def fill_diagonal_(self, fill_value: Any, wrap: bool = False) -> Self:
         """Write fill_value over the main diagonal of a matrix. Returns the tensor itself.
@@ -682,15 +686,6 @@ def two_axes(ndim: int, dim1: int, dim2: int) -> dict[str, int]:
     if a == b:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
     return {"axis0": a, "axis1": b}
-
-
-def diag_embed(x: Any, offset: int, dim1: int, dim2: int) -> Any:
-    """The matrices with the last axis of x on their diagonal."""
-    axes = two_axes(x.ndim + 1, dim1, dim2)
-    shape = list(x.shape[:-1])
-    for axis in sorted(axes.values()):
-        shape.insert(axis, x.shape[-1] + abs(offset))
-    return ops.put_diagonal.apply(x, shape=tuple(shape), offset=offset, **axes)
 
 
 def sides(name: str, x: Any, axis: int, where: Any) -> Any:

@@ -15,7 +15,6 @@ import numpy as np
 from minigrad import ops
 from minigrad.core import dtypes, modes
 from minigrad.core.devices import CPU, check_device, is_device
-from minigrad.core.dtypes import as_dtype
 from minigrad.core.errors import wrong_kind
 from minigrad.core.op import Op
 from minigrad.core.shapes import as_ints, normalize_one
@@ -188,9 +187,9 @@ class Base:
             elif not isinstance(a, bool):  # non_blocking
                 dtype = a
         check_device(device)
-        if dtype is None or as_dtype(dtype) == self.dtype:
+        if dtype is None or dtypes.as_dtype(dtype) == self.dtype:
             return self.clone() if copy else self
-        return ops.to.apply(self, dtype=as_dtype(dtype))
+        return ops.to.apply(self, dtype=dtypes.as_dtype(dtype))
 
     def astype(self, dtype: Any) -> Self:
         """The tensor in another type of number: x.to(dtype), under NumPy's name.
@@ -291,7 +290,12 @@ class Base:
         >>> x.type(minigrad.int64)
         tensor([1])
         """
-        return f"minigrad.{dtypes.torch_name(self.dtype)}Tensor" if dtype is None else self.to(type_named(dtype))
+        if dtype is None:
+            return f"minigrad.{dtypes.torch_name(self.dtype)}Tensor"
+        if isinstance(dtype, str) and dtype.endswith("Tensor"):
+            name = dtype.rpartition(".")[2].removesuffix("Tensor")
+            dtype = next(d for d in dtypes.ALL if dtypes.torch_name(d) == name)
+        return self.to(dtypes.as_dtype(dtype))
 
     def is_floating_point(self) -> Any:
         """Is the type of number float16, float32 or float64? Only such tensors can require gradients.
@@ -499,7 +503,7 @@ class Base:
 
     def _new(self, array: Any, dtype: Any, device: Any, requires_grad: Any) -> Self:
         check_device(device)
-        z = self._constant(array.astype(self.dtype if dtype is None else as_dtype(dtype)))
+        z = self._constant(array.astype(self.dtype if dtype is None else dtypes.as_dtype(dtype)))
         return z.requires_grad_() if requires_grad else z
 
 
@@ -524,7 +528,7 @@ def in_type(f: Any, x: Any, dtype: Any) -> Any:
     """f(x), computed in the type that is asked for, and returned in it."""
     if dtype is None:
         return f(x)
-    dtype = as_dtype(dtype)
+    dtype = dtypes.as_dtype(dtype)
     if dtype.kind != "f" and modes.state.recording and getattr(x, "requires_grad", False):
         raise RuntimeError(f"Autograd not support dtype: {dtypes.torch_name(dtype)}. To fix it, use  x.detach().")
     z = f(x.to(dtype))
@@ -549,11 +553,3 @@ def scaled(other: Operand, alpha: Any, x: Operand = None, op: Op = ops.add) -> O
 def address(x: Any) -> Any:
     """Where the first entry of x is in memory: a number of bytes."""
     return x.memory().__array_interface__["data"][0]
-
-
-def type_named(dtype: Any) -> Any:
-    """The type that x.type("torch.FloatTensor") asks for."""
-    if isinstance(dtype, str) and dtype.endswith("Tensor"):
-        name = dtype.rpartition(".")[2].removesuffix("Tensor")
-        return next(d for d in dtypes.ALL if dtypes.torch_name(d) == name)
-    return as_dtype(dtype)

@@ -254,9 +254,7 @@ class Entries(Operators, Indexing):
         >>> minigrad.tensor([1.0, 2.0]).apply_(lambda v: v + 10)
         tensor([11., 12.])
         """
-        constant("apply_", self)
-        entries = [callable(v) for v in self.array.ravel().tolist()]
-        return self.copy_(self._constant(np.array(entries, self.dtype).reshape(self.shape)))
+        return self.copy_(of_each_entry("apply_", callable, self))
 
     def map_(self, other: Self, callable: Callable[[Any, Any], Any]) -> Self:
         """Put callable(entry, entry of other) in the place of each entry: slow, and not recorded.
@@ -264,10 +262,7 @@ class Entries(Operators, Indexing):
         >>> minigrad.tensor([1.0, 2.0]).map_(minigrad.tensor([3.0, 4.0]), lambda a, b: a * b)
         tensor([3., 8.])
         """
-        constant("map_", self, other)
-        pairs = zip(self.array.ravel().tolist(), np.broadcast_to(other.array, self.shape).ravel().tolist())
-        entries = [callable(a, b) for a, b in pairs]
-        return self.copy_(self._constant(np.array(entries, self.dtype).reshape(self.shape)))
+        return self.copy_(of_each_entry("map_", callable, self, other))
 
 
 def whole(x: Any, function: Any, other: Any) -> Any:
@@ -277,7 +272,9 @@ def whole(x: Any, function: Any, other: Any) -> Any:
     return x._constant(function(x.array, other.array))
 
 
-def constant(name: str, *tensors: Any) -> None:
-    """Raise an error if one of the tensors requires a gradient, which what the caller's function does would not have."""
-    if any(isinstance(x, Base) and x.requires_grad for x in tensors):  # type: ignore[attr-defined]
+def of_each_entry(name: str, function: Any, x: Any, *others: Any) -> Any:
+    """function(entry, ...), for each entry of x, and of the others as they are broadcast to it; in x's type."""
+    if any(isinstance(y, Base) and y.requires_grad for y in (x, *others)):  # type: ignore[attr-defined]
         raise RuntimeError(f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead.")
+    lists = [np.broadcast_to(y.array, x.shape).ravel().tolist() for y in (x, *others)]
+    return x._constant(np.array([function(*entries) for entries in zip(*lists)], x.dtype).reshape(x.shape))

@@ -16,10 +16,9 @@ import numpy as np
 
 from minigrad import ops
 from minigrad.core.data import as_array
-from minigrad.core.errors import shape_error
 from minigrad.core.shapes import normalize_one
 from minigrad.core.tensor import Size, Tensor, wrap
-from minigrad.methods.indexing import truth_values
+from minigrad.methods.indexing import broadcast, truth_values
 from minigrad.ops import composites
 from minigrad.ops.products import LETTERS
 
@@ -48,9 +47,8 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None) -> 
     """
     xs = _sequence("torch.cat()", tensors)
     shapes = [tuple(x.shape) for x in xs]
-    for k, shape in enumerate(shapes):
-        if not shape:
-            raise RuntimeError(f"zero-dimensional tensor (at position {k}) cannot be concatenated. To fix it, use stack, or  x[None].")
+    if () in shapes:
+        raise RuntimeError(f"zero-dimensional tensor (at position {shapes.index(())}) cannot be concatenated. To fix it, use stack, or  x[None].")
     if (0,) in shapes:  # tensor([]) goes with tensors of any shape
         like = next((x for x in xs if x.ndim != 1), xs[0])
         k = normalize_one(dim if axis is None else axis, like.ndim)
@@ -86,13 +84,13 @@ def stack(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None) -
 
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
     """The tensors one after another along the second axis (vectors: along their only one)."""
-    xs = [x if x.ndim else x.reshape(1) for x in _sequence("hstack", tensors)]
+    xs = atleast_1d(_sequence("hstack", tensors))
     return cat(xs, 0 if xs[0].ndim == 1 else 1)
 
 
 def vstack(tensors: Sequence[Tensor]) -> Tensor:
     """The tensors one above another; a vector is a row."""
-    return cat([x if x.ndim > 1 else x.reshape(1, -1) for x in _sequence("vstack", tensors)], 0)
+    return cat(atleast_2d(_sequence("vstack", tensors)), 0)
 
 
 row_stack = vstack
@@ -100,7 +98,7 @@ row_stack = vstack
 
 def dstack(tensors: Sequence[Tensor]) -> Tensor:
     """The tensors one behind another, along the third axis."""
-    xs = [x if x.ndim > 1 else x.reshape(1, -1) for x in _sequence("dstack", tensors)]
+    xs = atleast_2d(_sequence("dstack", tensors))
     return cat([x if x.ndim > 2 else x.unsqueeze(2) for x in xs], 2)
 
 
@@ -117,7 +115,7 @@ def block_diag(*tensors: Tensor) -> Tensor:
     tensor([[1., 1., 0.],
             [0., 0., 5.]])
     """
-    blocks = [atleast_2d(x) for x in tensors]
+    blocks = atleast_2d(tensors)
     width, left, rows = sum(x.shape[1] for x in blocks), 0, []
     for x in blocks:
         rows.append(ops.pad.apply(x, widths=((0, 0), (left, width - left - x.shape[1]))))
@@ -189,11 +187,7 @@ def searchsorted(sorted_sequence: Tensor, input: Any, *, out_int32: bool = False
 
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
     """The tensors, each expanded to the shape that they have together."""
-    arrays = [x.array for x in tensors]
-    try:
-        shape = np.broadcast_shapes(*(a.shape for a in arrays))
-    except ValueError as error:
-        raise shape_error("broadcast_tensors", arrays, {}, error) from None
+    shape = broadcast("broadcast_tensors", *[x.array.shape for x in tensors])
     return tuple([x if x.shape == shape else x.expand(shape) for x in tensors])
 
 
@@ -221,6 +215,7 @@ def atleast_3d(*tensors: Any) -> Any:
 
 
 def _each(f: Callable[[Any], Any], tensors: tuple[Any, ...]) -> Any:
+    """f of the only tensor, or of each: of several, or of those in a list."""
     if len(tensors) == 1:
         return f(tensors[0]) if isinstance(tensors[0], Tensor) else tuple([f(x) for x in tensors[0]])
     return tuple([f(x) for x in tensors])

@@ -472,16 +472,11 @@ def plain_index(index: Any, x: Any) -> Any:
             part = np.asarray([p.array if isinstance(p, Base) else p for p in part])
             if not part.size:
                 part = part.astype(np.int64)
-        if (
-            isinstance(part, (np.integer, np.ndarray))
-            and part.ndim == 0
-            and part.dtype.kind in "iu"
-            and not (part.dtype == np.uint8 and isinstance(part, np.ndarray))  # a mask
-        ):
-            part = part.item()
         if isinstance(part, np.ndarray) and part.dtype == np.uint8:
             warnings.warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead. To fix it, use mask.bool().", stacklevel=3)
             part = part.astype(bool)  # in old programs uint8 stands for truth values
+        elif isinstance(part, (np.integer, np.ndarray)) and part.ndim == 0 and part.dtype.kind in "iu":
+            part = part.item()
         if isinstance(part, np.ndarray) and part.dtype not in INDICES:
             raise IndexError(f"tensors used as indices must be long, int, byte or bool tensors, not {part.dtype}.")
         if isinstance(part, float):

@@ -201,7 +201,9 @@ class Operators(FromRows):
         >>> minigrad.tensor([1.0, 2.0]).isclose(minigrad.tensor([1.0, 2.1]))
         tensor([ True, False])
         """
-        return close(self, other, rtol, atol, equal_nan)
+        if self.dtype != other.dtype:
+            raise RuntimeError(f"{torch_name(self.dtype)} did not match {torch_name(other.dtype)}: compare tensors of one type.")
+        return self._constant(np.isclose(self.array, other.array, rtol, atol, equal_nan))
 
     def allclose(self, other: Operand, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: Any = False) -> Any:
         """Does no entry of x differ from that of other by more than atol + rtol * abs(other)? A Python bool.
@@ -212,7 +214,7 @@ class Operators(FromRows):
         >>> (x * 3).allclose(minigrad.tensor([0.3, 0.6]))
         True
         """
-        return bool(close(self, other, rtol, atol, equal_nan).array.all())
+        return bool(self.isclose(other, rtol, atol, equal_nan).array.all())
 
     def equal(self, other: Operand) -> Any:
         """Have both the same shape and the same entries? A Python bool; x == other compares entry by entry.
@@ -252,10 +254,3 @@ def divided(x: Any, y: Any, rounding_mode: str) -> Any:
 def doubled(x: Any) -> Any:
     """A tensor in float64; a number as it is."""
     return x.double() if isinstance(x, Base) else x
-
-
-def close(x: Any, y: Any, rtol: Any, atol: Any, equal_nan: Any) -> Any:
-    """Where x and y differ by at most atol + rtol * abs(y)."""
-    if x.dtype != y.dtype:
-        raise RuntimeError(f"{torch_name(x.dtype)} did not match {torch_name(y.dtype)}: compare tensors of one type.")
-    return x._constant(np.isclose(x.array, y.array, rtol, atol, equal_nan))

@@ -62,7 +62,9 @@ class Products(Arrangement):
         tensor([[10, 20, 30],
                 [20, 40, 60]])
         """
-        return outer(self, vec2)
+        if self.ndim != 1 or vec2.ndim != 1:
+            raise RuntimeError(f"outer: Expected 1-D argument self, but got {self.ndim}-D and {vec2.ndim}-D")
+        return self.unsqueeze(1) * vec2
 
     def inner(self, other: Operand) -> Self:
         """The sum of products over the last axis of both: (..., n) and (---, n) give (..., ---).
@@ -258,7 +260,7 @@ class Products(Arrangement):
         tensor([[2., 4.],
                 [3., 7.]])
         """
-        return weighted_sum(self, beta, outer(vec1, vec2), alpha)
+        return weighted_sum(self, beta, vec1.outer(vec2), alpha)
 
     def svd(self, some: Any = True, compute_uv: Any = True) -> Any:
         """(U, S, V), the singular value decomposition: x = U @ S.diag() @ V.T, with S in descending order.
@@ -367,13 +369,6 @@ def matrices(name: str, x: Any, y: Any, x_ndim: int, y_ndim: int) -> tuple[Any, 
     if x_ndim == 3 and x.shape[0] != y.shape[0]:
         raise RuntimeError(f"Expected size for first two dimensions of batch2 tensor to be: [{x.shape[0]}, {x.shape[2]}] but got: [{y.shape[0]}, {y.shape[1]}].")
     return x, y
-
-
-def outer(x: Any, y: Any) -> Any:
-    """The matrix of the products of each entry of one vector with each of another."""
-    if x.ndim != 1 or y.ndim != 1:
-        raise RuntimeError(f"outer: Expected 1-D argument self, but got {x.ndim}-D and {y.ndim}-D")
-    return x.unsqueeze(1) * y
 
 
 def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:

@@ -12,7 +12,6 @@ import numpy as np
 
 from minigrad import ops, return_types
 from minigrad.core import dtypes
-from minigrad.core.dtypes import as_dtype
 from minigrad.core.errors import NotForDtype
 from minigrad.core.op import Op
 from minigrad.core.shapes import normalize, normalize_one
@@ -63,7 +62,7 @@ class Reductions(Operators, Indexing):
         >>> x.mean(dim=0)
         tensor([2.5000, 3.5000, 4.5000])
         """
-        x = self if dtype is None else self.to(as_dtype(dtype))
+        x = self if dtype is None else self.to(dtypes.as_dtype(dtype))
         real_only("mean", x.dtype)
         return ops.mean.apply(x, axis=axes_of(dim, axis, self.ndim), keepdims=keepdim or keepdims)
 
@@ -244,7 +243,7 @@ class Reductions(Operators, Indexing):
         >>> minigrad.tensor([1.0, 2.0, 3.0]).var_mean()
         (tensor(1.), tensor(2.))
         """
-        return self.var(dim, unbiased, keepdim, correction=correction), self.mean(None if dim is True or dim is False else dim, keepdim)
+        return self.var(dim, unbiased, keepdim, correction=correction), self.mean(None if isinstance(dim, bool) else dim, keepdim)
 
     def std_mean(self, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None) -> Any:
         """(standard deviation, mean) of all entries, or along dim, an axis or a tuple of axes.
@@ -255,7 +254,7 @@ class Reductions(Operators, Indexing):
         >>> minigrad.tensor([1.0, 2.0, 3.0]).std_mean()
         (tensor(1.), tensor(2.))
         """
-        return self.std(dim, unbiased, keepdim, correction=correction), self.mean(None if dim is True or dim is False else dim, keepdim)
+        return self.std(dim, unbiased, keepdim, correction=correction), self.mean(None if isinstance(dim, bool) else dim, keepdim)
 
     def logsumexp(self, dim: Dim, keepdim: bool = False) -> Self:
         """log(sum(exp(x))) along some axes, without overflow.
@@ -288,7 +287,7 @@ class Reductions(Operators, Indexing):
         if x.dtype.kind not in "fc":
             raise RuntimeError(f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {x.dtype}")
         if dtype is not None:
-            wanted = as_dtype(dtype)
+            wanted = dtypes.as_dtype(dtype)
             if dtypes.promote_types(x.dtype, wanted) != wanted:
                 raise RuntimeError(f"linalg.vector_norm: the dtype of the input ({dtypes.torch_name(x.dtype)}) should be convertible without narrowing to the specified dtype ({dtypes.torch_name(wanted)})")
             x = x.to(wanted)
@@ -527,7 +526,7 @@ class Reductions(Operators, Indexing):
         >>> minigrad.tensor([1.0, float("nan"), 2.0]).nanmean()
         tensor(1.5000)
         """
-        real_only("nanmean", self.dtype if dtype is None or self.dtype.kind not in "fc" else as_dtype(dtype))
+        real_only("nanmean", self.dtype if dtype is None or self.dtype.kind not in "fc" else dtypes.as_dtype(dtype))
         return self.nansum(dim, keepdim, dtype=dtype) / (~self.isnan()).sum(dim, keepdim)
 
     def dist(self, other: Operand, p: Any = 2) -> Self:
@@ -617,7 +616,7 @@ class Reductions(Operators, Indexing):
         tensor([[0.5000, 0.5000],
                 [0.1192, 0.8808]])
         """
-        x = self if dtype is None else self.to(as_dtype(dtype))
+        x = self if dtype is None else self.to(dtypes.as_dtype(dtype))
         return ops.softmax.apply(x, axis=axis_for_softmax(x, dim))
 
     def log_softmax(self, dim: int, dtype: Any = None) -> Self:
@@ -630,7 +629,7 @@ class Reductions(Operators, Indexing):
         tensor([[-0.6931, -0.6931],
                 [-2.1269, -0.1269]])
         """
-        x = self if dtype is None else self.to(as_dtype(dtype))
+        x = self if dtype is None else self.to(dtypes.as_dtype(dtype))
         return ops.log_softmax.apply(x, axis=axis_for_softmax(x, dim))
 
     # ------------------------------------------------------------------ counting and finding
@@ -792,15 +791,15 @@ def real_only(name: str, dtype: Any) -> None:
 
 def accumulated(op: Op, x: Any, dim: int, dtype: Any) -> Any:
     """cumsum and cumprod, computed in the type that is asked for."""
-    if dtype is not None and as_dtype(dtype).kind == "b":
+    if dtype is not None and dtypes.as_dtype(dtype).kind == "b":
         raise NotForDtype(f'"{op.name}_out_cpu" not implemented for \'Bool\'. To fix it, leave out dtype=.')
     return in_type(lambda x: along(lambda x, axis: op.apply(x, axis=axis), x, dim), x, dtype)
 
 
 def same_type(x: Any, dtype: Any) -> Any:
     """The type in which something is computed that is written over x: there is no other than x's."""
-    if dtype is not None and as_dtype(dtype) != x.dtype:
-        raise RuntimeError(f"Bad in-place call: input tensor dtype {x.dtype} and output tensor dtype {as_dtype(dtype)} should match")
+    if dtype is not None and dtypes.as_dtype(dtype) != x.dtype:
+        raise RuntimeError(f"Bad in-place call: input tensor dtype {x.dtype} and output tensor dtype {dtypes.as_dtype(dtype)} should match")
     return dtype
 
 
