@@ -182,9 +182,11 @@ def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, devi
 
 
 def _like(x: Tensor, value: Any, dtype: Any, requires_grad: bool, device: Any = None) -> Tensor:
+    check_device(device)
     if not isinstance(x, ArrayMethods):
         raise TypeError(f"argument 'input' (position 1) must be Tensor, not {type(x).__name__}.")
-    return _filled(value, x.shape, x.dtype if dtype is None else dtype, device, requires_grad)
+    d = x.dtype if dtype is None else dtypes.as_dtype(dtype)
+    return finish(np.full(x.shape, dtypes.exact_number(value, d)), requires_grad)
 
 
 def empty_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:

@@ -601,7 +601,7 @@ def in_range(index: Any, n: int, kind: type[Exception] = IndexError) -> Any:
     return index
 
 
-def index_along(name: str, x: Any, dim: int, index: Any, src: Any = None) -> Any:
+def index_along(name: str, x: Any, dim: int, index: Any) -> Any:
     """The index of gather and scatter, which has as many axes as x and is nowhere larger."""
     index = indices_of(name, index)
     if max(index.ndim, 1) != max(x.ndim, 1) and index.size:
