@@ -294,7 +294,9 @@ class Arrangement(Base):
             sizes = tuple(n // known if k == -1 else k for k in sizes)
             known *= n // known
         if known != n:
-            raise RuntimeError(f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({n}) in the input tensor")
+            raise RuntimeError(
+                f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({n}) in the input tensor"
+            )
         return self.view((*self.shape[:dim], *sizes, *self.shape[dim + 1 :]))
 
     def swapaxes(self, axis0: int, axis1: int) -> Self: return self.transpose(axis0, axis1)
@@ -425,7 +427,8 @@ class Arrangement(Base):
         tensor([[1, 2],
                 [1, 2]])
         """
-        return ops.tile.apply(self, repeats=tiles("tile", (1,) * (self.ndim - len(sizes(times, dims))) + sizes(times, dims), self.ndim))
+        repeats = sizes(times, dims)
+        return ops.tile.apply(self, repeats=tiles("tile", (1,) * (self.ndim - len(repeats)) + repeats, self.ndim))
 
     def repeat_interleave(self, repeats: Any, dim: int | None = None, *, output_size: Any = None) -> Self:
         """Each entry along dim repeated, next to itself; without dim, of all entries as a vector.

@@ -48,7 +48,9 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None) -> 
     xs = _sequence("torch.cat()", tensors)
     shapes = [tuple(x.shape) for x in xs]
     if () in shapes:
-        raise RuntimeError(f"zero-dimensional tensor (at position {shapes.index(())}) cannot be concatenated. To fix it, use stack, or  x[None].")
+        raise RuntimeError(
+            f"zero-dimensional tensor (at position {shapes.index(())}) cannot be concatenated. To fix it, use stack, or  x[None]."
+        )
     if (0,) in shapes:  # tensor([]) goes with tensors of any shape
         like = next((x for x in xs if x.ndim != 1), xs[0])
         k = normalize_one(dim if axis is None else axis, like.ndim)

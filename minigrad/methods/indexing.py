@@ -122,17 +122,17 @@ class Indexing(Arrangement):
         >>> minigrad.arange(5).tensor_split((1, 4))
         (tensor([0]), tensor([1, 2, 3]), tensor([4]))
         """
-        where = indices_or_sections
         if not self.ndim:
             raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
-        dim = normalize_one(dim, self.ndim)
+        dim, where = normalize_one(dim, self.ndim), indices_or_sections
         where = where.tolist() if hasattr(where, "tolist") else where
         if isinstance(where, int):
             if where <= 0:
                 raise RuntimeError(f"number of sections must be larger than 0, got {where}")
             least, more = divmod(self.shape[dim], where)
             where = list(itertools.accumulate([least + (i < more) for i in range(where)]))[:-1]
-        return tuple([ops.getitem.apply(self, index=part(self.shape, dim, slice(a, b))) for a, b in zip((0, *where), (*where, None), strict=True)])
+        ends = zip((0, *where), (*where, None), strict=True)
+        return tuple([ops.getitem.apply(self, index=part(self.shape, dim, slice(a, b))) for a, b in ends])
 
     def gather(self, dim: int, index: Any, *, sparse_grad: bool = False) -> Self:
         """z[i][j] = x[index[i][j]][j] for dim=0, x[i][index[i][j]] for dim=1: one entry for each index.
@@ -473,7 +473,11 @@ def plain_index(index: Any, x: Any) -> Any:
             if not part.size:
                 part = part.astype(np.int64)
         if isinstance(part, np.ndarray) and part.dtype == np.uint8:
-            warnings.warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead. To fix it, use mask.bool().", stacklevel=3)
+            warnings.warn(
+                "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead. "
+                "To fix it, use mask.bool().",
+                stacklevel=3,
+            )
             part = part.astype(bool)  # in old programs uint8 stands for truth values
         elif isinstance(part, (np.integer, np.ndarray)) and part.ndim == 0 and part.dtype.kind in "iu":
             part = part.item()

@@ -21,7 +21,6 @@ class Operators(FromRows):
 
     # ------------------------------------------------------------------ arithmetic
 
-    def __pow__(self, other: Operand) -> Self: return ops.pow.apply(self, whole_power(self, other))
     def __pos__(self) -> Self: return self.positive()
 
     def add(self, other: Operand, *, alpha: Any = 1) -> Self:
@@ -122,7 +121,11 @@ class Operators(FromRows):
         >>> minigrad.tensor([2.0, 3.0]).pow(2)
         tensor([4., 9.])
         """
-        return ops.pow.apply(self, whole_power(self, exponent))
+        if exponent.__class__ is int and exponent < 0 and self.dtype.kind in "iub":
+            raise RuntimeError("Integers to negative integer powers are not allowed. To fix it, use x.float() ** n.")
+        return ops.pow.apply(self, exponent)
+
+    __pow__ = pow  # noqa: A003  # the method above, not the builtin
 
     # ------------------------------------------------------------------ comparisons
 
@@ -230,13 +233,6 @@ class Operators(FromRows):
 
 # What == and != compare with entry by entry; x == None is False.
 COMPARED = (Base, int, float, complex, np.ndarray, np.generic)
-
-
-def whole_power(x: Any, n: Operand) -> Operand:
-    """The exponent n, if it is none that makes fractions of whole numbers."""
-    if n.__class__ is int and n < 0 and x.dtype.kind in "iub":
-        raise RuntimeError("Integers to negative integer powers are not allowed. To fix it, use x.float() ** n.")
-    return n
 
 
 def divided(x: Any, y: Any, rounding_mode: str) -> Any:

@@ -563,7 +563,10 @@ class Reductions(Operators, Indexing):
         d = rows - (rows if w is None else rows * w).sum(1, keepdim=True) / total
         freedom = total - (correction if aweights is None else correction * (w * aweights).sum() / total)
         if np.asarray(getattr(freedom, "array", freedom)) <= 0:
-            warnings.warn("cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations.", stacklevel=2)
+            warnings.warn(
+                "cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations.",
+                stacklevel=2,
+            )
             freedom = 0
         return (d.mm((d if w is None else d * w).t()) / freedom).squeeze()
 

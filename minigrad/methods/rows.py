@@ -3,7 +3,8 @@
 An op that is a function of entries, without settings, needs no method of its own: `FromRows` gets x.f() and
 x.f_() when the row is declared, and `minigrad.f` is the method as a function. So a new function of an entry
 is one row. The functions of neural networks are rows as well (`silu`, `gelu`), but no methods of tensors, as in
-PyTorch. `from_rows.pyi` lists the methods for editors and for mypy; `python -m tests.stubs` writes it.
+PyTorch. A method that is written in a chapter has its variant in place by a rule, if its name stands in `APPLIED`
+or `COPIED`. `from_rows.pyi` lists the methods for editors and for mypy; `python -m tests.stubs` writes it.
 """
 
 import functools
@@ -142,13 +143,13 @@ def written_over(name: str) -> str:
 
 def document(cls: type[Any], op: Op) -> None:
     """Let the methods that are named after this op say what its row says: all of it, or below their own text."""
-    method, writing = getattr(cls, op.name, None), getattr(cls, op.name + "_", None)
+    method, in_place = getattr(cls, op.name, None), getattr(cls, op.name + "_", None)
     if method is None or method.__module__ == __name__:
         return
     if method.__doc__ is None:
         method.__doc__ = described(op, op.name)
-        if writing is not None and writing.__doc__ is None:
-            writing.__doc__ = described(op, op.name + "_")
+        if in_place is not None and in_place.__doc__ is None:
+            in_place.__doc__ = described(op, op.name + "_")
     elif op.formula not in method.__doc__:
         text, example, rest = method.__doc__.partition("\n\n        >>>")
         method.__doc__ = f"{text.rstrip()}\n\n        {op.formula}{example}{rest}"
