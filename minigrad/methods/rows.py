@@ -142,15 +142,9 @@ def written_over(name: str) -> str:
 
 
 def document(cls: type[Any], op: Op) -> None:
-    """Let the methods that are named after this op say what its row says: all of it, or below their own text."""
-    method, in_place = getattr(cls, op.name, None), getattr(cls, op.name + "_", None)
-    if method is None or method.__module__ == __name__:
-        return
-    if method.__doc__ is None:
-        method.__doc__ = described(op, op.name)
-        if in_place is not None and in_place.__doc__ is None:
-            in_place.__doc__ = described(op, op.name + "_")
-    elif op.formula not in method.__doc__:
+    """Let the method of a chapter that is named after this op show the row's formula below its own text."""
+    method = getattr(cls, op.name, None)
+    if method is not None and method.__module__ != __name__ and op.formula not in method.__doc__:
         text, example, rest = method.__doc__.partition("\n\n        >>>")
         method.__doc__ = f"{text.rstrip()}\n\n        {op.formula}{example}{rest}"
 
