@@ -94,8 +94,8 @@ def full(size: Sequence[int], fill_value: Any, *, dtype: Any = None, device: Any
     >>> full((2,), 7)
     tensor([7, 7])
     """
-    check_device(device)
     if hasattr(fill_value, "__apply_op__"):  # a tensor with one value
+        check_device(device)
         return _spread(fill_value, shape_of((size,)), dtype or fill_value.dtype, requires_grad)
     return _filled(fill_value, shape_of((size,)), dtypes.of_number(fill_value) if dtype is None else dtype, device, requires_grad)
 
