@@ -1,7 +1,10 @@
 """help() has something to say of everything that is public. (Its examples run as doctests.)"""
 
+import ast
 import doctest
+import importlib
 import inspect
+from pathlib import Path
 
 import pytest
 
@@ -66,6 +69,53 @@ def test_the_example_of_a_row_runs(op):
 
 def test_every_function_and_class_has_a_docstring():
     assert sorted(name for name, f in FUNCTIONS.items() if not inspect.getdoc(f)) == []
+
+
+PUBLIC = [
+    "minigrad", "minigrad.autograd", "minigrad.autograd.forward_ad", "minigrad.autograd.functional",
+    "minigrad.autograd.graph", "minigrad.func", "minigrad.linalg", "minigrad.random", "minigrad.special",
+]  # fmt: skip
+# What a notebook asks for by %load_ext; and a name that PyTorch keeps to say that it is gone.
+NOTHING_TO_SHOW = {"load_ipython_extension", "unload_ipython_extension", "LinAlgError", "lstsq"}
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_every_public_function_and_class_shows_an_example(name):
+    module = importlib.import_module(name)
+    names = getattr(module, "__all__", None) or [name for name in dir(module) if name[0] != "_"]
+    ours = {
+        name: value
+        for name in names
+        if callable(value := getattr(module, name))
+        and (getattr(value, "__module__", None) or "minigrad").startswith("minigrad")
+    }
+    silent = {name for name, value in ours.items() if ">>> " not in (inspect.getdoc(value) or "")}
+
+    assert silent - NOTHING_TO_SHOW == set()
+
+
+ROOMS = ("core", "ops", "methods", "autograd", "random")
+PACKAGE = Path(minigrad.__file__).parent
+FILES = sorted(f for room in ROOMS for f in (PACKAGE / room).rglob("*.py"))
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda f: str(f.relative_to(PACKAGE)))
+def test_every_public_name_of_a_module_has_a_docstring(file):
+    """What is defined at the top, and in its classes. A variant in place gets its text from rows.py."""
+    parts = ["minigrad", *file.relative_to(PACKAGE).with_suffix("").parts]
+    module = importlib.import_module(".".join(parts).removesuffix(".__init__"))
+    silent = []
+    for node in ast.parse(file.read_text(encoding="utf-8")).body:
+        if not isinstance(node, (ast.FunctionDef, ast.ClassDef)) or node.name[0] == "_":
+            continue
+        value = getattr(module, node.name)
+        silent += [] if inspect.getdoc(value) else [node.name]
+        for inner in node.body if isinstance(node, ast.ClassDef) else ():
+            if isinstance(inner, ast.FunctionDef) and inner.name[0] != "_":
+                text = inspect.getdoc(inspect.getattr_static(value, inner.name))
+                silent += [] if text else [f"{node.name}.{inner.name}"]
+
+    assert silent == []
 
 
 def test_a_function_says_what_its_method_says():

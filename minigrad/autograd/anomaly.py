@@ -23,6 +23,13 @@ class set_detect_anomaly:
 
     mode        on?
     check_nan   is NaN an error? If not, only the lines are remembered, for other errors
+
+    >>> x = minigrad.tensor(0.0, requires_grad=True)
+    >>> with set_detect_anomaly(True):  # doctest: +ELLIPSIS
+    ...     (x.sqrt() * 0).backward()
+    Traceback (most recent call last):
+        ...
+    RuntimeError: Function 'SqrtBackward0' returned nan values in its 0th output...
     """
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
@@ -39,7 +46,15 @@ class set_detect_anomaly:
 
 
 class detect_anomaly(set_detect_anomaly):
-    """A block within which a NaN that arises in a backward pass is an error."""
+    """A block within which a NaN that arises in a backward pass is an error.
+
+    >>> x = minigrad.tensor(0.0, requires_grad=True)
+    >>> with warnings.catch_warnings(action="ignore"), detect_anomaly():  # doctest: +ELLIPSIS
+    ...     (x.sqrt() * 0).backward()
+    Traceback (most recent call last):
+        ...
+    RuntimeError: Function 'SqrtBackward0' returned nan values in its 0th output...
+    """
 
     def __init__(self, check_nan: bool = True) -> None:
         self._check_nan = check_nan

@@ -27,19 +27,36 @@ __all__ = [
 
 
 class UnpackedDualTensor(NamedTuple):
-    """A value and its tangent; the tangent is None if there is none."""
+    """A value and its tangent; the tangent is None if there is none.
+
+    >>> with dual_level():
+    ...     dual = make_dual(minigrad.tensor(3.0), minigrad.tensor(1.0))
+    ...     unpack_dual(dual * dual)
+    UnpackedDualTensor(primal=tensor(9.), tangent=tensor(6.))
+    """
 
     primal: Tensor
     tangent: Tensor | None
 
 
 def enter_dual_level() -> int:
-    """Open a level of forward mode, until `exit_dual_level`."""
+    """Open a level of forward mode, until `exit_dual_level`.
+
+    >>> level = enter_dual_level()
+    >>> dual = make_dual(minigrad.tensor(3.0), minigrad.tensor(1.0))
+    >>> unpack_dual(dual * dual).tangent
+    tensor(6.)
+    >>> exit_dual_level()
+    """
     return enter_level()
 
 
 def exit_dual_level(*, level: int | None = None) -> None:
-    """Close the innermost level."""
+    """Close the innermost level.
+
+    >>> level = enter_dual_level()
+    >>> exit_dual_level()
+    """
     levels = modes.state.levels
     exit_level(levels[-1] if level is None and levels else level or 0)
 
@@ -82,6 +99,11 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
     tangent    the same shape
 
     Raises RuntimeError outside of a dual_level, and if the two do not fit.
+
+    >>> with dual_level():
+    ...     dual = make_dual(minigrad.tensor(3.0), minigrad.tensor(1.0))
+    ...     unpack_dual(dual ** 2).tangent
+    tensor(6.)
     """
     at = _level(level)
     if not isinstance(tensor, Tensor) or not isinstance(tangent, Tensor):
@@ -107,7 +129,14 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
 
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
-    """The value and the tangent of a dual; (tensor, None) for a tensor that has none."""
+    """The value and the tangent of a dual; (tensor, None) for a tensor that has none.
+
+    >>> with dual_level():
+    ...     dual = make_dual(minigrad.tensor(3.0), minigrad.tensor(1.0))
+    ...     value, tangent = unpack_dual(5 * dual)
+    >>> value, tangent
+    (tensor(15.), tensor(5.))
+    """
     if level is None and not modes.state.levels:
         return UnpackedDualTensor(tensor, None)
     at = _level(level)

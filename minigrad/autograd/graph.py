@@ -49,7 +49,15 @@ class saved_tensors_hooks:
 
 
 class save_on_cpu(saved_tensors_hooks):
-    """Keep copies of what is saved. (There is no other device to move them from.)"""
+    """Keep copies of what is saved. (There is no other device to move them from.)
+
+    >>> x = minigrad.tensor(3.0, requires_grad=True)
+    >>> with save_on_cpu():
+    ...     z = x * x
+    >>> z.backward()
+    >>> x.grad
+    tensor(6.)
+    """
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cpu") -> None:
         super().__init__(lambda t: np.array(t.array), lambda kept: wrap(kept))

@@ -218,6 +218,10 @@ def gradgradcheck(
     """Do the gradients of the gradients of func agree with central differences?
 
     grad_outputs    what the first backward pass starts from; random numbers if left out
+
+    >>> x = minigrad.tensor([1.0, 2.0], dtype=minigrad.float64, requires_grad=True)
+    >>> gradgradcheck(lambda x: x ** 3, (x,))
+    True
     """
     xs = _arguments(inputs)
     outputs = _outputs(func(*xs))

@@ -32,6 +32,11 @@ def backward(
     grad_tensors    one gradient for each tensor, shaped like it; not needed for scalars
 
     See `Tensor.backward`.
+
+    >>> x = minigrad.tensor([1.0, 2.0], requires_grad=True)
+    >>> backward([x.sum(), (x * x).sum()])
+    >>> x.grad
+    tensor([3., 5.])
     """
     outputs = [tensors] if isinstance(tensors, Tensor) else list(tensors)
     gradients = _sequence(grad_tensors, len(outputs))

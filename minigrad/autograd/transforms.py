@@ -225,7 +225,12 @@ def _for_chosen(argnums: ArgNums, results: Sequence[Any]) -> Any:
 def grad_and_value(
     func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False
 ) -> Callable[..., Any]:
-    """A function that gives (gradient, f(x)); with has_aux, (gradient, (f(x), aux))."""
+    """A function that gives (gradient, f(x)); with has_aux, (gradient, (f(x), aux)).
+
+    >>> gradient, value = grad_and_value(lambda x: x ** 2)(minigrad.tensor(3.0))
+    >>> gradient, value
+    (tensor(6.), tensor(9.))
+    """
 
     def derivative(*args: Any, **kwargs: Any) -> Any:
         f, chosen = _of_chosen(func, argnums, args, kwargs)
@@ -291,7 +296,12 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, has_aux: bool 
 
 
 def linearize(func: Callable[..., Any], *primals: Any) -> Any:
-    """f(*primals), and the linear function that maps tangents to the result's tangent."""
+    """f(*primals), and the linear function that maps tangents to the result's tangent.
+
+    >>> value, push = linearize(lambda x: x ** 2, minigrad.tensor(3.0))
+    >>> value, push(minigrad.tensor(1.0)), push(minigrad.tensor(10.0))
+    (tensor(9.), tensor(6.), tensor(60.))
+    """
     value = func(*primals)
 
     def push(*tangents: Any) -> Any:
@@ -345,6 +355,10 @@ def jacfwd(
     """A function that gives the Jacobian of f column by column: one forward pass per input entry.
 
     returns   the shape of f's result, then that of the argument
+
+    >>> jacfwd(lambda x: x ** 2)(minigrad.tensor([1.0, 3.0]))
+    tensor([[2., 0.],
+            [0., 6.]])
     """
 
     def jacobian(*args: Any, **kwargs: Any) -> Any:

@@ -16,6 +16,9 @@ def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | Non
     """A tensor of the data, in the same memory where that is possible.
 
     copy   True: always in memory of its own; False: never, and ValueError if it must be
+
+    >>> asarray([1.0, 2.0])
+    tensor([1., 2.])
     """
     check_device(device)
     array = obj.detach().memory() if isinstance(obj, Tensor) else obj

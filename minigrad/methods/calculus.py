@@ -50,7 +50,11 @@ def _slope(x: Tensor, axis: int, h: Any, edge_order: int) -> Tensor:
 
 
 def trapezoid(y: Tensor, x: Any = None, *, dx: Any = None, dim: Any = -1) -> Tensor:
-    """The integral of y along dim, by trapezoids; x are the places, or dx the distance between them."""
+    """The integral of y along dim, by trapezoids; x are the places, or dx the distance between them.
+
+    >>> trapezoid(minigrad.tensor([0.0, 2.0, 4.0]), dx=0.5)
+    tensor(2.)
+    """
     return _trapezoids(y, x, dx, dim).sum(dim)
 
 
@@ -58,7 +62,11 @@ trapz = trapezoid
 
 
 def cumulative_trapezoid(y: Tensor, x: Any = None, *, dx: Any = None, dim: Any = -1) -> Tensor:
-    """As trapezoid, up to each place but the first."""
+    """As trapezoid, up to each place but the first.
+
+    >>> cumulative_trapezoid(minigrad.tensor([0.0, 2.0, 4.0]))
+    tensor([1., 4.])
+    """
     return _trapezoids(y, x, dx, dim).cumsum(dim)
 
 

@@ -108,7 +108,11 @@ def _spread(value: Tensor, shape: tuple[int, ...], dtype: Any, requires_grad: bo
 
 @made_into_out
 def empty(*shape: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """A tensor to be written to. (Its entries are 0 here; PyTorch leaves them undefined.)"""
+    """A tensor to be written to. (Its entries are 0 here; PyTorch leaves them undefined.)
+
+    >>> minigrad.empty(2, 3).shape
+    minigrad.Size([2, 3])
+    """
     return _filled(0, shape_of(shape, size), dtype, device, requires_grad)
 
 
@@ -170,13 +174,23 @@ def logspace(
 
 
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None) -> Tensor:
-    """Where a matrix has its lower triangle: a row of row numbers, a row of column numbers."""
+    """Where a matrix has its lower triangle: a row of row numbers, a row of column numbers.
+
+    >>> tril_indices(2, 2)
+    tensor([[0, 1, 1],
+            [0, 0, 1]])
+    """
     check_device(device)
     return finish(np.stack(np.tril_indices(row, offset, col)).astype(dtype or dtypes.int64), False)
 
 
 def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None) -> Tensor:
-    """Where a matrix has its upper triangle: a row of row numbers, a row of column numbers."""
+    """Where a matrix has its upper triangle: a row of row numbers, a row of column numbers.
+
+    >>> triu_indices(2, 2)
+    tensor([[0, 0, 1],
+            [0, 1, 1]])
+    """
     check_device(device)
     return finish(np.stack(np.triu_indices(row, offset, col)).astype(dtype or dtypes.int64), False)
 
@@ -190,29 +204,49 @@ def _like(x: Tensor, value: Any, dtype: Any, requires_grad: bool, device: Any = 
 
 
 def empty_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """A tensor to be written to, with the shape and type of `input`."""
+    """A tensor to be written to, with the shape and type of `input`.
+
+    >>> empty_like(minigrad.ones(2, 3)).shape
+    minigrad.Size([2, 3])
+    """
     return _like(input, 0, dtype, requires_grad, device)
 
 
 def zeros_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """Zeros with the shape and type of `input`."""
+    """Zeros with the shape and type of `input`.
+
+    >>> zeros_like(minigrad.tensor([1.5, 2.5]))
+    tensor([0., 0.])
+    """
     return _like(input, 0, dtype, requires_grad, device)
 
 
 def ones_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """Ones with the shape and type of `input`: what an output's gradient starts from."""
+    """Ones with the shape and type of `input`: what an output's gradient starts from.
+
+    >>> ones_like(minigrad.tensor([1.5, 2.5]))
+    tensor([1., 1.])
+    """
     return _like(input, 1, dtype, requires_grad, device)
 
 
 def full_like(input: Tensor, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """One value everywhere, with the shape and type of `input`."""
+    """One value everywhere, with the shape and type of `input`.
+
+    >>> full_like(minigrad.zeros(2), 7.0)
+    tensor([7., 7.])
+    """
     if hasattr(fill_value, "__apply_op__"):
         return _spread(fill_value, tuple(input.shape), dtype or input.dtype, requires_grad)
     return _like(input, fill_value, dtype, requires_grad, device)
 
 
 def scalar_tensor(s: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """A number as a tensor without axes, of the default type."""
+    """A number as a tensor without axes, of the default type.
+
+    >>> scalar_tensor(2)
+    tensor(2.)
+    """
     d = type_to_make(dtype, device)
     return finish(np.asarray(s, d)[()], requires_grad)
 
@@ -249,7 +283,15 @@ def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None,
 
 
 def from_numpy(ndarray: Any) -> Tensor:
-    """A tensor that shares the array's memory: a write to one shows in the other."""
+    """A tensor that shares the array's memory: a write to one shows in the other.
+
+    >>> import numpy as np
+    >>> a = np.array([1.0, 2.0], np.float32)
+    >>> x = from_numpy(a)
+    >>> a[0] = 5.0
+    >>> x
+    tensor([5., 2.])
+    """
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
     if any(step < 0 for step in ndarray.strides):
@@ -262,7 +304,12 @@ def from_numpy(ndarray: Any) -> Tensor:
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
-    """The data as a tensor, without a copy where none is needed."""
+    """The data as a tensor, without a copy where none is needed.
+
+    >>> x = minigrad.ones(2)
+    >>> as_tensor(x) is x, as_tensor([1, 2])
+    (True, tensor([1, 2]))
+    """
     check_device(device)
     if isinstance(data, Tensor):
         return data if dtype is None else data.to(dtypes.as_dtype(dtype))

@@ -85,13 +85,22 @@ def stack(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None) -
 
 
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
-    """The tensors one after another along the second axis (vectors: along their only one)."""
+    """The tensors one after another along the second axis (vectors: along their only one).
+
+    >>> hstack([minigrad.tensor([1, 2]), minigrad.tensor([3, 4])])
+    tensor([1, 2, 3, 4])
+    """
     xs = atleast_1d(_sequence("hstack", tensors))
     return cat(xs, 0 if xs[0].ndim == 1 else 1)
 
 
 def vstack(tensors: Sequence[Tensor]) -> Tensor:
-    """The tensors one above another; a vector is a row."""
+    """The tensors one above another; a vector is a row.
+
+    >>> vstack([minigrad.tensor([1, 2]), minigrad.tensor([3, 4])])
+    tensor([[1, 2],
+            [3, 4]])
+    """
     return cat(atleast_2d(_sequence("vstack", tensors)), 0)
 
 
@@ -99,13 +108,23 @@ row_stack = vstack
 
 
 def dstack(tensors: Sequence[Tensor]) -> Tensor:
-    """The tensors one behind another, along the third axis."""
+    """The tensors one behind another, along the third axis.
+
+    >>> dstack([minigrad.tensor([1, 2]), minigrad.tensor([3, 4])])
+    tensor([[[1, 3],
+             [2, 4]]])
+    """
     xs = atleast_2d(_sequence("dstack", tensors))
     return cat([x if x.ndim > 2 else x.unsqueeze(2) for x in xs], 2)
 
 
 def column_stack(tensors: Sequence[Tensor]) -> Tensor:
-    """The tensors side by side; a vector is a column."""
+    """The tensors side by side; a vector is a column.
+
+    >>> column_stack([minigrad.tensor([1, 2]), minigrad.tensor([3, 4])])
+    tensor([[1, 3],
+            [2, 4]])
+    """
     return hstack([x if x.ndim > 1 else x.reshape(-1, 1) for x in _sequence("column_stack", tensors)])
 
 
@@ -188,13 +207,23 @@ def searchsorted(sorted_sequence: Tensor, input: Any, *, out_int32: bool = False
 
 
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
-    """The tensors, each expanded to the shape that they have together."""
+    """The tensors, each expanded to the shape that they have together.
+
+    >>> broadcast_tensors(minigrad.tensor([[1], [2]]), minigrad.tensor([3, 4]))
+    (tensor([[1, 1],
+            [2, 2]]), tensor([[3, 4],
+            [3, 4]]))
+    """
     shape = broadcast("broadcast_tensors", *[x.array.shape for x in tensors])
     return tuple([x if x.shape == shape else x.expand(shape) for x in tensors])
 
 
 def broadcast_shapes(*shapes: Any) -> Any:
-    """The shape that tensors of these shapes have together."""
+    """The shape that tensors of these shapes have together.
+
+    >>> broadcast_shapes((2, 1), (3,))
+    minigrad.Size([2, 3])
+    """
     try:
         return Size(np.broadcast_shapes(*(s if isinstance(s, int) else tuple(s) for s in shapes)))
     except ValueError as error:
@@ -202,17 +231,29 @@ def broadcast_shapes(*shapes: Any) -> Any:
 
 
 def atleast_1d(*tensors: Any) -> Any:
-    """The tensors, a number as a vector of one entry."""
+    """The tensors, a number as a vector of one entry.
+
+    >>> atleast_1d(minigrad.tensor(3.0))
+    tensor([3.])
+    """
     return _each(lambda x: x.reshape(1) if x.ndim == 0 else x, tensors)
 
 
 def atleast_2d(*tensors: Any) -> Any:
-    """The tensors with at least two axes; a vector is a row."""
+    """The tensors with at least two axes; a vector is a row.
+
+    >>> atleast_2d(minigrad.tensor([1, 2]))
+    tensor([[1, 2]])
+    """
     return _each(lambda x: x if x.ndim > 1 else x.reshape(1, -1), tensors)
 
 
 def atleast_3d(*tensors: Any) -> Any:
-    """The tensors with at least three axes; a matrix gets a last one."""
+    """The tensors with at least three axes; a matrix gets a last one.
+
+    >>> atleast_3d(minigrad.zeros(2, 3)).shape
+    minigrad.Size([2, 3, 1])
+    """
     return _each(lambda x: x if x.ndim > 2 else x.unsqueeze(-1) if x.ndim == 2 else x.reshape(1, -1, 1), tensors)
 
 
@@ -224,12 +265,20 @@ def _each(f: Callable[[Any], Any], tensors: tuple[Any, ...]) -> Any:
 
 
 def is_tensor(obj: Any) -> bool:
-    """Is this a tensor?"""
+    """Is this a tensor?
+
+    >>> is_tensor(minigrad.tensor(1.0)), is_tensor(1.0)
+    (True, False)
+    """
     return isinstance(obj, Tensor)
 
 
 def result_type(tensor1: Any, tensor2: Any) -> Any:
-    """The type of number that tensor1 + tensor2 has."""
+    """The type of number that tensor1 + tensor2 has.
+
+    >>> result_type(minigrad.tensor([1, 2]), 1.5)
+    dtype('float32')
+    """
     none = [x.detach().reshape(-1)[:0] if isinstance(x, Tensor) and x.ndim else x for x in (tensor1, tensor2)]
     return ops.add(*none).dtype
 
@@ -267,7 +316,14 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
 
 
 def cartesian_prod(*tensors: Tensor) -> Tensor:
-    """All choices of one entry from each vector, one choice a row."""
+    """All choices of one entry from each vector, one choice a row.
+
+    >>> cartesian_prod(minigrad.tensor([1, 2]), minigrad.tensor([8, 9]))
+    tensor([[1, 8],
+            [1, 9],
+            [2, 8],
+            [2, 9]])
+    """
     for z in tensors:
         if z.ndim != 1:
             raise RuntimeError(f"Expect a 1D vector, but got shape {list(z.shape)}")
@@ -277,7 +333,13 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
 
 
 def combinations(input: Tensor, r: Any = 2, with_replacement: Any = False) -> Tensor:
-    """All choices of r entries of a vector, each a row, in the vector's order."""
+    """All choices of r entries of a vector, each a row, in the vector's order.
+
+    >>> combinations(minigrad.tensor([1, 2, 3]))
+    tensor([[1, 2],
+            [1, 3],
+            [2, 3]])
+    """
     if input.ndim != 1:
         raise RuntimeError(f"Expect a 1D vector, but got shape {list(input.shape)}")
     if r < 0:
@@ -293,6 +355,9 @@ def cdist(x1: Tensor, x2: Tensor, p: Any = 2.0, compute_mode: Any = None) -> Ten
     x1       (..., n, d)
     x2       (..., m, d)
     returns  (..., n, m)
+
+    >>> cdist(minigrad.tensor([[0.0, 0.0]]), minigrad.tensor([[3.0, 4.0], [0.0, 1.0]]))
+    tensor([[5., 1.]])
     """
     if p < 0:
         raise RuntimeError(f"cdist only supports non-negative p values, but got {p}")
@@ -304,7 +369,12 @@ def cdist(x1: Tensor, x2: Tensor, p: Any = 2.0, compute_mode: Any = None) -> Ten
 
 
 def vander(x: Tensor, N: Any = None, increasing: Any = False) -> Tensor:
-    """Powers: the columns are x**(N - 1), ..., x, 1; or the other way round, if increasing."""
+    """Powers: the columns are x**(N - 1), ..., x, 1; or the other way round, if increasing.
+
+    >>> vander(minigrad.tensor([2, 3]), N=3)
+    tensor([[4, 2, 1],
+            [9, 3, 1]])
+    """
     if x.ndim != 1:
         raise RuntimeError("x must be a one-dimensional tensor.")
     n = len(x) if N is None else N

@@ -109,7 +109,11 @@ __all__ = [*FUNCTIONS, "detach", "fill", "polygamma", "real"]
 
 @function
 def real(self: Any) -> Any:
-    """The real part: the tensor itself, of real numbers."""
+    """The real part: the tensor itself, of real numbers.
+
+    >>> minigrad.real(minigrad.tensor([1.0, 2.0]))
+    tensor([1., 2.])
+    """
     return self.real
 
 
@@ -117,15 +121,28 @@ def real(self: Any) -> Any:
 
 
 def polygamma(n: int, input: Tensor) -> Tensor:
-    """The n-th derivative of digamma, which is the derivative of lgamma."""
+    """The n-th derivative of digamma, which is the derivative of lgamma.
+
+    >>> minigrad.polygamma(1, minigrad.tensor(1.0))
+    tensor(1.6449)
+    """
     return input.polygamma(n)
 
 
 def fill(input: Tensor, value: Any) -> Tensor:
-    """A tensor like the input, with this value everywhere."""
+    """A tensor like the input, with this value everywhere.
+
+    >>> minigrad.fill(minigrad.zeros(2), 7.0)
+    tensor([7., 7.])
+    """
     return input.clone().fill_(value)
 
 
 def detach(input: Tensor) -> Tensor:
-    """The same values, without a history."""
+    """The same values, without a history.
+
+    >>> x = minigrad.tensor([1.0], requires_grad=True)
+    >>> minigrad.detach(x)
+    tensor([1.])
+    """
     return input.detach()

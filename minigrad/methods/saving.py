@@ -27,6 +27,13 @@ def save(obj: Any, f: Any) -> None:
     A tensor that occurs twice is written once, and is one tensor again when loaded.
 
     Raises TypeError, naming the place, for what cannot be saved.
+
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> save({"w": minigrad.ones(2)}, file)
+    >>> _ = file.seek(0)
+    >>> load(file)
+    {'w': tensor([1., 1.])}
     """
     arrays: list[Any] = []
     structure = _described(obj, arrays, {}, "the object")

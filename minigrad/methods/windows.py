@@ -21,17 +21,29 @@ def hann_window(window_length: int, periodic: bool = True, *, dtype: Any = None)
 
 
 def hamming_window(window_length: int, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, *, dtype: Any = None) -> Tensor:
-    """alpha - beta * cos(t)"""
+    """alpha - beta * cos(t)
+
+    >>> hamming_window(3, periodic=False)
+    tensor([0.0800, 1.0000, 0.0800])
+    """
     return _window(window_length, periodic, (alpha, -beta), dtype)
 
 
 def blackman_window(window_length: int, periodic: bool = True, *, dtype: Any = None) -> Tensor:
-    """0.42 - 0.5 * cos(t) + 0.08 * cos(2 t)"""
+    """0.42 - 0.5 * cos(t) + 0.08 * cos(2 t)
+
+    >>> blackman_window(3, periodic=False).abs()
+    tensor([1.3878e-17, 1.0000e+00, 1.3878e-17])
+    """
     return _window(window_length, periodic, (0.42, -0.5, 0.08), dtype)
 
 
 def bartlett_window(window_length: int, periodic: bool = True, *, dtype: Any = None) -> Tensor:
-    """From 0 up to 1 and down to 0, in straight lines."""
+    """From 0 up to 1 and down to 0, in straight lines.
+
+    >>> bartlett_window(4)
+    tensor([0.0000, 0.5000, 1.0000, 0.5000])
+    """
     d = type_to_make(dtype)
     if window_length < 2:
         return wrap(np.ones(window_length, d))

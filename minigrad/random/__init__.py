@@ -20,27 +20,57 @@ from minigrad.random.generator import Generator, default_generator
 
 
 def manual_seed(seed: int) -> Generator:
-    """Start the default generator anew, from this seed; returns it."""
+    """Start the default generator anew, from this seed; returns it.
+
+    >>> _ = manual_seed(7)
+    >>> x = minigrad.rand(2)
+    >>> _ = manual_seed(7)
+    >>> (minigrad.rand(2) == x).all()
+    tensor(True)
+    """
     return default_generator.manual_seed(int(seed))
 
 
 def seed() -> int:
-    """Start the default generator anew, from a seed that nobody chose; returns it."""
+    """Start the default generator anew, from a seed that nobody chose; returns it.
+
+    >>> seed() == initial_seed()
+    True
+    """
     return default_generator.seed()
 
 
 def initial_seed() -> int:
-    """The seed from which the default generator was started."""
+    """The seed from which the default generator was started.
+
+    >>> _ = manual_seed(7)
+    >>> initial_seed()
+    7
+    """
     return default_generator.initial_seed()
 
 
 def get_rng_state() -> Any:
-    """The state of the default generator, as a tensor of bytes."""
+    """The state of the default generator, as a tensor of bytes.
+
+    >>> state = get_rng_state()
+    >>> x = minigrad.rand(2)
+    >>> set_rng_state(state)
+    >>> (minigrad.rand(2) == x).all()
+    tensor(True)
+    """
     return default_generator.get_state()
 
 
 def set_rng_state(new_state: Any) -> None:
-    """Bring the default generator back to a state that get_rng_state gave."""
+    """Bring the default generator back to a state that get_rng_state gave.
+
+    >>> state = get_rng_state()
+    >>> x = minigrad.rand(2)
+    >>> set_rng_state(state)
+    >>> (minigrad.rand(2) == x).all()
+    tensor(True)
+    """
     default_generator.set_state(new_state)
 
 

@@ -46,7 +46,11 @@ def rand(*shape: Any, size: Any = None, generator: Generator | None = None, dtyp
 @made_into_out
 def randn(*shape: Any, size: Any = None, generator: Generator | None = None, dtype: Any = None, device: Any = None,
           requires_grad: bool = False) -> Tensor:  # fmt: skip
-    """Numbers from the normal distribution, of mean 0 and standard deviation 1."""
+    """Numbers from the normal distribution, of mean 0 and standard deviation 1.
+
+    >>> minigrad.randn(2, 3).shape
+    minigrad.Size([2, 3])
+    """
     check_device(device)
     z = kernels.standard_normal(shape_of(shape, size), _float(dtype), generator)
     return finish(z, requires_grad)
@@ -80,7 +84,11 @@ def randint(*bounds_and_size: Any, low: int | None = None, high: int | None = No
 def randperm(
     n: int, *, generator: Generator | None = None, dtype: Any = None, device: Any = None
 ) -> Tensor:
-    """The numbers 0..n-1, shuffled."""
+    """The numbers 0..n-1, shuffled.
+
+    >>> minigrad.randperm(4).sort().values
+    tensor([0, 1, 2, 3])
+    """
     check_device(device)
     if n < 0:
         raise RuntimeError(f"n must be non-negative, got {n}")
@@ -92,21 +100,33 @@ def randperm(
 
 def rand_like(input: Tensor, *, generator: Generator | None = None, dtype: Any = None, device: Any = None,
               requires_grad: bool = False) -> Tensor:  # fmt: skip
-    """As `rand`, with the shape and type of `input`."""
+    """As `rand`, with the shape and type of `input`.
+
+    >>> rand_like(minigrad.zeros(2, 3)).shape
+    minigrad.Size([2, 3])
+    """
     return rand(input.shape, generator=generator, dtype=dtype or input.dtype,
                 device=device, requires_grad=requires_grad)  # fmt: skip
 
 
 def randn_like(input: Tensor, *, generator: Generator | None = None, dtype: Any = None, device: Any = None,
                requires_grad: bool = False) -> Tensor:  # fmt: skip
-    """As `randn`, with the shape and type of `input`."""
+    """As `randn`, with the shape and type of `input`.
+
+    >>> randn_like(minigrad.zeros(2, 3)).shape
+    minigrad.Size([2, 3])
+    """
     return randn(input.shape, generator=generator, dtype=dtype or input.dtype,
                 device=device, requires_grad=requires_grad)  # fmt: skip
 
 
 def randint_like(input: Tensor, low: int, high: int | None = None, *, generator: Generator | None = None,
                  dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:  # fmt: skip
-    """As `randint`, with the shape and type of `input`."""
+    """As `randint`, with the shape and type of `input`.
+
+    >>> randint_like(minigrad.zeros(3), 5, 6)
+    tensor([5., 5., 5.])
+    """
     low, high = (0, low) if high is None else (low, high)
     return randint(low, high, tuple(input.shape), generator=generator, dtype=dtype or input.dtype, device=device,
                    requires_grad=requires_grad)  # fmt: skip
@@ -114,7 +134,13 @@ def randint_like(input: Tensor, low: int, high: int | None = None, *, generator:
 
 def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator | None = None, dtype: Any = None,
            device: Any = None, requires_grad: bool = False) -> Tensor:  # fmt: skip
-    """Numbers from the normal distribution; mean and std are numbers (with a size) or tensors."""
+    """Numbers from the normal distribution; mean and std are numbers (with a size) or tensors.
+
+    >>> normal(0.0, 1.0, size=(2, 3)).shape
+    minigrad.Size([2, 3])
+    >>> normal(minigrad.tensor([5.0, 6.0]), 0.0)
+    tensor([5., 6.])
+    """
     check_device(device)
     if not isinstance(mean, Tensor) and not isinstance(std, Tensor) and size is None:
         raise TypeError("normal() of two numbers needs a size, like normal(0.0, 1.0, size=(2, 3)).")
@@ -134,18 +160,30 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator 
 
 
 def bernoulli(input: Tensor, p: Any = None, *, generator: Generator | None = None) -> Tensor:
-    """1 with the probability that stands in input (or is p), else 0."""
+    """1 with the probability that stands in input (or is p), else 0.
+
+    >>> bernoulli(minigrad.tensor([0.0, 1.0]))
+    tensor([0., 1.])
+    """
     return input.bernoulli(p, generator=generator)
 
 
 def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *,
                 generator: Generator | None = None) -> Tensor:  # fmt: skip
-    """Draw category numbers, each as likely as its weight says: `input.multinomial(num_samples)`."""
+    """Draw category numbers, each as likely as its weight says: `input.multinomial(num_samples)`.
+
+    >>> multinomial(minigrad.tensor([0.0, 1.0, 0.0]), 1)
+    tensor([1])
+    """
     return input.multinomial(num_samples, replacement, generator=generator)
 
 
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
-    """How often something happens that happens `input` times on average."""
+    """How often something happens that happens `input` times on average.
+
+    >>> poisson(minigrad.tensor([0.0, 0.0]))
+    tensor([0., 0.])
+    """
     if input.dtype.kind != "f":
         raise NotImplementedError(f'"poisson_cpu" not implemented for {str(input.dtype)!r}')
     return wrap(kernels.events(input.array, generator))
