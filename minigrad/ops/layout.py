@@ -193,11 +193,8 @@ def roll(x, *, shift, axis=None):
     return x
 
 
-def _opposite(shift):
-    return tuple(-n for n in shift) if isinstance(shift, tuple) else -shift
-
-
-roll.vjp(x=lambda g, shift, axis: roll(g, shift=_opposite(shift), axis=axis))
+roll.vjp(x=lambda g, shift, axis:
+             roll(g, shift=-shift if axis is None else tuple(-n for n in shift), axis=axis))
 
 
 @linear(node="RepeatBackward0")
@@ -263,9 +260,7 @@ def cat(*xs, axis=0, out=None):
 
 
 def _cat_dx(g, k, xs_shapes, axis):
-    start = 0
-    for shape in xs_shapes[:k]:
-        start += shape[axis]
+    start = sum([shape[axis] for shape in xs_shapes[:k]])
     return g[(slice(None),) * (axis % g.ndim) + (slice(start, start + xs_shapes[k][axis]),)]
 
 

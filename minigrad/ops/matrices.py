@@ -33,11 +33,6 @@ def as_rows(x):
     return x[..., None, :]
 
 
-def diagonal_of(x):
-    """The diagonals, as vectors."""
-    return np.diagonal(x, 0, -2, -1)
-
-
 def _finite(name, x):
     """x, unless it has an infinite entry or NaN: of such a matrix LAPACK may never find the factors."""
     if not np.isfinite(x).all():
@@ -148,7 +143,8 @@ def _eigenvalues_dx(g, x):
 
 
 eigenvalues.vjp(x=_eigenvalues_dx)
-eigenvalues.jvp(lambda x_dot, x: diagonal_of(transposed(eigenvectors(x)) @ symmetric(x_dot) @ eigenvectors(x)))
+eigenvalues.jvp(lambda x_dot, x:
+                    np.diagonal(transposed(eigenvectors(x)) @ symmetric(x_dot) @ eigenvectors(x), 0, -2, -1))
 
 
 @general(result="float")
