@@ -336,8 +336,8 @@ def jacrev(
         back = passes_back(outputs, inputs, differentiable)
         blocks = []
         for which, z in enumerate(outputs):
-            seeds = [[g if i == which else None for i in range(len(outputs))] for g in basis(z)]
-            rows = [back(seed) for seed in seeds]
+            given = [[g if i == which else None for i in range(len(outputs))] for g in basis(z)]
+            rows = [back(gradients) for gradients in given]
             parts = []
             for k, x in enumerate(inputs):
                 block = joined([zeros(x) if row[k] is None else row[k] for row in rows], z, x)
