@@ -278,11 +278,14 @@ def _max_pool_dx(g, x, z, x_shape, size, stride, padding, dilation, shape):
     x = _margin(x, padding, _lowest(x.dtype))
     d = np.zeros(x.shape, x.dtype)
     apart = stride[0] >= size[0] and stride[1] >= size[1] and dilation == (1, 1)  # no entry is in two windows
-    waiting = np.ones(z.shape, bool)  # the windows whose greatest entry has not been met
+    waiting = None  # the windows whose greatest entry has not been met
     for _, window in _each_place(size, stride, dilation, shape):
         here = x[window] == z
-        here &= waiting
-        waiting ^= here
+        if waiting is None:
+            waiting = ~here
+        else:
+            here &= waiting
+            waiting ^= here
         if apart:
             np.multiply(g, here, out=d[window])
         else:
