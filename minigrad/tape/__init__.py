@@ -1,26 +1,26 @@
 """The tape: what happened while code ran, recorded, drawn, and stepped through.
 
-To read it in order:
+A reading order:
 
-snapshot.py   a copy of an array, or of what is worth knowing about it
-events.py     what a recording is made of
-recorder.py   the observer that writes it down, with forward_half.py and identity.py;
-              looks.py, what it sees when it looks closely
+snapshot.py   a copy of an array, or of its main facts
+events.py     the records that a recording consists of
+recorder.py   the observer that writes them, with forward_half.py and identity.py;
+              looks.py extracts the details
 record.py     with record(): ... ; the Tape
-names.py      what the user calls a tensor; numbers in words
-naming.py     what the entries of a recording are called
-trace.py      the recording as one JSON-able document; steps.py, what happened, in deltas
-moment.py     how things stand after a step
+names.py      the user's names of tensors; numbers as text
+naming.py     names for the entries of a recording
+trace.py      the recording as one JSON-able document; steps.py, its steps, as deltas
+moment.py     the state after a step
 layout.py     where each box of a picture goes, in layers.py, ordering.py, coordinates.py
 fold.py       which boxes there are; columns.py, pictures side by side
-boxes.py      what is written in each box; measure.py, how wide it is
+boxes.py      the text in each box; measure.py, how wide it is
 draw.py       the picture: draw_boxes.py, arrows.py, legend.py
-shapes.py     what pictures are made of, as SVG; bitmap.py, as PNG; svg_reader.py, back again
-text.py       tables; digraph.py, the language of Graphviz
-page.py       the inspector as an HTML page; packing.py, the document on its way there
+shapes.py     the shapes of a picture, and SVG; bitmap.py, PNG; svg_reader.py, reads SVG back
+text.py       tables; digraph.py, the Graphviz language
+page.py       the inspector as an HTML page; packing.py, a compact form of the document
 faces.py      all of these, for a tape and for a static program (static/draw.py)
 walk.py       a backward pass, one node at a time
-check.py      gradients derived by hand, beside the tape's; differences.py, beside slopes
+check.py      compares hand-derived gradients with the tape's; differences.py, with slopes
 chain.py      the grad_fn chain of a tensor, as a tree
 dot.py        make_dot: the graph as torchviz shows it; dot_picture.py
 """

@@ -1,4 +1,4 @@
-"""The arrows of a picture: data on its way down, and gradients beside them on their way up."""
+"""The arrows of a picture: data flows down, and gradients flow up next to it."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from minigrad.tape.legend import BACKWARD, BACKWARD_INK, FAINT, FORWARD
 from minigrad.tape.names import clean
 from minigrad.tape.shapes import Anchor, Group, Item, Line, Point, Shape, Words
 
-APART = 6.0  # half the distance between an arrow and the gradient's arrow beside it
+APART = 6.0  # half the distance between an arrow and the gradient's arrow next to it
 
 
 class Arrows:
-    """Draws the routes of a view, with what has flowed along them at the canvas's moment."""
+    """Draws the routes of a view, and what has flowed along them at the canvas's moment."""
 
     def __init__(self, canvas: Canvas) -> None:
         self.canvas = canvas
@@ -32,7 +32,7 @@ class Arrows:
         points = [(x + self.canvas.dx, y + self.canvas.dy) for x, y in route["points"]]
         if (
             route["chip"] is not None
-        ):  # arrows leave a chip from its middle: it has no room for more
+        ):  # arrows start at the middle of a chip: it has no room for more
             x, y, w, h = self.canvas.at(self.canvas.view["chips"][route["chip"]]["place"])
             points[0] = (x + w / 2, y + h)
         both = any(e["gradient"] for e in edges)
@@ -70,7 +70,7 @@ class Arrows:
             crowded = many > 1 and wide * 0.7 / many < 84
             words.append(f"{flow[0]}/{flow[1]}" if crowded else f"{flow[0]} of {flow[1]}")
         words += [edge["summed"]] if edge["summed"] and len(edges) == 1 else []
-        # Beside the arrow's head, on the side to which the two lines do not lean.
+        # Next to the arrow's head, on the side away from which the two lines lean.
         (x, y), right = up[0], up[1][0] <= up[0][0]
         at = x + 8 if right else down[0][0] - 5
         anchor: Anchor = "start" if right else "end"
@@ -95,11 +95,11 @@ def leaning(
     end: float = 0,
     side: int = 0,
 ) -> Line:
-    """A line through a route: it leans between two layers, and is straight within one.
+    """A line along a route: slanted between two layers, and straight within one.
 
-    start, end   how much to leave out at its ends, for an arrow's head
-    side         -1, 1: it is the left, the right one of two that run in parallel. Where
-                 they lean they would meet, so one keeps above the other there
+    start, end   how much to leave out at its ends, for an arrowhead
+    side         -1, 1: it is the left or the right one of two parallel lines. Slanted
+                 lines would meet, so one of them stays above the other there
     """
     points = [
         (points[0][0], points[0][1] + start),
@@ -118,6 +118,6 @@ def leaning(
 
 
 def arrow_head(tip: Point, fill: str, back: float = 9.0, half: float = 4.5) -> Shape:
-    """The head of an arrow that points down; up, if it goes back by less than nothing."""
+    """The head of an arrow that points down; up, if `back` is negative."""
     x, y = tip
     return Shape((tip, (x - half, y - back), (x + half, y - back)), fill)

@@ -1,6 +1,6 @@
-"""A picture as a bitmap: a scene in, PNG or PDF out, drawn by matplotlib.
+"""Renders a picture as PNG or PDF, with matplotlib.
 
-There is one renderer. A picture that exists as SVG text only is read back first
+There is only one renderer. If a picture is only available as SVG text, it is first read back
 (svg_reader.py).
 """
 
@@ -16,34 +16,34 @@ from minigrad.tape.names import clean
 from minigrad.tape.shapes import Group, Hatching, Item, Line, Rect, Shape, Words
 from minigrad.tape.svg_reader import read
 
-NOTEBOOK = 1.5  # pixels to the unit in a notebook: sharp enough, and small
-PALETTE = 64  # colors of a bitmap, edges smoothed
-SIDE = 30_000  # pixels; a bitmap has at most 65,535 to a side
+NOTEBOOK = 1.5  # pixels per unit in a notebook: sharp enough, and small
+PALETTE = 64  # colors of a bitmap, including smoothed edges
+SIDE = 30_000  # pixels; a bitmap can have at most 65,535 per side
 
 
 def png(svg: str, scale: float = 2.0) -> bytes:
-    """A picture of ours as PNG, `scale` pixels to the unit.
+    """One of minigrad's pictures as PNG, with `scale` pixels per unit.
 
-    Raises ValueError if the text is no SVG.
+    Raises ValueError if the text is not SVG.
     """
     return picture(svg, "png", scale)
 
 
 def picture(svg: str, form: str, scale: float = 2.0) -> bytes:
-    """A picture of ours in a form that matplotlib writes: "png" or "pdf"."""
+    """One of minigrad's pictures in a format that matplotlib writes: "png" or "pdf"."""
     return rendered(*read(svg), scale, form)
 
 
 def rendered(
     width: float, height: float, scene: Iterable[Group | Item], scale: float, form: str = "png"
 ) -> bytes:
-    """The scene as a file of this form, `scale` pixels to the unit."""
+    """The scene as a file in this format, with `scale` pixels per unit."""
     from matplotlib.artist import Artist
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     class Picture(Artist):
-        """All shapes as one artist: as an artist each, they take five times as long."""
+        """All shapes as one artist: one artist per shape takes five times as long."""
 
         def draw(self, renderer: Any) -> None:
             for item in scene:
@@ -58,13 +58,13 @@ def rendered(
     out = io.BytesIO()
     if form == "png":
         _save_with_few_colors(figure, out)
-    else:  # nothing that differs from one run to the next: no date, no version
+    else:  # nothing that differs between runs: no date, no version
         figure.savefig(out, format=form, metadata={"CreationDate": None, "Producer": None})
     return out.getvalue()
 
 
 def _save_with_few_colors(figure: Any, out: io.BytesIO) -> None:
-    """Our pictures are flat: a palette serves them well, and takes a fourth of the room."""
+    """Our pictures have few colors: a palette is enough, and takes a quarter of the space."""
     from PIL import Image  # comes with matplotlib
 
     figure.canvas.draw()
@@ -73,7 +73,7 @@ def _save_with_few_colors(figure: Any, out: io.BytesIO) -> None:
 
 
 def _plot(renderer: Any, height: float, item: Item, opacity: float) -> None:
-    """Draw one shape. matplotlib counts from the bottom, in pixels."""
+    """Draw one shape. matplotlib measures from the bottom, in pixels."""
     from matplotlib.patches import BoxStyle
     from matplotlib.path import Path
     from matplotlib.transforms import Affine2D

@@ -1,6 +1,6 @@
-"""Boxes: what is written in each, at some moment, and how large it must be for that.
+"""Boxes: the text in each box at a given moment, and the size that the box needs.
 
-A box has the same size at every step, so that positions do not move while one steps.
+A box has the same size at every step, so that nothing moves while the user steps.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ MOST_CHIPS = 4
 
 
 class Sizes:
-    """What is written in each box at some moment, and how large boxes must be for it."""
+    """The text in each box at a given moment, and the sizes of the boxes."""
 
     def __init__(self, found: Document, step: int | None = None) -> None:
         self.found, self.moment = found, Moment.of(found, step)
-        self.most: dict[str, int] = {}  # contributions a node got in any pass
+        self.most: dict[str, int] = {}  # the most contributions a node got in any pass
         for s in found["steps"]:
             if s["event"] == "seed":
                 for key, n in s["details"][0]["expected"].items():
                     self.most[key] = max(self.most.get(key, 0), n)
 
     def box(self, node: Node) -> tuple[float, float]:
-        """Wide enough for what will be written at any step."""
+        """Wide enough for the text of every step."""
         turns = 26 if node["backward"] or node["kind"] == "failed" else 0
         rows = [
             text_width(self.name(node), 14, mono=True)
@@ -44,7 +44,7 @@ class Sizes:
             + max((18 + text_width(n, 11) for n in self._notes(node)), default=0),
             *(sum(chip_width(*c) + 6 for c in chips) - 6 for chips in self._chip_rows(node)),
         ]
-        # An even width puts the middle of the box on a whole pixel.
+        # With an even width, the middle of the box is on a whole pixel.
         width = 2 * round(max(*rows, 108.0) / 2) + 2 * PAD
         return width, TOP + (CHIPS if has_chips(node) else 0) + BOTTOM
 
@@ -55,7 +55,7 @@ class Sizes:
         return short(node["op"] if node["kind"] == "failed" else node["name"])
 
     def tabs(self, node: Node) -> list[tuple[str, bool]]:
-        """The versions of the tensor, and which one this is."""
+        """The versions of the tensor, and which of them this box shows."""
         n, own = node["versions"], node["version"]
         if n < 2:
             return []
@@ -82,9 +82,9 @@ class Sizes:
         return [self.chips(node, freed) for freed in (None, False, True)]
 
     def chips(self, node: Node, freed: bool | None = None) -> list[tuple[str, str]]:
-        """The chips on a box, with their looks: what was saved, the memory, the tangent.
+        """The chips on a box, with their styles: saved values, memory, tangent.
 
-        freed    as if its saved values were freed, or not; None: as they are
+        freed    as if its saved values were freed (True) or not (False); None: the current state
         """
         found, moment = [], self.moment
         freed = node["id"] in moment.freed if freed is None else freed
@@ -128,7 +128,7 @@ class Sizes:
         return "no gradient" if node["kind"] == "leaf" else "no grad_fn"
 
     def note(self, node: Node) -> str:
-        """Beside the backward node: what a leaf got, or what a node put together."""
+        """The note next to the backward node: what a leaf received, or what a node added up."""
         key, moment = node["id"], self.moment
         if node["kind"] == "failed":
             return "failed here"
@@ -152,7 +152,7 @@ class Sizes:
         return f"{terms} contributions" if terms > 1 and key in moment.order else ""
 
     def _notes(self, node: Node) -> list[str]:
-        """What may come to stand there at some step."""
+        """All notes that may appear at some step."""
         found = [self.note(node)] if self.note(node) else []
         terms = self.most.get(node["id"], 0)
         if terms > 1:
@@ -165,7 +165,7 @@ class Sizes:
 
 
 class ProgramSizes(Sizes):
-    """The same for the boxes of a static program: what is run, and where its result lies."""
+    """The same for the boxes of a static program: the operation, and where its result is stored."""
 
     def what(self, node: Node) -> str:
         if node["kind"] == "leaf":
@@ -183,27 +183,27 @@ class ProgramSizes(Sizes):
 
 
 def sizes_of(found: Document, step: int | None = None) -> Sizes:
-    """The sizes of a document's boxes: a tape's, or a program's."""
+    """The sizes of the boxes in a document of a tape or a program."""
     return (Sizes if found["program"] is None else ProgramSizes)(found, step)
 
 
 def has_chips(node: Node) -> bool:
-    """Has the box a row of chips?"""
+    """Does the box have a row of chips?"""
     return bool(node["saved"] or node["hooks"] or node["storage"] is not None or node["tangents"])
 
 
 def letter(storage: int) -> str:
-    """A shared memory's name: A, B, ..., Z, A1, ..."""
+    """The name of a shared memory: A, B, ..., Z, A1, ..."""
     return chr(65 + storage % 26) + (str(storage // 26) if storage >= 26 else "")
 
 
 def versioned(node: Node) -> str:
-    """The label of a node, cut where it is too long."""
+    """The label of a node, shortened if it is too long."""
     return short(node["label"])
 
 
 def describe(node: Node, sizes: Sizes) -> str:
-    """A box in one sentence, for whoever cannot see it."""
+    """A box in one sentence, for screen readers."""
     own = [v for v, current in sizes.tabs(node) if current]
     parts = [" ".join([sizes.name(node), *own]), sizes.shape(node)]
     parts += [sizes.what(node), sizes.line(node), sizes.backward(node)]
@@ -215,5 +215,5 @@ def describe(node: Node, sizes: Sizes) -> str:
 
 
 def chip_width(text: str, look: str) -> float:
-    """The width of a chip with this text on it."""
+    """The width of a chip with this text."""
     return text_width(text, 10.5, bold=look == "bad") + 12

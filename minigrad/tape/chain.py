@@ -1,4 +1,4 @@
-"""The chain: what a tensor's `grad_fn` leads to, as a tree.
+"""The chain: everything that a tensor's `grad_fn` leads to, as a tree.
 
     z  AddBackward0            (2, 3, 4)
     ├─ MulBackward0 #2         saves y = y2 (2, 3, 4)
@@ -7,11 +7,11 @@
     │  └─ x2  AccumulateGrad  (2, 3, 4)  leaf
     └─ x2  AccumulateGrad     shown above
 
-It is the user's `z.grad_fn.next_functions`, followed to the end. A node that several
-others lead to is written out once and only named after that: otherwise the tree of a
-graph with a hundred shared nodes would be longer than the age of the universe in
-lines. The walk keeps a list of its own instead of recursing. A branch that goes straight
-on (↓) is not indented, and one that is indented too deeply is continued at the margin.
+It follows the user's `z.grad_fn.next_functions` to the end. A node that several
+others lead to is printed in full once, and after that only by name: otherwise the tree of a
+graph with a hundred shared nodes would have an astronomical number of
+lines. The walk uses its own stack instead of recursion. A node with one successor (↓) is not
+indented further, and a branch that is indented too deeply continues at the margin.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from minigrad.tape.draw import esc
 from minigrad.tape.names import namespace_of, shape_text, short, tensors_in
 
 DEEPEST = 16  # levels of indentation
-MOST_LINES = 80  # a longer tree is shown without its middle
+MOST_LINES = 80  # the middle of a longer tree is left out
 AnyNode = Node | AccumulateGrad
 
 
 @dataclass(frozen=True)
 class Line:
-    """One line of the tree: the node, where it hangs, and what is said of it."""
+    """One line of the tree: its branch, the node, and a remark."""
 
     branch: str
     what: str
@@ -70,9 +70,9 @@ class Chain:
         return next((short(n) for n, t in tensors_in(namespace) if t is z), "this tensor")
 
     def _tree(self, root: AnyNode) -> list[Line]:
-        """Lines in the order in which they are read; depth first, by a list of our own.
+        """The lines in reading order: depth first, with our own stack.
 
-        A node that is too deep is put off, and its branch starts again at the margin.
+        A node that is too deep is postponed, and its branch starts again at the margin.
         """
         lines: list[Line] = []
         numbers: dict[AnyNode, int] = {root: 1}
@@ -111,7 +111,7 @@ class Chain:
         return f"{node.name()} #{number}"
 
     def _remark(self, node: AnyNode) -> str:
-        """Its shape, where known; its settings; what it keeps for backward."""
+        """Its shape, if known; its settings; what it saves for backward."""
         if isinstance(node, AccumulateGrad):
             return f"{shape_text(np.shape(node._array))}  leaf"
         parts = []
@@ -158,7 +158,7 @@ class Chain:
         return {"text/plain": repr(self), "text/html": self._html()}
 
     def _html(self) -> str:
-        """The same text, with leaves and repetitions set apart by weight and slant."""
+        """The same text, with leaves and repeated nodes marked by font weight and style."""
         lines, left_out = self._shown()
         width = max(len(line.branch) + len(line.what) for line in lines)
         shown = []
@@ -179,10 +179,10 @@ def chain(z: Tensor, *, namespace: Mapping[str, Any] | None = None) -> Chain:
     """The grad_fn chain of z, down to the leaves that will get a gradient.
 
     z            a tensor
-    namespace    where the names of tensors are looked up; without it, the caller's
+    namespace    where the names of tensors are looked up; by default the caller's
                  variables
 
-    Raises TypeError if z is no tensor.
+    Raises TypeError if z is not a tensor.
 
     >>> import minigrad
     >>> x = minigrad.tensor([1.0, 2.0], requires_grad=True)
@@ -203,7 +203,7 @@ def chain(z: Tensor, *, namespace: Mapping[str, Any] | None = None) -> Chain:
 def _names(
     namespace: Mapping[str, Any], z: Tensor
 ) -> tuple[dict[AnyNode, str], dict[AnyNode, str]]:
-    """Names and shapes of the nodes whose tensors the user still has."""
+    """Names and shapes of the nodes whose tensors are still among the user's variables."""
     names: dict[AnyNode, str] = {}
     shapes: dict[AnyNode, str] = {}
     for name, tensor in tensors_in(namespace):

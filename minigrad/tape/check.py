@@ -1,13 +1,13 @@
-"""A gradient derived by hand, beside the one that a recorded pass found.
+"""Compares a hand-derived gradient with the one that a recorded pass computed.
 
     tape.check(a=..., b=...)     one row for each leaf: agrees, or different, and how
 
-What is compared with is what the last backward pass that reached the leaf found for it:
-not `.grad`, which may hold the sum of several passes. Before it says "different", the check
-tries the usual slips: a sign, a factor, a mean taken for a sum, a transpose, a sum over a
-broadcast axis that is missing, and the part that came through one op only.
+We compare with the gradient that the last backward pass through the leaf computed for it, not
+with `.grad`, which may be the sum of several passes. Before it reports "different", the check
+tries the usual mistakes: a sign, a factor, a mean instead of a sum, a transpose, a missing sum
+over a broadcast axis, and only the part that came through one op.
 
-See also minigrad.compare, which asks the graph itself.
+See also minigrad.compare, which computes with the graph itself.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CheckedLeaf:
-    """One leaf: whether the two agree, both in words, and a guess at the slip."""
+    """One leaf: do the gradients agree, both as text, and a guess at the mistake."""
 
     name: str
     ok: bool
@@ -45,7 +45,7 @@ class CheckedLeaf:
 
 
 class Checked:
-    """The rows of a check; true if all of them agree."""
+    """The rows of a check; true if all gradients agree."""
 
     def __init__(self, rows: list[CheckedLeaf]) -> None:
         self.rows = rows
@@ -65,7 +65,7 @@ class Checked:
 
 
 def check(tape: Tape, derived: Mapping[str, Any]) -> Checked:
-    """Compare gradients, by the names of leaves."""
+    """Compare gradients, given by the names of leaves."""
     if not derived:
         raise TypeError("tape.check needs at least one gradient, like  tape.check(x=my_gradient).")
     names = node_names(tape._recorder)
@@ -84,7 +84,7 @@ def check(tape: Tape, derived: Mapping[str, Any]) -> Checked:
 
 
 def check_leaf(tape: Tape, leaf: str, mine: Any) -> CheckedLeaf:
-    """Compare one gradient with that of a leaf, by the leaf's id in the document."""
+    """Compare one gradient with that of a leaf, given by the leaf's id in the document."""
     recorder, entry = tape._recorder, int(leaf[1:])
     names = node_names(recorder)
     found = last_turn(recorder.passes, entry)
@@ -115,7 +115,7 @@ def check_leaf(tape: Tape, leaf: str, mine: Any) -> CheckedLeaf:
 
 
 def last_turn(passes: list[Backward], entry: int) -> tuple[Backward, Turn] | None:
-    """The last turn that a leaf had, and in which pass."""
+    """The last turn of a leaf, and the pass it was in."""
     for b in reversed(passes):
         for turn in reversed(b.turns):
             if turn.entry == entry:
@@ -124,13 +124,13 @@ def last_turn(passes: list[Backward], entry: int) -> tuple[Backward, Turn] | Non
 
 
 def close(a: Any, b: Any) -> bool:
-    """Equal but for the rounding of the tape's type; a derivation on paper has few digits."""
+    """Equal up to the rounding of the tape's dtype; hand-derived values have few digits."""
     tolerance = 1e-4 if b.dtype.itemsize < 8 else 1e-6
     return bool(np.allclose(a, b, rtol=tolerance, atol=tolerance * 1e-2, equal_nan=True))
 
 
 def _diagnosis(mine: Any, right: Any, parts: dict[str, Any]) -> str:
-    """The usual slips, tried one after another."""
+    """Try the usual mistakes one after another."""
     if mine.shape != right.shape:
         return _shape_slip(mine, right)
     for sender, part in parts.items():

@@ -1,6 +1,6 @@
-"""Columns: a document whose nodes stand in several pictures, side by side.
+"""Columns: a document whose nodes are in several pictures, side by side.
 
-Each column is folded and laid out by itself (fold.py); then their views are put together.
+Each column is folded and laid out separately (fold.py); then we join their views.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ Document = dict[str, Any]
 def fold_columns(
     found: Document, columns: Sequence[tuple[str, Sequence[int]]]
 ) -> tuple[list[Document], list[Document]]:
-    """The same for a document whose nodes are in several columns, side by side.
+    """Like `fold`, for a document whose nodes are in several columns, side by side.
 
-    columns    of each, the title and the numbers of its nodes; no edge leads from one to another
+    columns    for each, the title and the numbers of its nodes; no edge goes from one to another
     """
     groups: list[Document] = []
     parts = []
@@ -42,7 +42,7 @@ def fold_columns(
 
 
 def beside(key: str, views: Sequence[tuple[str, Document]]) -> Document:
-    """Views as one: from the left to the right, their tops in a line."""
+    """Join views into one: from left to right, aligned at the top."""
     found: Document = {
         "id": key,
         "group": None,

@@ -1,23 +1,23 @@
-"""The coordinates: how far to the right each box stands, in a given order.
+"""Coordinates: the horizontal position of each box, for a given order.
 
-As near to its neighbors as the boxes to the left and right allow. How much an arrow wants to
-be straight decides: what stands on the longest path to a box, its spine, pulls; an arrow from
-elsewhere (a shortcut around some layers, a short side branch) follows, and a leaf hardly
-counts. With weights of one size each repeat of a network would be shifted a little by what
-stands beside it, and the picture of a deep one would drift sideways by its own length.
+Each box goes as close to its neighbors as the boxes to its left and right allow. Arrows have
+weights. Boxes on the longest path to a box, its spine, have a large weight; an arrow from
+elsewhere (a shortcut around some layers, a short side branch) has a small one, and a leaf has
+almost none. With equal weights, each repeated part of a network would be shifted a little by
+the boxes next to it, and the picture of a deep network would drift far sideways.
 """
 
 from __future__ import annotations
 
 from minigrad.tape.layers import Layers
 
-BOX_GAP = 26.0  # between two boxes of a layer
+BOX_GAP = 26.0  # between two boxes in a layer
 DUMMY_GAP = 20.0  # between a passing arrow and its neighbors
 SPINE, PASSING, SIDE, LEAF_PASSING, LEAF = 2.0, 1e-2, 1e-3, 1e-4, 1e-7
 
 
 def centers(layers: Layers, rows: list[list[int]]) -> list[float]:
-    """The middle of each vertex; `rows` is the order within each layer."""
+    """The center of each vertex; `rows` is the order within each layer."""
     return _Settling(layers).centers(rows)
 
 
@@ -27,9 +27,9 @@ class _Settling:
         self.x: list[float] = []
 
     def centers(self, rows: list[list[int]]) -> list[float]:
-        """Center of each vertex: near its neighbors, in order, without overlap.
+        """The center of each vertex: near its neighbors, in order, without overlap.
 
-        Sweeps down (neighbors above), up (neighbors below), and at last with
+        Sweeps down (using the neighbors above), up (using the neighbors below), and finally uses
         both. Each layer is solved exactly; see `_settle`.
         """
         self.x = [0.0] * len(self.layers.layer)
@@ -78,13 +78,13 @@ class _Settling:
         offset: list[float],
         sides: tuple[list[list[tuple[int, float]]], ...],
     ) -> None:
-        """Move one layer as near to its wishes as order and gaps allow.
+        """Move one layer as close to its ideal positions as order and gaps allow.
 
-        With the minimum distances subtracted (`offset`), the centers must only not
-        decrease, and the weighted sum of squares is least when neighbors that
-        want to pass each other are pooled at their common mean.
+        After subtracting the minimum distances (`offset`), the centers only need to be
+        non-decreasing. The weighted sum of squares is smallest if neighbors that want to pass
+        each other are pooled at their common mean.
         """
-        # Pools: (weighted mean, weight, how many vertices), means never decreasing.
+        # Pools: (weighted mean, weight, number of vertices); the means never decrease.
         x = self.x
         means: list[float] = []
         weights: list[float] = []

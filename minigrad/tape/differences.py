@@ -1,19 +1,18 @@
-"""Central differences from a recording: the slope of what ran, without any rule.
+"""Central differences from a recording: the slope of what ran, without using any rule.
 
     tape.differences("x")       the quotient (f(x + h) - f(x - h)) / 2h, for each entry of x
-    tape.differences(x=mine)    the same, beside a gradient derived by hand
+    tape.differences(x=mine)    the same, compared with a hand-derived gradient
 
-f is what the last backward pass went back through: the recorded operations are applied again,
-in float64, with one entry of the leaf a little larger and a little smaller. An operand from
-which no gradient flows (a constant, what was detached) stays as it was recorded, for the
-backward pass took it so too. No rule takes part, so this is a second opinion on the engine as
-well as on the user.
+f is the part of the recording that the last backward pass went through. We apply its
+operations again, in float64, with one entry of the leaf slightly larger and slightly smaller.
+Operands without a gradient (constants, detached tensors) keep their recorded values, as in the
+backward pass. This uses no rules, so it checks the engine as well as the user.
 
-It cannot be done where an operation cannot be applied again: where the tape does not hold the
-whole of an operand, where a part was computed before the recording, by a Function of the
-user's own, or written in place through a view. Each is said, and where it happened.
+It does not work if an operation cannot be applied again: if the tape does not have all of
+an operand, or if a part was computed before the recording, by the user's own Function,
+or written in place through a view. The error says which of these, and where.
 
-See also minigrad.autograd.gradcheck, which calls a function anew and needs no tape.
+See also minigrad.autograd.gradcheck, which calls a function again and needs no tape.
 """
 
 from __future__ import annotations
@@ -33,30 +32,30 @@ from minigrad.tape.text import table
 if TYPE_CHECKING:
     from minigrad.tape.record import Tape
 
-STEP = 6e-6  # the cube root of float64's precision: rounding and curvature err equally
-MOST = 200_000  # operations applied again
-ROWS = 8  # entries that are shown one by one
+STEP = 6e-6  # the cube root of float64's precision: balances rounding error and curvature error
+MOST = 200_000  # operations to apply again, at most
+ROWS = 8  # entries shown one by one
 
 
 class Differences:
     """The central differences of one leaf.
 
-    name       of the leaf
+    name       the name of the leaf
     central    the quotients, in the leaf's shape, in float64
-    tape       the gradient that the last pass found
-    kinks      entries at which the quotients from the left and the right differ
+    tape       the gradient that the last pass computed
+    kinks      entries at which the left and right quotients differ
     """
 
     def __init__(self, name: str, central: Any, tape: Any, kinks: list[list[int]]) -> None:
         self.name, self.central, self.tape, self.kinks = name, central, tape, kinks
 
     def agrees(self, mine: Any = None) -> bool:
-        """Does a gradient (without one: the tape's) agree with the quotients?"""
+        """Does the given gradient (by default the tape's) agree with the quotients?"""
         given = self.tape if mine is None else _array(mine)
         return given.shape == self.central.shape and close(given, self.central.astype("f4"))
 
     def text(self, mine: Any = None) -> str:
-        """The quotients in words; beside a gradient derived by hand, entry by entry."""
+        """The quotients as text; with a hand-derived gradient, entry by entry."""
         said = [f"central differences: {in_words(Snapshot(self.central).plain())}"]
         if mine is not None:
             own = _array(mine)
@@ -74,7 +73,7 @@ class Differences:
 
 
 class AllDifferences:
-    """Those of several leaves; true if the tape agrees with all of them."""
+    """The central differences of several leaves; true if the tape agrees with all of them."""
 
     def __init__(self, found: list[tuple[Differences, Any]]) -> None:
         self.found = found
@@ -88,7 +87,7 @@ class AllDifferences:
 
 
 def differences(tape: Tape, names: Sequence[str], derived: Mapping[str, Any]) -> AllDifferences:
-    """The central differences of the leaves of these names; of all, if none is named."""
+    """The central differences of the named leaves; of all leaves, if none is named."""
     known = node_names(tape._recorder)
     leaves = {
         known[k]: k for k, e in enumerate(tape._recorder.entries) if e.backward == "AccumulateGrad"
@@ -108,9 +107,9 @@ def differences(tape: Tape, names: Sequence[str], derived: Mapping[str, Any]) ->
 
 
 def differences_of_leaf(tape: Tape, leaf: str) -> Differences:
-    """The central differences of a leaf, by its id in the document.
+    """The central differences of a leaf, given by its id in the document.
 
-    Raises ValueError, which says why, if they cannot be found from this tape.
+    Raises ValueError, with the reason, if this tape does not allow it.
     """
     rerun = _Rerun(tape, int(leaf[1:]))
     x, central = rerun.x, np.empty(rerun.x.shape)
@@ -131,7 +130,7 @@ def differences_of_leaf(tape: Tape, leaf: str) -> Differences:
 
 
 class _Rerun:
-    """What the last backward pass that reached a leaf went back through, ready to run again."""
+    """The part that the last backward pass through a leaf used, ready to run again."""
 
     def __init__(self, tape: Tape, leaf: int) -> None:
         self.entries, self.leaf = tape._recorder.entries, leaf
@@ -186,7 +185,7 @@ class _Rerun:
             raise self._cannot(f"{entry.op}, which made {name}, cannot be applied again")
 
     def _must_repeat(self) -> None:
-        """Does it give again what was recorded?"""
+        """Check that running again gives the recorded values."""
         known = self._run(self.x)
         for k in self.path:
             for z, r in zip(known[k], self.entries[k].results, strict=False):
@@ -199,7 +198,7 @@ class _Rerun:
                     raise self._cannot(f"run again, {self.names[k]} comes out differently")
 
     def loss(self, x: Any) -> float:
-        """The sum of the roots, each times its seed."""
+        """The sum of the roots, each multiplied by its seed."""
         known = self._run(x)
         return float(sum(np.sum(known[e][0] * g) for e, g in self.seeds if e in known))
 
@@ -225,7 +224,7 @@ class _Rerun:
         return known
 
     def _value(self, i: Input) -> Any:
-        """An operand as it was recorded, in float64."""
+        """An operand's recorded value, in float64."""
         assert i.entry is not None
         results = self.entries[i.entry].results
         value = results[i.output].value if i.output < len(results) else None
@@ -244,7 +243,7 @@ def _double(value: Any) -> Any:
 
 
 def _setting(value: Any) -> Any:
-    """A setting; a type to compute in becomes float64."""
+    """A setting; a floating-point dtype becomes float64."""
     if isinstance(value, np.dtype) and value.kind == "f":
         return np.dtype(np.float64)
     return value
@@ -255,7 +254,7 @@ def _array(mine: Any) -> Any:
 
 
 def _table(d: Differences, mine: Any) -> str:
-    """Entry by entry: yours, the tape's, the quotient, and how far the quotient is from the first."""
+    """Entry by entry: yours, the tape's, the quotient, and the error of the first."""
     other = d.tape if mine is None else mine
     if other.shape != d.central.shape:
         return f"{d.name}: yours has the shape {other.shape}, and not {d.central.shape}."

@@ -1,4 +1,4 @@
-"""Graphs in the language of Graphviz (DOT). All of minigrad's are written here.
+"""Graphs in the Graphviz language (DOT). All of minigrad's DOT output is written here.
 
     digraph tape {
         node [shape=box];
@@ -7,8 +7,8 @@
         n0 -> n1;
     }
 
-The tape (text.py), a program and make_dot's graph are the adapters: each says what its boxes
-and arrows are.
+The tape (text.py), static programs and make_dot are its users: each provides the boxes
+and arrows.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Looks = Mapping[str, str]
 
 @dataclass(frozen=True)
 class Vertex:
-    """A box: its label, in lines, and its attributes."""
+    """A box: the lines of its label, and its attributes."""
 
     id: str
     lines: Sequence[str]
@@ -41,7 +41,7 @@ class Arrow:
 
 @dataclass(frozen=True)
 class Cluster:
-    """Boxes that are framed together, under a title."""
+    """Boxes in a common frame, with a title."""
 
     title: str
     vertices: Sequence[Vertex]
@@ -54,9 +54,9 @@ def digraph(
     graph: Looks | None = None,
     node: Looks | None = None,
 ) -> str:
-    """The text of a drawing.
+    """The DOT text of a graph.
 
-    graph, node    attributes of the whole, and of every box
+    graph, node    attributes of the graph, and of every box
 
     >>> print(digraph("g", [Vertex("a", ["x"])], [Arrow("a", "a", {"style": "dashed"})]))
     digraph g {
@@ -93,6 +93,6 @@ def _after(text: str) -> str:
 
 
 def quoted(lines: Iterable[str]) -> str:
-    """Lines of a label as a DOT string."""
+    """The lines of a label as a DOT string."""
     text = [clean(line).replace("\\", "\\\\").replace('"', '\\"') for line in lines if line]
     return '"' + "\\n".join(text) + '"'

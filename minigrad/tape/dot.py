@@ -2,19 +2,19 @@
 
     make_dot(loss, params=dict(model.named_parameters()))
 
-A box is a node of the backward pass, and arrows point the way that the data went:
+A box is a node of the backward pass, and arrows point in the direction of the data flow:
 
     blue      a leaf that gets a gradient, with its name from `params` and its shape
-    gray      an operation, by its grad_fn
-    green     the tensor that was given; darker, the base of which it is a view
-    orange    a tensor saved for backward (show_saved), without an arrow's head
+    gray      an operation, with the name of its grad_fn
+    green     the given tensor; darker, the base of which it is a view
+    orange    a tensor saved for backward (show_saved), with a line instead of an arrow
 
-The text in DOT has these nodes and edges one by one, as torchviz's has. In the picture a
-leaf and its AccumulateGrad share a box, and a leaf that is used far from it is named again
-there; with as many arrows as a weight has uses, nobody could follow any of them.
+The DOT text has these nodes and edges one by one, like torchviz's. In the picture, a
+leaf and its AccumulateGrad share a box, and a leaf that is used far away is repeated
+there. Otherwise a weight that is used often would have too many arrows to follow.
 
-The same graph always gives the same text and picture: boxes are numbered as they are met,
-never by an id() that changes from run to run.
+The same graph always gives the same text and picture: boxes are numbered in the order of the
+walk, not by an id(), which changes between runs.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ def make_dot(
     """The graph of the backward pass of `var`, with torchviz's arguments.
 
     var               a tensor that requires a gradient, or several
-    params            names for tensors, as dict(model.named_parameters()) gives them; tensors
-                      that are not in it are called by the caller's variables
-    show_attrs        write into each box what the operation keeps besides tensors
-    show_saved        a box for each tensor that is saved for backward
+    params            names for tensors, as from dict(model.named_parameters()); other tensors
+                      get the names of the caller's variables
+    show_attrs        also show what the operation saves besides tensors
+    show_saved        add a box for each tensor that is saved for backward
     max_attr_chars    longer values are cut
-    returns           a Dot: in a notebook the picture; `.source` is the text in DOT
+    returns           a Dot: in a notebook the picture; `.source` is the DOT text
 
-    Raises TypeError if `var` or a value of `params` is no tensor.
+    Raises TypeError if `var` or a value of `params` is not a tensor.
 
     >>> import minigrad
     >>> w = minigrad.tensor([1.0, 2.0], requires_grad=True)
@@ -73,7 +73,7 @@ def make_dot(
         n4 -> n2;
     }
 
-    Source: torchviz (S. Zagoruyko), whose arguments and colors these are.
+    Source: torchviz (S. Zagoruyko), which defined these arguments and colors.
     """
     outputs = [var] if isinstance(var, Tensor) else list(var)
     for value in (*outputs, *(params or {}).values()):
@@ -81,7 +81,7 @@ def make_dot(
             raise TypeError(
                 f"make_dot shows tensors, but got a value of type {type(value).__name__}."
             )
-    # Names from params win; of two names for one tensor, the first.
+    # Names from params take precedence; of two names for one tensor, the first.
     named = [*tensors_in(namespace_of(sys._getframe(1)))][::-1]
     named += [(str(name), tensor) for name, tensor in (params or {}).items()]
     names = {id(tensor): short(name) for name, tensor in named}
@@ -91,7 +91,7 @@ def make_dot(
 
 
 class _Builder:
-    """Walks from the outputs to the leaves, by a list of its own."""
+    """Walks from the outputs to the leaves, with its own queue."""
 
     def __init__(
         self, names: dict[int, str], show_attrs: bool, show_saved: bool, longest: int
@@ -105,7 +105,7 @@ class _Builder:
     def build(self, outputs: Sequence[Tensor]) -> Graph:
         for z in outputs:
             self._tensor(z, "output")
-        for node in self.queue:  # which grows on the way
+        for node in self.queue:  # the queue grows during the loop
             self._edges_of(node)
         return self.graph
 
@@ -142,7 +142,7 @@ class _Builder:
                         self.graph.edges.append(Edge(self.met[node], key, "none"))
 
     def _attributes(self, node: Node) -> list[str]:
-        """The settings that the node keeps for its rules, and the versions of what it saved."""
+        """The settings that the node saves for its rules, and the versions of the saved tensors."""
         if not self.show_attrs:
             return []
         if node.freed:
@@ -158,11 +158,11 @@ class _Builder:
 
 
 class Dot:
-    """A graph for Graphviz, and our own drawing of it.
+    """A graph for Graphviz, and minigrad's own picture of it.
 
-    source           the text in DOT
-    save(path)       write it: .svg .png .pdf as a picture, otherwise the text in DOT
-    render(name)     as graphviz's: the text to `name`, and the picture to `name.format`
+    source           the DOT text
+    save(path)       write it: .svg .png .pdf as a picture, otherwise the DOT text
+    render(name)     like graphviz's: writes the text to `name`, and the picture to `name.format`
     svg(), png()     the picture
     """
 
@@ -172,7 +172,7 @@ class Dot:
 
     @property
     def source(self) -> str:
-        """The graph in Graphviz's language."""
+        """The graph in the Graphviz language."""
         g = self._graph
         arrows: dict[str, digraph.Looks] = {"": {}, "none": {"dir": "none"}}
         return digraph.digraph(
@@ -215,7 +215,7 @@ class Dot:
         return (self.svg() if form == "svg" else self.source + "\n").encode()
 
     def save(self, filename: str | Path, directory: str | Path = ".") -> str:
-        """Write the file that the name's ending asks for, and return its path."""
+        """Write the file in the format of its extension, and return its path."""
         path = Path(directory, filename)
         form = path.suffix.lower().lstrip(".")
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -230,9 +230,9 @@ class Dot:
         cleanup: bool = False,
         format: str | None = None,  # noqa: A002  (graphviz's name)
     ) -> str:
-        """Write the text to `filename` and the picture beside it; return the picture's path.
+        """Write the text to `filename` and the picture next to it; return the picture's path.
 
-        format     "svg", "png" or "pdf"; otherwise the attribute `format`, at first "svg"
+        format     "svg", "png" or "pdf"; by default the attribute `format`, initially "svg"
         view       open the picture
         cleanup    remove the text again
         """

@@ -1,8 +1,8 @@
 """The picture of make_dot's graph.
 
-A leaf and its AccumulateGrad share a box, and a leaf that is used far from it is named again
-there, in a small chip. Above 400 boxes those nearest to the outputs are drawn, and it is said
-how many are left out.
+A leaf and its AccumulateGrad share a box, and a leaf that is used far away is repeated
+there, in a small chip. With more than 400 boxes, only those nearest to the outputs are drawn,
+and the picture says how many are left out.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from minigrad.tape.arrows import arrow_head, leaning
 from minigrad.tape.layout import Box, lay_out, text_width
 from minigrad.tape.shapes import Item, Point, Rect, Scene, Words, svg
 
-# What a box may be: its color for Graphviz, and in our own picture.
+# The kinds of boxes: the Graphviz color, and the colors in our own picture.
 COLORS = {
     "op": ("lightgray", "#E8EAED"),
     "leaf": ("lightblue", "#DCEBF7"),
@@ -29,7 +29,7 @@ MOST_DRAWN = 400
 
 @dataclass
 class Vertex:
-    """A node of the text: its label, in lines, and what kind of box it is."""
+    """A node of the text: the lines of its label, and the kind of box."""
 
     id: str
     lines: list[str]
@@ -47,7 +47,7 @@ class Edge:
 
 @dataclass
 class Graph:
-    """Nodes and edges, numbered as they are met."""
+    """Nodes and edges, numbered in the order of the walk."""
 
     vertices: dict[str, Vertex] = field(default_factory=dict)
     edges: list[Edge] = field(default_factory=list)
@@ -59,7 +59,7 @@ class Graph:
 
 
 def joined(graph: Graph) -> Graph:
-    """Each leaf in one box with its AccumulateGrad."""
+    """Put each leaf into one box with its AccumulateGrad."""
     into = {
         e.end: e.start
         for e in graph.edges
@@ -132,7 +132,7 @@ def _words(x: float, y: float, text: str) -> Words:
 
 
 def _arrow(points: list[Point], style: str) -> list[Item]:
-    """A line that leans between two layers and is straight within one, and its head."""
+    """An arrow: a line that is slanted between two layers and straight within one, and its head."""
     headed = style != "none"
     line = leaning(points, LINE, 1.4, "3 3" if style else "", end=-7 if headed else 0)
     return [line, arrow_head(points[-1], LINE, 8.0, 4.0)] if headed else [line]

@@ -2,23 +2,23 @@
 
 A box is one node. Its upper part belongs to the forward pass: the name of the tensor,
 its shape, what was computed, on which line. Its lower part belongs to the backward
-pass: the `grad_fn` of the tensor, or the `AccumulateGrad` of a leaf. So the two graphs,
-of data and of gradients, are one picture: data flows down along the solid arrows, and
-gradients flow up along the dashed ones beside them, from lower part to lower part.
+pass: the `grad_fn` of the tensor, or the `AccumulateGrad` of a leaf. So one picture shows both
+graphs, of data and of gradients: data flows down along the solid arrows, and gradients
+flow up along the dashed arrows next to them, from lower part to lower part.
 
     thick border       a leaf that requires a gradient
     dashed border      a leaf that does not
     thick bar          the tape stops here (no_grad, detach): no dashed arrow leaves the box
     v0 v1              versions of one tensor, joined by a double line: in place
-    saved y @v0        a value that was saved, on the node that saved it, with its version;
-                       an empty outline once it was freed, a cross where it has changed
+    saved y @v0        a saved value, on the node that saved it, with its version; an empty
+                       outline after it was freed, a cross if it has changed
     ①, ②               after a backward pass: the order in which the nodes ran
     1 of 2             at the end of an arrow: which contribution this was
     hatched            freed by a backward pass
     faded              not needed by the backward pass
 
-Colors are Okabe and Ito's, and none of them says anything alone. What moves is the
-inspector's business, from the same document.
+The colors are Okabe and Ito's, and no information is given by color alone. The inspector does
+the animation, from the same document.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ COLUMN = 30.0  # above a view in columns, for their titles
 
 
 def svg(found: Document, step: int | None = None, *, folded: bool = False) -> str:
-    """The picture as SVG text, as things stand at the end or after a step.
+    """The picture as SVG text, showing the state at the end or after a step.
 
-    folded    from 25 boxes on, modules and the turns of loops are one box each
+    folded    from 25 boxes on, each module and each loop iteration is one box
     """
     width, height, shapes = scene(found, step, folded)
     first, second = headline(found, folded)
@@ -65,7 +65,7 @@ def svg(found: Document, step: int | None = None, *, folded: bool = False) -> st
 
 
 def png(found: Document, scale: float = 2.0, step: int | None = None) -> bytes:
-    """The same picture as a bitmap, `scale` pixels to the unit; needs matplotlib."""
+    """The same picture as a bitmap, with `scale` pixels per unit; needs matplotlib."""
     return rendered(*scene(found, step), scale)
 
 
@@ -95,7 +95,7 @@ def headline(found: Document, folded: bool = False) -> tuple[str, str]:
 
 
 def _view(found: Document, folded: bool) -> Document:
-    """The view that is drawn: the first, or the folded one if there is one."""
+    """The view to draw: the first, or the folded one if there is one."""
     views = found["views"]
     return next((v for v in views if folded and v["id"] == "folded"), views[0])
 
@@ -139,14 +139,14 @@ def scene(
     shapes += _culprit(canvas)
     shapes += draw_legend(legend, bottom)
     beyond = _right_edge(shapes) + 10
-    if beyond > width:  # words beside an arrow at the right
+    if beyond > width:  # text next to an arrow at the right
         width = beyond
         shapes[0] = Rect(0, 0, width, height, "#FFFFFF")
     return width, height, shapes
 
 
 def _column(column: Document, dx: float, dy: float, height: float) -> list[Item]:
-    """The title of a column, and a line between it and the one before."""
+    """The title of a column, and a line between it and the previous one."""
     x = column["x"] + dx
     items: list[Item] = [Words(x, dy - 16, short(column["title"], 80), 13, bold=True)]
     if column["x"] > 0:
@@ -164,7 +164,7 @@ def _culprit(canvas: Canvas) -> list[Item]:
         return []
     x0, y0, w0, _ = canvas.at(boxes[canvas.moment.failed])
     x1, y1, w1, _ = canvas.at(boxes[conflict["by"]])
-    right = x1 >= x0 + w0  # the culprit stands to the right, or it is gone around on the right
+    right = x1 >= x0 + w0  # the line goes to the culprit's right side
     start = (x0 + w0, y0 + TOP + 8)
     end = (x1, y1 + 20) if right else (x1 + w1, y1 + 20)
     out = (start[0] + end[0]) / 2 if right else max(start[0], end[0]) + 34
@@ -180,7 +180,7 @@ def _culprit(canvas: Canvas) -> list[Item]:
 
 
 def _right_edge(shapes: Scene) -> float:
-    """How far to the right the words of a picture go."""
+    """The right edge of the text in a picture."""
     words = [i for s in shapes if isinstance(s, Group) for i in s.items if isinstance(i, Words)]
     ends = [w.x + text_width(w.text, w.size, bold=w.bold) for w in words if w.anchor == "start"]
     return max(ends, default=0.0)

@@ -1,4 +1,4 @@
-"""The boxes of a picture: nodes, folded groups, and leaves that are named again in a chip."""
+"""The boxes of a picture: nodes, folded groups, and chips that repeat a leaf."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Node = dict[str, Any]
 
 @dataclass
 class Canvas:
-    """What is drawn, at which moment, and by how much it is shifted to its place in the picture."""
+    """What is drawn, at which moment, and its offset in the picture."""
 
     found: Document
     view: Document
@@ -52,7 +52,7 @@ class Canvas:
 
 
 class Boxes:
-    """Draws what stands in a box, at the canvas's moment."""
+    """Draws the content of a box, at the canvas's moment."""
 
     def __init__(self, canvas: Canvas) -> None:
         self.canvas = canvas

@@ -1,14 +1,14 @@
-"""What a recording is made of: plain records of what the core reported.
+"""The records that a recording consists of: plain data about what the core reported.
 
     Entry       one application of an op, or a leaf that an op was applied to
     Result      one version of one tensor, made by an entry; x += 1 makes a new version
                 of the same tensor
-    Call        one call of a module, in whose forward entries were made
+    Call        one call of a module whose forward made entries
     Backward    one backward pass: its seed, its turns, and how it ended
     Turn        one node's turn in a backward pass
 
-Entries are numbered in the order in which they were made, so an entry's inputs always
-have smaller numbers than it has.
+Entries are numbered in the order in which they were made, so the inputs of an entry always
+have smaller numbers.
 """
 
 from __future__ import annotations
@@ -30,23 +30,23 @@ class Result:
     dtype: str
     requires_grad: bool
     value: Snapshot | None
-    tangents: list[Snapshot] = field(default_factory=list)  # of forward mode, outermost first
+    tangents: list[Snapshot] = field(default_factory=list)  # in forward mode, outermost first
 
 
 @dataclass(slots=True)
 class Input:
-    """What an op was applied to: result `output` of `entry`, or a constant."""
+    """An operand of an op: result `output` of `entry`, or a constant."""
 
     entry: int | None
     output: int = 0
     version: int = 0
     constant: str = ""
-    gradient: bool = False  # does backward send a gradient this way?
+    gradient: bool = False  # does backward send a gradient along this edge?
 
 
 @dataclass(slots=True)
 class Again:
-    """An op with its settings, and those of its operands that are no entries, by their place."""
+    """An op with its settings, and its operands that are not entries, by position."""
 
     op: Any
     settings: dict[str, Any]
@@ -55,13 +55,13 @@ class Again:
 
 @dataclass(slots=True)
 class Saved:
-    """A value kept for backward, by the name that the rule reads."""
+    """A value saved for backward, by its name in the rule."""
 
     name: str
     entry: int | None
     version: int | None
     tensor: int | None
-    constant: str = ""  # of a plain number: how it is written
+    constant: str = ""  # for a plain number: its text
 
 
 @dataclass(slots=True)
@@ -76,18 +76,18 @@ class Entry:
     results: list[Result] = field(default_factory=list)
     inplace: bool = False
     through: int | None = None  # an in-place write through a view: the view's tensor
-    view: bool = False  # does the result show its first input's memory?
-    replayed: bool = False  # a view's history, walked again after a write to its base
-    stop: str | None = None  # why no gradient goes on from here: "no_grad", "detach", ...
+    view: bool = False  # does the result share its first input's memory?
+    replayed: bool = False  # a view's history, replayed after a write to its base
+    stop: str | None = None  # why no gradient passes beyond here: "no_grad", "detach", ...
     place: Place | None = None
-    backward: str | None = None  # "MulBackward0", "AccumulateGrad", or no gradient
-    queue_key: int | None = None  # of its node: the engine takes the lowest first
+    backward: str | None = None  # "MulBackward0", "AccumulateGrad"; None without a gradient
+    queue_key: int | None = None  # its node's; the engine takes the lowest first
     saved: list[Saved] = field(default_factory=list)
     local: dict[str, Snapshot] = field(default_factory=dict)  # elementwise: dz/dx by input name
     made_by: int | None = None  # the backward pass that computed it, under create_graph
-    call: int | None = None  # the call of a module in whose forward it ran
-    shapes: list[str] = field(default_factory=list)  # of the operands, if it failed
-    again: Again | None = None  # how to apply the op once more
+    call: int | None = None  # the call of the module in whose forward it ran
+    shapes: list[str] = field(default_factory=list)  # the shapes of the operands, if it failed
+    again: Again | None = None  # what is needed to apply the op again
 
 
 @dataclass(slots=True)
@@ -100,9 +100,9 @@ class Call:
 
 @dataclass(slots=True)
 class Sent:
-    """A gradient handed on: to an entry, as contribution `arrived` of `expected`.
+    """A gradient sent to an entry, as contribution `arrived` of `expected`.
 
-    edge counts the edges of the sending node, as its `node.edges` does.
+    edge is the index in the sending node's `node.edges`.
     """
 
     to: int
@@ -115,7 +115,7 @@ class Sent:
 
 @dataclass(slots=True)
 class HookRan:
-    """Hooks were called: before the node ran or after it, with what they made of a gradient."""
+    """Hooks were called, before or after the node ran, and how they changed a gradient."""
 
     when: str
     hooks: int
@@ -134,13 +134,13 @@ class Turn:
     freed: bool = False
     hooks: list[HookRan] = field(default_factory=list)
     accumulated: tuple[Snapshot | None, Snapshot | None] | None = None  # .grad before and after
-    captured: bool = False  # the gradient was asked for: it goes to the caller of grad()
-    kept: bool = False  # retain_grad: it is put into the tensor's .grad as well
+    captured: bool = False  # the gradient was requested: it goes to the caller of grad()
+    kept: bool = False  # retain_grad: it is also stored in the tensor's .grad
 
 
 @dataclass(slots=True)
 class Conflict:
-    """A saved value that is not what it was."""
+    """A saved value that has changed."""
 
     name: str
     saved: int
@@ -159,7 +159,7 @@ class Backward:
     create_graph: bool
     seeds: list[tuple[int, Snapshot | None]]
     expected: dict[int, int] = field(default_factory=dict)
-    pruned: list[int] = field(default_factory=list)  # reachable, but they lead to no input
+    pruned: list[int] = field(default_factory=list)  # reachable, but leading to none of the inputs
     turns: list[Turn] = field(default_factory=list)
     grads: dict[int, tuple[Snapshot | None, Snapshot | None]] = field(default_factory=dict)
     error: str | None = None

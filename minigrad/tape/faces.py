@@ -1,10 +1,10 @@
-"""The faces of a document: what can be done with a tape or a program that is shown.
+"""What you can do with a tape or a program that is shown.
 
-    step, select, at                 going through it
-    text, svg, png, html, save       showing it
+    step, select, at                 step through it
+    text, svg, png, html, save       show it
 
-A `Tape` (record.py) and a shown program (static/draw.py) say what their document is; from
-there on they are the same.
+A `Tape` (record.py) and a shown program (static/draw.py) provide a document; everything
+else is the same for both.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ _serial = count(1)
 
 
 def reset_counter() -> None:
-    """Number tapes from 1 again, as a fresh kernel would; `%load_ext minigrad` does this."""
+    """Number tapes from 1 again, as in a new kernel; `%load_ext minigrad` does this."""
     global _serial
     _serial = count(1)
 
 
 class Faces:
-    """Something with a document, and its faces."""
+    """The base class for objects that are shown from a document."""
 
     what = "tape"  # in error messages
 
@@ -43,22 +43,22 @@ class Faces:
         self._widget: Any = None
 
     def _edition(self) -> int:
-        """A number that changes when the document must be made anew."""
+        """A number that changes when the document must be rebuilt."""
         raise NotImplementedError
 
     def _made(self) -> dict[str, Any]:
-        """The document, made anew."""
+        """Build the document."""
         raise NotImplementedError
 
     @property
     def document(self) -> dict[str, Any]:
-        """Everything as plain data, ready for json.dumps; tape/trace.py says what is in it."""
+        """Everything as plain data, ready for json.dumps; tape/trace.py documents it."""
         if self._document is None or self._drawn_at != self._edition():
             self._drawn_at = self._edition()
             self._document = self._made()
         return self._document
 
-    # ---- going through it ----------------------------------------------------------
+    # ---- stepping through it ---------------------------------------------------------
 
     @property
     def step(self) -> int:
@@ -85,7 +85,7 @@ class Faces:
     def select(self, name: str | None) -> None:
         """Select a node by the name of its tensor ("a", "a v1") or by its op ("MulBackward0").
 
-        Of several the latest is taken. Raises KeyError for a name that is not on the tape.
+        If several match, the latest is selected. Raises KeyError for a name that is not on the tape.
         """
         self._selected = None if name is None else self._find(name)
         if self._widget is not None:
@@ -103,7 +103,7 @@ class Faces:
         )
 
     def at(self, step: int | None = None, detail: int | None = None) -> Any:
-        """How things stood after a step (the one that is shown, if none is named).
+        """The state after a step (by default, the step that is shown).
 
         detail    within a step of a backward pass, how many of its details have happened
 
@@ -122,16 +122,16 @@ class Faces:
         """
         return Moment.of(self.document, self.step if step is None else step, detail)
 
-    # ---- faces -------------------------------------------------------------------
+    # ---- output --------------------------------------------------------------------
 
     def text(self) -> str:
         """Everything as tables."""
         return text.text(self.document)
 
     def svg(self, step: int | None = None, *, folded: bool = False) -> str:
-        """The picture, as things stand at the end or after a step.
+        """The picture, showing the state at the end or after a step.
 
-        folded    from 25 boxes on, modules and the turns of loops are one box each
+        folded    from 25 boxes on, each module and each loop iteration is one box
         """
         return draw.svg(self.document, step, folded=folded)
 
@@ -144,7 +144,7 @@ class Faces:
         return page.html(self.document, self._step)
 
     def save(self, path: str | Path) -> Path:
-        """Write it to a file; its ending says as what.
+        """Write it to a file; the extension sets the format.
 
         .html         the inspector, one self-contained page
         .svg .png     the picture
@@ -152,7 +152,7 @@ class Faces:
         .json         the document
         .dot          the graph for Graphviz
 
-        Raises ValueError for another ending.
+        Raises ValueError for another extension.
         """
         import json
 
@@ -184,7 +184,7 @@ class Faces:
 
     def _ipython_display_(self) -> None:
         display.shown_by("come_alive")(self)
-        raise NotImplementedError  # IPython shows the bundle, too
+        raise NotImplementedError  # IPython also shows the bundle
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
         return display.shown_by("bundle")(self)

@@ -1,20 +1,20 @@
-"""Folding: which nodes may be shown as one box, and the pictures that follow from it.
+"""Folding: which nodes can be shown as one box, and the pictures that follow from it.
 
-A tape of a thousand nodes is no picture. So nodes are put into groups, and a group can be
-drawn as one box that opens into a picture of its own:
+A picture of a thousand nodes is unreadable. So we put nodes into groups, and a group can be
+drawn as one box that opens into its own picture:
 
     call      what ran inside one call of a module, in the order of the calls
-    copy      one turn of a loop: a run of ops whose source lines come again
-    repeat    the turns of a loop together ("line 4, x12")
-    stretch   where neither helps, a hundred nodes or so that follow each other
+    copy      one iteration of a loop: a sequence of ops whose source lines repeat
+    repeat    the iterations of a loop together ("line 4, x12")
+    stretch   if neither applies, about a hundred consecutive nodes
 
-All are intervals of the tape. Because a node's inputs come before it, boxes that are
-intervals cannot depend on each other in a circle, and folding leaves a graph without
-cycles. Leaves belong to no interval: a picture shows those that it uses.
+All groups are intervals of the tape. Because a node's inputs come before it, boxes that are
+intervals cannot depend on each other in a cycle, so the folded graph is
+acyclic too. Leaves belong to no interval: a picture shows the leaves that it uses.
 
     views[0]    the picture of the whole tape, folded if it has more than 400 nodes
-    "unfolded"  the same without folding, if it is small enough for that
-    then        one picture for each group: what is in it, with ports to what is outside
+    "unfolded"  the same without folding, if it is small enough
+    then        one picture for each group: its content, with ports to what is outside
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from minigrad.tape.boxes import sizes_of
 from minigrad.tape.layout import Box, Layout, lay_out, text_width
 from minigrad.tape.recorder import Recorder
 
-MOST = 400  # boxes in a picture; above that, groups are folded
-FEW = 24  # a tape of fewer nodes is not offered folded
-LONGEST_PERIOD = 60  # ops in one turn of a loop that is looked for
-STRETCH = 60  # nodes in a stretch, at least
+MOST = 400  # boxes in a picture; with more, groups are folded
+FEW = 24  # tapes with fewer nodes have no folded view
+LONGEST_PERIOD = 60  # the longest loop iteration that we look for, in ops
+STRETCH = 60  # the minimum number of nodes in a stretch
 
 Document = dict[str, Any]
 
 
 @dataclass
 class Group:
-    """Nodes that may be drawn as one box. `items` are entries and groups, in order."""
+    """Nodes that can be drawn as one box. `items` are entries and groups, in order."""
 
     kind: str
     title: str
@@ -63,7 +63,7 @@ class Group:
 Item = int | Group
 
 
-# For each entry, the calls of modules that it was made in, outermost first: (number, path).
+# For each entry, the module calls that it was made in, outermost first: (number, path).
 Calls = Sequence[Sequence[tuple[int, str]]]
 
 
@@ -73,7 +73,7 @@ def fold(found: Document, calls: Calls) -> tuple[list[Document], list[Document]]
 
 
 def calls_of(recorder: Recorder) -> Calls:
-    """In which calls of modules each entry of a recording was made."""
+    """For each entry of a recording, the module calls that it was made in."""
     chains: list[list[tuple[int, str]]] = []
     for entry in recorder.entries:
         chain: list[tuple[int, str]] = []
@@ -127,10 +127,10 @@ class Folding:
     # ---- groups ------------------------------------------------------------------
 
     def _in_order(self) -> list[int]:
-        """The entries, inputs first, as near to their numbers as that allows.
+        """The entries with inputs first, otherwise as close to the order of their numbers as possible.
 
-        Nearly always that is the order of the numbers. But of nodes that were not seen being
-        made, and found by a backward pass only, the inputs may have later numbers.
+        Nearly always this is the order of the numbers. But some nodes were only found by a backward
+        pass, because the recording did not see them being made; their inputs may have larger numbers.
         """
         missing = [len(into) for into in self.into]
         users: list[list[int]] = [[] for _ in self.nodes]
@@ -150,7 +150,7 @@ class Folding:
         return [k for k in order if k in members]
 
     def _calls(self) -> list[Item]:
-        """The ops in order, each run of a module as a group, calls within calls."""
+        """The ops in order, with each call of a module as a group, calls within calls."""
         top: list[Item] = []
         open_calls: list[tuple[int, list[Item]]] = []
         for k in self._in_order():
@@ -169,7 +169,7 @@ class Folding:
         return _unwrapped(top)
 
     def _repeats(self, root: Group) -> None:
-        """Fold the turns of loops, from the outermost level of calls inward."""
+        """Fold the iterations of loops, from the outermost level of calls inward."""
         stack = [root]
         while stack:
             group = stack.pop()
@@ -177,7 +177,7 @@ class Folding:
             group.items = self._folded(group.items)
 
     def _folded(self, items: list[Item]) -> list[Item]:
-        """The items with each run of three or more equal blocks as a repeat of copies."""
+        """The items, with three or more equal blocks in a row replaced by a repeat of copies."""
         signs = [self._sign(i) for i in items]
         found: list[Item] = []
         k = 0
@@ -191,7 +191,7 @@ class Folding:
             title = self._lines(items[k : k + period])
             for c in range(times):
                 block = items[k + c * period : k + (c + 1) * period]
-                if period <= 2:  # a box would show no less than what is in it
+                if period <= 2:  # a box would not be shorter than its content
                     copies += block
                 else:
                     copies.append(Group("copy", f"{title}, turn {c + 1}", list(block)))
@@ -200,7 +200,7 @@ class Folding:
         return found
 
     def _sign(self, item: Item) -> Any:
-        """What makes two items turns of one loop: the same op on the same line, or the same module."""
+        """Two items with the same sign are iterations of one loop: same op on the same line, or same module."""
         if isinstance(item, Group):
             first = item.entries()[:1]
             line = None if not first else self.nodes[first[0]]["code"]
@@ -209,7 +209,7 @@ class Folding:
         return node["op"], node["code"], node["inplace"], node["made_by"]
 
     def _lines(self, items: Sequence[Item]) -> str:
-        """On which lines of the code a block was made, in words."""
+        """The lines of code on which a block was made, as text."""
         paths = [i.title for i in items if isinstance(i, Group)]
         if paths:
             return paths[0]
@@ -276,9 +276,9 @@ class Folding:
     def _view(
         self, key: str, group: str, entries: list[int], owner: dict[int, Item] | None
     ) -> Document:
-        """The picture of some entries; `owner` says as part of which box each is drawn.
+        """The picture of some entries; `owner` says which box each of them is drawn in.
 
-        An input from outside is a port; a leaf that only one folded box uses is in it.
+        An input from outside is a port; a leaf that only one folded box uses is inside that box.
         """
         box_of: dict[int, str] = {}
         boxes: dict[str, Box] = {}
@@ -313,7 +313,7 @@ class Folding:
         return self._as_data(key, group, lay_out(shown, ends), ends, list(joined.values()), ports)
 
     def _leaves_inside(self, box_of: dict[int, str]) -> dict[int, str]:
-        """The leaves that a single folded box uses."""
+        """The leaves that are used by one folded box only."""
         users: dict[int, set[str]] = {}
         for v, box in box_of.items():
             for _, u in self.into[v]:
@@ -380,7 +380,7 @@ def _holds_groups(item: Item) -> bool:
 
 
 def _unwrapped(items: list[Item]) -> list[Item]:
-    """Without a group that holds everything, or that holds one thing only."""
+    """Remove groups that contain everything, or only one item."""
     while len(items) == 1 and isinstance(items[0], Group):
         items = items[0].items
     found: list[Item] = []
@@ -393,7 +393,7 @@ def _unwrapped(items: list[Item]) -> list[Item]:
 
 
 def _period(signs: list[Any], k: int) -> tuple[int, int]:
-    """The shortest block at k that comes again at once, and how many times it stands there."""
+    """The shortest block at k that repeats immediately, and how often it repeats."""
     best = (1, 1)
     n = len(signs)
     for period in range(1, min(LONGEST_PERIOD, (n - k) // 2) + 1):

@@ -1,7 +1,7 @@
-"""The forward half of the recorder: what an operation, and a call of a module, add to a recording.
+"""The forward half of the recorder: records operations and calls of modules.
 
-What is not reported is found out by looking: a tensor that shows another's memory without a
-view op between them was detached; a view whose version is not what it was has a new history.
+Some events are not reported, so we detect them: a tensor that shares another's memory without a
+view op between them was detached; a view whose version has changed has a new history.
 
 Read identity.py first.
 """
@@ -23,22 +23,22 @@ from minigrad.tape.identity import Identities
 
 
 class ForwardHalf(Identities):
-    """Writes down what is computed."""
+    """Records what is computed."""
 
     def forward(
         self, op: Any, operands: tuple[Any, ...], result: Any, params: dict[str, Any], inplace: bool
     ) -> None:
         """An operation was applied; with `inplace`, its result is its first operand."""
         if self._open and not self._open[-1][0].create_graph:
-            return  # a hook computes something: no part of the graph
+            return  # a hook computes something that is not part of the graph
         results = result if isinstance(result, tuple) else (result,)
         through = None
         if inplace and isinstance(result, Tensor) and result._base is not None:
-            # A write to a view is a write to its base, whose history now goes on from here.
+            # A write to a view is a write to its base, whose history now continues here.
             through, base = result, result._base
             operands, results = (base, *operands[1:]), (base,)
         inputs = [self._input(x, inplace and k == 0) for k, x in enumerate(operands)]
-        number = len(self.entries)  # only now: an input may have been a new entry itself
+        number = len(self.entries)  # only now, because an input may have created a new entry
         entry = Entry(
             "op",
             op.name,
@@ -77,7 +77,7 @@ class ForwardHalf(Identities):
             entry.stop = looks.why_no_gradient(op, results[0])
 
     def failed(self, op: Any, operands: Sequence[Any], place: Place | None) -> int:
-        """An op raised, and the recorded code stopped there."""
+        """An op raised an error, and the recorded code stopped there."""
         inputs = [self._input(x, overwritten=False) for x in operands]
         shapes = [str(tuple(getattr(x, "shape", ()))) for x in operands]
         number = len(self.entries)
@@ -89,7 +89,7 @@ class ForwardHalf(Identities):
 
     @contextmanager
     def module(self, module: Any) -> Iterator[None]:
-        """Within this block a module of nn is being called."""
+        """Within this block, a module of nn is being called."""
         path, parent = type(module).__name__, None
         if self._modules:
             caller, parent = self._modules[-1]
@@ -117,7 +117,7 @@ class ForwardHalf(Identities):
         return Input(entry, output, operand._version - overwritten)
 
     def _follow_base(self, view: Tensor, key: int) -> None:
-        """A view whose base was written to since has a new history: the same hops again."""
+        """A view whose base was written to has a new history: the same hops again."""
         entry, output = self._latest[key]
         base = view._base
         if base is None or self.entries[entry].results[output].version == view._version:
@@ -146,7 +146,7 @@ class ForwardHalf(Identities):
             self._link(again, number, node)
 
     def _add_leaf(self, tensor: Tensor, key: int, overwritten: bool) -> None:
-        """A tensor that was there before; its old value is lost if it was overwritten."""
+        """Add a tensor that existed before; if it was overwritten, its old value is lost."""
         result = looks.result(tensor, key)
         if overwritten:
             result.value = None
@@ -174,7 +174,7 @@ class ForwardHalf(Identities):
         self.entries.append(entry)
 
     def _same_memory(self, tensor: Tensor, key: int) -> int | None:
-        """A tensor that was recorded before and shows the same memory, whole."""
+        """A recorded tensor that covers the same memory entirely."""
         if tensor.counter is FRESH:
             return None
         for ref, number in self._numbers.values():
@@ -186,7 +186,7 @@ class ForwardHalf(Identities):
         return None
 
     def _link(self, entry: Entry, number: int, node: Node) -> None:
-        """Which inputs get a gradient, and what is saved: as the new node says."""
+        """Read from the new node which inputs get a gradient, and what is saved."""
         entry.backward, entry.queue_key = node.name(), node.queue_key
         self._entry_of[node] = number
         parents = node.next_functions
@@ -196,7 +196,7 @@ class ForwardHalf(Identities):
                 if parent is not None and given.entry is not None:
                     self._entry_of.setdefault(parent, given.entry)
                     source = self.entries[given.entry]
-                    if source.backward is None:  # a leaf overwritten in place, seen too late
+                    if source.backward is None:  # a leaf was overwritten in place before we saw it
                         source.backward, source.queue_key = parent.name(), parent.queue_key
         else:
             entry.inputs[0].gradient = True

@@ -1,6 +1,6 @@
-"""Who is who in a recording: numbers and names of tensors, and the memory they show.
+"""Identifies tensors in a recording: their numbers, their names, and the memory they use.
 
-Tensors and nodes are only held weakly: a recording does not keep a graph alive.
+Tensors and nodes are only referenced weakly: a recording does not keep a graph alive.
 """
 
 from __future__ import annotations
@@ -22,32 +22,32 @@ AnyNode = Node | AccumulateGrad
 
 
 class Identities:
-    """What was written down so far, and the numbers by which tensors are known in it."""
+    """What has been recorded so far, and the numbers of the tensors in it."""
 
     def __init__(self, namespace: Callable[[], Mapping[str, Any]]) -> None:
         self.namespace = namespace
         self.entries: list[Entry] = []
         self.calls: list[Call] = []
         self.passes: list[Backward] = []
-        # In time: ("op", entry, 0), ("seed", pass, 0), ("turn", pass, turn), ("end", pass, 0).
+        # In order: ("op", entry, 0), ("seed", pass, 0), ("turn", pass, turn), ("end", pass, 0).
         self.events: list[tuple[str, int, int]] = []
-        self.names: dict[int, str] = {}  # of tensors, by number
-        self.storages: dict[int, int] = {}  # tensor -> the memory it shows, where shared or written
+        self.names: dict[int, str] = {}  # names of tensors, by number
+        self.storages: dict[int, int] = {}  # tensor -> its memory, if shared or written to
         self.bases: dict[int, int] = {}  # a view's tensor -> its base's
         self._numbers: dict[int, tuple[weakref.ref[Tensor], int]] = {}
         self._many = 0
-        self._sought: set[int] = set()  # whose names were looked up
+        self._sought: set[int] = set()  # tensors whose names were looked up
         self._counters: dict[int, tuple[Any, int]] = {}  # id of a counter -> it, its storage
         self._latest: dict[int, tuple[int, int]] = {}  # tensor -> (entry, output) that made it
         self._entry_of: weakref.WeakKeyDictionary[AnyNode, int] = weakref.WeakKeyDictionary()
         self._arrived: dict[int, int] = {}
-        self._grads: dict[int, Snapshot | None] = {}  # of leaves, as last seen
+        self._grads: dict[int, Snapshot | None] = {}  # of leaves, at the last look
         self._hooks: list[HookRan] = []
         self._open: list[tuple[GraphTask, int]] = []  # passes that are running
-        self._modules: list[tuple[Any, int]] = []  # those being called, with their calls
+        self._modules: list[tuple[Any, int]] = []  # the modules being called, with their calls
 
     def tensor(self, number: int) -> Tensor | None:
-        """The tensor of this number, if it is still alive."""
+        """The tensor with this number, if it is still alive."""
         for ref, n in self._numbers.values():
             if n == number:
                 return ref()
@@ -58,9 +58,9 @@ class Identities:
         return found[1] if found is not None and found[0]() is tensor else None
 
     def _number(self, tensor: Tensor) -> int:
-        """The tensor's number in this recording; given when first seen.
+        """The tensor's number in this recording; assigned on first sight.
 
-        An id may be used again once its tensor is gone, so it counts only together
+        An id may be reused after its tensor is gone, so it only counts together
         with a weak reference that is still alive.
         """
         known = self._known(tensor)
@@ -78,7 +78,7 @@ class Identities:
         return known
 
     def look_up_names(self) -> None:
-        """Give names to the tensors that have one in the user's namespace by now."""
+        """Find names for tensors in the user's namespace."""
         for name, tensor in tensors_in(self.namespace()):
             known = self._known(tensor)
             if known is not None and known not in self.names:
@@ -89,9 +89,9 @@ class Identities:
                     self.names[known] = f"{name}.grad"
 
     def _look_up_one(self, tensor: Tensor, key: int) -> None:
-        """By now the user has given this tensor a name, or never will.
+        """Look up the tensor's name: if the user has not named it by now, they never will.
 
-        The variables themselves are looked at; what is in lists and modules, later.
+        This only looks at the variables themselves; lists and modules are searched later.
         """
         if key in self.names or key in self._sought:
             return

@@ -1,5 +1,5 @@
-"""The first questions of a layout: how far down is each box, which leaves are named again, and
-where do arrows pass through a layer?
+"""The first steps of a layout: the layer of each box, which leaves are repeated, and
+where arrows pass through a layer.
 
 Source: Sugiyama, Tagawa, Toda, Methods for visual understanding of hierarchical
 system structures (1981).
@@ -11,14 +11,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-CHIP_SPAN = 3  # a leaf used more layers below itself than this is named again there
-DUMMY_SPAN = 40  # a longer arrow is drawn as one curve, or dummies would outnumber boxes
+CHIP_SPAN = 3  # a leaf that is used more layers below is repeated there
+DUMMY_SPAN = 40  # a longer arrow is drawn as one curve; otherwise dummies would outnumber boxes
 CHIP_HEIGHT = 22.0
 
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A box to be placed. A leaf may be repeated as a chip of width ``chip``."""
+    """A box to place. A leaf may be repeated as a chip of width ``chip``."""
 
     id: str
     width: float
@@ -28,10 +28,10 @@ class Box:
 
 
 class Layers:
-    """The graph while it is being laid out, cut into layers.
+    """The graph during layout, divided into layers.
 
-    Vertices are numbered: first the boxes, in the order given, then the chips, then
-    the dummies. A segment joins two vertices of layers that follow each other.
+    Vertices are numbered: first the boxes, in the given order, then the chips, then
+    the dummies. A segment joins two vertices in adjacent layers.
     """
 
     def __init__(self, boxes: Sequence[Box], edges: Sequence[tuple[str, str]]) -> None:
@@ -41,7 +41,7 @@ class Layers:
         self.boxes = boxes
         self.ends = [(number[u], number[v]) for u, v in edges]
         self.layer: list[int] = []
-        self.depth: list[int] = []  # the longest path to a box, before any is pulled
+        self.depth: list[int] = []  # the longest path to a box, before boxes are moved down
         self.width = [box.width for box in boxes]
         self.height = [box.height for box in boxes]
         self.light = [box.leaf for box in boxes]  # leaves, chips, and arrows from them
@@ -55,10 +55,10 @@ class Layers:
         self._add_dummies()
 
     def _assign_layers(self) -> None:
-        """Longest path from the top; then pull a box down to its first use.
+        """Longest path from the top; then move boxes down toward their first use.
 
-        A box is pulled when fewer computed values come into it than it hands on:
-        that shortens more arrows than it lengthens. Leaves always are.
+        A box is moved if it has fewer computed inputs than outputs:
+        this shortens more arrows than it lengthens. Leaves are always moved.
         """
         n = len(self.boxes)
         consumers: list[list[int]] = [[] for _ in range(n)]
@@ -70,7 +70,7 @@ class Layers:
             computed_inputs[v] += not self.boxes[u].leaf
         layer = [0] * n
         order = [v for v in range(n) if not missing[v]]
-        for u in order:  # grows while it is walked: Kahn's algorithm
+        for u in order:  # grows during the loop: Kahn's algorithm
             for v in consumers[u]:
                 layer[v] = max(layer[v], layer[u] + 1)
                 missing[v] -= 1
@@ -85,7 +85,7 @@ class Layers:
         self.layer = layer
 
     def _add_chips(self) -> None:
-        """One chip for each layer in which a far leaf is used."""
+        """Add one chip for each layer in which a distant leaf is used."""
         chips: dict[tuple[int, int], int] = {}
         for e, (u, v) in enumerate(self.ends):
             above = self.layer[v] - 1

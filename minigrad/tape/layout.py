@@ -1,30 +1,30 @@
 """Layered layout: where each box of a tape's picture goes.
 
-A tape is a graph without cycles, so it can be drawn in layers with every arrow
-pointing down. Finding the prettiest such picture is hard; the classical recipe cuts
-it into five questions with good answers:
+A tape is an acyclic graph, so it can be drawn in layers with all arrows
+pointing down. Finding the best such picture is hard; the standard method splits
+the problem into five steps that have good solutions:
 
-    layers        how far down is each box? The longest path to it; a leaf is then
-                  pulled down beside its first use
-    chips         a leaf that is used far below itself is named again there, in a
-                  small chip, rather than joined by a long line
-    dummies       an arrow that passes through a layer takes a place there, as a box
-                  without ink would, so that it does not run over other boxes
-    order         who stands left of whom in a layer? Put each box at the mean place of
-                  its neighbors, layer by layer, down and up, and swap two that
-                  stand side by side while that removes crossings
-    coordinates   as near to the neighbors as the boxes to the left and right allow
+    layers        the layer of each box: the longest path to it; leaves are then moved
+                  down, next to their first use
+    chips         a leaf that is used far below is repeated there, in a small chip,
+                  instead of being connected by a long line
+    dummies       an arrow that passes through a layer gets a place there, like an
+                  invisible box, so that it does not cross other boxes
+    order         the order of the boxes in a layer: put each box at the mean position of
+                  its neighbors, layer by layer, down and up, and swap adjacent
+                  boxes as long as this removes crossings
+    coordinates   as close to the neighbors as the boxes to the left and right allow
 
-The first three are answered in layers.py, the others in ordering.py and coordinates.py.
+The first three are in layers.py, the others in ordering.py and coordinates.py.
 
-The same graph always gives the same picture: nothing here depends on a hash, a
-clock, or a font that is installed. There is no recursion: a tape may be thousands of
-layers deep.
+The same graph always gives the same picture: nothing here depends on hashes, the
+time, or installed fonts. There is no recursion: a tape may have thousands of
+layers.
 
 Source: Sugiyama, Tagawa, Toda, Methods for visual understanding of hierarchical
 system structures (1981).
 
-Left out: folding of repeats and scopes, and boxes that contain boxes.
+Not included: folding of repeats and scopes, and nested boxes.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a box or a chip stands: its top left corner, its size, its layer."""
+    """The position of a box or a chip: its top left corner, its size, its layer."""
 
     x: float
     y: float
@@ -56,10 +56,10 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """The way of one edge: points from the bottom of its source to the top of its target.
+    """The route of one edge: points from the bottom of its source to the top of its target.
 
     Between points 0 and 1, 2 and 3, ... the arrow crosses the gap between two layers
-    (and may lean); in between it passes straight down through a layer. ``chip`` is
+    (and may be slanted); in between it goes straight down through a layer. ``chip`` is
     the number of the chip it starts from, or None.
     """
 
@@ -69,7 +69,7 @@ class Route:
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """A leaf named again beside a far use."""
+    """A copy of a leaf next to a distant use."""
 
     of: str
     place: Place
@@ -77,7 +77,7 @@ class Chip:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """A placed graph; ``routes`` is aligned with the edges that were given."""
+    """The layout of a graph; ``routes`` is aligned with the given edges."""
 
     width: float
     height: float
@@ -93,7 +93,7 @@ def lay_out(boxes: Sequence[Box], edges: Sequence[tuple[str, str]]) -> Layout:
     boxes    ids must differ
     edges    (source id, target id); the same pair may occur twice, as in x * x
 
-    Raises ValueError if two boxes have one id, or if the edges form a cycle.
+    Raises ValueError if two boxes have the same id, or if the edges form a cycle.
 
     >>> a, b = Box("a", 40, 20, leaf=True), Box("b", 40, 20)
     >>> lay_out([a, b], [("a", "b")]).boxes["b"].layer
@@ -126,7 +126,7 @@ class _Answer:
             y += height + LAYER_GAP
         places = []
         for v in real:
-            # A box stands on the floor of its layer, so that a chip is near its use.
+            # Boxes are aligned with the bottom of their layer, so that a chip is near its use.
             i = self.layers.layer[v]
             bottom = tops[i] + heights[i]
             places.append(
@@ -159,7 +159,7 @@ class _Answer:
         heights: list[float],
         places: list[Place],
     ) -> tuple[Route, ...]:
-        """The points of each edge, its ends spread over the width of its boxes."""
+        """The points of each edge, with its ends spread over the width of its boxes."""
         leaving: dict[int, list[int]] = {}
         entering: dict[int, list[int]] = {}
         for e, path in enumerate(self.layers.paths):

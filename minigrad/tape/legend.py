@@ -1,4 +1,4 @@
-"""The legend of a picture: the signs that occur in it, with their meaning; and the colors."""
+"""The legend of a picture: the symbols in it, with their meanings; and the colors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from minigrad.tape.shapes import Disc, Hatching, Item, Line, Rect, Scene, Shape,
 Document = dict[str, Any]
 Nodes = dict[str, dict[str, Any]]
 
-# Okabe and Ito, Color universal design (2008), with a tint and an ink of each.
+# Okabe and Ito, Color universal design (2008), each with a tint and a text color.
 FORWARD, FORWARD_TINT = "#E69F00", "#FFF6E0"
 BACKWARD, BACKWARD_TINT, BACKWARD_INK = "#56B4E9", "#E6F4FC", "#0B5A8A"
 LEAF = "#0072B2"
@@ -25,7 +25,7 @@ LEGEND_ROW = 26.0
 
 
 def signs_of(view: Document, nodes: Nodes, edges: Nodes, moment: Moment) -> list[tuple[str, str]]:
-    """The signs that occur in this picture, with their meaning."""
+    """The symbols in this picture, with their meanings."""
     if any(n["program"] for n in nodes.values()):
         return _signs_of_program(view, nodes)
     shown = [nodes[key] for key in view["boxes"] if key in nodes]

@@ -1,4 +1,4 @@
-"""What the recorder sees when it looks closely at tensors, settings, nodes and errors."""
+"""Extracts details from tensors, settings, nodes and errors, for the recorder."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from minigrad.tape.events import Again, Input, Result
 from minigrad.tape.names import number
 from minigrad.tape.snapshot import WHOLE, Snapshot
 
-SMALL = 64  # entries up to which numbers are computed for a local derivative
+SMALL = 64  # local derivatives are computed for at most this many entries
 
 
 def result(tensor: Tensor, key: int) -> Result:
-    """The tensor as it is now."""
+    """A record of the tensor's current state."""
     tangents = [] if tensor._tangents is None else [*tensor._tangents.values()]
     return Result(
         key,
@@ -33,12 +33,12 @@ def result(tensor: Tensor, key: int) -> Result:
 
 
 def is_number(operand: Tensor) -> bool:
-    """Was this operand a plain number? The core wraps it in a tensor that nobody else has."""
+    """Was this operand a plain number? The core wraps it in a tensor that nothing else refers to."""
     return operand.node is None and not operand.array.ndim and operand._tangents is None
 
 
 def constant(value: Any) -> str:
-    """How a number or an array is written inside an expression."""
+    """The text of a number or an array in an expression."""
     if isinstance(value, np.ndarray) and value.ndim:
         return f"array{tuple(value.shape)}"
     try:
@@ -48,7 +48,7 @@ def constant(value: Any) -> str:
 
 
 def setting(value: Any) -> str:
-    """How a setting is written; a tensor or an array by its shape."""
+    """The text of a setting; a tensor or an array by its shape."""
     if isinstance(value, Tensor | np.ndarray) and value.ndim:
         return f"array{tuple(value.shape)}"
     if isinstance(value, tuple):
@@ -66,7 +66,7 @@ def setting(value: Any) -> str:
 def again(
     op: Any, operands: tuple[Any, ...], settings: dict[str, Any], inputs: list[Input]
 ) -> Again | None:
-    """How to apply the op once more; None if that would keep a tensor or a large array alive."""
+    """What is needed to apply the op again; None if this would keep a tensor or a large array alive."""
     if not isinstance(op, Op) or not all(map(_is_small, settings.values())):
         return None
     constants = {
@@ -87,7 +87,7 @@ def _is_small(value: Any) -> bool:
 
 
 def _copied(value: Any) -> Any:
-    """A setting as it is now: its arrays are copied, and tensors become arrays."""
+    """A copy of a setting: its arrays are copied, and tensors become arrays."""
     if isinstance(value, tuple | list):
         return type(value)([_copied(v) for v in value])
     array = getattr(value, "array", value)
@@ -95,12 +95,12 @@ def _copied(value: Any) -> Any:
 
 
 def same(value: Any, default: Any) -> bool:
-    """Is a setting at its default? (An array never is.)"""
+    """Does a setting have its default value? (An array never does.)"""
     return type(value) is type(default) and not hasattr(value, "shape") and bool(value == default)
 
 
 def why_no_gradient(op: Any, z: Any) -> str:
-    """Why the result of an op requires no gradient though an operand does."""
+    """Why the result of an op requires no gradient although an operand does."""
     if not modes.state.recording:
         return "no_grad"
     if isinstance(z, Tensor) and not dtypes.is_floating(z.array.dtype):
@@ -111,7 +111,7 @@ def why_no_gradient(op: Any, z: Any) -> str:
 def local_derivatives(
     op: Any, operands: tuple[Any, ...], z: Any, settings: dict[str, Any]
 ) -> dict[str, Snapshot]:
-    """dz/dx for each operand of a small elementwise op: its rule, asked with g = 1."""
+    """dz/dx for each operand of a small elementwise op: its rule, called with g = 1."""
     if not isinstance(op, Op) or op.kind != "elementwise" or op.variadic:
         return {}
     if not isinstance(z, Tensor) or z.array.size > SMALL:
@@ -131,14 +131,14 @@ def local_derivatives(
 
 
 def op_of(node: Any) -> Any:
-    """The op of a node, hooked or not; of a user's own Function, what stands for it."""
+    """The op of a node, with or without hooks; for a user's Function, its stand-in."""
     return node.op
 
 
 def saved_values(node: Any) -> dict[str, tuple[Any, int | None]]:
-    """What a node saved; nothing where hooks have packed it, or a Function of the user's keeps it."""
+    """What a node saved; empty if hooks have packed it, or if the user's Function keeps it."""
     if isinstance(getattr(node, "saved", None), Packed):
-        return {}  # to look at what is packed would unpack it
+        return {}  # looking at packed values would unpack them
     try:
         return dict(node.saved_values())
     except ValueError:
@@ -146,7 +146,7 @@ def saved_values(node: Any) -> dict[str, tuple[Any, int | None]]:
 
 
 def counters(node: Any) -> dict[str, Any]:
-    """The counters of a node's saved tensors; none where hooks have packed them."""
+    """The counters of a node's saved tensors; empty if hooks have packed them."""
     if isinstance(getattr(node, "saved", None), Packed):
         return {}
     try:
@@ -156,7 +156,7 @@ def counters(node: Any) -> dict[str, Any]:
 
 
 def node_that_failed(error: BaseException) -> Any:
-    """The node whose turn it was when a backward pass raised: a local of the engine's frames."""
+    """The node that was running when a backward pass raised an error: a local of the engine's frames."""
     found, trace = None, error.__traceback__
     while trace is not None:
         code = trace.tb_frame.f_code
@@ -168,7 +168,7 @@ def node_that_failed(error: BaseException) -> Any:
 
 
 def op_that_failed(error: BaseException) -> tuple[Any, list[Any]] | None:
-    """The op, with its operands, in whose application the recorded code raised."""
+    """The op, with its operands, in which the recorded code raised an error."""
     trace = error.__traceback__
     while trace is not None:
         names = trace.tb_frame.f_locals
@@ -182,7 +182,7 @@ def op_that_failed(error: BaseException) -> tuple[Any, list[Any]] | None:
 
 
 def place_in(error: BaseException) -> Place | None:
-    """The user's line that raised: the innermost one of the traceback outside minigrad."""
+    """The user's line that raised the error: the innermost one in the traceback outside minigrad."""
     found, trace = None, error.__traceback__
     while trace is not None:
         file = trace.tb_frame.f_code.co_filename

@@ -1,11 +1,11 @@
-"""The width of a text, the same on every machine: no font is asked."""
+"""The width of a text, the same on every machine: it does not use installed fonts."""
 
 from __future__ import annotations
 
 import unicodedata
 
 # Widths of DejaVu Sans, in thousandths of the font size. It is the widest of the
-# usual sans-serif fonts, so a text set in another one does not leave its box.
+# usual sans-serif fonts, so a text in another font still fits in its box.
 _WIDTHS = {
     278: "ijl",
     295: "IJ",
@@ -38,7 +38,7 @@ def text_width(text: str, size: float, *, bold: bool = False, mono: bool = False
     """The width of a text in pixels, the same on every machine.
 
     size     the font size in pixels
-    mono     for a fixed-pitch font
+    mono     for a fixed-width font
 
     >>> text_width("mm", 10)
     19.6

@@ -1,4 +1,4 @@
-"""A moment: how things stand after some step, found by going through the details so far.
+"""A moment: the state after a step, found by replaying the details so far.
 
     tape.at(9).ready       the nodes in the ready queue, in the order in which they will run
     tape.at(9).waiting     the other nodes -> how many contributions they still expect
@@ -6,7 +6,7 @@
     tape.at(9).grads       the leaves' .grad, as the sum of its terms
     tape.at(9).current     the node whose turn it was
 
-The inspector's script does the same in the browser, and the picture is drawn from it.
+The inspector's script does the same in the browser. The picture is drawn from a moment.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ class Term:
 
 @dataclass(repr=False)
 class Moment:
-    """How things stand. The public attributes name nodes as the text of a step does."""
+    """The state at a moment. The public attributes name nodes like the text of a step."""
 
     found: Document
     step: int
     last: int
     number: int = 0  # of the backward pass, 0 before the first
     computed: set[str] = field(default_factory=set)
-    node: str | None = None  # the one whose turn it was
-    event: str | None = None  # what the step was: op, seed, node, error
+    node: str | None = None  # the node whose turn it was
+    event: str | None = None  # the kind of step: op, seed, node, error
     expected: dict[str, int] = field(default_factory=dict)
     pruned: set[str] = field(default_factory=set)
     seeds: dict[str, int | None] = field(default_factory=dict)
@@ -66,7 +66,7 @@ class Moment:
 
     @staticmethod
     def of(found: Document, step: int | None = None, detail: int | None = None) -> Moment:
-        """The moment after a step (the last, if none is given), or after a detail of it."""
+        """The moment after a step (by default the last), or after a detail of it."""
         steps = found["steps"]
         step = len(steps) if step is None else step
         if not 0 <= step <= len(steps):
@@ -130,7 +130,7 @@ class Moment:
 
     @property
     def engine(self) -> str:
-        """Which engine runs: "graph", "tape" or "recursive"."""
+        """The engine of the pass: "graph", "tape" or "recursive"."""
         return str(self.found["backward"][self.number - 1]["engine"]) if self.number else "graph"
 
     @property
@@ -144,7 +144,7 @@ class Moment:
         """How many contributions a node still expects."""
         return self.expected.get(key, 0) - len(self.arrived.get(key, ()))
 
-    # ---- what a user asks ---------------------------------------------------------
+    # ---- the public attributes ------------------------------------------------------
 
     def _title(self, key: str) -> str:
         node = self._nodes[key]
@@ -166,7 +166,7 @@ class Moment:
 
     @property
     def waiting(self) -> dict[str, int]:
-        """Who still waits, and for how many contributions."""
+        """The nodes that still wait, and for how many contributions."""
         ready = set(self.queue)
         return {
             self._title(k): self.left(k)
@@ -176,16 +176,16 @@ class Moment:
 
     @property
     def grads(self) -> dict[str, str]:
-        """The .grad of each leaf that has one, in words: the sum of its terms."""
+        """The .grad of each leaf that has one, as text: the sum of its terms."""
         return {self._nodes[k]["name"]: self.sum(k) for k in self.terms}
 
     def sum(self, key: str) -> str:
-        """ "1 (backward 1) + 3 (backward 2) = 4": what a leaf's .grad is made of."""
+        """ "1 (backward 1) + 3 (backward 2) = 4": the terms of a leaf's .grad."""
         values, terms = self.found["values"], self.terms[key]
         if len(terms) > 64:
             terms = terms[-64:]
         first = terms[0]
-        for k in range(len(terms) - 1, 0, -1):  # .grad was set to None, or to zero, in between
+        for k in range(len(terms) - 1, 0, -1):  # .grad was set to None or to zero in between
             if terms[k].before != terms[k - 1].after:
                 first = terms[k]
                 terms = terms[k:]

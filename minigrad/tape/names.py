@@ -1,13 +1,13 @@
-"""Names: what the user calls a tensor, and how a value is put into words.
+"""Names: the user's names of tensors, and values as text.
 
-A tensor does not know its name: the user's variables do. So names are looked up in
-the namespace around the recording, the frame of the `with` statement or the notebook's
-own. A tensor in a list is `w[0]`, in a dictionary `p['w']`; names that begin with an
-underscore belong to IPython or are meant to be private, and are passed over.
+A tensor does not know its name: only the user's variables do. So names are looked up in
+the namespace around the recording: the frame of the `with` statement, or the notebook's
+namespace. A tensor in a list is `w[0]`, in a dictionary `p['w']`. Names that start with an
+underscore are skipped: they belong to IPython or are private.
 
-Everything that is shown to the user comes through here once more: `clean` takes out
-what could spoil a picture, and numbers are written with four digits, because the fifth
-may differ from machine to machine.
+All text for the user passes through this module: `clean` removes characters that
+could break a picture, and numbers are written with four digits, because the fifth
+may differ between machines.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ import numpy as np
 
 from minigrad.core.tensor import Tensor
 
-LONGEST = 40  # characters of a name that are shown
+LONGEST = 40  # characters of a name to show
 MANY = 64  # a longer list of tensors is not searched
 
 
 def namespace_of(frame: FrameType) -> dict[str, Any]:
-    """The variables that code in this frame sees; local ones come first."""
+    """The variables that code in this frame can see; local ones first."""
     seen = frame.f_locals
     names = dict(seen)
     if seen is not frame.f_globals:
         if frame.f_code.co_flags & inspect.CO_OPTIMIZED and type(seen) is dict:
-            # Before Python 3.13 the frame of a function keeps this copy of its variables,
-            # which would keep tensors alive that the function has deleted.
+            # Before Python 3.13 a function's frame keeps this copy of its variables, which
+            # would keep tensors alive after the function has deleted them.
             seen.clear()
         names.update((n, v) for n, v in frame.f_globals.items() if n not in names)
     return names
@@ -64,10 +64,10 @@ def tensors_in(namespace: Mapping[str, Any]) -> Iterator[tuple[str, Tensor]]:
 
 
 def clean(text: object) -> str:
-    """The text without characters that a picture cannot or should not hold.
+    """The text without characters that a picture cannot or should not contain.
 
     Control characters and lone surrogates make an SVG unreadable; bidirectional marks
-    can make a name read as another.
+    can make one name look like another.
 
     >>> clean("a\\x00b\\u202ec")
     'abc'
@@ -80,7 +80,7 @@ _UNSHOWN = frozenset(("Cc", "Cf", "Cs", "Co", "Cn"))
 
 
 def short(text: object, longest: int = LONGEST) -> str:
-    """The clean text, cut where it is too long.
+    """The clean text, cut if it is too long.
 
     >>> short("abcdef", 4)
     'abc…'
@@ -90,7 +90,7 @@ def short(text: object, longest: int = LONGEST) -> str:
 
 
 def number(value: Any) -> str:
-    """A number with four significant digits; no minus before zero.
+    """A number with four significant digits; no minus sign for zero.
 
     >>> number(-0.0), number(1 / 3), number(True), number(12)
     ('0', '0.3333', 'True', '12')
@@ -99,7 +99,7 @@ def number(value: Any) -> str:
         return str(bool(value))
     if isinstance(value, (int, np.integer)):
         return str(int(value))
-    if isinstance(value, str):  # "nan" or "inf", as a snapshot keeps them
+    if isinstance(value, str):  # "nan" or "inf", as stored in a snapshot
         return value
     if isinstance(value, complex):
         return f"{value:.4g}"
@@ -112,7 +112,7 @@ def shape_text(shape: Any) -> str:
 
 
 def in_words(snapshot: Mapping[str, Any] | None) -> str:
-    """A snapshot in half a line: all of it when small, else its range and mean.
+    """A snapshot as a short text: all of it if it is small, else its range and mean.
 
     >>> in_words({"shape": [2], "size": 2, "first": [1.0, 2.0]})
     '[1, 2]'
@@ -131,7 +131,7 @@ def in_words(snapshot: Mapping[str, Any] | None) -> str:
     if not size:
         return "empty"
     if size > 1 and snapshot.get("min") is not None:
-        # As they are printed: whether the last digits agree is up to the CPU.
+        # Compare them as printed: whether the last digits agree depends on the CPU.
         if (least := number(snapshot["min"])) == number(snapshot["max"]):
             return f"all {least}"
     if len(snapshot["shape"]) == 1 and size <= 6:
@@ -145,7 +145,7 @@ def in_words(snapshot: Mapping[str, Any] | None) -> str:
 
 
 def near(name: str, known: Iterable[str]) -> str:
-    """ " Did you mean ...?" with the name that is most like it, or those there are."""
+    """ " Did you mean ...?" with the most similar name, or the list of known names."""
     import difflib
 
     known = [k for k in dict.fromkeys(known) if k]

@@ -1,4 +1,4 @@
-"""What the entries of a recording are called, and what they computed, as a user writes it."""
+"""Names for the entries of a recording, and what they computed, as a user would write it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ INFIX = {
 
 
 def versions_of(recorder: Recorder) -> dict[int, int]:
-    """How many versions each tensor came to have, by its number."""
+    """How many versions each tensor has had, by its number."""
     versions: dict[int, int] = {}
     for entry in recorder.entries:
         for r in entry.results:
@@ -33,7 +33,7 @@ def versions_of(recorder: Recorder) -> dict[int, int]:
 def node_names(recorder: Recorder) -> list[str]:
     """A name for each entry: the user's, or one made from the op, like mul#2.
 
-    When one variable was bound to several tensors, as in a loop, the later ones are
+    If one variable was bound to several tensors, as in a loop, the later ones are
     numbered: h, h#2, h#3.
     """
     taken: dict[str, int] = {}
@@ -57,7 +57,7 @@ def node_names(recorder: Recorder) -> list[str]:
 
 
 def name_of_tensor(recorder: Recorder, number: int | None, names: list[str]) -> str:
-    """What a tensor is called, by its number."""
+    """The name of a tensor, given by its number."""
     for entry, name in zip(recorder.entries, names):
         for r in entry.results:
             if r.tensor == number:
@@ -66,7 +66,7 @@ def name_of_tensor(recorder: Recorder, number: int | None, names: list[str]) -> 
 
 
 def label(entry: Entry, name: str, versions: dict[int, int]) -> str:
-    """A name with the version, where there is more than one."""
+    """A name with the version, if there is more than one."""
     if entry.results and versions[entry.results[0].tensor] > 1:
         return f"{name} v{entry.results[0].version}"
     return name
@@ -95,5 +95,5 @@ def expression(entry: Entry, names: list[str], through: str | None = None) -> st
 
 
 def term(given: Input, names: list[str]) -> str:
-    """An operand: a name, or a number as it is written."""
+    """An operand as text: a name or a number."""
     return given.constant if given.entry is None else names[given.entry]

@@ -1,7 +1,7 @@
-"""The order within each layer: who stands left of whom, so that few arrows cross.
+"""The order of the boxes within each layer, chosen to have few crossings.
 
-Put each box at the mean place of its neighbors, layer by layer, down and up, and swap two that
-stand side by side while that removes crossings; keep the best that was met.
+Put each box at the mean position of its neighbors, layer by layer, down and up, and swap
+adjacent boxes as long as this removes crossings; keep the best order found.
 
 Source: Sugiyama, Tagawa, Toda (1981); the crossing count is Barth, Jünger, Mutzel, Simple and
 efficient bilayer cross counting (2002).
@@ -14,15 +14,15 @@ from itertools import pairwise
 from minigrad.tape.layers import Layers
 
 SWEEPS = 12
-PATIENCE = 4  # sweeps without gain before the search for a better order stops
+PATIENCE = 4  # how many sweeps without improvement before the search stops
 SMALL = 300  # with more boxes than this, only two of the four starts are tried
 STARTS = (("ups", False), ("downs", False), ("ups", True), ("downs", True))
 CAREFUL = 1_200  # with more boxes than this, neighbors are not swapped
-EFFORT = 150_000  # how many pairs of neighbors are looked at, at most, for swapping
+EFFORT = 150_000  # how many pairs of neighbors are considered for swapping, at most
 
 
 def in_order(layers: Layers) -> tuple[list[list[int]], int]:
-    """The vertices of each layer from the left to the right, and how many arrows cross."""
+    """The vertices of each layer from left to right, and the number of crossings."""
     return _Ordering(layers).best()
 
 
@@ -31,7 +31,7 @@ class _Ordering:
         self.layers, self.ups, self.downs = layers, layers.ups, layers.downs
 
     def best(self) -> tuple[list[list[int]], int]:
-        """The order within each layer with the fewest crossings that was met."""
+        """The order within each layer with the fewest crossings found."""
         best: list[list[int]] = []
         fewest = -1
         effort = EFFORT
@@ -54,7 +54,7 @@ class _Ordering:
         return self._as_written(best), max(fewest, 0)
 
     def _as_written(self, rows: list[list[int]]) -> list[list[int]]:
-        """The picture or its mirror image: the one that has more boxes in the order given."""
+        """The picture or its mirror image: the one with more boxes in the given order."""
         last = self.layers.first_dummy
         pairs = [(u, v) for row in rows for u, v in pairwise(w for w in row if w < last)]
         if 2 * sum(u > v for u, v in pairs) <= len(pairs):
@@ -62,7 +62,7 @@ class _Ordering:
         return [row[::-1] for row in rows]
 
     def _depth_first(self, neighbors: list[list[int]], mirrored: bool) -> list[list[int]]:
-        """Rows in the order in which a depth-first walk meets the vertices."""
+        """Rows in the order in which a depth-first walk reaches the vertices."""
         rows: list[list[int]] = [[] for _ in range(max(self.layers.layer, default=-1) + 1)]
         back = self.ups if neighbors is self.downs else self.downs
         starts = [v for v in range(len(self.layers.layer)) if not back[v]]
@@ -79,10 +79,10 @@ class _Ordering:
         return rows
 
     def _barycentre(self, rows: list[list[int]], down: bool, flip: bool) -> None:
-        """One sweep: each vertex goes to the mean place of its neighbors.
+        """One sweep: each vertex moves to the mean position of its neighbors.
 
-        A vertex without neighbors on that side keeps its place; with `flip`, two
-        that want the same place are exchanged.
+        A vertex without neighbors on that side stays; with `flip`, two vertices
+        with the same target position are swapped.
         """
         near = self.ups if down else self.downs
         place = [0] * len(self.layers.layer)
@@ -98,7 +98,7 @@ class _Ordering:
                 place[v] = p
 
     def _transpose(self, rows: list[list[int]], effort: int) -> int:
-        """Swap vertices that stand side by side while that removes crossings."""
+        """Swap adjacent vertices as long as this removes crossings."""
         place = [0] * len(self.layers.layer)
         for row in rows:
             for p, v in enumerate(row):
@@ -129,7 +129,7 @@ class _Ordering:
         return effort
 
     def _crossings(self, rows: list[list[int]]) -> int:
-        """How many pairs of segments cross, by a Fenwick tree over each lower row."""
+        """Count the crossing pairs of segments, with a Fenwick tree over each lower row."""
         place = [0] * len(self.layers.layer)
         for row in rows:
             for p, v in enumerate(row):
@@ -159,7 +159,7 @@ class _Ordering:
 
 
 def _inversions(left: list[int], right: list[int]) -> int:
-    """How many pairs (a in left, b in right) have a > b; both are sorted."""
+    """The number of pairs (a in left, b in right) with a > b; both are sorted."""
     total = 0
     k = 0
     for a in left:

@@ -1,11 +1,11 @@
-"""Outputs of a notebook in which a widget was drawn: how they are told from pictures."""
+"""Tells notebook outputs in which a widget was drawn from pictures."""
 
 from typing import Any
 
-ELEMENT = '<minigrad-live key="'  # how an output begins in which a widget is drawn
+ELEMENT = '<minigrad-live key="'  # the start of an output in which a widget is drawn
 VIEW = "application/vnd.jupyter.widget-view+json"
 
 
 def is_element(output: Any) -> bool:
-    """Is this stored output the empty one in which a widget was drawn?"""
+    """Is this stored output the empty element in which a widget was drawn?"""
     return "".join(output.get("data", {}).get("text/html", "")).startswith(ELEMENT)

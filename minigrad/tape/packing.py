@@ -1,4 +1,4 @@
-"""The document on its way to the inspector's script: without what goes without saying."""
+"""A compact form of the document for the inspector's script, without default values."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Any
 
 Document = dict[str, Any]
 
-MANY_STEPS = 400  # in a longer tape, a step's sentence stands for those of its details
+MANY_STEPS = 400  # in a longer tape, a step's sentence replaces those of its details
 SAID_ANYWAY = ("hook", "accumulate", "error", "seed", "failed")
 
 
 def packed(found: Document) -> Document:
-    """The document for the inspector's script: without what is empty or goes without saying."""
+    """The document for the inspector's script, without empty and default entries."""
     brief = len(found["steps"]) > MANY_STEPS
     slim = dict(found)
     slim["nodes"] = [_packed_node(n) for n in found["nodes"]]
@@ -29,10 +29,10 @@ def packed(found: Document) -> Document:
 
 
 def _packed(item: dict[str, Any], usual: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Without what is empty, and without what is as usual."""
+    """The item without its empty and default entries."""
 
     def says_nothing(k: str, v: Any) -> bool:
-        if k == "shape":  # that of a number is empty, and says so
+        if k == "shape":  # the empty shape of a number is information
             return v is None
         if v is None or v is False or (isinstance(v, list | dict | str) and not v):
             return True

@@ -1,9 +1,9 @@
-"""The page: the inspector as one HTML file that needs no kernel and nothing from outside.
+"""The page: the inspector as one HTML file that needs no kernel and no network.
 
-It holds the document as JSON, the same script and style as the widget, and for readers
-without scripts the picture and the tables. Its content security policy forbids every
-request, and every script but the one whose hash it names, so that it may be opened
-anywhere, sent to anybody, and shown in a sandboxed frame. It follows the reader's light
+It contains the document as JSON, the same script and style as the widget, and the picture
+and the tables for readers without scripts. Its content security policy forbids all
+requests, and all scripts except the one with the given hash. So it can be opened
+anywhere, sent to anyone, and shown in a sandboxed frame. It follows the reader's light
 or dark theme.
 """
 
@@ -37,7 +37,7 @@ body { margin: 12px; color: var(--ink); background: var(--ground); font: 15px/1.
 .fallback td { font-family: ui-monospace, Menlo, Consolas, monospace; }
 """
 
-# The model of a notebook, as far as the inspector needs it, for a page that has none.
+# Stands in for the notebook's model in a page without one, as far as the inspector needs it.
 STAND_IN = """
 const state = JSON.parse(document.getElementById("document").textContent);
 const heard = {};
@@ -54,7 +54,7 @@ render({ model, el: document.getElementById("inspector") });
 
 
 def html(found: Document, step: int | None = None) -> str:
-    """The document as a self-contained page; it opens at a step, at first nothing has run."""
+    """The document as a self-contained page. It opens at the given step, by default before the first."""
     script = _script()
     hashed = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     policy = (
@@ -81,7 +81,7 @@ def html(found: Document, step: int | None = None) -> str:
 
 
 def json_in_html(data: Any) -> str:
-    """JSON that cannot end the script element it stands in.
+    """JSON that cannot end the script element that contains it.
 
     >>> json_in_html({"name": "</script>"})
     '{"name":"\\\\u003c/script>"}'

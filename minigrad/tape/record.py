@@ -6,12 +6,12 @@
         z.backward()
     tape                        # in a notebook: the inspector; tape.text(): the table
 
-While the block runs, the core reports each operation, and each step of a backward pass,
-to a `Recorder` (recorder.py), which writes them down as plain records (events.py). The
+While the block runs, the core reports each operation and each step of a backward pass
+to a `Recorder` (recorder.py), which stores them as plain records (events.py). The
 `Tape` turns them into one document (trace.py), and everything that is shown is drawn from
-that.
+that document.
 
-Recording costs some 45 microseconds an operation and 10 a backward step; nothing when it
+Recording costs about 45 microseconds per operation and 10 per backward step; nothing when it
 is off.
 """
 
@@ -53,10 +53,10 @@ class record:
        2     2  sum  mul#1   z       ()           0  SumBackward0
 
     name         the name of the tape, in its title
-    namespace    where the names of tensors are looked up; without it, the variables
+    namespace    where the names of tensors are looked up; by default, the variables
                  around the `with`
 
-    If the block raises, the tape up to the error is kept, and the error goes on.
+    If the block raises an error, the tape up to the error is kept, and the error is raised again.
     """
 
     def __init__(self, name: str = "tape", *, namespace: Mapping[str, Any] | None = None) -> None:
@@ -75,7 +75,7 @@ class record:
         self._stack = ExitStack()
         self._stack.enter_context(modes.within("observer", self._tape._recorder))
         self._stack.callback(modes.trace_lines, modes.state.tracing)
-        modes.trace_lines()  # so that an error of the backward pass can name forward lines
+        modes.trace_lines()  # so that errors in the backward pass can name forward lines
         return self._tape
 
     def __exit__(
@@ -89,13 +89,13 @@ class record:
 
 
 class Tape(Faces):
-    """What was recorded. In a notebook the inspector, in a terminal a table.
+    """What was recorded. The inspector in a notebook, a table in a terminal.
 
     tape.document      everything, as one JSON-able dictionary (see trace.py)
     tape.step          the step that the inspector shows; set it to go there
     tape.select("z")   select a node in the inspector
-    tape.at(9)         how things stood after step 9: .ready, .waiting, .just_now, .grads
-    tape.steps(z)      walk a backward pass, node by node
+    tape.at(9)         the state after step 9: .ready, .waiting, .just_now, .grads
+    tape.steps(z)      walk through a backward pass, node by node
     tape.check(x=...)  compare hand-derived gradients with those of the last pass
     tape.differences() the slopes of what ran, without rules
     tape.save(path)    .html, .svg, .png, .txt, .json or .dot
@@ -127,7 +127,7 @@ class Tape(Faces):
                 if failed is not None:
                     self.failed = recorder.failed(*failed, place=self.error_place)
         recorder.look_up_names()
-        recorder.namespace = dict  # let go of the user's frame
+        recorder.namespace = dict  # do not keep the user's frame alive
 
     def _edition(self) -> int:
         return len(self._recorder.events)
@@ -142,15 +142,15 @@ class Tape(Faces):
         retain_graph: bool = True,
         create_graph: bool = False,
     ) -> Iterator[Any]:
-        """Walk a backward pass: each step shows what ran and what still waits.
+        """Walk through a backward pass: each step shows what ran and what still waits.
 
-        z               the tensor to start from. Without it, the pass that was recorded is
-                        gone through again, and nothing is computed
-        gradient        as in z.backward(gradient): may be left out only for a scalar
-        retain_graph    True here, so that one can go on with z; False frees as it goes
+        z               the tensor to start from. Without it, the recorded pass is
+                        replayed, and nothing is computed
+        gradient        as in z.backward(gradient): optional only for a scalar
+        retain_graph    default True, so that you can continue with z; False frees as it goes
 
         With z this *is* a backward pass, run by the engine one node at a time: at the
-        end, the leaves' `.grad` hold what z.backward() would have added. Call it instead
+        end, the leaves' `.grad` contain what z.backward() would have added. Call it instead
         of z.backward(), or set the `.grad` to None in between; after both, `.grad` is
         the sum of two passes, as in PyTorch.
 
@@ -177,7 +177,7 @@ class Tape(Faces):
         return walk.live(self, z, gradient, retain_graph, create_graph)
 
     def check(self, *, strict: bool = False, **derived: Any) -> Any:
-        """Compare hand-derived gradients, by name, with those of the last backward pass.
+        """Compare hand-derived gradients, given by name, with those of the last backward pass.
 
         strict    raise AssertionError if one differs
 
@@ -195,12 +195,12 @@ class Tape(Faces):
         return found
 
     def differences(self, *leaves: str, **derived: Any) -> Any:
-        """The slopes of what ran, found without rules: by running it again, a little beside.
+        """The slopes of what ran, found without rules: runs it again with slightly changed entries.
 
-        leaves     names of leaves; without any, all of them
-        derived    gradients derived by hand, by the names of their leaves, to stand beside
+        leaves     names of leaves; by default, all of them
+        derived    hand-derived gradients to compare with, by the names of their leaves
 
-        Raises ValueError, which says why, if the operations cannot be applied again.
+        Raises ValueError, with the reason, if the operations cannot be applied again.
 
         >>> import minigrad
         >>> x = minigrad.tensor([1.0, 2.0], requires_grad=True)

@@ -1,12 +1,12 @@
-"""The recorder: writes down what the core reports while code runs.
+"""The recorder: records what the core reports while code runs.
 
 It is an observer (see modes.py). The core calls
 
-    forward     an op was applied, or an op wrote over its first operand
+    forward     an op was applied, out of place or in place
     module      a module of nn is being called
     backward    a backward pass begins
     hooked      hooks have seen a gradient
-    step        a node had its turn
+    step        a node has run
     finished    the pass has ended, perhaps with an error
 
 The first two are in forward_half.py, the others here.
@@ -34,7 +34,7 @@ from minigrad.tape.snapshot import Snapshot, maybe
 
 
 class Recorder(ForwardHalf):
-    """Writes down what the core reports: here, what backward passes do."""
+    """Records what the core reports; this class handles backward passes."""
 
     def backward(self, task: GraphTask, engine: str = "graph") -> None:
         """A backward pass begins."""
@@ -51,7 +51,7 @@ class Recorder(ForwardHalf):
         self._open.append((task, number))
 
     def hooked(self, when: str, hooks: int, before: Sequence[Any], after: Sequence[Any]) -> None:
-        """Hooks have seen, and perhaps replaced, what is on its way."""
+        """Hooks have seen, and perhaps replaced, gradients."""
         self._hooks.append(HookRan(when, hooks, [*map(maybe, before)], [*map(maybe, after)]))
 
     def step(self, task: GraphTask, step: Step) -> None:
@@ -72,7 +72,7 @@ class Recorder(ForwardHalf):
             to = self._entry(parent)
             expected = now.expected[to]
             arrived = self._arrived[to] = self._arrived.get(to, 0) + 1
-            # Alone, the recursive engine passes each contribution on at once.
+            # Only the recursive engine passes each contribution on at once.
             ready = arrived == expected or now.engine == "recursive"
             turn.sent.append(Sent(to, edge, _opened(g), arrived, expected, ready))
             if ready:
@@ -81,7 +81,7 @@ class Recorder(ForwardHalf):
         now.turns.append(turn)
 
     def _take(self, task: GraphTask, step: Step, turn: Turn, now: Backward) -> None:
-        """Where the gradient ends up, if this node is where somebody waits for it."""
+        """Record where the gradient ends up, if this node is a destination."""
         node, entry = step.node, turn.entry
         asked = task.inputs is not None and node in task.inputs
         if isinstance(node, AccumulateGrad):
@@ -98,7 +98,7 @@ class Recorder(ForwardHalf):
         turn.kept = isinstance(node.plan, Hooked) and node.plan.keep is not None
 
     def _count(self, task: GraphTask, now: Backward) -> None:
-        """How many contributions will each node receive? And which nodes are left out?"""
+        """Count how many contributions each node will receive, and which nodes are pruned."""
         pruned = set()
         taking_part = []
         for node in sorted(reachable(task.roots), key=lambda n: n.queue_key):
@@ -137,7 +137,7 @@ class Recorder(ForwardHalf):
         self._arrived, self._hooks = {}, []
 
     def _conflict(self, node: AnyNode, number: int) -> Conflict | None:
-        """The saved value of this node that was written to, and the entry that did it."""
+        """The saved value of this node that was written to, and the entry that wrote to it."""
         if isinstance(node, AccumulateGrad) or node.freed:
             return None
         counts = {name: counter.count for name, counter in looks.counters(node).items()}
@@ -163,11 +163,11 @@ class Recorder(ForwardHalf):
     # ---- nodes and their entries ---------------------------------------------------
 
     def _entry(self, node: AnyNode) -> int:
-        """The entry of a node; of an edge that stands for one of several results, its owner's."""
+        """The entry of a node; for an edge that stands for one of several results, its owner's."""
         return self._entry_of[node.owner if isinstance(node, Edge) else node]
 
     def entry_of(self, node: AnyNode) -> int:
-        """The entry of a node of the graph, which is added if it is new here."""
+        """The entry of a node in the graph; added if it is new."""
         if isinstance(node, Edge):
             node = node.owner
         if node not in self._entry_of:
@@ -175,12 +175,12 @@ class Recorder(ForwardHalf):
         return self._entry_of[node]
 
     def _adopt(self, roots: Sequence[AnyNode]) -> dict[int, Snapshot | None]:
-        """Entries for the part of the graph that was made before the recording.
+        """Add entries for the part of the graph that was made before the recording.
 
-        Returns what the leaves of the graph have in `.grad` by now.
+        Returns the current `.grad` of the leaves of the graph.
         """
         nodes = [n for n in reachable(roots) if not isinstance(n, Edge)]
-        # From the oldest on, so that the inputs of a node have their entries before it.
+        # Oldest first, so that the inputs of a node have their entries before it.
         for node in sorted(nodes, key=lambda n: (isinstance(n, Node), -n.queue_key)):
             if node not in self._entry_of:
                 self._adopt_one(node)
@@ -219,7 +219,7 @@ class Recorder(ForwardHalf):
 
 
 def _opened(g: Any) -> Snapshot | None:
-    """A gradient that was handed on; one of several results' may come packed."""
+    """A snapshot of a gradient that was passed on; unpacked if the node has several results."""
     parts = getattr(g, "parts", None)
     if parts is not None:
         g = next(iter(parts.values()), None)

@@ -1,7 +1,7 @@
-"""Shapes: what a picture is made of, and how that becomes SVG text.
+"""Shapes: the elements of a picture, and how they become SVG text.
 
-A picture is first a list of shapes, the scene, so that the SVG and the PNG (bitmap.py) cannot
-differ. Everything that comes from the user's code passes through `esc` on its way into SVG.
+A picture is first a list of shapes, the scene, so that the SVG and the PNG (bitmap.py) are
+always the same. All text from the user's code passes through `esc` before it goes into SVG.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Rect:
 
 @dataclass(frozen=True)
 class Line:
-    """A path: it starts at the first point; then each piece is one point or a cubic's three."""
+    """A path: it starts at the first point; each piece is one point, or the three points of a cubic."""
 
     start: Point
     pieces: tuple[tuple[Point, ...], ...]
@@ -89,7 +89,7 @@ class Hatching:
     stroke: str
 
     def lines(self) -> list[tuple[Point, Point]]:
-        """From the bottom of the part to its top."""
+        """The lines, from the bottom of the part to its top."""
         found, x = [], self.x + 6
         while x + self.height / 2 < self.x + self.width - 4:
             found.append(((x, self.y + self.height), (x + self.height / 2, self.y)))
@@ -99,7 +99,7 @@ class Hatching:
 
 @dataclass(frozen=True)
 class Group:
-    """Shapes that belong together: one node, or one edge, with a title for the reader."""
+    """Shapes that belong together: one node or one edge, with a title for screen readers."""
 
     id: str
     title: str
@@ -155,7 +155,7 @@ def svg(width: float, height: float, scene: Iterable[Group | Item], prefix: str,
 
 
 def _n(value: float) -> str:
-    """A coordinate: at most one decimal, and none if it is whole."""
+    """A coordinate as text: at most one decimal, and none if it is whole."""
     return f"{value:.1f}".removesuffix(".0")
 
 

@@ -1,14 +1,14 @@
-"""Snapshots: what an array was when something happened to it.
+"""Snapshots: the content of an array at the time of an event.
 
-In-place code would falsify a reference, so a copy is taken at once. A small array is
-copied whole, which is quick, and described when somebody asks; a large one is described
-at once, and its first entries are kept.
+In-place code could change the array later, so we copy it at once. A small array is
+copied whole, which is fast, and described when needed. A large one is described
+at once, and only its first entries are kept.
 
-    shape, dtype, size       what it is
-    min, max, mean, norm     over the entries that are numbers (None where there is no order)
-    nan, inf                 how many entries are neither
+    shape, dtype, size       as of the array
+    min, max, mean, norm     over the finite entries (None for types without an order)
+    nan, inf                 how many entries are nan or infinite
     first                    its first entries in row-major order
-    rows                     of a sparse gradient only: the rows it has; `first` are theirs
+    rows                     only for a sparse gradient: its rows; `first` are their entries
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ import numpy as np
 
 from minigrad.core.sparse import RowSparse
 
-FIRST = 64  # entries that are kept of a large array
-WHOLE = 1024  # an array of up to so many entries is copied whole
+FIRST = 64  # entries kept of a large array
+WHOLE = 1024  # arrays with at most this many entries are copied whole
 Plain = dict[str, Any]
 
 
 class Snapshot:
-    """A copy of what is worth knowing about an array, or about a sparse gradient.
+    """A copy of the main facts about an array or a sparse gradient.
 
     >>> Snapshot(np.array([1.0, 2.0, 6.0])).plain()["mean"]
     3.0
@@ -50,7 +50,7 @@ class Snapshot:
 
     @property
     def array(self) -> Any:
-        """The whole array, if it was small enough to be kept; else None."""
+        """The whole array, if it was small enough to keep; else None."""
         return None if self.rows is not None else self._array
 
     def plain(self) -> Plain:
@@ -107,7 +107,7 @@ def _norm(numbers: Any) -> Any:
 
 
 def _json(value: Any) -> Any:
-    """A number as JSON knows it, with seven digits; "nan", "inf" and complex ones as text."""
+    """A number for JSON, with seven digits; "nan", "inf" and complex numbers as text."""
     if isinstance(value, float):
         return float(f"{value:.7g}") if math.isfinite(value) else str(value)
     return str(value) if isinstance(value, complex) else value

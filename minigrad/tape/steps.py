@@ -1,22 +1,22 @@
-"""The steps of a document: what happened, one node at a time, and within that in details.
+"""The steps of a document: what happened, one node at a time, and its details.
 
-A step is one node's turn. Its details are the deltas, so that whoever draws can stop
+A step is one node's turn. Its details are deltas, so that a drawing can stop
 between any two of them:
 
     op           forward: a result was computed
-    seed         a backward pass begins; who expects how many contributions
-    pop          a node was taken from the ready queue, with the gradient it holds
+    seed         a backward pass begins; how many contributions each node expects
+    pop          a node was taken from the ready queue, with its gradient
     check        its saved values were compared with their versions
-    hook         hooks saw a gradient, before the node ran or after
+    hook         hooks saw a gradient, before or after the node ran
     apply        its rules were applied
-    deposit      a gradient was handed on: contribution `arrived` of `expected`
-    accumulate   a leaf's .grad was added to: before, term, after
-    capture      the gradient was asked for by grad(), and goes to its caller
-    keep         retain_grad: the gradient was put into .grad as well
-    free         the saved values were let go
+    deposit      a gradient was passed on: contribution `arrived` of `expected`
+    accumulate   a gradient was added to a leaf's .grad: before, term, after
+    capture      grad() requested the gradient, and it goes to the caller
+    keep         retain_grad: the gradient was also stored in .grad
+    free         the saved values were freed
     error        the pass stopped here
 
-Each step and each detail says in one sentence what happened (`text`).
+Each step and each detail has one sentence that says what happened (`text`).
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ Detail = dict[str, Any]
 
 
 def steps(recorder: Recorder, nodes: list[dict[str, Any]], values: Values) -> list[dict[str, Any]]:
-    """The steps of a tape, in time."""
+    """The steps of a tape, in chronological order."""
     return _Steps(recorder, nodes, values).all()
 
 
 def words(value: Snapshot | None) -> str:
-    """A gradient in half a line: itself if it is small, else its shape and norm."""
+    """A gradient as a short text: all of it if it is small, else its shape and norm."""
     if value is None:
         return "no gradient"
     plain = value.plain()
@@ -273,7 +273,7 @@ class _Steps:
         return name if saved["version"] is None else f"{name} v{saved['version']}"
 
     def _rules(self, entry: int) -> list[str]:
-        """The derivatives of the op that lead to an input that needs one."""
+        """The derivatives of the op for the inputs that need one."""
         made = self.recorder.entries[entry]
         parts = made.formula.split("  ")
         return [p.strip() for p in parts[1:] if p.strip().startswith("d")][:4]

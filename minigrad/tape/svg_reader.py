@@ -1,13 +1,13 @@
-"""Our own pictures read back: SVG text in, the scene that it was made from out.
+"""Reads minigrad's own pictures back: turns SVG text into the scene that it was made from.
 
-Not every SVG: the shapes that our pictures are made of.
+It does not read every SVG, only the elements that our pictures use:
 
     svg, g, rect, circle, polygon, path (M L H V C Q Z), text
 
 with fill, stroke and its width and dashes, rounded corners, bold and monospaced text,
-and what a group hands down to its parts. Anything else is passed over.
+and the attributes that a group passes to its parts. Anything else is skipped.
 
-It is needed where only the picture is at hand and not what it was made from: in a stored
+We need it if only the picture is available and not its source: in a stored
 notebook, whose SVG many viewers do not show.
 """
 
@@ -31,7 +31,7 @@ INHERITED = ("fill", "stroke", "stroke-width", "font-family", "font-size", "font
 def read(svg: str) -> tuple[float, float, Scene]:
     """Width, height and shapes of a picture.
 
-    Raises ValueError if the text is no SVG.
+    Raises ValueError if the text is not SVG.
 
     >>> read('<svg width="9" height="9"><circle cx="4" cy="4" r="2" fill="#000000"/></svg>')[2]
     [Disc(x=4.0, y=4.0, radius=2.0, fill='#000000', stroke='none', thick=0.0, dash='')]
@@ -77,7 +77,7 @@ def _tag(element: Any) -> str:
 
 
 def _shapes(root: Any) -> Iterator[tuple[Any, Look]]:
-    """The parts in the order in which they are drawn, each with what it inherits."""
+    """The elements in drawing order, each with its inherited attributes."""
     stack: list[tuple[Any, Look]] = [(root, {})]
     while stack:
         element, inherited = stack.pop()
@@ -90,7 +90,7 @@ def _shapes(root: Any) -> Iterator[tuple[Any, Look]]:
 
 
 def _items(element: Any, look: Look) -> Iterator[Item]:
-    """The shapes that one element stands for."""
+    """The shapes of one element."""
 
     def at(name: str, default: float = 0) -> float:
         return float(_first(look[name])) if name in look else default
@@ -127,7 +127,7 @@ def _items(element: Any, look: Look) -> Iterator[Item]:
 def _lines(
     points: list[Point], kinds: list[str], border: tuple[str, float, str], fill: str
 ) -> Iterator[Line]:
-    """A path in pieces: a new one begins wherever the pen is lifted."""
+    """A path as pieces: a new one begins wherever the pen is lifted."""
     start, pieces = (0.0, 0.0), list[tuple[Point, ...]]()
     here, k = start, 0
     while k < len(points):
@@ -154,7 +154,7 @@ def _lines(
 
 
 def path_of(d: str) -> tuple[list[tuple[float, float]], list[str]]:
-    """The points of a path's `d`, and for each whether it moves, draws a line or bends.
+    """The points of a path's `d`, and for each whether it is a move, a line or a curve.
 
     >>> path_of("M0 0h4v2z")
     ([(0.0, 0.0), (4.0, 0.0), (4.0, 2.0), (0.0, 0.0)], ['M', 'L', 'L', 'L'])
@@ -173,7 +173,7 @@ def path_of(d: str) -> tuple[list[tuple[float, float]], list[str]]:
             numbers.append(float(word))
         kind = command.upper()
         if kind not in NUMBERS_IN or (numbers and not NUMBERS_IN[kind]):
-            break  # an arc, say, which our pictures do not have
+            break  # an arc, for example, which our pictures do not use
         wanted = NUMBERS_IN[kind] - len(numbers)
         following = list(islice(words, wanted))
         if len(following) < wanted or any(v.isalpha() for v in following):

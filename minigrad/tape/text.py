@@ -1,4 +1,4 @@
-"""The tape as text: tables for a terminal and a screen reader, and DOT for Graphviz."""
+"""The tape as text: tables for terminals and screen readers, and DOT for Graphviz."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LONGEST_TABLE = 200
 
 
 def table(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
-    """Rows in columns, the first row being the head; `right` aligned columns are numbers."""
+    """Rows as aligned columns, the first row being the header; columns in `right` are right-aligned."""
     widths = [max(len(row[c]) for row in rows) for c in range(len(rows[0]))]
     lines = []
     for row in rows:
@@ -30,7 +30,7 @@ def table(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
 
 
 def forward_rows(found: Document) -> list[tuple[str, ...]]:
-    """The table of the forward pass, head included."""
+    """The table of the forward pass, including the header."""
     nodes = {n["id"]: n for n in found["nodes"]}
     rows: list[tuple[str, ...]] = [
         ("step", "line", "op", "inputs", "output", "shape", "version", "grad_fn")
@@ -58,7 +58,7 @@ def forward_rows(found: Document) -> list[tuple[str, ...]]:
 
 
 def program_rows(found: Document, column: int) -> list[tuple[str, ...]]:
-    """The listing of a program with what is known of each value, head included."""
+    """The listing of a program with the facts about each value, including the header."""
     rows: list[tuple[str, ...]] = [
         ("", "instruction", "shape", "value", "lies in", "then", "comes from")
     ]
@@ -75,7 +75,7 @@ def program_rows(found: Document, column: int) -> list[tuple[str, ...]]:
 
 
 def leaf_rows(found: Document) -> list[tuple[str, ...]]:
-    """The table of the leaves, head included."""
+    """The table of the leaves, including the header."""
     rows: list[tuple[str, ...]] = [("leaf", "shape", "dtype", "requires_grad")]
     for node in found["nodes"]:
         if node["kind"] == "leaf":
@@ -91,7 +91,7 @@ def leaf_rows(found: Document) -> list[tuple[str, ...]]:
 
 
 def backward_rows(found: Document, number: int) -> list[tuple[str, ...]]:
-    """The table of one backward pass, head included."""
+    """The table of one backward pass, including the header."""
     nodes = {n["id"]: n for n in found["nodes"]}
     rows: list[tuple[str, ...]] = [("step", "node", "of", "contributions", "sends to")]
     expected: dict[str, int] = {}
@@ -143,13 +143,13 @@ def text(found: Document) -> str:
         at = f" (line {line})" if line else ""
         said = clean(found["error"]["text"].splitlines()[0])
         if found["backward"] and found["backward"][-1]["error"] == found["error"]["text"]:
-            said = said.partition(":")[0]  # the whole of it stands just above
+            said = said.partition(":")[0]  # the full text is just above
         parts.append(f"the code stopped{at}: {said}")
     return "\n\n".join(parts)
 
 
 def _elided(rows: list[tuple[str, ...]], right: Sequence[int]) -> str:
-    """A table; of a very long one the middle is left out, and that is said."""
+    """A table; a very long one without its middle, and with a note about it."""
     if len(rows) <= LONGEST_TABLE + 1:
         return table(rows, right)
     half = LONGEST_TABLE // 2
@@ -159,7 +159,7 @@ def _elided(rows: list[tuple[str, ...]], right: Sequence[int]) -> str:
 
 
 def value_rows(found: Document) -> list[tuple[str, ...]]:
-    """The table of values: what each tensor held when it was made."""
+    """The table of values: the value of each tensor when it was made."""
     rows: list[tuple[str, ...]] = [("tensor", "shape", "dtype", "value")]
     for node in found["nodes"]:
         if node["shape"] is not None:
@@ -175,10 +175,10 @@ def value_rows(found: Document) -> list[tuple[str, ...]]:
 
 
 def dot(found: Document) -> str:
-    """The document in the language of Graphviz: solid edges for data, dashed ones for gradients.
+    """The document in the Graphviz language: solid edges for data, dashed ones for gradients.
 
     The columns of a program are framed, and dotted lines lead from what a rule wrote to the
-    instruction whose rule it is.
+    rule's instruction.
     """
     parts: list[digraph.Vertex | digraph.Cluster] = []
     columns: dict[int, list[digraph.Vertex]] = {}

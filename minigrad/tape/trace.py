@@ -1,27 +1,27 @@
 """The document: a tape as one JSON-able dictionary, from which everything is drawn.
 
-    schema     "minigrad.tape/3"; the number rises when a reader must change
+    schema     "minigrad.tape/3"; the number increases when readers must change
     name, number
     code       the user's lines that ran: where ("In [4]"), the number of that source
-               among those of the tape, line, text
-    values     snapshots of arrays; everything else refers to them by their place here
-    ops        what is known of each op: its formula, and the derivatives in it
+               on the tape, line, text
+    values     snapshots of arrays; everything else refers to them by index
+    ops        for each op, its formula and the derivatives in it
     nodes      one for each entry of the recording: a leaf, or one application of an op
-    edges      which node feeds which; `gradient` says whether backward goes that way
-    groups     nodes that may be folded into one box: calls of modules, repeats (fold.py)
-    views      pictures: places and routes, of the whole tape or of what is in a group
-    steps      what happened, in time, forward and backward, as deltas (steps.py)
-    backward   one line on each backward pass
-    error      what the recorded code raised, if it did; with the op that failed
-    program    None; of a static program, its columns and what is said of it (static/document.py)
+    edges      which node is an input of which; `gradient` says whether backward uses the edge
+    groups     nodes that can be folded into one box: calls of modules, repeats (fold.py)
+    views      pictures: places and routes, of the whole tape or of a group
+    steps      what happened, in order, forward and backward, as deltas (steps.py)
+    backward   one entry for each backward pass
+    error      the error that the recorded code raised, if any; with the op that failed
+    program    None; for a static program, its columns and headline (static/document.py)
 
 A node has an id ("n3"), the tensor's name and version ("z", 1), a label ("z v1"), how many
-versions that tensor came to have, its shape, dtype and value, the op with its expression
-and settings, the source line (a place in `code`), the name of its backward node and its
+versions that tensor has had, its shape, dtype and value, the op with its expression
+and settings, the source line (an index in `code`), the name of its backward node and its
 priority in the engine's queue (0 runs first), what was saved for it, and the module in
 whose forward it ran ("Net.hidden"), if any. `order` is its place among the forward steps.
 
-schema.json describes all of it. The document holds whole names. Whoever draws cuts and
+schema.json describes all of it. The document contains names in full. Drawing code shortens and
 escapes them.
 """
 
@@ -43,13 +43,13 @@ if TYPE_CHECKING:
     from minigrad.tape.record import Tape
 
 SCHEMA = "minigrad.tape/3"
-BUDGET = 1 << 17  # entries of arrays that are kept whole, about 1 MiB as text
+BUDGET = 1 << 17  # array entries that are kept whole, about 1 MiB as text
 
 Document = dict[str, Any]
 
 
 def document(tape: Tape) -> Document:
-    """The tape as plain data, see the head of this module."""
+    """The tape as plain data; see the top of this module."""
     recorder = tape._recorder
     code, values, ops = Code(tape.home), Values(), Ops()
     names = node_names(recorder)
@@ -94,10 +94,10 @@ def document(tape: Tape) -> Document:
 
 
 class Code:
-    """The lines that ran, each once, in the order in which they were first met.
+    """The lines that ran, each once, in the order of their first use.
 
     home    the file or cell that was recorded: source 0, even if the first operation ran in
-            a function of another one, as the forward of a model does
+            a function from another one, such as the forward of a model
     """
 
     def __init__(self, home: str | None) -> None:
@@ -120,7 +120,7 @@ class Code:
 
 
 class Values:
-    """The snapshots of the document, equal ones once; small arrays whole while there is room."""
+    """The snapshots of the document, without duplicates; small arrays in full, up to a budget."""
 
     def __init__(self) -> None:
         self.all: list[dict[str, Any]] = []
@@ -163,7 +163,7 @@ class Ops:
 
 
 def _shared(recorder: Recorder) -> dict[int, int]:
-    """The memory of each tensor, if another tensor on the tape shows it as well."""
+    """The memory of each tensor, if it is shared with another tensor on the tape."""
     many = Counter(recorder.storages.values())
     shared = [storage for storage, n in many.items() if n > 1]
     place = {storage: k for k, storage in enumerate(shared)}
@@ -271,11 +271,11 @@ def _edges(entries: list[Entry]) -> list[dict[str, Any]]:
 
 
 def _without_circles(edges: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The edges, but for those that would close a circle.
+    """The edges, except those that would close a cycle.
 
-    An edge leads from a lower number to a higher one, except to a node that was not seen being
-    made. Where a transform of minigrad.func lends one tensor to several graphs, such a node can
-    seem to come before what it was computed from.
+    An edge leads from a lower number to a higher one, except to a node that we did not see being
+    made. If a transform of minigrad.func uses one tensor in several graphs, such a node can
+    seem to come before its inputs.
     """
     ends = [(int(e["from"][1:]), int(e["to"][1:])) for e in edges]
     doubtful = {k for k, (u, v) in enumerate(ends) if u >= v}
@@ -302,7 +302,7 @@ def _without_circles(edges: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _summed(source: Entry, given: Input, entry: Entry) -> str | None:
-    """In words, over which axes a gradient is summed on its way back, if broadcast."""
+    """As text, the axes over which a gradient is summed on its way back after a broadcast."""
     if not given.gradient or not source.results or not entry.results or entry.view:
         return None
     op = REGISTRY.get(entry.op)
@@ -353,9 +353,9 @@ def _error(tape: Tape, code: Code) -> dict[str, Any] | None:
 
 
 def where(found: Document, code: int | None) -> str:
-    """The number of a line; of one outside the cell that was recorded, with its source's name.
+    """The number of a line; for a line outside the recorded cell, also the name of its source.
 
-    A cell is not named by its number, which is another one after each run.
+    A cell is not named by its number, because that changes with each run.
     """
     if code is None:
         return ""

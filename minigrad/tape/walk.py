@@ -1,15 +1,15 @@
-"""Walking a backward pass: what the engine does, one node at a time.
+"""Walking through a backward pass: what the engine does, one node at a time.
 
     for step in tape.steps(z):
         print(step)
 
-Each step shows which node ran, the gradient that came in, those that went out and to
-whom, which nodes are ready (in the order in which they will run), and how many
+Each step shows which node ran, the gradient that came in, the gradients that went out and
+where, which nodes are ready (in the order in which they will run), and how many
 contributions each of the others still expects.
 
-There is no second engine for this. `live` goes through the engine's own generator,
-`GraphTask.steps()`, so what is looked at is what runs; `recorded` goes once more through
-a pass that the recorder watched, and computes nothing.
+There is no second engine for this. `live` uses the engine's own generator,
+`GraphTask.steps()`, so you see what really runs; `recorded` replays
+a recorded pass, and computes nothing.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Sending:
-    """A gradient handed on: to whom, and as which of how many contributions."""
+    """A gradient that was passed on: to which node, and as which of how many contributions."""
 
     to: str
     gradient: Any
@@ -47,13 +47,13 @@ class Sending:
 class WalkStep:
     """One node's turn in a backward pass.
 
-    number, of    the turn, and how many nodes will run in all
-    node          the engine's own node (None when a recorded pass is gone through again)
+    number, of    the turn, and the total number of nodes that will run
+    node          the engine's node (None when a recorded pass is replayed)
     name          "MulBackward0"
     label         the tensor that the node belongs to: "z v1"
     expression    what was computed there: "z += x2"
     line          on which line, or None
-    g             the gradient that came in: an array (a snapshot of a recorded pass)
+    g             the gradient that came in: an array (a snapshot for a recorded pass)
     sends         the gradients that went out
     ready         the nodes that are ready now, in the order in which they will run
     waiting       the other nodes -> how many contributions they still expect
@@ -94,7 +94,7 @@ class WalkStep:
 
 
 class _Labels:
-    """What each entry of the recording is called in the text of a step."""
+    """The label of each entry of the recording in the text of a step."""
 
     def __init__(self, recorder: Recorder) -> None:
         self.recorder = recorder
@@ -118,7 +118,7 @@ class _Labels:
 def live(
     tape: Tape, z: Tensor, gradient: Any, retain_graph: bool, create_graph: bool
 ) -> Iterator[WalkStep]:
-    """A backward pass of z, stepped; `Tape.steps` has the user's documentation."""
+    """A backward pass of z, step by step; `Tape.steps` has the user's documentation."""
     recorder = tape._recorder
     task = GraphTask(
         [root_of(z)],
@@ -137,7 +137,7 @@ def _run(recorder: Recorder, task: GraphTask) -> Iterator[WalkStep]:
     error: BaseException | None = None
     try:
         while True:
-            # No mode is held while the user looks: only while the engine runs.
+            # The modes only hold while the engine runs, not while the user looks.
             with modes.set_grad_enabled(task.create_graph), modes.within("observer", recorder):
                 step = next(steps, None)
             if step is None:
@@ -164,7 +164,7 @@ def _run(recorder: Recorder, task: GraphTask) -> Iterator[WalkStep]:
 
 
 def recorded(tape: Tape) -> Iterator[WalkStep]:
-    """The last backward pass on the tape, gone through once more."""
+    """Replay the last backward pass on the tape."""
     recorder = tape._recorder
     if not recorder.passes:
         raise ValueError(
