@@ -1,14 +1,14 @@
-"""Optimizers: what makes a step out of gradients.
+"""Optimizers: update parameters from their gradients.
 
-optimizer.py      what all have in common: groups of parameters, and what is remembered of each
+optimizer.py      the base class: groups of parameters, and the state of each parameter
 sgd.py            SGD, with momentum
 adaptive.py       Adagrad, RMSprop, Adam, AdamW, SparseAdam
 more_adaptive.py  Adadelta, Adamax, NAdam, RAdam, Rprop
-lbfgs.py          LBFGS, which knows the curvature
-asgd.py           ASGD, which keeps a mean; swa_utils.py averages the weights of any model
-elementwise.py    what these have in common: a rule for each value by itself
-blocks.py         how the rule is run quickly, on many values at once
-lr_scheduler.py   learning rates that change as training goes on
+lbfgs.py          LBFGS, which uses curvature
+asgd.py           ASGD, which keeps an average; swa_utils.py averages the weights of any model
+elementwise.py    the base class of most: a rule that treats each value separately
+blocks.py         runs the rule fast, on many values at once
+lr_scheduler.py   learning rates that change during training
 
 Read optimizer.py and sgd.py first.
 """

@@ -1,12 +1,12 @@
-"""Optimizers that give each value a step length of its own.
+"""Optimizers with a separate step length for each value.
 
-All of them divide by how large the gradients of this value usually are: by the root of the
-sum of their squares (Adagrad), of a running average of them (RMSprop, Adam). So values with
-small gradients move as far as those with large ones.
+All of them divide by the typical size of this value's gradients: by the root of the
+sum of their squares (Adagrad), or of a running average of them (RMSprop, Adam). So values with
+small gradients move as far as those with large gradients.
 
     Adagrad       the sum of all squares: steps become shorter and shorter
     RMSprop       a running average: old gradients are forgotten
-    Adam          that, with momentum, and corrected for starting from zero
+    Adam          RMSprop with momentum, and a correction for starting from zero
     AdamW         Adam with weight decay that is not divided by anything
     SparseAdam    Adam for tables of which few rows are used
 """
@@ -33,18 +33,18 @@ class Adam(Elementwise):
         v_hat = v / (1 - b2**t)                      by just this factor after t steps
         p = p - lr * m_hat / (sqrt(v_hat) + eps)
 
-    params         what to change: tensors, (name, tensor) pairs, or groups
-    lr             learning rate: about the length of a step, whatever the gradient's
+    params         what to optimize: tensors, (name, tensor) pairs, or groups
+    lr             learning rate: roughly the length of a step, whatever the size of the gradient
     betas          (b1, b2): how much of the averages is kept at each step
-    eps            keeps the divisor from 0
-    weight_decay   is added to the gradient, and divided like it; AdamW does otherwise
-    amsgrad        divide by the greatest v so far, so that no step length grows again
-    maximize       go up instead of down
+    eps            prevents division by 0
+    weight_decay   is added to the gradient and divided with it, unlike in AdamW
+    amsgrad        divide by the largest v so far, so that step lengths never grow
+    maximize       maximize instead of minimizing
 
-    `eps` stands outside the root and is added after the correction, as in the paper's
-    algorithm 1. (The paper's faster form, with lr * sqrt(1 - b2**t) / (1 - b1**t), adds it
-    before the correction, so that its eps means something else in the first steps.) With
-    amsgrad, the greatest v is taken before the correction, as in PyTorch.
+    `eps` is added outside the root and after the correction, as in algorithm 1 of the paper.
+    (The paper's faster form, with lr * sqrt(1 - b2**t) / (1 - b1**t), adds it before the
+    correction, so its eps means something else in the first steps.) With amsgrad, the largest v
+    is taken before the correction, as in PyTorch.
 
     Raises ValueError for settings out of range, RuntimeError for a sparse gradient.
 
@@ -134,7 +134,7 @@ WITH_MAXIMUM = {**AVERAGES, "max_exp_avg_sq": 0.0}
 
 
 def average_of(g: Any, m: Any, rest: Any, out: Any) -> Any:
-    """rest * (g - m): what takes the average m on to (1 - rest) * m + rest * g."""
+    """rest * (g - m): the change from the average m to (1 - rest) * m + rest * g."""
     change = np.subtract(g, m, out)
     change *= rest
     return change
@@ -148,12 +148,12 @@ def square_of(g: Any, rest: Any, out: Any) -> Any:
 
 
 class AdamW(Adam):
-    """Adam with weight decay set apart: p = p - lr * weight_decay * p, then Adam's step.
+    """Adam with separate weight decay: p = p - lr * weight_decay * p, then Adam's step.
 
-    In Adam, weight decay is added to the gradient, and so is divided by sqrt(v_hat) with it:
-    values with large gradients decay less. Here all decay alike. See Adam for the rest.
+    In Adam, weight decay is added to the gradient and so divided by sqrt(v_hat):
+    values with large gradients decay less. Here all values decay equally. See Adam for the rest.
 
-    The decay is multiplied by lr, as in PyTorch; the paper multiplies both by a schedule.
+    The decay is multiplied by lr, as in PyTorch; in the paper, both are multiplied by a schedule.
 
     Source: Loshchilov and Hutter, Decoupled Weight Decay Regularization (2019).
     """
@@ -196,13 +196,13 @@ class Adagrad(Elementwise):
         s = s + g**2                                    (begins at initial_accumulator_value)
         p = p - lr / (1 + (t - 1) * lr_decay) * g / (sqrt(s) + eps)
 
-    params                       what to change: tensors, (name, tensor) pairs, or groups
+    params                       what to optimize: tensors, (name, tensor) pairs, or groups
     lr                           learning rate: the length of the first step
     lr_decay                     shortens the steps further, with their number t
-    initial_accumulator_value    where s begins
-    eps                          keeps the divisor from 0; outside the root
+    initial_accumulator_value    the initial value of s
+    eps                          prevents division by 0; added outside the root
 
-    A row-sparse gradient touches only its rows, of p and of s.
+    A row-sparse gradient only changes its own rows of p and of s.
 
     Raises ValueError for settings out of range.
 
@@ -272,7 +272,7 @@ class Adagrad(Elementwise):
     def _sparse(self, p: Tensor, rows: RowSparse, group: Group) -> None:
         """The same formulas on the rows that have a gradient.
 
-        If these are most of the rows, on all: a row whose gradient is zero does not move.
+        If these are most of the rows, we update all: a row with a zero gradient does not change.
         """
         if group["weight_decay"]:
             raise RuntimeError("weight_decay option is not compatible with sparse gradients")
@@ -304,14 +304,14 @@ class RMSprop(Elementwise):
         u = momentum * u + g / (sqrt(v) + eps)
         p = p - lr * u
 
-    params      what to change: tensors, (name, tensor) pairs, or groups
+    params      what to optimize: tensors, (name, tensor) pairs, or groups
     lr          learning rate
     alpha       how much of the averages is kept at each step
-    eps         keeps the divisor from 0; outside the root
+    eps         prevents division by 0; added outside the root
     momentum    how much of the last step is kept
-    centered    divide by the spread of the gradients about their mean
+    centered    divide by the standard deviation of the gradients
 
-    TensorFlow puts eps inside the root, and lr into u; PyTorch, and this, do not.
+    TensorFlow puts eps inside the root, and lr into u; PyTorch and minigrad do not.
 
     Raises ValueError for settings out of range, RuntimeError for a sparse gradient.
 
@@ -383,10 +383,10 @@ class RMSprop(Elementwise):
 
 
 class SparseAdam(Elementwise):
-    """Adam for tables of which few rows have a gradient: only those rows are touched.
+    """Adam for tables of which few rows have a gradient: only those rows are updated.
 
-    See Adam for the formulas. A row without a gradient keeps its averages as they are, while
-    in Adam they would decay and the row would move on; the correction counts all steps, also
+    See Adam for the formulas. A row without a gradient keeps its averages, whereas in Adam they
+    would decay and the row would continue to move. The correction counts all steps, including
     those in which a row had no gradient.
 
     Raises ValueError for settings out of range, RuntimeError for a gradient that is not sparse.

@@ -1,4 +1,4 @@
-"""ASGD: stochastic gradient descent that keeps the mean of where it has been."""
+"""ASGD: stochastic gradient descent that also averages the parameters over time."""
 
 from collections.abc import Callable
 from typing import Any
@@ -17,8 +17,8 @@ class ASGD(Optimizer):
         p = p * (1 - lambd * eta) - eta * g           eta = lr / (1 + lambd * lr * step)**alpha
         a = a + mu * (p - a)                          mu = 1 / max(1, step - t0)
 
-    p jumps about the minimum, as every batch has its own; the mean a jumps less. It is kept in
-    the state, as "ax".
+    p fluctuates around the minimum, because the loss differs between batches; the average a
+    fluctuates less. It is stored in the state, as "ax".
 
     Source: Polyak and Juditsky, Acceleration of stochastic approximation by averaging (1992).
     """

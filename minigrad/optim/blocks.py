@@ -1,17 +1,17 @@
-"""How a step is computed quickly: the values of many parameters, in blocks.
+"""Computes a step fast: handles the values of many parameters in blocks.
 
-The rules of SGD, Adam and their kin treat each value by itself. So it is the same to a rule
-whether the values that it is given belong to one parameter, to several, or are a part of one:
+The rules of SGD, Adam and similar optimizers treat each value separately. So for a rule it makes
+no difference whether its values belong to one parameter, to several, or to a part of one:
 
-    small parameters     are put one behind the other, and the rule runs once for all
-    a large parameter    is worked through in pieces that fit into the processor's cache
+    small parameters     are packed into one array, and the rule runs once for all of them
+    a large parameter    is processed in pieces that fit into the processor's cache
 
-What the optimizer remembers (momentum and the like) lies in memory as the blocks do; the
+The optimizer's state (momentum and so on) has the same layout in memory as the blocks; the
 tensors in `optimizer.state` are views of it.
 
-Measured: SGD with momentum on four tensors of 8 to 64 values takes 9 microseconds a step, of
-which 5 are NumPy's; PyTorch takes 40. Adam on 10 million values in pieces takes 20 ms, in
-one piece 37.
+Measured: SGD with momentum on four tensors of 8 to 64 values takes 9 microseconds per step, of
+which NumPy takes 5; PyTorch takes 40. Adam on 10 million values takes 20 ms in pieces, and
+37 ms in one piece.
 
 Read elementwise.py first.
 """
@@ -25,17 +25,17 @@ import numpy as np
 from minigrad.core.dtypes import get_default_dtype
 from minigrad.core.tensor import Tensor
 
-SMALL = 1 << 13  # a parameter with at most so many values is packed with others
-PIECE = 1 << 16  # values of a block at most: with state and scratch, some hundred KiB
+SMALL = 1 << 13  # parameters with at most this many values are packed together
+PIECE = 1 << 16  # maximum number of values in a block: with state and scratch, a few hundred KiB
 array_of = attrgetter("array")
 
 
 class Plan:
-    """How the parameters of a group that have gradients are divided into blocks.
+    """Divides the parameters of a group that have gradients into blocks.
 
-    A plan holds as long as it speaks of the arrays that the parameters and their state
-    really have; `fits` says so, and if not, another is made. Making one moves the state of
-    small parameters to where the block has it; the tensors in the state stay the same objects.
+    A plan is valid as long as the parameters and their state still have the same arrays; `fits`
+    checks this, and if it fails, a new plan is made. Making a plan moves the state of
+    small parameters into the block's memory; the tensors in the state stay the same objects.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Plan:
     ) -> None:
         self.arrays = [p.memory() for p in params]
         self.names = tuple(slots)
-        keeps = bool(slots or counters)  # plain SGD remembers nothing
+        keeps = bool(slots or counters)  # plain SGD has no state
         self.states = [state[p] if keeps else {} for p in params]
         self.keys = params if keeps else []
         first = [any(s.get(name) is None for name in slots) for s in self.states]
@@ -68,7 +68,7 @@ class Plan:
         self.held = [s[name].array for s, name in fields]
 
     def fits(self, arrays: list[Any], state: Any, slots: dict[str, float]) -> bool:
-        """Are these the arrays, and is this the state, that the plan was made for?"""
+        """Was the plan made for these arrays and this state?"""
         if len(arrays) != len(self.arrays) or tuple(slots) != self.names:
             return False
         if not all(map(is_, arrays, self.arrays)):
@@ -78,11 +78,11 @@ class Plan:
         try:
             now = map(array_of, map(dict.get, self.dicts, self.fields))
             return all(map(is_, now, self.held))
-        except AttributeError:  # something else, or nothing, is in the place of a tensor
+        except AttributeError:  # a tensor was removed or replaced by something else
             return False
 
     def _counted(self, name: str, start: float) -> Any:
-        """One array of all parameters' counts; each state has its own as a view of it."""
+        """One array with the counts of all parameters; each state has its own count as a view of it."""
         counts = np.array([float(s.get(name, start)) for s in self.states], count_dtype())
         for k, s in enumerate(self.states):
             if not isinstance(s.get(name), Tensor):
@@ -91,7 +91,7 @@ class Plan:
         return counts
 
     def _blocks(self, first: list[bool]) -> Iterator["Block"]:
-        """Pack what is small and alike, cut what is large."""
+        """Pack small parameters of the same kind, cut large ones into pieces."""
         whole = [a.size for k, a in enumerate(self.arrays) if not self._cuttable(k)]
         total = sum(a.size for a in self.arrays)
         longest = max(min(PIECE, total), *whole, 0)
@@ -117,20 +117,20 @@ class Plan:
             yield block_of(self, pack, scratch, first)
 
     def _cuttable(self, k: int) -> bool:
-        """Can the parameter and its state be seen as one row of values?"""
+        """Can the parameter and its state be seen as 1-d arrays?"""
         own = [self.states[k][name].array for name in self.names]
         return all(map(cuttable, [self.arrays[k], *own]))
 
 
 class Block:
-    """Values that a rule treats as one array: some whole parameters, or a piece of one.
+    """Values that a rule treats as one array: several whole parameters, or a piece of one.
 
     g        their gradients
-    p        the values themselves; only if weight decay asks for them
-    state    what is remembered of them: one array for each slot, to be written in place
+    p        the values themselves; only if weight decay needs them
+    state    their state: one array for each slot, updated in place
     first    is this their first step?
-    out      room to compute in; the rule leaves its result here
-    more     more room
+    out      scratch memory; the rule leaves its result here
+    more     more scratch memory
     """
 
     __slots__ = ("_numbers", "first", "g", "index", "more", "out", "own", "p", "plan", "state")
@@ -140,7 +140,7 @@ class Block:
     state: tuple[Any, ...]
     out: Any
     more: Any
-    own: Any  # room for a gradient that is not the user's
+    own: Any  # memory for a gradient that is not the user's array
 
     def __init__(self, plan: Plan, index: int, first: bool) -> None:
         self.plan, self.index, self.first = plan, index, first
@@ -148,16 +148,16 @@ class Block:
 
     @property
     def t(self) -> int:
-        """Which step this is: 1, 2, ..."""
+        """The number of this step: 1, 2, ..."""
         return int(self.count(0))
 
     def count(self, which: int) -> float:
-        """One of the single numbers that are kept for these parameters."""
+        """One of the scalars that are kept for these parameters."""
         value: float = self.plan.counts[which].item(self.index)
         return value
 
     def numbers(self, *values: float) -> tuple[Any, ...]:
-        """The numbers as arrays without axes, which NumPy takes in half the time of a float."""
+        """The numbers as 0-d arrays, which NumPy handles twice as fast as floats."""
         if len(values) != len(self._numbers):
             self._numbers = tuple([np.empty((), self.out.dtype) for _ in values])
         for c, value in zip(self._numbers, values, strict=True):
@@ -165,7 +165,7 @@ class Block:
         return self._numbers
 
     def take(self, grads: Sequence[Any], maximize: bool, decay: float) -> None:
-        """Fetch the gradients: g, or -g to maximize; plus decay * p."""
+        """Get the gradients: g, or -g to maximize; plus decay * p."""
         self.fetch(grads)
         if maximize:
             self.g = np.negative(self.g, self.own)
@@ -184,7 +184,7 @@ class Block:
 
 
 class Packed(Block):
-    """Several small parameters, one behind the other."""
+    """Several small parameters in one array."""
 
     __slots__ = ("choose", "members", "parts", "values")
 
@@ -244,7 +244,7 @@ class Piece(Block):
 
 
 def block_of(plan: Plan, pack: list[int], scratch: Any, first: list[bool]) -> Block:
-    """The block of the small parameters with these numbers."""
+    """The block of the small parameters with these indices."""
     k = pack[0]
     room = scratch[plan.arrays[k].dtype]
     if len(pack) == 1:
@@ -253,7 +253,7 @@ def block_of(plan: Plan, pack: list[int], scratch: Any, first: list[bool]) -> Bl
 
 
 def cut(row: Any, like: Sequence[Any]) -> list[Any]:
-    """The row in parts, shaped as these arrays."""
+    """The parts of the row, in the shapes of these arrays."""
     parts, start = [], 0
     for a in like:
         parts.append(row[start : start + a.size].reshape(a.shape))
@@ -262,18 +262,18 @@ def cut(row: Any, like: Sequence[Any]) -> list[Any]:
 
 
 def cuttable(array: Any) -> bool:
-    """Does it lie in memory in one row?"""
+    """Is it contiguous in memory?"""
     contiguous: bool = array.flags.c_contiguous
     return contiguous
 
 
 def count_dtype() -> Any:
-    """Counts are float32, as in PyTorch; float64 where that is the default."""
+    """Counts are float32, as in PyTorch; float64 if that is the default dtype."""
     return np.float64 if get_default_dtype() == np.float64 else np.float32
 
 
 def tensor_of(array: Any) -> Tensor:
-    """A tensor that shows this very array."""
+    """A tensor on this array."""
     x = Tensor.__new__(Tensor, ())
     x.array = array
     return x

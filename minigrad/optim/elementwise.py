@@ -1,6 +1,6 @@
-"""Elementwise: an optimizer whose rule treats each value by itself, as nearly all do.
+"""Elementwise: an optimizer whose rule treats each value separately, as nearly all do.
 
-It leaves the rule to its subclasses, a method that reads like its formula:
+Subclasses define the rule, a method that reads like its formula:
 
     def _rule(self, b, group):
         (v,) = b.state
@@ -9,9 +9,9 @@ It leaves the rule to its subclasses, a method that reads like its formula:
         v += b.g                                v = mu*v + g
         return multiply(v, lr, b.out)           lr*v, which is then subtracted from p
 
-Here b is a block of values: some parameters, or a piece of one; see blocks.py. All of it
-happens on arrays, in place, and is not recorded; each parameter that was written to is at its
-next version afterwards, so that a graph from before the step is known to be stale.
+Here b is a block of values: several parameters, or a piece of one; see blocks.py. Everything
+happens on arrays, in place, without recording. Each parameter that was written to gets a new
+version, so that graphs from before the step are known to be outdated.
 """
 
 from collections.abc import Callable
@@ -30,14 +30,14 @@ from minigrad.optim.optimizer import Group, Optimizer, Params
 
 
 class Elementwise(Optimizer):
-    """An optimizer whose rule treats each value by itself.
+    """An optimizer whose rule treats each value separately.
 
-    A subclass says
+    A subclass defines
 
-        _slots(group)        which arrays it keeps for each parameter, and what fills them at first
-        _rule(b, group)      the step of a block, which is to be subtracted from the values
-        _sparse(...)         the same for a gradient that has few rows; or nothing, if it cannot
-        counters             which single numbers it keeps: "step" for most
+        _slots(group)        the arrays to keep for each parameter, and their initial values
+        _rule(b, group)      the step of a block, which is subtracted from the values
+        _sparse(...)         the same for a row-sparse gradient; missing if not supported
+        counters             the scalars to keep: "step" for most optimizers
     """
 
     counters: dict[str, float] = {"step": 0.0}
@@ -57,14 +57,14 @@ class Elementwise(Optimizer):
         raise RuntimeError(f"{type(self).__name__} does not support sparse gradients")
 
     def _advance(self, plan: Plan, group: Group) -> None:
-        """Count the step, of all parameters of the plan at once."""
+        """Count the step, for all parameters of the plan at once."""
         if plan.counts:
             plan.counts[0] += 1
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Change each parameter that has a gradient, in place.
+        """Update each parameter that has a gradient, in place.
 
-        closure    evaluates the loss anew, calls backward, and returns the loss
+        closure    computes the loss again, calls backward, and returns the loss
         returns    the closure's loss; None without a closure
         """
         loss = None
@@ -76,7 +76,7 @@ class Elementwise(Optimizer):
             for k, group in enumerate(self.param_groups):
                 self._step_group(k, group, written)
         finally:
-            self._count(written)  # also if the last one was refused: the others have changed
+            self._count(written)  # even if the last one raised an error: the others have changed
         return loss
 
     def _step_group(self, k: int, group: Group, written: list[Tensor]) -> None:
@@ -100,7 +100,7 @@ class Elementwise(Optimizer):
         slots = self._slots(group)
         plan = self._plans.get(k)
         if plan is None or not plan.fits(arrays, self.state, slots):
-            if len({id(p) for p in params}) < len(params):  # one after the other, as PyTorch does
+            if len({id(p) for p in params}) < len(params):  # one by one, as in PyTorch
                 for p, g in zip(params, grads, strict=True):
                     self._run(Plan([p], self.state, slots, self.counters), [g], group)
                 return
@@ -122,7 +122,7 @@ class Elementwise(Optimizer):
             b.first = False
 
     def _count(self, written: list[Tensor]) -> None:
-        """Each parameter that was written to is at its next version."""
+        """Give each parameter that was written to a new version."""
         place = user_line()
         log = []
         for p in written:
@@ -134,7 +134,7 @@ class Elementwise(Optimizer):
 
 
 def check_implementation(name: str, defaults: dict[str, Any]) -> None:
-    """`foreach`, `fused` and `capturable` choose among PyTorch's implementations; here is one."""
+    """`foreach`, `fused` and `capturable` select PyTorch implementations; minigrad has only one."""
     if defaults.get("differentiable"):
         raise NotImplementedError(
             f"{name}(differentiable=True): minigrad's optimizers write in place and are not recorded. To "
@@ -145,19 +145,19 @@ def check_implementation(name: str, defaults: dict[str, Any]) -> None:
 
 
 def check(what: str, value: Any, well: bool) -> None:
-    """Raise ValueError, in PyTorch's words, if a setting is not in its range."""
+    """Raise ValueError, with PyTorch's message, if a setting is out of range."""
     if not well:
         raise ValueError(f"Invalid {what}: {value}")
 
 
 def check_lr(lr: Any) -> None:
-    """A learning rate is a number that is not negative, or a tensor with one entry."""
+    """A learning rate must be a number >= 0, or a tensor with one entry."""
     if isinstance(lr, Tensor) and lr.array.size != 1:
         raise ValueError("Tensor lr must be 1-element")
     check("learning rate", lr, bool(lr >= 0.0))
 
 
 def check_betas(betas: Any) -> None:
-    """Each beta is a share: at least 0, less than 1."""
+    """Each beta must be at least 0 and less than 1."""
     for k in (0, 1):
         check(f"beta parameter at index {k}", betas[k], 0.0 <= betas[k] < 1.0)

@@ -1,10 +1,10 @@
-"""LBFGS: steps that know the curvature, from the last few gradients.
+"""LBFGS: steps that use the curvature, estimated from the last few gradients.
 
-Newton's step is -H^-1 g. LBFGS never makes the matrix H. It keeps the last steps s and the
-changes of gradient y that came with them, and multiplies by an approximation of H^-1 in two
-loops over these pairs. A search along the direction can make sure that each step is good.
+Newton's step is -H^-1 g. LBFGS never computes the matrix H. It keeps the last steps s and the
+corresponding changes of the gradient y, and multiplies by an approximation of H^-1 with two
+loops over these pairs. An optional line search makes sure that each step is good.
 
-It suits problems without noise, where the whole loss can be evaluated: fitting a curve, style
+It suits problems without noise, where you can evaluate the whole loss: curve fitting, style
 transfer, physics. A step evaluates the loss several times, so it needs a closure.
 """
 
@@ -23,15 +23,15 @@ from minigrad.optim.optimizer import Optimizer, Params
 class LBFGS(Optimizer):
     """The limited-memory method of Broyden, Fletcher, Goldfarb and Shanno.
 
-    lr                  the length of a step, as a share of the one that the method proposes
-    max_iter            how many directions one call of step may go
-    max_eval            how often it may evaluate the loss; 1.25 * max_iter, unless given
-    tolerance_grad      stop when no gradient is larger
-    tolerance_change    stop when a step, or the change of the loss, is smaller
-    history_size        how many pairs (s, y) are kept
+    lr                  the length of a step, relative to the one that the method proposes
+    max_iter            the maximum number of iterations per call of step
+    max_eval            the maximum number of loss evaluations; by default 1.25 * max_iter
+    tolerance_grad      stop if no entry of the gradient is larger
+    tolerance_change    stop if a step, or the change of the loss, is smaller
+    history_size        how many pairs (s, y) to keep
     line_search_fn      "strong_wolfe", or None: take each step as proposed
 
-    There is one group of parameters.
+    It supports only one group of parameters.
 
     >>> import minigrad
     >>> x = minigrad.tensor([-1.0, 2.0], requires_grad=True)
@@ -77,7 +77,7 @@ class LBFGS(Optimizer):
         self._params = self.param_groups[0]["params"]
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Go several directions; returns the loss before the first."""
+        """Run up to max_iter iterations; returns the loss before the first."""
         if closure is None:
             raise TypeError(
                 "LBFGS.step() missing 1 required positional argument: 'closure'. It evaluates the loss "
@@ -147,13 +147,13 @@ class LBFGS(Optimizer):
         return first_loss
 
     def _remember(self, state: dict[str, Any], g: Tensor, most: int) -> None:
-        """Put the latest pair (s, y) into the history, and find the next direction."""
+        """Add the latest pair (s, y) to the history, and compute the next direction."""
         if state["n_iter"] == 1:
             state.update(d=-g, old_dirs=[], old_stps=[], ro=[], H_diag=1)
             return
         y, s = g - state["prev_flat_grad"], state["d"] * state["t"]
         ys, steps, changes, ro = y.dot(s), state["old_stps"], state["old_dirs"], state["ro"]
-        if ys > 1e-10:  # else the curvature would not be positive
+        if ys > 1e-10:  # otherwise the curvature would not be positive
             if len(changes) == most:
                 del changes[0], steps[0], ro[0]
             changes.append(y)
@@ -170,7 +170,7 @@ class LBFGS(Optimizer):
         state["d"] = d
 
     def _gradient(self) -> Tensor:
-        """All gradients as one vector; zeros where there is none."""
+        """All gradients as one vector; zeros for parameters without one."""
         parts = [
             p.new_zeros(p.numel()) if p.grad is None else p.grad.to_dense().reshape(-1)
             for p in self._params
@@ -178,7 +178,7 @@ class LBFGS(Optimizer):
         return cat(parts).clone()
 
     def _move(self, start: list[Tensor], t: float, d: Tensor) -> None:
-        """Put the parameters at start + t * d."""
+        """Set the parameters to start + t * d."""
         at = 0
         for p, x in zip(self._params, start, strict=True):
             p.copy_(x + d[at : at + p.numel()].view(p.shape) * t)
@@ -186,7 +186,7 @@ class LBFGS(Optimizer):
 
 
 class Point(NamedTuple):
-    """A point on the line: how far it is, the loss, its gradient, and the slope along the line."""
+    """A point on the line: its distance, the loss, its gradient, and the slope along the line."""
 
     t: float
     f: float
@@ -204,12 +204,12 @@ def strong_wolfe(
     tolerance: float = 1e-9,
     most: int = 25,
 ) -> tuple[Point, int]:
-    """A point where the loss is low enough and the slope flat enough; and how often `at` was asked.
+    """A point where the loss is low enough and the slope flat enough; and the number of calls of `at`.
 
         f <= f(0) + c1 * t * f'(0)        abs(f') <= c2 * abs(f'(0))
 
     First the steps grow until a good point must lie between two of them. Then the interval
-    shrinks, each time to where a cubic through both ends has its minimum.
+    shrinks, each time to the minimum of the cubic through both ends.
     """
     limit = -c2 * start.slope
     previous, new, asked = start, at(t), 1
@@ -235,7 +235,7 @@ def strong_wolfe(
         least, greatest = min(low.t, high.t), max(low.t, high.t)
         t = _cubic_minimum(low, high)
         margin = 0.1 * (greatest - least)
-        if min(greatest - t, t - least) < margin:  # too near an end, for the second time
+        if min(greatest - t, t - least) < margin:  # too close to an end, for the second time
             if stalled or t >= greatest or t <= least:
                 t = greatest - margin if abs(t - greatest) < abs(t - least) else least + margin
                 stalled = False
@@ -256,7 +256,7 @@ def strong_wolfe(
 
 
 def _cubic_minimum(a: Point, b: Point, bounds: tuple[float, float] | None = None) -> float:
-    """Where the cubic with the values and slopes of both points has its minimum, within bounds."""
+    """The minimum of the cubic with the values and slopes of both points, within bounds."""
     low, high = bounds or (min(a.t, b.t), max(a.t, b.t))
     if a.t == b.t:
         return a.t

@@ -1,10 +1,10 @@
-"""More optimizers that give each value a step length of its own. Read adaptive.py first.
+"""More optimizers with a separate step length for each value. Read adaptive.py first.
 
-Adadelta    RMSprop without a learning rate to be chosen
-Adamax      Adam, dividing by the greatest of the recent gradients
-NAdam       Adam with Nesterov's look ahead
-RAdam       Adam that waits until its divisor can be trusted
-Rprop       only the signs of the gradients, for full batches
+Adadelta    RMSprop without a learning rate to choose
+Adamax      Adam, dividing by the largest of the recent gradients
+NAdam       Adam with Nesterov momentum
+RAdam       Adam that only divides once its divisor is reliable
+Rprop       uses only the signs of the gradients, for full batches
 """
 
 from math import sqrt
@@ -19,7 +19,7 @@ from minigrad.optim.optimizer import Group, Params
 
 
 class Adadelta(Elementwise):
-    """Adadelta: the step is in proportion to the recent steps.
+    """Adadelta: the step is proportional to the recent steps.
 
         g = gradient + weight_decay * p              (its opposite, to maximize)
         v = rho * v + (1 - rho) * g**2
@@ -27,7 +27,7 @@ class Adadelta(Elementwise):
         a = rho * a + (1 - rho) * d**2
         p = p - lr * d                               (the paper has no lr: it is 1)
 
-    Here eps is inside the roots, as in the paper: it is what gets the first steps going.
+    Here eps is inside the roots, as in the paper: without it, the first step would be zero.
 
     Raises ValueError for settings out of range, RuntimeError for a sparse gradient.
 
@@ -82,14 +82,14 @@ class Adadelta(Elementwise):
 
 
 class Adamax(Elementwise):
-    """Adamax: Adam with the greatest recent gradient in place of the root of the mean square.
+    """Adamax: Adam with the largest recent gradient instead of the root of the mean square.
 
         g = gradient + weight_decay * p              (its opposite, to maximize)
         m = b1 * m + (1 - b1) * g
         u = max(b2 * u, abs(g) + eps)
         p = p - lr / (1 - b1**t) * m / u
 
-    In the paper u = max(b2 * u, abs(g)); eps, as in PyTorch, keeps it from 0.
+    In the paper u = max(b2 * u, abs(g)); eps, as in PyTorch, prevents u = 0.
 
     Raises ValueError for settings out of range, RuntimeError for a sparse gradient.
 
@@ -145,7 +145,7 @@ class Adamax(Elementwise):
 
 
 class NAdam(Elementwise):
-    """NAdam: Adam whose step already has the next step's momentum in it.
+    """NAdam: Adam whose step already includes the next step's momentum.
 
         g  = gradient + weight_decay * p             (its opposite, to maximize)
         mu = b1 * (1 - 0.96**(t * momentum_decay) / 2),   mu' the same of t + 1
@@ -234,7 +234,7 @@ class NAdam(Elementwise):
 
 
 class RAdam(Elementwise):
-    """RAdam: Adam that divides only once it has seen enough gradients to know by what.
+    """RAdam: Adam that only divides after it has seen enough gradients to estimate the divisor.
 
         m, v, m_hat, v_hat    as in Adam
         r_inf = 2 / (1 - b2) - 1
@@ -309,13 +309,13 @@ class RAdam(Elementwise):
 
 
 class Rprop(Elementwise):
-    """Rprop: only the sign of the gradient counts, and whether it has changed.
+    """Rprop: uses only the sign of the gradient, and whether it has changed.
 
         same sign as before:        s = min(s * etas[1], step_sizes[1])
         the other sign:             s = max(s * etas[0], step_sizes[0]), and g = 0 this time
         p = p - s * sign(g)                          (s begins at lr)
 
-    For full batches: with mini-batches signs change by chance, and s shrinks for no reason.
+    For full batches only: with mini-batches, signs change randomly, and s shrinks for no reason.
 
     Raises ValueError for settings out of range, RuntimeError for a sparse gradient.
 

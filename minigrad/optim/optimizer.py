@@ -1,14 +1,14 @@
-"""Optimizer: which parameters are changed, with which settings, and what is remembered of each.
+"""Optimizer: which parameters to update, with which settings, and the state of each parameter.
 
 An optimizer holds the parameters themselves, not copies. So the model, the tape and the
-optimizer speak of the same objects: `backward` leaves a gradient in `p.grad`, `step` writes
-into `p`, and the model computes with the new values.
+optimizer share the same objects: `backward` puts a gradient into `p.grad`, `step` writes
+to `p`, and the model computes with the new values.
 
-    param_groups    dicts: {"params": [...], "lr": ..., ...}. A group has its own settings
-    defaults        the settings of a group that does not say
+    param_groups    dicts: {"params": [...], "lr": ..., ...}. Each group has its own settings
+    defaults        settings for groups that do not set them
     state           a dict for each parameter: its momentum, its number of steps, ...
 
-An optimizer of your own is a subclass with a `step`:
+To write your own optimizer, subclass Optimizer and define `step`:
 
 >>> import minigrad
 >>> class Descent(Optimizer):
@@ -27,7 +27,7 @@ An optimizer of your own is a subclass with a `step`:
 >>> x
 tensor([0.], requires_grad=True)
 
-How the optimizers of this package compute their steps stands in elementwise.py.
+elementwise.py shows how the optimizers of this package compute their steps.
 """
 
 import functools
@@ -47,7 +47,7 @@ Params = Iterable[Tensor] | Iterable[Group] | Iterable[tuple[str, Tensor]]
 
 
 class _Instead(threading.local):
-    """What a thread does instead of a step: static.compile, while it records one."""
+    """A thread's replacement for step: set by static.compile while it records a step."""
 
     step: Callable[..., Any] | None = None
 
@@ -56,7 +56,7 @@ instead = _Instead()
 
 
 class _Required:
-    """Stands for a default that there is not: each group must say."""
+    """Stands for a missing default: each group must set the value."""
 
     def __repr__(self) -> str:
         return "<required parameter>"
@@ -66,17 +66,17 @@ required = _Required()
 
 
 class Optimizer:
-    """What all optimizers have in common: groups, state, and saving and loading them.
+    """The base class of all optimizers: groups, state, and how to save and load them.
 
-    params      tensors; or (name, tensor) pairs, as named_parameters() gives them; or dicts,
+    params      tensors; or (name, tensor) pairs, as from named_parameters(); or dicts,
                 one for each group, with "params" and the settings in which it differs
-    defaults    the settings of groups that do not say
+    defaults    settings for groups that do not set them
 
-    Raises TypeError for what is no tensor, and ValueError for an empty list, for a tensor
-    that is the result of an operation, and for one that occurs in two groups.
+    Raises TypeError for anything that is not a tensor, and ValueError for an empty list, for a
+    tensor that is the result of an operation, and for a tensor in two groups.
     """
 
-    _keeps_account = False  # does step say itself what it wrote?
+    _keeps_account = False  # does step itself record what it wrote?
 
     def __init__(self, params: Params, defaults: dict[str, Any]) -> None:
         if isinstance(params, Tensor):
@@ -101,23 +101,23 @@ class Optimizer:
             self.add_param_group(group)
 
     def _forget(self) -> None:
-        """Begin without hooks, and without plans of how to compute a step (see blocks.py)."""
+        """Start without hooks, and without plans for computing a step (see blocks.py)."""
         self._step_pre_hooks: OrderedDict[int, Any] = OrderedDict()
         self._step_post_hooks: OrderedDict[int, Any] = OrderedDict()
         self._state_dict_hooks: dict[str, OrderedDict[int, Any]] = {
             name: OrderedDict() for name in ("save", "saved", "load", "loaded")
         }
         self._plans: dict[int, Any] = {}
-        self._written: list[tuple[Tensor, int]] = []  # by the latest step: what, its new version
-        self._opt_called = False  # has step() been called? The schedulers ask
+        self._written: list[tuple[Tensor, int]] = []  # in the latest step: (tensor, new version)
+        self._opt_called = False  # has step() been called? The schedulers check this
         self._stepping = False
 
     # ------------------------------------------------------------------ the step
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Change the parameters according to their gradients.
+        """Update the parameters from their gradients.
 
-        closure    evaluates the loss anew, calls backward, and returns the loss
+        closure    computes the loss again, calls backward, and returns the loss
         returns    the closure's loss; None without a closure
         """
         raise NotImplementedError
@@ -128,10 +128,10 @@ class Optimizer:
             cls.step = _with_hooks(vars(cls)["step"])  # type: ignore[method-assign]
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forget the gradients: `.grad` becomes None, or zeros if set_to_none is False.
+        """Clear the gradients: `.grad` becomes None, or zeros if set_to_none is False.
 
-        Gradients add up until this is called. A parameter whose `.grad` is None is passed over by
-        `step`; one whose gradient is zero is not, as its momentum or weight decay still moves it.
+        Gradients add up until this is called. `step` skips a parameter whose `.grad` is None, but
+        not one whose gradient is zero, because momentum or weight decay still changes it.
         """
         for group in self.param_groups:
             for p in group["params"]:
@@ -154,7 +154,7 @@ class Optimizer:
     def add_param_group(self, param_group: Group) -> None:
         """Add a group of parameters, such as a layer that was frozen until now.
 
-        param_group    {"params": ..., and the settings that are not to be the defaults}
+        param_group    {"params": ..., and the settings that differ from the defaults}
         """
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
@@ -201,7 +201,7 @@ class Optimizer:
         self.param_groups.append(param_group)
 
     def _check(self, p: Any, k: int) -> None:
-        """Raise unless p is something that an optimizer can change."""
+        """Raise an error unless an optimizer can update p."""
         if not isinstance(p, Tensor):
             raise TypeError(
                 f"optimizer can only optimize Tensors, but one of the params is {type(p).__name__} "
@@ -224,7 +224,7 @@ class Optimizer:
     # ------------------------------------------------------------------ saving and loading
 
     def state_dict(self) -> dict[str, Any]:
-        """State and groups as plain data, with numbers in the place of the parameters.
+        """State and groups as plain data, with numbers instead of parameters.
 
         {"state": {0: {"momentum_buffer": tensor(...)}, 1: ...},
          "param_groups": [{"lr": 0.1, ..., "params": [0, 1]}]}
@@ -253,9 +253,9 @@ class Optimizer:
         return saved
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what `state_dict` of such an optimizer returned. Tensors are copied.
+        """Load what `state_dict` of such an optimizer returned. Tensors are copied.
 
-        Raises ValueError if the groups do not have as many parameters as these here.
+        Raises ValueError if the groups do not have as many parameters as the groups of this optimizer.
         """
         state_dict = state_dict.copy()
         for hook in self._state_dict_hooks["load"].values():
@@ -310,17 +310,17 @@ class Optimizer:
         return RemovableHandle(self._step_post_hooks, hook)
 
     def register_state_dict_pre_hook(self, hook: Any, prepend: bool = False) -> RemovableHandle:
-        """Call hook(optimizer) before `state_dict` begins."""
+        """Call hook(optimizer) before `state_dict` starts."""
         return _hang(self._state_dict_hooks["save"], hook, prepend)
 
     def register_state_dict_post_hook(self, hook: Any, prepend: bool = False) -> RemovableHandle:
-        """Call hook(optimizer, state_dict) on its result; what it returns takes its place."""
+        """Call hook(optimizer, state_dict) on its result; what the hook returns replaces it."""
         return _hang(self._state_dict_hooks["saved"], hook, prepend)
 
     def register_load_state_dict_pre_hook(
         self, hook: Any, prepend: bool = False
     ) -> RemovableHandle:
-        """Call hook(optimizer, state_dict) before loading; what it returns is loaded instead."""
+        """Call hook(optimizer, state_dict) before loading; what the hook returns is loaded instead."""
         return _hang(self._state_dict_hooks["load"], hook, prepend)
 
     def register_load_state_dict_post_hook(
@@ -331,7 +331,7 @@ class Optimizer:
 
 
 def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
-    """A step that calls the hooks around it, and remembers that it was called."""
+    """A step that calls the hooks, and remembers that it was called."""
 
     @functools.wraps(step)
     def stepped(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
@@ -376,7 +376,7 @@ def _unless_none(given: Any, otherwise: Any) -> Any:
 
 
 def _fitted(value: Any, p: Tensor, key: Any) -> Any:
-    """A loaded value in the parameter's type of number; steps are counted as they were saved."""
+    """A loaded value in the parameter's dtype; step counts keep their dtype."""
     if isinstance(value, Tensor):
         array = value.array
         same = key == "step" or array.dtype.kind != "f" or array.dtype == p.array.dtype

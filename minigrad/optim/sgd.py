@@ -1,4 +1,4 @@
-"""SGD: down the gradient, with or without momentum."""
+"""SGD: gradient descent, with or without momentum."""
 
 from typing import Any
 
@@ -18,22 +18,22 @@ class SGD(Elementwise):
         v = momentum * v + (1 - dampening) * g     (the first time: v = g)
         p = p - lr * v                             (nesterov: p - lr * (g + momentum * v))
 
-    params         what to change: tensors, (name, tensor) pairs, or groups
-    lr             learning rate, the length of a step
-    momentum       how much of the last velocity v is kept; 0: there is none, v = g
-    dampening      how much of the gradient momentum leaves out
+    params         what to optimize: tensors, (name, tensor) pairs, or groups
+    lr             learning rate: the length of a step
+    momentum       how much of the last velocity v is kept; 0: no momentum, v = g
+    dampening      reduces the gradient's share in the velocity
     weight_decay   pulls every value toward 0
-    nesterov       looks ahead, to where momentum will have led
-    maximize       go up instead of down
+    nesterov       adds the next step's momentum in advance
+    maximize       maximize instead of minimizing
 
-    How this differs from the literature. Sutskever and others put the learning rate into
-    the velocity: v = momentum * v + lr * g;  p = p - v. Here, as in PyTorch, it multiplies
-    the velocity when the step is taken. The two agree as long as lr stays the same; when lr
-    is lowered, Sutskever's velocity still carries the old steps, and this one does not. And
-    the first velocity is the whole gradient, also with dampening.
+    How this differs from the literature: Sutskever et al. put the learning rate into
+    the velocity: v = momentum * v + lr * g;  p = p - v. Here, as in PyTorch, the velocity is
+    multiplied by the learning rate in the step. Both give the same result while lr is constant. If
+    lr is lowered, Sutskever's velocity still contains the old, larger steps, and this one does not.
+    Also, the first velocity is the full gradient, even with dampening.
 
-    A row-sparse gradient touches only its rows. With momentum, the velocity is then sparse
-    too, and grows by the rows that were ever seen.
+    A row-sparse gradient only changes its own rows. With momentum, the velocity is also sparse,
+    and contains all rows seen so far.
 
     Raises ValueError for settings out of range.
 
@@ -107,7 +107,7 @@ class SGD(Elementwise):
         return step
 
     def _sparse(self, p: Tensor, rows: RowSparse, group: Group) -> None:
-        """The same formulas; v has the rows that were seen so far."""
+        """The same formulas; v contains the rows seen so far."""
         if group["weight_decay"]:
             raise RuntimeError(
                 "add(sparse, dense) is not supported: SGD with weight_decay would change every row of a "

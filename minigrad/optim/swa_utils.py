@@ -1,8 +1,7 @@
-"""The mean of a model's weights along its way: stochastic weight averaging, and moving averages.
+"""Averages a model's weights during training: stochastic weight averaging, and moving averages.
 
-The mean often generalizes better than the last point, as it lies in the middle of a valley
-whose sides the training has climbed.
-
+The average often generalizes better than the final weights: training moves along the sides of
+a valley in the loss, and the average lies in its middle.
 Source: Izmailov et al., Averaging Weights Leads to Wider Optima and Better Generalization (2018).
 """
 
@@ -17,7 +16,7 @@ from minigrad.nn.module import Module
 
 
 def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable[[Any, Any, Any], None]:
-    """What makes AveragedModel an exponential moving average: a = decay * a + (1 - decay) * p."""
+    """Makes AveragedModel an exponential moving average: a = decay * a + (1 - decay) * p."""
     _check_decay(decay)
 
     def update(averages: Any, values: Any, number: Any) -> None:
@@ -29,7 +28,7 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable[[Any, Any, Any], None
 
 
 def get_ema_avg_fn(decay: float = 0.999) -> Callable[[Tensor, Tensor, Any], Tensor]:
-    """The same, for one parameter: to be given as avg_fn."""
+    """The same for one parameter, to use as avg_fn."""
     _check_decay(decay)
 
     def mean(averaged: Tensor, current: Tensor, number: Any) -> Tensor:
@@ -48,13 +47,13 @@ def _check_decay(decay: float) -> None:
 
 
 class AveragedModel(Module):
-    """A copy of a model whose parameters are the mean of those that it was shown.
+    """A copy of a model whose parameters are the average of all parameters passed to it.
 
-    model           what is copied
-    avg_fn          (average, parameter, number so far) -> the new average; the plain mean,
-                    unless given
-    multi_avg_fn    the same for all at once, in place
-    use_buffers     are buffers averaged too? Else they are copied
+    model           the model to copy
+    avg_fn          (average, parameter, number so far) -> the new average; by default the
+                    arithmetic mean
+    multi_avg_fn    the same for all parameters at once, in place
+    use_buffers     average buffers too? If not, they are copied
 
     >>> from minigrad import nn
     >>> model = nn.Linear(2, 1)
@@ -85,7 +84,7 @@ class AveragedModel(Module):
         return self.module(*args, **kwargs)
 
     def update_parameters(self, model: Module) -> None:
-        """Take the model's present parameters into the mean."""
+        """Include the model's current parameters in the average."""
         own: list[Tensor] = list(self.module.parameters())
         new: list[Tensor] = list(model.parameters())
         buffers = list(self.module.buffers()), list(model.buffers())
@@ -114,14 +113,14 @@ class AveragedModel(Module):
 
 
 def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
-    """Find the running mean and variance of BatchNorm layers anew, for averaged weights."""
+    """Compute the running mean and variance of BatchNorm layers again, for averaged weights."""
     layers: list[Any] = [m for m in model.modules() if hasattr(m, "running_mean")]
     if not layers:
         return
     momenta = [layer.momentum for layer in layers]
     for layer in layers:
         layer.reset_running_stats()
-        layer.momentum = None  # the plain mean over all batches
+        layer.momentum = None  # the arithmetic mean over all batches
     training = model.training
     model.train()
     with modes.no_grad():
