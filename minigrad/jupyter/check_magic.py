@@ -1,11 +1,11 @@
 """%%check and %progress: the exercises of this notebook, from its own cells.
 
-    %%check NAME     run the cell, then check the exercise of that name
+    %%check NAME     run the cell, then check the exercise with that name
     %check NAME      check it
-    %progress        what is solved of all exercises of this session
+    %progress        what is solved, of all exercises in this session
 
-An answer cell that is to be handed in is better left without %%check, which a grader may not
-have loaded; the check cell below it says the same.
+Do not use %%check in an answer cell that will be handed in, because the grader may not have
+loaded the extension. The check cell below it does the same.
 """
 
 import difflib
@@ -21,13 +21,13 @@ from minigrad.teach.results import CheckResult
 
 @magics_class
 class CheckMagics(Magics):
-    """The magics of exercises."""
+    """The magics for exercises."""
 
     @line_cell_magic
     def check(self, line: str, cell: str | None = None) -> CheckResult | None:
         """Check an exercise: %check NAME, or %%check NAME above the cell with the answer.
 
-        NAME    what the answer is called, e.g. shared_input_backward
+        NAME    the name of the answer, e.g. shared_input_backward
         """
         name = line.strip()
         exercise = question.DECLARED.get(name)
@@ -35,14 +35,14 @@ class CheckMagics(Magics):
             raise UsageError(_unknown(name))
         shell: Any = self.shell
         if cell is not None and not shell.run_cell(cell).success:
-            return None  # the error is shown already
+            return None  # the error has already been shown
         return exercise.check(shell.user_ns.get(name))
 
     @line_magic
     def progress(self, line: str) -> Progress:
-        """What is solved of the exercises that were declared in this session.
+        """Show what is solved, of the exercises declared in this session.
 
-        Where widgets can run, the panel goes along: show it once, and see it change with each check.
+        If widgets can run, the panel stays up to date: show it once, and it changes with each check.
         """
         return progress()
 

@@ -6,7 +6,7 @@
     %gradcheck            the functions; after the first word, the tensors
     %%autograd            the options; after --engine, the engines
 
-IPython asks each of its matchers, and one of them is ours as long as the extension is loaded.
+IPython asks all of its matchers. While the extension is loaded, one of them is ours.
 """
 
 import re
@@ -34,7 +34,7 @@ def install(shell: Any) -> Matcher:
         words = candidates(before, variables(shell))
         if words is None:
             return {"completions": []}
-        # IPython puts the completion in place of the whole token, which may be `x1=y`.
+        # IPython replaces the whole token with the completion; the token may be `x1=y`.
         begun = re.search(r"[\w-]*$" if "-" in before else r"\w*$", context.token)
         assert begun is not None
         lead, begun_word = context.token[: begun.start()], begun.group()
@@ -47,13 +47,13 @@ def install(shell: Any) -> Matcher:
 
 
 def remove(shell: Any, matcher: Matcher) -> None:
-    """Take the matcher away again."""
+    """Remove the matcher."""
     if matcher in shell.Completer.custom_matchers:
         shell.Completer.custom_matchers.remove(matcher)
 
 
 def variables(shell: Any) -> dict[str, Any]:
-    """The user's own variables: not those that IPython puts there."""
+    """The user's own variables, without those from IPython."""
     hidden = shell.user_ns_hidden
     return {
         name: value
@@ -63,7 +63,7 @@ def variables(shell: Any) -> dict[str, Any]:
 
 
 def candidates(before: str, namespace: dict[str, Any]) -> list[str] | None:
-    """What may stand at the cursor, given the line before it; None if it is no line of ours.
+    """The completions at the cursor, for the line before it; None if it is not one of our magics.
 
     >>> import minigrad
     >>> candidates("%chain ", {"z": minigrad.tensor([1.0]), "n": 3})

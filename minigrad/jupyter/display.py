@@ -1,16 +1,16 @@
-"""How a tape or a tensor is shown: `minigrad.display`, and where a widget can run.
+"""How a tape or a tensor is shown: `minigrad.display`, and where widgets can run.
 
-    "auto"      the widget where one can run, otherwise as "svg": the default
-    "widget"    the inspector, with the picture and the table for those who cannot run it
+    "auto"      the widget if one can run, otherwise "svg": the default
+    "widget"    the inspector, with the picture and the table for front ends without widgets
     "html"      the inspector as a page inside the notebook, which needs no kernel
     "svg"       the picture, and the table as text
-    "text"      the table, and nothing else; tensors as text too
+    "text"      only the table; tensors as text too
 
     minigrad.display = "svg"            for this session
-    MINIGRAD_DISPLAY=svg jupyter ...    from outside, as for CI; what the session says wins
+    MINIGRAD_DISPLAY=svg jupyter ...    from outside, e.g. for CI; the session setting takes precedence
 
-Whoever draws asks `mode()`. A mistaken name is found there, when it is first used: a module's
-attribute cannot refuse a value when it is assigned.
+All display code calls `mode()`. This is where a wrong name is detected, on first use, because a
+module's attribute cannot reject a value on assignment.
 """
 
 import difflib
@@ -24,13 +24,13 @@ from typing import Any
 MODES = ("auto", "widget", "html", "svg", "text")
 VARIABLE = "MINIGRAD_DISPLAY"
 
-_instead: list[str] = []  # what `shown_as` asks for, the innermost last
+_instead: list[str] = []  # the modes set by `shown_as`, innermost last
 
 
 def mode() -> str:
-    """The way to show things now: "widget", "html", "svg" or "text", never "auto".
+    """The current display mode: "widget", "html", "svg" or "text", never "auto".
 
-    Raises ValueError, which says where the wrong name stands.
+    Raises ValueError, which says where the wrong name was set.
 
     >>> import minigrad
     >>> with shown_as("text"):
@@ -49,7 +49,7 @@ def mode() -> str:
 
 @contextmanager
 def shown_as(wanted: str) -> Iterator[None]:
-    """Within this block things are shown this way, whatever `minigrad.display` says."""
+    """Within this block, things are shown this way, whatever `minigrad.display` says."""
     _instead.append(_checked(wanted, "shown_as"))
     try:
         yield
@@ -58,10 +58,10 @@ def shown_as(wanted: str) -> Iterator[None]:
 
 
 def can_run_widgets() -> bool:
-    """Does somebody look, and is anywidget installed?
+    """Is there a reader, and is anywidget installed?
 
-    Whether the front end can show widgets is not known here. One that cannot shows the
-    picture, which comes with the widget.
+    We cannot know here whether the front end can show widgets. One that cannot shows the
+    picture, which is sent along with the widget.
     """
     return is_seen() and (
         "anywidget" in sys.modules or importlib.util.find_spec("anywidget") is not None
@@ -69,13 +69,13 @@ def can_run_widgets() -> bool:
 
 
 def is_seen() -> bool:
-    """Is this a kernel with a reader at its other end? nbval compares outputs and shows none."""
+    """Is this a kernel with a reader? nbval compares outputs but shows none."""
     by_nbval = ".ipynb::" in os.environ.get("PYTEST_CURRENT_TEST", "")
     return getattr(shell(), "kernel", None) is not None and not by_nbval
 
 
 def shell() -> Any:
-    """The IPython shell of this process, if there is one; IPython is not imported for it."""
+    """The IPython shell of this process, if there is one; does not import IPython."""
     ipython = sys.modules.get("IPython")
     return None if ipython is None else ipython.get_ipython()
 

@@ -1,4 +1,4 @@
-"""What `%load_ext minigrad` does to a shell, and what takes it away again."""
+"""What `%load_ext minigrad` does to a shell, and how to undo it."""
 
 from typing import Any
 
@@ -8,11 +8,11 @@ from minigrad.jupyter.check_magic import CheckMagics
 from minigrad.jupyter.magics import AutogradMagics
 from minigrad.tape.record import reset_counter
 
-_matchers: dict[int, Any] = {}  # of each shell that has loaded the extension, by its id
+_matchers: dict[int, Any] = {}  # id of each shell that has loaded the extension -> its matcher
 
 
 def load(ipython: Any) -> None:
-    """Add the magics, and let errors name the user's lines. Loading twice does no harm."""
+    """Add the magics, and make errors name the user's lines. Loading twice is harmless."""
     if id(ipython) in _matchers:
         unload(ipython)
     reset_counter()
@@ -23,7 +23,7 @@ def load(ipython: Any) -> None:
 
 
 def unload(ipython: Any) -> None:
-    """Take all of it away again, and stop tracing lines."""
+    """Remove all of it, and stop tracing lines."""
     trace_lines(False)
     tracebacks.remove(ipython)
     completion.remove(ipython, _matchers.pop(id(ipython), None))

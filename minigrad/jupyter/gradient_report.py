@@ -1,7 +1,7 @@
 """%gradcheck's report: for each input of a function, does the gradient agree with differences?
 
-The function is checked by one input at a time, the others being constants, so that the report
-can say by which of them the gradient is wrong. The numbers are those of minigrad/autograd/numerical.py.
+We check one input at a time and treat the others as constants, so that the report
+can say which input has a wrong gradient. The numbers come from minigrad/autograd/numerical.py.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from minigrad.teach.report import Report
 
 @dataclass(frozen=True)
 class GradcheckRow:
-    """One input of the function: do the gradients by it agree?"""
+    """One input of the function: does the gradient with respect to it agree?"""
 
     name: str
     shape: tuple[int, ...]
@@ -34,7 +34,7 @@ class GradcheckReport(Report[GradcheckRow]):
 
 
 def checked(f: Any, terms: list[str], xs: list[Any]) -> GradcheckReport:
-    """Check the gradient by each input alone, the others being constants."""
+    """Check the gradient with respect to each input, with the others as constants."""
     doubled = [_doubled(x) for x in xs]
     rows = []
     for k, x in enumerate(doubled):

@@ -1,13 +1,13 @@
 """The teaching kernel: "Python (minigrad)".
 
-It is the usual Python kernel, of the interpreter that installs it, started with the
-extension loaded. So a course's notebooks need no `%load_ext minigrad` in their first cell.
+It is the normal Python kernel of the interpreter that installs it, started with the
+extension loaded. So a course's notebooks do not need `%load_ext minigrad` in their first cell.
 
     install    write the kernelspec where Jupyter looks for it
-    remove     take it away, and the folders that only it had needed
-    lent       lend it to the Jupyter of this process, and leave nothing on disk
+    remove     remove it, and the folders that only it needed
+    lent       provide it to the Jupyter started by this process, and leave nothing on disk
 
-A kernelspec is a folder with a kernel.json and a logo; its name is the folder's.
+A kernelspec is a folder with a kernel.json and a logo; the folder's name is the kernel's name.
 """
 
 import json
@@ -23,7 +23,7 @@ from typing import Any
 NAME = "minigrad"
 DISPLAY_NAME = "Python (minigrad)"
 
-# Two nodes, and the way down and back between them; the colors are those of the tape's pictures.
+# Two nodes, and the edges down and back up; the colors are those of the tape's pictures.
 LOGO = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 64 64" role="img">
 <title>minigrad</title>
 <rect x="12" y="6" width="40" height="17" rx="5" fill="#ffffff" stroke="#0072b2" stroke-width="4"/>
@@ -35,11 +35,11 @@ LOGO = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 64 64" role="img"
 
 
 class KernelError(RuntimeError):
-    """The kernelspec could not be written or removed, with the place and the reason."""
+    """The kernelspec could not be written or removed; says where and why."""
 
 
 def spec() -> dict[str, Any]:
-    """What stands in kernel.json."""
+    """The content of kernel.json."""
     return {
         "argv": [
             sys.executable,
@@ -56,7 +56,7 @@ def spec() -> dict[str, Any]:
 
 
 def _abilities() -> dict[str, Any]:
-    """What the installed ipykernel says that it can do: be debugged, encrypt what it sends."""
+    """The features that the installed ipykernel declares: debugging, encryption."""
     try:
         from ipykernel.kernelspec import get_kernel_dict
     except ImportError:
@@ -66,7 +66,7 @@ def _abilities() -> dict[str, Any]:
 
 
 def folder(user: bool = False, prefix: str | Path | None = None) -> Path:
-    """Where the kernelspec belongs: the user's own, that of an installation, or this environment's."""
+    """Where the kernelspec belongs: the user's folder, an installation, or this environment."""
     if user and prefix is not None:
         raise KernelError("The kernel goes to --user or to a --prefix, not to both.")
     if user:
@@ -77,7 +77,7 @@ def folder(user: bool = False, prefix: str | Path | None = None) -> Path:
 
 
 def write(place: Path) -> Path:
-    """Write the kernelspec into this folder, over an older one if there is one."""
+    """Write the kernelspec to this folder, replacing an older one."""
     try:
         place.mkdir(parents=True, exist_ok=True)
         text = json.dumps(spec(), indent=1) + "\n"
@@ -97,14 +97,14 @@ def install(user: bool = False, prefix: str | Path | None = None) -> Path:
     user      for this user, in Jupyter's data folder
     prefix    for the Jupyter of that installation, in PREFIX/share/jupyter/kernels
 
-    Without either it goes into the environment of this interpreter. Raises KernelError if
+    By default it is installed into the environment of this interpreter. Raises KernelError if
     the folder cannot be written.
     """
     return write(folder(user, prefix))
 
 
 def is_found(place: Path) -> bool:
-    """Does the Jupyter of this environment look where the kernelspec is?"""
+    """Does the Jupyter of this environment find the kernelspec there?"""
     from jupyter_client.kernelspec import KernelSpecManager
 
     found = KernelSpecManager().find_kernel_specs().get(NAME)
@@ -112,12 +112,12 @@ def is_found(place: Path) -> bool:
 
 
 def remove(user: bool = False, prefix: str | Path | None = None) -> list[Path]:
-    """Remove the kernelspec; return the folders that are gone.
+    """Remove the kernelspec; return the folders that were removed.
 
-    Without a place, both usual ones are looked at: the user's and this environment's. A
-    folder above it goes, too, if it is empty then: nobody else needs it.
+    By default, looks in both usual places: the user's and this environment's. Parent folders
+    are also removed if they are empty afterwards.
 
-    Raises KernelError if there is no kernelspec there, or if it cannot be removed.
+    Raises KernelError if there is no kernelspec, or if it cannot be removed.
     """
     places = [folder(user, prefix)] if user or prefix is not None else [folder(), folder(user=True)]
     there = [place for place in dict.fromkeys(places) if (place / "kernel.json").is_file()]
@@ -131,17 +131,17 @@ def remove(user: bool = False, prefix: str | Path | None = None) -> list[Path]:
             raise KernelError(
                 f"The kernel in {place} cannot be removed: {error.strerror or error}."
             ) from error
-        # kernels, jupyter, and of an installation also share
+        # kernels, jupyter, and for an installation also share
         for above in place.parents[: 2 if place == folder(user=True) else 3]:
             try:
                 above.rmdir()
             except OSError:
-                break  # not empty: it is others', too
+                break  # not empty: others use it too
     return there
 
 
-# JupyterLab asks each new user about news, in front of the first lesson, and looks for
-# updates of itself. These are new defaults: who has chosen otherwise is not overruled.
+# JupyterLab asks each new user about news, in front of the first lesson, and checks for
+# updates. These are new defaults: they do not override the user's own settings.
 QUIET = {
     "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False}
 }
@@ -149,9 +149,9 @@ QUIET = {
 
 @contextmanager
 def lent() -> Iterator[None]:
-    """Within this block, Jupyter started from this process has the kernel, and asks about no news.
+    """Within this block, Jupyter started from this process has the kernel, and does not ask about news.
 
-    Both are in a temporary folder that is gone afterwards; nothing of the user's is changed.
+    Both are in a temporary folder that is deleted afterwards; no user settings are changed.
     """
     names = ("JUPYTER_PATH", "JUPYTER_CONFIG_PATH")
     before = {name: os.environ.get(name) for name in names}

@@ -1,7 +1,7 @@
-"""The line of a magic, taken apart: words, options, and name=expression.
+"""Parses the line of a magic: words, options, and name=expression.
 
-What cannot be understood is a UsageError. It names the word that is wrong and shows the
-line as it should be, with the user's own words.
+A line that cannot be parsed raises a UsageError. It names the word that is wrong and shows the
+correct line, with the user's own words.
 """
 
 import keyword
@@ -15,7 +15,7 @@ AUTOGRAD = "%%autograd [NAME] [--engine graph|tape|recursive] [--no-widget] [--o
 
 
 def words_of(line: str) -> list[str]:
-    """The words of a line; what stands in brackets or quotes belongs together.
+    """The words of a line; text in brackets or quotes stays together.
 
     >>> words_of("z x1=(a + 1) x2=f(b, c)")
     ['z', 'x1=(a + 1)', 'x2=f(b, c)']
@@ -41,17 +41,17 @@ def words_of(line: str) -> list[str]:
 
 
 def parsed(magic: Any, line: str) -> Any:
-    """The options of a line; of the parser's complaint, what helps."""
+    """The options of a line; turns the parser's errors into helpful ones."""
     try:
         return parse_argstring(magic, line)
-    except (UsageError, ValueError) as error:  # ValueError: a quotation mark without its other
+    except (UsageError, ValueError) as error:  # ValueError: a missing closing quote
         name = magic.__name__
         form = AUTOGRAD if name == "autograd" else f"%{name} [NAME]"
         raise UsageError(f"{form.split()[0]}: {error}. Write  {form}") from None
 
 
 def tape_name(words: list[str]) -> str:
-    """The one name that a tape is bound to."""
+    """The single name for the tape."""
     if not words:
         return "tape"
     if len(words) > 1:
@@ -69,7 +69,7 @@ def tape_name(words: list[str]) -> str:
 
 
 def gradients(terms: list[str]) -> list[tuple[str, str]]:
-    """The (name, expression) of each term; one that is of another form is explained."""
+    """The (name, expression) of each term; raises an error that explains a term of another form."""
     found: list[tuple[str, str]] = []
     for k, term in enumerate(terms):
         name, equals, expression = term.partition("=")

@@ -1,14 +1,14 @@
-"""Widgets that stand beside a picture.
+"""Widgets that are shown next to a picture.
 
-    Live            a widget with a script of static/: the inspector, the progress panel
-    beside(widget)  show it; the picture is the output that follows
+    Live            a widget with a script from static/: the inspector, the progress panel
+    beside(widget)  shows it; the picture is the output that follows
 
-A notebook outlives its kernel, and a widget does not: an output that is a widget reads "model
-not found" when the notebook is opened again. So what we put into a notebook is an empty element
-with the widget's key, and the picture. Where the widget is running, static/live.js draws it in
-the element and hides the picture; everywhere else there is only the picture.
+A notebook lives longer than its kernel, but a widget does not: when the notebook is opened again,
+a widget output only shows "model not found". So we put into the notebook an empty element
+with the widget's key, and the picture. If the widget is running, static/live.js draws it in
+the element and hides the picture; otherwise only the picture is visible.
 
-A cell that is run again closes the widgets that it showed, and with them go their tapes.
+If a cell runs again, the widgets that it showed are closed, and their tapes are released.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ STATIC = Path(__file__).parent / "static"
 
 
 class Script(ipywidgets.Widget):  # type: ignore[misc]
-    """A script and its style, which all widgets that run it refer to."""
+    """A script and its style, shared by all widgets that use it."""
 
     code = traitlets.Unicode().tag(sync=True)
     style = traitlets.Unicode().tag(sync=True)
 
 
 _scripts: dict[str, Script] = {}
-_shown: dict[str, list[Live]] = {}  # what each cell shows, by the cell's id
-_watched: list[Any] = []  # the shells that say when a cell is run
+_shown: dict[str, list[Live]] = {}  # the widgets that each cell shows, by the cell's id
+_watched: list[Any] = []  # the shells that tell us when a cell runs
 
 
 class Live(anywidget.AnyWidget):
@@ -55,12 +55,12 @@ class Live(anywidget.AnyWidget):
         super().__init__(model_id=key, key=key, script=_script(name), **state)
 
     def close(self) -> None:
-        """End the widget in the kernel and in the browser, where its picture comes back."""
+        """Close the widget in the kernel and in the browser, where its picture is shown again."""
         self.layout.close()
         super().close()
 
     def view(self) -> dict[str, Any]:
-        """What a front end shows that has its own way to show widgets."""
+        """The output for front ends that have their own way to show widgets."""
         return {VIEW: {"version_major": 2, "version_minor": 0, "model_id": self.key}}
 
 
@@ -73,7 +73,7 @@ def _script(name: str) -> Script:
 
 
 def beside(widget: Live) -> None:
-    """Show the widget in the cell that is running, as an output of its own."""
+    """Show the widget in the running cell, as a separate output."""
     here = shell()
     if here not in _watched:
         _watched.append(here)
@@ -87,18 +87,18 @@ def beside(widget: Live) -> None:
 
 
 def takes_views() -> bool:
-    """Is this VS Code or Colab? They start widgets only where an output is one."""
+    """Is this VS Code or Colab? They only start widgets for outputs that are widgets."""
     return _cell().startswith("vscode") or "google.colab" in sys.modules
 
 
 def _cell() -> str:
-    """The id of the cell that is running; "" if the front end does not tell."""
+    """The id of the running cell; "" if the front end does not send it."""
     header: dict[str, Any] = getattr(shell(), "get_parent", dict)() or {}
     return str(header.get("metadata", {}).get("cellId") or "")
 
 
 def _run_again(info: Any) -> None:
-    """Close what the cell showed before, unless another cell shows it too."""
+    """Close the widgets that the cell showed before, unless another cell also shows them."""
     if _cell():
         for widget in _shown.pop(_cell(), []):
             if not any(widget in others for others in _shown.values()):

@@ -1,4 +1,4 @@
-"""The magics: one short method for each, whose docstring is the user's help.
+"""The magics: one short method each; its docstring is the user's help.
 
     %%autograd [NAME]      run the cell, record it, show the tape
     %tape [NAME]           show a tape again
@@ -6,12 +6,12 @@
     %compare z x1=... ...  hand-derived gradients against the engine's
     %gradcheck f x ...     the engine's gradients against central differences
 
-`%%autograd?` shows the help. A cell under `%%autograd` runs as any cell does: through
-the shell, so its line numbers, its last expression and its errors are those that the
+`%%autograd?` shows the help. A cell with `%%autograd` runs like any other cell, through
+the shell. So line numbers, the value of the last expression, and errors are as the
 user expects.
 
-A line that cannot be understood is a UsageError, which says what is wrong with it and how
-to write it; errors in what the user computes stay those that Python raises.
+A line that cannot be parsed raises a UsageError, which says what is wrong with it and how
+to write it. Errors in the user's computations are Python's own.
 """
 
 from __future__ import annotations
@@ -72,14 +72,14 @@ class AutogradMagics(Magics):
         """Run the cell, record its operations and backward passes, and show the tape.
 
         The tape is a picture of both passes: data flows down, gradients flow up. It is
-        bound to NAME (`tape`, if none is given), so that one can go on with it:
+        bound to NAME (by default `tape`), so that you can continue with it:
 
-            tape.steps(z)           walk a backward pass, node by node
-            tape.save("z.svg")      keep the picture (.svg .png .html .txt .json)
+            tape.steps(z)           walk through a backward pass, node by node
+            tape.save("z.svg")      save the picture (.svg .png .html .txt .json)
 
-        If the cell raises, the tape up to the error is shown above the error.
+        If the cell raises an error, the tape up to the error is shown above the error.
         """
-        __tracebackhide__ = True  # a traceback is the user's, and starts in the cell
+        __tracebackhide__ = True  # the traceback is for the user, so it starts in the cell
         options = parsed(self.autograd, line)
         name = tape_name(options.name)
         tree, file = self._parse(cell)
@@ -102,7 +102,7 @@ class AutogradMagics(Magics):
                 _open_page(tape)
 
     def _bind(self, name: str, tape: Tape) -> None:
-        """Give the tape its name, unless that is the name of a tensor, which would be lost."""
+        """Bind the tape to its name, unless a tensor has that name and would be lost."""
         self.latest = tape
         if isinstance(self.session.user_ns.get(name), Tensor):
             print(
@@ -114,10 +114,10 @@ class AutogradMagics(Magics):
         self.session.user_ns[name] = tape
 
     def _parse(self, cell: str) -> tuple[ast.Module, str]:
-        """The cell's code, numbered as the user sees it, and the file name it goes by.
+        """The cell's code, with the user's line numbers, and its file name.
 
-        The magic's own line is line 1 of the cell. The name is one that IPython knows, so
-        that a traceback shows "Cell In[4], line 3" and the line's text.
+        The magic's own line is line 1 of the cell. IPython knows the file name, so
+        a traceback shows "Cell In[4], line 3" and the line's text.
         """
         shell = self.session
         source = "\n" + shell.transform_cell(cell)
@@ -125,7 +125,7 @@ class AutogradMagics(Magics):
         return shell.transform_ast(shell.compile.ast_parse(source, filename=file)), file
 
     def _cell_number(self) -> int:
-        """The n of the In [n] that is running: the nearest caller that is a cell."""
+        """The n of the running In [n]: from the nearest caller that is a cell."""
         numbers = getattr(self.session.compile, "_filename_map", {})
         frame: FrameType | None = sys._getframe(1)
         while frame is not None:
@@ -135,13 +135,13 @@ class AutogradMagics(Magics):
         return int(self.session.execution_count)
 
     def _run(self, tree: ast.Module, file: str, show: bool) -> None:
-        """Run the cell's statements in the user's namespace, the last value displayed."""
+        """Run the cell's statements in the user's namespace, and display the last value."""
         __tracebackhide__ = True
         shell = self.session
         show = show and shell.ast_node_interactivity.startswith("last")
         for node in tree.body:
             if show and node is tree.body[-1] and isinstance(node, ast.Expr):
-                # Compiled as "single", an expression's value goes to the shell's display.
+                # Compiled as "single", an expression's value is passed to the shell's display.
                 code = shell.compile(ast.Interactive([node]), file, "single")
             else:
                 code = shell.compile(ast.Module([node], []), file, "exec")
@@ -151,7 +151,7 @@ class AutogradMagics(Magics):
     @argument("name", nargs="*", help="the variable that holds the tape; the latest, if left out")
     @line_magic
     def tape(self, line: str) -> Tape:
-        """Show a tape again, with all that has happened on it since."""
+        """Show a tape again, including everything that has happened on it since."""
         names = parsed(self.tape, line).name
         if not names:
             if self.latest is None:
@@ -178,7 +178,7 @@ class AutogradMagics(Magics):
 
             %chain z
 
-        z    a tensor, or an expression that gives one
+        z    a tensor, or an expression for one
         """
         expression = line.strip()
         if not expression:
@@ -194,9 +194,9 @@ class AutogradMagics(Magics):
 
             %compare z x1=y2 x2=y2+1
 
-        z            the tensor that is differentiated
-        x1=..., ...  for a leaf, by its name: an expression for its gradient. An
-                     expression with spaces in it goes into parentheses or quotes
+        z            the tensor to differentiate
+        x1=..., ...  the name of a leaf, and an expression for its gradient. Put an
+                     expression with spaces into parentheses or quotes
         """
         terms = words_of(line)
         if terms and re.match(r"\w+=(?!=)", terms[0]):
@@ -219,10 +219,10 @@ class AutogradMagics(Magics):
             %gradcheck f x
             %gradcheck f x w
 
-        f            a function of tensors, or an expression that gives one
-        x, w, ...    where: tensors of floating point, by name or as expressions without
-                     spaces. The check computes with copies in double precision, since
-                     differences of float32 numbers say little; no `.grad` is touched
+        f            a function of tensors, or an expression for one
+        x, w, ...    its inputs: floating-point tensors, as names or as expressions without
+                     spaces. The check computes with copies in double precision, because
+                     differences of float32 numbers are not accurate. Leaves every `.grad` as it is
         """
         terms = words_of(line)
         if len(terms) < 2:
@@ -242,7 +242,7 @@ class AutogradMagics(Magics):
         return checked(f, terms, xs)
 
     def _value(self, expression: str, magic: str) -> Any:
-        """What an expression of the user's gives; one that makes no sense is explained."""
+        """The value of the user's expression; raises an error with an explanation if it is invalid."""
         __tracebackhide__ = True
         try:
             return self.session.ev(expression)
@@ -255,7 +255,7 @@ class AutogradMagics(Magics):
             while trace is not None and trace.tb_next is not None:
                 trace = trace.tb_next
             if trace is None or trace.tb_frame.f_code.co_filename != "<string>":
-                raise  # from inside a function of the user's
+                raise  # raised inside a function of the user
             near = difflib.get_close_matches(
                 error.name or "", variables(self.session), n=1, cutoff=0.5
             )
@@ -274,11 +274,11 @@ def _a(value: Any) -> str:
     return f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"
 
 
-# ------------------------------------------------------------------- a page of its own
+# ------------------------------------------------------------------- a separate page
 
 
 def _open_page(tape: Tape) -> None:
-    """Open the tape as a page in the user's browser; if there is none, say where it is."""
+    """Open the tape as a page in the user's browser; if there is none, print where the page is."""
     folder = Path(tempfile.mkdtemp(prefix="minigrad-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     page = tape.save(folder / f"{tape.name}.html")
@@ -287,5 +287,5 @@ def _open_page(tape: Tape) -> None:
 
 
 def _ends_silently(cell: str) -> bool:
-    """Does the cell end on a semicolon, which says: do not show the last value?"""
+    """Does the cell end with a semicolon, which suppresses the last value?"""
     return cell.rstrip().endswith(";")

@@ -1,11 +1,11 @@
-"""The progress panel: a widget that goes along while exercises are checked.
+"""The progress panel: a widget that stays up to date while exercises are checked.
 
-    panel()     the one of this session
-    Panel       its state: a headline, and a row for each exercise that was declared
+    panel()     the panel of this session
+    Panel       its state: a headline, and a row for each declared exercise
 
-All views of it agree. Whatever the exercises tell
-(question.WATCHING), it writes its state anew, and only what differs travels to the browser,
-where static/progress.js draws it. Nothing comes back: it is there to look at.
+All its views agree. Whenever exercises report a change (question.WATCHING), the panel updates
+its state, and only the differences are sent to the browser, where static/progress.js draws
+them. The browser sends nothing back: the panel is only a display.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ import traitlets
 from minigrad.jupyter.live import Live
 from minigrad.teach import question
 
-_panel: list[Panel] = []  # the one of this session, once it was asked for
+_panel: list[Panel] = []  # the panel of this session, after the first request
 
 
 class Panel(Live):
-    """What is solved in this session, as it is now.
+    """What is solved in this session, as of now.
 
     headline    "progress: 1 of 2 exercises solved"
     rows        for each exercise a dict of name, state, checks, points, hints, and share, the
@@ -42,7 +42,7 @@ class Panel(Live):
             self.set_trait("rows", state()["rows"])
 
     def close(self) -> None:
-        """Go along no more."""
+        """Stop updating."""
         if self.refresh in question.WATCHING:
             question.WATCHING.remove(self.refresh)
             _panel[:] = [other for other in _panel if other is not self]
@@ -53,7 +53,7 @@ class Panel(Live):
 
 
 def state() -> dict[str, Any]:
-    """What the panel shows: plain data."""
+    """What the panel shows, as plain data."""
     now = question.progress()
     rows = []
     for row in now.rows:
@@ -64,7 +64,7 @@ def state() -> dict[str, Any]:
 
 
 def panel() -> Panel:
-    """The panel of this session, as things stand now."""
+    """The panel of this session, up to date."""
     if not _panel:
         _panel.append(Panel())
     _panel[0].refresh()

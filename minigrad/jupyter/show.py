@@ -1,10 +1,10 @@
 """What a tape, a static program or the progress shows in a notebook.
 
-    come_alive(what)    the widget, where one can run
-    bundle(tape)        its picture: as SVG, as PNG for viewers that trust no SVG, and as text
+    come_alive(what)    shows the widget, if one can run
+    bundle(tape)        its picture: as SVG, as PNG for viewers that do not show SVG, and as text
 
-Which of them is the business of minigrad/jupyter/display.py. The widget is an output of its own
-(live.py), so that the picture is there for whoever opens the saved notebook without a kernel.
+minigrad/jupyter/display.py decides which of them to use. The widget is a separate output
+(live.py), so that the picture is still there if the saved notebook is opened without a kernel.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from minigrad.tape.shapes import esc
 
 
 def come_alive(what: Any) -> None:
-    """Show the widget, where one can run: an output that is empty where it does not."""
+    """Show the widget, if one can run: an output that stays empty if the widget is not running."""
     if display.mode() == "widget":
         from minigrad.jupyter.live import beside
 
@@ -28,7 +28,7 @@ def come_alive(what: Any) -> None:
 
 
 def view(what: Any) -> dict[str, Any]:
-    """The widget as one more form in a bundle, for front ends that do not know our element."""
+    """The widget as one more entry in a bundle, for front ends that do not know our element."""
     if display.mode() == "widget":
         from minigrad.jupyter.live import takes_views
 
@@ -49,7 +49,7 @@ def _widget(what: Any) -> Any:
 
 
 def bundle(tape: Faces) -> dict[str, Any]:
-    """The faces of a tape or a program, by their MIME types, for the notebook to choose from."""
+    """A tape or a program in several formats, by MIME type, from which the notebook chooses."""
     mode = display.mode()
     found: dict[str, Any] = {"text/plain": tape.text()}
     if mode == "text":
@@ -63,7 +63,7 @@ def bundle(tape: Faces) -> dict[str, Any]:
 
 
 def framed(tape: Faces) -> str:
-    """The inspector in a sandboxed frame; where frames are not allowed, the picture."""
+    """The inspector in a sandboxed frame; if frames are not allowed, the picture."""
     what = tape.what
     page = tape.html().replace("&", "&amp;").replace('"', "&quot;")
     picture = base64.b64encode(tape.svg(folded=True).encode()).decode()

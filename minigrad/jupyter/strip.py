@@ -1,15 +1,15 @@
-"""A notebook without what only a running kernel can show.
+"""Removes from a notebook what only a running kernel can show.
 
-A widget is nothing to a reader without its kernel. Ours leave an empty output beside the picture;
-others read "Error displaying widget: model not found", or leave a blank page where state was
-saved with them. So from a notebook that is handed out
+Without its kernel, a widget is useless to a reader. Our widgets leave an empty output next to the
+picture; others show "Error displaying widget: model not found", or a blank page if state was
+saved with them. So for a notebook that is handed out, we
 
-    goes      our empty outputs, the key of a widget's view in the others; the state of widgets
-    comes     a PNG beside each of our pictures: viewers show no SVG in a file from elsewhere
-    stays     the SVG and the text, which a check of the outputs compares, and all else
+    remove    our empty outputs, the widget view keys in other outputs, and the widget state
+    add       a PNG to each of our pictures: viewers do not show SVG in a file from elsewhere
+    keep      the SVG and the text, which a check of the outputs compares, and everything else
 
-Stripping twice is the same as stripping once. An output that is a widget and nothing else has
-no other face; it is removed.
+Stripping twice gives the same result as stripping once. An output that is only a widget has
+nothing else to show; it is removed.
 """
 
 import copy
@@ -33,12 +33,12 @@ class StripError(ValueError):
 
 
 def strip_file(path: str | Path, *, check: bool = False) -> list[str]:
-    """Strip a notebook in place; return what there was to do, in words.
+    """Strip a notebook in place; return what was done, as text.
 
-    check    look only: the file stays as it is
+    check    only check: do not change the file
 
-    A file in which there is nothing to do is not written. Raises StripError if it cannot be
-    read as a notebook, or not be written.
+    If there is nothing to do, the file is not written. Raises StripError if it cannot be
+    read as a notebook, or cannot be written.
     """
     path = Path(path)
     try:
@@ -69,9 +69,9 @@ def stripped(notebook: Notebook) -> Notebook:
 
 
 def strip(notebook: Notebook, *, draw: bool = True) -> list[str]:
-    """Strip a notebook; return what there was to do, in words.
+    """Strip a notebook; return what was done, as text.
 
-    draw    False: only say where a PNG is missing
+    draw    False: only report where a PNG is missing
     """
     views = pictures = 0
     for cell in notebook.cells:
@@ -96,13 +96,13 @@ def strip(notebook: Notebook, *, draw: bool = True) -> list[str]:
 
 
 def _missing_png(data: Any, draw: bool) -> bool:
-    """Is there one of our pictures without a PNG? With `draw`, there is one then."""
+    """Is there a picture of ours without a PNG? With `draw`, this adds the PNG."""
     if SVG not in data or PNG in data:
         return False
     text = data[SVG]
     text = text if isinstance(text, str) else "".join(text)
     if 'xmlns="http://www.w3.org/2000/svg"' not in text[:200]:
-        return False  # somebody else's
+        return False  # not our picture
     try:
         png = bitmap.png(text, bitmap.NOTEBOOK) if draw else b""
     except ValueError:

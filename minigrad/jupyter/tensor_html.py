@@ -1,14 +1,14 @@
-"""A tensor as the value of a cell: its text, what it is, how its entries lie, where it comes from.
+"""A tensor as the value of a cell: its text, its properties, a heat map, and its history.
 
-    tensor([[ 1.,  4.],                the text, as print shows it and as PyTorch writes it
+    tensor([[ 1.,  4.],                the text, as in print and in PyTorch
             [ 9., 16.]], ...)
     (2, 2) · float32 · MulBackward0     shape, dtype, grad_fn
-    [a small heat map]                 of a matrix: blue below zero, white at it, orange above
-    ▸ chain of 2 nodes                 one click away: what %chain shows
+    [a small heat map]                 for a matrix: blue below zero, white at zero, orange above
+    ▸ chain of 2 nodes                 one click away: the output of %chain
 
-Nothing here moves, and nothing needs a kernel, a script or the network. The heat map is an
-image with its SVG inside it: in a notebook that somebody else wrote, viewers take an <svg>
-out of HTML, but not an <img>. The same values give the same HTML on every machine.
+The output is static: it needs no kernel, script or network. The heat map is an
+image that contains its SVG: viewers remove <svg> elements, but not <img>, from the HTML of
+notebooks by other people. The same values give the same HTML on every machine.
 """
 
 import math
@@ -22,11 +22,11 @@ from minigrad.tape.chain import Chain
 from minigrad.tape.names import number, shape_text
 from minigrad.tape.shapes import esc
 
-CELLS = 32  # along each side, at most; of a larger matrix, a cell shows the mean of a block
-SIDE = 192  # pixels, at most
-MOST_NODES = 200  # of a chain that is put into the page; a longer one is for %chain
+CELLS = 32  # maximum number along each side; for a larger matrix, a cell shows the mean of a block
+SIDE = 192  # maximum size in pixels
+MOST_NODES = 200  # the longest chain that is included in the page; for longer ones, use %chain
 
-# Nine steps from Okabe and Ito's blue through white to their vermilion; gray for what is no number.
+# Nine colors from Okabe and Ito's blue through white to their vermilion; gray for non-finite entries.
 COLORS = (
     "#0072B2", "#4A97C6", "#86B9D9", "#C3DCEC", "#FFFFFF", "#F9DCC7", "#EFB48C", "#E38A4C", "#D55E00",
 )  # fmt: skip
@@ -39,7 +39,7 @@ FAINT = "opacity: 0.75; font-size: 90%"
 
 
 def html(x: Any) -> str | None:
-    """The HTML of a tensor; None where text alone is wanted."""
+    """The HTML of a tensor; None if only text is wanted."""
     if mode() == "text":
         return None
     parts = [f'<pre style="{TEXT}">{esc_lines(repr(x))}</pre>', _caption(x)]
@@ -50,7 +50,7 @@ def html(x: Any) -> str | None:
 
 
 def esc_lines(text: str) -> str:
-    """Text of several lines, made safe."""
+    """Escaped text of several lines."""
     return "\n".join(esc(line) for line in text.split("\n"))
 
 
@@ -66,10 +66,10 @@ def _caption(x: Any) -> str:
 
 
 def heat_map(array: Any) -> str:
-    """An <img> that shows the entries of a matrix as colors; "" for what is no matrix.
+    """An <img> that shows the entries of a matrix as colors; "" if the array is not a matrix.
 
-    White is 0, and the strongest color the largest absolute value that occurs. What is not
-    finite is gray.
+    White is 0, and the strongest color is the largest absolute value in the matrix. Non-finite
+    entries are gray.
     """
     if array.ndim != 2 or array.size < 2 or array.dtype.kind not in "fiub":
         return ""
@@ -80,7 +80,7 @@ def heat_map(array: Any) -> str:
     paths: dict[str, list[str]] = {}
     for r, row in enumerate(_levels(blocks, scale).tolist()):
         start = 0
-        for c in range(1, columns + 1):  # neighbors of one color are one rectangle
+        for c in range(1, columns + 1):  # adjacent cells of one color form one rectangle
             if c == columns or row[c] != row[start]:
                 color = NAN if row[start] < 0 else COLORS[row[start]]
                 paths.setdefault(color, []).append(f"M{start} {r}h{c - start}v1H{start}z")
@@ -111,7 +111,7 @@ def heat_map(array: Any) -> str:
 
 
 def _blocks(a: Any) -> Any:
-    """The matrix with at most CELLS rows and columns: means of blocks of it."""
+    """The matrix reduced to at most CELLS rows and columns, by averaging blocks."""
     for axis in (0, 1):
         size = math.ceil(a.shape[axis] / CELLS)
         if size > 1:
@@ -123,9 +123,9 @@ def _blocks(a: Any) -> Any:
 
 
 def _levels(a: Any, scale: float) -> Any:
-    """The number of each entry's color; -1 for what is not finite.
+    """The index of each entry's color; -1 for non-finite entries.
 
-    Rounded first, so that the last digit, in which machines differ, does not choose a color.
+    Rounded first, because the last digit differs between machines and must not affect the color.
     """
     middle = len(COLORS) // 2
     with np.errstate(invalid="ignore"):
@@ -150,7 +150,7 @@ def _chain(x: Any) -> str:
 
 
 def _nodes_up_to(root: Any, most: int) -> int:
-    """How many nodes the root leads to, counted no further than just beyond `most`."""
+    """The number of nodes that the root leads to; stops counting just above `most`."""
     met, stack = {root}, [root]
     while stack and len(met) <= most:
         new = [parent for parent in stack.pop().edges if parent not in met]

@@ -1,13 +1,12 @@
 """Tracebacks that end on the user's line.
 
-An error that minigrad raises is about a line that the user wrote. In a notebook the
-frames between that line and the `raise`, which are minigrad's own, are left out; the
-message and all frames of the user's own functions stay. What `%debug` opens is then
-the user's frame, too.
+An error that minigrad raises is about a line that the user wrote. In a notebook we leave out
+minigrad's own frames between that line and the `raise`; the message and all frames of the
+user's own functions stay. `%debug` then also opens the user's frame.
 
-All frames stay if the error looks like a mistake in minigrad itself: an AttributeError, say,
-that no `raise` of ours has raised.
-`MINIGRAD_TRACEBACK=full` in the environment keeps them always.
+All frames stay if the error looks like a mistake in minigrad itself: for example an
+AttributeError that was not raised by one of our `raise` statements.
+With `MINIGRAD_TRACEBACK=full` in the environment, all frames always stay.
 """
 
 import os
@@ -24,7 +23,7 @@ import minigrad
 
 VARIABLE = "MINIGRAD_TRACEBACK"
 
-_CAUGHT = (Exception,)  # IPython keeps this very tuple, so that ours can be told from another's
+_CAUGHT = (Exception,)  # IPython keeps this exact tuple, so we can recognize our handler
 _OF_VALUES = (IndexError, ValueError, ArithmeticError, MemoryError)
 _OURS = (str(Path(minigrad.__file__).parent) + os.sep, "<minigrad")
 _SHELL = str(Path(IPython.__file__).parent) + os.sep
@@ -32,7 +31,7 @@ _LIBRARIES = tuple(sysconfig.get_paths()[key] for key in ("stdlib", "purelib", "
 
 
 def install(shell: Any) -> None:
-    """Show errors of this shell so; a handler that somebody else has set is left alone."""
+    """Shorten the errors of this shell, unless someone else has already set a handler."""
     if not shell.custom_exceptions:
         shell.set_custom_exc(_CAUGHT, _show)
 
@@ -50,7 +49,7 @@ def _show(
     trace: TracebackType,
     tb_offset: int | None = None,
 ) -> None:
-    """IPython's handler: what it does anyway, with a shorter traceback."""
+    """IPython's handler: does the usual, with a shorter traceback."""
     shown: TracebackType | None = trace
     if os.environ.get(VARIABLE) != "full":
         shown = shortened(kind, trace)
@@ -60,7 +59,7 @@ def _show(
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """The error, and those that it came from."""
+    """The error, and the errors that caused it."""
     met: list[BaseException] = []
     current: BaseException | None = error
     while current is not None and current not in met:
@@ -72,8 +71,8 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 def shortened(kind: type[BaseException], trace: TracebackType | None) -> TracebackType | None:
     """The traceback without minigrad's frames, if the error is about the user's code.
 
-    Frames of IPython that lead from a cell to one of its magics go as well, and so does the
-    line of a cell magic, which says no more than that the cell ran.
+    Also removes IPython's frames between a cell and one of its magics, and the
+    line of a cell magic, which only says that the cell ran.
     """
     entries: list[TracebackType] = []
     while trace is not None:
@@ -107,10 +106,10 @@ def _is_ours(file: str) -> bool:
 
 
 def _is_the_learners(kind: type[BaseException], entry: TracebackType) -> bool:
-    """Is this error, raised there, about the user's code and not about ours?"""
+    """Is this error, raised there, about the user's code and not about minigrad's?"""
     code = entry.tb_frame.f_code
     if not _is_ours(code.co_filename):
         return not code.co_filename.startswith((*_LIBRARIES, "<frozen", "<__array_function__"))
-    # What NumPy's functions, which have no frames, say of an index or a value is meant for
-    # the user; so is what a statement of ours raises.
+    # NumPy's functions have no frames; what they say about an index or a value is meant for
+    # the user. So is what one of our `raise` statements raises.
     return issubclass(kind, _OF_VALUES) or code.co_code[entry.tb_lasti] == opmap["RAISE_VARARGS"]

@@ -1,17 +1,17 @@
-"""The widget: the inspector in a notebook, live.
+"""The widget: the live inspector in a notebook.
 
-    show(tape)      the widget of a tape, or of a static program; the same one each time, so that
+    show(tape)      the widget of a tape or a static program; the same one each time, so that
                     all its views agree
 
 Stepping happens in the browser (static/inspector.js), from the tape's document. Between the
-browser and Python go only
+browser and Python we only send
 
-    doc        the document, once, and again when more was recorded
-    step       the step that is shown         selected    the id of the selected node
-    ask        a question of the user's    answer      the answer to it
+    doc        the document, once, and again if more was recorded
+    step       the current step               selected    the id of the selected node
+    ask        a question from the user       answer      the answer to it
 
-A question is an expression for a gradient derived by hand. It is evaluated here, in the
-user's own kernel, as the user's own code; nothing that a saved notebook holds ever is.
+A question is an expression for a hand-derived gradient. It is evaluated here, in the
+user's own kernel, as the user's own code; nothing from a saved notebook is ever evaluated.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from minigrad.tape.record import Tape
 
 
 class Inspector(Live):
-    """The inspector of one tape. Its traits are synchronized with every view of it."""
+    """The inspector of one tape. Its traits are synchronized with all its views."""
 
     doc = traitlets.Unicode("{}").tag(sync=True)
     step = traitlets.Int(0).tag(sync=True)
@@ -55,7 +55,7 @@ class Inspector(Live):
             self.doc = written(self._tape)
 
     def close(self) -> None:
-        """Let go of the tape. When it is shown again, it gets a new widget."""
+        """Release the tape. If it is shown again, it gets a new widget."""
         if self._tape._widget is self:
             self._tape._widget = None
         super().close()
@@ -86,7 +86,7 @@ class Inspector(Live):
 
 
 def show(tape: Faces) -> Inspector:
-    """The widget of this tape, made when first asked for."""
+    """The widget of this tape, made on first use."""
     if tape._widget is None:
         tape._widget = Inspector(tape)
     tape._widget.refresh()
@@ -95,7 +95,7 @@ def show(tape: Faces) -> Inspector:
 
 
 def written(tape: Faces) -> str:
-    """The document as the inspector's script reads it."""
+    """The document as JSON for the inspector's script."""
     text = json.dumps(packed(tape.document), ensure_ascii=False, separators=(",", ":"))
     return text.encode("utf-8", "replace").decode()
 
@@ -104,13 +104,13 @@ def checked(tape: Tape, leaf: str, text: str) -> tuple[bool, str]:
     """Evaluate the user's expression in their namespace and compare it with the tape."""
     try:
         row = check_leaf(tape, leaf, evaluated(tape, text))
-    except Exception as error:  # whatever the user's expression raises is the answer
+    except Exception as error:  # any error in the user's expression is the answer
         return False, f"{type(error).__name__}: {error}"
     return row.ok, row.text()
 
 
 def differences(tape: Tape, leaf: str, text: str) -> tuple[bool, str]:
-    """The central differences of a leaf, beside the user's gradient if there is one."""
+    """The central differences of a leaf, compared with the user's gradient if there is one."""
     try:
         found = differences_of_leaf(tape, leaf)
         mine = evaluated(tape, text) if text else None
@@ -129,7 +129,7 @@ def evaluated(tape: Tape, text: str) -> Any:
 
 
 def namespace_of_learner(tape: Tape) -> Mapping[str, Any]:
-    """The notebook's variables; outside of one, the tensors of the tape that have a name."""
+    """The notebook's variables; outside of a notebook, the named tensors of the tape."""
     from IPython import get_ipython
 
     shell = get_ipython()

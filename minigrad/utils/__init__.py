@@ -1,4 +1,4 @@
-"""Around training: `utils.data` hands examples to a model, and `utils.checkpoint` saves memory."""
+"""Utilities for training: `utils.data` loads examples for a model, and `utils.checkpoint` saves memory."""
 
 from minigrad.utils import checkpoint, data
 

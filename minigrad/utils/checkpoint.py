@@ -1,8 +1,8 @@
-"""Checkpoints: save nothing in the forward pass, and compute it again in the backward pass.
+"""Checkpoints: save nothing in the forward pass, and recompute in the backward pass.
 
-What a part of a model saves for backward may need more memory than the part takes time. Within a
-checkpoint each value that would be saved is replaced by its number; when the first of them is asked for,
-the part is run once more, and all of them are there.
+If a part of a model saves a lot of memory for backward but is quick to compute, you can put it into
+a checkpoint. Each value that would be saved is replaced by its number. When backward asks for the
+first of them, the part runs once more and provides all of them.
 
 Source: Griewank and Walther, Algorithm 799: revolve (2000); Chen et al., Training Deep Nets with
 Sublinear Memory Cost (2016).
@@ -26,11 +26,11 @@ def checkpoint(
     preserve_rng_state: bool = True,
     **kwargs: Any,
 ) -> Any:
-    """function(*args, **kwargs), whose saved values are computed again when backward needs them.
+    """function(*args, **kwargs), whose saved values are recomputed when backward needs them.
 
     function             runs twice, and must do the same both times
-    preserve_rng_state   should its random numbers be the same, those of Dropout for example?
-    use_reentrant        accepted, and makes no difference: the graph is that of `function` itself
+    preserve_rng_state   use the same random numbers in both runs, for example for Dropout?
+    use_reentrant        accepted, but has no effect: the graph is that of `function` itself
 
     Raises RuntimeError in the backward pass if the second run saves fewer values than the first.
 
@@ -77,7 +77,7 @@ def checkpoint(
 
 
 def checkpoint_sequential(functions: Any, segments: int, input: Any, **settings: Any) -> Any:
-    """The functions one after another, in so many segments of about equal length, each a checkpoint.
+    """Run the functions one after another, in `segments` parts of about equal length, each a checkpoint.
 
     >>> import minigrad
     >>> x = minigrad.ones(2, requires_grad=True)

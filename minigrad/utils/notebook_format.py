@@ -1,11 +1,11 @@
-"""nbformat, without three seconds that no notebook needs.
+"""Imports nbformat without a delay of three seconds.
 
-nbformat imports jsonschema, and jsonschema imports rfc3987_syntax where that is installed, which
-compiles 38 grammars of international web addresses: three seconds, in which the rest of a command
-of the grader is loaded five times over. The schema of notebooks has no such addresses, so the
-grammars are left out while jsonschema is imported, and only then.
+nbformat imports jsonschema, which imports rfc3987_syntax if it is installed. That compiles
+38 grammars for international web addresses and takes three seconds: five times as long as
+loading the rest of a grader command. The notebook schema has no such addresses, so we leave the
+grammars out, but only while jsonschema is imported.
 
-It is also a plugin of pytest that does nothing else: `pytest -p minigrad.utils.notebook_format -p nbval.plugin`.
+It is also a pytest plugin that does only this: `pytest -p minigrad.utils.notebook_format -p nbval.plugin`.
 """
 
 import sys
@@ -17,7 +17,7 @@ _GRAMMARS = "rfc3987_syntax"
 if _GRAMMARS in sys.modules:
     import nbformat
 else:
-    sys.modules[_GRAMMARS] = None  # type: ignore[assignment]  # None: an import of it fails
+    sys.modules[_GRAMMARS] = None  # None makes an import of it fail
     try:
         import nbformat
     finally:
