@@ -1,7 +1,7 @@
 """How a notebook shows tensors and tapes, for modules that must not import the notebook code.
 
-`minigrad.jupyter` imports these modules and registers its functions here, as one registers
-IPython formatters. It is loaded when something is first shown.
+`minigrad.jupyter` registers its functions here, in the same way as IPython's formatters are
+registered. It is loaded when something is first shown.
 
     tensor_html(x)    a tensor as HTML, or None where only text is wanted
     bundle(tape)      the pictures of a tape or a program, by MIME type

@@ -7,7 +7,7 @@ kind and its rules (`push_forward` in op.py).
 
 Tangents belong to a level. `dual_level()` opens one, and levels can be nested, for
 derivatives of derivatives. To compute the tangent of level k, we use values without the
-tangents of level k and of the levels inside it. So a derivative is never mixed up with itself,
+tangents of level k and of the levels inside it. So derivatives of different levels are never confused,
 and the tangents that remain, those of the outer levels, give the mixed derivatives.
 
 A view's tangent is a view of its base's tangent. So a write to one shows in the other,

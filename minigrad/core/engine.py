@@ -142,9 +142,7 @@ class GraphTask:
                                 following = parent
                             else:
                                 heappush(heap, (parent.queue_key, parent))
-                    grads = d = (
-                        None  # so that a leaf can take over a gradient that nothing else holds
-                    )
+                    grads = d = None  # so that a leaf can keep the gradient without a copy
                     if following is None:
                         break
                     if heap and heap[0][0] < following.queue_key:

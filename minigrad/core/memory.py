@@ -25,7 +25,7 @@ class Counter:
 
 
 class Uncounted(Counter):
-    """The counter of memory whose writes are not counted, so it cannot be saved for backward."""
+    """The counter of memory whose writes are not counted. Such memory cannot be saved for backward."""
 
     __slots__ = ()
 

@@ -146,7 +146,7 @@ class Node:
 
 
 class OwnPlan:
-    """What a plan without an op needs in addition: it saves no values by name."""
+    """The base class of plans without a row in the table of ops: they save no values by name."""
 
     fitted = False
     reads: tuple[str, ...] = ()

@@ -145,7 +145,7 @@ class Outside(ArrayMethods):
         return Storage(self, typed=False)
 
     def resize_(self, *size: Any, memory_format: Any = None) -> Self:
-        """Resize in place: the first entries stay, and added entries are uninitialized.
+        """Resize in place: the first entries stay, and the values of added entries are undefined.
 
         >>> minigrad.tensor([1.0, 2.0]).resize_(1)
         tensor([1.])
