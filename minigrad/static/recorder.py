@@ -106,7 +106,7 @@ class Recorder:
         if known is not None:
             return known
         if tensor.node is None and not tensor.array.ndim and not as_memory:
-            i = self._value("constant", np.asarray(tensor.array))  # a number beside a tensor
+            i = self._value("constant", np.asarray(tensor.array))  # a number next to a tensor
         else:
             if tensor.node is not None and not tensor.is_leaf:
                 raise ProgramError(

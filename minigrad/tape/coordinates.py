@@ -1,9 +1,9 @@
 """Coordinates: the horizontal position of each box, for a given order.
 
 Each box goes as close to its neighbors as the boxes to its left and right allow. Arrows have
-weights. Boxes on the longest path to a box, its spine, have a large weight; an arrow from
-elsewhere (a shortcut around some layers, a short side branch) has a small one, and a leaf has
-almost none. With equal weights, each repeated part of a network would be shifted a little by
+weights: an arrow on the longest path to a box, its spine, has a large weight, an arrow from
+elsewhere (a shortcut around some layers, a short side branch) a small one, and an arrow from a
+leaf almost none. With equal weights, each repeated part of a network would be shifted a little by
 the boxes next to it, and the picture of a deep network would drift far sideways.
 """
 

@@ -164,7 +164,7 @@ def _culprit(canvas: Canvas) -> list[Item]:
         return []
     x0, y0, w0, _ = canvas.at(boxes[canvas.moment.failed])
     x1, y1, w1, _ = canvas.at(boxes[conflict["by"]])
-    right = x1 >= x0 + w0  # the line goes to the culprit's right side
+    right = x1 >= x0 + w0  # is the culprit to the right? If not, go around on the right
     start = (x0 + w0, y0 + TOP + 8)
     end = (x1, y1 + 20) if right else (x1 + w1, y1 + 20)
     out = (start[0] + end[0]) / 2 if right else max(start[0], end[0]) + 34
