@@ -1,10 +1,10 @@
-"""Schedulers: learning rates that change as training goes on.
+"""Schedulers: learning rates that change during training.
 
-scheduler.py    what all have in common
+scheduler.py    the base class
 decays.py       along a curve: StepLR, LinearLR, ExponentialLR, CosineAnnealingLR, ...
 cycles.py       up and down: CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR
-plateau.py      when the loss no longer falls: ReduceLROnPlateau
-combined.py     several: SequentialLR, ChainedScheduler
+plateau.py      when the loss stops improving: ReduceLROnPlateau
+combined.py     several schedulers: SequentialLR, ChainedScheduler
 """
 
 from minigrad.optim.lr_scheduler.combined import ChainedScheduler, SequentialLR

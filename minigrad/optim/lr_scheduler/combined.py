@@ -1,4 +1,4 @@
-"""Schedulers made of schedulers: one after the other, or all at once."""
+"""Schedulers that combine others: one after the other, or all at once."""
 
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from minigrad.optim.optimizer import Optimizer
 
 
 class Combined(LRScheduler):
-    """What the two have in common: a list of schedulers of one optimizer."""
+    """The base class of both: a list of schedulers for one optimizer."""
 
     _schedulers: Sequence[LRScheduler]
 
@@ -33,7 +33,7 @@ class Combined(LRScheduler):
                 )
 
     def state_dict(self) -> dict[str, Any]:
-        """All but the optimizer, with the schedulers' own state dicts."""
+        """Everything except the optimizer, with the schedulers' own state dicts."""
         state = super().state_dict()
         state["_schedulers"] = [s.state_dict() for s in self._schedulers]
         return state
@@ -47,7 +47,7 @@ class Combined(LRScheduler):
 
 
 class SequentialLR(Combined):
-    """One scheduler after the other; `milestones` are the epochs at which the next takes over.
+    """One scheduler after the other; `milestones` are the epochs at which the next one takes over.
 
     >>> import minigrad
     >>> from minigrad.optim.lr_scheduler import ExponentialLR, LinearLR
@@ -84,8 +84,8 @@ class SequentialLR(Combined):
         self._schedulers, self._milestones = schedulers, milestones
         self.last_epoch = last_epoch + 1
         self.optimizer = optimizer
-        # Each scheduler has set its own first rate when it was made. That is undone, and the
-        # one whose turn it is begins again.
+        # Each scheduler set its own first rate when it was made. We undo this, and start the
+        # one for epoch 0 again.
         for group in optimizer.param_groups:
             set_value(group, "lr", group["initial_lr"])
         self.recursive_undo()
@@ -94,7 +94,7 @@ class SequentialLR(Combined):
         self._last_lr = scheduler.get_last_lr()
 
     def recursive_undo(self, sched: Any = None) -> None:
-        """Take every scheduler one epoch back."""
+        """Move every scheduler one epoch back."""
         inner = getattr(self if sched is None else sched, "_schedulers", None)
         if inner is not None:
             for scheduler in inner:
@@ -103,7 +103,7 @@ class SequentialLR(Combined):
             sched.last_epoch -= 1
 
     def step(self) -> None:  # type: ignore[override]
-        """Go on to the next epoch."""
+        """Go to the next epoch."""
         self.last_epoch += 1
         k = bisect_right(self._milestones, self.last_epoch)
         scheduler = self._schedulers[k]
@@ -115,7 +115,7 @@ class SequentialLR(Combined):
 
 
 class ChainedScheduler(Combined):
-    """Several schedulers at once: each changes the rate that those before it have left."""
+    """Several schedulers at once: each changes the rate that the previous ones have set."""
 
     def __init__(
         self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None
@@ -130,7 +130,7 @@ class ChainedScheduler(Combined):
         self._last_lr = settings(optimizer, "lr")
 
     def step(self) -> None:  # type: ignore[override]
-        """Go on to the next epoch."""
+        """Go to the next epoch."""
         for scheduler in self._schedulers:
             scheduler.step()
         self._last_lr = settings(self.optimizer, "lr")

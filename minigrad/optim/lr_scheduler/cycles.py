@@ -1,10 +1,10 @@
 """Learning rates that rise and fall: warm restarts, cycles, and one cycle.
 
-    CosineAnnealingWarmRestarts    down along a cosine, then back to the top at once
+    CosineAnnealingWarmRestarts    down along a cosine, then directly back to the top
     CyclicLR                       up and down between two rates
-    OneCycleLR                     up, then far down, once; stepped after every batch
+    OneCycleLR                     up, then far down, once; call step after every batch
 
-The last two also move the momentum, against the rate: high where the rate is low.
+The last two also change the momentum, in the opposite direction: high when the rate is low.
 """
 
 import math
@@ -24,10 +24,10 @@ from minigrad.optim.optimizer import Optimizer
 class CosineAnnealingWarmRestarts(LRScheduler):
     """lr = eta_min + (lr_0 - eta_min) * (1 + cos(pi * T_cur / T_i)) / 2
 
-    T_cur    epochs since the last restart; when it reaches T_i, it is 0 again
+    T_cur    epochs since the last restart; when it reaches T_i, it restarts at 0
     T_i      T_0 at first, and T_mult times as long after each restart
 
-    `step(t)` sets any epoch, also a fraction of one: step(epoch + batch / batches).
+    `step(t)` sets the epoch, which may be fractional: step(epoch + batch / batches).
 
     Source: Loshchilov and Hutter, SGDR (2017).
     """
@@ -59,7 +59,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         return [self.eta_min + (lr - self.eta_min) * share for lr in self.base_lrs]
 
     def step(self, epoch: float | None = None) -> None:
-        """Go on to the next epoch, or to this one."""
+        """Go to the next epoch, or to the given one."""
         if epoch is None and self.last_epoch < 0:
             epoch = 0
         if epoch is None:
@@ -73,7 +73,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         elif self.T_mult == 1:
             self.T_i, self.T_cur = self.T_0, epoch % self.T_0
         else:
-            # T_0 * (1 + m + ... + m**(n - 1)) epochs belong to the first n cycles.
+            # The first n cycles have T_0 * (1 + m + ... + m**(n - 1)) epochs.
             m = self.T_mult
             n = int(math.log(epoch / self.T_0 * (m - 1) + 1, m))
             self.T_i, self.T_cur = self.T_0 * m**n, epoch - self.T_0 * (m**n - 1) / (m - 1)
@@ -86,7 +86,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
 
 class MovesMomentum(LRScheduler):
-    """A scheduler that moves the groups' momentum (or Adam's first beta) as well."""
+    """A scheduler that also changes the groups' momentum (or Adam's first beta)."""
 
     cycle_momentum: bool
     use_beta1: bool
@@ -117,13 +117,13 @@ class MovesMomentum(LRScheduler):
 class CyclicLR(MovesMomentum):
     """Up from base_lr to max_lr in step_size_up steps, down in step_size_down, and again.
 
-    mode         "triangular"     all cycles are alike
-                 "triangular2"    each is half as high as the one before
+    mode         "triangular"     all cycles are the same
+                 "triangular2"    each is half as high as the previous one
                  "exp_range"      the height is multiplied by gamma at each step
-    scale_fn     the height as a function of the cycle's number, or of the step's if
+    scale_fn     the height as a function of the cycle number, or of the step number if
                  scale_mode is "iterations"; then mode is ignored
 
-    To be stepped after every batch.
+    Call step after every batch.
 
     Source: Smith, Cyclical Learning Rates for Training Neural Networks (2017).
     """
@@ -169,7 +169,7 @@ class CyclicLR(MovesMomentum):
         self.base_lrs = base_lrs
 
     def scale_fn(self, x: float) -> float:
-        """The height of the cycle: of cycle number x, or at step x."""
+        """The height of the cycle, for cycle number x or for step x."""
         if self._scale_fn_custom is not None:
             return self._scale_fn_custom(x)
         if self.mode == "triangular":
@@ -177,7 +177,7 @@ class CyclicLR(MovesMomentum):
         return 1 / (2.0 ** (x - 1)) if self.mode == "triangular2" else float(self.gamma**x)
 
     def get_lr(self) -> list[Any]:
-        """The rates of this step; sets the momentum as well."""
+        """The rates of this step; also sets the momentum."""
         self._warn_unless_stepping()
         cycle = math.floor(1 + self.last_epoch / self.total_size)
         x = 1.0 + self.last_epoch / self.total_size - cycle
@@ -210,15 +210,15 @@ class CyclicLR(MovesMomentum):
 
 
 class OneCycleLR(MovesMomentum):
-    """One cycle: from max_lr / div_factor up to max_lr, then down to almost nothing.
+    """One cycle: from max_lr / div_factor up to max_lr, then down to almost zero.
 
-    total_steps         of the whole training; or epochs and steps_per_epoch
-    pct_start           the share of the steps in which the rate rises
+    total_steps         the number of steps in the whole training; or give epochs and steps_per_epoch
+    pct_start           the fraction of the steps in which the rate rises
     anneal_strategy     "cos" or "linear"
     final_div_factor    the last rate is the first one divided by this
-    three_phase         down to the first rate as long as it rose, and only then to the last
+    three_phase         first fall back to the first rate, as slowly as it rose, and then to the last
 
-    To be stepped after every batch. Raises ValueError when stepped beyond total_steps.
+    Call step after every batch. Raises ValueError if it is called more than total_steps times.
 
     Source: Smith and Topin, Super-Convergence (2018).
     """
@@ -271,7 +271,7 @@ class OneCycleLR(MovesMomentum):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
-        """The rates of this step; sets the momentum as well."""
+        """The rates of this step; also sets the momentum."""
         self._warn_unless_stepping()
         t = self.last_epoch
         if t > self.total_steps:
@@ -293,7 +293,7 @@ class OneCycleLR(MovesMomentum):
         return rates
 
     def _between(self, start: Any, end: Any, done: float) -> Any:
-        """From start to end, of which this share is done."""
+        """The value between start and end, after the fraction `done` of the way."""
         if self._anneal_func_type == "linear":
             return (end - start) * done + start
         return end + (start - end) / 2.0 * (math.cos(math.pi * done) + 1)
@@ -306,7 +306,7 @@ def positive(name: str, n: Any) -> int:
 
 
 def phases(steps: int, share: float, three: bool) -> list[dict[str, Any]]:
-    """Where each phase ends, and between which of the group's entries it leads."""
+    """For each phase, its last step, and the group entries that it starts from and leads to."""
 
     def phase(end: float, lrs: tuple[str, str], momenta: tuple[str, str]) -> dict[str, Any]:
         return {

@@ -1,7 +1,7 @@
-"""Learning rates that go down (or up) along a curve.
+"""Learning rates that decrease (or increase) along a curve.
 
-Each class gives the rate of epoch t as a formula in lr_0, the initial rate, and computes it
-by going on from the rate of the epoch before; see scheduler.py for why.
+The docstring of each class gives the rate of epoch t in terms of lr_0, the initial rate. The code
+computes it from the rate of the previous epoch; see scheduler.py for the reason.
 """
 
 import math
@@ -22,7 +22,7 @@ from minigrad.optim.optimizer import Optimizer
 
 
 class LambdaLR(LRScheduler):
-    """lr_t = lr_0 * lr_lambda(t): any curve, as a function or a list with one for each group.
+    """lr_t = lr_0 * lr_lambda(t): any curve, given as a function or a list of one per group.
 
     >>> import minigrad
     >>> sgd = minigrad.optim.SGD([minigrad.tensor([1.0], requires_grad=True)], lr=0.8)
@@ -45,7 +45,7 @@ class LambdaLR(LRScheduler):
         ]
 
     def state_dict(self) -> dict[str, Any]:
-        """All but the optimizer and the functions; an object that is called is saved as its __dict__."""
+        """Everything except the optimizer and the functions; a callable object is saved as its __dict__."""
         state = super().state_dict()
         state["lr_lambdas"] = without_functions(self.lr_lambdas)
         return state
@@ -79,7 +79,7 @@ class MultiplicativeLR(LambdaLR):
 
 
 class StepLR(Factors):
-    """lr_t = lr_0 * gamma**(t // step_size): a stair with steps of equal length."""
+    """lr_t = lr_0 * gamma**(t // step_size): constant for step_size epochs at a time."""
 
     def __init__(
         self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1
@@ -97,7 +97,7 @@ class StepLR(Factors):
 
 
 class MultiStepLR(Factors):
-    """lr_t = lr_0 * gamma**(number of milestones up to t): a stair with steps where one likes."""
+    """lr_t = lr_0 * gamma**(number of milestones up to t): changes at the given milestones."""
 
     def __init__(
         self,
@@ -145,7 +145,7 @@ class ConstantLR(Factors):
 class LinearLR(Factors):
     """lr_t = lr_0 * (start_factor + (end_factor - start_factor) * min(t, T) / T), with T = total_iters.
 
-    As a warm-up it comes before another scheduler; see SequentialLR.
+    Use it as a warm-up before another scheduler; see SequentialLR.
     """
 
     def __init__(
@@ -224,7 +224,7 @@ class PolynomialLR(Factors):
 class CosineAnnealingLR(LRScheduler):
     """lr_t = eta_min + (lr_0 - eta_min) * (1 + cos(pi * t / T_max)) / 2
 
-    Half a wave, down in T_max epochs; after that it goes up again.
+    Half a cosine wave: decreases for T_max epochs, and then increases again.
 
     Source: Loshchilov and Hutter, SGDR: Stochastic Gradient Descent with Warm Restarts
     (2017), without the restarts.
@@ -246,7 +246,7 @@ class CosineAnnealingLR(LRScheduler):
         rates = settings(self.optimizer, "lr")
         before = 1 + math.cos(math.pi * (t - 1) / self.T_max)
         if (t - 1 - self.T_max) % (2 * self.T_max) == 0:
-            # At the foot of the wave the rate is eta_min, from which no ratio leads up again.
+            # At the minimum the rate is eta_min, and no factor can increase it from there.
             rise = (1 - math.cos(math.pi / self.T_max)) / 2
             return [lr + (base - low) * rise for lr, base in zip(rates, self.base_lrs, strict=True)]
         now = 1 + math.cos(math.pi * t / self.T_max)

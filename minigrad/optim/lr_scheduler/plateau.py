@@ -1,4 +1,4 @@
-"""ReduceLROnPlateau: lower the rate when the loss no longer falls."""
+"""ReduceLROnPlateau: lowers the rate when the loss stops improving."""
 
 import math
 import warnings
@@ -9,17 +9,17 @@ from minigrad.optim.optimizer import Optimizer
 
 
 class ReduceLROnPlateau(LRScheduler):
-    """lr = lr * factor, once the loss has not become better for more than `patience` epochs.
+    """lr = lr * factor, when the loss has not improved for more than `patience` epochs.
 
-    mode              "min": lower is better. "max": higher is
-    patience          so many epochs without improvement are borne
-    threshold         how much better it must be to count: a share of the best value so far
-                      (threshold_mode "rel"), or an amount ("abs")
-    cooldown          epochs after a reduction in which nothing is counted
-    min_lr            no lower than this; a number, or a list with one for each group
-    eps               a change smaller than this is not made
+    mode              "min": lower is better. "max": higher is better
+    patience          how many epochs without improvement are allowed
+    threshold         the minimum improvement that counts: relative to the best value so far
+                      (threshold_mode "rel"), or absolute ("abs")
+    cooldown          how many epochs after a reduction are not counted
+    min_lr            the lowest rate; a number, or a list of one per group
+    eps               smaller changes are not made
 
-    Its `step` takes the loss: scheduler.step(validation_loss).
+    `step` takes the loss: scheduler.step(validation_loss).
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class ReduceLROnPlateau(LRScheduler):
         return self.cooldown_counter > 0
 
     def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
-        """Take notice of an epoch's loss, a number or a tensor with one entry."""
+        """Process the loss of an epoch, a number or a tensor with one entry."""
         current = float(metrics)
         if epoch is not None:
             warnings.warn(EPOCH, UserWarning, stacklevel=2)

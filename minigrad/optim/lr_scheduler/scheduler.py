@@ -1,17 +1,17 @@
-"""LRScheduler: what changes the learning rate as training goes on.
+"""LRScheduler: changes the learning rate during training.
 
     for epoch in range(100):
         train(...)              optimizer.step() many times
         scheduler.step()        the next epoch's learning rate
 
-A scheduler writes into `group["lr"]` of each of the optimizer's groups. It computes the new
-rate from the one that is there (times 0.1, say), not from the initial one; that is why
-several schedulers may work on one optimizer, each changing what the others have left.
+A scheduler writes to `group["lr"]` of each of the optimizer's groups. It computes the new
+rate from the current one (for example, times 0.1), not from the initial one. So several
+schedulers can work on one optimizer: each changes the rate that the others have set.
 
-    last_epoch    how often `step` was called; the rate now is that of this epoch
-    base_lrs      the groups' initial rates, kept in group["initial_lr"]
+    last_epoch    how often `step` was called; the current rate is that of this epoch
+    base_lrs      the groups' initial rates, stored in group["initial_lr"]
 
-A scheduler of your own is a subclass with a `get_lr`.
+To write your own scheduler, define a subclass with a `get_lr`.
 """
 
 import warnings
@@ -30,13 +30,13 @@ EPOCH = (
 
 
 class LRScheduler:
-    """What all schedulers have in common.
+    """The base class of all schedulers.
 
-    optimizer     whose learning rates are changed
-    last_epoch    -1 to begin. To go on from a checkpoint, its last epoch; the optimizer's
-                  groups must then have the "initial_lr" that an earlier scheduler left there
+    optimizer     the optimizer whose learning rates to change
+    last_epoch    -1 to start. To continue from a checkpoint, its last epoch; the optimizer's
+                  groups must then have the "initial_lr" that an earlier scheduler stored there
 
-    Making a scheduler sets the rates of epoch 0 at once.
+    The constructor sets the rates of epoch 0.
     """
 
     _is_initial = False
@@ -67,15 +67,15 @@ class LRScheduler:
             self._is_initial = False
 
     def get_lr(self) -> list[Any]:
-        """The rates of `last_epoch`, one for each group, computed from those that are there."""
+        """The rates of `last_epoch`, one for each group, computed from the current ones."""
         raise NotImplementedError
 
     def get_last_lr(self) -> list[Any]:
-        """The rates that were set last, one for each group."""
+        """The rates that were last set, one for each group."""
         return self._last_lr
 
     def step(self, epoch: int | None = None) -> None:
-        """Go on to the next epoch. To be called after the optimizer's step."""
+        """Go to the next epoch. Call it after the optimizer's step."""
         if self._step_count == 1:
             self._warn_about_order()
         self._step_count += 1
@@ -84,7 +84,7 @@ class LRScheduler:
         self._update_lr(epoch)
 
     def _update_lr(self, epoch: int | None = None) -> None:
-        """Set the rates of the next epoch, or of this one."""
+        """Set the rates of the next epoch, or of the given one."""
         self._get_lr_called_within_step = True
         try:
             closed = None if epoch is None else getattr(self, "_get_closed_form_lr", None)
@@ -100,7 +100,7 @@ class LRScheduler:
         self._last_lr = settings(self.optimizer, "lr")
 
     def _warn_about_order(self) -> None:
-        """The first epoch's rate is never used if the scheduler steps before the optimizer."""
+        """Warn if the scheduler steps before the optimizer: the first epoch's rate would never be used."""
         if "step" in vars(self.optimizer):
             warnings.warn(
                 "Seems like `optimizer.step()` has been overridden after learning rate scheduler "
@@ -118,7 +118,7 @@ class LRScheduler:
             )
 
     def _warn_unless_stepping(self) -> None:
-        """get_lr computes the next rate from the present one, so a call from outside misleads."""
+        """Warn about a direct call of get_lr: it computes the next rate from the current one."""
         if not self._get_lr_called_within_step:
             warnings.warn(
                 "To get the last learning rate computed by the scheduler, please use `get_last_lr()`.",
@@ -127,18 +127,18 @@ class LRScheduler:
             )
 
     def state_dict(self) -> dict[str, Any]:
-        """All that the scheduler knows, without the optimizer."""
+        """The state of the scheduler, without the optimizer."""
         return {key: value for key, value in vars(self).items() if key != "optimizer"}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what `state_dict` returned. The rates come with the optimizer's own state."""
+        """Load what `state_dict` returned. The rates are part of the optimizer's own state."""
         vars(self).update(state_dict)
 
 
 class Factors(LRScheduler):
-    """A scheduler that multiplies every group's rate by one factor at each step.
+    """A scheduler that multiplies every group's rate by a factor at each step.
 
-    _factor()    lr of this epoch / lr of the epoch before
+    _factor()    lr of this epoch / lr of the previous epoch
     _share(t)    lr of epoch t / initial lr: the product of the factors, in closed form
     """
 
@@ -169,12 +169,12 @@ def copy_of(value: Any) -> Any:
 
 
 def settings(optimizer: Optimizer, name: str) -> list[Any]:
-    """A setting of each group. Tensors are copied, as they change in place."""
+    """A setting of each group. Tensors are copied, because they change in place."""
     return [copy_of(group[name]) for group in optimizer.param_groups]
 
 
 def set_value(group: dict[str, Any], name: str, value: Any) -> None:
-    """Write a group's setting; into the tensor, if it is one."""
+    """Set a group's setting; if it is a tensor, write to the tensor."""
     if isinstance(group[name], Tensor):
         with no_grad():
             group[name].fill_(float(value))
@@ -183,7 +183,7 @@ def set_value(group: dict[str, Any], name: str, value: Any) -> None:
 
 
 def for_each_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
-    """A setting that was given for all groups, or as a list with one for each."""
+    """A setting that is given once for all groups, or as a list of one per group."""
     n = len(optimizer.param_groups)
     if not isinstance(value, (list, tuple)):
         return [copy_of(value) for _ in range(n)]
@@ -196,7 +196,7 @@ def for_each_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
 
 
 def without_functions(functions: list[Any]) -> list[Any]:
-    """What can be saved of some callables: nothing of a function, the attributes of an object."""
+    """The part of some callables that can be saved: None for a function, the attributes for an object."""
     return [None if isinstance(f, FunctionType) else vars(f).copy() for f in functions]
 
 
