@@ -1,7 +1,7 @@
 """Collating: how single examples become one batch.
 
-Numbers and tensors get a new first axis. Around them examples may have any structure, of
-tuples, lists and dicts: the batch has the same one.
+Numbers and tensors get a new first axis. An example can be any structure of
+tuples, lists and dicts; the batch has the same structure.
 """
 
 import copy
@@ -19,11 +19,11 @@ from minigrad.methods.functions import stack
 def default_collate(batch: Any) -> Any:
     """One batch, from a list of examples that all have the same structure.
 
-    Tensors are stacked; so are arrays, which become tensors. Numbers become a tensor: Python's
-    floats one of float64. Strings stay as they are. Of tuples a list is made, with one batch for
-    each place.
+    Tensors are stacked; so are arrays, which become tensors. Numbers become a tensor; for Python
+    floats its dtype is float64. Strings stay unchanged. Tuples become a list with one batch for
+    each position.
 
-    Raises TypeError for anything else, RuntimeError for examples of unequal lengths or shapes.
+    Raises TypeError for anything else, RuntimeError for examples of different lengths or shapes.
 
     >>> default_collate([(1, "a"), (2, "b")])
     [tensor([1, 2]), ('a', 'b')]
@@ -60,7 +60,7 @@ def default_collate(batch: Any) -> Any:
 
 
 def default_convert(data: Any) -> Any:
-    """Arrays as tensors, in the same structure; nothing is stacked. (For batch_size=None.)
+    """Arrays converted to tensors, in the same structure, without stacking. (For batch_size=None.)
 
     >>> import numpy as np
     >>> default_convert({"x": np.arange(3), "name": "a"})
@@ -89,7 +89,7 @@ def _like_mapping(example: Mapping[Any, Any], parts: dict[Any, Any]) -> Any:
 
 
 def _like_sequence(example: Sequence[Any], parts: list[Any]) -> Any:
-    """The parts in a sequence of the example's type; for plain tuples in a list, as in PyTorch."""
+    """The parts in a sequence of the example's type; a list for plain tuples, as in PyTorch."""
 
     def fill() -> Any:
         if hasattr(example, "_fields"):  # a namedtuple
@@ -107,7 +107,7 @@ def _like_sequence(example: Sequence[Any], parts: list[Any]) -> Any:
 
 
 def _or(fill: Callable[[], Any], plain: Any) -> Any:
-    """The example's type may be one that cannot be made of parts, like range."""
+    """Call fill, or return plain if the example's type cannot be made from parts, like range."""
     try:
         return fill()
     except TypeError:

@@ -3,11 +3,11 @@
     for x, y in DataLoader(examples, batch_size=32, shuffle=True):
         ...
 
-Each pass asks a sampler for numbers, the dataset for the examples that have them, and a
-function to collate these into one batch. Read dataset.py, sampler.py and collate.py first.
+Each pass gets indices from a sampler, the examples with these indices from the dataset, and
+calls a function to collate them into one batch. Read dataset.py, sampler.py and collate.py first.
 
-Left out: worker processes. `num_workers` and what belongs to it are accepted, and batches
-are the same ones in the same order, but this process loads them.
+Not included: worker processes. `num_workers` and related arguments are accepted. The batches
+are the same, in the same order, but this process loads them.
 """
 
 import itertools
@@ -28,17 +28,17 @@ class DataLoader:
     """Batches of a dataset; each `for` loop over it is one pass over the examples.
 
     dataset         anything with `__getitem__` and `__len__`, or an IterableDataset
-    batch_size      how many examples are in a batch; None: examples come one by one, uncollated
-    shuffle         a new random order for each pass?
-    sampler         numbers of examples, in the order wanted
-    batch_sampler   lists of numbers, one for each batch
-    collate_fn      from a list of examples to a batch
+    batch_size      how many examples are in a batch; None: single examples, uncollated
+    shuffle         use a new random order for each pass?
+    sampler         indices of examples, in the desired order
+    batch_sampler   lists of indices, one for each batch
+    collate_fn      turns a list of examples into a batch
     drop_last       leave out the last batch if it is smaller?
-    generator       from which the random order is drawn
-    num_workers     accepted, like what is about workers and pinned memory; this process loads
+    generator       the generator for the random order
+    num_workers     accepted, like other arguments about workers and pinned memory; this process loads
 
-    A pass draws a first number that PyTorch gives to its workers, and, if it shuffles without
-    a generator, a second one as seed of the order; so for the same seed the order is PyTorch's.
+    A pass draws a first number, which PyTorch passes to its workers, and, if it shuffles without
+    a generator, a second one as the seed of the order. So for the same seed the order is PyTorch's.
 
     >>> list(DataLoader(range(5), batch_size=2, drop_last=True))
     [tensor([0, 1]), tensor([2, 3])]
@@ -114,7 +114,7 @@ class DataLoader:
         return _Pass(self)
 
     def __len__(self) -> int:
-        """How many batches a pass has."""
+        """The number of batches in a pass."""
         if not self._in_sequence:
             return len(self.sampler if self.batch_sampler is None else self.batch_sampler)  # type: ignore[arg-type]
         n = len(self.dataset)
@@ -136,7 +136,7 @@ class _Pass(Iterator[Any]):
 
     def __init__(self, loader: DataLoader) -> None:
         self.loader = loader
-        # Nobody needs this number here; but PyTorch draws it, and the next ones must agree.
+        # This number is not used here; but PyTorch draws it, and the following ones must agree.
         empty((), dtype=dtypes.int64).random_(generator=loader.generator)
         batched = loader.batch_sampler is not None
         numbers = loader.batch_sampler if batched else loader.sampler
@@ -177,7 +177,7 @@ def _in_sequence(loader: DataLoader, batched: bool) -> Iterator[Any]:
 
 
 def get_worker_info() -> None:
-    """None: this is no worker process. (There are none here.)"""
+    """None: this is not a worker process. (There are none here.)"""
     return None
 
 
@@ -205,7 +205,7 @@ def _check_workers(
 
 
 def _check_no_order(shuffle: Any, sampler: Any, batch_sampler: Any) -> None:
-    """An IterableDataset comes in its own order."""
+    """Raise an error for arguments that set the order: an IterableDataset has its own."""
     wrong = {"shuffle": shuffle or None, "sampler": sampler, "batch_sampler": batch_sampler}
     for name, value in wrong.items():
         if value is not None:

@@ -1,8 +1,8 @@
 """Datasets: what is the i-th example?
 
-A dataset is anything with `__getitem__` and `__len__`; a list will do. `Dataset` is a class
-to inherit from, and the others make new datasets of old ones. An `IterableDataset` has no
-i-th example: it yields one after the other, from a file, say, that is too long to keep.
+A dataset is anything with `__getitem__` and `__len__`, such as a list. `Dataset` is a class
+to inherit from, and the other classes make new datasets from existing ones. An `IterableDataset`
+has no i-th example: it yields one after the other, for example from a file too large for memory.
 """
 
 import bisect
@@ -20,7 +20,7 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Dataset(Generic[T_co]):
-    """Examples by number. A subclass says what the i-th is, and how many there are.
+    """Examples by index. A subclass defines the i-th example, and how many there are.
 
     >>> class Squares(Dataset):
     ...     def __getitem__(self, index):
@@ -40,7 +40,7 @@ class Dataset(Generic[T_co]):
 
 
 class IterableDataset(Dataset[T_co], Iterable[T_co]):
-    """Examples one after the other. A subclass has `__iter__`, and no order to choose.
+    """Examples one after the other. A subclass defines `__iter__`; the order cannot be chosen.
 
     >>> class Countdown(IterableDataset):
     ...     def __iter__(self):
@@ -79,7 +79,7 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
 
 
 class Subset(Dataset[T_co]):
-    """The examples of a dataset that have these numbers, in this order."""
+    """The examples of a dataset with these indices, in this order."""
 
     def __init__(self, dataset: Any, indices: Sequence[int]) -> None:
         self.dataset, self.indices = dataset, indices
@@ -92,7 +92,7 @@ class Subset(Dataset[T_co]):
         return example
 
     def __getitems__(self, indices: list[int]) -> list[T_co]:
-        """Several at once: a loader asks so for a batch."""
+        """Several examples at once: a loader uses this for a batch."""
         numbers = [self.indices[i] for i in indices]
         several = getattr(self.dataset, "__getitems__", None)
         found: list[T_co] = several(numbers) if several else [self.dataset[i] for i in numbers]
@@ -103,7 +103,7 @@ class Subset(Dataset[T_co]):
 
 
 class ConcatDataset(Dataset[Any]):
-    """Several datasets as one: first all examples of the first, then those of the second, ...
+    """Several datasets as one: all examples of the first, then those of the second, ...
 
     >>> both = ConcatDataset(["ab", "cde"])
     >>> len(both), both[3], both[-1], both.cumulative_sizes
@@ -155,13 +155,13 @@ class ChainDataset(IterableDataset[Any]):
 def random_split(
     dataset: Any, lengths: Sequence[int | float], generator: Generator | None = None
 ) -> list[Subset[Any]]:
-    """Divide a dataset at random, into parts that have no example in common.
+    """Divide a dataset randomly into parts that have no example in common.
 
-    lengths   how many examples each part gets; or which share, if they add up to 1
+    lengths   how many examples each part gets; or the fraction, if they add up to 1
 
-    Of shares, the whole parts are taken, and what remains is dealt out from the first on.
+    Fractions are rounded down; the remaining examples go one each to the first parts.
 
-    Raises ValueError if the lengths do not add up to all examples.
+    Raises ValueError if the lengths do not add up to the number of examples.
 
     >>> [len(part) for part in random_split(range(10), [0.5, 0.25, 0.25])]
     [6, 2, 2]

@@ -1,7 +1,7 @@
-"""Samplers: in which order are examples taken, and which of them form a batch?
+"""Samplers: in which order are examples used, and which of them form a batch?
 
-A sampler yields the numbers of examples; a batch sampler yields lists of them. Where chance
-comes in, the numbers are those that PyTorch draws from the same seed.
+A sampler yields indices of examples; a batch sampler yields lists of indices. Random
+indices are the same as PyTorch's for the same seed.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,7 +16,7 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Sampler(Generic[T_co]):
-    """Yields numbers of examples. A subclass has `__iter__`, and `__len__` if it can tell."""
+    """Yields indices of examples. A subclass defines `__iter__`, and `__len__` if it is known."""
 
     def __iter__(self) -> Iterator[T_co]:
         raise NotImplementedError("Subclasses of Sampler should implement __iter__.")
@@ -40,13 +40,13 @@ class SequentialSampler(Sampler[int]):
 
 
 class RandomSampler(Sampler[int]):
-    """Numbers of examples in random order.
+    """Indices of examples in random order.
 
-    replacement   may an example come again before all others have come?
-    num_samples   how many numbers; all examples once, unless given
-    generator     without one, each pass has a new one, with a seed from the default generator
+    replacement   may an index be repeated before all others were used?
+    num_samples   how many indices; by default each example once
+    generator     by default, each pass uses a new one, with a seed from the default generator
 
-    Raises ValueError if there is nothing to take.
+    Raises ValueError if there are no examples.
     """
 
     def __init__(
@@ -79,8 +79,8 @@ class RandomSampler(Sampler[int]):
                 count = min(32, self.num_samples - done)
                 yield from randint(n, (count,), generator=generator).tolist()
             return
-        # PyTorch shuffles once more at the end, for a last round of no examples; so do we, as
-        # the generator may be the caller's.
+        # PyTorch shuffles once more at the end, for a last round without examples. So do we, because
+        # the generator may belong to the caller.
         for done in range(0, self.num_samples + 1, n):
             yield from randperm(n, generator=generator).tolist()[: self.num_samples - done]
 
@@ -89,7 +89,7 @@ class RandomSampler(Sampler[int]):
 
 
 class SubsetRandomSampler(Sampler[int]):
-    """These numbers, in random order."""
+    """These indices, in random order."""
 
     def __init__(self, indices: Sequence[int], generator: Generator | None = None) -> None:
         self.indices, self.generator = indices, generator
@@ -103,9 +103,9 @@ class SubsetRandomSampler(Sampler[int]):
 
 
 class WeightedRandomSampler(Sampler[int]):
-    """Numbers of examples, each as likely as its weight says: so rare classes may come as often.
+    """Indices of examples, with probabilities proportional to the weights. Useful for rare classes.
 
-    weights   one per example, not negative; they need not sum to 1
+    weights   one per example, not negative; they do not need to sum to 1
 
     >>> len(list(WeightedRandomSampler([0.1, 0.9], num_samples=5)))
     5
@@ -142,7 +142,7 @@ class WeightedRandomSampler(Sampler[int]):
 
 
 class BatchSampler(Sampler[list[int]]):
-    """The numbers of another sampler, in lists of batch_size.
+    """The indices of another sampler, in lists of batch_size.
 
     >>> list(BatchSampler(range(5), batch_size=2, drop_last=False))
     [[0, 1], [2, 3], [4]]
