@@ -26,11 +26,11 @@ from minigrad.optim.optimizer import Group, Params
 class Adam(Elementwise):
     """Adam: momentum, and a step length for each value.
 
-        g = gradient + weight_decay * p              (its opposite, to maximize)
+        g = gradient + weight_decay * p              (negated if maximize)
         m = b1 * m + (1 - b1) * g                    average of the gradients
         v = b2 * v + (1 - b2) * g**2                 average of their squares
-        m_hat = m / (1 - b1**t)                      both began at zero, and are too small
-        v_hat = v / (1 - b2**t)                      by just this factor after t steps
+        m_hat = m / (1 - b1**t)                      m and v start at zero, so after
+        v_hat = v / (1 - b2**t)                      t steps they are too small by this factor
         p = p - lr * m_hat / (sqrt(v_hat) + eps)
 
     params         what to optimize: tensors, (name, tensor) pairs, or groups
@@ -192,7 +192,7 @@ class AdamW(Adam):
 class Adagrad(Elementwise):
     """Adagrad: divide by the root of the sum of all squares so far.
 
-        g = gradient + weight_decay * p                 (its opposite, to maximize)
+        g = gradient + weight_decay * p                 (negated if maximize)
         s = s + g**2                                    (begins at initial_accumulator_value)
         p = p - lr / (1 + (t - 1) * lr_decay) * g / (sqrt(s) + eps)
 
@@ -298,9 +298,9 @@ class Adagrad(Elementwise):
 class RMSprop(Elementwise):
     """RMSprop: divide by the root of the mean of the recent squares.
 
-        g = gradient + weight_decay * p                 (its opposite, to maximize)
+        g = gradient + weight_decay * p                 (negated if maximize)
         v = alpha * v + (1 - alpha) * g**2
-        a = alpha * a + (1 - alpha) * g                 (centered: v - a**2 in place of v)
+        a = alpha * a + (1 - alpha) * g                 (centered: v - a**2 instead of v)
         u = momentum * u + g / (sqrt(v) + eps)
         p = p - lr * u
 

@@ -21,7 +21,7 @@ from minigrad.optim.optimizer import Group, Params
 class Adadelta(Elementwise):
     """Adadelta: the step is proportional to the recent steps.
 
-        g = gradient + weight_decay * p              (its opposite, to maximize)
+        g = gradient + weight_decay * p              (negated if maximize)
         v = rho * v + (1 - rho) * g**2
         d = sqrt(a + eps) / sqrt(v + eps) * g
         a = rho * a + (1 - rho) * d**2
@@ -84,7 +84,7 @@ class Adadelta(Elementwise):
 class Adamax(Elementwise):
     """Adamax: Adam with the largest recent gradient instead of the root of the mean square.
 
-        g = gradient + weight_decay * p              (its opposite, to maximize)
+        g = gradient + weight_decay * p              (negated if maximize)
         m = b1 * m + (1 - b1) * g
         u = max(b2 * u, abs(g) + eps)
         p = p - lr / (1 - b1**t) * m / u
@@ -147,8 +147,8 @@ class Adamax(Elementwise):
 class NAdam(Elementwise):
     """NAdam: Adam whose step already includes the next step's momentum.
 
-        g  = gradient + weight_decay * p             (its opposite, to maximize)
-        mu = b1 * (1 - 0.96**(t * momentum_decay) / 2),   mu' the same of t + 1
+        g  = gradient + weight_decay * p             (negated if maximize)
+        mu = b1 * (1 - 0.96**(t * momentum_decay) / 2),   mu' the same for t + 1
         M  = M * mu                                  the product of all mu so far
         m  = b1 * m + (1 - b1) * g
         v  = b2 * v + (1 - b2) * g**2
@@ -238,7 +238,7 @@ class RAdam(Elementwise):
 
         m, v, m_hat, v_hat    as in Adam
         r_inf = 2 / (1 - b2) - 1
-        r     = r_inf - 2 * t * b2**t / (1 - b2**t)      of how many gradients v is the mean
+        r     = r_inf - 2 * t * b2**t / (1 - b2**t)      how many gradients v averages
         r > 5:     p = p - lr * m_hat * R / (sqrt(v) + eps) * sqrt(1 - b2**t),
                    R = sqrt((r - 4) * (r - 2) * r_inf / ((r_inf - 4) * (r_inf - 2) * r))
         otherwise: p = p - lr * m_hat

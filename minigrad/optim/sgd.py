@@ -14,7 +14,7 @@ from minigrad.optim.optimizer import Group, Params
 class SGD(Elementwise):
     """Stochastic gradient descent.
 
-        g = gradient + weight_decay * p            (its opposite, to maximize)
+        g = gradient + weight_decay * p            (negated if maximize)
         v = momentum * v + (1 - dampening) * g     (the first time: v = g)
         p = p - lr * v                             (nesterov: p - lr * (g + momentum * v))
 
