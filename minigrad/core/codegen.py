@@ -15,7 +15,7 @@ function that does only the rest. For `mul` it looks like this, slightly shorten
             return op(x, y)                                    # an array, a Slot ...
         if modes.unusual or xd.dtype is not yd.dtype:
             if modes.unusual > modes.paused or xd.dtype is not yd.dtype:
-                return general(op, (x, y), {})                 # with all the questions asked
+                return general(op, (x, y), {})                 # the general path
             if not modes.state.recording: xn = yn = None
         zd = xd * yd
         z = new(Tensor); z.array = zd; z.counter = FRESH

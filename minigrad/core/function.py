@@ -46,7 +46,7 @@ __all__ = ["Function", "once_differentiable"]
 class Context:
     """The `ctx` of `forward` and `backward`: what forward keeps for backward.
 
-    needs_input_grad    for each argument of forward: is its gradient wanted?
+    needs_input_grad    for each argument of forward: is its gradient needed?
     saved_tensors       what save_for_backward was given
     """
 
