@@ -17,7 +17,7 @@ _GRAMMARS = "rfc3987_syntax"
 if _GRAMMARS in sys.modules:
     import nbformat
 else:
-    sys.modules[_GRAMMARS] = None  # None makes an import of it fail
+    sys.modules[_GRAMMARS] = None  # type: ignore[assignment]  # None makes an import of it fail
     try:
         import nbformat
     finally:
