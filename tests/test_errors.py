@@ -206,7 +206,7 @@ def test_an_unknown_numpy_function_names_the_nearest():
         np.nanmean(minigrad.ones(2, requires_grad=True))
 
 
-def test_shapes_that_cannot_be_broadcast_are_called_by_the_learners_names():
+def test_shapes_that_cannot_be_broadcast_are_called_by_the_users_names():
     x, v = minigrad.ones(2, 3), minigrad.ones(2)
 
     with pytest.raises(ShapeError) as caught:

@@ -260,3 +260,11 @@ def test_the_older_names_can_be_nested_in_forward_mode():
     assert func.jvp(slope, (x,), (minigrad.ones(2),))[1].tolist() == [3.0, 6.0]  # 6 x
     along = lambda x: functional.jvp(lambda y: y**3, x, minigrad.ones(2), create_graph=True)[1]
     assert func.jvp(along, (x,), (minigrad.ones(2),))[1].tolist() == [3.0, 6.0]
+
+
+def test_the_tangent_of_a_convolution_is_finite_beside_an_infinite_result():
+    x, w = minigrad.tensor([[[np.inf, 1.0, 2.0]]]), minigrad.tensor([[[1.0, 1.0]]])
+
+    _, z_dot = func.jvp(lambda x: minigrad.conv1d(x, w), (x,), (minigrad.ones(1, 1, 3),))
+
+    assert z_dot.tolist() == [[[2.0, 2.0]]]

@@ -119,6 +119,59 @@ def test_an_empty_tensor_may_be_put_before_any_other():
     assert minigrad.cat((minigrad.tensor([]), minigrad.ones(2, 3))).shape == (2, 3)
 
 
+NUMPY_CALLS = """
+    np.sum(x, 0) | np.sum(x, axis=0, initial=1.0) | np.mean(x, dtype=np.float64) |
+    np.max(x, axis=1, initial=9) | np.concatenate([x, x], axis=None) | np.stack([x, x], axis=-1) |
+    np.clip(x, 1.5, None) | np.squeeze(x[None], axis=0) |
+    np.transpose(x, axes=(1, 0)) | np.reshape(x, -1) | np.reshape(x, (4, 1)) | np.reshape(x, -1, order="F") |
+    np.ravel(x, order="F") | np.repeat(x, 2) | np.repeat(x, 2, axis=1) | np.tile(x, (2, 1)) | np.tile(x, 2) |
+    np.roll(x, 1) | np.roll(x, (1, 1), axis=(0, 1)) | np.flip(x) | np.flip(x, axis=0) | np.var(x, ddof=1) |
+    np.std(x, axis=0, keepdims=True) | np.split(x, 2, axis=1) | np.split(x, [1]) | np.take(x, [0, 3]) |
+    np.take(x, [0], axis=1) | np.outer(x[0], x[1]) | np.outer(x, x) | np.dot(x, x) | np.dot(x, 2.0) |
+    np.inner(x, x) | np.trace(x) | np.trace(x, offset=1) | np.diag(x) | np.diag(x[0], k=1) | np.tril(x, -1) |
+    np.linalg.norm(x) | np.linalg.norm(x, axis=1) | np.linalg.norm(x, ord=1) |
+    np.linalg.norm(x[0], ord=np.inf) | np.einsum("ij,jk", x, x) | np.einsum("ij,jk->ik", x, x, optimize=True) |
+    np.tensordot(x, x, axes=([0], [1])) | np.cross(x[[0, 0]][:, [0, 1, 0]], x[[1, 1]][:, [0, 1, 0]]) |
+    np.moveaxis(x[None], 0, 2) | np.swapaxes(x, 0, 1) | np.expand_dims(x, 1) | np.expand_dims(x, (0, 3)) |
+    np.where(x > 2, x, 0) | np.where(x > 2) | np.vstack([x[0], x[1]]) | np.hstack([x, x]) |
+    np.sort(x, axis=0) | np.sort(x, axis=None) | np.argsort(x) | np.cumsum(x) | np.cumsum(x, axis=1) |
+    np.diff(x) | np.diff(x, prepend=0) | np.round(x, 1) | np.ones_like(x) | np.ones_like(x, dtype=np.int64) |
+    np.zeros_like(x, dtype=np.int64) | np.copy(x) | np.full_like(x, 3) | np.median(x) | np.percentile(x, 50) |
+    np.add.reduce(x) | np.add.reduce(x, axis=None) | np.multiply.reduce(x) | np.maximum.accumulate(x) |
+    np.atleast_2d(x[0]) | np.column_stack([x[0], x[1]]) | np.array_split(x, 3) | np.count_nonzero(x) |
+    np.linalg.solve(x, x[0]) | np.linalg.eigh(x) | np.rot90(x) | np.prod(x, axis=(0, 1)) |
+    np.sum(x, axis=(0, 1), keepdims=True) | np.argmax(x, axis=0, keepdims=True) | np.all(x > 0, axis=0) |
+    np.matmul(x, x) | np.exp(x, dtype=np.float64) | np.add(x, x, where=x > 2, out=np.zeros((2, 2)))
+"""
+
+
+@pytest.mark.parametrize("call", NUMPY_CALLS.replace("|\n", "|").strip().split(" | "))
+def test_a_numpy_function_of_tensors_gives_what_numpy_gives(call):
+    """Through NumPy's protocols: by the op that stands for it, or else by its values."""
+    a = np.array([[1.0, 2.0], [3.0, 4.0]])
+    parts = lambda z: list(z) if isinstance(z, (list, tuple)) else [z]
+
+    expected, found = (parts(eval(call, {"np": np, "x": x})) for x in (a, minigrad.tensor(a)))
+
+    assert len(found) == len(expected)
+    for z, w in zip(found, expected, strict=True):
+        assert np.shape(z) == np.shape(w)
+        assert np.allclose(np.asarray(z), w)
+
+
+def test_a_numpy_function_that_would_lose_the_gradient_says_which_argument():
+    x = minigrad.ones(2, 2, requires_grad=True)
+
+    with pytest.raises(RuntimeError, match="np.sum of such a tensor does not take initial"):
+        np.sum(x, axis=0, initial=1.0)
+    with pytest.raises(
+        RuntimeError, match="np.linalg.norm of such a tensor does not take these arg"
+    ):
+        np.linalg.norm(x, ord=1)  # a norm of matrices
+    with pytest.raises(RuntimeError, match="np.linalg.solve is not an operation of tensors"):
+        np.linalg.solve(x, x)
+
+
 def test_numpy_computes_on_the_values_of_tensors_that_need_no_gradient():
     x = minigrad.tensor([3.0, 1.0, 2.0])
 
@@ -384,3 +437,9 @@ def test_a_number_that_is_viewed_as_a_row_collects_gradients(view):
     x.grad.add_(1)
 
     assert x.grad.item() == 3.0
+
+
+def test_lgamma_of_a_number_that_is_too_large_is_infinite():
+    x = minigrad.tensor([1e306, 1.0, -2.0], dtype=minigrad.float64)
+
+    assert x.lgamma().tolist() == [np.inf, 0.0, np.inf]

@@ -18,6 +18,7 @@ are accepted as well. Through NumPy's two protocols, `np.exp(x)` and `np.sum(x, 
 mean `x.exp()` and `x.sum(axis=0)`.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -50,7 +51,8 @@ class ArrayMethods(Entries, Products, Reductions, Operators, Indexing, Arrangeme
         if op is None or method != "__call__" or kwargs:
             if method != "at" and values_suffice((inputs, kwargs)) and not isinstance((kwargs.get("out") or (0,))[0], Base):
                 return getattr(ufunc, method)(*values_only(inputs), **values_only(kwargs))
-            raise NotForNumpy(unknown_function(ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}", kwargs))
+            name = f"np.{ufunc.__name__}"
+            raise NotForNumpy(unknown_function(name if method == "__call__" else f"{name}.{method}", kwargs))
         return op(*inputs)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
@@ -58,11 +60,16 @@ class ArrayMethods(Entries, Products, Reductions, Operators, Indexing, Arrangeme
         if function in NUMPY_QUESTIONS:
             return function(*values_only(args), **values_only(kwargs))
         stand_in = NUMPY_FUNCTIONS.get(function)
-        if stand_in is None or (function is np.where and len(args) == 1):
-            if values_suffice((args, kwargs)):
-                return function(*values_only(args), **values_only(kwargs))
-            raise NotForNumpy(unknown_function(function.__name__, {}))
-        return stand_in(*args, **kwargs)
+        known = () if stand_in is None else stand_in.__code__.co_varnames
+        unknown = [name for name in kwargs if name not in known]
+        if stand_in is not None and not unknown:
+            z = stand_in(*args, **kwargs)
+            if z is not NotImplemented:
+                return z
+        if values_suffice((args, kwargs)):
+            return function(*values_only(args), **values_only(kwargs))
+        module = "np.linalg" if function.__module__ == "numpy.linalg" else "np"
+        raise NotForNumpy(unknown_function(f"{module}.{function.__name__}", unknown))
 
 
 add_in_place(ArrayMethods)
@@ -89,19 +96,17 @@ def values_suffice(arguments: Any) -> bool:
     return all(values_suffice(a) for a in arguments)
 
 
-def unknown_function(name: str, kwargs: dict[str, Any]) -> str:
-    """The error for a NumPy function that has no op, with the nearest that does."""
-    known = sorted({f.__name__ for f in (*BY_NUMPY, *NUMPY_FUNCTIONS)})
-    if name in known:
-        return (
-            f"Can't call numpy() on Tensor that requires grad: np.{name} of such a tensor does not take "
-            f"{', '.join(kwargs)}. Use the tensor's own method."
-        )
+def unknown_function(name: str, arguments: Iterable[str]) -> str:
+    """The error for a NumPy function that has no op, with the nearest that does; or for its arguments."""
+    known = sorted({f"np.{f.__name__}" for f in (*BY_NUMPY, *NUMPY_FUNCTIONS)})
+    start = f"Can't call numpy() on Tensor that requires grad: {name}"
+    if name.replace("np.linalg.", "np.") in known:
+        return f"{start} of such a tensor does not take {', '.join(arguments) or 'these arguments'}. Use the tensor's own method."
     import difflib  # needed by nobody else
 
     near = difflib.get_close_matches(name, known, 3)
-    hint = f" Did you mean np.{' or np.'.join(near)}?" if near else f" Known are: {', '.join(known)}."
-    return f"Can't call numpy() on Tensor that requires grad: np.{name} is not an operation of tensors.{hint} For its value alone, use x.detach().numpy()."
+    hint = f" Did you mean {' or '.join(near)}?" if near else f" Known are: {', '.join(known)}."
+    return f"{start} is not an operation of tensors.{hint} For its value alone, use x.detach().numpy()."
 
 
 def values_only(arguments: Any) -> Any:
@@ -123,6 +128,13 @@ NUMPY_QUESTIONS = {
 }  # fmt: skip
 
 
+def norm_of_entries(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+    """np.linalg.norm, where it is a norm of entries. Of a number and two axes NumPy makes a norm of matrices."""
+    axes = x.ndim if axis is None else np.size(axis)
+    several = axes != 1 and ord is not None and not isinstance(ord, str)
+    return NotImplemented if several else x.norm(ord, axis, keepdims)
+
+
 NUMPY_FUNCTIONS: dict[Any, Any] = {
     np.sum: lambda a, axis=None, keepdims=False, dtype=None: a.sum(
         axis=axis, keepdims=keepdims, dtype=dtype
@@ -134,7 +146,7 @@ NUMPY_FUNCTIONS: dict[Any, Any] = {
     np.argmin: lambda a, axis=None: a.argmin(axis=axis),
     np.all: lambda a, axis=None, keepdims=False: a.all(axis=axis, keepdims=keepdims),
     np.any: lambda a, axis=None, keepdims=False: a.any(axis=axis, keepdims=keepdims),
-    np.prod: lambda a, axis=None, keepdims=False: a.prod(axis, keepdims),
+    np.prod: lambda a, axis=None, keepdims=False: NotImplemented if isinstance(axis, tuple) else a.prod(axis, keepdims),
     np.var: lambda a, axis=None, ddof=0, keepdims=False: a.var(axis, correction=ddof, keepdim=keepdims),
     np.std: lambda a, axis=None, ddof=0, keepdims=False: a.std(axis, correction=ddof, keepdim=keepdims),
     np.cumsum: lambda a, axis=None: a.reshape(-1).cumsum(0) if axis is None else a.cumsum(axis),
@@ -142,7 +154,7 @@ NUMPY_FUNCTIONS: dict[Any, Any] = {
     np.sort: lambda a, axis=-1: a.reshape(-1).sort().values if axis is None else a.sort(axis).values,
     np.argsort: lambda a, axis=-1: a.reshape(-1).argsort() if axis is None else a.argsort(axis),
     np.diff: lambda a, n=1, axis=-1: a.diff(n, axis),
-    np.linalg.norm: lambda x, ord=None, axis=None, keepdims=False: x.norm(ord, axis, keepdims),
+    np.linalg.norm: norm_of_entries,
     np.linalg.inv: lambda a: a.inverse(),
     np.linalg.det: lambda a: a.det(),
     np.linalg.cholesky: lambda a: a.cholesky(),
@@ -150,23 +162,24 @@ NUMPY_FUNCTIONS: dict[Any, Any] = {
     np.cross: lambda a, b, axis=-1: a.cross(b, axis),
     np.kron: lambda a, b: a.kron(b),
     np.round: lambda a, decimals=0: a.round(decimals=decimals),
-    np.clip: lambda a, a_min=None, a_max=None: a.clamp(a_min, a_max),
+    np.clip: lambda a, a_min=None, a_max=None, min=None, max=None: a.clamp(min if a_min is None else a_min, max if a_max is None else a_max),
     np.nan_to_num: lambda x, nan=0.0, posinf=None, neginf=None: x.nan_to_num(nan, posinf, neginf),
     np.ones_like: lambda a: ops.zeros_like(a) + 1,
     np.reshape: lambda a, shape: a.reshape(shape),
     np.ravel: lambda a: a.reshape(-1),
     np.transpose: lambda a, axes=None: a.T if axes is None else a.permute(axes),
     np.swapaxes: lambda a, axis1, axis2: a.transpose(axis1, axis2),
-    np.expand_dims: lambda a, axis: a.unsqueeze(axis),
+    np.expand_dims: lambda a, axis: NotImplemented if isinstance(axis, tuple) else a.unsqueeze(axis),
     np.squeeze: lambda a, axis=None: a.squeeze(axis),
     np.broadcast_to: lambda a, shape: a.expand(shape),
     np.concatenate: lambda arrays, axis=0: ops.cat(*arrays, axis=axis),
     np.stack: lambda arrays, axis=0: ops.stack(*arrays, axis=axis),
-    np.where: lambda condition, x, y: ops.where(condition, x, y),
+    np.where: lambda condition, x=None, y=None: NotImplemented if x is None else ops.where(condition, x, y),
     np.zeros_like: lambda a: ops.zeros_like(a),
+    np.full_like: lambda a, fill_value: ops.zeros_like(a) + fill_value,
     np.einsum: lambda equation, *xs: ops.einsum(*xs, equation=ops.explicit(equation, tuple(x.ndim for x in xs))),
-    np.tensordot: tensordot,
-    np.outer: lambda a, b: a.outer(b),
+    np.tensordot: lambda a, b, axes=2: tensordot(a, b, axes),
+    np.outer: lambda a, b: a.reshape(-1).outer(b.reshape(-1)),
     np.dot: lambda a, b: a * b if 0 in (np.ndim(a), np.ndim(b)) else ops.matmul(a, b),
     np.inner: lambda a, b: a.inner(b),
     np.trace: lambda a: a.trace(),

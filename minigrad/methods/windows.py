@@ -44,11 +44,10 @@ def bartlett_window(window_length: int, periodic: bool = True, *, dtype: Any = N
     >>> bartlett_window(4)
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
     """
-    d = type_to_make(dtype)
     if window_length < 2:
-        return wrap(np.ones(window_length, d))
+        return _window(window_length, periodic, (1.0,), dtype)
     n = window_length if periodic else window_length - 1
-    return wrap((1 - np.abs(2 * np.arange(window_length) / n - 1)).astype(d))
+    return wrap((1 - np.abs(2 * np.arange(window_length) / n - 1)).astype(type_to_make(dtype)))
 
 
 def _window(n: int, periodic: bool, weights: tuple[float, ...], dtype: Any) -> Tensor:

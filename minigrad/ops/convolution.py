@@ -177,7 +177,7 @@ def _convolution_db(g, b_shape):
 def _convolution_dot(x_dot, w_dot, b_dot, x, w, b, z, stride, padding, dilation, groups):
     how = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
     none = np.zeros(0, z.dtype)
-    z_dot = 0 * z
+    z_dot = np.zeros_like(z)
     if x_dot is not None:
         z_dot = z_dot + convolution(x_dot, w, none, **how)
     if w_dot is not None:

@@ -19,6 +19,7 @@ from minigrad.core.op import elementwise
 from minigrad.ops.elementwise import into
 from minigrad.ops.special import erf, erfc, horner
 
+LARGEST = 2.5599833278516383e305  # lgamma of more is too large for a float
 SQRT_PI_OVER_2 = math.sqrt(math.pi) / 2
 
 
@@ -33,8 +34,8 @@ def lgamma(x, *, out=None):
     values = x.ravel().tolist()
     try:
         z = list(map(math.lgamma, values))
-    except ValueError:  # at a pole
-        z = [math.inf if v <= 0 and v.is_integer() else math.lgamma(v) for v in values]
+    except (ValueError, OverflowError):
+        z = [math.inf if v <= 0 and v.is_integer() or v > LARGEST else math.lgamma(v) for v in values]
     return into(out, np.array(z, x.dtype).reshape(x.shape))
 
 

@@ -167,7 +167,7 @@ def _product_dot(b_dot, x_dot, y_dot, x, y, z, beta, alpha):
         terms.append(_scaled(x @ y_dot, alpha))
     if b_dot is not None and beta != 0:
         terms.append(_scaled(b_dot, beta))
-    return repeat_to(sum(terms[1:], start=terms[0]), z.shape) if terms else 0 * z
+    return repeat_to(sum(terms[1:], start=terms[0]), z.shape) if terms else np.zeros_like(z)
 
 
 for _op in (addmm, addmv, baddbmm):
