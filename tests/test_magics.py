@@ -101,7 +101,7 @@ def test_an_error_keeps_the_learners_traceback_and_the_tape_up_to_it(shell, caps
     assert "the code stopped (line 3)" in shell.shown[0].text()
 
 
-def test_a_syntax_error_is_the_learners_and_shows_no_tape(shell, capsys):
+def test_a_syntax_error_is_the_users_and_shows_no_tape(shell, capsys):
     run(shell, "%%autograd\na = x1 +* x2")
 
     out = capsys.readouterr().out
@@ -325,7 +325,7 @@ def test_an_error_of_minigrad_ends_on_the_learners_line(shell, capsys):
     assert "minigrad/" not in shown and "<minigrad" not in shown
 
 
-def test_what_numpy_says_of_an_index_is_the_learners_as_well(shell, capsys):
+def test_what_numpy_says_of_an_index_is_the_users_as_well(shell, capsys):
     shown = frames(shell, capsys, "x1[7]")
 
     assert "IndexError: index 7 is out of bounds" in shown

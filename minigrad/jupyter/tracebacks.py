@@ -80,7 +80,7 @@ def shortened(kind: type[BaseException], trace: TracebackType | None) -> Traceba
         trace = trace.tb_next
     files = [entry.tb_frame.f_code.co_filename for entry in entries]
     whole = entries[0] if entries else None
-    if not any(map(_is_ours, files)) or not _is_the_learners(kind, entries[-1]):
+    if not any(map(_is_ours, files)) or not _is_the_users(kind, entries[-1]):
         return whole
     kept: list[TracebackType] = []
     in_a_cell, of_magic = False, -1
@@ -105,7 +105,7 @@ def _is_ours(file: str) -> bool:
     return file.startswith(_OURS)
 
 
-def _is_the_learners(kind: type[BaseException], entry: TracebackType) -> bool:
+def _is_the_users(kind: type[BaseException], entry: TracebackType) -> bool:
     """Is this error, raised there, about the user's code and not about minigrad's?"""
     code = entry.tb_frame.f_code
     if not _is_ours(code.co_filename):

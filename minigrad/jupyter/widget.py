@@ -125,10 +125,10 @@ ANSWERS = {"check": checked, "differences": differences}
 def evaluated(tape: Tape, text: str) -> Any:
     """The value of the user's expression, in their namespace."""
     with unobserved(), no_grad():
-        return eval(text, dict(namespace_of_learner(tape)))
+        return eval(text, dict(user_namespace(tape)))
 
 
-def namespace_of_learner(tape: Tape) -> Mapping[str, Any]:
+def user_namespace(tape: Tape) -> Mapping[str, Any]:
     """The notebook's variables; outside of a notebook, the named tensors of the tape."""
     from IPython import get_ipython
 
