@@ -77,9 +77,7 @@ def _ask(bundle: Judge, asked: list[dict[str, Any]]) -> list[list[Told]]:
     given = {cell for q in bundle.questions for cell in (*q.given, *q.checks)}
     sources = [source for cell, source in bundle.sources.items() if cell in given]
     try:
-        told: list[list[Told]] = ask(
-            sources, "minigrad.grading.explain:explained", asked, seconds=SECONDS
-        )
+        told: list[list[Told]] = ask(sources, "explained", asked, seconds=SECONDS)
     except GivenCellsFailed:
         return [[] for _ in asked]
     return told

@@ -92,7 +92,7 @@ def draw_inputs(questions: Sequence[Question], sources: dict[str, str], seed: st
 @cache
 def _of_exercises(document: str, seed: str) -> dict[str, list[dict[str, Any]]]:
     given, asked = json.loads(document)
-    told = ask(given, "minigrad.grading.exercises:drawn", [(name, seed) for _, name in asked])
+    told = ask(given, "drawn", [(name, seed) for _, name in asked])
     return {identity: cases for (identity, _), cases in zip(asked, told)}
 
 

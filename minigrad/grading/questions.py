@@ -301,7 +301,7 @@ def _exercises(notebook: Notebook, name: str) -> dict[str, dict[str, Any]]:
             sources.append(cell.source)
     try:
         found: dict[str, dict[str, Any]] = ask(
-            sources, "minigrad.grading.exercises:questions", [n for n in names if n], sources
+            sources, "questions", [n for n in names if n], sources
         )
     except GivenCellsFailed as error:
         raise QuestionError(f"{name}: {error}") from None
