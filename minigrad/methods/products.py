@@ -111,7 +111,8 @@ class Products(Arrangement):
         axis = normalize_one(dim, self.ndim)
         if self.shape[axis] != 3 or other.shape[normalize_one(dim, other.ndim)] != 3:
             raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {self.shape[axis]} and {other.shape[axis]}")
-        return self.roll(-1, dim) * other.roll(-2, dim) - self.roll(-2, dim) * other.roll(-1, dim)
+        # z[i] = x[i + 1] * y[i + 2] - x[i + 2] * y[i + 1], where 3 stands for 0 again
+        return (self * other.roll(-1, dim) - self.roll(-1, dim) * other).roll(-1, dim)
 
     def kron(self, other: Operand) -> Self:
         """Kronecker's product: each entry of x times the whole of other, side by side.
