@@ -1,21 +1,22 @@
-"""What tensors can do: every operator and method, in chapters.
+"""The operators and methods of tensors, one module per topic.
 
-    base           what a tensor is: shape, type, memory
+    base           shape, dtype and memory
     operators      x + y, x < y, x & y
-    entries        x.exp(): functions of an entry
-    arrangement    x.reshape(...), x.T: the same entries in another shape or order
-    indexing       x[...], x.gather(...): entries by their place, read and written
-    reductions     x.sum(), x.sort(): what becomes of an axis
+    entries        x.exp(): elementwise functions
+    arrangement    x.reshape(...), x.T: change the shape, or the order of axes and entries
+    indexing       x[...], x.gather(...): read and write entries by index
+    reductions     x.sum(), x.sort(): reductions along an axis, sorting, counting
     products       x @ y
-    from_rows      x.exp(), x + y: what follows from a row of the table, as rows.py says
+    from_rows      x.exp(), x + y: methods made from the rows of ops/; see rows.py
 
-`ArrayMethods`, all of them together, is the common base of Tensor and of the Slots of a
-recorded program; both interpret the same ops. A step of the debugger into `x.exp()` enters the function that was
-written for the row `exp`. Checks and helpers stand below the methods that use them.
+`ArrayMethods` combines them. It is the base class of Tensor and of the Slots of a recorded
+program, which run the same ops in different ways. If you step into `x.exp()` with a debugger,
+you land in the code generated for the row `exp`. Checks and helpers are below the methods
+that use them.
 
-PyTorch's names and arguments come first (`dim`, `keepdim`); NumPy's (`axis`, `keepdims`)
-are accepted as well. Through NumPy's two protocols, `np.exp(x)` and `np.sum(x, axis=0)`
-mean `x.exp()` and `x.sum(axis=0)`.
+Names and arguments are PyTorch's (`dim`, `keepdim`); NumPy's `axis` and `keepdims` work too.
+NumPy's two protocols turn `np.exp(x)` and `np.sum(x, axis=0)` into `x.exp()` and
+`x.sum(axis=0)`.
 """
 
 from collections.abc import Iterable
@@ -39,12 +40,12 @@ __all__ = ["ArrayMethods", "indices_of"]
 
 
 class ArrayMethods(Entries, Products, Reductions, Operators, Indexing, Arrangement):
-    """The operators and methods that tensors and slots share; and NumPy's protocols."""
+    """The operators and methods that tensors and slots share, and NumPy's protocols."""
 
     __slots__ = ()
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        """np.exp(x), array * x: the op that stands for this function, or a helpful error."""
+        """Handle np.exp(x) and array * x: call the matching op, or raise a helpful error."""
         op = BY_NUMPY.get(ufunc)
         if method == "reduce" and ufunc is np.add:
             return inputs[0].sum(axis=kwargs.get("axis", 0), keepdims=kwargs.get("keepdims", False))
@@ -56,7 +57,7 @@ class ArrayMethods(Entries, Products, Reductions, Operators, Indexing, Arrangeme
         return op(*inputs)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        """np.sum(x, axis=0): the method that stands for this function, or a helpful error."""
+        """Handle np.sum(x, axis=0): call the matching method, or raise a helpful error."""
         if function in NUMPY_QUESTIONS:
             return function(*values_only(args), **values_only(kwargs))
         stand_in = NUMPY_FUNCTIONS.get(function)
@@ -80,14 +81,14 @@ document_the_rest(ArrayMethods)
 
 
 class NotForNumpy(RuntimeError, TypeError):
-    """A NumPy function of a tensor whose gradient would get lost in it."""
+    """Raised when a NumPy function would lose a tensor's gradient."""
 
 
 def values_suffice(arguments: Any) -> bool:
-    """Does no tensor among the arguments require a gradient? Then NumPy may have their values."""
+    """Return True if no tensor among the arguments requires a gradient, so NumPy can use their values."""
     if isinstance(arguments, Base):
         x: Any = arguments
-        # A value of a program that is being recorded (it has a recorder) is known to nobody.
+        # While a program is being recorded, its values (which have a recorder) are not known yet.
         return not (x.requires_grad and (modes.is_grad_enabled() or hasattr(x, "recorder")))
     if isinstance(arguments, dict):
         arguments = arguments.values()
@@ -97,12 +98,12 @@ def values_suffice(arguments: Any) -> bool:
 
 
 def unknown_function(name: str, arguments: Iterable[str]) -> str:
-    """The error for a NumPy function that has no op, with the nearest that does; or for its arguments."""
+    """The error message for a NumPy function without an op, with similar names that have one; or for its arguments."""
     known = sorted({f"np.{f.__name__}" for f in (*BY_NUMPY, *NUMPY_FUNCTIONS)})
     start = f"Can't call numpy() on Tensor that requires grad: {name}"
     if name.replace("np.linalg.", "np.") in known:
         return f"{start} of such a tensor does not take {', '.join(arguments) or 'these arguments'}. Use the tensor's own method."
-    import difflib  # needed by nobody else
+    import difflib  # only used here
 
     near = difflib.get_close_matches(name, known, 3)
     hint = f" Did you mean {' or '.join(near)}?" if near else f" Known are: {', '.join(known)}."
@@ -110,7 +111,7 @@ def unknown_function(name: str, arguments: Iterable[str]) -> str:
 
 
 def values_only(arguments: Any) -> Any:
-    """The arguments with arrays in place of tensors."""
+    """The arguments, with each tensor replaced by its array."""
     if isinstance(arguments, Base):
         return np.asarray(arguments.array)
     if isinstance(arguments, (list, tuple)):
@@ -120,7 +121,7 @@ def values_only(arguments: Any) -> Any:
     return arguments
 
 
-# Questions about values, whose answers nobody differentiates: asked of the arrays.
+# Functions that only ask about values and have no gradient. They run on the arrays.
 NUMPY_QUESTIONS = {
     np.allclose, np.array2string, np.array_equal, np.array_equiv, np.array_repr, np.array_str,
     np.bincount, np.can_cast, np.histogram, np.isclose, np.isin, np.may_share_memory, np.nonzero,
@@ -129,7 +130,7 @@ NUMPY_QUESTIONS = {
 
 
 def norm_of_entries(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
-    """np.linalg.norm, where it is a norm of entries. Of a number and two axes NumPy makes a norm of matrices."""
+    """np.linalg.norm as a norm of entries. With a number and two axes NumPy computes a matrix norm, which this leaves to it."""
     axes = x.ndim if axis is None else np.size(axis)
     several = axes != 1 and ord is not None and not isinstance(ord, str)
     return NotImplemented if several else x.norm(ord, axis, keepdims)

@@ -1,4 +1,4 @@
-"""Arrangement: the same entries in another shape or order. Where it can be, the result is a view."""
+"""Methods that change the shape, or the order of axes and entries. The result is a view where possible."""
 
 import builtins
 import math
@@ -15,13 +15,13 @@ from minigrad.methods.base import Base, Dim, sizes, with_numpy_names
 
 @with_numpy_names
 class Arrangement(Base):
-    """Shapes, and the order of axes and entries."""
+    """Methods for shapes and for the order of axes and entries."""
 
     __slots__ = ()
 
     @property
     def T(self) -> Self:
-        """The tensor with its axes in reverse order, as a view: of a matrix, the transpose.
+        """A view with the axes in reverse order. For a matrix, this is the transpose.
 
         >>> minigrad.tensor([[1, 2, 3], [4, 5, 6]]).T
         tensor([[1, 4],
@@ -32,7 +32,7 @@ class Arrangement(Base):
 
     @property
     def mT(self) -> Self:
-        """The transposes of the matrices that stand in the last two axes, as a view.
+        """A view with the last two axes swapped: each matrix in a batch is transposed.
 
         Raises RuntimeError for a vector, which has no second axis.
 
@@ -43,9 +43,9 @@ class Arrangement(Base):
 
     @property
     def H(self) -> Self:
-        """The transpose of a matrix, as a view: of real numbers, x.H is x.T.
+        """The transpose of a matrix, as a view. All numbers here are real, so x.H is x.T.
 
-        Raises RuntimeError for a vector, and for more than two axes: there say x.mH.
+        Raises RuntimeError for a vector, and for more than two axes: use x.mH there.
 
         >>> minigrad.tensor([[1, 2], [3, 4]]).H
         tensor([[1, 3],
@@ -57,7 +57,7 @@ class Arrangement(Base):
 
     @property
     def mH(self) -> Self:
-        """The transposes of the matrices that stand in the last two axes, as a view: of real numbers, x.mH is x.mT.
+        """A view with the last two axes swapped. All numbers here are real, so x.mH is x.mT.
 
         >>> minigrad.zeros(5, 2, 3).mH.shape
         minigrad.Size([5, 3, 2])
@@ -65,11 +65,11 @@ class Arrangement(Base):
         return of_matrices("mH", self)
 
     def reshape(self, *size: Any, shape: Any = None) -> Self:
-        """The same entries in another shape, in the same reading order: a view where the memory allows it, else a copy.
+        """A tensor with the same entries, in row-major order, and another shape. It is a view if the memory layout allows it, else a copy.
 
-        shape   the new sizes; one of them may be -1, which is what is left
+        shape   the new sizes; one of them may be -1 and is then inferred
 
-        Raises RuntimeError if the numbers of entries differ.
+        Raises RuntimeError if the number of entries differs.
 
         >>> minigrad.arange(6).reshape(2, -1)
         tensor([[0, 1, 2],
@@ -78,11 +78,11 @@ class Arrangement(Base):
         return ops.reshape.apply(self, shape=new_shape(size, shape))
 
     def view(self, *shape: Any, size: Any = None) -> Self:
-        """The same memory in another shape; x.view(dtype) reads the bytes as another type.
+        """A view of the same memory with another shape. x.view(dtype) reads the bytes as another dtype.
 
-        shape   the new sizes; one of them may be -1, which is what is left
+        shape   the new sizes; one of them may be -1 and is then inferred
 
-        Raises RuntimeError where that takes a copy: reshape() makes one.
+        Raises RuntimeError if this needs a copy; reshape() makes one.
 
         >>> minigrad.arange(6).view(3, 2)
         tensor([[0, 1],
@@ -95,10 +95,10 @@ class Arrangement(Base):
         return ops.view.apply(self, shape=new_shape(shape))
 
     def as_strided(self, size: Any, stride: Any, storage_offset: Any = None) -> Self:
-        """A view of x's memory with sizes and strides of one's own: entry [i][j] lies at storage_offset + i * stride[0] +
-        j * stride[1], counted in entries.
+        """A view of x's memory with the given sizes and strides. Entry [i][j] is at position
+        storage_offset + i * stride[0] + j * stride[1], counted in entries.
 
-        Raises RuntimeError where that leaves the memory.
+        Raises RuntimeError if an entry would be outside the memory.
 
         >>> minigrad.arange(4.0).as_strided((3, 2), (1, 1))
         tensor([[0., 1.],
@@ -110,7 +110,7 @@ class Arrangement(Base):
         start = x.storage_offset() if storage_offset is None else storage_offset
         base: Any = getattr(x, "_base", None)
         whole = base is None or (x.is_contiguous() and x.numel() == base.numel())
-        memory: Any = x if whole else base  # a dual number is a view of all of its base, and has the tangent
+        memory: Any = x if whole else base  # a dual number is a view of its whole base, and it carries the tangent
         if x.requires_grad and memory is not x and (x.is_leaf or not memory.requires_grad):
             raise RuntimeError("as_strided: this leaf is a view, or shows one, and its gradient could not be told from that of the rest of the memory. To fix it, use x.contiguous() first.")
         if not memory.is_contiguous():
@@ -127,9 +127,9 @@ class Arrangement(Base):
         return ops.as_strided.apply(memory.view(-1), size=size, stride=stride, offset=start)
 
     def flatten(self, start_dim: int = 0, end_dim: int = -1) -> Self:
-        """The axes from start_dim to end_dim as a single one; without them, all entries as a vector.
+        """The tensor with the axes from start_dim to end_dim merged into one. By default, all axes are merged.
 
-        It shares memory with x where that is possible, as reshape does.
+        The result shares memory with x where possible, as in reshape.
         x.flatten(1) turns a batch of images (n, c, h, w) into a batch of vectors (n, c * h * w).
 
         >>> minigrad.zeros(4, 3, 2, 2).flatten(1).shape
@@ -142,7 +142,7 @@ class Arrangement(Base):
         return flattened(self, (*shape[:start], math.prod(shape[start : end + 1]), *shape[end + 1 :]))
 
     def ravel(self) -> Self:
-        """All entries as a vector: x.reshape(-1). It shares memory with x where that is possible.
+        """All entries as a vector: x.reshape(-1). It shares memory with x where possible.
 
         >>> minigrad.tensor([[1, 2], [3, 4]]).ravel()
         tensor([1, 2, 3, 4])
@@ -152,7 +152,7 @@ class Arrangement(Base):
     def permute(self, *axes: Any, dims: Any = None) -> Self:
         """A view with the axes in another order: axis i of the result is axis dims[i] of x.
 
-        Raises RuntimeError unless each axis is named once.
+        Raises RuntimeError unless each axis is given exactly once.
 
         >>> minigrad.zeros(2, 3, 5).permute(2, 0, 1).shape
         minigrad.Size([5, 2, 3])
@@ -167,7 +167,7 @@ class Arrangement(Base):
         return ops.permute.apply(self, axes=order if len(set(order)) == ndim else normalize(wanted, ndim))  # which raises
 
     def t(self) -> Self:
-        """The transposed matrix: a view. A vector, or a single number, stays as it is.
+        """The transpose of a matrix, as a view. Vectors and single numbers are unchanged.
 
         >>> minigrad.tensor([[1.0, 2.0], [3.0, 4.0]]).t()
         tensor([[1., 3.],
@@ -176,9 +176,9 @@ class Arrangement(Base):
         return ops.t.apply(self) if self.ndim == 2 else ops.permute.apply(self, axes=backward_axes(self))
 
     def expand(self, *shape: Any, size: Any = None) -> Self:
-        """A view in which axes of length 1 are repeated, without a copy. -1 keeps a size; new axes may come first.
+        """A view that repeats axes of length 1 without copying. -1 keeps a size; new axes can be added at the front.
 
-        Its gradient is summed over what was repeated. Raises RuntimeError for an axis of another length.
+        The gradient is summed over the repeated axes. Raises RuntimeError for an axis of another length.
 
         >>> minigrad.tensor([[1.0], [2.0]]).expand(-1, 3)
         tensor([[1., 1., 1.],
@@ -207,7 +207,7 @@ class Arrangement(Base):
         return ops.expand.apply(self, shape=tuple(found))
 
     def expand_as(self, other: Self) -> Self:
-        """The tensor broadcast to the shape of `other`, as a view: x.expand(other.shape).
+        """A view broadcast to the shape of `other`: x.expand(other.shape).
 
         >>> minigrad.tensor([1, 2]).expand_as(minigrad.zeros(2, 2))
         tensor([[1, 2],
@@ -226,7 +226,7 @@ class Arrangement(Base):
         return ops.unsqueeze.apply(self, axis=normalize_one(dim, self.ndim + 1))
 
     def squeeze(self, dim: Dim = None) -> Self:
-        """A view without the axes of length 1: all of them, or those of dim. Others stay as they are.
+        """A view without the axes of length 1: all of them, or only those in dim. Longer axes are unchanged.
 
         >>> minigrad.zeros(1, 3, 1).squeeze().shape
         minigrad.Size([3])
@@ -236,9 +236,9 @@ class Arrangement(Base):
         return ops.squeeze.apply(self, axis=squeezable(self.shape, dim))
 
     def contiguous(self, memory_format: Any = None) -> Self:
-        """The tensor with its entries in order in memory: itself if they are, else a copy.
+        """The tensor with contiguous memory: itself if it is contiguous already, else a copy.
 
-        After a transpose, view() asks for this. memory_format is accepted and changes nothing.
+        Use it before view() after a transpose. memory_format is accepted but has no effect.
 
         >>> x = minigrad.tensor([[1, 2], [3, 4]])
         >>> x.T.contiguous().view(4)
@@ -247,7 +247,7 @@ class Arrangement(Base):
         return self if not self.ndim or self.array.flags.c_contiguous else ops.clone.apply(self, order="C")
 
     def is_contiguous(self, memory_format: Any = None) -> Any:
-        """Do the entries stand in memory in the order of the axes, row by row (C order)?
+        """True if the entries are in memory in the order of the axes, row by row (C order).
 
         >>> x = minigrad.zeros(2, 3)
         >>> x.is_contiguous(), x.T.is_contiguous()
@@ -262,7 +262,7 @@ class Arrangement(Base):
     def squeeze_(self, dim: Dim = None) -> Self: return self._rearrange(ops.squeeze, axis=squeezable(self.shape, dim))
 
     def view_as(self, other: Self) -> Self:
-        """The tensor in the shape of `other`, as a view: x.view(other.shape).
+        """A view with the shape of `other`: x.view(other.shape).
 
         >>> minigrad.arange(6).view_as(minigrad.zeros(2, 3))
         tensor([[0, 1, 2],
@@ -271,7 +271,7 @@ class Arrangement(Base):
         return self.view(other.shape)
 
     def reshape_as(self, other: Self) -> Self:
-        """The tensor in the shape of `other`: x.reshape(other.shape).
+        """The tensor with the shape of `other`: x.reshape(other.shape).
 
         >>> minigrad.arange(6).reshape_as(minigrad.zeros(2, 3))
         tensor([[0, 1, 2],
@@ -280,10 +280,10 @@ class Arrangement(Base):
         return self.reshape(other.shape)
 
     def unflatten(self, dim: int, sizes: Any) -> Self:
-        """One axis as several: the opposite of flatten. A view.
+        """A view with one axis split into several: the opposite of flatten.
 
         sizes   a tuple whose product is the size of dim; one of them may be -1
-        Raises RuntimeError if the sizes do not multiply up to that of dim.
+        Raises RuntimeError if the product of the sizes is not the size of dim.
 
         >>> minigrad.zeros(4, 6).unflatten(1, (2, -1)).shape
         minigrad.Size([4, 2, 3])
@@ -302,9 +302,9 @@ class Arrangement(Base):
     def swapaxes(self, axis0: int, axis1: int) -> Self: return self.transpose(axis0, axis1)
 
     def movedim(self, source: Any, destination: Any) -> Self:
-        """The axes at `source` brought to the places `destination`; the others keep their order. A view.
+        """A view with the axes at `source` moved to the positions `destination`. The others keep their order.
 
-        source, destination   axes: two numbers, or two tuples of the same length
+        source, destination   two axes, or two tuples of axes of the same length
 
         >>> minigrad.zeros(2, 3, 4).movedim(0, -1).shape
         minigrad.Size([3, 4, 2])
@@ -321,10 +321,10 @@ class Arrangement(Base):
     def adjoint(self) -> Self: return of_matrices("adjoint()", self)
 
     def broadcast_to(self, size: Any) -> Self:
-        """The tensor broadcast to this size, as a view that repeats entries without copying them.
+        """A view broadcast to this size. Entries are repeated without copying.
 
-        size   a tuple; an axis of size 1 may become larger, and new axes come first
-        The gradient is summed over what was repeated. Raises RuntimeError for other sizes.
+        size   a tuple; an axis of size 1 can become larger, and new axes come first
+        The gradient is summed over the repeated axes. Raises RuntimeError for other sizes.
 
         >>> minigrad.tensor([1, 2]).broadcast_to((2, 2))
         tensor([[1, 2],
@@ -333,9 +333,9 @@ class Arrangement(Base):
         return self.expand(size)
 
     def flip(self, *axes: Any, dims: Any = None) -> Self:
-        """The entries in reverse order along some axes: a copy.
+        """A copy with the entries in reverse order along some axes.
 
-        dims   the axes, one or several
+        dims   one axis or several
 
         >>> minigrad.tensor([1, 2, 3]).flip(0)
         tensor([3, 2, 1])
@@ -344,7 +344,7 @@ class Arrangement(Base):
         return ops.flip.apply(self, axes=normalize(axes, self.ndim)[: self.ndim] if axes else ())
 
     def fliplr(self) -> Self:
-        """The columns in reverse order: x.flip(1). A copy, of a tensor with at least two axes.
+        """A copy with the columns in reverse order: x.flip(1). The tensor needs at least two axes.
 
         >>> minigrad.tensor([[1, 2], [3, 4]]).fliplr()
         tensor([[2, 1],
@@ -355,7 +355,7 @@ class Arrangement(Base):
         return self.flip(1)
 
     def flipud(self) -> Self:
-        """The rows in reverse order: x.flip(0). A copy, of a tensor with at least one axis.
+        """A copy with the rows in reverse order: x.flip(0). The tensor needs at least one axis.
 
         >>> minigrad.tensor([[1, 2], [3, 4]]).flipud()
         tensor([[3, 4],
@@ -366,10 +366,10 @@ class Arrangement(Base):
         return self.flip(0)
 
     def roll(self, shifts: Any, dims: Any = None) -> Self:
-        """The entries moved on along some axes; what falls off at the end comes back at the beginning.
+        """A copy with the entries shifted along some axes. Entries shifted past the end come back at the start.
 
-        shifts   by how much, for each axis
-        dims     the axes; None: the whole tensor, in reading order
+        shifts   how far to shift, for each axis
+        dims     the axes; None: shift the flattened tensor
 
         >>> minigrad.tensor([1, 2, 3]).roll(1)
         tensor([3, 1, 2])
@@ -386,9 +386,9 @@ class Arrangement(Base):
         return ops.roll.apply(self, shift=shifts, axis=tuple([normalize_one(d, self.ndim) for d in dims]))
 
     def rot90(self, k: int = 1, dims: Any = (0, 1)) -> Self:
-        """The tensor after k quarter turns in the plane of two axes, from the first of dims to the second.
+        """The tensor rotated k times by 90 degrees in the plane of two axes, from the first of dims towards the second.
 
-        A negative k turns the other way.
+        A negative k rotates the other way.
 
         >>> minigrad.tensor([[1, 2], [3, 4]]).rot90()
         tensor([[2, 4],
@@ -407,9 +407,9 @@ class Arrangement(Base):
         return self.flip(b).transpose(a, b) if k == 1 else self.flip(a).transpose(a, b)
 
     def repeat(self, *times: Any, repeats: Any = None) -> Self:
-        """The whole tensor so many times along each axis, copied. (Single entries: repeat_interleave.)
+        """A copy with the whole tensor repeated along each axis. To repeat single entries, use repeat_interleave.
 
-        times   one number for each axis, at least as many as there are; new axes come first
+        times   how often, for each axis; additional numbers add new axes at the front
         x.expand(...) repeats along axes of size 1 without copying.
 
         >>> minigrad.tensor([1, 2]).repeat(2, 2)
@@ -419,7 +419,7 @@ class Arrangement(Base):
         return ops.tile.apply(self, repeats=tiles("repeat", sizes(times, repeats), self.ndim))
 
     def tile(self, *times: Any, dims: Any = None) -> Self:
-        """x repeated times[i] times along axis i. Of fewer numbers than axes, they stand for the last ones.
+        """x repeated times[i] times along axis i. If there are fewer numbers than axes, they apply to the last axes.
 
         >>> minigrad.tensor([1, 2]).tile(2)
         tensor([1, 2, 1, 2])
@@ -431,9 +431,9 @@ class Arrangement(Base):
         return ops.tile.apply(self, repeats=tiles("tile", (1,) * (self.ndim - len(repeats)) + repeats, self.ndim))
 
     def repeat_interleave(self, repeats: Any, dim: int | None = None, *, output_size: Any = None) -> Self:
-        """Each entry along dim repeated, next to itself; without dim, of all entries as a vector.
+        """A copy with each entry along dim repeated next to itself. Without dim, x is flattened first.
 
-        repeats   a number, or a tensor of whole numbers: one for each entry along dim
+        repeats   a number, or a tensor of integers: one for each entry along dim
 
         >>> x = minigrad.tensor([[1, 2], [3, 4]])
         >>> x.repeat_interleave(2)
@@ -457,7 +457,7 @@ class Arrangement(Base):
         return ops.index_select.apply(self if self.ndim else self.reshape(1), index=np.repeat(np.arange(n), counts), axis=dim)
 
     def unfold(self, dimension: int, size: int, step: int) -> Self:
-        """A view of windows: the entries dimension[i * step : i * step + size], for each i, on a new last axis.
+        """A view of sliding windows along `dimension`. Window i holds the entries i * step to i * step + size, on a new last axis.
 
         >>> minigrad.arange(5).unfold(0, 3, 1)
         tensor([[0, 1, 2],
@@ -473,7 +473,7 @@ class Arrangement(Base):
         return ops.unfold.apply(self, axis=axis, size=size, step=step) if self.ndim else self.reshape(size)
 
     def diagonal(self, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Self:
-        """A view of the diagonal of the axes dim1 and dim2, on a new last axis.
+        """A view of the diagonal over the axes dim1 and dim2, on a new last axis.
 
         offset   0: the main diagonal; above it if positive, below if negative
 
@@ -483,9 +483,9 @@ class Arrangement(Base):
         return ops.diagonal.apply(self, offset=offset, **two_axes(self.ndim, dim1, dim2))
 
     def diag(self, diagonal: int = 0) -> Self:
-        """Of a vector, the matrix with it on a diagonal; of a matrix, that diagonal, copied.
+        """For a vector, a matrix with the vector on a diagonal. For a matrix, a copy of that diagonal.
 
-        diagonal   0 is the main one, 1 the one above it, -1 the one below
+        diagonal   0 is the main diagonal, 1 the one above it, -1 the one below it
 
         >>> minigrad.tensor([1, 2]).diag()
         tensor([[1, 0],
@@ -501,7 +501,7 @@ class Arrangement(Base):
         """Matrices with the last axis of x on a diagonal and 0 elsewhere: (..., n) becomes (..., n, n).
 
         offset       0 is the main diagonal, 1 the one above it: the matrices are larger by abs(offset)
-        dim1, dim2   where the axes of the matrices stand in the result
+        dim1, dim2   the axes of the result that hold the matrices
 
         >>> minigrad.tensor([[1, 2], [3, 4]]).diag_embed()
         tensor([[[1, 0],
@@ -517,7 +517,7 @@ class Arrangement(Base):
         return ops.put_diagonal.apply(self, shape=tuple(shape), offset=offset, **axes)
 
     def diagflat(self, offset: int = 0) -> Self:
-        """The matrix with all entries of x, whatever its shape, on a diagonal; see diag_embed for offset.
+        """A matrix with all entries of x on a diagonal. x can have any shape. For offset, see diag_embed.
 
         >>> minigrad.tensor([[1], [2]]).diagflat()
         tensor([[1, 0],
@@ -526,10 +526,10 @@ class Arrangement(Base):
         return self.reshape(-1).diag_embed(offset, 0, 1)
 
     def fill_diagonal_(self, fill_value: Any, wrap: bool = False) -> Self:
-        """Write fill_value over the main diagonal of a matrix. Returns the tensor itself.
+        """Write fill_value to the main diagonal of a matrix, in place. Returns the tensor itself.
 
-        With more than two axes, all of them have the same size, and x[i, i, ..., i] is written to.
-        wrap=True lets the diagonal of a tall matrix begin again below, after one row that is left out.
+        With more than two axes, all must have the same size, and the entries x[i, i, ..., i] are written.
+        With wrap=True, the diagonal of a tall matrix starts again further down, after skipping one row.
 
         >>> minigrad.zeros(2, 3).fill_diagonal_(5)
         tensor([[5., 0., 0.],
@@ -552,9 +552,9 @@ class Arrangement(Base):
         return x
 
     def sum_to_size(self, *size: Any) -> Self:
-        """x summed to this size, from which it could be broadcast: the opposite of expand.
+        """x summed down to this size: the opposite of expand.
 
-        It is what the gradient of a broadcast tensor goes through. Raises RuntimeError for other sizes.
+        The backward pass does this to the gradient of a broadcast tensor. Raises RuntimeError if `size` does not broadcast to x's shape.
 
         >>> minigrad.ones(4, 3).sum_to_size(1, 3)
         tensor([[4., 4., 4.]])
@@ -570,9 +570,9 @@ class Arrangement(Base):
         return ops.unsafe_view.apply(x.sum(axes, keepdim=True), shape=shape) if axes else x
 
     def hsplit(self, indices_or_sections: Any) -> Any:
-        """Pieces along the columns (axis 1; of a vector, axis 0), as views.
+        """A tuple of pieces split by columns (axis 1; for a vector, axis 0), as views.
 
-        indices_or_sections   how many equal pieces; or a tuple of the places where a new piece begins
+        indices_or_sections   the number of equal pieces, or a tuple of the indices where a new piece starts
 
         >>> minigrad.tensor([[1, 2], [3, 4]]).hsplit(2)
         (tensor([[1],
@@ -582,9 +582,9 @@ class Arrangement(Base):
         return sides("hsplit", self, 0 if self.ndim == 1 else 1, indices_or_sections)
 
     def vsplit(self, indices_or_sections: Any) -> Any:
-        """Pieces along the rows (axis 0), as views, of a tensor with at least two axes.
+        """A tuple of pieces split by rows (axis 0), as views. The tensor needs at least two axes.
 
-        indices_or_sections   how many equal pieces; or a tuple of the places where a new piece begins
+        indices_or_sections   the number of equal pieces, or a tuple of the indices where a new piece starts
 
         >>> minigrad.tensor([[1, 2], [3, 4]]).vsplit(2)
         (tensor([[1, 2]]), tensor([[3, 4]]))
@@ -592,9 +592,9 @@ class Arrangement(Base):
         return sides("vsplit", self, 0, indices_or_sections)
 
     def dsplit(self, indices_or_sections: Any) -> Any:
-        """Pieces along axis 2, as views, of a tensor with at least three axes.
+        """A tuple of pieces split along axis 2, as views. The tensor needs at least three axes.
 
-        indices_or_sections   how many equal pieces; or a tuple of the places where a new piece begins
+        indices_or_sections   the number of equal pieces, or a tuple of the indices where a new piece starts
 
         >>> [piece.shape for piece in minigrad.zeros(2, 2, 4).dsplit((1,))]
         [minigrad.Size([2, 2, 1]), minigrad.Size([2, 2, 3])]
@@ -602,9 +602,9 @@ class Arrangement(Base):
         return sides("dsplit", self, 2, indices_or_sections)
 
     def tril(self, diagonal: int = 0) -> Self:
-        """The lower triangle of a matrix, or of each of a stack: 0 above the diagonal.
+        """The lower triangle of a matrix, or of each matrix in a batch: 0 above the diagonal.
 
-        diagonal   0: the main diagonal; k: keep k more above it; -k: k fewer
+        diagonal   0: keep up to the main diagonal; k: keep k diagonals more; -k: k fewer
 
         >>> minigrad.ones(2, 2).tril()
         tensor([[1., 0.],
@@ -613,9 +613,9 @@ class Arrangement(Base):
         return ops.tril.apply(at_least_2d("tril", self), diagonal=diagonal)
 
     def triu(self, diagonal: int = 0) -> Self:
-        """The upper triangle of a matrix, or of each of a stack: 0 below the diagonal.
+        """The upper triangle of a matrix, or of each matrix in a batch: 0 below the diagonal.
 
-        diagonal   0: the main diagonal; k: k fewer above it; -k: keep k more below
+        diagonal   0: keep from the main diagonal up; k: keep k diagonals fewer; -k: k more
 
         >>> minigrad.ones(2, 2).triu()
         tensor([[1., 1.],
@@ -624,7 +624,7 @@ class Arrangement(Base):
         return ops.triu.apply(at_least_2d("triu", self), diagonal=diagonal)
 
     def transpose(self, dim0: int, dim1: int) -> Self:
-        """A view with the axes dim0 and dim1 exchanged.
+        """A view with the axes dim0 and dim1 swapped.
 
         >>> minigrad.zeros(2, 3, 5).transpose(0, 2).shape
         minigrad.Size([5, 3, 2])
@@ -633,14 +633,14 @@ class Arrangement(Base):
 
 
 def squeezable(shape: tuple[int, ...], dim: Dim) -> tuple[int, ...]:
-    """Which of the named axes (or of all) have size 1."""
+    """Those of the given axes (or of all axes) that have size 1."""
     if isinstance(dim, tuple | list) and not dim:
         return ()
     return tuple(i for i in normalize(dim, len(shape)) if shape and shape[i] == 1)
 
 
 def new_shape(size: tuple[Any, ...], named: Any = None) -> tuple[int, ...]:
-    """The sizes of a reshape, of which one may be -1."""
+    """The sizes for a reshape. One of them may be -1."""
     shape = sizes(size, named)
     for k, n in enumerate(shape):
         if n < -1:
@@ -649,33 +649,33 @@ def new_shape(size: tuple[Any, ...], named: Any = None) -> tuple[int, ...]:
 
 
 def backward_axes(x: Any) -> tuple[int, ...]:
-    """The axes of a matrix, of a vector or of a number, the last one first."""
+    """The axes of a matrix, vector or number, in reverse order."""
     if x.ndim > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {x.ndim}D. To fix it, use x.mT, or x.permute(...).")
     return tuple(range(x.ndim))[::-1]
 
 
 def of_matrices(name: str, x: Any) -> Any:
-    """The last two axes exchanged."""
+    """The view with the last two axes swapped."""
     if x.ndim == 1:
         raise RuntimeError(f"tensor.{name} is only supported on matrices or batches of matrices. Got 1-D tensor. To fix it, use x[None].{name} for a row, or leave it out.")
     return x.transpose(-2, -1) if x.ndim else x
 
 
 def flattened(x: Any, shape: tuple[int, ...]) -> Any:
-    """x in this shape; x itself if it has it already."""
+    """x with this shape; x itself if it has this shape already."""
     return x if x.shape == shape else ops.reshape.apply(x, shape=shape)
 
 
 def at_least_2d(name: str, x: Any) -> Any:
-    """The tensor, if it is a matrix, or a stack of them."""
+    """The tensor, after checking that it is a matrix or a batch of matrices."""
     if x.ndim < 2:
         raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
     return x
 
 
 def tiles(name: str, repeats: tuple[int, ...], ndim: int) -> tuple[int, ...]:
-    """How often each axis is repeated, if there is a number for each, and none is negative."""
+    """The number of repeats for each axis, after checking them: one per axis, none negative."""
     if len(repeats) < ndim:
         raise RuntimeError(f"Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor: {len(repeats)} and {ndim}")
     if any(n < 0 for n in repeats):
@@ -684,7 +684,7 @@ def tiles(name: str, repeats: tuple[int, ...], ndim: int) -> tuple[int, ...]:
 
 
 def two_axes(ndim: int, dim1: int, dim2: int) -> dict[str, int]:
-    """The axes of a diagonal, as the ops call them: two different ones."""
+    """The two axes of a diagonal as non-negative numbers, after checking that they differ."""
     a, b = normalize_one(dim1, ndim), normalize_one(dim2, ndim)
     if a == b:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
@@ -692,7 +692,7 @@ def two_axes(ndim: int, dim1: int, dim2: int) -> dict[str, int]:
 
 
 def sides(name: str, x: Any, axis: int, where: Any) -> Any:
-    """hsplit, vsplit and dsplit: tensor_split along one axis, in equal parts if a number is given."""
+    """Implements hsplit, vsplit and dsplit: tensor_split along one axis, into equal parts if given a number."""
     least = {"hsplit": 1, "vsplit": 2, "dsplit": 3}[name]
     if x.ndim < least:
         raise RuntimeError(f"torch.{name} requires a tensor with at least {least} dimension{'s' * (least > 1)}, but got a tensor with {x.ndim} dimensions!")

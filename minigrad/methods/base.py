@@ -1,4 +1,4 @@
-"""What every chapter of methods rests on: the array, its shape and type, where it is.
+"""The base of all methods: the array, its shape and dtype, and its memory.
 
 `Base` says what a tensor and a slot must have. `op.apply_(x, ...)` is the one way to change the entries of a
 tensor in place: what a method does whose name ends in an underscore.
@@ -19,16 +19,16 @@ from minigrad.core.errors import wrong_kind
 from minigrad.core.op import Op
 from minigrad.core.shapes import as_ints, normalize_one
 
-Operand = Any  # a tensor, an array, or a number
+Operand = Any  # a tensor, an array or a number
 Dim = int | Sequence[int] | None
 
 
 NUMBERS = (builtins.bool, builtins.int, builtins.float, np.generic)
-TWINS = {"axis": "dim", "keepdims": "keepdim"}  # NumPy's names, which PyTorch takes as well
+TWINS = {"axis": "dim", "keepdims": "keepdim"}  # NumPy's names, which PyTorch also accepts
 
 
 def with_numpy_names(chapter: type) -> type:
-    """Let the methods of a chapter that take dim and keepdim take axis and keepdims too."""
+    """Make the methods of a class that take dim and keepdim accept axis and keepdims as well."""
     for name, method in list(vars(chapter).items()):
         if isinstance(method, FunctionType):
             setattr(chapter, name, taking_numpy_names(method))
@@ -36,7 +36,7 @@ def with_numpy_names(chapter: type) -> type:
 
 
 def taking_numpy_names(method: FunctionType) -> Any:
-    """The method, which takes NumPy's names as well where it takes PyTorch's."""
+    """Wrap the method so that it also accepts NumPy's argument names."""
     code = method.__code__
     known = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     twins = {twin: own for twin, own in TWINS.items() if own in known and twin not in known}
@@ -55,24 +55,24 @@ def taking_numpy_names(method: FunctionType) -> Any:
 
 
 class Base:
-    """What a tensor is, before anything is done to it."""
+    """The basic properties of a tensor: shape, dtype and memory."""
 
     __slots__ = ()
 
     array: Any
-    _rearrange: Any  # _rearrange(op, **settings): let the tensor show its own memory in another arrangement
+    _rearrange: Any  # _rearrange(op, **settings): change the tensor in place into another view of its own memory
 
     def _constant(self, array: Any) -> Any:
-        """These values, without a history, as a tensor to go with this one."""
+        """A tensor of the same kind with these values and no graph."""
         return array
 
     def _read_as(self, dtype: Any) -> Any:
-        """The same bytes, read as numbers of another type."""
+        """A view of the same bytes as another dtype."""
         raise TypeError(f"{type(self).__name__} cannot be read as another type. To fix it, convert it: x.to({dtype}).")
 
     @property
     def ndim(self) -> int:
-        """The number of axes, as x.dim() says it: 0 for a single number, 2 for a matrix.
+        """The number of axes, the same as x.dim(): 0 for a single number, 2 for a matrix.
 
         >>> minigrad.zeros(2, 3).ndim
         2
@@ -88,7 +88,7 @@ class Base:
         return int(self.array.ndim)
 
     def numel(self) -> int:
-        """The number of entries: the product of the sizes.
+        """The number of entries, which is the product of the sizes.
 
         >>> minigrad.zeros(2, 3).numel()
         6
@@ -96,7 +96,7 @@ class Base:
         return int(self.array.size)
 
     def size(self, dim: int | None = None) -> Any:
-        """The shape; with dim, the size of that axis, as a Python number.
+        """The shape. With dim, the size of that axis as a Python int.
 
         >>> x = minigrad.zeros(2, 3)
         >>> x.size()
@@ -107,7 +107,7 @@ class Base:
         return self.shape if dim is None else self.shape[normalize_one(dim, self.ndim)]
 
     def clone(self) -> Self:
-        """A copy in memory of its own. A gradient passes through, unlike x.detach().clone().
+        """A copy with its own memory. The gradient flows back through it, unlike x.detach().clone().
 
         >>> x = minigrad.tensor([1.0, 2.0], requires_grad=True)
         >>> x.clone()
@@ -122,13 +122,13 @@ class Base:
 
     @property
     def dtype(self) -> Any:
-        """The type of number that the entries have."""
+        """The dtype: the type of the entries."""
         return self.array.dtype
 
     def copy_(self, src: Operand, non_blocking: Any = False) -> Self:
-        """Write the entries of src over x, broadcast to its shape and converted to its type. Returns the tensor itself.
+        """Overwrite x with the entries of src, broadcast to x's shape and converted to its dtype. Returns the tensor itself.
 
-        A gradient passes to src; none to what x was before.
+        The gradient flows to src, not to the old value of x.
 
         >>> minigrad.zeros(2, 2).copy_(minigrad.tensor([1.0, 2.0]))
         tensor([[1., 2.],
@@ -137,10 +137,10 @@ class Base:
         return ops.copy.apply_(self, written_over(self, src))
 
     def fill_(self, value: Operand) -> Self:
-        """Write this value over every entry. Returns the tensor itself.
+        """Set every entry to this value, in place. Returns the tensor itself.
 
-        value   a number, or a tensor without axes
-        A leaf that requires a gradient refuses to be written to, unless nothing is recorded (`no_grad`).
+        value   a number, or a tensor with no axes
+        Raises RuntimeError for a leaf that requires a gradient, except under `no_grad`.
 
         >>> minigrad.zeros(2, 2).fill_(7)
         tensor([[7., 7.],
@@ -154,27 +154,27 @@ class Base:
         return ops.copy.apply_(self, written_over(self, value))
 
     def zero_(self) -> Self:
-        """Write 0 over every entry. Returns the tensor itself.
+        """Set every entry to 0, in place. Returns the tensor itself.
 
-        Often used of gradients, before the next backward pass: x.grad.zero_()
-        A leaf that requires a gradient refuses to be written to, unless nothing is recorded (`no_grad`).
+        Often used for gradients before the next backward pass: x.grad.zero_()
+        Raises RuntimeError for a leaf that requires a gradient, except under `no_grad`.
 
         >>> minigrad.tensor([1.0, 2.0]).zero_()
         tensor([0., 0.])
         """
         return ops.copy.apply_(self, 0 if self.dtype.kind == "f" else written_over(self, 0))
 
-    # ------------------------------------------------------------------ types of number
+    # ------------------------------------------------------------------ dtypes
 
     def to(self, *args: Any, dtype: Any = None, device: Any = None, non_blocking: Any = False, copy: Any = False) -> Self:
-        """The tensor in another type of number; the tensor itself if it has that type already.
+        """The tensor converted to another dtype, or the tensor itself if it already has that dtype.
 
-        dtype          the type: minigrad.float64
-        device         "cpu", the only one there is
-        copy           make a copy in any case
-        non_blocking   accepted, and without effect
+        dtype          for example minigrad.float64
+        device         "cpu" is the only one
+        copy           always make a copy
+        non_blocking   accepted, but has no effect
 
-        A gradient passes from real type to real type, and none through whole numbers or truth values.
+        The gradient flows through a conversion between float types, but not through integers or booleans.
 
         >>> minigrad.tensor([1, 2]).to(minigrad.float64)
         tensor([1., 2.], dtype=minigrad.float64)
@@ -192,7 +192,7 @@ class Base:
         return ops.to.apply(self, dtype=dtypes.as_dtype(dtype))
 
     def astype(self, dtype: Any) -> Self:
-        """The tensor in another type of number: x.to(dtype), under NumPy's name.
+        """The tensor converted to another dtype: NumPy's name for x.to(dtype).
 
         >>> minigrad.tensor([1.7, -1.7]).astype(minigrad.int64)
         tensor([ 1, -1])
@@ -200,7 +200,7 @@ class Base:
         return self.to(dtype)
 
     def double(self) -> Self:
-        """x.to(minigrad.float64): the tensor itself if it has that type already. A gradient passes through.
+        """x.to(minigrad.float64): the tensor itself if it has that dtype already. The gradient flows through.
 
         >>> minigrad.tensor([1, 2]).double()
         tensor([1., 2.], dtype=minigrad.float64)
@@ -208,7 +208,7 @@ class Base:
         return self.to(np.float64)
 
     def float(self) -> Self:
-        """x.to(minigrad.float32): the tensor itself if it has that type already. A gradient passes through.
+        """x.to(minigrad.float32): the tensor itself if it has that dtype already. The gradient flows through.
 
         >>> minigrad.tensor([1, 2]).float()
         tensor([1., 2.])
@@ -216,7 +216,7 @@ class Base:
         return self.to(np.float32)
 
     def half(self) -> Self:
-        """x.to(minigrad.float16): the tensor itself if it has that type already. A gradient passes through.
+        """x.to(minigrad.float16): the tensor itself if it has that dtype already. The gradient flows through.
 
         >>> minigrad.tensor([1, 2]).half()
         tensor([1., 2.], dtype=minigrad.float16)
@@ -224,7 +224,7 @@ class Base:
         return self.to(np.float16)
 
     def long(self) -> Self:
-        """x.to(minigrad.int64), the type of indices and class labels. Fractions are cut off; no gradient passes.
+        """x.to(minigrad.int64), the type of indices and class labels. Fractions are cut off, and no gradient flows through.
 
         >>> minigrad.tensor([1.7, -1.7]).long()
         tensor([ 1, -1])
@@ -232,7 +232,7 @@ class Base:
         return self.to(np.int64)
 
     def int(self) -> Self:
-        """x.to(minigrad.int32). Fractions are cut off; no gradient passes.
+        """x.to(minigrad.int32). Fractions are cut off, and no gradient flows through.
 
         >>> minigrad.tensor([1.7, -1.7]).int()
         tensor([ 1, -1], dtype=minigrad.int32)
@@ -248,7 +248,7 @@ class Base:
         return self.to(np.bool_)
 
     def short(self) -> Self:
-        """x.to(minigrad.int16). Fractions are cut off; no gradient passes.
+        """x.to(minigrad.int16). Fractions are cut off, and no gradient flows through.
 
         >>> minigrad.tensor([1.7, -1.7]).short()
         tensor([ 1, -1], dtype=minigrad.int16)
@@ -256,7 +256,7 @@ class Base:
         return self.to(np.int16)
 
     def char(self) -> Self:
-        """x.to(minigrad.int8): whole numbers from -128 to 127. Larger ones wrap around.
+        """x.to(minigrad.int8): integers from -128 to 127. Larger ones wrap around.
 
         >>> minigrad.tensor([1, 130]).char()
         tensor([   1, -126], dtype=minigrad.int8)
@@ -264,7 +264,7 @@ class Base:
         return self.to(np.int8)
 
     def byte(self) -> Self:
-        """x.to(minigrad.uint8): whole numbers from 0 to 255. Others wrap around.
+        """x.to(minigrad.uint8): integers from 0 to 255. Others wrap around.
 
         >>> minigrad.tensor([1, 257]).byte()
         tensor([1, 1], dtype=minigrad.uint8)
@@ -272,7 +272,7 @@ class Base:
         return self.to(np.uint8)
 
     def type_as(self, other: Self) -> Self:
-        """The tensor in the type of number of `other`: x.to(other.dtype).
+        """The tensor converted to the dtype of `other`: x.to(other.dtype).
 
         >>> minigrad.tensor([1, 2]).type_as(minigrad.tensor(0.5))
         tensor([1., 2.])
@@ -280,7 +280,7 @@ class Base:
         return self.to(other.dtype)
 
     def type(self, dtype: Any = None, non_blocking: Any = False) -> Any:
-        """The name of the type, in the old manner; with dtype, the tensor converted to it.
+        """The name of the tensor's type in PyTorch's old style. With dtype, the tensor converted to it.
 
         dtype   a dtype, or an old name: "torch.LongTensor"
 
@@ -298,7 +298,7 @@ class Base:
         return self.to(dtypes.as_dtype(dtype))
 
     def is_floating_point(self) -> Any:
-        """Is the type of number float16, float32 or float64? Only such tensors can require gradients.
+        """True if the dtype is float16, float32 or float64. Only such tensors can require gradients.
 
         >>> minigrad.tensor([1, 2]).is_floating_point()
         False
@@ -306,7 +306,7 @@ class Base:
         return self.dtype.kind == "f"
 
     def is_complex(self) -> Any:
-        """Are the entries complex numbers?
+        """True if the entries are complex numbers.
 
         >>> minigrad.tensor([1.0]).is_complex()
         False
@@ -314,7 +314,7 @@ class Base:
         return self.dtype.kind == "c"
 
     def is_signed(self) -> Any:
-        """Can the type of number hold values below 0? False for uint8 and bool.
+        """True if the dtype can hold negative values: False for uint8 and bool.
 
         >>> minigrad.tensor([1], dtype=minigrad.uint8).is_signed()
         False
@@ -322,7 +322,7 @@ class Base:
         return self.dtype.kind in "ifc"
 
     def conj(self) -> Self:
-        """The tensor itself: of real numbers, the conjugates are the numbers.
+        """The tensor itself, since a real number is its own conjugate.
 
         >>> minigrad.tensor([1.0, 2.0]).conj()
         tensor([1., 2.])
@@ -331,18 +331,18 @@ class Base:
 
     @property
     def real(self) -> Self:
-        """The tensor itself: real numbers are their own real part.
+        """The tensor itself, since a real number is its own real part.
 
         >>> minigrad.tensor([1.0, 2.0]).real
         tensor([1., 2.])
         """
         return self
 
-    # ------------------------------------------------------------------ memory, and where it is
+    # ------------------------------------------------------------------ memory and devices
 
 
     def element_size(self) -> Any:
-        """How many bytes one entry takes.
+        """The number of bytes per entry.
 
         >>> minigrad.tensor([1.0]).element_size()
         4
@@ -351,7 +351,7 @@ class Base:
 
     @property
     def itemsize(self) -> Any:
-        """How many bytes one entry takes, as x.element_size() says it.
+        """The number of bytes per entry, the same as x.element_size().
 
         >>> minigrad.tensor([1.0]).itemsize
         4
@@ -360,7 +360,7 @@ class Base:
 
     @property
     def nbytes(self) -> Any:
-        """How many bytes all entries take: numel() * itemsize. A view counts its own entries.
+        """The number of bytes of all entries: numel() * itemsize. For a view, only its own entries count.
 
         >>> minigrad.zeros(2, 3).nbytes
         24
@@ -368,9 +368,9 @@ class Base:
         return self.dtype.itemsize * self.numel()
 
     def stride(self, dim: Any = None) -> Any:
-        """How many entries to go in memory to come to the next one along each axis; with dim, along that one.
+        """The stride of each axis: the distance in memory to the next entry along it, counted in entries. With dim, only that axis.
 
-        A view has its own strides: a transpose exchanges two of them, and an expanded axis has 0.
+        A view has its own strides: a transpose swaps two of them, and an expanded axis has stride 0.
 
         >>> x = minigrad.zeros(2, 3)
         >>> x.stride()
@@ -383,7 +383,7 @@ class Base:
         return strides if dim is None else strides[normalize_one(dim, x.ndim)]
 
     def data_ptr(self) -> Any:
-        """The address of the first entry in memory. Two views that begin at the same entry have the same one.
+        """The memory address of the first entry. Two views that start at the same entry have the same address.
 
         >>> x = minigrad.zeros(2, 3)
         >>> x.data_ptr() == x[0].data_ptr()
@@ -392,7 +392,7 @@ class Base:
         return address(self)
 
     def storage_offset(self) -> Any:
-        """How many entries after the beginning of the memory it shows a view begins; 0 if it is no view.
+        """The offset of the first entry from the start of the base's memory, counted in entries; 0 for a tensor that is not a view.
 
         >>> minigrad.zeros(2, 3)[1].storage_offset()
         3
@@ -402,7 +402,7 @@ class Base:
 
     @property
     def device(self) -> Any:
-        """Where the tensor is: device(type='cpu'), the only one there is.
+        """The device of the tensor: always device(type='cpu').
 
         >>> minigrad.tensor([1.0]).device
         device(type='cpu')
@@ -411,7 +411,7 @@ class Base:
 
     @property
     def is_cuda(self) -> Any:
-        """False: minigrad computes on the CPU only.
+        """Always False: minigrad runs on the CPU only.
 
         >>> minigrad.zeros(2).is_cuda
         False
@@ -420,7 +420,7 @@ class Base:
 
     @property
     def is_cpu(self) -> Any:
-        """True: minigrad computes on the CPU only.
+        """Always True: minigrad runs on the CPU only.
 
         >>> minigrad.zeros(2).is_cpu
         True
@@ -428,7 +428,7 @@ class Base:
         return True
 
     def get_device(self) -> Any:
-        """-1, as PyTorch says of a tensor on the CPU.
+        """-1, as in PyTorch for a tensor on the CPU.
 
         >>> minigrad.zeros(2).get_device()
         -1
@@ -436,7 +436,7 @@ class Base:
         return -1
 
     def cpu(self) -> Self:
-        """The tensor itself: it is on the CPU already.
+        """The tensor itself, since it is already on the CPU.
 
         >>> minigrad.tensor([1.0]).cpu()
         tensor([1.])
@@ -444,19 +444,19 @@ class Base:
         return self
 
     def cuda(self, device: Any = None) -> Self:
-        """An error: minigrad computes on the CPU only.
+        """Raises an error: minigrad runs on the CPU only.
 
-        Programs choose with  device = "cuda" if minigrad.cuda.is_available() else "cpu"  and x.to(device).
+        Portable programs use  device = "cuda" if minigrad.cuda.is_available() else "cpu"  and x.to(device).
         """
         return self.to("cuda")
 
-    # ------------------------------------------------------------------ new ones like it
+    # ------------------------------------------------------------------ new tensors of the same dtype
 
     def new_tensor(self, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False) -> Self:
-        """A new tensor of this data, a copy, in this tensor's type of number.
+        """A new tensor with a copy of this data and, by default, this tensor's dtype.
 
-        data    nested lists, an array or a number; of a tensor, the values without their history
-        dtype   another type; requires_grad=True makes it a leaf whose gradient is wanted
+        data    nested lists, an array, a number, or a tensor (only its values are used)
+        dtype   another dtype; requires_grad=True makes a leaf that requires a gradient
 
         >>> minigrad.tensor([0.5]).new_tensor([1, 2])
         tensor([1., 2.])
@@ -464,7 +464,7 @@ class Base:
         return self._new(data.detach().clone().array if hasattr(data, "__apply_op__") else np.array(data), dtype, device, requires_grad)
 
     def new_zeros(self, *shape: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: Any = False) -> Self:
-        """A new tensor of this shape, full of zeros, in this tensor's type of number.
+        """A new tensor of zeros with this shape and this tensor's dtype.
 
         new_zeros(2, 3) and new_zeros((2, 3)) mean the same.
 
@@ -474,7 +474,7 @@ class Base:
         return self._new(np.zeros(sizes(shape, size)), dtype, device, requires_grad)
 
     def new_ones(self, *shape: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: Any = False) -> Self:
-        """A new tensor of this shape, full of ones, in this tensor's type of number.
+        """A new tensor of ones with this shape and this tensor's dtype.
 
         new_ones(2, 3) and new_ones((2, 3)) mean the same.
 
@@ -484,9 +484,9 @@ class Base:
         return self._new(np.ones(sizes(shape, size)), dtype, device, requires_grad)
 
     def new_empty(self, *shape: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: Any = False) -> Self:
-        """A new tensor of this shape, in this tensor's type of number, to be written to.
+        """A new tensor with this shape and this tensor's dtype, for you to fill.
 
-        It holds zeros here; in PyTorch whatever was in memory.
+        Here it holds zeros; in PyTorch, whatever was in memory.
 
         >>> minigrad.tensor([5, 6]).new_empty(2, 3).shape
         minigrad.Size([2, 3])
@@ -494,7 +494,7 @@ class Base:
         return self.new_zeros(*shape, size=size, dtype=dtype, device=device, requires_grad=requires_grad)
 
     def new_full(self, size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False) -> Self:
-        """A new tensor of this size (a tuple), full of fill_value, in this tensor's type of number.
+        """A new tensor with this size (a tuple), fill_value in every entry, and this tensor's dtype.
 
         >>> minigrad.tensor([5, 6]).new_full((3,), 7)
         tensor([7, 7, 7])
@@ -514,7 +514,7 @@ def sizes(size: tuple[Any, ...], named: Any = None) -> tuple[int, ...]:
 
 
 def written_over(x: Any, value: Operand) -> Operand:
-    """The value as x can hold it: over whole numbers, a real number is written without its fraction."""
+    """The value converted so that x can hold it. Integer tensors drop the fraction."""
     if x.dtype.kind not in "iub":
         if isinstance(value, NUMBERS):
             dtypes.exact_number(value, x.dtype)  # is it too large?
@@ -525,18 +525,18 @@ def written_over(x: Any, value: Operand) -> Operand:
 
 
 def in_type(f: Any, x: Any, dtype: Any) -> Any:
-    """f(x), computed in the type that is asked for, and returned in it."""
+    """f(x), computed and returned in the requested dtype."""
     if dtype is None:
         return f(x)
     dtype = dtypes.as_dtype(dtype)
     if dtype.kind != "f" and modes.state.recording and getattr(x, "requires_grad", False):
         raise RuntimeError(f"Autograd not support dtype: {dtypes.torch_name(dtype)}. To fix it, use  x.detach().")
     z = f(x.to(dtype))
-    return z.to(dtype)  # small integers were added up as int64: what is too large for dtype wraps now
+    return z.to(dtype)  # small integers are summed as int64; values too large for dtype wrap around here
 
 
 def scaled(other: Operand, alpha: Any, x: Operand = None, op: Op = ops.add) -> Operand:
-    """alpha * other, which goes with x: of whole numbers, a whole number."""
+    """alpha * other, to be combined with x. For integer tensors it is an integer."""
     if alpha.__class__ is builtins.int and alpha == 1:
         return other
     if op is ops.sub and (found := [v.dtype for v in (x, other) if hasattr(v, "dtype")]):
@@ -551,5 +551,5 @@ def scaled(other: Operand, alpha: Any, x: Operand = None, op: Op = ops.add) -> O
 
 
 def address(x: Any) -> Any:
-    """Where the first entry of x is in memory: a number of bytes."""
+    """The memory address of the first entry of x, in bytes."""
     return x.memory().__array_interface__["data"][0]

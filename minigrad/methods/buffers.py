@@ -1,4 +1,4 @@
-"""Tensors in memory that others have made: arrays, buffers of bytes, tensors themselves."""
+"""Tensors on existing memory: arrays, byte buffers and other tensors."""
 
 import warnings
 from typing import Any
@@ -13,9 +13,9 @@ from minigrad.methods.creation import finish
 
 
 def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False) -> Tensor:
-    """A tensor of the data, in the same memory where that is possible.
+    """A tensor with this data, in the same memory where possible.
 
-    copy   True: always in memory of its own; False: never, and ValueError if it must be
+    copy   True: always copy; False: never copy, and raise ValueError if a copy is needed
 
     >>> asarray([1.0, 2.0])
     tensor([1., 2.])
@@ -34,7 +34,7 @@ def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | Non
 
 
 def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
-    """The bytes of a buffer as numbers, in the same memory.
+    """A tensor on the memory of a byte buffer, without a copy.
 
     >>> frombuffer(bytearray([1, 0, 2, 0]), dtype="int16")
     tensor([1, 2], dtype=minigrad.int16)

@@ -1,4 +1,4 @@
-"""Calculus with samples of a function: its slope by differences, its integral by trapezoids."""
+"""Numerical derivatives (finite differences) and integrals (trapezoidal rule) of sampled functions."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from minigrad.methods.functions import cat
 
 
 def gradient(input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1) -> tuple[Tensor, ...]:
-    """The slope along each axis, by differences between the neighbors on both sides.
+    """The numerical derivative along each axis, from the differences between neighbors (central differences).
 
     spacing      between neighboring points: a number, or one for each axis; or their
                  coordinates, a vector for each axis
@@ -50,7 +50,7 @@ def _slope(x: Tensor, axis: int, h: Any, edge_order: int) -> Tensor:
 
 
 def trapezoid(y: Tensor, x: Any = None, *, dx: Any = None, dim: Any = -1) -> Tensor:
-    """The integral of y along dim, by trapezoids; x are the places, or dx the distance between them.
+    """The integral of y along dim, by the trapezoidal rule. x holds the sample points; without it, they are dx apart.
 
     >>> trapezoid(minigrad.tensor([0.0, 2.0, 4.0]), dx=0.5)
     tensor(2.)
@@ -62,7 +62,7 @@ trapz = trapezoid
 
 
 def cumulative_trapezoid(y: Tensor, x: Any = None, *, dx: Any = None, dim: Any = -1) -> Tensor:
-    """As trapezoid, up to each place but the first.
+    """The cumulative integral: like trapezoid, up to each sample point except the first.
 
     >>> cumulative_trapezoid(minigrad.tensor([0.0, 2.0, 4.0]))
     tensor([1., 4.])

@@ -1,4 +1,4 @@
-"""Making tensors from data, or from nothing."""
+"""Functions that create tensors."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,25 +15,25 @@ from minigrad.methods.methods_as_functions import made_into_out
 
 
 def type_to_make(dtype: Any, device: Any = None) -> Any:
-    """The type of number of a new tensor: the default type, unless one is given. Raises an error for another device."""
+    """The dtype of a new tensor: the given one, or the default. Raises an error for any device but the CPU."""
     check_device(device)
     return dtypes.get_default_dtype() if dtype is None else dtypes.as_dtype(dtype)
 
 
 def finish(array: Any, requires_grad: bool) -> Tensor:
-    """The array as a tensor, without a copy: a leaf whose gradient is wanted, if requires_grad says so."""
+    """A leaf tensor on this array, without a copy."""
     z = wrap(array)
     return z.requires_grad_() if requires_grad else z
 
 
 def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """A new leaf that holds a copy of the data.
+    """A new leaf tensor with a copy of the data.
 
     data             a number, (nested) lists of numbers, an array, or a tensor
-    dtype            the type of its entries; Python floats take the default type (float32)
-    requires_grad    is its gradient wanted?
+    dtype            the type of its entries; Python floats get the default dtype (float32)
+    requires_grad    whether to record operations on it, so that it gets a gradient
 
-    Raises TypeError for data that are no numbers, and ValueError for rows of unequal length.
+    Raises TypeError for data that is not numeric, and ValueError for rows of unequal length.
 
     >>> tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
     tensor([[1., 2.],
@@ -42,7 +42,7 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
     check_device(device)
     array = as_array(data, dtype)
     if array.ndim == 0:
-        array = array[()]  # without axes: a NumPy number, with which NumPy is ten times quicker
+        array = array[()]  # a NumPy scalar for tensors without axes: NumPy is ten times faster with these
     elif isinstance(data, (np.ndarray, Tensor)) and np.may_share_memory(
         array, np.asarray(getattr(data, "array", data))
     ):
@@ -89,26 +89,26 @@ def ones(*shape: Any, size: Any = None, dtype: Any = None, device: Any = None, r
 
 @made_into_out
 def full(size: Sequence[int], fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """A tensor with one value everywhere; its type is the value's, unless given.
+    """A tensor with the same value everywhere. By default its dtype is that of the value.
 
     >>> full((2,), 7)
     tensor([7, 7])
     """
-    if hasattr(fill_value, "__apply_op__"):  # a tensor with one value
+    if hasattr(fill_value, "__apply_op__"):  # a tensor with one entry
         check_device(device)
         return _spread(fill_value, shape_of((size,)), dtype or fill_value.dtype, requires_grad)
     return _filled(fill_value, shape_of((size,)), dtypes.of_number(fill_value) if dtype is None else dtype, device, requires_grad)
 
 
 def _spread(value: Tensor, shape: tuple[int, ...], dtype: Any, requires_grad: bool) -> Tensor:
-    """What a tensor holds, everywhere; no gradient leads back to it."""
+    """A new tensor filled with the value of a one-entry tensor. No gradient flows back to it."""
     z = value.detach().to(dtype).expand(shape).clone()
     return z.requires_grad_() if requires_grad else z
 
 
 @made_into_out
 def empty(*shape: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """A tensor to be written to. (Its entries are 0 here; PyTorch leaves them undefined.)
+    """A tensor for you to fill. (Its entries are 0 here; in PyTorch they are undefined.)
 
     >>> minigrad.empty(2, 3).shape
     minigrad.Size([2, 3])
@@ -118,7 +118,7 @@ def empty(*shape: Any, size: Any = None, dtype: Any = None, device: Any = None, 
 
 @made_into_out
 def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """Ones on the diagonal, zeros elsewhere.
+    """A matrix with ones on the diagonal and zeros elsewhere.
 
     >>> eye(2)
     tensor([[1., 0.],
@@ -130,7 +130,7 @@ def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, 
 
 @made_into_out
 def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """Numbers from start to end (which is among them), equally far apart.
+    """Evenly spaced numbers from start to end, inclusive.
 
     >>> linspace(0, 1, 5)
     tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
@@ -140,7 +140,7 @@ def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any
 
 
 def _evenly(start: Any, end: Any, steps: int, dtype: Any) -> Any:
-    """Numbers from start to end, which count as whole numbers where the result is of them."""
+    """Evenly spaced numbers from start to end. For an integer result, start and end are cut to integers."""
     steps = as_int(steps, "steps")
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
@@ -148,7 +148,7 @@ def _evenly(start: Any, end: Any, steps: int, dtype: Any) -> Any:
     if dtypes.category(dtype) == 1:
         first, last = int(first), int(last)
         step = (last - first) / max(steps - 1, 1)
-        k = np.arange(steps)  # from both ends, so that both are met
+        k = np.arange(steps)  # count from both ends, so that both are exact
         return np.where(k < max(steps // 2, 1), first + step * k, last - step * (steps - 1 - k))
     return np.linspace(first, last, steps)
 
@@ -164,7 +164,7 @@ def logspace(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """base ** start to base ** end, each a fixed multiple of the one before.
+    """Logarithmically spaced numbers from base ** start to base ** end, inclusive.
 
     >>> logspace(0, 3, 4)
     tensor([   1.,   10.,  100., 1000.])
@@ -174,7 +174,7 @@ def logspace(
 
 
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None) -> Tensor:
-    """Where a matrix has its lower triangle: a row of row numbers, a row of column numbers.
+    """The indices of the lower triangle of a matrix: a row of row indices and a row of column indices.
 
     >>> tril_indices(2, 2)
     tensor([[0, 1, 1],
@@ -185,7 +185,7 @@ def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, devi
 
 
 def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None) -> Tensor:
-    """Where a matrix has its upper triangle: a row of row numbers, a row of column numbers.
+    """The indices of the upper triangle of a matrix: a row of row indices and a row of column indices.
 
     >>> triu_indices(2, 2)
     tensor([[0, 0, 1],
@@ -204,7 +204,7 @@ def _like(x: Tensor, value: Any, dtype: Any, requires_grad: bool, device: Any = 
 
 
 def empty_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """A tensor to be written to, with the shape and type of `input`.
+    """A tensor for you to fill, with the shape and dtype of `input`.
 
     >>> empty_like(minigrad.ones(2, 3)).shape
     minigrad.Size([2, 3])
@@ -213,7 +213,7 @@ def empty_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires
 
 
 def zeros_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """Zeros with the shape and type of `input`.
+    """A tensor of zeros with the shape and dtype of `input`.
 
     >>> zeros_like(minigrad.tensor([1.5, 2.5]))
     tensor([0., 0.])
@@ -222,7 +222,7 @@ def zeros_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires
 
 
 def ones_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """Ones with the shape and type of `input`: what an output's gradient starts from.
+    """A tensor of ones with the shape and dtype of `input`.
 
     >>> ones_like(minigrad.tensor([1.5, 2.5]))
     tensor([1., 1.])
@@ -231,7 +231,7 @@ def ones_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_
 
 
 def full_like(input: Tensor, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """One value everywhere, with the shape and type of `input`.
+    """A tensor with the same value everywhere, and the shape and dtype of `input`.
 
     >>> full_like(minigrad.zeros(2), 7.0)
     tensor([7., 7.])
@@ -242,7 +242,7 @@ def full_like(input: Tensor, fill_value: Any, *, dtype: Any = None, device: Any 
 
 
 def scalar_tensor(s: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """A number as a tensor without axes, of the default type.
+    """A number as a tensor without axes, with the default dtype.
 
     >>> scalar_tensor(2)
     tensor(2.)
@@ -253,7 +253,7 @@ def scalar_tensor(s: Any, *, dtype: Any = None, device: Any = None, requires_gra
 
 @made_into_out
 def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """start, start + step, ... up to, but without, end.
+    """A vector of start, start + step, ... up to but not including end.
 
     >>> arange(4), arange(1, 2, 0.5)
     (tensor([0, 1, 2, 3]), tensor([1.0000, 1.5000]))
@@ -272,7 +272,7 @@ def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None,
         whole = all(isinstance(v, (int, np.integer)) for v in numbers)
         dtype = dtypes.int64 if whole else dtypes.get_default_dtype()
     d = dtypes.as_dtype(dtype)
-    # Of whole numbers the steps are whole, and of int64 so are the bounds that are counted between.
+    # For integer dtypes the step is cut to an integer; for int64, so are start and end.
     if dtypes.category(d) == 1:
         first, stride = int(numbers[0]), int(numbers[2])
         if d == dtypes.int64:
@@ -283,7 +283,7 @@ def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None,
 
 
 def from_numpy(ndarray: Any) -> Tensor:
-    """A tensor that shares the array's memory: a write to one shows in the other.
+    """A tensor that shares the array's memory: writing to one changes the other.
 
     >>> import numpy as np
     >>> a = np.array([1.0, 2.0], np.float32)
@@ -304,7 +304,7 @@ def from_numpy(ndarray: Any) -> Tensor:
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
-    """The data as a tensor, without a copy where none is needed.
+    """The data as a tensor, copied only if necessary.
 
     >>> x = minigrad.ones(2)
     >>> as_tensor(x) is x, as_tensor([1, 2])

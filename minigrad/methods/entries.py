@@ -1,4 +1,4 @@
-"""Functions of an entry: x.exp() is the exponential of each entry, x.exp_() writes it over x."""
+"""Elementwise functions: x.exp() returns the exponential of each entry; x.exp_() writes it into x."""
 
 import math
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from minigrad.return_types import frexp as pair
 
 
 class Entries(Operators, Indexing):
-    """What is done to each entry by itself."""
+    """Elementwise methods."""
 
     __slots__ = ()
 
@@ -26,9 +26,9 @@ class Entries(Operators, Indexing):
     def __trunc__(self) -> Self: return self.trunc()
 
     def clamp(self, min: Operand = None, max: Operand = None) -> Self:
-        """Each entry, but no less than min and no more than max: numbers, or tensors that are broadcast.
+        """The entries limited to the range from min to max, which are numbers or broadcast tensors.
 
-        One of them may be left out. Where an entry was moved, its gradient is 0.
+        You can leave one of them out. The gradient of a clamped entry is 0.
 
         >>> minigrad.tensor([-2.0, 0.5, 2.0]).clamp(-1, 1)
         tensor([-1.0000,  0.5000,  1.0000])
@@ -40,7 +40,7 @@ class Entries(Operators, Indexing):
         return ops.clamp_max.apply(self, max) if min is None else ops.clamp.apply(self, min, max)
 
     def clamp_min(self, min: Operand) -> Self:
-        """Each entry, but no less than min: the greater of the two. Where an entry was moved, its gradient is 0.
+        """The larger of each entry and min. The gradient of a clamped entry is 0.
 
         >>> minigrad.tensor([-2.0, 0.5]).clamp_min(0)
         tensor([0.0000, 0.5000])
@@ -48,7 +48,7 @@ class Entries(Operators, Indexing):
         return ops.clamp_min.apply(self, min)
 
     def clamp_max(self, max: Operand) -> Self:
-        """Each entry, but no more than max: the lesser of the two. Where an entry was moved, its gradient is 0.
+        """The smaller of each entry and max. The gradient of a clamped entry is 0.
 
         >>> minigrad.tensor([-2.0, 0.5]).clamp_max(0)
         tensor([-2.,  0.])
@@ -56,7 +56,7 @@ class Entries(Operators, Indexing):
         return ops.clamp_max.apply(self, max)
 
     def positive(self) -> Self:
-        """+x: the tensor itself. Raises RuntimeError for truth values.
+        """+x: the tensor itself. Raises RuntimeError for booleans.
 
         >>> minigrad.tensor([1.0, -2.0]).positive()
         tensor([ 1., -2.])
@@ -66,9 +66,9 @@ class Entries(Operators, Indexing):
         return self
 
     def round(self, *, decimals: int = 0) -> Self:
-        """Each entry rounded to a whole number, halves to the even one. The gradient is 0.
+        """Each entry rounded to the nearest integer, with halves rounded to even. The gradient is 0.
 
-        decimals   how many digits after the point are kept; negative: before the point
+        decimals   the number of decimal places to keep; negative: round to tens, hundreds, ...
 
         >>> minigrad.tensor([0.5, 1.5, 2.26]).round()
         tensor([0., 2., 2.])
@@ -78,7 +78,7 @@ class Entries(Operators, Indexing):
         return ops.round.apply(self, decimals=decimals)
 
     def frac(self) -> Self:
-        """The part after the point: x - x.trunc(). It has the sign of x.
+        """The fractional part: x - x.trunc(). It has the sign of x.
 
         >>> minigrad.tensor([1.5, -2.25]).frac()
         tensor([ 0.5000, -0.2500])
@@ -100,7 +100,7 @@ class Entries(Operators, Indexing):
     def nan_to_num(self, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Self:
         """x with `nan` in place of NaN, `posinf` in place of inf, `neginf` in place of -inf.
 
-        Without posinf and neginf, the largest and the least number of the type stand there.
+        By default, posinf and neginf are the largest and smallest numbers of the dtype.
         The gradient of a replaced entry is 0.
 
         >>> x = minigrad.tensor([1.0, float("nan"), float("inf")])
@@ -117,7 +117,7 @@ class Entries(Operators, Indexing):
         return ops.where.apply(self._constant(np.isfinite(array)), self, self._constant(instead))
 
     def deg2rad(self) -> Self:
-        """Degrees as radians: x * pi / 180.
+        """x converted from degrees to radians: x * pi / 180.
 
         >>> minigrad.tensor([0.0, 90.0, 180.0]).deg2rad()
         tensor([0.0000, 1.5708, 3.1416])
@@ -125,7 +125,7 @@ class Entries(Operators, Indexing):
         return self * (np.pi / 180)
 
     def rad2deg(self) -> Self:
-        """Radians as degrees: x * 180 / pi.
+        """x converted from radians to degrees: x * 180 / pi.
 
         >>> minigrad.tensor([0.0, minigrad.pi]).rad2deg().round()
         tensor([  0., 180.])
@@ -143,9 +143,9 @@ class Entries(Operators, Indexing):
         return ops.where.apply(there, y.sin() / y, self._constant(y.dtype.type(1)))
 
     def copysign(self, other: Operand) -> Self:
-        """abs(x) with the sign of other, which is a number or a tensor, broadcast with x. -0.0 has a sign, too.
+        """abs(x) with the sign of other, a number or a tensor broadcast with x. -0.0 counts as negative.
 
-        At x = 0 the slope is taken as 0.
+        At x = 0 the gradient is 0.
 
         >>> minigrad.tensor([1.0, -2.0]).copysign(-1)
         tensor([-1., -2.])
@@ -157,10 +157,10 @@ class Entries(Operators, Indexing):
     def deg2rad_(self) -> Self: return self.mul_(np.pi / 180)
     def rad2deg_(self) -> Self: return self.mul_(180 / np.pi)
 
-    # ------------------------------------------------------------------ gamma and its kin
+    # ------------------------------------------------------------------ gamma functions
 
     def polygamma(self, n: int) -> Self:
-        """The n-th derivative of digamma, for each entry. n is a whole number, and not negative.
+        """The n-th derivative of digamma, for each entry. n is a non-negative integer.
 
         >>> minigrad.tensor([1.0, 2.0]).polygamma(1)
         tensor([1.6449, 0.6449])
@@ -170,9 +170,9 @@ class Entries(Operators, Indexing):
         return ops.polygamma.apply(self, order=int(n))
 
     def mvlgamma(self, p: int) -> Self:
-        """The logarithm of the gamma function of p variables, for entries greater than (p - 1) / 2.
+        """The logarithm of the multivariate gamma function of dimension p, for entries greater than (p - 1) / 2.
 
-        With p=1 it is lgamma. It stands in the densities of distributions of matrices, as Wishart's.
+        With p=1 it is lgamma. The densities of matrix distributions such as Wishart's use it.
 
         Source: Ingham (1933).
 
@@ -184,7 +184,7 @@ class Entries(Operators, Indexing):
         shifts = self._constant(np.arange(p) / -2).to(self.dtype if self.dtype.kind == "f" else np.float32)
         return ops.lgamma.apply(self.unsqueeze(-1) + shifts).sum(-1) + p * (p - 1) / 4 * math.log(math.pi)
 
-    # ------------------------------------------------------------------ powers of two, common divisors
+    # ------------------------------------------------------------------ powers of two, divisors
 
     def ldexp(self, other: Operand) -> Self:
         """x * 2 ** other.
@@ -195,9 +195,9 @@ class Entries(Operators, Indexing):
         return self * 2.0**other
 
     def frexp(self) -> Any:
-        """(mantissa, exponent) with x = mantissa * 2 ** exponent and abs(mantissa) from 1/2 to 1.
+        """A tuple (mantissa, exponent) with x = mantissa * 2 ** exponent and abs(mantissa) from 1/2 to 1.
 
-        The exponents are int32. Raises RuntimeError for whole numbers.
+        The exponents are int32. Raises RuntimeError for integer tensors.
 
         >>> mantissa, exponent = minigrad.tensor([3.0, 8.0]).frexp()
         >>> mantissa
@@ -211,7 +211,7 @@ class Entries(Operators, Indexing):
         return pair(self * self._constant(np.ldexp(np.ones((), self.dtype), -exponent)), self._constant(exponent))
 
     def gcd(self, other: Self) -> Self:
-        """The greatest common divisor of the entries of x and other, tensors of whole numbers, broadcast.
+        """The greatest common divisor of the entries of x and other, two integer tensors that are broadcast.
 
         >>> minigrad.tensor([12, 7]).gcd(minigrad.tensor([18, 21]))
         tensor([6, 7])
@@ -219,17 +219,17 @@ class Entries(Operators, Indexing):
         return whole(self, np.gcd, other)
 
     def lcm(self, other: Self) -> Self:
-        """The least common multiple of the entries of x and other, tensors of whole numbers, broadcast.
+        """The least common multiple of the entries of x and other, two integer tensors that are broadcast.
 
         >>> minigrad.tensor([4, 6]).lcm(minigrad.tensor([6, 6]))
         tensor([12,  6])
         """
         return whole(self, np.lcm, other)
 
-    # ------------------------------------------------------------------ bent lines
+    # ------------------------------------------------------------------ piecewise linear functions
 
     def hardshrink(self, lambd: Any = 0.5) -> Self:
-        """x with 0 in place of entries from -lambd to lambd.
+        """x, with entries from -lambd to lambd replaced by 0.
 
         >>> minigrad.tensor([-1.0, 0.25, 2.0]).hardshrink()
         tensor([-1.,  0.,  2.])
@@ -237,7 +237,7 @@ class Entries(Operators, Indexing):
         return self.masked_fill(self._constant(np.abs(np.asanyarray(self.array)) <= lambd), 0)
 
     def prelu(self, weight: Self) -> Self:
-        """x where x > 0, else weight * x: a relu whose slope below 0 is learned.
+        """x where x > 0, else weight * x: a relu with a learned slope for negative entries.
 
         weight   one number, or one for each channel (axis 1)
 
@@ -246,10 +246,10 @@ class Entries(Operators, Indexing):
         """
         return composites.prelu(self, weight)
 
-    # ------------------------------------------------------------------ functions of the caller's
+    # ------------------------------------------------------------------ your own functions
 
     def apply_(self, callable: Callable[[Any], Any]) -> Self:
-        """Put callable(entry) in the place of each entry: slow, and not recorded.
+        """Replace each entry by callable(entry). Slow, and not recorded. Returns the tensor itself.
 
         >>> minigrad.tensor([1.0, 2.0]).apply_(lambda v: v + 10)
         tensor([11., 12.])
@@ -257,7 +257,7 @@ class Entries(Operators, Indexing):
         return self.copy_(of_each_entry("apply_", callable, self))
 
     def map_(self, other: Self, callable: Callable[[Any, Any], Any]) -> Self:
-        """Put callable(entry, entry of other) in the place of each entry: slow, and not recorded.
+        """Replace each entry by callable(entry, entry of other). Slow, and not recorded. Returns the tensor itself.
 
         >>> minigrad.tensor([1.0, 2.0]).map_(minigrad.tensor([3.0, 4.0]), lambda a, b: a * b)
         tensor([3., 8.])
@@ -266,14 +266,14 @@ class Entries(Operators, Indexing):
 
 
 def whole(x: Any, function: Any, other: Any) -> Any:
-    """A function of whole numbers."""
+    """The result of a function that takes integers only, such as gcd."""
     if x.dtype.kind not in "iu" or other.dtype.kind not in "iu":
         raise NotImplementedError(f'"{function.__name__}_cpu" not implemented for {str(x.dtype)!r}: it takes whole numbers.')
     return x._constant(function(x.array, other.array))
 
 
 def of_each_entry(name: str, function: Any, x: Any, *others: Any) -> Any:
-    """function(entry, ...), for each entry of x, and of the others as they are broadcast to it; in x's type."""
+    """function(entry, ...) for each entry of x and the matching entries of the others, broadcast to x. The result has x's dtype."""
     if any(isinstance(y, Base) and y.requires_grad for y in (x, *others)):  # type: ignore[attr-defined]
         raise RuntimeError(f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead.")
     lists = [np.broadcast_to(y.array, x.shape).ravel().tolist() for y in (x, *others)]

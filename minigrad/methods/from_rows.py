@@ -1,4 +1,4 @@
-"""The methods and operators that follow from the rows of ops/; see rows.py."""
+"""The methods and operators made from the rows of ops/; see rows.py."""
 
 from minigrad.core.op import LISTENERS, REGISTRY
 from minigrad.methods.base import Base
@@ -6,7 +6,7 @@ from minigrad.methods.rows import complete
 
 
 class FromRows(Base):
-    """x.exp() and x.exp_(), x + y and x += y: what stands nowhere else."""
+    """x.exp() and x.exp_(), x + y and x += y: methods that are not written out anywhere."""
 
     __slots__ = ()
 

@@ -1,11 +1,11 @@
-"""Functions of several tensors on an equal footing, which are no one tensor's methods.
+"""Functions of several tensors that are not methods of one tensor.
 
-    put together       cat, stack, hstack, vstack, dstack, column_stack, block_diag
-    chosen and summed  where, einsum, searchsorted
-    made to match      broadcast_tensors, broadcast_shapes, atleast_1d, result_type
-    all with all       meshgrid, cartesian_prod, combinations, cdist, vander
+    joining            cat, stack, hstack, vstack, dstack, column_stack, block_diag
+    choosing, summing  where, einsum, searchsorted
+        matching shapes    broadcast_tensors, broadcast_shapes, atleast_1d, result_type
+        combining          meshgrid, cartesian_prod, combinations, cdist, vander
 
-What is a method as well, minigrad.exp(x) for x.exp(), stands in methods_as_functions.py.
+Functions that are also methods, such as minigrad.exp(x) for x.exp(), are in methods_as_functions.py.
 """
 
 import itertools
@@ -22,7 +22,7 @@ from minigrad.methods.indexing import broadcast, truth_values
 from minigrad.ops import composites
 from minigrad.ops.products import LETTERS
 
-# ------------------------------------------------------------------------ put together
+# ------------------------------------------------------------------------ joining
 
 
 def _sequence(name: str, tensors: Sequence[Tensor]) -> tuple[Any, ...]:
@@ -38,7 +38,7 @@ def _sequence(name: str, tensors: Sequence[Tensor]) -> tuple[Any, ...]:
 
 
 def cat(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None) -> Tensor:
-    """The tensors one after another along an axis that they already have.
+    """The tensors joined along an existing axis.
 
     >>> import minigrad
     >>> cat([minigrad.ones(1, 2), minigrad.zeros(1, 2)])
@@ -51,7 +51,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None) -> 
         raise RuntimeError(
             f"zero-dimensional tensor (at position {shapes.index(())}) cannot be concatenated. To fix it, use stack, or  x[None]."
         )
-    if (0,) in shapes:  # tensor([]) goes with tensors of any shape
+    if (0,) in shapes:  # tensor([]) can be joined with tensors of any shape
         like = next((x for x in xs if x.ndim != 1), xs[0])
         k = normalize_one(dim if axis is None else axis, like.ndim)
         none = (*like.shape[:k], 0, *like.shape[k + 1 :])
@@ -63,7 +63,7 @@ concat = concatenate = cat
 
 
 def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    """The tensor in pieces of that size (the last may be smaller), or of these sizes, along an axis.
+    """A tuple of pieces of the tensor along an axis. They have the given size (the last may be smaller), or the sizes in a list.
 
     >>> import minigrad
     >>> split(minigrad.arange(5), 2)
@@ -73,7 +73,7 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
 
 
 def stack(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None) -> Tensor:
-    """The tensors, of one shape, side by side along a new axis.
+    """Tensors of the same shape, joined along a new axis.
 
     >>> import minigrad
     >>> stack([minigrad.ones(2), minigrad.zeros(2)], dim=1)
@@ -85,7 +85,7 @@ def stack(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None) -
 
 
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
-    """The tensors one after another along the second axis (vectors: along their only one).
+    """The tensors joined horizontally, along the second axis. Vectors are joined along their only axis.
 
     >>> hstack([minigrad.tensor([1, 2]), minigrad.tensor([3, 4])])
     tensor([1, 2, 3, 4])
@@ -95,7 +95,7 @@ def hstack(tensors: Sequence[Tensor]) -> Tensor:
 
 
 def vstack(tensors: Sequence[Tensor]) -> Tensor:
-    """The tensors one above another; a vector is a row.
+    """The tensors joined vertically, along the first axis. A vector counts as a row.
 
     >>> vstack([minigrad.tensor([1, 2]), minigrad.tensor([3, 4])])
     tensor([[1, 2],
@@ -108,7 +108,7 @@ row_stack = vstack
 
 
 def dstack(tensors: Sequence[Tensor]) -> Tensor:
-    """The tensors one behind another, along the third axis.
+    """The tensors joined along the third axis.
 
     >>> dstack([minigrad.tensor([1, 2]), minigrad.tensor([3, 4])])
     tensor([[[1, 3],
@@ -119,7 +119,7 @@ def dstack(tensors: Sequence[Tensor]) -> Tensor:
 
 
 def column_stack(tensors: Sequence[Tensor]) -> Tensor:
-    """The tensors side by side; a vector is a column.
+    """The tensors side by side. A vector counts as a column.
 
     >>> column_stack([minigrad.tensor([1, 2]), minigrad.tensor([3, 4])])
     tensor([[1, 3],
@@ -129,7 +129,7 @@ def column_stack(tensors: Sequence[Tensor]) -> Tensor:
 
 
 def block_diag(*tensors: Tensor) -> Tensor:
-    """The matrices along the diagonal of a larger one, with zeros around them.
+    """A block-diagonal matrix: the matrices along the diagonal, and zeros elsewhere.
 
     >>> import minigrad
     >>> block_diag(minigrad.ones(1, 2), minigrad.tensor([[5.0]]))
@@ -144,13 +144,13 @@ def block_diag(*tensors: Tensor) -> Tensor:
     return cat(rows, 0)
 
 
-# ------------------------------------------------------------------------ chosen, and summed
+# ------------------------------------------------------------------------ choosing, summing
 
 
 def where(condition: Any, input: Any = None, other: Any = None) -> Any:
-    """input where the condition holds, other elsewhere; all three are broadcast.
+    """The entries of input where the condition is True, and of other elsewhere. All three are broadcast.
 
-    Of a condition alone: where it holds, as one tensor of indices for each axis.
+    With a condition alone: the indices where it is True, one tensor for each axis.
 
     >>> import minigrad
     >>> x = minigrad.tensor([-1.0, 2.0])
@@ -163,7 +163,7 @@ def where(condition: Any, input: Any = None, other: Any = None) -> Any:
 
 
 def einsum(equation: Any, *operands: Any) -> Tensor:
-    """The sum of products that the equation describes, one letter for each axis.
+    """The sum of products described by the equation, which has one letter for each axis.
 
     >>> import minigrad
     >>> x = minigrad.tensor([[1.0, 2.0], [3.0, 4.0]])
@@ -183,12 +183,12 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
 
 def searchsorted(sorted_sequence: Tensor, input: Any, *, out_int32: bool = False, right: bool = False,
                  side: str | None = None, sorter: Any = None) -> Tensor:
-    """Where each entry of input would have to stand to keep a sorted row sorted.
+    """For each entry of input, the index at which to insert it so that the sequence stays sorted.
 
-    sorted_sequence   (n,), or (..., n) with the same first axes as input: a row for each row of input
+    sorted_sequence   (n,), or (..., n) with the same leading axes as input: one row for each row of input
     side              "left" or "right"; the same as right=False and right=True
-    sorter            indices that sort sorted_sequence, if it is not sorted
-    returns           the shape of input, of int64, or int32 with out_int32
+    sorter            the indices that sort sorted_sequence, if it is not sorted
+    returns           int64 (or int32 with out_int32), in the shape of input
 
     >>> import minigrad
     >>> searchsorted(minigrad.tensor([[1, 3, 5], [2, 4, 6]]), minigrad.tensor([[3, 6], [3, 6]]))
@@ -203,11 +203,11 @@ def searchsorted(sorted_sequence: Tensor, input: Any, *, out_int32: bool = False
     return composites.searchsorted(sorted_sequence, x, right or side == "right", out_int32, sorter)
 
 
-# ------------------------------------------------------------------------ made to match
+# ------------------------------------------------------------------------ matching shapes
 
 
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
-    """The tensors, each expanded to the shape that they have together.
+    """The tensors, each expanded to their common broadcast shape.
 
     >>> broadcast_tensors(minigrad.tensor([[1], [2]]), minigrad.tensor([3, 4]))
     (tensor([[1, 1],
@@ -219,7 +219,7 @@ def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
 
 
 def broadcast_shapes(*shapes: Any) -> Any:
-    """The shape that tensors of these shapes have together.
+    """The shape that tensors of these shapes broadcast to.
 
     >>> broadcast_shapes((2, 1), (3,))
     minigrad.Size([2, 3])
@@ -231,7 +231,7 @@ def broadcast_shapes(*shapes: Any) -> Any:
 
 
 def atleast_1d(*tensors: Any) -> Any:
-    """The tensors, a number as a vector of one entry.
+    """The tensors with at least one axis. A number becomes a vector of one entry.
 
     >>> atleast_1d(minigrad.tensor(3.0))
     tensor([3.])
@@ -240,7 +240,7 @@ def atleast_1d(*tensors: Any) -> Any:
 
 
 def atleast_2d(*tensors: Any) -> Any:
-    """The tensors with at least two axes; a vector is a row.
+    """The tensors with at least two axes. A vector becomes a row.
 
     >>> atleast_2d(minigrad.tensor([1, 2]))
     tensor([[1, 2]])
@@ -249,7 +249,7 @@ def atleast_2d(*tensors: Any) -> Any:
 
 
 def atleast_3d(*tensors: Any) -> Any:
-    """The tensors with at least three axes; a matrix gets a last one.
+    """The tensors with at least three axes. A matrix gets a new last axis.
 
     >>> atleast_3d(minigrad.zeros(2, 3)).shape
     minigrad.Size([2, 3, 1])
@@ -258,14 +258,14 @@ def atleast_3d(*tensors: Any) -> Any:
 
 
 def _each(f: Callable[[Any], Any], tensors: tuple[Any, ...]) -> Any:
-    """f of the only tensor, or of each: of several, or of those in a list."""
+    """f of a single tensor, or a tuple of f of each tensor in several arguments or in a list."""
     if len(tensors) == 1:
         return f(tensors[0]) if isinstance(tensors[0], Tensor) else tuple([f(x) for x in tensors[0]])
     return tuple([f(x) for x in tensors])
 
 
 def is_tensor(obj: Any) -> bool:
-    """Is this a tensor?
+    """True if obj is a tensor.
 
     >>> is_tensor(minigrad.tensor(1.0)), is_tensor(1.0)
     (True, False)
@@ -274,7 +274,7 @@ def is_tensor(obj: Any) -> bool:
 
 
 def result_type(tensor1: Any, tensor2: Any) -> Any:
-    """The type of number that tensor1 + tensor2 has.
+    """The dtype of tensor1 + tensor2.
 
     >>> result_type(minigrad.tensor([1, 2]), 1.5)
     dtype('float32')
@@ -283,11 +283,11 @@ def result_type(tensor1: Any, tensor2: Any) -> Any:
     return ops.add(*none).dtype
 
 
-# ------------------------------------------------------------------------ all with all
+# ------------------------------------------------------------------------ combining
 
 
 def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
-    """The coordinates of the points of a grid: for each vector, its entries repeated along all others.
+    """The coordinates of a grid of points: each vector is repeated along the axes of all the others.
 
     >>> import minigrad
     >>> rows, columns = meshgrid(minigrad.arange(2), minigrad.arange(2), indexing="ij")
@@ -316,7 +316,7 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
 
 
 def cartesian_prod(*tensors: Tensor) -> Tensor:
-    """All choices of one entry from each vector, one choice a row.
+    """All combinations of one entry from each vector, one per row.
 
     >>> cartesian_prod(minigrad.tensor([1, 2]), minigrad.tensor([8, 9]))
     tensor([[1, 8],
@@ -333,7 +333,7 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
 
 
 def combinations(input: Tensor, r: Any = 2, with_replacement: Any = False) -> Tensor:
-    """All choices of r entries of a vector, each a row, in the vector's order.
+    """All combinations of r entries of a vector, one per row, in the vector's order.
 
     >>> combinations(minigrad.tensor([1, 2, 3]))
     tensor([[1, 2],
@@ -350,7 +350,7 @@ def combinations(input: Tensor, r: Any = 2, with_replacement: Any = False) -> Te
 
 
 def cdist(x1: Tensor, x2: Tensor, p: Any = 2.0, compute_mode: Any = None) -> Tensor:
-    """The p-norm of the difference of each row of x1 and each row of x2.
+    """The p-norm distance between each row of x1 and each row of x2.
 
     x1       (..., n, d)
     x2       (..., m, d)
@@ -369,7 +369,7 @@ def cdist(x1: Tensor, x2: Tensor, p: Any = 2.0, compute_mode: Any = None) -> Ten
 
 
 def vander(x: Tensor, N: Any = None, increasing: Any = False) -> Tensor:
-    """Powers: the columns are x**(N - 1), ..., x, 1; or the other way round, if increasing.
+    """The Vandermonde matrix: its columns are x**(N - 1), ..., x, 1, or the reverse if increasing.
 
     >>> vander(minigrad.tensor([2, 3]), N=3)
     tensor([[4, 2, 1],

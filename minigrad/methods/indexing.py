@@ -1,7 +1,7 @@
-"""Indexing: entries taken from a tensor by their place, and entries put there.
+"""Indexing: read and write the entries of a tensor by position.
 
-Reading comes first, then writing. An index may be a tensor, an array or a list; the ops
-are given arrays.
+Reading comes first, then writing. An index can be a tensor, an array or a list; the ops
+get arrays.
 """
 
 import itertools
@@ -21,7 +21,7 @@ from minigrad.ops import composites
 
 @with_numpy_names
 class Indexing(Arrangement):
-    """Entries by their place."""
+    """Methods that read and write entries by position."""
 
     __slots__ = ()
 
@@ -30,9 +30,9 @@ class Indexing(Arrangement):
     def __getitem__(self, index: Any) -> Self: return ops.getitem.apply(self, index=plain_index(index, self))
 
     def narrow(self, dim: int, start: Any, length: int) -> Self:
-        """The `length` entries along dim from `start` on, as a view: x[start : start + length] for dim 0.
+        """A view of `length` entries along dim, from `start` on: x[start : start + length] for dim 0.
 
-        A negative start counts from the end. Raises RuntimeError if there are not so many entries.
+        A negative start counts from the end. Raises RuntimeError if the axis is too short.
 
         >>> minigrad.tensor([[1, 2, 3], [4, 5, 6]]).narrow(1, 0, 2)
         tensor([[1, 2],
@@ -51,7 +51,7 @@ class Indexing(Arrangement):
         return ops.getitem.apply(self, index=part(self.shape, dim, slice(start, start + length)))
 
     def select(self, dim: int, index: int) -> Self:
-        """The part at this index of axis dim, which goes, as a view: x[index] for dim 0, x[:, index] for dim 1.
+        """A view of the slice at this index of axis dim, without that axis: x[index] for dim 0, x[:, index] for dim 1.
 
         >>> minigrad.tensor([[1, 2, 3], [4, 5, 6]]).select(1, -1)
         tensor([3, 6])
@@ -65,9 +65,9 @@ class Indexing(Arrangement):
         return ops.getitem.apply(self, index=part(shape, dim, index))
 
     def unbind(self, dim: int = 0) -> Any:
-        """A tuple of the parts along dim, an axis that goes: x.unbind() is x[0], x[1], ...
+        """A tuple of the slices along dim, without that axis: x.unbind() is x[0], x[1], ...
 
-        They are views. Where a gradient is recorded, none of them may be written to, as in PyTorch.
+        They are views. While gradients are recorded, you cannot write to them, as in PyTorch.
 
         >>> minigrad.tensor([[1, 2], [3, 4]]).unbind()
         (tensor([1, 2]), tensor([3, 4]))
@@ -76,7 +76,7 @@ class Indexing(Arrangement):
         return one_of_many("Unbind", [ops.getitem.apply(self, index=(*before, i)) for i in range(n)])
 
     def split(self, split_size: Any, dim: int = 0) -> Any:
-        """A tuple of pieces of size split_size along dim, as views; the last may be shorter.
+        """A tuple of pieces of size split_size along dim, as views. The last may be shorter.
 
         split_size   a number, or a list of sizes that sum to the size of dim
 
@@ -90,7 +90,7 @@ class Indexing(Arrangement):
     def split_with_sizes(self, split_sizes: Any, dim: int = 0) -> Any:
         """A tuple of pieces of these sizes along dim, as views.
 
-        split_sizes   a list of sizes that sum to the size of dim, else RuntimeError
+        split_sizes   a list of sizes that must sum to the size of dim, else RuntimeError
 
         >>> minigrad.arange(5).split_with_sizes([1, 4])
         (tensor([0]), tensor([1, 2, 3, 4]))
@@ -98,9 +98,9 @@ class Indexing(Arrangement):
         return cut("split_with_sizes", self, dim, list(split_sizes))
 
     def chunk(self, chunks: int, dim: int = 0) -> Any:
-        """A tuple of at most `chunks` pieces along dim, as views: all of one size but for the last.
+        """A tuple of at most `chunks` pieces along dim, as views. All have the same size except perhaps the last.
 
-        There may be fewer pieces than were asked for; tensor_split gives as many.
+        There may be fewer pieces than `chunks`; tensor_split always returns the requested number.
 
         >>> minigrad.arange(5).chunk(3)
         (tensor([0, 1]), tensor([2, 3]), tensor([4]))
@@ -113,9 +113,9 @@ class Indexing(Arrangement):
         return cut("chunk", self, dim, pieces(n, -(-n // chunks)) if n else [0] * chunks)
 
     def tensor_split(self, indices_or_sections: Any, dim: int = 0) -> Any:
-        """A tuple of pieces along dim, as views: so many, of nearly equal size; or cut at given places.
+        """A tuple of pieces along dim, as views: a number of pieces of nearly equal size, or split at given indices.
 
-        indices_or_sections   a number of pieces; or a tuple of the places where a new piece begins
+        indices_or_sections   the number of pieces, or a tuple of the indices where a new piece starts
 
         >>> minigrad.arange(5).tensor_split(3)
         (tensor([0, 1]), tensor([2, 3]), tensor([4]))
@@ -138,7 +138,7 @@ class Indexing(Arrangement):
         """z[i][j] = x[index[i][j]][j] for dim=0, x[i][index[i][j]] for dim=1: one entry for each index.
 
         dim     the axis along which the indices count
-        index   int64, of as many axes as x, no longer than x in any other axis. It gives the result its shape
+        index   int64, with as many axes as x, and no longer than x in any other axis. The result has its shape
 
         Raises IndexError for an index that is out of range.
 
@@ -154,10 +154,10 @@ class Indexing(Arrangement):
         return z if z.shape == shape else z.reshape(shape)
 
     def index_select(self, dim: int, index: Any) -> Self:
-        """Some rows, columns, ... of x, in the order of the index, and as often as they stand there.
+        """A copy of the rows (columns, ...) of x given by the index, in its order and with repeats.
 
-        dim     the axis to choose along
-        index   int64, a vector; the axis gets its length
+        dim     the axis to select along
+        index   a vector of int64; the axis gets its length
 
         >>> x = minigrad.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
         >>> x.index_select(1, minigrad.tensor([2, 0]))
@@ -176,9 +176,9 @@ class Indexing(Arrangement):
         return ops.index_select.apply(self, index=in_range(index, self.shape[dim]).reshape(-1), axis=dim)
 
     def masked_select(self, mask: Any) -> Self:
-        """A vector of the entries where the mask is True, copied: x[mask], and mask and x are broadcast.
+        """A vector of the entries where the mask is True, copied: x[mask]. The mask and x are broadcast.
 
-        The mask has dtype bool, else RuntimeError. The gradient is 0 where it is False.
+        Raises RuntimeError unless the mask has dtype bool. The gradient is 0 where the mask is False.
 
         >>> x = minigrad.tensor([[1, 2], [3, 4]])
         >>> x.masked_select(x > 1)
@@ -194,9 +194,9 @@ class Indexing(Arrangement):
         return (self if self.shape == shape else self.expand(shape))[np.broadcast_to(mask, shape)]
 
     def take(self, index: Any) -> Self:
-        """The entries at these places of x, seen as a vector. The result has the shape of index.
+        """The entries at these positions of the flattened x. The result has the shape of index.
 
-        index   whole numbers (int64); negative ones count from the end
+        index   int64; negative indices count from the end
 
         >>> minigrad.tensor([[10, 20], [30, 40]]).take(minigrad.tensor([0, -1]))
         tensor([10, 40])
@@ -204,10 +204,10 @@ class Indexing(Arrangement):
         return ops.getitem.apply(self.reshape(-1), index=(in_range(indices_of("take", index), self.numel()),))
 
     def take_along_dim(self, indices: Any, dim: int | None = None) -> Self:
-        """The entries at these places along dim, as gather, but x and indices are broadcast.
+        """The entries at these positions along dim: gather, but with x and indices broadcast.
 
-        indices   whole numbers, with as many axes as x; what argsort and argmax(keepdim=True) give
-        Without dim, both are seen as vectors.
+        indices   integers, with as many axes as x, such as the result of argsort or argmax(keepdim=True)
+        Without dim, both are flattened first.
 
         >>> x = minigrad.tensor([[3, 1, 2], [4, 6, 5]])
         >>> x.take_along_dim(x.argmax(1, keepdim=True), dim=1)
@@ -241,7 +241,7 @@ class Indexing(Arrangement):
             ops.index_put.apply_(self, put_there("Index put", value, self), index=index)
 
     def where(self, condition: Operand, other: Operand) -> Self:
-        """The entries of x where the condition is True, and of `other` elsewhere; all three are broadcast.
+        """The entries of x where the condition is True, and of `other` elsewhere. All three are broadcast.
 
         >>> x = minigrad.tensor([1.0, -2.0])
         >>> x.where(x > 0, minigrad.tensor(0.0))
@@ -250,14 +250,14 @@ class Indexing(Arrangement):
         return ops.where.apply(truth_values(condition), self, other)
 
     def scatter(self, dim: int, index: Any, src: Operand = None, *, value: Any = None, reduce: str | None = None) -> Self:
-        """A copy of x with entries of src at the places of the index: z[index[i][j]][j] = src[i][j] for dim=0.
+        """A copy of x with entries of src written at the positions in index: z[index[i][j]][j] = src[i][j] for dim=0.
 
         dim      the axis along which the indices count
-        index    int64, of as many axes as x
-        src      a tensor at least as large as the index, or `value`, one number
-        reduce   "add" or "multiply": combine with what stands there, instead of replacing it
+        index    int64, with as many axes as x
+        src      a tensor at least as large as the index; or `value`, one number
+        reduce   "add" or "multiply": combine with the old entry instead of replacing it
 
-        Of several values for one place it is not said which one stays.
+        If a position occurs more than once, it is undefined which value is kept.
 
         >>> minigrad.zeros(2, 3).scatter(1, minigrad.tensor([[2], [0]]), 5.0)
         tensor([[0., 0., 5.],
@@ -267,10 +267,10 @@ class Indexing(Arrangement):
         return op.apply(self, *others, **settings)
 
     def scatter_add(self, dim: int, index: Any, src: Operand) -> Self:
-        """A copy of x with entries of src added at the places of the index: z[index[i][j]][j] += src[i][j] for dim=0.
+        """A copy of x with entries of src added at the positions in index: z[index[i][j]][j] += src[i][j] for dim=0.
 
         dim     the axis along which the indices count
-        index   int64, of as many axes as x; a place that stands in it twice gets both
+        index   int64, with as many axes as x; if a position occurs twice, both values are added
         src     a tensor at least as large as the index
 
         >>> minigrad.zeros(3).scatter_add(0, minigrad.tensor([0, 2, 2]), minigrad.tensor([1.0, 2.0, 3.0]))
@@ -280,11 +280,11 @@ class Indexing(Arrangement):
         return ops.scatter_add.apply(self, *others, **settings)
 
     def scatter_reduce(self, dim: int, index: Any, src: Operand, reduce: str, *, include_self: bool = True) -> Self:
-        """x with the entries of src combined at the places that index names along dim.
+        """A copy of x with entries of src combined at the positions that index gives along dim.
 
-        index, src     as in scatter; several entries may go to one place
+        index, src     as in scatter; several entries can go to the same position
         reduce         "sum", "prod", "mean", "amax" or "amin"
-        include_self   does the entry of x that stands there count as well?
+        include_self   whether the old entry of x is included
 
         >>> x, index = minigrad.zeros(2), minigrad.tensor([0, 1, 0])
         >>> x.scatter_reduce(0, index, minigrad.tensor([1.0, 2.0, 5.0]), "mean", include_self=False)
@@ -308,10 +308,10 @@ class Indexing(Arrangement):
         return total / x._constant(count).to(x.dtype) if x.dtype.kind == "f" else total // x._constant(count)
 
     def index_put(self, indices: Any, values: Operand, accumulate: bool = False) -> Self:
-        """A copy of x with values at some places: z[indices] = values.
+        """A copy of x with values written at some positions: z[indices] = values.
 
         indices      a tuple of int64 tensors, one for each of the first axes, or a mask
-        accumulate   add to what stands there, as often as a place is named
+        accumulate   add to the old entry, once for each time a position occurs
 
         >>> minigrad.zeros(3).index_put((minigrad.tensor([0, 2]),), minigrad.tensor([1.0, 2.0]))
         tensor([1., 0., 2.])
@@ -319,10 +319,10 @@ class Indexing(Arrangement):
         return ops.index_put.apply(self, put_there("Index put", values, self), index=plain_index(tuple(indices), self), accumulate=accumulate)
 
     def index_add(self, dim: int, index: Any, source: Operand, *, alpha: Any = 1) -> Self:
-        """x with alpha * source added to the parts of x that index names along dim.
+        """A copy of x with alpha * source added to the slices given by index along dim.
 
-        index    a vector of whole numbers; a place that it names twice is added to twice
-        source   of x's type and shape, but its size along dim is the length of index
+        index    a vector of integers; if one occurs twice, that slice is added to twice
+        source   has x's dtype and shape, except that its size along dim is the length of index
 
         >>> x = minigrad.zeros(3, 2)
         >>> x.index_add(0, minigrad.tensor([0, 2, 0]), minigrad.ones(3, 2))
@@ -333,10 +333,10 @@ class Indexing(Arrangement):
         return ops.index_put.apply(self, scaled(source, alpha), index=rows_of("index_add", self, dim, index, source), accumulate=True)
 
     def index_copy(self, dim: int, index: Any, source: Operand) -> Self:
-        """x with source in place of the parts of x that index names along dim.
+        """A copy of x with the slices given by index along dim replaced by source.
 
-        index    a vector of whole numbers
-        source   of x's type and shape, but its size along dim is the length of index
+        index    a vector of integers
+        source   has x's dtype and shape, except that its size along dim is the length of index
 
         >>> minigrad.zeros(3, 2).index_copy(0, minigrad.tensor([2]), minigrad.ones(1, 2))
         tensor([[0., 0.],
@@ -346,9 +346,9 @@ class Indexing(Arrangement):
         return ops.index_put.apply(self, source, index=rows_of("index_copy", self, dim, index, source))
 
     def index_fill(self, dim: int, index: Any, value: Operand) -> Self:
-        """x with this value in the parts of x that index names along dim.
+        """A copy of x with the slices given by index along dim set to this value.
 
-        index   a vector of whole numbers
+        index   a vector of integers
         value   a number, or a tensor with no axes
 
         >>> minigrad.zeros(2, 3).index_fill(1, minigrad.tensor([0, 2]), 7)
@@ -358,10 +358,10 @@ class Indexing(Arrangement):
         return ops.index_put.apply(self, filling("index_fill_", value, self), index=rows_of("index_fill", self, dim, index))
 
     def masked_fill(self, mask: Any, value: Operand) -> Self:
-        """A copy of x with the value where the mask is True. The gradient is 0 there.
+        """A copy of x with this value where the mask is True. The gradient of x is 0 there.
 
-        mask    truth values, broadcast with x
-        value   a number, or a tensor without axes
+        mask    booleans, broadcast with x
+        value   a number, or a tensor with no axes
 
         >>> x = minigrad.tensor([1.0, -2.0])
         >>> x.masked_fill(x < 0, 0.0)
@@ -372,10 +372,10 @@ class Indexing(Arrangement):
     def masked_fill_(self, mask: Any, value: Operand) -> Self: return ops.masked_fill.apply_(self, filling("masked_fill_", value, self), mask=mask_within(self, mask_of("masked_fill", mask)))
 
     def masked_scatter(self, mask: Any, source: Operand) -> Self:
-        """x where the entries at True of the mask are those of source, in order.
+        """A copy of x with the entries where the mask is True replaced by the entries of source, in order.
 
         mask     of dtype bool, broadcast with x
-        source   of x's type, with at least as many entries as the mask has True, else RuntimeError
+        source   has x's dtype and at least as many entries as the mask has True, else RuntimeError
 
         >>> mask = minigrad.tensor([True, False, True])
         >>> minigrad.zeros(3).masked_scatter(mask, minigrad.tensor([1.0, 2.0, 3.0]))
@@ -391,7 +391,7 @@ class Indexing(Arrangement):
         return ops.index_put.apply_(self, source, index=index)
 
     def select_scatter(self, src: Operand, dim: int, index: int) -> Self:
-        """x with src in place of x.select(dim, index).
+        """A copy of x with x.select(dim, index) replaced by src.
 
         >>> minigrad.zeros(2, 2).select_scatter(minigrad.tensor([1.0, 2.0]), 0, 1)
         tensor([[0., 0.],
@@ -400,7 +400,7 @@ class Indexing(Arrangement):
         return ops.index_put.apply(self, src, index=part(self.shape, dim, index))
 
     def slice_scatter(self, src: Operand, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Self:
-        """x with src in place of the part start:end:step along dim.
+        """A copy of x with the slice start:end:step along dim replaced by src.
 
         >>> minigrad.zeros(4).slice_scatter(minigrad.ones(2), start=1, end=3)
         tensor([0., 1., 1., 0.])
@@ -408,7 +408,7 @@ class Indexing(Arrangement):
         return ops.index_put.apply(self, src, index=part(self.shape, dim, slice(start, end, step)))
 
     def diagonal_scatter(self, src: Operand, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Self:
-        """x with src in place of x.diagonal(offset, dim1, dim2).
+        """A copy of x with x.diagonal(offset, dim1, dim2) replaced by src.
 
         >>> minigrad.zeros(2, 2).diagonal_scatter(minigrad.tensor([1.0, 2.0]))
         tensor([[1., 0.],
@@ -419,11 +419,11 @@ class Indexing(Arrangement):
         return z
 
     def put(self, index: Any, source: Operand, accumulate: bool = False) -> Self:
-        """x with source at these places of x, seen as a vector.
+        """A copy of x with source written at these positions of the flattened x.
 
-        index        whole numbers (int64); negative ones count from the end
-        source       of x's type, with as many entries as index
-        accumulate   add to what stands there, instead of replacing it
+        index        int64; negative indices count from the end
+        source       has x's dtype and as many entries as index
+        accumulate   add to the old entry instead of replacing it
 
         >>> minigrad.zeros(2, 2).put(minigrad.tensor([0, -1]), minigrad.tensor([5.0, 6.0]))
         tensor([[5., 0.],
@@ -439,14 +439,14 @@ class Indexing(Arrangement):
 
 
 def put(name: str, method: Any, n: int, index: Any, source: Any, accumulate: bool) -> Any:
-    """Put the source, as many entries as the index names, at these places of n."""
+    """Write source at these positions of a vector of n entries, with the given method."""
     places = indices_of(name, index)
     fits = isinstance(source, Base) and source.numel() == places.size
     return method((in_range(places, n),), source.reshape(places.shape) if fits else source, accumulate)
 
 
 def plain_index(index: Any, x: Any) -> Any:
-    """An index of x without tensors in it: they become arrays of integers or truth values."""
+    """An index of x with its tensors converted to arrays of integers or booleans."""
     if index.__class__ in PLAIN:
         return (index,)
     if index.__class__ is tuple:
@@ -478,7 +478,7 @@ def plain_index(index: Any, x: Any) -> Any:
                 "To fix it, use mask.bool().",
                 stacklevel=3,
             )
-            part = part.astype(bool)  # in old programs uint8 stands for truth values
+            part = part.astype(bool)  # old programs use uint8 for booleans
         elif isinstance(part, (np.integer, np.ndarray)) and part.ndim == 0 and part.dtype.kind in "iu":
             part = part.item()
         if isinstance(part, np.ndarray) and part.dtype not in INDICES:
@@ -492,7 +492,7 @@ def plain_index(index: Any, x: Any) -> Any:
 
 
 def fitting_masks(index: list[Any], shape: tuple[int, ...]) -> None:
-    """Raise unless the index names no more axes than there are, and each mask has the axes' lengths."""
+    """Raise an error if there are too many indices, or if a mask does not have the shape of its axes."""
     lengths = [p.ndim if isinstance(p, np.ndarray) and p.dtype.kind == "b" else int(p is not None and p is not ... and not isinstance(p, bool)) for p in index]
     if sum(lengths) > len(shape):
         raise IndexError(f"too many indices for tensor of dimension {len(shape)} (got {sum(lengths)})")
@@ -504,26 +504,26 @@ def fitting_masks(index: list[Any], shape: tuple[int, ...]) -> None:
                 raise IndexError(f"The shape of the mask {list(part.shape)} at index {before} does not match the shape of the indexed tensor {list(shape)} at index {before}")
 
 
-PLAIN = frozenset([int, slice, type(None), type(...)])  # parts that are as they should be
-SEVERAL = (Base, np.ndarray, list, tuple, range, slice, type(...))  # in a list of these each is an index of its own
+PLAIN = frozenset([int, slice, type(None), type(...)])  # parts that need no conversion
+SEVERAL = (Base, np.ndarray, list, tuple, range, slice, type(...))  # in a list of these, each is a separate index
 INDICES = (np.dtype(np.int64), np.dtype(np.int32), np.dtype(np.bool_))
 
 
 def without_ones(value: Operand, ndim: int) -> Operand:
-    """The value without leading axes of size 1, where it has more axes than what it is assigned to."""
+    """The value without its leading axes of size 1, if it has more than ndim axes."""
     extra = getattr(value, "ndim", 0) - ndim
     return value.reshape(value.shape[extra:]) if extra > 0 and set(value.shape[:extra]) == {1} else value
 
 
 def like(value: Operand, x: Any) -> Operand:
-    """A number as a constant of x's type; a tensor as it is."""
+    """A number as a constant of x's dtype; a tensor unchanged."""
     if isinstance(value, (int, float)):
         return x._constant(dtypes.exact_number(value, x.dtype))
     return value
 
 
 def put_there(name: str, value: Operand, x: Any) -> Operand:
-    """What is put into some entries of x: a number, or tensors of x's type."""
+    """The value to write into entries of x: a number, or a tensor that must have x's dtype."""
     if isinstance(value, Base) and value.dtype != x.dtype:
         raise RuntimeError(
             f"{name} requires the source and destination dtypes match, got {x.dtype} for the destination "
@@ -533,7 +533,7 @@ def put_there(name: str, value: Operand, x: Any) -> Operand:
 
 
 def filling(name: str, value: Operand, x: Any) -> Operand:
-    """What masked_fill and index_fill write: one number, of x's type."""
+    """The single number that masked_fill and index_fill write, in x's dtype."""
     if isinstance(value, Base):
         if value.ndim:
             raise RuntimeError(f"{name} only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s). To fix it, give a number, like  value.item().")
@@ -550,7 +550,7 @@ def indices_of(name: str, index: Any) -> Any:
 
 
 def broadcast(name: str, *shapes: Any) -> Any:
-    """The shape that these are broadcast to."""
+    """The shape that these shapes broadcast to."""
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError as error:
@@ -558,7 +558,7 @@ def broadcast(name: str, *shapes: Any) -> Any:
 
 
 def mask_within(x: Any, mask: Any) -> Any:
-    """The mask itself, if it does not make a tensor that is written to larger."""
+    """The mask, after checking that it broadcasts to x's shape."""
     shape = mask.shape
     if shape != x.shape and (shape := broadcast("the mask", x.shape, shape)) != x.shape:
         raise RuntimeError(f"output with shape {list(x.shape)} doesn't match the broadcast shape {list(shape)}: the mask is larger than the tensor.")
@@ -566,14 +566,14 @@ def mask_within(x: Any, mask: Any) -> Any:
 
 
 def length(name: str, x: Any, dim: int) -> int:
-    """How long an axis is that is to be cut."""
+    """The length of an axis that will be split."""
     if not x.ndim:
         raise (IndexError if name == "unbind" else RuntimeError)(f"{name} expects at least a 1-dimensional tensor: Dimension specified as {dim} but tensor has no dimensions")
     return int(x.size(dim))
 
 
 def mask_of(name: str, mask: Any) -> Any:
-    """A mask as an array of truth values."""
+    """A mask as an array of booleans."""
     mask = np.asarray(getattr(mask, "array", mask))
     if mask.dtype.kind != "b":
         raise RuntimeError(f"{name} only supports boolean masks, but got mask with dtype {mask.dtype}. To fix it, use mask.bool().")
@@ -581,7 +581,7 @@ def mask_of(name: str, mask: Any) -> Any:
 
 
 def truth_values(condition: Operand) -> Any:
-    """The condition of a where, whose entries must be true or false."""
+    """The condition of `where` as booleans."""
     dtype = getattr(condition, "dtype", None)
     if dtype is None or dtype.kind == "b":
         return condition
@@ -592,13 +592,13 @@ def truth_values(condition: Operand) -> Any:
 
 
 def beyond(index: Any, n: int) -> bool:
-    """Is there an index that is negative, or n or more? (Read without its sign, a negative one is very large.)"""
+    """True if an index is negative or at least n. (Read as unsigned, a negative index is very large.)"""
     values = np.asarray(index, np.int64)
     return bool(values.size and values.view(np.uint64).max() >= n)
 
 
 def in_range(index: Any, n: int, kind: type[Exception] = IndexError) -> Any:
-    """The index itself, if it names none of more than n entries (-n counts as 0)."""
+    """The index, after checking that all its values are from -n to n - 1."""
     if beyond(index, n) and (index.max() >= n or index.min() < -n):
         bad = index[(index >= n) | (index < -n)].flat[0]
         raise kind(f"index out of range in self: index {bad} is out of bounds for dimension with size {n}.")
@@ -606,7 +606,7 @@ def in_range(index: Any, n: int, kind: type[Exception] = IndexError) -> Any:
 
 
 def index_along(name: str, x: Any, dim: int, index: Any) -> Any:
-    """The index of gather and scatter, which has as many axes as x and is nowhere larger."""
+    """The index of gather and scatter, after checking it: as many axes as x, and no larger in the other axes."""
     index = indices_of(name, index)
     if max(index.ndim, 1) != max(x.ndim, 1) and index.size:
         raise RuntimeError(f"Index tensor must have the same number of dimensions as {'input' if name == 'gather' else 'self'} tensor: it has {index.ndim}, not {x.ndim}.")
@@ -622,7 +622,7 @@ def index_along(name: str, x: Any, dim: int, index: Any) -> Any:
 
 
 def scattering(name: str, x: Any, dim: int, index: Any, src: Any, reduce: str | None) -> Any:
-    """The op, the other operands and the settings of scatter and scatter_add."""
+    """The op, other operands and settings for scatter and scatter_add."""
     dim = normalize_one(dim, x.ndim)
     index = index_along(name, x, dim, index)
     if reduce not in (None, "add", "multiply"):
@@ -637,7 +637,7 @@ def scattering(name: str, x: Any, dim: int, index: Any, src: Any, reduce: str | 
 
 
 def fitting_source(name: str, x: Any, dim: int, index: Any, src: Any) -> Any:
-    """The part of src that is scattered: it may be larger than the index."""
+    """The part of src that is scattered. src can be larger than the index."""
     if index.size and index.ndim > src.ndim > 0 and all(n <= m for n, m in zip(index.shape, src.shape or (1,), strict=False)):
         n = src.ndim
         raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {n}): the index {list(index.shape)} has more dimensions than src, {list(src.shape)}. To fix it, write  src.expand_as(index).")
@@ -655,7 +655,7 @@ def fitting_source(name: str, x: Any, dim: int, index: Any, src: Any) -> Any:
 
 
 def neutral(reduce: str, dtype: Any) -> Any:
-    """What changes nothing when it is reduced with something."""
+    """The identity of a reduction: combining an entry with it changes nothing."""
     if reduce in ("amax", "amin"):
         least, most = (-np.inf, np.inf) if dtype.kind == "f" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
         return dtype.type(least if reduce == "amax" else most)
@@ -663,7 +663,7 @@ def neutral(reduce: str, dtype: Any) -> Any:
 
 
 def rows_of(name: str, x: Any, dim: int, given: Any, source: Any = None) -> Any:
-    """The index (:, :, given) with what is given at axis dim."""
+    """The index (:, :, given), with `given` at axis dim."""
     dim, index = normalize_one(dim, x.ndim), indices_of(name, given)
     if index.ndim > 1:
         raise IndexError(f"{name}(): Index should have dimension 1 or 0 (got {index.ndim})")
@@ -679,7 +679,7 @@ def rows_of(name: str, x: Any, dim: int, given: Any, source: Any = None) -> Any:
         if index.size < ops.FEW and given.__class__ is np.ndarray:
             index = np.array(sorted(set(index.tolist())), np.int64)
         else:
-            index = np.unique(np.asanyarray(given))  # the value is written once, however often a place is named
+            index = np.unique(np.asanyarray(given))  # write the value only once, even if a position occurs several times
     if source is not None:
         expected = (*x.shape[:dim], len(index), *x.shape[dim + 1 :])
         if tuple(source.shape) != expected and not (source.ndim == 0 and x.ndim == 1 and len(index) == 1):
@@ -689,7 +689,7 @@ def rows_of(name: str, x: Any, dim: int, given: Any, source: Any = None) -> Any:
 
 
 def masked_source(x: Any, mask: Any, source: Any) -> Any:
-    """What masked_scatter writes, and where."""
+    """The values that masked_scatter writes, and the index to write them to."""
     if source.dtype != x.dtype:
         raise RuntimeError(f"masked_scatter: expected self and source to have same dtypes but got {x.dtype} and {source.dtype}")
     mask = np.broadcast_to(mask, x.shape)
@@ -700,12 +700,12 @@ def masked_source(x: Any, mask: Any, source: Any) -> Any:
 
 
 def part(shape: tuple[int, ...], dim: int, which: Any) -> Any:
-    """The index that takes `which` along one axis and everything along the others."""
+    """The index that takes `which` along one axis and all entries along the others."""
     return (*(slice(None),) * normalize_one(dim, len(shape)), which)
 
 
 def pieces(n: int, size: Any) -> list[int]:
-    """The sizes of the pieces of split: given, or all equal but for the last."""
+    """The sizes of the pieces of split: the given list, or equal sizes except for the last."""
     if not isinstance(size, (int, np.integer)):
         return list(size)
     if size < 0 or (size == 0 and n):
@@ -714,7 +714,7 @@ def pieces(n: int, size: Any) -> list[int]:
 
 
 def cut(name: str, x: Any, dim: int, lengths: list[int]) -> Any:
-    """x in pieces of these lengths along dim; each is a view."""
+    """Views of x: pieces of these lengths along dim."""
     if not x.ndim:
         raise RuntimeError(f"{name} expects at least a 1-dimensional tensor")
     dim = normalize_one(dim, x.ndim)
@@ -727,7 +727,7 @@ def cut(name: str, x: Any, dim: int, lengths: list[int]) -> Any:
 
 
 def one_of_many(name: str, views: list[Any]) -> Any:
-    """The views that one call returned: PyTorch lets nobody write to them, and nor does minigrad."""
+    """Mark the views as results of one call. As in PyTorch, you cannot write to such views."""
     for k, z in enumerate(views):
         if getattr(z, "origin", "no view") is None:
             z.origin = ("many", name, k)

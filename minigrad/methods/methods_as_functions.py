@@ -1,7 +1,7 @@
 """Methods as functions: minigrad.exp(x) is x.exp().
 
-A method of a chapter is a function as well, but for those that `is_function` leaves out; `input` stands for the tensor
-itself, as in PyTorch, and `out=` for a tensor to be written to. Functions that are no methods, of several tensors, are in functions.py.
+Every method is also a function, except those that `is_function` excludes. As in PyTorch, `input` is the tensor itself,
+and `out=` is a tensor for the result. Functions of several tensors that are not methods are in functions.py.
 Editors and mypy read methods_as_functions.pyi, which `python -m tests.stubs` writes.
 """
 
@@ -48,7 +48,7 @@ def function(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def made_into_out(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """A function that makes a tensor (zeros, rand), with PyTorch's `out=`: the tensor to be filled."""
+    """Add PyTorch's `out=`, the tensor to fill, to a function that creates a tensor (zeros, rand)."""
 
     @functools.wraps(make)
     def called(*args: Any, out: Any = None, **settings: Any) -> Tensor:
@@ -62,7 +62,7 @@ def made_into_out(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 
 def written(out: Any, z: Any) -> Any:
-    """z, written into the tensor that `out=` names."""
+    """Write z into the tensor given as `out=`, and return that tensor."""
     if not isinstance(out, Tensor):
         raise TypeError(f"argument 'out' must be Tensor, not {type(out).__name__}.")
     if modes.state.recording and (z.requires_grad or out.requires_grad):
@@ -77,14 +77,14 @@ def written(out: Any, z: Any) -> Any:
     return out.copy_(z)
 
 
-# What Base says of a tensor (x.float(), x.size()) is no function, but for these.
+# The methods of Base (x.float(), x.size()) are not functions, except these.
 OF_BASE = "clone conj is_complex is_floating_point is_signed numel"
-# Other methods are functions as well, but for these. (Of polygamma, split and where the arguments differ.)
+# All other methods are functions too, except these. (polygamma, split and where take different arguments as functions.)
 METHODS_ONLY = """
     contiguous expand expand_as is_contiguous ndimension nelement polygamma prelu repeat reshape_as split sum_to_size
     unfold view view_as where
 """
-# Of the variants in place, PyTorch has these as functions.
+# The in-place variants that are functions in PyTorch.
 IN_PLACE = """
     abs_ acos_ acosh_ arccos_ arcsin_ arctan_ asin_ asinh_ atan_ atanh_ ceil_ clamp_ clamp_max_ clamp_min_
     clip_ cos_ cosh_ deg2rad_ erf_ erfc_ exp2_ exp_ expm1_ fill_ fix_ floor_ frac_ gcd_ index_put_ lcm_
@@ -94,7 +94,7 @@ IN_PLACE = """
 
 
 def is_function(name: str) -> bool:
-    """Is the method of this name a function as well?"""
+    """True if the method with this name is also a function."""
     if name[0] == "_" or not isinstance(getattr(M, name), FunctionType):
         return False
     if name[-1] == "_":
@@ -109,7 +109,7 @@ __all__ = [*FUNCTIONS, "detach", "fill", "polygamma", "real"]
 
 @function
 def real(self: Any) -> Any:
-    """The real part: the tensor itself, of real numbers.
+    """The real part. For real numbers, this is the tensor itself.
 
     >>> minigrad.real(minigrad.tensor([1.0, 2.0]))
     tensor([1., 2.])
@@ -117,11 +117,11 @@ def real(self: Any) -> Any:
     return self.real
 
 
-# ------------------------------------------------------------------------ in another order
+# ------------------------------------------------------------------------ functions with their own arguments
 
 
 def polygamma(n: int, input: Tensor) -> Tensor:
-    """The n-th derivative of digamma, which is the derivative of lgamma.
+    """The n-th derivative of digamma. (digamma is the derivative of lgamma.)
 
     >>> minigrad.polygamma(1, minigrad.tensor(1.0))
     tensor(1.6449)
@@ -130,7 +130,7 @@ def polygamma(n: int, input: Tensor) -> Tensor:
 
 
 def fill(input: Tensor, value: Any) -> Tensor:
-    """A tensor like the input, with this value everywhere.
+    """A copy of the input with this value everywhere.
 
     >>> minigrad.fill(minigrad.zeros(2), 7.0)
     tensor([7., 7.])
@@ -139,7 +139,7 @@ def fill(input: Tensor, value: Any) -> Tensor:
 
 
 def detach(input: Tensor) -> Tensor:
-    """The same values, without a history.
+    """A tensor with the same values but no graph.
 
     >>> x = minigrad.tensor([1.0], requires_grad=True)
     >>> minigrad.detach(x)

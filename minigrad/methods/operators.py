@@ -1,7 +1,6 @@
-"""Operators and comparisons: what stands between two tensors, entry by entry.
+"""Elementwise operators and comparisons of two tensors.
 
-x + y, x.add(y) and x += y are three spellings of one op. An operand may be a tensor, an
-array or a number.
+x + y, x.add(y) and x += y run the same op. An operand can be a tensor, an array or a number.
 """
 
 from typing import Any, Self
@@ -42,7 +41,7 @@ class Operators(FromRows):
     def div(self, other: Operand, *, rounding_mode: Any = None) -> Self:
         """x / other, entry by entry. `other` is a number or a tensor, broadcast with x.
 
-        rounding_mode   None: a real number in any case; "trunc": rounded towards 0; "floor": rounded down
+        rounding_mode   None: true division, always a float; "trunc": rounded towards 0; "floor": rounded down
 
         >>> minigrad.tensor([7, -7]).div(2)
         tensor([ 3.5000, -3.5000])
@@ -56,7 +55,7 @@ class Operators(FromRows):
     def __divmod__(self, other: Operand) -> Any: return self // other, self % other
 
     def rsub(self, other: Operand, *, alpha: Any = 1) -> Self:
-        """other - alpha * x: the difference the other way round.
+        """other - alpha * x: sub with the operands swapped.
 
         >>> minigrad.tensor([1.0, 2.0]).rsub(10)
         tensor([9., 8.])
@@ -64,9 +63,9 @@ class Operators(FromRows):
         return ops.sub.apply(other, scaled(self, alpha, other))
 
     def float_power(self, exponent: Operand) -> Self:
-        """x ** exponent, computed in float64, so whole numbers may have negative exponents.
+        """x ** exponent, computed in float64, so integers can have negative exponents.
 
-        The result is float64 in every case. The exponent is a number or a tensor, broadcast with x.
+        The result is always float64. The exponent is a number or a tensor, broadcast with x.
 
         >>> minigrad.tensor([1, 2, 4]).float_power(-1)
         tensor([1.0000, 0.5000, 0.2500], dtype=minigrad.float64)
@@ -76,7 +75,7 @@ class Operators(FromRows):
     def float_power_(self, exponent: Operand) -> Self: return ops.pow.apply_(self, doubled(exponent))
 
     def lerp(self, end: Operand, weight: Operand) -> Self:
-        """x + weight * (end - x): the point between x and end. `end` and `weight` are broadcast with x.
+        """x + weight * (end - x): linear interpolation between x and end. `end` and `weight` are broadcast with x.
 
         >>> minigrad.tensor([0.0, 10.0]).lerp(minigrad.tensor([10.0, 20.0]), 0.25)
         tensor([ 2.5000, 12.5000])
@@ -102,10 +101,10 @@ class Operators(FromRows):
         return ops.addcdiv.apply(self, tensor1, tensor2, value=value)
 
     def matmul(self, other: Operand) -> Self:
-        """x @ other: the product of matrices (n, k) @ (k, m), of a matrix and a vector, of two vectors.
+        """x @ other: the product of two matrices (n, k) @ (k, m), of a matrix and a vector, or of two vectors.
 
-        Of more than two axes, the last two are the matrices', and those before are broadcast.
-        Raises ShapeError, a RuntimeError, where the inner sizes differ.
+        With more than two axes, the last two hold the matrices, and the others are broadcast.
+        Raises ShapeError, a RuntimeError, if the inner sizes differ.
 
         >>> x = minigrad.tensor([[1.0, 2.0], [3.0, 4.0]])
         >>> x.matmul(minigrad.tensor([1.0, 10.0]))
@@ -116,7 +115,7 @@ class Operators(FromRows):
     def pow(self, exponent: Operand) -> Self:
         """x ** exponent, entry by entry. The exponent is a number or a tensor, broadcast with x.
 
-        Raises RuntimeError for whole numbers with a negative exponent.
+        Raises RuntimeError for integers with a negative exponent.
 
         >>> minigrad.tensor([2.0, 3.0]).pow(2)
         tensor([4., 9.])
@@ -156,7 +155,7 @@ class Operators(FromRows):
         return self._constant(np.isneginf(self.array))
 
     def isreal(self) -> Self:
-        """True where an entry has no imaginary part: everywhere, for real numbers.
+        """True where an entry has no imaginary part: everywhere for real numbers.
 
         >>> minigrad.tensor([1.0, 2.0]).isreal()
         tensor([True, True])
@@ -164,9 +163,9 @@ class Operators(FromRows):
         return self._constant(np.isreal(self.array))
 
     def is_nonzero(self) -> Any:
-        """Is the one entry of this tensor not 0? What bool(x) says, and `if x:` asks.
+        """True if the single entry of this tensor is not 0. bool(x) and `if x:` use this.
 
-        Raises RuntimeError for a tensor with no entries or with several: say x.any() or x.all().
+        Raises RuntimeError for a tensor with no entries or with several: use x.any() or x.all().
 
         >>> minigrad.tensor([0.5]).is_nonzero()
         True
@@ -176,7 +175,7 @@ class Operators(FromRows):
         return bool(self.array)
 
     def is_same_size(self, other: Self) -> Any:
-        """Has `other` the same shape?
+        """True if `other` has the same shape.
 
         >>> minigrad.zeros(2, 3).is_same_size(minigrad.zeros(3, 2))
         False
@@ -186,8 +185,8 @@ class Operators(FromRows):
     def heaviside(self, values: Operand) -> Self:
         """The step function: 0 where x < 0, 1 where x > 0, and the entry of `values` where x is 0.
 
-        values   a tensor of x's type, broadcast with x
-        No gradient passes through.
+        values   a tensor of x's dtype, broadcast with x
+        No gradient flows through.
 
         >>> minigrad.tensor([-2.0, 0.0, 3.0]).heaviside(minigrad.tensor(0.5))
         tensor([0.0000, 0.5000, 1.0000])
@@ -199,7 +198,7 @@ class Operators(FromRows):
     def isclose(self, other: Operand, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: Any = False) -> Self:
         """True where x and other differ by at most atol + rtol * abs(other).
 
-        Both have the same type of number, else RuntimeError. NaN is close to NaN with equal_nan=True only.
+        Raises RuntimeError if the dtypes differ. NaN equals NaN only with equal_nan=True.
 
         >>> minigrad.tensor([1.0, 2.0]).isclose(minigrad.tensor([1.0, 2.1]))
         tensor([ True, False])
@@ -209,9 +208,9 @@ class Operators(FromRows):
         return self._constant(np.isclose(self.array, other.array, rtol, atol, equal_nan))
 
     def allclose(self, other: Operand, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: Any = False) -> Any:
-        """Does no entry of x differ from that of other by more than atol + rtol * abs(other)? A Python bool.
+        """True (a Python bool) if all entries of x and other differ by at most atol + rtol * abs(other).
 
-        Both have the same type of number, else RuntimeError. NaN is close to NaN with equal_nan=True only.
+        Raises RuntimeError if the dtypes differ. NaN equals NaN only with equal_nan=True.
 
         >>> x = minigrad.tensor([0.1, 0.2])
         >>> (x * 3).allclose(minigrad.tensor([0.3, 0.6]))
@@ -220,7 +219,7 @@ class Operators(FromRows):
         return bool(self.isclose(other, rtol, atol, equal_nan).array.all())
 
     def equal(self, other: Operand) -> Any:
-        """Have both the same shape and the same entries? A Python bool; x == other compares entry by entry.
+        """True (a Python bool) if both have the same shape and the same entries. x == other compares entry by entry.
 
         >>> x = minigrad.tensor([1.0, 2.0])
         >>> x.equal(minigrad.tensor([1.0, 2.0]))
@@ -231,12 +230,12 @@ class Operators(FromRows):
         return self.shape == other.shape and bool((self.array == other.array).all())
 
 
-# What == and != compare with entry by entry; x == None is False.
+# The types that == and != compare entry by entry; x == None is False.
 COMPARED = (Base, int, float, complex, np.ndarray, np.generic)
 
 
 def divided(x: Any, y: Any, rounding_mode: str) -> Any:
-    """x / y, rounded to a whole number of x's type."""
+    """x / y, rounded to an integer, in x's dtype."""
     if rounding_mode == "floor":
         return ops.floor_divide.apply(x, y)
     if rounding_mode != "trunc":
@@ -248,5 +247,5 @@ def divided(x: Any, y: Any, rounding_mode: str) -> Any:
 
 
 def doubled(x: Any) -> Any:
-    """A tensor in float64; a number as it is."""
+    """The tensor as float64; a number unchanged."""
     return x.double() if isinstance(x, Base) else x

@@ -15,14 +15,14 @@ from minigrad.return_types import svd
 
 
 class Products(Arrangement):
-    """Sums of products."""
+    """Methods for products of vectors and matrices, and matrix decompositions."""
 
     __slots__ = ()
 
     def mm(self, mat2: Operand) -> Self:
-        """The product of two matrices: x of shape (n, k) and mat2 of (k, m) give (n, m).
+        """The matrix product: (n, k) times (k, m) gives (n, m).
 
-        Raises RuntimeError for other shapes; x @ y multiplies vectors and stacks of matrices, too.
+        Raises RuntimeError for other shapes. x @ y also multiplies vectors and batches of matrices.
 
         >>> x = minigrad.tensor([[1.0, 2.0], [3.0, 4.0]])
         >>> x.mm(minigrad.eye(2) * 10)
@@ -32,7 +32,7 @@ class Products(Arrangement):
         return ops.mm.apply(*matrices("mm", self, mat2, 2, 2))
 
     def bmm(self, mat2: Operand) -> Self:
-        """The products of two stacks of matrices: (b, n, k) and (b, k, m) give (b, n, m).
+        """The batch matrix product: (b, n, k) times (b, k, m) gives (b, n, m).
 
         >>> minigrad.ones(3, 2, 4).bmm(minigrad.ones(3, 4, 5)).shape
         minigrad.Size([3, 2, 5])
@@ -40,7 +40,7 @@ class Products(Arrangement):
         return ops.bmm.apply(*matrices("bmm", self, mat2, 3, 3))
 
     def mv(self, vec: Operand) -> Self:
-        """A matrix times a vector: x of shape (n, k) and vec of (k,) give (n,).
+        """The matrix-vector product: (n, k) times (k,) gives (n,).
 
         >>> minigrad.tensor([[1.0, 2.0], [3.0, 4.0]]).mv(minigrad.tensor([1.0, 10.0]))
         tensor([21., 43.])
@@ -48,7 +48,7 @@ class Products(Arrangement):
         return ops.mv.apply(*matrices("mv", self, vec, 2, 1))
 
     def dot(self, tensor: Operand) -> Self:
-        """The sum of the products of the entries of two vectors of one length: a tensor without axes.
+        """The dot product of two vectors of the same length: a tensor without axes.
 
         >>> minigrad.tensor([1.0, 2.0]).dot(minigrad.tensor([3.0, 4.0]))
         tensor(11.)
@@ -56,7 +56,7 @@ class Products(Arrangement):
         return ops.dot.apply(*matrices("dot", self, tensor, 1, 1))
 
     def outer(self, vec2: Operand) -> Self:
-        """The matrix of all products of an entry of x and one of vec2: (n,) and (m,) give (n, m).
+        """The outer product of two vectors, the matrix of x[i] * vec2[j]: (n,) and (m,) give (n, m).
 
         >>> minigrad.tensor([1, 2]).outer(minigrad.tensor([10, 20, 30]))
         tensor([[10, 20, 30],
@@ -67,9 +67,9 @@ class Products(Arrangement):
         return self.unsqueeze(1) * vec2
 
     def inner(self, other: Operand) -> Self:
-        """The sum of products over the last axis of both: (..., n) and (---, n) give (..., ---).
+        """The sum of products over the last axis of both tensors: (..., n) and (---, n) give (..., ---).
 
-        Of vectors, the dot product. A single number is multiplied with each entry.
+        For vectors, this is the dot product. A single number is multiplied with each entry.
 
         >>> minigrad.tensor([[1, 2], [3, 4]]).inner(minigrad.tensor([10, 1]))
         tensor([12, 34])
@@ -77,10 +77,10 @@ class Products(Arrangement):
         return self * other if not self.ndim or not other.ndim else tensordot(self, other, ([-1], [-1]))
 
     def tensordot(self, other: Operand, dims: Any = 2) -> Self:
-        """The sum of products over pairs of axes, the rest of x's axes first, then the rest of other's.
+        """The sum of products over pairs of axes. The remaining axes of x come first, then those of other.
 
-        dims   how many: the last axes of x with the first ones of other; or two lists of axes, paired in order
-        dims=1 is the product of matrices, dims=0 that of all entries with all.
+        dims   the number of axes: the last ones of x with the first ones of other; or two lists of axes, paired in order
+        dims=1 is the matrix product, dims=0 the outer product.
 
         >>> x, y = minigrad.ones(2, 3, 4), minigrad.ones(4, 3, 5)
         >>> x.tensordot(y, dims=([1, 2], [1, 0])).shape
@@ -89,7 +89,7 @@ class Products(Arrangement):
         return tensordot(self, other, dims)
 
     def vdot(self, other: Operand) -> Self:
-        """The dot product of two vectors of the same length; of real numbers, x.dot(other).
+        """The dot product of two vectors of the same length. For real numbers, it is x.dot(other).
 
         >>> minigrad.tensor([1, 2]).vdot(minigrad.tensor([3, 4]))
         tensor(11)
@@ -97,9 +97,9 @@ class Products(Arrangement):
         return ops.dot.apply(*matrices("vdot", self, other, 1, 1))
 
     def cross(self, other: Operand, dim: int | None = None) -> Self:
-        """The cross product of the vectors along dim, which has size 3: at right angles to both.
+        """The cross product of the vectors along dim, which must have size 3. It is orthogonal to both.
 
-        Without dim, it is the first axis of size 3. The other axes are broadcast.
+        Without dim, the first axis of size 3 is used. The other axes are broadcast.
 
         >>> minigrad.tensor([1, 0, 0]).cross(minigrad.tensor([0, 1, 0]))
         tensor([0, 0, 1])
@@ -115,7 +115,7 @@ class Products(Arrangement):
         return (self * other.roll(-1, dim) - self.roll(-1, dim) * other).roll(-1, dim)
 
     def kron(self, other: Operand) -> Self:
-        """Kronecker's product: each entry of x times the whole of other, side by side.
+        """The Kronecker product: each entry of x times all of other, arranged as blocks.
 
         The sizes multiply: (n, m) and (k, l) give (n * k, m * l).
 
@@ -133,7 +133,7 @@ class Products(Arrangement):
         return ops.unsafe_view.apply(whole, shape=tuple([i * j for i, j in zip(a, b, strict=True)]))
 
     def det(self) -> Self:
-        """The determinant of a matrix (n, n), or of each of a stack (..., n, n). The shape is x.shape[:-2].
+        """The determinant of a square matrix, or of each matrix in a batch (..., n, n). The result has shape x.shape[:-2].
 
         >>> minigrad.tensor([[1.0, 2.0], [3.0, 5.0]]).det().round()
         tensor(-1.)
@@ -141,9 +141,9 @@ class Products(Arrangement):
         return ops.det.apply(square("det", self))
 
     def slogdet(self) -> Any:
-        """(sign, logabsdet): the sign of the determinant, and the logarithm of its absolute value.
+        """A tuple (sign, logabsdet): the sign of the determinant and the logarithm of its absolute value.
 
-        x is a square matrix, or a batch of them: (..., n, n). It is finite where det() would overflow.
+        x is a square matrix or a batch of them: (..., n, n). Use it where det() would overflow.
 
         >>> sign, logabsdet = minigrad.tensor([[0.0, 1.0], [1.0, 0.0]]).slogdet()
         >>> sign, logabsdet
@@ -154,7 +154,7 @@ class Products(Arrangement):
         return SlogDet(level(x.sum((-2, -1)), x._constant(sign)), ops.logabsdet.apply(x))
 
     def logdet(self) -> Self:
-        """The logarithm of the determinant of a square matrix, or of a batch of them; NaN if that is negative.
+        """The logarithm of the determinant of a square matrix or a batch of them. NaN if the determinant is negative.
 
         >>> minigrad.tensor([[1.0, 5.0], [0.0, 1.0]]).logdet()
         tensor(0.)
@@ -163,9 +163,9 @@ class Products(Arrangement):
         return z if (sign.array >= 0).all() else z.masked_fill(sign < 0, np.nan)
 
     def inverse(self) -> Self:
-        """The inverse of a matrix (n, n), or of each of a stack.
+        """The inverse of a square matrix, or of each matrix in a batch.
 
-        Raises LinAlgError for a singular matrix. To solve equations, linalg.solve is quicker and more precise.
+        Raises LinAlgError for a singular matrix. To solve equations, linalg.solve is faster and more accurate.
 
         >>> minigrad.tensor([[2.0, 0.0], [0.0, 4.0]]).inverse()
         tensor([[0.5000, 0.0000],
@@ -174,11 +174,11 @@ class Products(Arrangement):
         return decomposed("inv", ops.inverse, "The inversion could not be completed because the input matrix is singular.", square("inv", self))
 
     def cholesky(self, upper: bool = False) -> Self:
-        """The triangular matrix L with x = L @ L.T, of a symmetric, positive definite x of shape (..., n, n).
+        """The Cholesky factor of x: the lower triangular matrix L with x = L @ L.T.
 
-        upper   give L.T instead
+        upper   return L.T instead
 
-        Raises LinAlgError if x is not positive definite.
+        Raises LinAlgError unless x is positive definite. x must be symmetric, of shape (..., n, n).
 
         >>> minigrad.tensor([[4.0, 2.0], [2.0, 5.0]]).cholesky()
         tensor([[2., 0.],
@@ -188,9 +188,9 @@ class Products(Arrangement):
         return ops.transpose.apply(z, axis0=z.ndim - 2, axis1=z.ndim - 1) if upper else z
 
     def matrix_power(self, n: int) -> Self:
-        """x @ x @ ... @ x, n times, of a square matrix or a batch of them: (..., n, n).
+        """The matrix power x @ x @ ... @ x, with n factors, of a square matrix or a batch of them.
 
-        n = 0 gives the identity; a negative n the power of the inverse.
+        n = 0 gives the identity. A negative n gives a power of the inverse.
 
         >>> minigrad.tensor([[1.0, 1.0], [0.0, 1.0]]).matrix_power(5)
         tensor([[1., 5.],
@@ -207,7 +207,7 @@ class Products(Arrangement):
         return half @ half @ x if n % 2 else half @ half
 
     def trace(self) -> Self:
-        """The sum of the diagonal of a matrix: a tensor without axes.
+        """The trace of a matrix (the sum of its diagonal): a tensor without axes.
 
         >>> minigrad.tensor([[1.0, 2.0], [3.0, 4.0]]).trace()
         tensor(5.)
@@ -234,7 +234,7 @@ class Products(Arrangement):
         return ops.addmv.apply(self, *matrices("addmv", mat, vec, 2, 1), **factors(self, beta, alpha))
 
     def baddbmm(self, batch1: Operand, batch2: Operand, *, beta: Any = 1, alpha: Any = 1) -> Self:
-        """beta * x + alpha * (batch1 @ batch2), for stacks of matrices. x is broadcast to the products' shape.
+        """beta * x + alpha * (batch1 @ batch2), for batches of matrices. x is broadcast to the product's shape.
 
         >>> minigrad.ones(1).baddbmm(minigrad.ones(3, 1, 2), minigrad.ones(3, 2, 1)).shape
         minigrad.Size([3, 1, 1])
@@ -242,10 +242,10 @@ class Products(Arrangement):
         return ops.baddbmm.apply(self, *matrices("baddbmm", batch1, batch2, 3, 3), **factors(self, beta, alpha))
 
     def addbmm(self, batch1: Operand, batch2: Operand, *, beta: Any = 1, alpha: Any = 1) -> Self:
-        """beta * x + alpha * (the sum over the batch of batch1 @ batch2).
+        """beta * x + alpha * (batch1 @ batch2, summed over the batch).
 
         batch1   (b, n, k)      batch2   (b, k, m)      x   broadcast to (n, m)
-        With beta=0, x does not count, even if it is NaN.
+        With beta=0, x is ignored, even if it is NaN.
 
         >>> minigrad.zeros(2, 2).addbmm(minigrad.ones(3, 2, 4), minigrad.ones(3, 4, 2))
         tensor([[12., 12.],
@@ -264,11 +264,11 @@ class Products(Arrangement):
         return weighted_sum(self, beta, vec1.outer(vec2), alpha)
 
     def svd(self, some: Any = True, compute_uv: Any = True) -> Any:
-        """(U, S, V), the singular value decomposition: x = U @ S.diag() @ V.T, with S in descending order.
+        """The singular value decomposition (U, S, V): x = U @ S.diag() @ V.T, with S in descending order.
 
         some         False: U and V are square
-        compute_uv   False: S alone, and zeros for U and V
-        linalg.svd gives V transposed.
+        compute_uv   False: compute only S, and return zeros for U and V
+        linalg.svd returns the transpose of V instead.
 
         >>> U, S, V = minigrad.tensor([[0.0, 2.0], [3.0, 0.0]]).svd()
         >>> S.round()
@@ -281,9 +281,9 @@ class Products(Arrangement):
         return svd(*svd_of(self, not some))
 
     def pinverse(self, rcond: Any = 1e-15) -> Self:
-        """The pseudoinverse (Moore and Penrose) of a matrix or a batch of them: (..., n, m) gives (..., m, n).
+        """The Moore-Penrose pseudoinverse of a matrix or a batch of them: (..., n, m) gives (..., m, n).
 
-        Of an invertible matrix it is the inverse. Singular values below rcond times the greatest count as 0.
+        For an invertible matrix, this is the inverse. Singular values below rcond times the largest count as 0.
 
         >>> minigrad.tensor([[3.0], [4.0]]).pinverse()
         tensor([[0.1200, 0.1600]])
@@ -291,10 +291,10 @@ class Products(Arrangement):
         return ops.pinv.apply(square("pinv", self, must=False), rcond=rcond)
 
     def matrix_exp(self) -> Self:
-        """The exponential of a square matrix, or of a batch of them: 1 + x + x @ x / 2! + ...
+        """The matrix exponential of a square matrix or a batch of them: 1 + x + x @ x / 2! + ...
 
-        It is not x.exp(), which takes each entry by itself. x is halved until its norm is below 1/2, where 18 terms
-        are enough, and the result is squared as often.
+        This is not x.exp(), which is elementwise. x is halved until its norm is below 1/2, where 18 terms
+        are enough. The result is then squared as many times as x was halved.
 
         Source: Moler and Van Loan, Nineteen dubious ways to compute the exponential (1978).
 
@@ -317,27 +317,27 @@ class Products(Arrangement):
 
 
 def factors(x: Any, beta: Any, alpha: Any) -> dict[str, Any]:
-    """beta and alpha as the products of x's type take them: of whole numbers, cut to whole numbers."""
+    """beta and alpha as settings for the op. For integer tensors, they are cut to integers."""
     if x.dtype.kind in "iu":
         beta, alpha = int(beta), int(alpha)
     return {"beta": beta, "alpha": alpha}
 
 
 def weighted_sum(x: Any, beta: Any, y: Any, alpha: Any) -> Any:
-    """beta * x + alpha * y, where x may be smaller; with beta 0, x does not count, even if it is NaN."""
+    """beta * x + alpha * y, with x broadcast. If beta is 0, x is ignored, even if it is NaN."""
     y = scaled(y, alpha)
     return y if not isinstance(beta, Base) and beta == 0 else scaled(x, beta) + y
 
 
 class SlogDet(NamedTuple):
-    """A determinant, as its sign and the logarithm of its size."""
+    """A determinant as its sign and the logarithm of its absolute value."""
 
     sign: Any
     logabsdet: Any
 
 
 def square(name: str, x: Any, must: bool = True) -> Any:
-    """The matrices, if they are square and of real numbers."""
+    """x, after checking that it holds square matrices (unless must=False) of floats."""
     if x.ndim < 2:
         raise RuntimeError(f"linalg.{name}: The input tensor A must have at least 2 dimensions.")
     if must and x.shape[-1] != x.shape[-2]:
@@ -348,7 +348,7 @@ def square(name: str, x: Any, must: bool = True) -> Any:
 
 
 def decomposed(name: str, op: Any, why: str, *operands: Any) -> Any:
-    """The op's result; if NumPy gives up, the reason in PyTorch's words."""
+    """The op's result. If NumPy fails, raise LinAlgError with PyTorch's message."""
     try:
         return op.apply(*operands)
     except RuntimeError as error:
@@ -358,7 +358,7 @@ def decomposed(name: str, op: Any, why: str, *operands: Any) -> Any:
 
 
 def matrices(name: str, x: Any, y: Any, x_ndim: int, y_ndim: int) -> tuple[Any, Any]:
-    """The two factors, if they have the number of axes that this product asks for."""
+    """The two factors, after checking that their shapes fit this product."""
     if x.ndim != x_ndim or y.ndim != y_ndim:
         words = {1: "vector", 2: "matrix", 3: "3D tensor"}
         which = ("self", x_ndim, x) if x.ndim != x_ndim else ("mat2", y_ndim, y)
@@ -373,7 +373,7 @@ def matrices(name: str, x: Any, y: Any, x_ndim: int, y_ndim: int) -> tuple[Any, 
 
 
 def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
-    """The sum over pairs of axes of a and b: one matrix product of rearranged arrays."""
+    """The sum of products over pairs of axes of a and b, computed as one matrix product of rearranged arrays."""
     if isinstance(dims, int):
         if dims < 0 or dims > min(a.ndim, b.ndim):
             raise RuntimeError(f"tensordot expects dims >= 0 and not more than the axes of a or b, but got dims={dims}")
@@ -400,7 +400,7 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
 
 
 def svd_of(x: Any, full: bool) -> Any:
-    """u, s and v with x = u @ diag(s) @ vᵀ; if full, u and v are bases of the whole spaces."""
+    """u, s and v with x = u @ diag(s) @ vᵀ. If full, u and v are square."""
     u, v = ops.left_vectors.apply(x), ops.right_vectors.apply(x)
     if full and x.shape[-1] != x.shape[-2]:
         whole, _, turned = np.linalg.svd(x.array)
@@ -409,15 +409,15 @@ def svd_of(x: Any, full: bool) -> Any:
 
 
 def completed(thin: Any, basis: Any) -> Any:
-    """The columns of `thin`, and after them those that the basis of the whole space has in addition."""
+    """`thin`, extended by the remaining columns of `basis`."""
     k = thin.shape[-1]
     return ops.cat(thin, thin._constant(basis[..., k:].copy()), axis=thin.ndim - 1) if basis.shape[-1] > k else thin
 
 
 def one_triangle(x: Any, which: str) -> Any:
-    """The symmetric matrices whose lower ("L") or upper ("U") triangle is that of x.
+    """Symmetric matrices made from the lower ("L") or upper ("U") triangle of x.
 
-    The other triangle is not read; the gradient is that of a whole matrix, as in PyTorch.
+    The other triangle is ignored. The gradient is the one for a full matrix, as in PyTorch.
     """
     if which not in ("L", "U", "l", "u"):
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {which}")

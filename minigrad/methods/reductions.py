@@ -1,7 +1,7 @@
-"""Reductions: many entries become one, or are counted, sorted and found.
+"""Reductions along an axis, sorting, counting and searching.
 
-`dim` is the axis, or the axes, that go; `keepdim` leaves them there with size 1. NumPy's
-words, `axis` and `keepdims`, are taken as well.
+`dim` is the axis or axes to reduce; `keepdim` keeps them with size 1. NumPy's names `axis`
+and `keepdims` work too.
 """
 
 import warnings
@@ -23,18 +23,18 @@ from minigrad.ops import composites
 
 @with_numpy_names
 class Reductions(Operators, Indexing):
-    """What becomes of a whole axis."""
+    """Reductions along an axis, and related methods."""
 
     __slots__ = ()
 
     def sum(self, dim: Dim = None, keepdim: bool = False, *, dtype: Any = None, axis: Dim = None, keepdims: bool = False) -> Self:
         """The sum over some axes, or of all entries.
 
-        dim       the axis, or several, that disappear; None: all of them. `axis` is another name
-        keepdim   keep each as an axis of length 1, so that the result broadcasts against x. `keepdims` is another name
-        dtype     the type to add in; whole numbers and truth values are added as int64
+        dim       the axis or axes to reduce; None: all of them. `axis` is another name
+        keepdim   keep reduced axes with length 1, so that the result broadcasts against x. `keepdims` is another name
+        dtype     the dtype to sum in; integers and booleans are summed as int64
 
-        The shape is that of x without these axes. Raises IndexError for an axis that is not there.
+        The result has the shape of x without these axes. Raises IndexError for an axis that does not exist.
 
         >>> x = minigrad.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
         >>> x.sum()
@@ -50,11 +50,11 @@ class Reductions(Operators, Indexing):
     def mean(self, dim: Dim = None, keepdim: bool = False, *, dtype: Any = None, axis: Dim = None, keepdims: bool = False) -> Self:
         """The mean over some axes, or of all entries.
 
-        dim       the axis, or several, that disappear; None: all of them. `axis` is another name
-        keepdim   keep each as an axis of length 1, so that the result broadcasts against x. `keepdims` is another name
-        dtype     the type to compute in
+        dim       the axis or axes to reduce; None: all of them. `axis` is another name
+        keepdim   keep reduced axes with length 1, so that the result broadcasts against x. `keepdims` is another name
+        dtype     the dtype to compute in
 
-        The shape is that of x without these axes. Raises RuntimeError for whole numbers: convert them, x.float().mean().
+        The result has the shape of x without these axes. Raises RuntimeError for integers: convert them first, x.float().mean().
 
         >>> x = minigrad.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
         >>> x.mean()
@@ -67,12 +67,12 @@ class Reductions(Operators, Indexing):
         return ops.mean.apply(x, axis=axes_of(dim, axis, self.ndim), keepdims=keepdim or keepdims)
 
     def amax(self, dim: Dim = None, keepdim: bool = False, *, axis: Dim = None, keepdims: bool = False) -> Self:
-        """The greatest entry along some axes. Where several are equal, they share the gradient.
+        """The largest entry along some axes. If several are equal, they share the gradient.
 
-        dim       the axis, or several, that disappear; None: all of them. `axis` is another name
-        keepdim   keep each as an axis of length 1, so that the result broadcasts against x. `keepdims` is another name
+        dim       the axis or axes to reduce; None: all of them. `axis` is another name
+        keepdim   keep reduced axes with length 1, so that the result broadcasts against x. `keepdims` is another name
 
-        The shape is that of x without these axes. x.max(dim) gives the places as well.
+        The result has the shape of x without these axes. x.max(dim) also returns the indices.
 
         >>> x = minigrad.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
         >>> x.amax(dim=1)
@@ -81,12 +81,12 @@ class Reductions(Operators, Indexing):
         return ops.amax.apply(self, axis=filled("amax", self, axes_of(dim, axis, self.ndim)), keepdims=keepdim or keepdims)
 
     def amin(self, dim: Dim = None, keepdim: bool = False, *, axis: Dim = None, keepdims: bool = False) -> Self:
-        """The least entry along some axes. Where several are equal, they share the gradient.
+        """The smallest entry along some axes. If several are equal, they share the gradient.
 
-        dim       the axis, or several, that disappear; None: all of them. `axis` is another name
-        keepdim   keep each as an axis of length 1, so that the result broadcasts against x. `keepdims` is another name
+        dim       the axis or axes to reduce; None: all of them. `axis` is another name
+        keepdim   keep reduced axes with length 1, so that the result broadcasts against x. `keepdims` is another name
 
-        The shape is that of x without these axes. x.min(dim) gives the places as well.
+        The result has the shape of x without these axes. x.min(dim) also returns the indices.
 
         >>> x = minigrad.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
         >>> x.amin(dim=1)
@@ -95,10 +95,10 @@ class Reductions(Operators, Indexing):
         return ops.amin.apply(self, axis=filled("amin", self, axes_of(dim, axis, self.ndim)), keepdims=keepdim or keepdims)
 
     def max(self, dim: Any = None, keepdim: bool = False, *, axis: Any = None, keepdims: bool = False) -> Any:
-        """The greatest entry; with dim (values, indices) along it; with a tensor, as maximum.
+        """The largest entry. With dim, (values, indices) along it. With a tensor, the same as maximum.
 
-        dim       the axis that disappears; its gradient goes to the first of several equal ones. Without it, they share
-        keepdim   keep it as an axis of length 1
+        dim       the axis to reduce. With it, only the first of several equal entries gets the gradient; without it, they share it
+        keepdim   keep the reduced axis with length 1
 
         >>> x = minigrad.tensor([[1.0, 5.0], [6.0, 4.0]])
         >>> x.max()
@@ -112,10 +112,10 @@ class Reductions(Operators, Indexing):
         return extreme(self, ops.max, ops.amax, np.argmax, dim, axis, keepdim or keepdims)
 
     def min(self, dim: Any = None, keepdim: bool = False, *, axis: Any = None, keepdims: bool = False) -> Any:
-        """The least entry; with dim (values, indices) along it; with a tensor, as minimum.
+        """The smallest entry. With dim, (values, indices) along it. With a tensor, the same as minimum.
 
-        dim       the axis that disappears; its gradient goes to the first of several equal ones. Without it, they share
-        keepdim   keep it as an axis of length 1
+        dim       the axis to reduce. With it, only the first of several equal entries gets the gradient; without it, they share it
+        keepdim   keep the reduced axis with length 1
 
         >>> x = minigrad.tensor([[1.0, 5.0], [6.0, 4.0]])
         >>> x.min()
@@ -129,12 +129,12 @@ class Reductions(Operators, Indexing):
         return extreme(self, ops.min, ops.amin, np.argmin, dim, axis, keepdim or keepdims)
 
     def argmax(self, dim: int | None = None, keepdim: bool = False, *, axis: int | None = None) -> Self:
-        """Where the greatest entry stands: an int64 index. Of several equal ones, the first.
+        """The index of the largest entry, as int64. If several are equal, the first one.
 
-        dim       the axis that disappears; None: the entries of the whole tensor, in reading order
-        keepdim   keep it as an axis of length 1
+        dim       the axis to reduce; None: return the index into the flattened tensor
+        keepdim   keep the reduced axis with length 1
 
-        No gradient passes through.
+        No gradient flows through.
 
         >>> x = minigrad.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
         >>> x.argmax(dim=1)
@@ -145,12 +145,12 @@ class Reductions(Operators, Indexing):
         return ops.argmax.apply(self, axis=place_axis("argmax", self, dim, axis), keepdims=keepdim)
 
     def argmin(self, dim: int | None = None, keepdim: bool = False, *, axis: int | None = None) -> Self:
-        """Where the least entry stands: an int64 index. Of several equal ones, the first.
+        """The index of the smallest entry, as int64. If several are equal, the first one.
 
-        dim       the axis that disappears; None: the entries of the whole tensor, in reading order
-        keepdim   keep it as an axis of length 1
+        dim       the axis to reduce; None: return the index into the flattened tensor
+        keepdim   keep the reduced axis with length 1
 
-        No gradient passes through.
+        No gradient flows through.
 
         >>> x = minigrad.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
         >>> x.argmin(dim=1)
@@ -161,10 +161,10 @@ class Reductions(Operators, Indexing):
         return ops.argmin.apply(self, axis=place_axis("argmin", self, dim, axis), keepdims=keepdim)
 
     def all(self, dim: Dim = None, keepdim: bool = False, *, axis: Dim = None, keepdims: bool = False) -> Self:
-        """Is every entry, along some axes, other than 0? NaN counts as True.
+        """True where all entries along some axes are not 0. NaN counts as True.
 
-        dim       the axis, or several, that disappear; None: all of them. `axis` is another name
-        keepdim   keep each as an axis of length 1, so that the result broadcasts against x. `keepdims` is another name
+        dim       the axis or axes to reduce; None: all of them. `axis` is another name
+        keepdim   keep reduced axes with length 1, so that the result broadcasts against x. `keepdims` is another name
 
         >>> x = minigrad.tensor([[True, True], [True, False]])
         >>> x.all(dim=1)
@@ -175,10 +175,10 @@ class Reductions(Operators, Indexing):
         return ops.all.apply(self, axis=axes_of(dim, axis, self.ndim), keepdims=keepdim or keepdims)
 
     def any(self, dim: Dim = None, keepdim: bool = False, *, axis: Dim = None, keepdims: bool = False) -> Self:
-        """Is some entry, along some axes, other than 0?
+        """True where any entry along some axes is not 0. NaN counts as True.
 
-        dim       the axis, or several, that disappear; None: all of them. `axis` is another name
-        keepdim   keep each as an axis of length 1, so that the result broadcasts against x. `keepdims` is another name
+        dim       the axis or axes to reduce; None: all of them. `axis` is another name
+        keepdim   keep reduced axes with length 1, so that the result broadcasts against x. `keepdims` is another name
 
         >>> x = minigrad.tensor([[True, False], [False, False]])
         >>> x.any(dim=1)
@@ -191,9 +191,9 @@ class Reductions(Operators, Indexing):
     def prod(self, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None, axis: int | None = None) -> Self:
         """The product along an axis, or of all entries.
 
-        dim       the axis that disappears; None: all of them
-        keepdim   keep it as an axis of length 1
-        dtype     the type to multiply in; whole numbers are multiplied as int64
+        dim       the axis to reduce; None: all of them
+        keepdim   keep the reduced axis with length 1
+        dtype     the dtype to multiply in; integers are multiplied as int64
 
         >>> x = minigrad.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
         >>> x.prod(dim=1)
@@ -202,14 +202,14 @@ class Reductions(Operators, Indexing):
         return in_type(lambda x: ops.prod.apply(x, axis=one_axis(dim, axis, self.ndim), keepdims=keepdim), self, dtype)
 
     def var(self, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None, axis: Dim = None) -> Self:
-        """The variance: the mean square of the distances from the mean.
+        """The variance: the mean squared difference from the mean.
 
-        dim       the axis, or several, that disappear; None: all of them. `axis` is another name
-        keepdim   keep each as an axis of length 1, so that the result broadcasts against x. `keepdims` is another name
-        correction   what is subtracted from the number of entries before dividing: 1 (the default) for a sample's
-                     unbiased estimate, 0 for the mean square itself. `unbiased=False` says correction=0
+        dim       the axis or axes to reduce; None: all of them. `axis` is another name
+        keepdim   keep reduced axes with length 1, so that the result broadcasts against x. `keepdims` is another name
+        correction   subtracted from the number of entries before dividing: 1 (the default) for the
+                     unbiased estimate from a sample, 0 for the plain mean. `unbiased=False` means correction=0
 
-        The shape is that of x without these axes. Of one entry, with correction=1, it is NaN.
+        The result has the shape of x without these axes. The variance of a single entry, with correction=1, is NaN.
 
         >>> x = minigrad.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
         >>> x.var(dim=1)
@@ -220,13 +220,13 @@ class Reductions(Operators, Indexing):
         return ops.var.apply(self, **spread(self, dim, unbiased, keepdim, correction, axis))
 
     def std(self, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None, axis: Dim = None) -> Self:
-        """The standard deviation: the root of x.var().
+        """The standard deviation: the square root of x.var().
 
-        dim       the axis, or several, that disappear; None: all of them. `axis` is another name
-        keepdim   keep each as an axis of length 1, so that the result broadcasts against x. `keepdims` is another name
-        correction   what is subtracted from the number of entries before dividing: 1 (the default), or 0
+        dim       the axis or axes to reduce; None: all of them. `axis` is another name
+        keepdim   keep reduced axes with length 1, so that the result broadcasts against x. `keepdims` is another name
+        correction   subtracted from the number of entries before dividing: 1 (the default), or 0
 
-        The shape is that of x without these axes.
+        The result has the shape of x without these axes.
 
         >>> x = minigrad.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
         >>> x.std(dim=1)
@@ -235,9 +235,9 @@ class Reductions(Operators, Indexing):
         return ops.std.apply(self, **spread(self, dim, unbiased, keepdim, correction, axis))
 
     def var_mean(self, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None) -> Any:
-        """(variance, mean) of all entries, or along dim, an axis or a tuple of axes.
+        """A tuple (variance, mean) of all entries, or along dim, an axis or a tuple of axes.
 
-        correction   the divisor is the number of entries minus this: 1 unless given; unbiased=False means 0
+        correction   the divisor is the number of entries minus this: by default 1; unbiased=False means 0
         keepdim      keep the axes, with size 1
 
         >>> minigrad.tensor([1.0, 2.0, 3.0]).var_mean()
@@ -246,9 +246,9 @@ class Reductions(Operators, Indexing):
         return self.var(dim, unbiased, keepdim, correction=correction), self.mean(None if isinstance(dim, bool) else dim, keepdim)
 
     def std_mean(self, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None) -> Any:
-        """(standard deviation, mean) of all entries, or along dim, an axis or a tuple of axes.
+        """A tuple (standard deviation, mean) of all entries, or along dim, an axis or a tuple of axes.
 
-        correction   the divisor is the number of entries minus this: 1 unless given; unbiased=False means 0
+        correction   the divisor is the number of entries minus this: by default 1; unbiased=False means 0
         keepdim      keep the axes, with size 1
 
         >>> minigrad.tensor([1.0, 2.0, 3.0]).std_mean()
@@ -259,10 +259,10 @@ class Reductions(Operators, Indexing):
     def logsumexp(self, dim: Dim, keepdim: bool = False) -> Self:
         """log(sum(exp(x))) along some axes, without overflow.
 
-        dim       the axis, or several, that disappear; None: all of them. `axis` is another name
-        keepdim   keep each as an axis of length 1, so that the result broadcasts against x. `keepdims` is another name
+        dim       the axis or axes to reduce; None: all of them. `axis` is another name
+        keepdim   keep reduced axes with length 1, so that the result broadcasts against x. `keepdims` is another name
 
-        The shape is that of x without these axes. Its gradient is softmax(x).
+        The result has the shape of x without these axes. Its gradient is softmax(x).
 
         >>> x = minigrad.tensor([[0.0, 0.0], [1000.0, 1000.0]])
         >>> x.logsumexp(dim=1)
@@ -271,12 +271,12 @@ class Reductions(Operators, Indexing):
         return ops.logsumexp.apply(self, axis=axes_of(dim, None, self.ndim), keepdims=keepdim)
 
     def norm(self, p: Any = "fro", dim: Dim = None, keepdim: bool = False, dtype: Any = None) -> Self:
-        """The p-norm along some axes: (sum(abs(x) ** p)) ** (1 / p), or a norm of matrices.
+        """The p-norm along some axes: (sum(abs(x) ** p)) ** (1 / p), or a matrix norm.
 
-        p         a number; inf and -inf for the greatest and the least abs(x); 0 counts the entries that are not 0;
+        p         a number; inf and -inf for the largest and smallest abs(x); 0 counts the nonzero entries;
                   "fro" (the default) is the 2-norm of all entries, "nuc" the sum of the singular values
-        dim       the axis, or several, that disappear; None: all of them. `axis` is another name
-        keepdim   keep each as an axis of length 1, so that the result broadcasts against x. `keepdims` is another name
+        dim       the axis or axes to reduce; None: all of them. `axis` is another name
+        keepdim   keep reduced axes with length 1, so that the result broadcasts against x. `keepdims` is another name
 
         >>> minigrad.tensor([[3.0, 4.0], [6.0, 8.0]]).norm(dim=1)
         tensor([ 5., 10.])
@@ -303,9 +303,9 @@ class Reductions(Operators, Indexing):
         return ops.norm.apply(x, p=p, axis=axes, keepdims=keepdim)
 
     def renorm(self, p: Any, dim: int, maxnorm: Any) -> Self:
-        """The parts of x along dim, scaled down to the p-norm maxnorm where theirs is greater.
+        """A copy of x in which each slice along dim with a p-norm above maxnorm is scaled down to maxnorm.
 
-        x has at least two axes. With dim=0 the rows of a matrix are kept from getting too long.
+        x must have at least two axes. For a matrix, dim=0 limits the norm of each row.
 
         >>> minigrad.tensor([[3.0, 4.0], [0.5, 0.0]]).renorm(2, 0, 1)
         tensor([[0.6000, 0.8000],
@@ -321,10 +321,10 @@ class Reductions(Operators, Indexing):
         return self * ops.where.apply(long, maxnorm / (norms + 1e-7), self._constant(np.ones((), self.dtype)))
 
     def cumsum(self, dim: int, *, dtype: Any = None) -> Self:
-        """The sums of the entries so far along an axis. The shape is that of x.
+        """The cumulative sum along an axis. The result has the shape of x.
 
-        dim     the axis to walk along
-        dtype   the type to add in
+        dim     the axis to go along
+        dtype   the dtype to sum in
 
         >>> minigrad.tensor([1.0, 2.0, 3.0]).cumsum(0)
         tensor([1., 3., 6.])
@@ -332,10 +332,10 @@ class Reductions(Operators, Indexing):
         return accumulated(ops.cumsum, self, dim, dtype)
 
     def cumprod(self, dim: int, *, dtype: Any = None) -> Self:
-        """The products of the entries so far along an axis. The shape is that of x.
+        """The cumulative product along an axis. The result has the shape of x.
 
-        dim     the axis to walk along
-        dtype   the type to multiply in
+        dim     the axis to go along
+        dtype   the dtype to multiply in
 
         >>> minigrad.tensor([1.0, 2.0, 3.0]).cumprod(0)
         tensor([1., 2., 6.])
@@ -346,9 +346,9 @@ class Reductions(Operators, Indexing):
     def cumprod_(self, dim: int, *, dtype: Any = None) -> Self: return self.copy_(self.clone().cumprod(dim, dtype=same_type(self, dtype)))
 
     def logcumsumexp(self, dim: int) -> Self:
-        """log(cumsum(exp(x))) along an axis, without overflow. The shape is that of x.
+        """log(cumsum(exp(x))) along an axis, without overflow. The result has the shape of x.
 
-        dim   the axis to walk along
+        dim   the axis to go along
 
         >>> minigrad.tensor([0.0, 0.0, 0.0]).logcumsumexp(0)
         tensor([0.0000, 0.6931, 1.0986])
@@ -356,9 +356,9 @@ class Reductions(Operators, Indexing):
         return along(lambda x, axis: ops.logcumsumexp.apply(x, axis=axis), self, dim)
 
     def cummax(self, dim: int) -> Any:
-        """(values, indices): the greatest entry so far along dim, and the last place where it stood.
+        """A tuple (values, indices): the largest entry so far along dim, and its last index.
 
-        The gradient goes to the entries at indices. From a NaN on, all values are NaN.
+        The gradient goes to the entries at these indices. After a NaN, all values are NaN.
 
         >>> values, indices = minigrad.tensor([1, 3, 2, 5]).cummax(0)
         >>> values
@@ -369,9 +369,9 @@ class Reductions(Operators, Indexing):
         return along(composites.running_extreme, self, dim, np.maximum)
 
     def cummin(self, dim: int) -> Any:
-        """(values, indices): the least entry so far along dim, and the last place where it stood.
+        """A tuple (values, indices): the smallest entry so far along dim, and its last index.
 
-        The gradient goes to the entries at indices. From a NaN on, all values are NaN.
+        The gradient goes to the entries at these indices. After a NaN, all values are NaN.
 
         >>> values, indices = minigrad.tensor([4, 2, 3, 1]).cummin(0)
         >>> values
@@ -380,10 +380,10 @@ class Reductions(Operators, Indexing):
         return along(composites.running_extreme, self, dim, np.minimum)
 
     def sort(self, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
-        """(values, indices): the entries along dim in order, and the places where they stood.
+        """A tuple (values, indices): the entries sorted along dim, and their old indices.
 
-        descending   the greatest first; NaN counts as the greatest
-        The sort is stable, with or without stable=True: equal entries keep their order.
+        descending   sort from large to small; NaN counts as the largest value
+        The sort is always stable, also without stable=True: equal entries keep their order.
 
         >>> values, indices = minigrad.tensor([3, 1, 2]).sort()
         >>> values
@@ -394,7 +394,7 @@ class Reductions(Operators, Indexing):
         return along(composites.sort, self, dim, descending)
 
     def argsort(self, dim: int = -1, descending: bool = False, stable: bool = False) -> Self:
-        """The places of the entries along dim, in the order of their values: x.sort(dim).indices.
+        """The indices that sort x along dim: x.sort(dim).indices.
 
         >>> minigrad.tensor([3, 1, 2]).argsort()
         tensor([1, 2, 0])
@@ -402,7 +402,7 @@ class Reductions(Operators, Indexing):
         return along(composites.argsort, self, dim, descending)
 
     def msort(self) -> Self:
-        """The entries in order along the first axis: x.sort(0).values.
+        """The entries sorted along the first axis: x.sort(0).values.
 
         >>> minigrad.tensor([[3, 1], [2, 4]]).msort()
         tensor([[2, 1],
@@ -411,10 +411,10 @@ class Reductions(Operators, Indexing):
         return self.sort(0).values
 
     def topk(self, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
-        """(values, indices) of the k greatest entries along dim, the greatest first.
+        """A tuple (values, indices) of the k largest entries along dim, the largest first.
 
-        largest   False: the k least, the least first
-        sorted    accepted; the values are in order in any case
+        largest   False: the k smallest, the smallest first
+        sorted    accepted, but the values are always sorted
         Raises RuntimeError if k is greater than the size of dim.
 
         >>> values, indices = minigrad.tensor([3.0, 1.0, 4.0, 2.0]).topk(2)
@@ -426,7 +426,7 @@ class Reductions(Operators, Indexing):
         return along(composites.topk, self, dim, k, largest)
 
     def kthvalue(self, k: int, dim: int = -1, keepdim: bool = False) -> Any:
-        """(values, indices) of the k-th least entry along dim, counted from 1.
+        """A tuple (values, indices) of the k-th smallest entry along dim, counted from 1.
 
         >>> values, indices = minigrad.tensor([3.0, 1.0, 2.0]).kthvalue(2)
         >>> values
@@ -437,10 +437,10 @@ class Reductions(Operators, Indexing):
         return along(composites.kthvalue, self, dim, k, keepdim)
 
     def median(self, dim: int | None = None, keepdim: bool = False) -> Any:
-        """The entry in the middle; of an even number of entries the lower of the two. NaN if there is one.
+        """The median. For an even number of entries, the lower of the two in the middle. NaN if an entry is NaN.
 
-        dim       the axis that disappears: the result is then (values, indices). None: a tensor without axes
-        keepdim   keep it as an axis of length 1
+        dim       the axis to reduce; the result is then (values, indices). None: a tensor without axes
+        keepdim   keep the reduced axis with length 1
 
         >>> minigrad.tensor([3.0, 1.0, 2.0, 9.0]).median()
         tensor(2.)
@@ -448,9 +448,9 @@ class Reductions(Operators, Indexing):
         return ops.median.apply(self) if dim is None else along(composites.median_along, self, dim, keepdim)
 
     def nanmedian(self, dim: int | None = None, keepdim: bool = False) -> Any:
-        """The median of the entries that are not NaN; with dim, (values, indices) along it.
+        """The median of the entries that are not NaN. With dim, (values, indices) along it.
 
-        Of an even number of entries it is the lower one of the two in the middle.
+        For an even number of entries, it is the lower of the two in the middle.
 
         >>> minigrad.tensor([3.0, float("nan"), 1.0, 2.0]).nanmedian()
         tensor(2.)
@@ -458,7 +458,7 @@ class Reductions(Operators, Indexing):
         return ops.median.apply(self[~np.isnan(self.array)]) if dim is None else along(composites.nanmedian, self, dim, keepdim)
 
     def mode(self, dim: int = -1, keepdim: bool = False) -> Any:
-        """(values, indices): the most frequent entry along dim, the least of several, and its last place.
+        """A tuple (values, indices): the most frequent entry along dim (the smallest, if there are several) and its last index.
 
         >>> values, indices = minigrad.tensor([2, 1, 2, 3]).mode()
         >>> values
@@ -469,11 +469,11 @@ class Reductions(Operators, Indexing):
         return along(composites.mode, self, dim, keepdim)
 
     def quantile(self, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear") -> Self:
-        """The value below which the part q of the entries lies: of all entries, or along dim.
+        """The q-th quantile, of all entries or along dim: a fraction q of the entries is below it.
 
         q               a number from 0 to 1, or a vector of them, which becomes the first axis of the result
-        interpolation   between two entries: "linear", "lower", "higher", "midpoint" or "nearest"
-        The quantile of entries with a NaN among them is NaN; nanquantile leaves NaNs out.
+        interpolation   what to return between two entries: "linear", "lower", "higher", "midpoint" or "nearest"
+        If an entry is NaN, the result is NaN; nanquantile ignores NaNs.
 
         >>> x = minigrad.tensor([0.0, 1.0, 2.0, 3.0])
         >>> x.quantile(0.5)
@@ -484,7 +484,7 @@ class Reductions(Operators, Indexing):
         return quantiles(self, q, dim, keepdim, interpolation, False)
 
     def nanquantile(self, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear") -> Self:
-        """quantile of the entries that are not NaN: of all, or along dim.
+        """The q-th quantile of the entries that are not NaN: of all, or along dim.
 
         >>> minigrad.tensor([0.0, float("nan"), 2.0]).nanquantile(0.5)
         tensor(1.)
@@ -492,7 +492,7 @@ class Reductions(Operators, Indexing):
         return quantiles(self, q, dim, keepdim, interpolation, True)
 
     def aminmax(self, *, dim: int | None = None, keepdim: bool = False) -> Any:
-        """(min, max) of all entries, or along dim; keepdim keeps that axis, with size 1.
+        """A tuple (min, max) of all entries, or along dim. keepdim keeps that axis with size 1.
 
         >>> low, high = minigrad.tensor([3.0, 1.0, 2.0]).aminmax()
         >>> low, high
@@ -501,7 +501,7 @@ class Reductions(Operators, Indexing):
         return return_types.aminmax(self.amin(dim, keepdim), self.amax(dim, keepdim))
 
     def count_nonzero(self, dim: Dim = None) -> Self:
-        """How many entries are not 0: of all, or along dim, an axis or a tuple of axes. NaN counts.
+        """The number of nonzero entries, in total or along dim, an axis or a tuple of axes. NaN counts as nonzero.
 
         >>> minigrad.tensor([[0, 1], [2, 3]]).count_nonzero(0)
         tensor([1, 2])
@@ -509,7 +509,7 @@ class Reductions(Operators, Indexing):
         return self._constant(np.add.reduce(self.array != 0, axis=axes_of(dim, None, self.ndim), dtype=np.int64))
 
     def nansum(self, dim: Dim = None, keepdim: bool = False, *, dtype: Any = None) -> Self:
-        """The sum of the entries that are not NaN: of all, or along dim, an axis or a tuple of axes.
+        """The sum of the entries that are not NaN, in total or along dim, an axis or a tuple of axes.
 
         The gradient of a NaN is 0.
 
@@ -519,9 +519,9 @@ class Reductions(Operators, Indexing):
         return self.masked_fill(self.isnan(), 0).sum(dim, keepdim, dtype=dtype)
 
     def nanmean(self, dim: Dim = None, keepdim: bool = False, *, dtype: Any = None) -> Self:
-        """The mean of the entries that are not NaN: of all, or along dim, an axis or a tuple of axes.
+        """The mean of the entries that are not NaN, in total or along dim, an axis or a tuple of axes.
 
-        It is NaN where there are none. The gradient of a NaN is 0.
+        It is NaN where all entries are NaN. The gradient of a NaN is 0.
 
         >>> minigrad.tensor([1.0, float("nan"), 2.0]).nanmean()
         tensor(1.5000)
@@ -530,7 +530,7 @@ class Reductions(Operators, Indexing):
         return self.nansum(dim, keepdim, dtype=dtype) / (~self.isnan()).sum(dim, keepdim)
 
     def dist(self, other: Operand, p: Any = 2) -> Self:
-        """The p-norm of x - other, which are broadcast: a single number.
+        """The p-norm of x - other, which are broadcast, as a single number.
 
         >>> minigrad.tensor([0.0, 0.0]).dist(minigrad.tensor([3.0, 4.0]))
         tensor(5.)
@@ -541,8 +541,8 @@ class Reductions(Operators, Indexing):
         """The covariance matrix of the rows of x: (variables, observations) gives (variables, variables).
 
         correction   the divisor is the number of observations minus this
-        fweights     how often each observation was made: whole numbers
-        aweights     how much each observation counts: real numbers
+        fweights     how often each observation occurred: integers
+        aweights     the relative weight of each observation: floats
 
         >>> minigrad.tensor([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]).cov()
         tensor([[ 1., -1.],
@@ -571,7 +571,7 @@ class Reductions(Operators, Indexing):
         return (d.mm((d if w is None else d * w).t()) / freedom).squeeze()
 
     def corrcoef(self) -> Self:
-        """The matrix of the correlations between the rows of x, (variables, observations): from -1 to 1.
+        """The correlation matrix of the rows of x, with entries from -1 to 1: (variables, observations) gives (variables, variables).
 
         >>> minigrad.tensor([[0.0, 2.0], [2.0, 0.0]]).corrcoef().round()
         tensor([[ 1., -1.],
@@ -586,10 +586,10 @@ class Reductions(Operators, Indexing):
         return (c / s.unsqueeze(1) / s).clamp(-1, 1)
 
     def diff(self, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Self:
-        """The differences of neighbors along dim: x[1:] - x[:-1] for dim 0. It is shorter by 1.
+        """The differences of neighbors along dim: x[1:] - x[:-1] for dim 0. The result is shorter by 1.
 
         n                 take differences of differences, n times
-        prepend, append   tensors that are put before and after x along dim
+        prepend, append   tensors to join before and after x along dim
 
         >>> minigrad.tensor([1, 4, 9, 16]).diff()
         tensor([3, 5, 7])
@@ -610,10 +610,10 @@ class Reductions(Operators, Indexing):
     # ------------------------------------------------------------------ neural networks
 
     def softmax(self, dim: int, dtype: Any = None) -> Self:
-        """exp(x) / sum(exp(x)) along an axis: positive numbers that add up to 1 there. The shape is that of x.
+        """exp(x) / sum(exp(x)) along an axis: positive numbers that sum to 1. The result has the shape of x.
 
-        dim     the axis along which they add up to 1
-        dtype   the type to compute in
+        dim     the axis along which they sum to 1
+        dtype   the dtype to compute in
 
         >>> minigrad.tensor([[0.0, 0.0], [0.0, 2.0]]).softmax(dim=1)
         tensor([[0.5000, 0.5000],
@@ -623,10 +623,10 @@ class Reductions(Operators, Indexing):
         return ops.softmax.apply(x, axis=axis_for_softmax(x, dim))
 
     def log_softmax(self, dim: int, dtype: Any = None) -> Self:
-        """log(softmax(x)) along an axis, without overflow. The shape is that of x.
+        """log(softmax(x)) along an axis, without overflow. The result has the shape of x.
 
-        dim     the axis along which the probabilities add up to 1
-        dtype   the type to compute in
+        dim     the axis along which the probabilities sum to 1
+        dtype   the dtype to compute in
 
         >>> minigrad.tensor([[0.0, 0.0], [0.0, 2.0]]).log_softmax(dim=1)
         tensor([[-0.6931, -0.6931],
@@ -635,12 +635,12 @@ class Reductions(Operators, Indexing):
         x = self if dtype is None else self.to(dtypes.as_dtype(dtype))
         return ops.log_softmax.apply(x, axis=axis_for_softmax(x, dim))
 
-    # ------------------------------------------------------------------ counting and finding
+    # ------------------------------------------------------------------ counting and searching
 
     def nonzero(self, *, as_tuple: Any = False) -> Any:
-        """The indices of the entries that are not 0: one row for each, with one column for each axis.
+        """The indices of the nonzero entries: one row for each entry, with one column for each axis.
 
-        as_tuple   one vector of indices for each axis instead, so that x[x.nonzero(as_tuple=True)] are the entries
+        as_tuple   return one vector of indices for each axis instead, so that x[x.nonzero(as_tuple=True)] gives the entries
 
         >>> x = minigrad.tensor([[0, 5], [6, 0]])
         >>> x.nonzero()
@@ -652,7 +652,7 @@ class Reductions(Operators, Indexing):
         return composites.nonzero(self, as_tuple)
 
     def argwhere(self) -> Self:
-        """The indices of the entries that are not 0: one row for each, as x.nonzero() gives them.
+        """The indices of the nonzero entries, one row for each: the same as x.nonzero().
 
         >>> minigrad.tensor([[0, 5], [6, 0]]).argwhere()
         tensor([[0, 1],
@@ -661,11 +661,11 @@ class Reductions(Operators, Indexing):
         return composites.nonzero(self, False)
 
     def unique(self, sorted: Any = True, return_inverse: Any = False, return_counts: Any = False, dim: Any = None) -> Any:
-        """Each value once, in order; with dim, each part along it once.
+        """The unique entries, sorted. With dim, the unique slices along it.
 
-        return_inverse   also, where each entry of x stands among them
-        return_counts    also, how often each occurs
-        sorted           accepted; the values are in order in any case
+        return_inverse   also return, for each entry of x, its index in the result
+        return_counts    also return how often each one occurs
+        sorted           accepted, but the values are always sorted
 
         >>> values, counts = minigrad.tensor([3, 1, 3]).unique(return_counts=True)
         >>> values
@@ -676,10 +676,10 @@ class Reductions(Operators, Indexing):
         return composites.unique(self, return_inverse, return_counts, dim)
 
     def unique_consecutive(self, return_inverse: Any = False, return_counts: Any = False, dim: Any = None) -> Any:
-        """Each run of equal entries as one; with dim, each run of equal parts along it.
+        """The entries with each run of equal ones reduced to one. With dim, the slices along it.
 
-        return_inverse   also, to which run each entry of x belongs
-        return_counts    also, how long each run is
+        return_inverse   also return, for each entry of x, the index of its run
+        return_counts    also return the length of each run
 
         >>> minigrad.tensor([1, 1, 2, 1]).unique_consecutive()
         tensor([1, 2, 1])
@@ -687,10 +687,10 @@ class Reductions(Operators, Indexing):
         return composites.unique_consecutive(self, return_inverse, return_counts, None if dim is None else normalize_one(dim, self.ndim))
 
     def bincount(self, weights: Any = None, minlength: Any = 0) -> Self:
-        """How often 0, 1, 2, ... occur in x, a vector of whole numbers that are not negative.
+        """The counts of 0, 1, 2, ... in x, a vector of non-negative integers.
 
-        weights     the sum of the weights of the entries instead of their number
-        minlength   the least length of the result
+        weights     sum these weights instead of counting the entries
+        minlength   the minimum length of the result
 
         >>> minigrad.tensor([0, 2, 2]).bincount()
         tensor([1, 0, 2])
@@ -698,9 +698,9 @@ class Reductions(Operators, Indexing):
         return composites.bincount(self, weights, minlength)
 
     def histc(self, bins: Any = 100, min: Any = 0, max: Any = 0) -> Self:
-        """How many entries fall into each of `bins` equal parts of the range from min to max.
+        """The number of entries in each of `bins` equal bins between min and max.
 
-        With min = max = 0, the range is that of x. What lies outside is not counted. The counts are of x's type.
+        With min = max = 0, the range is that of x. Entries outside the range are not counted. The counts have x's dtype.
 
         >>> minigrad.tensor([1.0, 2.0, 2.5, 4.0]).histc(bins=2, min=0, max=4)
         tensor([1., 3.])
@@ -708,12 +708,12 @@ class Reductions(Operators, Indexing):
         return composites.histc(self, bins, min, max)
 
     def histogram(self, bins: Any = 100, *, range: Any = None, weight: Any = None, density: Any = False) -> Any:
-        """(hist, bin_edges): how many entries fall into each bin, and where the bins begin and end.
+        """A tuple (hist, bin_edges): the number of entries in each bin, and the edges of the bins.
 
-        bins      a number of equal bins, or a tensor of edges
-        range     (least, greatest) edge, if bins is a number; that of x unless given
-        weight    the sum of these instead of the number of entries
-        density   divide, so that the area is 1
+        bins      the number of equal bins, or a tensor of edges
+        range     the (smallest, largest) edge, if bins is a number; by default, the range of x
+        weight    sum these weights instead of counting the entries
+        density   normalize the histogram to area 1
 
         >>> hist, edges = minigrad.tensor([1.0, 2.0, 2.5, 4.0]).histogram(2, range=(0, 4))
         >>> hist, edges
@@ -722,11 +722,11 @@ class Reductions(Operators, Indexing):
         return composites.histogram(self, bins, range, weight, density)
 
     def bucketize(self, boundaries: Any, *, out_int32: bool = False, right: Any = False) -> Self:
-        """For each entry, how many boundaries lie below it: the number of its bucket.
+        """For each entry, the index of its bucket: the number of boundaries below it.
 
-        boundaries   a vector, in order
-        right        an entry that equals a boundary belongs to the bucket above it
-        out_int32    the numbers as int32
+        boundaries   a sorted vector
+        right        put an entry that equals a boundary into the bucket above it
+        out_int32    return int32 instead of int64
 
         >>> minigrad.tensor([0.5, 2.0, 9.0]).bucketize(minigrad.tensor([1.0, 2.0, 3.0]))
         tensor([0, 1, 3])
@@ -739,8 +739,8 @@ class Reductions(Operators, Indexing):
     def isin(self, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Self:
         """True where an entry of x is one of test_elements.
 
-        invert          True where it is none of them
-        assume_unique   neither has an entry twice, which is quicker
+        invert          return True where it is none of them
+        assume_unique   neither tensor has duplicate entries, which is faster
 
         >>> minigrad.tensor([1, 2, 3]).isin(minigrad.tensor([2, 5]))
         tensor([False,  True, False])
@@ -749,7 +749,7 @@ class Reductions(Operators, Indexing):
 
 
 def axes_of(dim: Dim, axis: Dim, ndim: int) -> Any:
-    """What `dim` or `axis` means for an op: None for all axes, or a tuple of numbers >= 0."""
+    """`dim` or `axis` as a setting for an op: None for all axes, or a tuple of non-negative axes."""
     dim = axis if dim is None else dim
     if type(dim) is int and -ndim <= dim < ndim:
         return (dim % ndim,)
@@ -759,7 +759,7 @@ def axes_of(dim: Dim, axis: Dim, ndim: int) -> Any:
 
 
 def extreme(x: Any, along: Op, over: Op, place: Any, dim: Any, axis: Any, keepdims: bool) -> Any:
-    """x.max() and x.min(): of all entries, or along one axis with the place of each."""
+    """Implements x.max() and x.min(): over all entries, or along one axis with indices."""
     if dim is None and axis is None:
         return over.apply(x, axis=filled(along.name, x, None), keepdims=keepdims)
     kind = return_types.max if along is ops.max else return_types.min
@@ -775,7 +775,7 @@ def extreme(x: Any, along: Op, over: Op, place: Any, dim: Any, axis: Any, keepdi
 
 
 def along(f: Any, x: Any, dim: int, *settings: Any) -> Any:
-    """f along one axis; a number without axes is taken as a vector of one entry."""
+    """f along one axis. A tensor without axes is treated as a vector of one entry."""
     axis = normalize_one(dim, x.ndim)
     if x.ndim:
         return f(x, axis, *settings)
@@ -784,7 +784,7 @@ def along(f: Any, x: Any, dim: int, *settings: Any) -> Any:
 
 
 def real_only(name: str, dtype: Any) -> None:
-    """Raise an error for whole numbers and truth values, which have no mean of their own type."""
+    """Raise an error for integers and booleans: their mean would not have the same dtype."""
     if dtype.kind not in "fc":
         raise RuntimeError(
             f"{name}(): could not infer output dtype. Input dtype must be either a floating point or "
@@ -793,21 +793,21 @@ def real_only(name: str, dtype: Any) -> None:
 
 
 def accumulated(op: Op, x: Any, dim: int, dtype: Any) -> Any:
-    """cumsum and cumprod, computed in the type that is asked for."""
+    """Implements cumsum and cumprod, computed in the requested dtype."""
     if dtype is not None and dtypes.as_dtype(dtype).kind == "b":
         raise NotForDtype(f'"{op.name}_out_cpu" not implemented for \'Bool\'. To fix it, leave out dtype=.')
     return in_type(lambda x: along(lambda x, axis: op.apply(x, axis=axis), x, dim), x, dtype)
 
 
 def same_type(x: Any, dtype: Any) -> Any:
-    """The type in which something is computed that is written over x: there is no other than x's."""
+    """The dtype of an in-place operation, after checking that it is x's."""
     if dtype is not None and dtypes.as_dtype(dtype) != x.dtype:
         raise RuntimeError(f"Bad in-place call: input tensor dtype {x.dtype} and output tensor dtype {dtypes.as_dtype(dtype)} should match")
     return dtype
 
 
 def filled(name: str, x: Any, axes: Any) -> Any:
-    """The axes, none of which is empty: nothing has no greatest entry."""
+    """The axes, after checking that none is empty: an empty axis has no largest entry."""
     if x.array.size:
         return axes
     if axes is None:
@@ -829,7 +829,7 @@ def place_axis(name: str, x: Any, dim: Any, axis: Any) -> Any:
 
 
 def spread(x: Any, dim: Any, unbiased: Any, keepdims: bool, correction: Any, axis: Dim) -> dict[str, Any]:
-    """The settings of var and std, from the several ways to ask for them."""
+    """The settings of var and std, from their various arguments."""
     if x.dtype.kind not in "fc":
         raise RuntimeError("std and var only support floating point and complex dtypes")
     if isinstance(dim, bool):  # x.var(False)
@@ -840,7 +840,7 @@ def spread(x: Any, dim: Any, unbiased: Any, keepdims: bool, correction: Any, axi
 
 
 def quantiles(x: Any, q: Any, dim: int | None, keepdims: bool, interpolation: str, ignore_nan: bool) -> Any:
-    """Of all entries, or along one axis; several of them stand along a new first axis."""
+    """Quantiles of all entries or along one axis. Several quantiles get a new first axis."""
     if dim is not None and x.ndim:
         return composites.quantile(x, normalize_one(dim, x.ndim), q, keepdims, interpolation, ignore_nan)
     z = composites.quantile(x.reshape(-1), 0, q, False, interpolation, ignore_nan)
@@ -861,7 +861,7 @@ def nuclear(x: Any, dim: Dim, keepdims: bool) -> Any:
 
 
 def one_axis(dim: Any, axis: Any, ndim: int) -> Any:
-    """What `dim` or `axis` means for an op that takes one: None for all entries, or a number >= 0."""
+    """`dim` or `axis` as a setting for an op with one axis: None for all entries, or a non-negative axis."""
     dim = axis if dim is None else dim
     if dim is None:
         return None
@@ -870,7 +870,7 @@ def one_axis(dim: Any, axis: Any, ndim: int) -> Any:
 
 
 def axis_for_softmax(x: Any, dim: int) -> int | None:
-    """The axis of a softmax, which is of real numbers; None for a number without axes."""
+    """The axis of a softmax, after checking that x holds floats. None for a tensor without axes."""
     axis = normalize_one(dim, x.ndim)
     if x.dtype.kind != "f":
         raise NotImplementedError(f'"softmax" not implemented for \'{x.dtype}\'. To fix it, use x.float().')
@@ -878,7 +878,7 @@ def axis_for_softmax(x: Any, dim: int) -> int | None:
 
 
 def checked_weights(name: str, w: Any, n: int, kinds: str, words: str) -> None:
-    """One weight for each of n observations, of the type that cov expects, none below 0."""
+    """Check the weights of cov: one for each of n observations, of the right dtype, and none negative."""
     if w is None:
         return
     if w.ndim > 1:

@@ -1,10 +1,10 @@
-"""What follows from a row of the table of derivatives: x.f(), x.f_(), x + y, and what help() says of them.
+"""Make methods from the rows of the derivative table: x.f(), x.f_(), x + y, and their help() texts.
 
-An op that is a function of entries, without settings, needs no method of its own: `FromRows` gets x.f() and
-x.f_() when the row is declared, and `minigrad.f` is the method as a function. So a new function of an entry
-is one row. The functions of neural networks are rows as well (`silu`, `gelu`), but no methods of tensors, as in
-PyTorch. A method that is written in a chapter has its variant in place by a rule, if its name stands in `APPLIED`
-or `COPIED`. `from_rows.pyi` lists the methods for editors and for mypy; `python -m tests.stubs` writes it.
+An elementwise op without settings needs no handwritten method: declaring the row adds x.f() and x.f_()
+to `FromRows`, and `minigrad.f` is the method as a function. So a new elementwise function takes one row.
+Activation functions such as `silu` and `gelu` are rows too, but not tensor methods, as in PyTorch.
+A handwritten method gets its in-place variant automatically if its name is in `APPLIED` or `COPIED`.
+`from_rows.pyi` lists the methods for editors and mypy; `python -m tests.stubs` writes it.
 """
 
 import functools
@@ -19,21 +19,21 @@ SHAPES = {
     "elementwise": "The result has the shape of the operands, which are broadcast against each other.",
     "constant": "The result has the shape of the operands, and no gradient passes through it.",
 }
-# What Python calls them: x + y is x.__add__(y), or y.__radd__(x); x += y is x.__iadd__(y).
+# Python's names for the operators: x + y is x.__add__(y) or y.__radd__(x); x += y is x.__iadd__(y).
 OPERATORS = {
     "add": "add", "sub": "sub", "mul": "mul", "div": "truediv", "floor_divide": "floordiv", "remainder": "mod",
     "pow": "pow", "matmul": "matmul", "bitwise_and": "and", "bitwise_or": "or", "bitwise_xor": "xor",
     "bitwise_left_shift": "lshift", "bitwise_right_shift": "rshift",
 }  # fmt: skip
 OF_ONE_DIRECTION = {"neg": "neg", "abs": "abs", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge"}
-# Truth values that x.f_() writes over numbers: 1 and 0.
+# Boolean results, which x.f_() writes into a tensor of numbers as 1 and 0.
 WRITTEN_AS_NUMBERS = {"eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_xor", "logical_not"}
 # x.lerp_() is x.lerp() with op.apply_ in place of op.apply.
 APPLIED = """
     add addcdiv addcmul clamp clamp_max clamp_min index_add index_copy index_fill index_put lerp polygamma pow round
     scatter scatter_add sub tril triu
 """
-# x.frac_() writes the result of x.frac() over x. What the gradient reads of x, it reads of a copy.
+# x.frac_() copies the result of x.frac() into x. COPIED_FROM_A_CLONE: the gradient reads x, so f gets a copy of it.
 COPIED = "addbmm addmm addmv addr baddbmm frac gcd heaviside lcm nan_to_num"
 COPIED_FROM_A_CLONE = "copysign ldexp logit mvlgamma renorm scatter_reduce sinc"
 SYNONYMS = {
@@ -46,13 +46,13 @@ SYNONYMS = {
 
 
 def has_methods(op: Op) -> bool:
-    """Is the op a function of entries, without settings, that tensors should have as a method?"""
+    """True if the op is elementwise, has no settings, and should be a tensor method."""
     plain = op.kind in SHAPES and not (op.settings or op.masks or op.variadic)
     return plain and len(op.operands) <= 2 and op.__module__ not in WITHOUT_METHODS
 
 
 def complete(cls: type[Any], op: Op) -> None:
-    """Give the class the methods and the operators that follow from this row."""
+    """Add the methods and operators for this row to the class."""
     single = len(op.operands) == 1
     method: Any = (lambda self: op.apply(self)) if single else (lambda self, other: op.apply(self, other))
     if has_methods(op):
@@ -70,7 +70,7 @@ def complete(cls: type[Any], op: Op) -> None:
 
 
 def _add(cls: type[Any], op: Op, name: str, way: str, f: Any) -> None:
-    """One method. If nobody can name its operands (x.exp(), x + y), op.apply itself takes its place once it is written."""
+    """Add one method. If its operands cannot be passed by name (x.exp(), x + y), the generated op.apply later replaces it."""
     method = renamed(f, name)
     method.__doc__ = described(op, name)
     setattr(cls, name, method)
@@ -80,7 +80,7 @@ def _add(cls: type[Any], op: Op, name: str, way: str, f: Any) -> None:
 
 
 def add_in_place(cls: type[Any]) -> None:
-    """Give the class x.lerp_() for x.lerp(), and the other variants in place that follow from a method."""
+    """Add x.lerp_() for x.lerp(), and the other in-place variants that can be made from a method."""
     for name in APPLIED.split():
         method = getattr(cls, name)
         setattr(cls, name + "_", taking_numpy_names(writing(getattr(method, "__wrapped__", method))))
@@ -90,7 +90,7 @@ def add_in_place(cls: type[Any]) -> None:
 
 
 def add_synonyms(cls: type[Any]) -> None:
-    """Give the class x.absolute() for x.abs(), x.absolute_() for x.abs_(): the same function under another name."""
+    """Add aliases: x.absolute() for x.abs(), x.absolute_() for x.abs_(), and so on."""
     for synonym, own in SYNONYMS.items():
         for end in ("", "_"):
             f = getattr(cls, own + end, None)
@@ -99,13 +99,13 @@ def add_synonyms(cls: type[Any]) -> None:
 
 
 def writing(f: FunctionType) -> FunctionType:
-    """x.lerp_() from x.lerp(): the same code, with op.apply_ in place of op.apply."""
+    """Make x.lerp_() from x.lerp(): the same code, calling op.apply_ instead of op.apply."""
     words = tuple(["apply_" if word == "apply" else word for word in f.__code__.co_names])
     return renamed(f, f.__name__ + "_", f.__code__.replace(co_names=words))
 
 
 def copying(f: FunctionType, clone: bool = False) -> FunctionType:
-    """x.frac_() from x.frac(): its result is written over x. With `clone`, f reads a copy of x, which its gradient keeps."""
+    """Make x.frac_() from x.frac(): copy its result into x. With `clone`, f works on a copy of x, so its gradient can still read the old values."""
 
     @functools.wraps(f)
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -115,7 +115,7 @@ def copying(f: FunctionType, clone: bool = False) -> FunctionType:
 
 
 def renamed(f: FunctionType, name: str, code: CodeType | None = None) -> FunctionType:
-    """The function as a method of this name, with a docstring to come; with other code, if that is given."""
+    """A copy of the function as a method with this name and no docstring yet, and optionally with other code."""
     g = FunctionType(code or f.__code__, f.__globals__, name, f.__defaults__, f.__closure__)
     g.__dict__.update(f.__dict__)
     g.__kwdefaults__, g.__annotations__ = f.__kwdefaults__, f.__annotations__
@@ -124,7 +124,7 @@ def renamed(f: FunctionType, name: str, code: CodeType | None = None) -> Functio
 
 
 def described(op: Op, name: str) -> str:
-    """What help() says of a method: the row's formula, remarks and shapes, errors, and its example."""
+    """The help() text of a method: the row's formula, remarks, shapes, errors and example."""
     formula, *rest = dedented(op.__doc__ or op.name, 4).split("\n\n")
     remarks = [part for part in rest if not part.startswith(">>>")]
     parts = [formula, *remarks, *([SHAPES[op.kind]] if op.kind in SHAPES else [])]
@@ -134,7 +134,7 @@ def described(op: Op, name: str) -> str:
 
 
 def written_over(name: str) -> str:
-    """What is said of a variant in place, after what is said of x.name()."""
+    """The text about an in-place variant, to be added to the help() text of x.name()."""
     return (
         f"Written over the tensor itself, which is returned. x.{name}() makes a new one. Raises an error for a "
         "leaf that requires a gradient, unless nothing is recorded."
@@ -142,7 +142,7 @@ def written_over(name: str) -> str:
 
 
 def document(cls: type[Any], op: Op) -> None:
-    """Let the method of a chapter that is named after this op show the row's formula below its own text."""
+    """Add the row's formula to the docstring of the handwritten method with the op's name."""
     method = getattr(cls, op.name, None)
     if method is not None and method.__module__ != __name__ and op.formula not in method.__doc__:
         text, example, rest = method.__doc__.partition("\n\n        >>>")
@@ -150,7 +150,7 @@ def document(cls: type[Any], op: Op) -> None:
 
 
 def document_the_rest(cls: type[Any]) -> None:
-    """Let variants in place and other names of a method, of which no row speaks, say what that method says."""
+    """Give in-place variants and aliases without a row the docstring of their method."""
     said = {name: method for chapter in reversed(cls.__mro__) for name, method in vars(chapter).items()}
     for name, method in said.items():
         plain = name.removesuffix("_")
@@ -166,5 +166,5 @@ def document_the_rest(cls: type[Any]) -> None:
 
 
 def dedented(text: str, by: int = 8) -> str:
-    """A docstring as help() shows it: without the indentation that it has in the text of a method, or of a row."""
+    """The docstring without the indentation it has in the source of a method or a row."""
     return "\n".join([line.removeprefix(" " * by) for line in text.splitlines()]).strip()

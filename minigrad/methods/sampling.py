@@ -1,7 +1,6 @@
-"""Filled at random: x.normal_() writes new numbers over x, as all methods with an underscore do.
+"""Random sampling in place: x.normal_() fills x with new samples.
 
-What is drawn, and from which words of the generator, is told in random/kernels.py. Here it is put
-into a tensor's memory.
+The sampling itself is in random/kernels.py. The methods here write the samples into a tensor's memory.
 """
 
 from typing import TYPE_CHECKING, Any, Self
@@ -18,12 +17,12 @@ if TYPE_CHECKING:
 
 
 class Sampling(ArrayMethods):
-    """The methods of a tensor that draw at random."""
+    """The random sampling methods of a tensor."""
 
     __slots__ = ()
 
     def uniform_(self, a: float = 0, b: float = 1, *, generator: Any = None) -> Self:
-        """Fill with numbers from a up to b, all equally likely. (PyTorch: from, to.)
+        """Fill with samples from the uniform distribution between a and b. (PyTorch: from, to.)
 
         >>> minigrad.zeros(2, 3).uniform_().shape
         minigrad.Size([2, 3])
@@ -31,7 +30,7 @@ class Sampling(ArrayMethods):
         return self._fill(kernels.uniform, a, b, generator)
 
     def normal_(self, mean: float = 0, std: float = 1, *, generator: Any = None) -> Self:
-        """Fill from the normal distribution.
+        """Fill with samples from the normal distribution.
 
         >>> minigrad.zeros(2, 3).normal_().shape
         minigrad.Size([2, 3])
@@ -42,7 +41,7 @@ class Sampling(ArrayMethods):
         return self._fill(kernels.normal, mean, std, generator, dense)
 
     def bernoulli_(self, p: Any = 0.5, *, generator: Any = None) -> Self:
-        """Fill with ones, each with probability p, and zeros.
+        """Fill with ones, with probability p, and zeros.
 
         >>> minigrad.zeros(3).bernoulli_(1.0)
         tensor([1., 1., 1.])
@@ -53,7 +52,7 @@ class Sampling(ArrayMethods):
         return self._fill(lambda shape, dtype: kernels.coins(p, shape, dtype, generator))
 
     def bernoulli(self, p: Any = None, *, generator: Any = None) -> "Tensor":
-        """1 with the probability that stands in each entry (or is p), else 0.
+        """A tensor of samples that are 1 with the probability in each entry of x (or with probability p), else 0.
 
         >>> minigrad.tensor([0.0, 1.0]).bernoulli()
         tensor([0., 1.])
@@ -66,15 +65,15 @@ class Sampling(ArrayMethods):
         return level(x, drawn) if x.requires_grad else drawn
 
     def multinomial(self, num_samples: int, replacement: bool = False, *, generator: Any = None) -> "Tensor":
-        """Draw category numbers, each as likely as its weight says.
+        """Samples of category indices, with probabilities proportional to the weights.
 
-        self         (k,) or (n, k)   weights, not negative; they need not sum to 1
+        self         (k,) or (n, k)   non-negative weights; they need not sum to 1
         returns      (num_samples,) or (n, num_samples), of int64
 
-        Without replacement no category is drawn twice: a waiting time is drawn for each, shorter
-        the greater its weight, and the first to arrive are taken. With replacement a uniform
-        number is drawn for each sample: the category is the one on whose stretch of the summed
-        weights it falls. (A single sample is drawn in the first way, whatever is asked for.)
+        Without replacement, no category is sampled twice. Each category gets a random waiting time,
+        which tends to be shorter for larger weights, and the shortest ones are chosen. With
+        replacement, each sample looks up a uniform random number in the cumulative weights. (A single
+        sample always uses the first way.)
 
         Source: Efraimidis and Spirakis, Weighted random sampling with a reservoir (2006).
 
@@ -106,9 +105,9 @@ class Sampling(ArrayMethods):
         return make.wrap(np.reshape(z, (*w.shape[:-1], num_samples)).astype(np.int64, copy=False))
 
     def random_(self, low: int = 0, to: int | None = None, *, generator: Any = None) -> Self:
-        """random_(to), random_(from, to): fill with whole numbers below `to`.
+        """random_(to), random_(from, to): fill with random integers from `from` (or 0) up to but not including `to`.
 
-        random_() fills with all that the type can tell apart, from 0 on.
+        random_() uses all non-negative integers that the dtype can represent exactly.
 
         >>> minigrad.zeros(2).random_(5, 6)
         tensor([5., 5.])
@@ -119,7 +118,7 @@ class Sampling(ArrayMethods):
         return self._fill(kernels.integers, low, to, generator)
 
     def exponential_(self, lambd: float = 1, *, generator: Any = None) -> Self:
-        """Fill with waiting times for what happens `lambd` times in a unit of time.
+        """Fill with samples from the exponential distribution with rate `lambd`.
 
         >>> minigrad.zeros(2).exponential_().shape
         minigrad.Size([2])
@@ -127,7 +126,7 @@ class Sampling(ArrayMethods):
         return self._fill(kernels.exponential, lambd, generator)
 
     def log_normal_(self, mean: float = 1, std: float = 2, *, generator: Any = None) -> Self:
-        """Fill with exp(x), for x from the normal distribution of this mean and standard deviation.
+        """Fill with exp(x), where x is sampled from the normal distribution with this mean and standard deviation.
 
         >>> minigrad.zeros(2).log_normal_().shape
         minigrad.Size([2])
@@ -135,9 +134,9 @@ class Sampling(ArrayMethods):
         return self._fill(kernels.log_normal, mean, std, generator)
 
     def geometric_(self, p: float, *, generator: Any = None) -> Self:
-        """Fill with how many tries it takes until something of probability p has happened.
+        """Fill with samples from the geometric distribution: the number of trials up to the first success.
 
-        p   between 0 and 1
+        p   the probability of success, between 0 and 1
 
         >>> minigrad.zeros(2, 3).geometric_(0.5).shape
         minigrad.Size([2, 3])
@@ -145,7 +144,7 @@ class Sampling(ArrayMethods):
         return self._fill(kernels.geometric, p, generator)
 
     def cauchy_(self, median: float = 0, sigma: float = 1, *, generator: Any = None) -> Self:
-        """Fill from Cauchy's distribution: the tangent of an angle that is uniform.
+        """Fill with samples from the Cauchy distribution: the tangent of a uniform random angle.
 
         >>> minigrad.zeros(2).cauchy_().shape
         minigrad.Size([2])
@@ -153,6 +152,6 @@ class Sampling(ArrayMethods):
         return self._fill(kernels.cauchy, median, sigma, generator)
 
     def _fill(self, kernel: Any, *settings: Any) -> Self:
-        """Write random numbers, in the order in which the entries lie in memory."""
+        """Write random numbers into x, in the memory order of its entries."""
         dtype = self.array.dtype
         return self.copy_(kernels.in_memory_order(self.array, lambda shape: kernel(shape, dtype, *settings)))

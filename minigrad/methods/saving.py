@@ -1,13 +1,13 @@
-"""Tensors on disk: `save` and `load`, for a state_dict or anything built like one.
+"""`save` and `load` tensors, for a state_dict or anything with a similar structure.
 
-A file is NumPy's npz, an ordinary zip archive of arrays: one member for each tensor, and
-one that describes, in JSON, how they were nested. Nothing in it is ever run as a program
-(PyTorch's own files are pickles, which can run anything).
+A file is in NumPy's npz format, an ordinary zip archive of arrays: one member for each tensor,
+and one JSON member that describes how they were nested. Loading never runs code from the file.
+(PyTorch's own files are pickles, which can run any code.)
 
     {"w": tensor, "steps": [1, 2.5]}     ->     array_0: the values of the tensor
                                                 structure: {"dict": [["w", {"tensor": 0}], ...]}
 
-What can be saved: tensors, arrays, numbers, strings, None, and dicts, lists, tuples of these.
+You can save tensors, arrays, numbers, strings, None, and dicts, lists and tuples of these.
 """
 
 import json
@@ -22,11 +22,11 @@ from minigrad.core.tensor import Tensor, wrap
 
 
 def save(obj: Any, f: Any) -> None:
-    """Write obj to a file; f is its name, or an open binary file.
+    """Write obj to a file. f is a file name or an open binary file.
 
-    A tensor that occurs twice is written once, and is one tensor again when loaded.
+    A tensor that occurs twice is written once, and is again one tensor after loading.
 
-    Raises TypeError, naming the place, for what cannot be saved.
+    Raises TypeError, with the position, for an object that cannot be saved.
 
     >>> import io
     >>> file = io.BytesIO()
@@ -49,8 +49,8 @@ def save(obj: Any, f: Any) -> None:
 def load(f: Any, map_location: Any = None, *, weights_only: bool = True) -> Any:
     """Read what `save` wrote.
 
-    `map_location` and `weights_only` are PyTorch's; there is one place for tensors, and
-    nothing but weights in the files.
+    `map_location` and `weights_only` are accepted as in PyTorch but not needed: there is only
+    one device, and the files hold only data.
 
     >>> import io, minigrad
     >>> file = io.BytesIO()
@@ -72,7 +72,7 @@ def load(f: Any, map_location: Any = None, *, weights_only: bool = True) -> Any:
 
 
 def _described(obj: Any, arrays: list[Any], seen: dict[int, Any], place: str) -> Any:
-    """The object in terms of JSON; its arrays go to the list."""
+    """A JSON description of the object. Its arrays are added to the list."""
     if obj is None or isinstance(obj, (bool, int, float, str)):
         return obj
     if id(obj) in seen:
@@ -105,7 +105,7 @@ def _described(obj: Any, arrays: list[Any], seen: dict[int, Any], place: str) ->
 
 
 def _rebuilt(entry: Any, members: dict[str, Any], made: dict[int, Tensor]) -> Any:
-    """The object that an entry describes."""
+    """Rebuild the object from its JSON description."""
     if not isinstance(entry, dict):
         return entry
     ((kind, value), *rest) = entry.items()

@@ -1,4 +1,4 @@
-"""Windows: weights that let a piece of a signal fade in and out, before its frequencies are taken.
+"""Window functions: weights that fade a piece of a signal in and out before a Fourier transform.
 
 Source: Harris, On the use of windows for harmonic analysis with the discrete Fourier transform (1978).
 """
@@ -12,7 +12,7 @@ from minigrad.methods.creation import type_to_make
 
 
 def hann_window(window_length: int, periodic: bool = True, *, dtype: Any = None) -> Tensor:
-    """(1 - cos(t)) / 2
+    """The Hann window: (1 - cos(t)) / 2.
 
     >>> hann_window(4)
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
@@ -21,7 +21,7 @@ def hann_window(window_length: int, periodic: bool = True, *, dtype: Any = None)
 
 
 def hamming_window(window_length: int, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, *, dtype: Any = None) -> Tensor:
-    """alpha - beta * cos(t)
+    """The Hamming window: alpha - beta * cos(t).
 
     >>> hamming_window(3, periodic=False)
     tensor([0.0800, 1.0000, 0.0800])
@@ -30,7 +30,7 @@ def hamming_window(window_length: int, periodic: bool = True, alpha: float = 0.5
 
 
 def blackman_window(window_length: int, periodic: bool = True, *, dtype: Any = None) -> Tensor:
-    """0.42 - 0.5 * cos(t) + 0.08 * cos(2 t)
+    """The Blackman window: 0.42 - 0.5 * cos(t) + 0.08 * cos(2 t).
 
     >>> blackman_window(3, periodic=False).abs()
     tensor([1.3878e-17, 1.0000e+00, 1.3878e-17])
@@ -39,7 +39,7 @@ def blackman_window(window_length: int, periodic: bool = True, *, dtype: Any = N
 
 
 def bartlett_window(window_length: int, periodic: bool = True, *, dtype: Any = None) -> Tensor:
-    """From 0 up to 1 and down to 0, in straight lines.
+    """The Bartlett window: a triangle from 0 up to 1 and back down to 0.
 
     >>> bartlett_window(4)
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
@@ -51,9 +51,9 @@ def bartlett_window(window_length: int, periodic: bool = True, *, dtype: Any = N
 
 
 def _window(n: int, periodic: bool, weights: tuple[float, ...], dtype: Any) -> Tensor:
-    """The sum of weights[k] * cos(k * t), for t once around the circle.
+    """The sum of weights[k] * cos(k * t), for t from 0 to 2 pi.
 
-    A periodic window leaves out the last point, which would be the first of the next period.
+    A periodic window leaves out the last point, since it is the first of the next period.
     """
     d = type_to_make(dtype)
     if n < 0:
