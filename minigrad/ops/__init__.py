@@ -1,7 +1,7 @@
-"""The table of operations, in chapters, in reading order.
+"""The table of operations, one chapter per module.
 
-Every name in here is an `Op`: a forward function with one rule per input. The chapters
-are plain NumPy; none of them knows what a Tensor is.
+Every op is a forward function with one derivative rule per input. The chapters
+are plain NumPy and do not use Tensor.
 """
 
 from minigrad.ops.convolution import *

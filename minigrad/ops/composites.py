@@ -1,9 +1,9 @@
-"""Functions built from ops: there is nothing to derive.
+"""Functions built from other ops, so they need no derivative rules of their own.
 
-Sorting and its kin decide by the values *which* entries are taken, and then take them with
-`gather`, whose rule is known. The decision itself is flat wherever it is smooth.
+Sorting and similar functions use the values to choose entries, and then take these entries with
+`gather`, which has a rule. The choice itself has derivative 0 wherever it is differentiable.
 
-Here x is a Tensor (or a Slot); `axis` is a number >= 0, and x has at least one axis.
+Here x is a Tensor (or a Slot) with at least one axis, and `axis` is not negative.
 """
 
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ from minigrad.ops.reductions import is_extreme
 
 
 def taken(kind: Any, x: Any, at: Any, axis: int, keepdims: bool = True) -> Any:
-    """x at the places `at` along axis, as a `kind`; the axis stays, or is dropped if only one is taken."""
+    """The entries of x at the indices `at` along axis, and `at`, as a `kind`. Without keepdims, the axis (of size 1) is removed."""
     z = gather.apply(x, index=at, axis=axis)
     if keepdims:
         return kind(z, x._constant(at))
@@ -27,7 +27,7 @@ def taken(kind: Any, x: Any, at: Any, axis: int, keepdims: bool = True) -> Any:
 
 
 def sorting(values: Any, axis: int, descending: bool = False) -> Any:
-    """The places of the entries in order, equal ones as they stood. NaN is the greatest."""
+    """The indices that sort the values, with a stable sort. NaN counts as the largest value."""
     if not descending:
         return np.argsort(values, axis=axis, kind="stable")
     last = values.shape[axis] - 1
@@ -36,17 +36,17 @@ def sorting(values: Any, axis: int, descending: bool = False) -> Any:
 
 
 def sort(x: Any, axis: int, descending: bool) -> Any:
-    """The entries in order along axis, and where they stood."""
+    """The sorted entries along axis, and their old indices."""
     return taken(return_types.sort, x, sorting(x.array, axis, descending), axis)
 
 
 def argsort(x: Any, axis: int, descending: bool) -> Any:
-    """Where the entries stood that come first, second, ... in order."""
+    """The indices that sort x along axis."""
     return x._constant(sorting(x.array, axis, descending))
 
 
 def topk(x: Any, axis: int, k: int, largest: bool) -> Any:
-    """The k greatest (or least) entries, in order."""
+    """The k largest (or smallest) entries, sorted, and their indices."""
     if x.dtype.kind == "b":
         raise RuntimeError("topk does not support bool dtypes on CPU")
     if not 0 <= k <= x.shape[axis]:
@@ -56,7 +56,7 @@ def topk(x: Any, axis: int, k: int, largest: bool) -> Any:
 
 
 def kthvalue(x: Any, axis: int, k: int, keepdims: bool) -> Any:
-    """The k-th least entry, counted from 1."""
+    """The k-th smallest entry, counted from 1, and its index."""
     _something("kthvalue", x, axis)
     if not 1 <= k <= x.shape[axis]:
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {axis}")
@@ -65,24 +65,24 @@ def kthvalue(x: Any, axis: int, k: int, keepdims: bool) -> Any:
 
 
 def median_along(x: Any, axis: int, keepdims: bool) -> Any:
-    """The lower one of those in the middle; NaN, if there is one."""
+    """The median and its index: the lower of the two in the middle, or NaN if an entry is NaN."""
     _something("median", x, axis)
     order = sorting(x.array, axis)
     at = order.take([(x.shape[axis] - 1) // 2], axis)
-    last = order.take([-1], axis)  # a NaN would stand there
+    last = order.take([-1], axis)  # a NaN would be here
     at = np.where(np.isnan(at_places(x.array, last, axis)), last, at)
     return taken(return_types.median, x, at, axis, keepdims)
 
 
 def at_places(values: Any, at: Any, axis: int) -> Any:
-    """An array at the places `at` along axis."""
+    """The entries of an array at the indices `at` along axis."""
     if values.__class__ is np.ndarray:
         return gather.forward(values, index=at, axis=axis)
     return np.take_along_axis(values, at, axis)  # a program is being recorded
 
 
 def mode(x: Any, axis: int, keepdims: bool) -> Any:
-    """The most frequent entry, the least of several; the last place where it stands."""
+    """The most frequent entry (the smallest, if there are several) and its last index."""
     _something("mode", x, axis)
     rows = np.moveaxis(x.array, axis, -1)
     at = np.empty((*rows.shape[:-1], 1), np.int64)
@@ -93,12 +93,12 @@ def mode(x: Any, axis: int, keepdims: bool) -> Any:
 
 
 def in_order(a: Any) -> Any:
-    """An array in C order; one that a program is being recorded with stays as it is."""
+    """The array in C order. While a program is being recorded, its values are returned unchanged."""
     return np.ascontiguousarray(a) if a.__class__ is np.ndarray else a
 
 
 def running_extreme(x: Any, axis: int, function: Any) -> Any:
-    """cummax and cummin: the extreme so far (NaN, once there was one), and its latest place."""
+    """Implements cummax and cummin: the largest (smallest) entry so far (NaN after a NaN), and its last index."""
     array = x.array
     z = function.accumulate(array, axis=axis)
     latest = np.where((array == z) | np.isnan(array), own_places(array.shape)[axis], 0)
@@ -108,12 +108,12 @@ def running_extreme(x: Any, axis: int, function: Any) -> Any:
 
 
 def level(x: Any, values: Any) -> Any:
-    """These values, as a function of x that is flat: it has a gradient, of zeros."""
+    """These values as a constant function of x: its gradient is zeros."""
     return x.masked_fill(x._constant(np.ones(x.shape, bool)), 0) + values
 
 
 def scatter_extreme(x: Any, y: Any, function: Any, index: Any, axis: int) -> Any:
-    """The greatest (or least) of x and of all y that are scattered to its place; ties share the gradient."""
+    """The largest (or smallest) of each entry of x and all entries of y scattered to it. Ties share the gradient."""
     best = np.array(x.array, order="C")
     if index.size:
         at = flat_along(index, axis, x.shape) if x.ndim else index.reshape(-1)
@@ -130,10 +130,10 @@ def scatter_extreme(x: Any, y: Any, function: Any, index: Any, axis: int) -> Any
 
 
 def quantile(x: Any, axis: int, q: Any, keepdims: bool, interpolation: str, ignore_nan: bool) -> Any:
-    """Between two of the sorted entries. q is a number or a vector of them.
+    """Quantiles, interpolated between sorted entries. q is a number or a vector.
 
-    NaN stands last in the order. A row with one has no quantile; with ignore_nan, only those
-    that come before are counted.
+    NaNs are sorted to the end. If a row has a NaN, its quantile is NaN; with ignore_nan, only the
+    entries before the NaNs count.
     """
     _something("quantile", x, axis)
     if x.dtype not in (np.float32, np.float64):
@@ -170,32 +170,32 @@ def quantile(x: Any, axis: int, q: Any, keepdims: bool, interpolation: str, igno
 
 
 def nanmedian(x: Any, axis: int, keepdims: bool) -> Any:
-    """The lower one of those in the middle, of those that are no NaN."""
+    """The median of the entries that are not NaN, and its index."""
     _something("nanmedian", x, axis)
-    order = sorting(x.array, axis)  # NaN last
+    order = sorting(x.array, axis)  # NaNs at the end
     count = (~np.isnan(x.array)).sum(axis, keepdims=True)
     return taken(return_types.nanmedian, x, np.take_along_axis(order, np.maximum(count - 1, 0) // 2, axis), axis, keepdims)
 
 
-# ------------------------------------------- counting and finding: nothing to differentiate
+# ------------------------------------------- counting and searching: no gradients
 
 
 class Histogram(NamedTuple):
-    """How many entries fall into each bin, and where the bins begin and end."""
+    """The number of entries in each bin, and the edges of the bins."""
 
     hist: Any
     bin_edges: Any
 
 
 def nonzero(x: Any, as_tuple: bool) -> Any:
-    """Where x is not 0: one row for each such entry, or one tensor for each axis."""
+    """The indices of the nonzero entries: one row for each, or one tensor for each axis."""
     if as_tuple:
         return tuple([x._constant(i) for i in np.nonzero(np.atleast_1d(x.array))])
     return x._constant(np.argwhere(x.array))
 
 
 def unique(x: Any, return_inverse: bool, return_counts: bool, dim: int | None) -> Any:
-    """Each value once, in order; where each entry of x stands among them; how often each occurs."""
+    """The unique values, sorted; for each entry of x, its index among them; how often each occurs."""
     if dim is not None:
         dim = normalize_one(dim, x.ndim)
     z, inverse, counts = np.unique(x.array, return_inverse=True, return_counts=True, axis=dim, equal_nan=False)
@@ -204,13 +204,13 @@ def unique(x: Any, return_inverse: bool, return_counts: bool, dim: int | None) -
 
 
 def _those_asked_for(x: Any, *results: Any) -> Any:
-    """As tensors, those of the results that are not None; the only one by itself."""
+    """The results that are not None, as tensors. A single one is returned without a tuple."""
     tensors = tuple([x._constant(r) for r in results if r is not None])
     return tensors if len(tensors) > 1 else tensors[0]
 
 
 def unique_consecutive(x: Any, return_inverse: bool, return_counts: bool, dim: int | None) -> Any:
-    """Each value once in a run of equals; to which run each entry belongs; how long each run is."""
+    """The value of each run of equal entries; for each entry, the index of its run; the length of each run."""
     rows = x.array.reshape(-1) if dim is None else np.moveaxis(x.array, dim, 0)
     flat = rows.reshape(len(rows), -1)
     starts = np.ones(len(rows), bool)
@@ -223,7 +223,7 @@ def unique_consecutive(x: Any, return_inverse: bool, return_counts: bool, dim: i
 
 
 def bincount(x: Any, weights: Any, minlength: int) -> Any:
-    """How often 0, 1, 2, ... occur in x; or the sum of their weights."""
+    """The counts of 0, 1, 2, ... in x, or the sums of their weights."""
     if x.ndim != 1 or x.dtype.kind not in "iu" or (x.array.size and x.array.min() < 0):
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     if weights is not None and weights.shape != x.shape:
@@ -235,7 +235,7 @@ def bincount(x: Any, weights: Any, minlength: int) -> Any:
 
 
 def histc(x: Any, bins: int, low: Any, high: Any) -> Any:
-    """How many entries fall into each of so many equal bins from low to high (of all, if both are 0)."""
+    """The number of entries in each of `bins` equal bins from low to high. If both are 0, the range is that of x."""
     if bins <= 0:
         raise RuntimeError("bins must be > 0")
     if low > high:
@@ -250,7 +250,7 @@ def histc(x: Any, bins: int, low: Any, high: Any) -> Any:
 
 
 def histogram(x: Any, bins: Any, range: Any, weight: Any, density: bool) -> Histogram:
-    """As NumPy's; `bins` is a number, or a tensor of edges."""
+    """Like NumPy's histogram. `bins` is a number or a tensor of edges."""
     if x.dtype.kind != "f":
         raise RuntimeError("torch.histogram(): input tensor should have a floating point type.")
     weights = None if weight is None else weight.array
@@ -259,10 +259,10 @@ def histogram(x: Any, bins: Any, range: Any, weight: Any, density: bool) -> Hist
 
 
 def searchsorted(ordered: Any, x: Any, right: bool, out_int32: bool = False, sorter: Any = None) -> Any:
-    """Where each entry of x would have to stand to keep its row of `ordered` sorted.
+    """For each entry of x, the index at which to insert it so that its row of `ordered` stays sorted.
 
-    ordered   (n,), or (..., n) with the same first axes as x: a row of it for each row of x
-    sorter    indices that sort the rows of `ordered`, of the same shape
+    ordered   (n,), or (..., n) with the same leading axes as x: one row for each row of x
+    sorter    the indices that sort the rows of `ordered`, with the same shape
     """
     rows, values = getattr(ordered, "array", ordered), x.array
     rows = np.asarray(rows) if isinstance(rows, (list, tuple)) else rows
@@ -294,7 +294,7 @@ def _something(name: str, x: Any, axis: int) -> None:
 
 
 def prelu(x: Any, weight: Any) -> Any:
-    """x where x > 0, else weight * x, with one weight for all or one for each channel (axis 1)."""
+    """x where x > 0, else weight * x, with one weight for all entries or one for each channel (axis 1)."""
     if weight.ndim > 1:
         raise RuntimeError(
             f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}"

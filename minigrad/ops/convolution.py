@@ -1,11 +1,11 @@
-"""Table of derivatives, chapter 6, concluded: what is computed from each window of an image.
+"""Table of derivatives, chapter 6, concluded: convolution and pooling.
 
-Every window of x, laid out as a column or a row of a matrix, turns a convolution into a
-product of matrices. Such a matrix is x many times over, so it is copied from x in the order
-in which more of x lies side by side (`_Windows`). Results are contiguous in any case.
+A convolution becomes a matrix product when every window of x is a column or a row of a
+matrix. This matrix is much larger than x. `_Windows` chooses rows or columns so that longer
+pieces of x are contiguous and copying is fast. Results are always contiguous.
 
-convolution, its gradient by x and its gradient by w are one trilinear form in x, w and g
-read in three ways: each one's rules are the other two.
+convolution, its gradient with respect to x and its gradient with respect to w all come from
+one trilinear form in x, w and g. The rules of each one use the other two.
 """
 
 import numpy as np
@@ -68,11 +68,11 @@ def convolution_dw(y, x, *, shape, stride, padding, dilation, groups=1):
 
 
 class _Windows:
-    """The windows of an image (n, c, h, w), margin included, as a matrix for each example.
+    """The windows of a padded image (n, c, h, w), as one matrix for each example.
 
-    in_rows   False: each window is a column, x is read as it lies, in runs as long as a row of
-              windows. True: each window is a row, x is copied with its channels last, and read
-              in runs as long as a row of the window with all its channels
+    in_rows   False: each window is a column. x is read in its own layout, in runs as long as a
+              row of windows. True: each window is a row. x is copied with its channels last and
+              read in runs as long as one row of a window with all its channels
     """
 
     def __init__(self, x_shape, w_shape, stride, dilation, groups):
@@ -84,7 +84,7 @@ class _Windows:
         self.in_rows = self.size[1] * self.c > 2 * self.shape[1]
 
     def arranged(self, x):
-        """x, its memory in the order in which `matrix` reads it."""
+        """x with its memory in the order in which `matrix` reads it."""
         return np.ascontiguousarray(np.transpose(x, (0, 2, 3, 1)) if self.in_rows else x)
 
     def matrix(self, x, k):
@@ -106,7 +106,7 @@ class _Windows:
         return (w.transpose(0, 2, 3, 1) if self.in_rows else w).reshape(len(w), -1)
 
     def as_kernels(self, z):
-        """The opposite of `kernels`."""
+        """The inverse of `kernels`."""
         if not self.in_rows:
             return z.reshape(-1, self.c, *self.size)
         return z.reshape(-1, *self.size, self.c).transpose(0, 3, 1, 2)
@@ -116,7 +116,7 @@ class _Windows:
         return np.zeros((n, height, width, c) if self.in_rows else self.x_shape, dtype)
 
     def add(self, z, k, matrix):
-        """Add each entry of a matrix like that of `matrix` to the entry of z, k-th group, that it stands for."""
+        """The adjoint of `matrix`: add each entry of the matrix to the entry of z (k-th group) that it was copied from."""
         (kh, kw), (rows, columns), sw = self.size, self.shape, self.stride[1]
         down, across = (_slices(axis, self.size, self.stride, self.dilation, self.shape) for axis in (0, 1))
         if not self.in_rows:
@@ -127,7 +127,7 @@ class _Windows:
             return
         zk, matrix = _group(z, k, self.groups, -1), matrix.reshape(-1, rows, columns, kh, kw, self.c)
         for i in range(kh):
-            if self.dilation[1] == 1 and columns <= 4 * kw:  # whole runs of kw * c numbers
+            if self.dilation[1] == 1 and columns <= 4 * kw:  # contiguous runs of kw * c numbers
                 for j in range(columns):
                     zk[:, down[i], j * sw : j * sw + kw] += matrix[:, :, j, i]
             else:
@@ -136,7 +136,7 @@ class _Windows:
 
 
 def _group(x, k, groups, axis):
-    """The k-th of so many equal parts of x along an axis: the first, the second, or the last (-1)."""
+    """The k-th of `groups` equal parts of x along axis 0, 1 or -1."""
     if groups == 1:
         return x
     n = x.shape[axis] // groups
@@ -145,19 +145,19 @@ def _group(x, k, groups, axis):
 
 
 def _padded(shape, padding):
-    """The shape with a margin around its last two axes."""
+    """The shape with padding on its last two axes."""
     top, bottom, left, right = padding
     return (*shape[:-2], shape[-2] + top + bottom, shape[-1] + left + right)
 
 
 def _inside(z, padding):
-    """z without the margin around its last two axes."""
+    """z without the padding on its last two axes."""
     top, bottom, left, right = padding
     return z[..., top : z.shape[-2] - bottom, left : z.shape[-1] - right]
 
 
 def _margin(x, padding, value=0):
-    """x with a margin around its last two axes."""
+    """x with padding on its last two axes."""
     if not any(padding):
         return x
     z = np.full(_padded(x.shape, padding), value, x.dtype)
@@ -170,7 +170,7 @@ def _convolution_db(g, b_shape):
         return np.zeros(0, g.dtype)
     if isinstance(g, np.ndarray):
         g = g.reshape(*g.shape[:2], -1)
-        return np.add.reduce(g @ np.ones(g.shape[2], g.dtype), axis=0)  # the sums of rows, but quicker
+        return np.add.reduce(g @ np.ones(g.shape[2], g.dtype), axis=0)  # the sum of each row, but faster
     return np.sum(g, axis=(0, 2, 3))
 
 
@@ -217,14 +217,14 @@ convolution_dw.vjp(
 def max_pool2d(x, *, size, stride, padding, dilation, shape):
     """z = the greatest of each window of the last two axes        dL/dx = g there, 0 elsewhere
 
-    The first of several equal ones is taken. shape is (rows, columns) of the result.
+    If several entries are equal, the first one gets the gradient. shape is (rows, columns) of the result.
     """
     x = _margin(x, padding, _lowest(x.dtype))
     return _joined(np.maximum, x, size, stride, dilation, shape)
 
 
 def _joined(function, x, size, stride, dilation, shape):
-    """Each window made one number by a ufunc: first the columns of a window, then what comes of them."""
+    """Reduce each window to one number with a ufunc: first along axis 0 of the window, then along axis 1."""
     if size == (1, 1):
         x = np.array(x)
     for axis in (0, 1):
@@ -240,20 +240,20 @@ def _lowest(dtype):
 
 
 def _slices(axis, size, stride, dilation, shape):
-    """For each place in a window along an axis (0 rows, 1 columns): what stands there, in all windows."""
+    """For each offset in a window along an axis (0 rows, 1 columns): the slice of x at this offset in all windows."""
     s, d, n = stride[axis], dilation[axis], shape[axis]
     return [slice(k * d, k * d + s * (n - 1) + 1, s) for k in range(size[axis])]
 
 
 def _each_place(size, stride, dilation, shape):
-    """For each place (i, j) in a window: what stands there, in all windows."""
+    """For each offset (i, j) in a window: the offset, and the index of x at this offset in all windows."""
     for i, rows in enumerate(_slices(0, size, stride, dilation, shape)):
         for j, columns in enumerate(_slices(1, size, stride, dilation, shape)):
             yield (i, j), (..., rows, columns)
 
 
 def places(x, size, stride, padding, dilation, shape):
-    """Where in x, counted row by row, the greatest entry of each window is."""
+    """The index of the largest entry of each window, counted row by row in x."""
     top, _, left, _ = padding
     width = x.shape[-1]
     x = _margin(x, padding, _lowest(x.dtype))
@@ -269,7 +269,7 @@ def places(x, size, stride, padding, dilation, shape):
 
 
 def _max_pool_dx(g, x, z, x_shape, size, stride, padding, dilation, shape):
-    # Below, an entry is found by its value, but NaN is not equal to itself; and 0 * g is not 0 if g is infinite.
+    # The code below finds entries by value, but NaN is not equal to itself. Also, 0 * g is not 0 if g is infinite.
     if not isinstance(g, np.ndarray) or np.isnan(z).any() or not np.isfinite(np.add.reduce(g, axis=None)):
         at = places(getattr(x, "array", x), size, stride, padding, dilation, shape)
         flat = (*x_shape[:-2], x_shape[-2] * x_shape[-1])
@@ -277,8 +277,8 @@ def _max_pool_dx(g, x, z, x_shape, size, stride, padding, dilation, shape):
         return np.reshape(scatter_add(np.zeros(flat, g.dtype), g, index=at, axis=len(flat) - 1), x_shape)
     x = _margin(x, padding, _lowest(x.dtype))
     d = np.zeros(x.shape, x.dtype)
-    apart = stride[0] >= size[0] and stride[1] >= size[1] and dilation == (1, 1)  # no entry is in two windows
-    waiting = None  # the windows whose greatest entry has not been met
+    apart = stride[0] >= size[0] and stride[1] >= size[1] and dilation == (1, 1)  # windows do not overlap
+    waiting = None  # the windows whose largest entry has not been found yet
     for _, window in _each_place(size, stride, dilation, shape):
         here = x[window] == z
         if waiting is None:

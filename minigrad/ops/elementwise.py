@@ -1,11 +1,11 @@
-"""Table of derivatives, chapter 1: functions of one entry at a time.
+"""Table of derivatives, chapter 1: elementwise functions.
 
-Each row is a function and, below it, the rule of each input: the gradient `g` that
-arrives, times the derivative. A rule saves exactly what it names; where there is a
-choice it names the cheaper (`z` of tanh is there anyway, `x` would be kept alive).
+Each row is a function, followed by one rule per input: the incoming gradient `g` times
+the derivative. A rule's parameters are exactly what is saved for it. If there is a choice,
+the rule uses what is cheaper to keep: tanh saves `z`, which exists anyway, and not `x`.
 
-Formulas: any table of derivatives. Where calculus is silent (|x| at 0, a tie of two
-maxima) the row says what was chosen; it is what PyTorch chose.
+You can find the formulas in any table of derivatives. Where the derivative is undefined
+(|x| at 0, a tie of two maxima), the row says which value is used; it is PyTorch's.
 """
 
 import numpy as np
@@ -102,7 +102,7 @@ positive.vjp(x=lambda g: g)
 def abs(x, *, out=None):
     """z = abs(x)        dz/dx = sign(x)
 
-    At 0, where the slope is undefined, it is taken as 0.
+    At 0, where the derivative is undefined, it is 0.
 
     >>> minigrad.tensor([-1.5, 2.0]).abs()
     tensor([1.5000, 2.0000])
@@ -114,17 +114,17 @@ abs.vjp(x=lambda g, x: g * np.sign(x))
 
 
 def into(out, z):
-    """z itself; or out, overwritten by it, if z is not larger."""
+    """Write z to out and return out; without out, return z. z must not be larger than out."""
     if out is None:
         return z
-    if z.ndim > out.ndim:  # NumPy would leave out leading axes of size 1
+    if z.ndim > out.ndim:  # NumPy would drop leading axes of size 1
         raise ValueError(f"a result of shape {z.shape} does not go into {out.shape}")
     out[...] = z
     return out
 
 
 def copied(x, out):
-    """A copy of x that can be changed: in out, which may be x itself."""
+    """A copy of x that can be changed, in out if given. out may be x itself."""
     if out is None:
         return np.array(x)
     if out is not x:
@@ -132,21 +132,21 @@ def copied(x, out):
     return out
 
 
-FEW = 500  # entries: up to here it is quicker to choose than to multiply, and to ask Python's math than NumPy
+FEW = 500  # entries: below this size, np.where is faster than multiplying, and Python's math module is faster than NumPy
 
 
 @elementwise(masks=("c",), inplace=False)
 def keep(x, c, *, out=None):
     """z = where(c, x, 0)        dz/dx = where(c, 1, 0)
 
-    Rules that pass a gradient on to some entries only are made of it. Unlike x * c it is 0 there
-    also when x is infinite or NaN: the gradient of relu(x).sqrt() is 0 at x = -1, not 0 * inf.
+    Rules that pass the gradient to only some entries use it. Unlike x * c, it gives 0 where c is
+    False even if x is infinite or NaN: the gradient of relu(x).sqrt() at x = -1 is 0, not 0 * inf.
     """
     if not x.ndim and not c.ndim:
         return x if c else x.dtype.type(0)
     if out is None and x.size < FEW:
         return np.where(c, x, x.dtype.type(0))
-    # Of a large array the product takes a fifth of the time, and is nearly always right.
+    # For a large array, the product takes a fifth of the time and is nearly always correct.
     z = np.multiply(x, c, out=out)
     total = np.add.reduce(z, axis=None)
     if total - total != 0:  # infinite or NaN
@@ -161,7 +161,7 @@ keep.vjp(x=lambda g, c: keep(g, c))
 def maximum(x, y, *, out=None):
     """z = maximum(x, y)        dz/dx = 1 - (x < y) - (x == y) / 2        dz/dy = 1 - (x > y) - (x == y) / 2
 
-    In a tie each input takes half; beside NaN each takes all.
+    In a tie, each input gets half of the gradient. If an input is NaN, each gets all of it.
 
     >>> minigrad.tensor([1.0, 5.0]).maximum(minigrad.tensor([3.0, 2.0]))
     tensor([3., 5.])
@@ -177,7 +177,7 @@ maximum.vjp(x=lambda g, x, y: keep(g, np.logical_not(x <= y)) + keep(g / 2, x ==
 def minimum(x, y, *, out=None):
     """z = minimum(x, y)        dz/dx = 1 - (x > y) - (x == y) / 2        dz/dy = 1 - (x < y) - (x == y) / 2
 
-    In a tie each input takes half; beside NaN each takes all.
+    In a tie, each input gets half of the gradient. If an input is NaN, each gets all of it.
 
     >>> minigrad.tensor([1.0, 5.0]).minimum(minigrad.tensor([3.0, 2.0]))
     tensor([1., 2.])
@@ -196,15 +196,15 @@ minimum.vjp(x=lambda g, x, y: keep(g, np.logical_not(x >= y)) + keep(g / 2, x ==
 def pow(x, y, *, out=None):
     """z = x ** y        dz/dx = y * x**(y - 1)        dz/dy = z * log(x)
 
-    A power of 0 is constant, so its derivative is 0 even at x = 0. At x = 0 and y > 0
-    the derivative by y is 0, the limit from the right.
+    x ** 0 is constant, so its derivative is 0 even at x = 0. At x = 0 and y > 0, the derivative
+    with respect to y is 0, the limit from the right.
 
     >>> minigrad.tensor([2.0, 3.0]).pow(minigrad.tensor([3.0, 2.0]))
     tensor([8., 9.])
     """
-    if x.dtype.kind in "iu" and np.ndim(y) and (y < 0).any():  # 1, -1 or 0: what is left of a fraction
+    if x.dtype.kind in "iu" and np.ndim(y) and (y < 0).any():  # 1 / x**n as an integer is 1, -1 or 0
         return np.where(y < 0, (x == 1) + (x == -1) * (1 - 2 * (y & 1)), x ** np.maximum(y, 0)).astype(x.dtype)
-    if np.ndim(y) == 0 and out is None:  # x ** 2 as a number is far quicker than as an array
+    if np.ndim(y) == 0 and out is None:  # much faster with y as a number (x ** 2) than as an array
         return np.asarray(x) ** (y.item() if hasattr(y, "item") else y)
     return np.power(x, y, out=out)
 
@@ -223,7 +223,7 @@ def _pow_dy(g, x, y, z):
 
 
 def as_number(y):
-    """y as a plain number, if it is one and nobody differentiates by it; else None."""
+    """y as a plain number, if it has no axes and needs no gradient; else None."""
     if np.ndim(y) or getattr(y, "requires_grad", False) or getattr(y, "_tangents", None):
         return None
     return y.item() if hasattr(y, "item") else None
@@ -313,7 +313,7 @@ def cos(x, *, out=None):
 cos.vjp(x=lambda g, x: -g * np.sin(x))
 
 
-# ------------------------------------------------------------- squashing and rectifying
+# ------------------------------------------------------------- tanh, sigmoid and relu
 
 
 @elementwise(np.tanh, result="float")
@@ -353,7 +353,7 @@ sigmoid.vjp(x=lambda g, z: g * (z * (1 - z)))
 def relu(x, *, out=None):
     """z = maximum(x, 0)        dz/dx = z != 0
 
-    At 0, where the slope is undefined, it is taken as 0. NaN passes its gradient on.
+    At 0, where the derivative is undefined, it is 0. A NaN gets the gradient.
 
     >>> minigrad.tensor([-1.0, 2.0]).relu()
     tensor([0., 2.])
@@ -364,14 +364,14 @@ def relu(x, *, out=None):
 relu.vjp(x=lambda g, z: keep(g, z != 0))
 
 
-# ----------------------------------------------- steps and comparisons: flat, or no number
+# ----------------------------------------------- sign and comparisons: derivative 0 or none
 
 
 @elementwise(np.sign)
 def sign(x, *, out=None):
     """z = sign(x)        dz/dx = 0
 
-    The sign of NaN is taken as 0.
+    The sign of NaN is 0.
 
     >>> minigrad.tensor([-2.0, 0.0, 3.0]).sign()
     tensor([-1.,  0.,  1.])
@@ -474,7 +474,7 @@ def logical_not(x, *, out=None):
     return np.logical_not(x, out=out)
 
 
-# --------------------------------------------------------- from one type to another
+# --------------------------------------------------------- conversion to another dtype
 
 
 @general(as_computed=True, node="ToCopyBackward0")

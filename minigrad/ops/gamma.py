@@ -1,14 +1,14 @@
 """Table of derivatives, chapter 1, continued: the gamma function and the inverse of erf.
 
-Probability needs them: the gamma function extends (n - 1)! to real numbers, and stands in
-the densities of the Gamma, Beta, Dirichlet and Poisson distributions; erfinv turns uniform
-numbers into numbers of the normal distribution.
+Probability distributions use them. The gamma function extends (n - 1)! to real numbers and is
+part of the densities of the Gamma, Beta, Dirichlet and Poisson distributions. erfinv turns
+uniform random numbers into samples from the normal distribution.
 
     lgamma        log of abs(gamma(x))
     digamma       its derivative                        psi(x)
     polygamma     the n-th derivative of digamma        psi_n(x)
 
-Each is the next one's rule. At 0, -1, -2, ... gamma has its poles.
+The derivative of each is the next one. gamma has poles at 0, -1, -2, ...
 """
 
 import math
@@ -46,8 +46,8 @@ lgamma.vjp(x=lambda g, x: g * digamma(x))
 def digamma(x, *, out=None):
     """z = gamma'(x) / gamma(x)        dz/dx = polygamma(x, order=1)
 
-    psi(x) = psi(x + 1) - 1 / x leads to x >= 8, where a series in 1 / x**2 has all digits
-    after seven terms; psi(1 - x) - pi / tan(pi x) leads there from below 0.
+    The recurrence psi(x) = psi(x + 1) - 1 / x moves x up to x >= 8, where seven terms of a series
+    in 1 / x**2 give full precision. Negative x use the reflection psi(1 - x) - pi / tan(pi x).
 
     Source: Abramowitz and Stegun, Handbook of Mathematical Functions (1964), 6.3.
 
@@ -85,8 +85,8 @@ digamma.vjp(x=lambda g, x: g * polygamma(x, order=1))
 def polygamma(x, *, order, out=None):
     """z = the derivative of digamma at x, of this order        dz/dx = polygamma(x, order=order+1)
 
-    That is (-1)**(n+1) * n! * (the sum of (x + k)**-(n+1), for n = order, over k = 0, 1, ...). The terms up to
-    x + k = 16 are added one by one, and Euler's and Maclaurin's formula gives the rest.
+    For n = order, this is (-1)**(n+1) * n! * (the sum of (x + k)**-(n+1) over k = 0, 1, ...). The terms up to
+    x + k = 16 are added one by one, and the Euler-Maclaurin formula gives the rest.
 
     Source: Abramowitz and Stegun, Handbook of Mathematical Functions (1964), 6.4 and 23.1.
     """
@@ -100,7 +100,7 @@ def polygamma(x, *, order, out=None):
 
 
 def _zeta(s, y):
-    """The sum of (y + k)**-s over k = 0, 1, ..., for a whole number s above 1."""
+    """The sum of (y + k)**-s over k = 0, 1, ..., for an integer s > 1."""
     total, a = np.zeros_like(y), y
     for _ in range(16 + int(min(1000, -min(y.min(initial=0), 0)))):
         near = a < 16
@@ -124,8 +124,8 @@ polygamma.vjp(x=lambda g, x, order: g * polygamma(x, order=order + 1))
 def erfinv(x, *, out=None):
     """z = the number for which erf(z) is x        dz/dx = sqrt(pi) / 2 * exp(z**2)
 
-    A polynomial gives seven digits; a step of Newton's method as many as float32 can hold and
-    more, a second one all of float64.
+    A polynomial gives seven digits. One step of Newton's method gives full float32 precision,
+    and a second one full float64 precision.
 
     Source: Giles, Approximating the erfinv function (2012), for the polynomial.
 
@@ -138,7 +138,7 @@ def erfinv(x, *, out=None):
     a = size if inside.all() else np.where(inside, size, 0)
     z = _erfinv_roughly(a)
     for _ in range(2 if x.dtype == np.float64 else 1):
-        # Near 1, erf(z) - a would lose the digits that erfc has.
+        # Near 1, erf(z) - a would lose digits that erfc keeps.
         wrong = np.where(a < 0.5, erf.forward(z) - a, (1 - a) - erfc.forward(z))
         z = z - wrong * SQRT_PI_OVER_2 * np.exp(z * z)
     if a is not size:

@@ -1,10 +1,11 @@
-"""Table of derivatives, chapter 5: taking entries out, and putting them back.
+"""Table of derivatives, chapter 5: indexing, gather and scatter.
 
-`getitem` and `put_zeros` are each other's rule. That is what adjoint means: the gradient
-of reading an entry is added where it was read, so an entry that was read twice receives
-twice. `gather` and `scatter_add` are the same pair along one axis.
+The rule of `getitem` is `put_zeros`, and the rule of `put_zeros` is `getitem`: they are
+adjoint. The gradient of reading an entry is added at the position it was read from, so an
+entry that was read twice gets two contributions. `gather` and `scatter_add` are the same
+kind of pair along one axis.
 
-Indices are settings, not inputs: nobody differentiates by them.
+Indices are settings, not inputs, because they have no gradient.
 """
 
 from functools import lru_cache
@@ -17,7 +18,7 @@ from minigrad.ops.elementwise import copied, keep
 
 
 def kind_of_index(index):
-    """The name of the node of x[index]: that of the last thing that the index does, as in PyTorch."""
+    """The name of the node of x[index]. As in PyTorch, it is that of the last part of the index that has an effect."""
     name = "AliasBackward0"
     for part in index:
         if part.__class__ is int:
@@ -36,9 +37,9 @@ def getitem(x, *, index):
     """z = x[index]        dL/dx = zeros like x, with g added at index"""
     z = x[index]
     if not is_basic(index):
-        # NumPy moves axes where indices are mixed with slices.
+        # NumPy reorders the memory if indices are mixed with slices.
         return np.ascontiguousarray(z) if z.ndim and z.__class__ is np.ndarray else z
-    return z if isinstance(z, np.ndarray) else x[(*index, ...)]  # a view also of one entry
+    return z if isinstance(z, np.ndarray) else x[(*index, ...)]  # a view, also for a single entry
 
 
 getitem.vjp(x=lambda g, x_shape, index: put_zeros(g, index=index, shape=x_shape))
@@ -51,7 +52,7 @@ def put_zeros(x, *, index, shape, out=None):
     if out is not None:
         z[...] = 0
     if is_basic(index):
-        z[index] = x  # no entry is named twice
+        z[index] = x  # no position occurs twice
     else:
         add_at(z, index, x)
     return z
@@ -61,7 +62,7 @@ put_zeros.vjp(x=lambda g, index: getitem(g, index=index))
 
 
 def is_basic(index):
-    """Is this index made of ints, slices, ... and None only, so that x[index] is a view?"""
+    """True if the index has only ints, slices, ... and None, so that x[index] is a view."""
     for part in index if index.__class__ is tuple else (index,):
         if part.__class__ not in BASIC and isinstance(part, (np.ndarray, list, bool, np.bool_)):
             return False
@@ -72,27 +73,27 @@ BASIC = frozenset([int, slice, type(...), type(None)])
 
 
 def add_at(z, index, x):
-    """z[index] += x, where an entry may be named more than once."""
+    """z[index] += x, where a position can occur more than once."""
     rows = index[0] if isinstance(index, tuple) and len(index) == 1 else index
     if not isinstance(rows, np.ndarray):
         np.add.at(z, index, x)
     elif rows.dtype.kind == "b":
-        z[rows] += x  # a mask names no entry twice
+        z[rows] += x  # in a mask, no position occurs twice
     else:
         shape = (*rows.shape, *z.shape[1:])
         add_rows(z, rows, x if np.shape(x) == shape else np.broadcast_to(x, shape))
 
 
-# ------------------------------------------------------------------------- by strides
+# ------------------------------------------------------------------------- as_strided
 
 
 @linear(view=True)
 def as_strided(x, *, size, stride, offset):
     """z[i, j] = x[offset + i * stride[0] + j * stride[1]]        dL/dx = zeros like x, with g added there
 
-    x is the memory, as a vector. An entry may be seen many times: windows that overlap.
+    x is the memory as a vector. An entry can occur several times, as in overlapping windows.
     """
-    steps = tuple(n * x.strides[0] for n in stride)  # of a tangent, which may lie otherwise
+    steps = tuple(n * x.strides[0] for n in stride)  # a tangent can have another memory layout
     return strided(x[offset:], size, steps)
 
 
@@ -101,14 +102,14 @@ as_strided.vjp(x=lambda g, x_shape, size, stride, offset:
 
 
 def strided(x, shape, strides):
-    """The memory of x read by these strides, which must lead nowhere else."""
-    if x.flags.c_contiguous:  # NumPy's as_strided takes ten times as long
+    """A view of x with this shape and these strides (in bytes), which must stay inside x's memory."""
+    if x.flags.c_contiguous:  # ten times faster than NumPy's as_strided
         return np.ndarray(shape, x.dtype, x, 0, strides)
     return np.lib.stride_tricks.as_strided(x, shape, strides)
 
 
 def _places(size, stride, offset):
-    """Where in memory each entry is."""
+    """The position in memory of each entry."""
     steps = [places * step for places, step in zip(own_places(size), stride, strict=True)]
     return np.asarray(offset + sum(steps))
 
@@ -117,19 +118,19 @@ def _places(size, stride, offset):
 
 
 def along(index, axis):
-    """The index that picks x[..., index[i, j, k], ...]: each other axis goes its own way."""
+    """The index for x[..., index[i, j, k], ...]: `index` on the given axis, its own position on every other axis."""
     mesh = own_places(index.shape)
     return (*mesh[:axis], index, *mesh[axis + 1 :])
 
 
 @lru_cache(maxsize=256)
 def own_places(shape):
-    """For each axis the numbers 0, 1, 2, ... along it; not to be written to."""
+    """For each axis, the numbers 0, 1, 2, ... along it. The arrays are cached: do not write to them."""
     return np.ix_(*(np.arange(n) for n in shape))
 
 
 def flat_along(index, axis, shape):
-    """The same for an array of this shape as a vector: NumPy's ufunc.at is quick only there."""
+    """`along` as an index into the flattened array. NumPy's ufunc.at is fast only for vectors."""
     return np.ravel_multi_index(along(index, axis), shape).reshape(-1)
 
 
@@ -165,7 +166,7 @@ scatter_add.jvp(lambda x_dot, y_dot, x, y, index, axis:
 
 
 def or_zero(tangent, like):
-    """The tangent of an input; zeros, if it has none."""
+    """The tangent of an input, or zeros if it has none."""
     return np.zeros_like(like) if tangent is None else tangent
 
 
@@ -181,11 +182,11 @@ def scatter_mul(x, y, *, index, axis, out=None):
 
 
 def _other_factors(x, y, index, axis):
-    """What each x, and each y, is multiplied by: all that meets in its place, but itself.
+    """For each entry of x and of y, the product of all other factors at its position.
 
-    That is the product divided by the factor, unless there are zeros. So the product is taken
-    without them. One zero among the others stands beside it as a factor (which is 0, but has a
-    derivative, if a second one is asked for); with more, nothing is left.
+    Without zeros, this is the total product divided by the entry. So zeros are left out of the
+    product. If one other factor is zero, it is multiplied in again (the result is 0, but it
+    needs a derivative for second derivatives). With more zeros, the result is just 0.
     """
     x_zero, y_zero = x == 0, y == 0
     product = scatter_mul(np.where(x_zero, 1, x), np.where(y_zero, 1, y), index=index, axis=axis)
@@ -196,7 +197,7 @@ def _other_factors(x, y, index, axis):
 
 
 def _without(x, is_zero, product, zeros, count):
-    """The product of the nonzero ones, the sum and the count of the zeros; but without x itself."""
+    """The product of the other factors, from the product of the nonzero ones and the sum and count of the zeros."""
     product, zeros = product / np.where(is_zero, 1, x), zeros - np.where(is_zero, x, 0)
     count = count - _number(is_zero)
     return np.where(count == 0, product, np.where(count == 1, product * zeros, 0))
@@ -243,7 +244,7 @@ index_select.vjp(x=lambda g, x_shape, index, axis:
                      put_zeros(g, index=(slice(None),) * axis + (index,), shape=x_shape))
 
 
-# ---------------------------------------------------------------------- by truth values
+# ---------------------------------------------------------------------- masks, and writing
 
 
 @general(np.where, masks=("c",), as_computed=True)

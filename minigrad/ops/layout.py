@@ -1,7 +1,7 @@
-"""Table of derivatives, chapter 4: the same entries in another arrangement.
+"""Table of derivatives, chapter 4: shapes and the order of axes and entries.
 
-Nothing is computed here, so nothing is saved but shapes: the gradient is put back by the
-opposite arrangement. A view shares memory with its input where NumPy can arrange that.
+These ops only rearrange entries, so they save nothing but shapes. The rule rearranges the
+gradient back. A view shares memory with its input where NumPy allows it.
 """
 
 from functools import lru_cache
@@ -31,7 +31,7 @@ def permute(x, *, axes):
 
 @lru_cache(maxsize=256)
 def _back_in_order(axes):
-    """Where each axis has gone, so that permuting by it undoes permuting by `axes`."""
+    """The inverse permutation of `axes`."""
     return tuple(axes.index(i) for i in range(len(axes)))
 
 
@@ -55,10 +55,10 @@ def expand(x, *, shape):
     if isinstance(x, np.ndarray) and x.flags.c_contiguous and 0 not in shape:
         return repeat_to(x.reshape((1,) * (len(shape) - x.ndim) + x.shape), shape)
     z = np.broadcast_to(x, shape)
-    if isinstance(x, np.ndarray) and not z.size:  # there is nothing to share, but it is a view of x
+    if isinstance(x, np.ndarray) and not z.size:  # no entries to share, but the result must be a view of x
         return (x[(slice(0, 0),) * x.ndim] if x.ndim else x[None][:0]).reshape(shape)
     if isinstance(x, np.ndarray) and x.flags.writeable and type(z) is np.ndarray:
-        # One entry of it may be written to, though not several that share their memory.
+        # A single entry of it can be written, but not several that share their memory.
         return np.lib.stride_tricks.as_strided(x, z.shape, z.strides)
     return z
 
@@ -79,7 +79,7 @@ unsqueeze.vjp(x=lambda g, axis: squeeze(g, axis=(axis,)))
 def squeeze(x, *, axis):
     """z = x without some axes of size 1        dL/dx = g with them"""
     z = x.squeeze(axis)
-    return x[...] if z is x else z  # with no axis to take away, NumPy gives the array itself
+    return x[...] if z is x else z  # NumPy returns the array itself if there is no axis to remove
 
 
 squeeze.vjp(x=lambda g, x_shape: reshape(g, shape=x_shape))
@@ -104,8 +104,8 @@ view.vjp(x=lambda g, x_shape: reshape(g, shape=x_shape))
 def unsafe_view(x, *, shape):
     """z = x with another shape        dL/dx = g with the shape of x
 
-    In the memory of x, which nobody else has: so the result is no view, and is written to by itself. It ends
-    functions that compute with fewer axes than they return, as PyTorch's op of this name does.
+    The result uses the memory of x but does not count as a view, because nothing else uses x. It is the last
+    op of functions that compute with fewer axes than they return, like PyTorch's op of this name.
     """
     return x.reshape(shape)
 
@@ -231,7 +231,7 @@ triu.vjp(x=lambda g, diagonal: triu(g, diagonal=diagonal))
 
 
 def _without(x, compare, diagonal, out):
-    """x with 0 where its row, seen from the diagonal, is less (or greater) than its column."""
+    """x with 0 where row + diagonal is less (or greater) than the column."""
     rows, columns = x.shape[-2:]
     z = copied(x, out)
     np.copyto(z, z.dtype.type(0), where=compare(np.arange(diagonal, rows + diagonal)[:, None], np.arange(columns)))
@@ -242,7 +242,7 @@ def _without(x, compare, diagonal, out):
 def clone(x, *, order="K", out=None):
     """z = a copy of x        dL/dx = g
 
-    Its entries lie in memory as those of x do ("K"), or row by row ("C").
+    The copy has the memory order of x ("K"), or is row by row ("C").
     """
     if out is None:
         return np.array(x, order=order_of(x) if order == "K" else order)
@@ -282,7 +282,7 @@ stack.jvp(lambda xs_dot, xs, axis: stack(*map(or_zero, xs_dot, xs), axis=axis))
 def copy(x, y, *, out=None):
     """z = y        dz/dx = 0        dz/dy = 1
 
-    What remains of x when y is written over it: its place.
+    It overwrites x with y. Only the shape and dtype of x matter.
     """
     return into(np.empty_like(x) if out is None else out, y)
 

@@ -1,6 +1,6 @@
-"""Table of derivatives, chapter 6, continued: softmax, and the losses that teach a network.
+"""Table of derivatives, chapter 6, continued: softmax and loss functions.
 
-The gradient of cross_entropy is p - onehot, which no chain of exp and log gives as exactly.
+cross_entropy is one op because its gradient, p - onehot, is more accurate than the chain rule through exp and log.
 """
 
 import math
@@ -15,7 +15,7 @@ from minigrad.ops.indexing import gather, own_places, put_zeros, scatter_add
 def softmax(x, *, axis):
     """z = exp(x) / sum of exp(x) along axis        dL/dx = z * (g - sum of g * z)
 
-    The greatest entry is subtracted first: that changes nothing, and exp cannot overflow.
+    The largest entry is subtracted first. This does not change the result, and exp cannot overflow.
     """
     z = np.exp(x - greatest(x, axis))
     z /= np.add.reduce(z, axis, None, None, True)
@@ -23,7 +23,7 @@ def softmax(x, *, axis):
 
 
 def greatest(x, axis):
-    """The greatest entry along axis, which stays, with size 1; of no entries -inf."""
+    """The largest entry along axis, which is kept with size 1. An empty axis gives -inf."""
     return np.maximum.reduce(x, axis, None, None, True, -np.inf)
 
 
@@ -51,7 +51,7 @@ log_softmax.jvp(lambda x_dot, z, axis: x_dot - np.sum(np.exp(z) * x_dot, axis=ax
 def cross_entropy(x, *, target, weights, axis, reduced):
     """z = sum of weights * (logsumexp(x) - x[target])        dL/dx = weights * g * (softmax(x) - onehot)
 
-    The sum is taken if reduced.
+    Without `reduced`, the losses are not summed.
     """
     top = greatest(x, axis)
     z = np.log(np.add.reduce(np.exp(x - top), axis)) + top.reshape(target.shape)
@@ -101,7 +101,7 @@ def _nll_loss_dx(g, x_shape, target, weights, axis):
     if not isinstance(g, np.ndarray):
         return put_zeros(g, index=at_class(target, axis), shape=x_shape)
     d = np.zeros(x_shape, g.dtype)
-    d[at_class(target, axis)] = g  # no entry is named twice
+    d[at_class(target, axis)] = g  # no position occurs twice
     return d
 
 
@@ -138,7 +138,7 @@ mse_loss.jvp(_mse_dot)
 def binary_cross_entropy(x, y):
     """z = -y * log(x) - (1 - y) * log(1 - x)        dz/dx = (x - y) / (x * (1 - x))        dz/dy = log(1 - x) - log(x)
 
-    Each logarithm is at least -100, so that x = 0 does not make the loss infinite.
+    Each logarithm is limited to at least -100, so the loss is finite for x = 0.
     """
     low = x.dtype.type(-100)
     return (y - 1) * np.maximum(np.log1p(-x), low) - y * np.maximum(np.log(x), low)

@@ -1,11 +1,11 @@
-"""Table of derivatives, chapter 8: functions of square matrices.
+"""Table of derivatives, chapter 8: inverses, determinants and matrix decompositions.
 
-Each rule follows from differentiating the equation that defines the result. For the inverse,
-x @ z = 1 gives dx @ z + x @ dz = 0, so dz = -z @ dx @ z; and what stands left and right of dx
-stands, transposed, around g in the gradient.
+To derive a rule, differentiate the equation that defines the result. For the inverse,
+x @ z = 1 gives dx @ z + x @ dz = 0, so dz = -z @ dx @ z. The factors left and right of dx,
+transposed, are the factors left and right of g in the gradient.
 
-Stacks of matrices are taken as they come: only the last two axes matter. A symmetric matrix
-is read as (x + x.T) / 2, so that its gradient is symmetric too.
+All ops also work on batches of matrices, which are in the last two axes. Ops on symmetric
+matrices use (x + x.T) / 2, so that the gradient is symmetric too.
 
 Source: Giles, Collected Matrix Derivative Results (2008).
 """
@@ -19,7 +19,7 @@ from minigrad.ops.products import matmul
 
 
 def transposed(x):
-    """xᵀ, of each matrix of a stack."""
+    """xᵀ, for each matrix in a batch."""
     return np.swapaxes(x, -1, -2)
 
 
@@ -29,12 +29,12 @@ def symmetric(x):
 
 
 def as_rows(x):
-    """A vector for each matrix, as a row: what is multiplied by it is scaled column by column."""
+    """Each vector as a row: multiplying a matrix by it scales the columns."""
     return x[..., None, :]
 
 
 def _finite(name, x):
-    """x, unless it has an infinite entry or NaN: of such a matrix LAPACK may never find the factors."""
+    """x, or an error if it has an infinite entry or NaN, for which LAPACK may not terminate."""
     if not np.isfinite(x).all():
         raise LinAlgError(
             f"linalg.{name}: The algorithm failed to converge because the input matrix contained non-finite values."
@@ -79,12 +79,12 @@ def det(x):
 
 
 def _cofactors(x, z):
-    """What each entry of x is multiplied by in the determinant."""
-    # (A program that is being recorded keeps to the way that its example takes.)
+    """The cofactors of x: the factor of each entry in the determinant."""
+    # (A recorded program always takes the branch taken while recording.)
     n, value = x.shape[-1], np.asarray(getattr(z, "array", z))
     if n < 2 or (value != 0).all():
         return z[..., None, None] * transposed(inverse(x)) if n != 1 else np.ones_like(x)
-    others = [np.delete(np.arange(n), i) for i in range(n)]  # no inverse, but still cofactors
+    others = [np.delete(np.arange(n), i) for i in range(n)]  # x has no inverse but does have cofactors
     c = [det(x[..., others[i][:, None], others[j]]) * (-1) ** (i + j) for i in range(n) for j in range(n)]
     return np.reshape(stack(*c, axis=x.ndim - 2), x.shape)
 
@@ -107,7 +107,7 @@ logabsdet.jvp(lambda x_dot, x: np.sum(x_dot * transposed(inverse(x)), axis=(-2, 
 def cholesky(x):
     """z = the lower triangle for which z @ zᵀ = x        dL/dx = z**-ᵀ @ lower(zᵀ @ g) @ z**-1, symmetric
 
-    lower(m) is the lower triangle of m, with half of the diagonal.
+    lower(m) is the lower triangle of m with the diagonal halved.
     """
     return np.linalg.cholesky(symmetric(x))
 
@@ -125,10 +125,10 @@ cholesky.vjp(x=_cholesky_dx)
 cholesky.jvp(lambda x_dot, z: z @ _lower(inverse(z) @ symmetric(x_dot) @ transposed(inverse(z))))
 
 
-# ------------------------------------------------------------- of symmetric matrices
+# ------------------------------------------------------------- symmetric matrices
 #
-# Values and vectors are two ops, each of which reads the other in its rule. That costs a
-# second decomposition, and leaves both rules short and as often differentiable as one likes.
+# Eigenvalues and eigenvectors are two ops, and the rule of each one uses the other. This costs
+# a second decomposition but keeps both rules short and differentiable any number of times.
 
 
 @general(result="float")
@@ -151,8 +151,8 @@ eigenvalues.jvp(lambda x_dot, x:
 def eigenvectors(x):
     """z = the eigenvectors of symmetric x, in columns        dL/dx = z @ (f * (zᵀ @ g)) @ zᵀ, symmetric
 
-    f[i, j] is 1 / (w[j] - w[i]), where w are the eigenvalues, and 0 on the diagonal. Where two
-    of them are equal, the vectors are not determined, and the gradient is infinite.
+    f[i, j] is 1 / (w[j] - w[i]), where w are the eigenvalues, and 0 on the diagonal. If two
+    eigenvalues are equal, their eigenvectors are not unique, and the gradient is infinite.
     """
     return np.linalg.eigh(_finite("eigh", symmetric(x)))[1]
 
@@ -167,7 +167,7 @@ eigenvectors.vjp(x=lambda g, x, z: symmetric(z @ (_gaps(eigenvalues(x)) * (trans
 eigenvectors.jvp(lambda x_dot, x, z: z @ (_gaps(eigenvalues(x)) * (transposed(z) @ symmetric(x_dot) @ z)))
 
 
-# --------------------------------------------------------------------- of any matrix
+# --------------------------------------------------------------------- any matrix
 
 
 @general(result="float")
@@ -184,8 +184,8 @@ singular_values.jvp(lambda x_dot, x: np.sum(left_vectors(x) * (x_dot @ right_vec
 def left_vectors(x):
     """z = u, with x = u @ diag(s) @ vᵀ        dL/dx = (u @ (f * (uᵀg - gᵀu)) @ diag(s) + (1 - u uᵀ) @ g @ diag(1 / s)) @ vᵀ
 
-    f[i, j] is 1 / (s[j]**2 - s[i]**2), and 0 on the diagonal. Where two singular values are
-    equal, the vectors are not determined, and the gradient is infinite.
+    f[i, j] is 1 / (s[j]**2 - s[i]**2), and 0 on the diagonal. If two singular values are
+    equal, their vectors are not unique, and the gradient is infinite.
     """
     return np.linalg.svd(_finite("svd", x), full_matrices=False)[0]
 
@@ -197,14 +197,14 @@ def right_vectors(x):
 
 
 def _vectors_dx(g, u, s, v):
-    """The gradient by x of u; and, transposed, that of v, if u and v change places."""
+    """The gradient for x from a gradient of u. With u and v swapped, its transpose is the one from a gradient of v."""
     inner = u @ (_gaps(s * s) * (transposed(u) @ g - transposed(g) @ u)) * as_rows(s)
     outer = (g - u @ (transposed(u) @ g)) / as_rows(s)
     return (inner + outer) @ transposed(v)
 
 
 def _vectors_dot(x_dot, u, s, v):
-    """The tangent of u; and that of v, if x is transposed, and u and v change places."""
+    """The tangent of u. With x_dot transposed and u and v swapped, the tangent of v."""
     p = transposed(u) @ x_dot @ v
     inner = u @ (_gaps(s * s) * (p * as_rows(s) + transposed(p * as_rows(s))))
     return inner + (x_dot @ v - u @ p) / as_rows(s)
@@ -220,7 +220,7 @@ right_vectors.jvp(lambda x_dot, x, z: _vectors_dot(transposed(x_dot), z, singula
 def pinv(x, *, rcond):
     """z = x**+, the pseudoinverse        dL/dx = -zᵀ g zᵀ + (1 - x z) gᵀ z zᵀ + zᵀ z gᵀ (1 - z x)
 
-    Singular values below rcond times the greatest count as 0.
+    Singular values below rcond times the largest count as 0.
 
     Source: Golub and Pereyra, The Differentiation of Pseudo-Inverses (1973).
     """
@@ -242,15 +242,15 @@ def _pinv_dot(x_dot, x, z):
 pinv.vjp(x=_pinv_dx).jvp(_pinv_dot)
 
 
-# ------------------------------------------------------------- an orthogonal one and a triangle
+# ------------------------------------------------------------- QR decomposition
 
 
 @general(result="float")
 def q_factor(x):
     """z = q, with x = q @ r and qᵀ @ q = 1        dL/dx = (g - q @ mirrored(gᵀ @ q)) @ r**-ᵀ
 
-    mirrored(m) is the lower triangle of m, and its mirror image above the diagonal. x has at
-    least as many rows as columns.
+    mirrored(m) is the symmetric matrix with the lower triangle of m. x must have at least as
+    many rows as columns.
 
     Source: Walter and Lehmann, On Evaluating Higher-Order Derivatives of the QR Decomposition (2010).
     """
@@ -269,7 +269,7 @@ def _mirrored(m):
 
 
 def _skew(x_dot, q, r):
-    """x_dot @ r**-1; and the part of it that lies in q, split into a turn and a triangle."""
+    """c = x_dot @ r**-1, and the upper triangular matrix t for which qᵀ @ c - t is skew-symmetric."""
     c = x_dot @ inverse(r)
     inside = transposed(q) @ c
     lower = np.tril(inside, -1)

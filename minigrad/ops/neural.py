@@ -1,8 +1,8 @@
-"""Table of derivatives, chapter 6: what neural networks are made of.
+"""Table of derivatives, chapter 6: functions for neural networks.
 
-Activations, normalizing, rows of a table, margins. A row is here, or in the next chapters
-(losses, convolution, recurrent), if its rule is shorter, or its numbers better, than what
-the chapters before make of it.
+Activations, normalization, embedding and padding. These functions (and those in losses,
+convolution and recurrent) are ops of their own if that makes the rule shorter, or the result
+more accurate, than building them from the ops of earlier chapters.
 """
 
 import math
@@ -58,7 +58,7 @@ def gelu(x):
 
 
 def _gelu_dx(g, x):
-    below = (erf(x * math.sqrt(0.5)) + 1) * 0.5  # the normal distribution, and its density
+    below = (erf(x * math.sqrt(0.5)) + 1) * 0.5  # the normal CDF; the next line uses the density
     return g * (below + x * np.exp(x * x * -0.5) * (1 / math.sqrt(2 * math.pi)))
 
 
@@ -69,7 +69,7 @@ gelu.vjp(x=_gelu_dx)
 def softplus(x, *, beta=1.0, threshold=20.0, out=None):
     """z = log(1 + exp(beta * x)) / beta        dz/dx = where(beta * x > threshold, 1, 1 / (1 + exp(-beta * x)))
 
-    Where beta * x > threshold, z is taken as x.
+    Where beta * x > threshold, z is x.
     """
     y = x if beta == 1 else x * x.dtype.type(beta)
     z = np.log1p(np.exp(np.minimum(y, threshold)))
@@ -92,13 +92,13 @@ logsigmoid.vjp(x=lambda g, x: g * sigmoid(-x))
 def hardtanh(x, *, min_val=-1.0, max_val=1.0, out=None):
     """z = x, but not below min_val nor above max_val        dz/dx = 1 - (x <= min_val) - (x >= max_val)
 
-    NaN stays, and passes its gradient on.
+    A NaN stays NaN and gets the gradient.
     """
     return into(out, between(x, min_val, max_val))
 
 
 def between(x, low, high):
-    """x, but not below low nor above high; NaN stays."""
+    """x clamped to the range from low to high. A NaN stays NaN."""
     return np.minimum(np.maximum(x, np.asarray(x.dtype.type(low))), np.asarray(x.dtype.type(high)))
 
 
@@ -127,7 +127,7 @@ hardswish.vjp(x=lambda g, x: np.where(x >= 3, g, g * ((x / 3 + 0.5) * (x > -3)))
 def threshold(x, *, threshold, value, out=None):
     """z = value where x <= threshold, else x        dz/dx = 1 - (x <= threshold)
 
-    NaN stays, and passes its gradient on.
+    A NaN stays NaN and gets the gradient.
     """
     return into(out, np.where(x <= threshold, x.dtype.type(value), x))
 
@@ -135,14 +135,14 @@ def threshold(x, *, threshold, value, out=None):
 threshold.vjp(x=lambda g, x, threshold: keep(g, np.logical_not(x <= threshold)))
 
 
-# ---------------------------------------------------------------- normalizing, and rows
+# ---------------------------------------------------------------- normalization, embedding, padding
 
 
 @general(result="float")
 def standardize(x, *, axis, eps):
     """z = (x - mean) / sqrt(var + eps) over axis        dL/dx = (g - mean of g - z * mean of g * z) / sqrt(var + eps)
 
-    The core of batch, layer and group normalization, which differ in the axes.
+    Batch, layer and group normalization are based on it, with different axes.
     """
     n = x.dtype.type(max(1, math.prod([x.shape[i] for i in axis])))
     d = x - np.add.reduce(x, axis, None, None, True) / n
@@ -154,7 +154,7 @@ def _standardize_dx(g, x, x_shape, axis, eps):
     n = max(1, math.prod([x_shape[i] for i in axis]))
     d = x - np.sum(x, axis=axis, keepdims=True) / n
     deviation = np.sqrt(np.sum(d * d, axis=axis, keepdims=True) / n + eps)
-    z = d / deviation  # computed anew: the result may be written over by a ReLU(inplace=True)
+    z = d / deviation  # recomputed, because ReLU(inplace=True) may have overwritten the result
     g_mean, gz_mean = (np.sum(y, axis=axis, keepdims=True) / n for y in (g, g * z))
     return (g - g_mean - z * gz_mean) / deviation
 
@@ -167,9 +167,9 @@ standardize.jvp(lambda x_dot, x, x_shape, axis, eps: _standardize_dx(x_dot, x, x
 def embedding(x, *, index, padding_idx=None, sparse=False, counts=None):
     """z = x[index], rows of a table        dL/dx = zeros like x, with g added at index
 
-    The row padding_idx, if there is one, gets no gradient. With sparse, only the rows that
-    were read are in the gradient. With counts, how often each was read, the gradient of a row
-    is a mean and not a sum: no derivative, but asked for to tame frequent words.
+    The row padding_idx, if given, gets no gradient. With sparse, the gradient holds only the rows
+    that were read. With counts (how often each index occurs), the gradient of a row is a mean, not
+    a sum. This is not the true derivative; it is used to limit the effect of frequent words.
     """
     return x.take(index, 0)
 

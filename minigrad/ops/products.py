@@ -1,10 +1,10 @@
-"""Table of derivatives, chapter 3: products of matrices.
+"""Table of derivatives, chapter 3: products of vectors and matrices.
 
-One picture serves for all of them: the loss sees z = x @ y through g, and dL/dx has the
-shape of x; there is only one product of g and y whose shape is that.
+You can find all these rules from shapes: dL/dx has the shape of x, and only one product of
+g and y has this shape.
 
-`einsum` is the product that contains the others. Its rule needs no cases: in
-z[ik] = sum_j x[ij] y[jk] write g for z, exchange the places of g and x, and read off
+`einsum` includes all the others, and its rule needs no special cases. In
+z[ik] = sum_j x[ij] y[jk], replace z by g and swap g and x, which gives
 dx[ij] = sum_k g[ik] y[jk]. The gradient of an einsum is an einsum.
 """
 
@@ -22,7 +22,7 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
 def kind_of_product(x, y):
-    """The name of the node of x @ y, which is several functions in PyTorch."""
+    """The name of the node of x @ y. PyTorch uses several functions for this product."""
     n, m = x.array.ndim, y.array.ndim
     if n <= 2 and m <= 2:
         return "DotBackward0" if n + m == 2 else "MvBackward0" if n > m else "MmBackward0"
@@ -42,7 +42,7 @@ def _matmul_dx(g, y, x_shape):
         return product(g, y.T)
     if y.ndim == 1:  # matrix @ vector: an outer product
         return g[..., None] * y
-    if len(x_shape) == 1:  # vector @ stack of matrices
+    if len(x_shape) == 1:  # vector @ batch of matrices
         return sum_to(np.sum(y * g[..., None, :], axis=-1), x_shape)
     return sum_to(g @ np.swapaxes(y, -1, -2), x_shape)
 
@@ -54,13 +54,13 @@ def _matmul_dy(g, x, y_shape, y_column_major):
         return sum_to(x * g[..., None], y_shape)
     if x.ndim == 1:  # vector @ matrix: an outer product
         return x[:, None] * g[..., None, :]
-    if len(y_shape) == 2:  # a stack of matrices @ one matrix: all their rows at once
+    if len(y_shape) == 2:  # batch of matrices @ matrix: all rows at once
         return _matmul_dy(_rows(g), _rows(x), y_shape, y_column_major)
     return sum_to(np.swapaxes(x, -1, -2) @ g, y_shape)
 
 
 def _rows(x):
-    """A stack of matrices as one matrix, of all their rows."""
+    """A batch of matrices as one matrix with all their rows."""
     return x.reshape((math.prod(x.shape[:-1]), x.shape[-1]))
 
 
@@ -74,7 +74,7 @@ def mm(x, y, *, out=None):
 
 
 def _mm_dy(g, x, y_column_major):
-    """To a transposed weight, a gradient that lies in memory as the weight does."""
+    """The gradient for y. If y is column-major (a transposed weight), so is the gradient."""
     return product(g.T, x).T if y_column_major else product(x.T, g)
 
 
@@ -119,7 +119,7 @@ dot.vjp(x=lambda g, y: g * y,
 def addmm(b, x, y, *, beta=1, alpha=1, out=None):
     """z = beta * b + alpha * (x @ y)        dL/db = beta * g        dL/dx = alpha * g yᵀ        dL/dy = alpha * xᵀ g
 
-    b is broadcast: in a linear layer it is the bias, one row for all examples.
+    b is broadcast. In a linear layer it is the bias, the same row for all examples.
     """
     z = matmul.forward(x, y, out=None if out is b else out)
     if alpha != 1:
@@ -193,7 +193,7 @@ def einsum(*xs, equation):
     The equation is explicit: one letter per axis, and an output (see `explicit`).
     """
     z = np.einsum(equation, *xs, optimize=len(xs) > 1 and max(x.size for x in xs) > 1000)
-    return z.copy() if len(xs) == 1 else z  # of one array, it may be a view
+    return z.copy() if len(xs) == 1 else z  # with one operand, it may be a view
 
 
 def _einsum_dx(g, k, xs, xs_shapes, equation):
@@ -203,8 +203,8 @@ def _einsum_dx(g, k, xs, xs_shapes, equation):
     letters = "".join(dict.fromkeys(own))
     size = dict(zip(own, xs_shapes[k], strict=True))
     known = set(result).union(*others)
-    # A letter that was summed in x alone is unknown: g is repeated along it. One of size 1
-    # that was broadcast is summed.
+    # A letter that occurs only in x was summed: g is repeated along it. An axis of size 1
+    # that was broadcast: g is summed along it.
     kept = "".join(c for c in letters if c in known and (size[c] != 1 or not _broadcast(c, terms, xs_shapes)))
     d = einsum(g, *xs[:k], *xs[k + 1 :], equation=f"{','.join([result, *others])}->{kept}")
     found = dict(zip(kept, d.shape, strict=True))
@@ -218,7 +218,7 @@ def _einsum_dx(g, k, xs, xs_shapes, equation):
 
 
 def _broadcast(c, terms, shapes):
-    """Has some operand more than one entry along the axis called c?"""
+    """True if some operand has more than one entry along axis c."""
     sizes = [(letter, n) for t, s in zip(terms, shapes, strict=True) for letter, n in zip(t, s, strict=True)]
     return any(n != 1 for letter, n in sizes if letter == c)
 
@@ -228,7 +228,7 @@ einsum.vjp(xs=_einsum_dx)
 
 @lru_cache(maxsize=1024)
 def explicit(equation, ndims):
-    """The equation with an output and without "...", for operands of so many axes.
+    """The equation with an explicit output and without "...", for operands with these numbers of axes.
 
     >>> explicit("...ij,jk", (3, 2))
     'Aij,jk->Aik'

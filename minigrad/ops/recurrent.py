@@ -1,12 +1,12 @@
 """Table of derivatives, chapter 7: one step of a long short-term memory.
 
-    gates    from one row of numbers for each example: what to let in (i), what to keep (f),
-             a candidate (g), what to show (o), in four parts of equal length
+    gates    one row of numbers for each example, in four parts of equal length: the input gate (i),
+             the forget gate (f), the candidate (g) and the output gate (o)
     cell     c' = f * c + i * g
     hidden   h' = o * tanh(c')
 
-Each could be written with slices and the other chapters' ops; together they are the inner
-loop of a recurrent network, and as ops of their own they are three nodes instead of twelve.
+Slices and ops from other chapters could compute all this. But it is the inner loop of a
+recurrent network, and with ops of its own it takes three nodes instead of twelve.
 
 Source: Hochreiter and Schmidhuber, Long short-term memory (1997); the gate f from Gers,
 Schmidhuber and Cummins, Learning to forget (2000).
@@ -22,7 +22,7 @@ LET_IN, KEEP, CANDIDATE, SHOW = range(4)
 
 
 def _part(x, k):
-    """One of the four quarters of the last axis: i, f, g or o."""
+    """The k-th quarter of the last axis: i, f, g or o."""
     n = x.shape[-1] // 4
     return x[..., k * n : (k + 1) * n]
 

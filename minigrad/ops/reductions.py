@@ -1,8 +1,8 @@
-"""Table of derivatives, chapter 2: many entries become one.
+"""Table of derivatives, chapter 2: reductions.
 
-`axis` is None (all axes), a number, or a tuple; `keepdims` leaves the reduced axes in
-place with size 1. What was one entry and fed many gets back one gradient, which is
-handed to each of the many: a sum forward is a copy backward.
+`axis` is None (all axes), a number, or a tuple; `keepdims` keeps the reduced axes with
+size 1. The gradient of the result is copied to each entry that was reduced: a sum in the
+forward pass is a copy in the backward pass.
 """
 
 import math
@@ -28,7 +28,7 @@ sum.vjp(x=lambda g, x_shape, axis, keepdims:
 
 @lru_cache(maxsize=256)
 def count(x_shape, axis):
-    """How many entries are reduced to one."""
+    """The number of entries that are reduced to one."""
     return math.prod(x_shape[i] for i in normalize(axis, len(x_shape))) if x_shape else 1
 
 
@@ -47,7 +47,7 @@ mean.vjp(x=lambda g, x_shape, axis, keepdims:
 def amax(x, *, axis=None, keepdims=False, out=None):
     """z = greatest of x over axis        dL/dx = g where x is the greatest, else 0
 
-    Where several entries are the greatest, they share g equally.
+    If several entries are the largest, they share g equally.
     """
     return np.max(x, axis=axis, keepdims=keepdims, out=out)
 
@@ -56,13 +56,13 @@ def amax(x, *, axis=None, keepdims=False, out=None):
 def amin(x, *, axis=None, keepdims=False, out=None):
     """z = least of x over axis        dL/dx = g where x is the least, else 0
 
-    Where several entries are the least, they share g equally.
+    If several entries are the smallest, they share g equally.
     """
     return np.min(x, axis=axis, keepdims=keepdims, out=out)
 
 
 def is_extreme(x, z):
-    """Where x is the extreme entry z; if that is NaN, which is as extreme as can be, where x is NaN."""
+    """True where x equals the extreme entry z. If z is NaN, True where x is NaN."""
     return (x == z) | ((x != x) & (z != z))
 
 
@@ -86,7 +86,7 @@ for _op in (amax, amin):
 def max(x, *, at, axis, keepdims=False):
     """z = x at the place `at` along axis, its greatest        dL/dx = g there, else 0
 
-    The place is looked for beforehand (argmax), and the first one is taken in a tie.
+    The caller finds the index `at` with argmax, which takes the first one in a tie.
     """
     z = x[along(at, axis)]
     return z if keepdims else z.squeeze(axis)
@@ -112,25 +112,25 @@ for _op in (max, min):
 put_along.vjp(x=lambda g, at, axis, keepdims: max(g, at=at, axis=axis, keepdims=keepdims))
 
 
-# ------------------------------------------------------- products, spreads, norms: slopes
+# ------------------------------------------------------- products, variances, norms
 #
-# Each rule below is g times a slope, one number for each entry of x; forward, the tangent is
-# the sum of the tangents of x, each times its slope.
+# Each rule below is g times a slope, which has one number for each entry of x. In forward
+# mode, the tangent is the sum of the tangents of x times their slopes.
 
 
 @general(np.prod, result="sum", node=lambda axis: "ProdBackward0" if axis is None else "ProdBackward1")
 def prod(x, *, axis=None, keepdims=False, out=None):
     """z = product of x over axis        dL/dx = g * (product of the other entries)
 
-    axis is None or one number.
+    axis is None or a single axis.
     """
     return np.multiply.reduce(x, axis=axis, keepdims=keepdims, out=out)
 
 
 def product_of_others(x, axis):
-    """For each entry of x the product of all others along axis: right even where some are 0.
+    """For each entry of x, the product of all others along axis. This also works with zeros.
 
-    What stands to the left of the entry, times what stands to its right.
+    It is the product of the entries before it times the product of the entries after it.
     """
     if axis is None:
         return np.reshape(product_of_others(np.reshape(x, -1), 0), x.shape)
@@ -143,10 +143,10 @@ def product_of_others(x, axis):
 
 
 def running_product(x):
-    """The products of the first 1, 2, 3, ... rows: of each two, then of each four, ...
+    """The products of the first 1, 2, 3, ... rows: first of pairs, then of fours, ...
 
-    This is cumprod again, made of products alone; so it can be differentiated any number of
-    times without dividing by x.
+    This is cumprod, but made of products only, so it can be differentiated any number of times
+    without dividing by x.
 
     Source: W. D. Hillis and G. L. Steele, Data Parallel Algorithms (1986).
     """
@@ -158,13 +158,13 @@ def running_product(x):
 
 
 def _prod_slope(x, z, axis):
-    """The others' product is z / x, unless some entry is 0, infinite or NaN and it must be found without dividing."""
+    """The product of the others: z / x, or without a division if some entry is 0, infinite or NaN."""
     divided = none_is_zero(x) and np.all(np.isfinite(getattr(z, "array", z)))
     return z / x if divided else product_of_others(x, axis)
 
 
 def none_is_zero(x):
-    """Is it known that no entry is 0? (While a program is recorded, no value is known.)"""
+    """True if it is known that no entry is 0. (While a program is being recorded, values are not known.)"""
     values = getattr(x, "array", x)
     return getattr(values, "slot", None) is None and bool(np.all(values))
 
@@ -180,8 +180,8 @@ prod.jvp(lambda x_dot, x, z, x_shape, axis, keepdims:
 def var(x, *, axis=None, correction=1, keepdims=False):
     """z = sum of (x - mean(x))**2 / (n - correction)        dL/dx = g * 2 * (x - mean(x)) / (n - correction)
 
-    In two passes, first the mean and then the squares: the formula with the mean of the
-    squares loses all digits where the mean is large.
+    Computed in two passes, first the mean and then the squares. The formula with the mean of
+    the squares loses all its digits if the mean is large.
     """
     apart = x - np.add.reduce(x, axis=axis, keepdims=True) / x.dtype.type(count(x.shape, axis))
     total = np.add.reduce(np.square(apart), axis=axis, keepdims=keepdims)
@@ -189,7 +189,7 @@ def var(x, *, axis=None, correction=1, keepdims=False):
 
 
 def _freedom(x_shape, axis, correction):
-    """How many deviations from the mean are free: they sum to 0, so one less than there are."""
+    """The divisor of the variance: the number of entries minus the correction, and at least 0."""
     n = count(x_shape, axis) - correction
     return n if n > 0 else 0
 
@@ -209,13 +209,13 @@ var.jvp(lambda x_dot, x, x_shape, axis, correction, keepdims:
 def std(x, *, axis=None, correction=1, keepdims=False):
     """z = sqrt(var(x))        dL/dx = g * (x - mean(x)) / (n - correction) / z
 
-    Where all entries are equal, and the slope is undefined, it is taken as 0.
+    If all entries are equal, the derivative is undefined, and it is 0 here.
     """
     return np.sqrt(var.forward(x, axis=axis, correction=correction, keepdims=keepdims))
 
 
 def without_zeros(z, value=np.inf):
-    """z with another value in place of 0. What is divided by infinity is 0, and so are all derivatives of that."""
+    """z with 0 replaced by another value. Dividing by infinity gives 0, also in all derivatives."""
     return np.where(z == 0, value, z)
 
 
@@ -229,7 +229,7 @@ std.jvp(lambda x_dot, x, z, x_shape, axis, correction, keepdims:
 def logsumexp(x, *, axis=None, keepdims=False):
     """z = log(sum of exp(x) over axis)        dL/dx = g * exp(x - z)
 
-    The greatest entry is taken out first: that changes nothing, and exp cannot overflow.
+    The largest entry is subtracted first and added at the end. This does not change the result, and exp cannot overflow.
     """
     top = np.max(x, axis=axis, keepdims=True, initial=-np.inf)
     top = np.where(np.isfinite(top), top, 0).astype(x.dtype)
@@ -238,7 +238,7 @@ def logsumexp(x, *, axis=None, keepdims=False):
 
 
 def _share(x, z, x_shape, axis, keepdims):
-    """exp(x - z): the part of each entry in the sum (a softmax); 0 where the sum is 0."""
+    """exp(x - z), the share of each entry in the sum (the softmax), or 0 where the sum is 0."""
     z = np.where(z == -math.inf, np.zeros_like(z), z)
     return np.exp(x - restore_axes(z, x_shape, axis, keepdims))
 
@@ -253,8 +253,8 @@ logsumexp.jvp(lambda x_dot, x, z, x_shape, axis, keepdims:
 def norm(x, *, p=2, axis=None, keepdims=False):
     """z = (sum of abs(x)**p over axis) ** (1 / p)        dL/dx = g * sign(x) * (abs(x) / z)**(p - 1)
 
-    For p = inf the greatest of abs(x), for -inf the least, for 0 how many are not 0. Where
-    the slope is undefined (in a corner, at 0) it is taken as 0; ties share it.
+    For p = inf, the largest of abs(x); for -inf, the smallest; for 0, the number of nonzero
+    entries. Where the derivative is undefined, it is 0; ties share it.
     """
     if p == 2:
         return np.sqrt(np.add.reduce(np.square(x), axis=axis, keepdims=keepdims))
@@ -301,7 +301,7 @@ norm.jvp(lambda x_dot, x, z, x_shape, p, axis, keepdims:
 def median(x, *, axis=None, keepdims=False):
     """z = the middle one of the sorted entries        dL/dx = g where x is the middle one, else 0
 
-    Of an even number, the lower of the two in the middle. Equal entries share g equally.
+    For an even number of entries, the lower of the two in the middle. Equal entries share g equally.
     """
     if not x.size:
         return x.dtype.type(math.nan)
@@ -312,7 +312,7 @@ def median(x, *, axis=None, keepdims=False):
 median.vjp(x=_shared_by_ties).jvp(_average_over_ties)
 
 
-# --------------------------------------------------------------- running sums and products
+# --------------------------------------------------------------- cumulative sums and products
 
 
 @linear(result="sum")
@@ -333,8 +333,8 @@ def cumprod(x, *, axis, out=None):
 def recurrence(a, b):
     """z with z[0] = b[0] and z[k] = a[k - 1] * z[k - 1] + b[k], along the first axis.
 
-    A step z -> a * z + b, after another, is such a step again: so first steps are joined in
-    pairs, then in fours, ... as in `running_product`.
+    Two steps z -> a * z + b in a row can be written as one such step. So steps are first joined
+    in pairs, then in fours, ... as in `running_product`.
     """
     step = 1
     while step < b.shape[0]:
@@ -345,7 +345,7 @@ def recurrence(a, b):
 
 
 def _one_before(x):
-    """1, x[0], x[1], ... without the last."""
+    """1, x[0], x[1], ... without the last entry."""
     return np.concatenate([np.ones_like(x[:1]), x[:-1]])
 
 
@@ -374,12 +374,12 @@ def logcumsumexp(x, *, axis):
 
 
 def _shrinking(z):
-    """exp(z[k] - z[k + 1]): what part of a sum was there one step before."""
+    """exp(z[k] - z[k + 1]): the share of the previous sum in each sum."""
     return np.exp(z[:-1] - z[1:])
 
 
 def _logcumsumexp_dx(g, x, z, axis):
-    # No exponent is ever positive: dx[k] = exp(x[k] - z[k]) * r[k], where
+    # All exponents are <= 0: dx[k] = exp(x[k] - z[k]) * r[k], where
     # r[k] = g[k] + exp(z[k] - z[k + 1]) * r[k + 1].
     g, x, z = (np.moveaxis(a, axis, 0) for a in (g, x, z))
     r = np.flip(recurrence(np.flip(_shrinking(z), 0), np.flip(g, 0)), 0)
@@ -394,7 +394,7 @@ def _logcumsumexp_dot(x_dot, x, z, axis):
 logcumsumexp.vjp(x=_logcumsumexp_dx).jvp(_logcumsumexp_dot)
 
 
-# ------------------------------------------------------------------------- questions
+# ------------------------------------------------------------------------- argmax, all, any
 
 
 @constant(np.argmax, result="int")
@@ -422,5 +422,5 @@ def any(x, *, axis=None, keepdims=False, out=None):
 
 
 def _old_truth(x, z):
-    """In old programs uint8 stands for truth values, so the answer about some is uint8 too."""
+    """The result of all and any for uint8 input is uint8, because old programs use uint8 for booleans."""
     return z.astype(x.dtype) if x.dtype == np.uint8 else z

@@ -1,8 +1,7 @@
-"""Table of derivatives, chapter 1, continued: the functions of calculus books.
+"""Table of derivatives, chapter 1, continued: more functions from calculus.
 
-Each is a function of one entry at a time, or of two or three that stand at the same place.
-The derivatives are those of any table; `z` is used wherever it saves computing a root or
-an exponential again.
+All are elementwise functions of one, two or three inputs. The derivatives are in any table.
+Rules use `z` where this avoids computing a root or an exponential again.
 """
 
 import math
@@ -65,7 +64,7 @@ exp2.vjp(x=lambda g, z: g * (z * LN2))
 def expm1(x, *, out=None):
     """z = exp(x) - 1        dz/dx = z + 1
 
-    Exact for small x, where the difference would lose its digits.
+    Accurate for small x, where exp(x) - 1 loses digits.
 
     >>> minigrad.tensor([0.0, 1.0]).expm1()
     tensor([0.0000, 1.7183])
@@ -106,7 +105,7 @@ log10.vjp(x=lambda g, x: g / (x * LN10))
 def log1p(x, *, out=None):
     """z = log(1 + x)        dz/dx = 1 / (1 + x)
 
-    Exact for small x, where the sum would lose its digits.
+    Accurate for small x, where 1 + x loses digits.
 
     >>> minigrad.tensor([0.0, 1.0]).log1p()
     tensor([0.0000, 0.6931])
@@ -135,7 +134,7 @@ logaddexp.vjp(x=lambda g, x, y: g / (1 + np.exp(y - x)),
 def xlogy(x, y, *, out=None):
     """z = x * log(y)        dz/dx = log(y)        dz/dy = x / y
 
-    Where x is 0, z and its derivative by x are 0, though log(y) be infinite: entropies need it.
+    Where x is 0, z and its derivative with respect to x are 0, even if log(y) is infinite. Entropies need this.
 
     >>> minigrad.tensor([0.0, 2.0]).xlogy(minigrad.tensor([0.0, 3.0]))
     tensor([0.0000, 2.1972])
@@ -206,8 +205,8 @@ atan.vjp(x=lambda g, x: g / (x * x + 1))
 def atan2(x, y, *, out=None):
     """z = angle of the point (y, x)        dz/dx = y / (x**2 + y**2)        dz/dy = -x / (x**2 + y**2)
 
-    The order is that of all libraries: first the height, then the width. The angle of the
-    origin, which has none, has derivative 0.
+    As in all libraries, y comes first and x second. At the origin, where the angle is
+    undefined, the derivative is 0.
 
     >>> minigrad.tensor([1.0, -1.0]).atan2(minigrad.tensor([1.0, 0.0]))
     tensor([ 0.7854, -1.5708])
@@ -306,16 +305,16 @@ def atanh(x, *, out=None):
 atanh.vjp(x=lambda g, x: g / (1 - x * x))
 
 
-# ----------------------------------------------------------------------- bounds, blends
+# ----------------------------------------------------------------------- bounds, interpolation
 
 
 @elementwise(node="ClampBackward1")
 def clamp(x, a, b, *, out=None):
     """z = x between a and b        dz/dx = (a <= x) & (x <= b)    dz/da = (x < a) & (a < b)    dz/db = (x > b) | (a > b)
 
-    That is minimum(maximum(x, a), b).
+    This is minimum(maximum(x, a), b).
 
-    On a bound, the derivative by x is 1. Where the bounds have crossed, z is b.
+    At a bound, the derivative with respect to x is 1. Where a > b, z is b.
     """
     z = np.maximum(x, a, out=out)
     return np.minimum(z, b, out=out)
@@ -330,7 +329,7 @@ clamp.vjp(x=lambda g, x, a, b: keep(g, (x >= a) & (x <= b)),
 def clamp_min(x, a, *, out=None):
     """z = maximum(x, a)        dz/dx = x >= a        dz/da = x < a
 
-    Unlike `maximum`, a tie is all x's.
+    Unlike `maximum`, x gets the whole gradient in a tie.
 
     >>> minigrad.tensor([-1.0, 2.0]).clamp_min(0)
     tensor([0., 2.])
@@ -346,7 +345,7 @@ clamp_min.vjp(x=lambda g, x, a: keep(g, x >= a),
 def clamp_max(x, b, *, out=None):
     """z = minimum(x, b)        dz/dx = x <= b        dz/db = x > b
 
-    Unlike `minimum`, a tie is all x's.
+    Unlike `minimum`, x gets the whole gradient in a tie.
 
     >>> minigrad.tensor([-1.0, 2.0]).clamp_max(0)
     tensor([-1.,  0.])
@@ -362,7 +361,7 @@ clamp_max.vjp(x=lambda g, x, b: keep(g, x <= b),
 def fmax(x, y, *, out=None):
     """z = the greater of x and y, or the one that is a number        dz/dx = x >= y        dz/dy = x < y
 
-    Unlike `maximum`, a tie is all x's.
+    Unlike `maximum`, x gets the whole gradient in a tie.
 
     >>> minigrad.tensor([1.0, minigrad.nan]).fmax(minigrad.tensor([3.0, 2.0]))
     tensor([3., 2.])
@@ -378,7 +377,7 @@ fmax.vjp(x=lambda g, x, y: keep(g, (x >= y) | (y != y)),
 def fmin(x, y, *, out=None):
     """z = the less of x and y, or the one that is a number        dz/dx = x <= y        dz/dy = x > y
 
-    Unlike `minimum`, a tie is all x's.
+    Unlike `minimum`, x gets the whole gradient in a tie.
 
     >>> minigrad.tensor([1.0, minigrad.nan]).fmin(minigrad.tensor([3.0, 2.0]))
     tensor([1., 2.])
@@ -394,8 +393,8 @@ fmin.vjp(x=lambda g, x, y: keep(g, (x <= y) | (y != y)),
 def lerp(x, y, w, *, out=None):
     """z = x + w * (y - x)        dz/dx = 1 - w        dz/dy = w        dz/dw = y - x
 
-    From x (w = 0) to y (w = 1) in a straight line. Exact at both ends: beyond the middle it
-    is reckoned from y.
+    Linear interpolation from x (w = 0) to y (w = 1). It is exact at both ends, because from the
+    middle on it is computed from y.
     """
     d = y - x
     if np.ndim(w):
@@ -439,7 +438,7 @@ addcdiv.vjp(x=lambda g: g,
 def erf(x, *, out=None):
     """z = 2 / sqrt(pi) * the integral of exp(-t**2) from 0 to x        dz/dx = 2 / sqrt(pi) * exp(-(x**2))
 
-    Near 0 by one rational approximation, elsewhere as 1 - erfc(x).
+    Near 0 it uses a rational approximation, elsewhere 1 - erfc(x).
 
     >>> minigrad.tensor([0.0, 0.5]).erf()
     tensor([0.0000, 0.5205])
@@ -454,7 +453,7 @@ erf.vjp(x=lambda g, x: g * (np.exp(-(x * x)) * TWO_OVER_SQRT_PI))
 def erfc(x, *, out=None):
     """z = 1 - erf(x)        dz/dx = -2 / sqrt(pi) * exp(-(x**2))
 
-    Computed by itself, so that it keeps all its digits where erf(x) is nearly 1.
+    Computed directly, so that it keeps all its digits where erf(x) is close to 1.
 
     >>> minigrad.tensor([0.0, 0.5]).erfc()
     tensor([1.0000, 0.4795])
@@ -466,19 +465,19 @@ erfc.vjp(x=lambda g, x: -g * (np.exp(-(x * x)) * TWO_OVER_SQRT_PI))
 
 
 def _error_function(x, complement):
-    """erf(x), or erfc(x): a quotient of polynomials in each of three ranges of abs(x).
+    """erf(x) or erfc(x), as a quotient of polynomials on each of three ranges of abs(x).
 
     Source: W. J. Cody, Rational Chebyshev Approximations for the Error Function,
-    Mathematics of Computation 23 (1969); the coefficients are those of his program CALERF.
+    Mathematics of Computation 23 (1969); the coefficients are from his program CALERF.
     """
     x = np.asarray(x)
-    if x.size <= FEW:  # for so few, Python's own is quicker
+    if x.size <= FEW:  # for so few entries, Python's own functions are faster
         values = map(math.erfc if complement else math.erf, x.ravel().tolist())
         return np.array(list(values), x.dtype).reshape(x.shape)
     if x.dtype == np.float16:  # too small for the polynomials
         return _error_function(x.astype(np.float32), complement).astype(np.float16)
     flat, z = x.ravel(), np.empty(x.size, x.dtype)
-    for i in range(0, x.size, 8192):  # in pieces that stay in the processor's cache: some forty steps go over each
+    for i in range(0, x.size, 8192):  # in pieces that fit into the CPU cache, since each is read about forty times
         z[i : i + 8192] = _rational(flat[i : i + 8192], complement)
     return z.reshape(x.shape)
 
@@ -509,14 +508,14 @@ def _erfc_between(y):
 
 
 def _erfc_far(y):
-    y = np.minimum(y, 30)  # from there on exp(-y**2) is 0, and inf - inf would follow (NaN stays)
+    y = np.minimum(y, 30)  # above this, exp(-y**2) is 0, and larger y could give inf - inf (NaN stays NaN)
     t = 1 / (y * y)
     rest = t * horner(FAR_ABOVE, t) / horner(FAR_BELOW, t)
     return _exp_of_minus_square(y) * (1 / math.sqrt(math.pi) - rest) / y
 
 
 def _exp_of_minus_square(y):
-    """exp(-y**2), where rounding y**2 would cost digits: its leading bits apart from the rest."""
+    """exp(-y**2). Rounding y**2 would lose digits, so its leading bits are handled separately."""
     lead = np.trunc(y * 16) / 16
     return np.exp(-lead * lead) * np.exp(-(y - lead) * (y + lead))
 

@@ -1,8 +1,8 @@
-"""Table of derivatives, chapter 1, concluded: steps, remainders, bits and truth values.
+"""Table of derivatives, chapter 1, concluded: rounding, remainders, bits and booleans.
 
-A step is flat wherever it is smooth, so its derivative is 0. At the steps themselves,
-where it jumps, the derivative is taken as 0 too. As in PyTorch, the result still requires
-a gradient; what it passes on is zeros.
+A step function is constant between its jumps, so its derivative is 0. At the jumps, where
+the derivative is undefined, it is 0 as well. As in PyTorch, the result still requires a
+gradient, and the gradient it passes back is zeros.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ from minigrad.core.op import constant, elementwise
 
 
 def _whole(function, x, out):
-    """Integers are round already; NumPy would make floats of them."""
+    """Rounding for integers: they stay as they are, where NumPy would convert them to floats."""
     if x.dtype.kind in "iu":
         return np.positive(x, out=out)
     return function(x, out=out)
@@ -88,7 +88,7 @@ floor_divide.vjp(x=lambda g: np.zeros_like(g),
 def remainder(x, y, *, out=None):
     """z = x - y * floor(x / y)        dz/dx = 1        dz/dy = -floor(x / y)
 
-    The remainder that Python's % gives: it has the sign of y.
+    The remainder of Python's %: it has the sign of y.
 
     >>> minigrad.tensor([7.0, -7.0]).remainder(minigrad.tensor([3.0, 3.0]))
     tensor([1., 2.])
@@ -105,7 +105,7 @@ remainder.vjp(x=lambda g: g,
 def fmod(x, y, *, out=None):
     """z = x - y * trunc(x / y)        dz/dx = 1        dz/dy = -trunc(x / y)
 
-    The remainder that C gives: it has the sign of x.
+    The remainder of C's %: it has the sign of x.
 
     >>> minigrad.tensor([7.0, -7.0]).fmod(minigrad.tensor([3.0, 3.0]))
     tensor([ 1., -1.])
@@ -118,7 +118,7 @@ fmod.vjp(x=lambda g: g,
          y=lambda g, x, y: -g * np.trunc(x / y))
 
 
-# --------------------------------------------------------------------- questions, and bits
+# --------------------------------------------------------------------- tests, and bits
 
 
 @constant(np.isnan, result="bool")
