@@ -1,4 +1,4 @@
-"""torch.func: derivatives as functions of functions. See autograd/transforms.py."""
+"""The function transforms of torch.func. See autograd/transforms.py."""
 
 from minigrad.autograd.transforms import (
     grad,

@@ -1,6 +1,6 @@
-"""Linear algebra, by PyTorch's names: norms, inverses, determinants, decompositions.
+"""Linear algebra, with the names of torch.linalg: norms, inverses, determinants, decompositions.
 
-The rules are in ops/matrices.py. Every function takes stacks of matrices, (..., n, n).
+The rules are in ops/matrices.py. Nearly all functions accept batches of matrices, (..., n, n).
 
 >>> import minigrad
 >>> a = minigrad.tensor([[2.0, 0.0], [0.0, 4.0]], requires_grad=True)
@@ -30,7 +30,7 @@ __all__ = [
 
 
 class SVD(NamedTuple):
-    """A matrix as U @ diag(S) @ Vh."""
+    """The result of svd: a matrix as U @ diag(S) @ Vh."""
 
     U: Any
     S: Any
@@ -38,14 +38,14 @@ class SVD(NamedTuple):
 
 
 class QR(NamedTuple):
-    """A matrix as Q @ R."""
+    """The result of qr: a matrix as Q @ R."""
 
     Q: Any
     R: Any
 
 
 class LeastSquares(NamedTuple):
-    """What lstsq found."""
+    """The result of lstsq."""
 
     solution: Any
     residuals: Any
@@ -54,19 +54,19 @@ class LeastSquares(NamedTuple):
 
 
 class Eigen(NamedTuple):
-    """Eigenvalues, least first, and the eigenvectors as columns."""
+    """The result of eigh: eigenvalues in ascending order, and eigenvectors as columns."""
 
     eigenvalues: Any
     eigenvectors: Any
 
 
-# ------------------------------------------------------------------------ equations
+# ------------------------------------------------------------------------ linear equations
 
 
 def inv(A: Tensor) -> Tensor:
-    """The matrix for which A @ inv(A) is 1 on the diagonal and 0 elsewhere.
+    """The inverse: A @ inv(A) is the identity matrix.
 
-    To solve A @ x = b, use solve(A, b), which is quicker and more exact.
+    To solve A @ x = b, use solve(A, b), which is faster and more accurate.
 
     >>> inv(minigrad.tensor([[2.0, 0.0], [0.0, 4.0]]))
     tensor([[0.5000, 0.0000],
@@ -76,7 +76,7 @@ def inv(A: Tensor) -> Tensor:
 
 
 def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
-    """The x for which A @ x = B (or x @ A = B, if not left).
+    """The solution x of A @ x = B, or of x @ A = B if left is False.
 
     A        (..., n, n)
     B        (..., n, k), or (n,) or (..., n) for one right-hand side per matrix
@@ -106,7 +106,7 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
 def solve_triangular(
     A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False
 ) -> Tensor:
-    """As solve, of one triangle of A; the other is not looked at.
+    """Like solve, for a triangular A. The other triangle of A is ignored.
 
     >>> A = minigrad.tensor([[2.0, 0.0], [1.0, 4.0]])
     >>> solve_triangular(A, minigrad.tensor([[4.0], [10.0]]), upper=False)
@@ -121,7 +121,7 @@ def solve_triangular(
 
 
 def det(A: Tensor) -> Tensor:
-    """The determinant.
+    """The determinant of a square matrix.
 
     >>> det(minigrad.tensor([[2.0, 1.0], [0.0, 3.0]]))
     tensor(6.)
@@ -130,7 +130,7 @@ def det(A: Tensor) -> Tensor:
 
 
 def slogdet(A: Tensor) -> SlogDet:
-    """The sign of the determinant, and the logarithm of its absolute value, without overflow.
+    """A tuple (sign, logabsdet) for the determinant. Unlike det, it does not overflow.
 
     >>> slogdet(minigrad.tensor([[1.0, 0.0], [0.0, -1.0]]))
     SlogDet(sign=tensor(-1.), logabsdet=tensor(0.))
@@ -140,7 +140,7 @@ def slogdet(A: Tensor) -> SlogDet:
 
 
 def matrix_power(A: Tensor, n: int) -> Tensor:
-    """A @ A @ ... @ A, by squaring; of a negative n, the power of the inverse.
+    """The matrix power A @ A @ ... @ A, by repeated squaring. A negative n gives a power of the inverse.
 
     >>> matrix_power(minigrad.tensor([[1.0, 1.0], [0.0, 1.0]]), 3)
     tensor([[1., 3.],
@@ -150,7 +150,7 @@ def matrix_power(A: Tensor, n: int) -> Tensor:
 
 
 def multi_dot(tensors: Any) -> Tensor:
-    """The product of several matrices, in the order that takes the fewest multiplications.
+    """The product of several matrices, in the order with the fewest multiplications.
 
     >>> multi_dot([minigrad.ones(1, 2), minigrad.ones(2, 3), minigrad.ones(3, 1)])
     tensor([[6.]])
@@ -163,7 +163,7 @@ def multi_dot(tensors: Any) -> Tensor:
         return z
     sizes = [1 if xs[0].ndim == 1 else xs[0].shape[0], *[x.shape[0] for x in xs[1:]]]
     sizes.append(1 if xs[-1].ndim == 1 else xs[-1].shape[1])
-    # The last product to be done splits the chain where it is cheapest.
+    # costs[i, j]: the cost of the product of xs[i] to xs[j], and where to split it for the last multiplication.
     costs: dict[tuple[int, int], tuple[int, int]] = {(i, i): (0, i) for i in range(len(xs))}
     for length in range(1, len(xs)):
         for i in range(len(xs) - length):
@@ -185,7 +185,7 @@ def multi_dot(tensors: Any) -> Tensor:
 
 
 def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
-    """The lower triangle z for which z @ z.mT is A, a symmetric positive-definite matrix.
+    """The Cholesky factor of a symmetric positive-definite matrix: the lower triangular L with L @ L.mT = A.
 
     >>> cholesky(minigrad.tensor([[4.0, 2.0], [2.0, 5.0]]))
     tensor([[2., 0.],
@@ -195,7 +195,7 @@ def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
 
 
 def eigh(A: Tensor, UPLO: str = "L") -> Eigen:
-    """Eigenvalues, least first, and eigenvectors, in columns, of a symmetric matrix.
+    """The eigenvalues of a symmetric matrix in ascending order, and the eigenvectors as columns.
 
     >>> eigh(minigrad.tensor([[2.0, 0.0], [0.0, 1.0]]))[0]
     tensor([1., 2.])
@@ -205,7 +205,7 @@ def eigh(A: Tensor, UPLO: str = "L") -> Eigen:
 
 
 def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
-    """The eigenvalues of a symmetric matrix, least first.
+    """The eigenvalues of a symmetric matrix, in ascending order.
 
     >>> eigvalsh(minigrad.tensor([[2.0, 0.0], [0.0, 1.0]]))
     tensor([1., 2.])
@@ -215,7 +215,7 @@ def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
 
 
 def svdvals(A: Tensor) -> Tensor:
-    """The singular values, greatest first: how much a matrix stretches, along its own axes.
+    """The singular values of a matrix, in descending order.
 
     >>> svdvals(minigrad.tensor([[3.0, 0.0], [0.0, 2.0]]))
     tensor([3., 2.])
@@ -225,13 +225,13 @@ def svdvals(A: Tensor) -> Tensor:
 
 
 def svd(A: Tensor, full_matrices: bool = True) -> SVD:
-    """U, S and Vh with A = U @ diag(S) @ Vh: a turn, a stretch along the axes, and another turn.
+    """The singular value decomposition: U, S and Vh with A = U @ diag(S) @ Vh.
 
     A        (..., m, n)
-    returns  U (..., m, k), S (..., k), greatest first, Vh (..., k, n), where k = min(m, n);
-             with full_matrices U (..., m, m) and Vh (..., n, n): bases of the whole spaces
+    returns  U (..., m, k), S (..., k) in descending order, Vh (..., k, n), where k = min(m, n);
+             with full_matrices, U (..., m, m) and Vh (..., n, n)
 
-    What full_matrices adds to the basis may be turned at will; it counts as constant.
+    The vectors that full_matrices adds are not unique and have no gradient.
 
     >>> svd(minigrad.tensor([[3.0, 0.0], [0.0, 2.0]])).S
     tensor([3., 2.])
@@ -241,7 +241,7 @@ def svd(A: Tensor, full_matrices: bool = True) -> SVD:
 
 
 def qr(A: Tensor, mode: str = "reduced") -> QR:
-    """Q, whose columns are at right angles and of length 1, and a triangle R, with A = Q @ R.
+    """The QR decomposition A = Q @ R: Q has orthonormal columns, and R is upper triangular.
 
     A   (..., m, n), m >= n
 
@@ -267,12 +267,12 @@ def pinv(
     atol: Any = None,
     rtol: Any = None,
 ) -> Tensor:
-    """The pseudoinverse: of all x for which A @ x is nearest to b, pinv(A) @ b is the shortest.
+    """The pseudoinverse. pinv(A) @ b is the shortest x among those that minimize the norm of A @ x - b.
 
-    rtol        singular values below rtol times the greatest count as 0; max(m, n) * eps,
-                unless rtol or atol is given (rcond is another name for it)
-    atol        and so do those below atol
-    hermitian   A is symmetric: only its lower triangle is read
+    rtol        singular values below rtol times the largest count as 0. The default is
+                max(m, n) * eps, or 0 if atol is given (rcond is another name for rtol)
+    atol        singular values below atol count as 0, too
+    hermitian   A is symmetric, and only its lower triangle is used
 
     >>> pinv(minigrad.tensor([[2.0, 0.0], [0.0, 4.0]])).round(decimals=4)
     tensor([[0.5000, 0.0000],
@@ -290,7 +290,7 @@ def pinv(
 
 
 def _tolerance(A: Tensor, atol: Any, rtol: Any) -> Any:
-    """How small singular values are, beside the greatest, that count as 0."""
+    """The relative tolerance: singular values below this times the largest count as 0."""
     if rtol is not None:
         return _array(rtol)[()]
     return max(A.shape[-2:]) * float(np.finfo(A.dtype).eps) if atol is None else 0.0
@@ -301,16 +301,16 @@ def _array(x: Any) -> Any:
 
 
 def lstsq(A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None) -> LeastSquares:
-    """The x for which A @ x is nearest to B.
+    """The least-squares solution: the x that minimizes the norm of A @ x - B.
 
     A        (..., m, n)
     B        (..., m, k), or (..., m) for one right-hand side per matrix
-    rcond    singular values below rcond times the greatest count as 0
-    driver   LAPACK's, which decides what is told: "gelsy", as by default, the solution and the
-             ranks; "gelsd" and "gelss" also the singular values and, if m > n and the ranks
-             are full, the residuals; "gels" the residuals, but neither ranks nor values
+    rcond    singular values below rcond times the largest count as 0
+    driver   the name of a LAPACK driver. It only decides which results are returned: "gelsy"
+             (the default) the solution and ranks; "gelsd" and "gelss" also the singular values
+             and, if m > n with full ranks, the residuals; "gels" the solution and residuals
     returns  solution (..., n, k), residuals (..., k), ranks (...), singular values (..., n);
-             empty where they are not told
+             those that are not returned are empty
 
     >>> A = minigrad.tensor([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]])
     >>> B = minigrad.tensor([[1.0], [3.0], [5.0]])
@@ -358,9 +358,9 @@ def matrix_rank(
     atol: Any = None,
     rtol: Any = None,
 ) -> Tensor:
-    """How many singular values are not 0, up to rounding: those above atol, and above rtol times the greatest.
+    """The rank: the number of singular values above atol and above rtol times the largest.
 
-    rtol is max(m, n) * eps, unless one of the two is given; tol is another name for atol.
+    By default, rtol is max(m, n) * eps, or 0 if atol is given. tol is another name for atol.
 
     >>> matrix_rank(minigrad.tensor([[1.0, 2.0], [2.0, 4.0]]))
     tensor(1)
@@ -380,7 +380,7 @@ def matrix_rank(
 def vector_norm(
     x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
 ) -> Tensor:
-    """The ord-norm of the entries along dim (of all).
+    """The vector norm of order `ord`, of all entries or along dim.
 
     >>> vector_norm(minigrad.tensor([3.0, 4.0])), vector_norm(minigrad.tensor([3.0, 4.0]), ord=1)
     (tensor(5.), tensor(7.))
@@ -400,12 +400,12 @@ def matrix_norm(
     *,
     dtype: Any = None,
 ) -> Tensor:
-    """A norm of matrices.
+    """A matrix norm.
 
-    ord   "fro": the root of the sum of squares;  "nuc": the sum of the singular values;
-          2, -2: the greatest, or least, singular value;
-          1, -1: the greatest, or least, sum of the absolute values of a column;
-          inf, -inf: of a row
+    ord   "fro": the square root of the sum of squares;  "nuc": the sum of the singular values;
+          2, -2: the largest or smallest singular value;
+          1, -1: the largest or smallest sum of the absolute values in a column;
+          inf, -inf: the same for rows
 
     >>> matrix_norm(minigrad.tensor([[3.0, 0.0], [0.0, 4.0]]))
     tensor(5.)
@@ -430,7 +430,7 @@ def matrix_norm(
 def norm(
     A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
 ) -> Tensor:
-    """vector_norm of all entries, or along one axis; matrix_norm along two, or of an ord by name.
+    """vector_norm of all entries or along one axis, or matrix_norm along two axes or if ord is a name.
 
     >>> norm(minigrad.tensor([3.0, 4.0]))
     tensor(5.)
@@ -450,7 +450,7 @@ def norm(
 
 
 def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
-    """The vector at right angles to both, in three dimensions.
+    """The cross product of vectors with three entries.
 
     >>> cross(minigrad.tensor([1.0, 0.0, 0.0]), minigrad.tensor([0.0, 1.0, 0.0]))
     tensor([0., 0., 1.])
@@ -459,7 +459,7 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
 
 
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
-    """The sum of the products of the entries along dim.
+    """The dot product of vectors along dim.
 
     >>> vecdot(minigrad.tensor([1.0, 2.0]), minigrad.tensor([3.0, 4.0]))
     tensor(11.)
@@ -468,7 +468,7 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
 
 
 def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-    """The diagonals of matrices: a view.
+    """A view of the diagonals of matrices.
 
     >>> diagonal(minigrad.tensor([[1, 2], [3, 4]]))
     tensor([1, 4])
@@ -477,7 +477,7 @@ def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> T
 
 
 def vander(x: Tensor, *, N: int | None = None) -> Tensor:
-    """Powers: the columns are 1, x, x**2, ...
+    """The Vandermonde matrix: its columns are 1, x, x**2, ...
 
     >>> vander(minigrad.tensor([2, 3]), N=3)
     tensor([[1, 2, 4],
@@ -493,7 +493,7 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
 
 
 def matmul(input: Tensor, other: Tensor) -> Tensor:
-    """input @ other
+    """The matrix product: input @ other.
 
     >>> matmul(minigrad.tensor([[1, 2], [3, 4]]), minigrad.tensor([1, 1]))
     tensor([3, 7])
@@ -501,13 +501,13 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     return input @ other
 
 
-# Not in torch.linalg: PyTorch has these two at its top, as torch.cholesky_solve.
+# Not in torch.linalg: these two are torch.cholesky_solve and torch.cholesky_inverse in PyTorch.
 
 
 def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
-    """The x for which A @ x = B, where L is the Cholesky factor of A.
+    """The solution x of A @ x = B, where L is the Cholesky factor of A.
 
-    Only one triangle of L is read; its gradient is that of a whole matrix, as in PyTorch.
+    Only one triangle of L is used. Its gradient is the one for a full matrix, as in PyTorch.
 
     >>> L = minigrad.tensor([[2.0, 0.0], [0.0, 1.0]])
     >>> cholesky_solve(minigrad.tensor([[8.0], [3.0]]), L)

@@ -1,4 +1,4 @@
-"""Special functions under the names of torch.special: most are methods of tensors too."""
+"""Special functions with the names of torch.special. Most are also tensor methods."""
 
 import math
 from typing import Any
@@ -35,7 +35,7 @@ expit, gammaln, psi, multigammaln = sigmoid, lgamma, digamma, mvlgamma
 
 
 def entr(input: Tensor) -> Tensor:
-    """-x * log(x), and 0 at 0: what each probability adds to an entropy.
+    """-x * log(x), and 0 at 0: the contribution of each probability to the entropy.
 
     >>> import minigrad
     >>> entr(minigrad.tensor([0.0, 0.5, 1.0]))
@@ -45,7 +45,7 @@ def entr(input: Tensor) -> Tensor:
 
 
 def ndtr(input: Tensor) -> Tensor:
-    """The chance that a number of the normal distribution is below x.
+    """The CDF of the normal distribution: the probability that a sample is below x.
 
     >>> ndtr(minigrad.tensor([0.0, 1.96]))
     tensor([0.5000, 0.9750])
@@ -55,7 +55,7 @@ def ndtr(input: Tensor) -> Tensor:
 
 
 def ndtri(input: Tensor) -> Tensor:
-    """The x for which ndtr(x) is the input.
+    """The inverse of ndtr: the x for which ndtr(x) is the input.
 
     >>> ndtri(minigrad.tensor([0.5, 0.975]))
     tensor([0.0000, 1.9600])
@@ -65,7 +65,7 @@ def ndtri(input: Tensor) -> Tensor:
 
 
 def xlog1py(input: Any, other: Any) -> Tensor:
-    """x * log(1 + y), and 0 where x is 0.
+    """x * log(1 + y), but 0 where x is 0.
 
     >>> xlog1py(minigrad.tensor([0.0, 2.0]), minigrad.tensor([-1.0, 1.0]))
     tensor([0.0000, 1.3863])

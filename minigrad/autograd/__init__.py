@@ -1,15 +1,15 @@
-"""Derivatives, by the names of torch.autograd.
+"""Derivatives, with the names of torch.autograd.
 
-    reverse_ad.py   grad and backward: a backward pass, started
-    transforms.py   derivatives as functions of functions: grad, vjp, jvp, jacrev, hessian, vmap
-    functional.py   the older names for products with Jacobians and Hessians
+    reverse_ad.py   grad and backward, which start a backward pass
+    transforms.py   function transforms: grad, vjp, jvp, jacrev, hessian, vmap
+        functional.py   the older names for Jacobians, Hessians and products with them
     forward_ad.py   forward mode: dual_level, make_dual, unpack_dual
-    numerical.py    gradcheck: is a gradient right? Compare it with differences
-    graph.py        a look into the graph: nodes, and hooks on what is saved
-    anomaly.py      a NaN in a backward pass is an error that names the forward line
-    three_ways.py   differences, symbols and the tape, side by side
+    numerical.py    gradcheck: compare gradients with finite differences
+        graph.py        nodes of the graph, and hooks on saved tensors
+        anomaly.py      raise an error for a NaN in a backward pass, with the forward line
+        three_ways.py   numeric, symbolic and automatic differentiation side by side
 
-`minigrad.func` gives what is in transforms.py the names of torch.func.
+`minigrad.func` provides transforms.py under the names of torch.func.
 """
 
 from minigrad.autograd import forward_ad, functional, graph

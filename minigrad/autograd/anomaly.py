@@ -1,4 +1,4 @@
-"""Anomaly detection: a NaN that arises in a backward pass is an error, at the rule that made it.
+"""Anomaly detection: raise an error when a rule produces a NaN in the backward pass.
 
 >>> import minigrad
 >>> x = minigrad.tensor(0.0, requires_grad=True)
@@ -9,8 +9,8 @@ Traceback (most recent call last):
     ...
 RuntimeError: Function 'MulBackward0' returned nan values in its 0th output. ...
 
-Within such a block every operation remembers its line, so that the error can name it, and
-the pass goes step by step, each gradient being looked at. Outside, nothing is looked at.
+Inside such a block, every operation remembers its source line, so that the error can show it.
+The backward pass runs step by step and checks every gradient. Outside the block, nothing is checked.
 """
 
 import warnings
@@ -19,10 +19,10 @@ from minigrad.core import modes
 
 
 class set_detect_anomaly:
-    """Switch anomaly detection on or off: at once, and as a block until its end.
+    """Switch anomaly detection on or off, at once, or until the end of a `with` block.
 
-    mode        on?
-    check_nan   is NaN an error? If not, only the lines are remembered, for other errors
+    mode        True to switch it on
+    check_nan   whether a NaN is an error. If not, only source lines are remembered, for other errors
 
     >>> x = minigrad.tensor(0.0, requires_grad=True)
     >>> with set_detect_anomaly(True):  # doctest: +ELLIPSIS
@@ -46,7 +46,7 @@ class set_detect_anomaly:
 
 
 class detect_anomaly(set_detect_anomaly):
-    """A block within which a NaN that arises in a backward pass is an error.
+    """A `with` block in which a NaN in a backward pass raises an error.
 
     >>> x = minigrad.tensor(0.0, requires_grad=True)
     >>> with warnings.catch_warnings(action="ignore"), detect_anomaly():  # doctest: +ELLIPSIS
@@ -65,4 +65,4 @@ class detect_anomaly(set_detect_anomaly):
         )
 
     def __enter__(self) -> None:
-        super().__init__(True, self._check_nan)  # on when the block begins, not before
+        super().__init__(True, self._check_nan)  # switch it on when the block starts, not earlier

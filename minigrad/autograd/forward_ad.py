@@ -27,7 +27,7 @@ __all__ = [
 
 
 class UnpackedDualTensor(NamedTuple):
-    """A value and its tangent; the tangent is None if there is none.
+    """A value and its tangent. The tangent is None if there is none.
 
     >>> with dual_level():
     ...     dual = make_dual(minigrad.tensor(3.0), minigrad.tensor(1.0))
@@ -40,7 +40,7 @@ class UnpackedDualTensor(NamedTuple):
 
 
 def enter_dual_level() -> int:
-    """Open a level of forward mode, until `exit_dual_level`.
+    """Open a level of forward mode, which lasts until `exit_dual_level`.
 
     >>> level = enter_dual_level()
     >>> dual = make_dual(minigrad.tensor(3.0), minigrad.tensor(1.0))
@@ -62,7 +62,7 @@ def exit_dual_level(*, level: int | None = None) -> None:
 
 
 class dual_level:
-    """A block within which tensors may carry tangents.
+    """A `with` block in which tensors can have tangents.
 
     >>> import minigrad
     >>> from minigrad.autograd import forward_ad
@@ -93,12 +93,12 @@ def _level(level: int | None) -> int:
 
 
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
-    """The tensor, with a tangent: the direction in which it is taken to move.
+    """The tensor with a tangent: the direction to differentiate along.
 
     tensor     any shape, floating point
     tangent    the same shape
 
-    Raises RuntimeError outside of a dual_level, and if the two do not fit.
+    Raises RuntimeError outside a dual_level, or if the shapes differ.
 
     >>> with dual_level():
     ...     dual = make_dual(minigrad.tensor(3.0), minigrad.tensor(1.0))
@@ -117,7 +117,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
             f"Tensor, this is not supported. Tensor is of size {list(tensor.shape)} while the given "
             f"forward gradient is of size {list(tangent.shape)}."
         )
-    # The same memory as another tensor, since the one that was given has no tangent.
+    # A new tensor on the same memory, because the given tensor must not get a tangent.
     if tensor.node is None:
         dual: Tensor = tensor.detach()
         dual._tangents = tensor._tangents
@@ -129,7 +129,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
 
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
-    """The value and the tangent of a dual; (tensor, None) for a tensor that has none.
+    """The value and the tangent of a dual tensor, or (tensor, None) for a tensor without a tangent.
 
     >>> with dual_level():
     ...     dual = make_dual(minigrad.tensor(3.0), minigrad.tensor(1.0))

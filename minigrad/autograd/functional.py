@@ -1,17 +1,17 @@
-"""PyTorch's older names for products with Jacobians and Hessians, of functions of tensors.
+"""PyTorch's older functions for Jacobians, Hessians and products with them.
 
     vjp(f, x, v)     v·J                     jvp(f, x, v)     J·v
     vhp(f, x, v)     v·H                     hvp(f, x, v)     H·v
     jacobian(f, x)   J                       hessian(f, x)    H
 
-All of them are made of backward passes, as in PyTorch (func.jvp is forward mode): u·J is
-linear in u, so its derivative by u, along v, is J·v. That is called the double-backward trick.
+All of them use backward passes, as in PyTorch (func.jvp uses forward mode). For jvp: u·J is
+linear in u, so its derivative with respect to u along v is J·v. This is the double-backward trick.
 
-`inputs`, `v` and what `f` returns are a tensor or a tuple of tensors; the derivatives have
-the same structure. A derivative is zeros where a result does not depend on an input, and an
-error under `strict`. Results have no history unless create_graph is set.
+`inputs`, `v` and the result of `f` are each a tensor or a tuple of tensors, and the derivatives
+have the same structure. If a result does not depend on an input, the derivative is zeros, or an
+error with `strict`. Results have no graph unless create_graph is set.
 
-Read transforms.py first. `vectorize` is accepted and changes nothing but the speed in PyTorch.
+Read transforms.py first. `vectorize` is accepted but ignored; in PyTorch it only changes the speed.
 """
 
 from collections.abc import Callable, Sequence
@@ -35,10 +35,10 @@ def vjp(
     create_graph: bool = False,
     strict: bool = False,
 ) -> Any:
-    """(f(inputs), v·J): the gradient of v·f.
+    """A tuple (f(inputs), v·J), where v·J is the gradient of v·f.
 
-    v         shaped like the results of f; may be left out if f gives a single number
-    returns   what f gave, and a tensor shaped like each input
+    v         shaped like the results of f; optional if f returns a single number
+    returns   the result of f, and a tensor shaped like each input
 
     >>> import minigrad
     >>> vjp(lambda x: x * x, minigrad.tensor([1.0, 2.0]), minigrad.ones(2))[1]
@@ -57,10 +57,10 @@ def jvp(
     create_graph: bool = False,
     strict: bool = False,
 ) -> Any:
-    """(f(inputs), J·v): the derivative of f along v.
+    """A tuple (f(inputs), J·v), where J·v is the derivative of f along v.
 
-    v         shaped like the inputs; may be left out if the input is a single number
-    returns   what f gave, and a tensor shaped like each result
+    v         shaped like the inputs; optional if the input is a single number
+    returns   the result of f, and a tensor shaped like each result
 
     >>> import minigrad
     >>> jvp(lambda x: x * x, minigrad.tensor([1.0, 2.0]), minigrad.ones(2))[1]
@@ -81,9 +81,9 @@ def jacobian(
     vectorize: bool = False,
     strategy: str = "reverse-mode",
 ) -> Any:
-    """All derivatives of f: the result's axes first, then the input's.
+    """The Jacobian of f, with the axes of the result first, then those of the input.
 
-    strategy   "reverse-mode", a pass for each entry of the results; or "forward-mode", a pass
+    strategy   "reverse-mode": one pass for each entry of the results; "forward-mode": one pass
                for each entry of the inputs
     returns    a tensor for one input and one result. With a tuple of inputs, a tuple with one
                block for each; with a tuple of results, a tuple of those.
@@ -115,10 +115,10 @@ def hessian(
     vectorize: bool = False,
     outer_jacobian_strategy: str = "reverse-mode",
 ) -> Any:
-    """All second derivatives of a function whose result is one number.
+    """The Hessian of a function whose result is one number.
 
-    returns    of one input x, a tensor of shape (*x.shape, *x.shape); of several inputs a
-               tuple of tuples: entry [i][j] is the derivative by input i, then by input j
+    returns    for one input x, a tensor of shape (*x.shape, *x.shape); for several inputs, a tuple
+               of tuples: entry [i][j] is the derivative with respect to input i, then input j
 
     >>> import minigrad
     >>> hessian(lambda x: (x ** 3).sum(), minigrad.tensor([1.0, 2.0]))
@@ -142,10 +142,10 @@ def hvp(
     create_graph: bool = False,
     strict: bool = False,
 ) -> Any:
-    """(f(inputs), H·v), for a function whose result is one number: the derivative of its gradient along v.
+    """A tuple (f(inputs), H·v) for a function with one number as result. H·v is the derivative of its gradient along v.
 
-    v         shaped like the inputs; may be left out if the input is a single number
-    returns   what f gave, and a tensor shaped like each input
+    v         shaped like the inputs; optional if the input is a single number
+    returns   the result of f, and a tensor shaped like each input
 
     >>> import minigrad
     >>> hvp(lambda x: (x ** 3).sum(), minigrad.tensor([1.0, 2.0]), minigrad.ones(2))[1]
@@ -163,10 +163,10 @@ def vhp(
     create_graph: bool = False,
     strict: bool = False,
 ) -> Any:
-    """(f(inputs), v·H), for a function whose result is one number: the gradient of v·(gradient).
+    """A tuple (f(inputs), v·H) for a function with one number as result. v·H is the gradient of v·(gradient).
 
-    v         shaped like the inputs; may be left out if the input is a single number
-    returns   what f gave, and a tensor shaped like each input
+    v         shaped like the inputs; optional if the input is a single number
+    returns   the result of f, and a tensor shaped like each input
 
     >>> import minigrad
     >>> vhp(lambda x: (x ** 3).sum(), minigrad.tensor([1.0, 2.0]), minigrad.ones(2))[1]
@@ -184,7 +184,7 @@ def vhp(
 def _run(
     func: Callable[..., Any], inputs: Any, name: str, create_graph: bool, strict: bool
 ) -> tuple[Tensors, Any, Tensors]:
-    """Inputs of our own, what the function makes of them, and that as a tuple."""
+    """Copies of the inputs, the function's result for them, and this result as a tuple."""
     xs = _tuple(inputs, "inputs", name)
     with modes.enable_grad():
         xs = _fresh(xs, create_graph)
@@ -202,7 +202,7 @@ def _run(
 def _run_for_gradient(
     func: Callable[..., Any], inputs: Any, v: Any, name: str, create_graph: bool, strict: bool
 ) -> tuple[Tensors, Tensor, Tensors, Tensors]:
-    """The inputs, the number that the function makes of them, v, and a gradient that can be differentiated."""
+    """The inputs, the function's result (one number), v, and a gradient that can be differentiated."""
     xs, value, _ = _run(lambda *ys: _number(func(*ys), name), inputs, name, create_graph, strict)
     vs = _directions(v, xs, "the input to the user-provided function is")
     gradient = _pulled([value], xs, [wrap(np.ones_like(value.array))], True, strict)
@@ -210,7 +210,7 @@ def _run_for_gradient(
 
 
 def _fresh(xs: Tensors, connected: bool) -> Tensors:
-    """The same values as new tensors, so that what `func` holds of the old ones is constant."""
+    """New tensors with the same values, so that the old ones are constants if `func` refers to them."""
     return tuple(F.watched(x) if connected else x.detach().requires_grad_() for x in xs)
 
 
@@ -222,7 +222,7 @@ def _pulled(
     strict: bool,
     who: str = "The output of the user-provided function",
 ) -> Tensors:
-    """The gradients of vs·outputs with respect to xs; zeros where there is no dependence."""
+    """The gradients of vs·outputs with respect to xs, or zeros if there is no dependence."""
     grads = F.passes_back(outputs, xs, create_graph)(vs)
     for k, g in enumerate(grads):
         if strict and (g is None or (create_graph and not g.requires_grad)):
@@ -235,7 +235,7 @@ def _pulled(
 def _pushed(
     outputs: Sequence[Tensor], xs: Tensors, vs: Tensors, create_graph: bool, strict: bool
 ) -> Tensors:
-    """The derivatives of the outputs along vs: those of u·J by u, for u at zero."""
+    """The derivatives of the outputs along vs: the derivatives of u·J with respect to u, at u = 0."""
     us = tuple(F.zeros(z).requires_grad_() for z in outputs)
     grads = _pulled(outputs, xs, us, True, strict)
     return _pulled(grads, us, vs, create_graph, False)
@@ -255,11 +255,11 @@ def _finished(tree: Any, create_graph: bool) -> Any:
 
 
 def _like(tree: Any, results: Sequence[Any]) -> Any:
-    """A tuple with one entry becomes that entry, where the input was a tensor."""
+    """The results as a tuple, or a single one if `tree` is a tensor."""
     return results[0] if isinstance(tree, Tensor) else tuple(results)
 
 
-# ---------------------------------------------------------------------- what is refused
+# ---------------------------------------------------------------------- checks of arguments
 
 
 def _tuple(given: Any, what: str, name: str) -> Tensors:
@@ -276,7 +276,7 @@ def _tuple(given: Any, what: str, name: str) -> Tensors:
 
 
 def _directions(v: Any, like: Tensors, what: str) -> Tensors:
-    """v as a tuple of tensors of the right shapes; ones for a single number."""
+    """v as a tuple of tensors with the right shapes. If v is None, ones for a single number."""
     if v is None:
         if len(like) != 1 or like[0].array.size != 1:
             raise RuntimeError(

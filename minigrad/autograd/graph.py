@@ -1,10 +1,10 @@
-"""PyTorch's names for looking into the graph: Node, and hooks on what is saved.
+"""PyTorch's names for parts of the graph: Node, and hooks on saved tensors.
 
     with saved_tensors_hooks(pack, unpack): ...
 
-Within the block, each tensor that a node saves is handed to `pack`, and what pack returns
-is kept in its place; backward hands that to `unpack` and goes on with the tensor that it
-gets. So saved values can be kept on disk, compressed, counted, or looked at.
+Inside the block, each tensor that a node saves is passed to `pack`, and the node keeps the
+result instead. The backward pass calls `unpack` on it and uses the tensor it returns. This
+lets you store saved values on disk, compress them, count them or print them.
 """
 
 from collections.abc import Callable
@@ -21,7 +21,7 @@ __all__ = ["AccumulateGrad", "Node", "save_on_cpu", "saved_tensors_hooks"]
 
 
 class saved_tensors_hooks:
-    """A block within which what is saved passes through pack, and through unpack later.
+    """A `with` block in which saved tensors go through pack, and later through unpack.
 
     pack      a tensor -> anything
     unpack    what pack returned -> a tensor with the same values and shape
@@ -49,7 +49,7 @@ class saved_tensors_hooks:
 
 
 class save_on_cpu(saved_tensors_hooks):
-    """Keep copies of what is saved. (There is no other device to move them from.)
+    """Save copies of the tensors. (There is no other device to move them from.)
 
     >>> x = minigrad.tensor(3.0, requires_grad=True)
     >>> with save_on_cpu():

@@ -1,14 +1,14 @@
-"""Is a gradient right? Compare it with differences, and say where it is not.
+"""Check gradients by comparing them with finite differences.
 
-A central difference (f(x + h) - f(x - h)) / 2h knows nothing of rules. In double precision
-with h = 1e-6 its own error is about 1e-9 of the derivative, made of the neglected h**2
-and of rounding divided by h. So agreement to 1e-4 is no accident, and disagreement is
-the rule's fault, if x keeps away from kinks.
+A central difference (f(x + h) - f(x - h)) / 2h does not use the derivative rules. In double
+precision with h = 1e-6, its relative error is about 1e-9, from the neglected h**2 terms and
+from rounding errors divided by h. So if the two agree to 1e-4, the rule is very likely
+correct. If they do not, the rule is wrong, unless x is close to a kink of f.
 
-    gradcheck       first derivatives, reverse mode, and forward mode if asked
+    gradcheck       first derivatives, in reverse mode and optionally in forward mode
     gradgradcheck   second derivatives: gradcheck of the gradient
-    complex_step    Im f(x + ih) / h: no subtraction, so exact to the last digits, for
-                    functions that are analytic
+    complex_step    Im f(x + ih) / h: no subtraction, so it is accurate to the last digits;
+                        for analytic functions
 
 Source: Squire and Trapp, "Using complex variables to estimate derivatives of real
 functions", SIAM Review 40 (1998); Nocedal and Wright, Numerical Optimization, section 8.1.
@@ -36,9 +36,9 @@ class GradcheckError(RuntimeError):
 def numerical_jacobian(
     f: Callable[..., Any], xs: tuple[Tensor, ...], which: int, eps: float = 1e-6
 ) -> list[Any]:
-    """The Jacobian of each result of f by xs[which], by central differences.
+    """The Jacobian of each result of f with respect to xs[which], by central differences.
 
-    returns    for each result an array (entries of x, entries of the result)
+    returns    for each result, an array of shape (entries of x, entries of the result)
     """
     base = np.array(xs[which].array)
     columns: list[list[Any]] = []
@@ -54,9 +54,9 @@ def numerical_jacobian(
 
 
 def complex_step(f: Callable[[Any], Any], x: Any, direction: Any = None, h: float = 1e-20) -> Any:
-    """The derivative of f at x along a direction, without a difference: Im f(x + ih v) / h.
+    """The derivative of f at x along a direction v, without subtraction: Im f(x + ih v) / h.
 
-    f     a function of an array, made of NumPy functions that take complex numbers
+    f     a function of an array, made of NumPy functions that support complex numbers
     x     an array or a number
 
     >>> round(float(complex_step(np.sin, 1.0)), 12) == round(float(np.cos(1.0)), 12)
@@ -101,13 +101,13 @@ def gradcheck(
     check_backward_ad: bool = True,
     fast_mode: bool = False,
 ) -> bool:
-    """Do the gradients of func by its inputs agree with central differences?
+    """Check that the gradients of func with respect to its inputs agree with central differences.
 
     func      takes the inputs; returns a tensor or a tuple of tensors
-    inputs    a tensor or a tuple; those that require a gradient are checked, and ought to
-              be float64, since differences of float32 numbers say little
-    returns   True; raises GradcheckError (or returns False, if raise_exception is off) with
-              the input, the entry, the two numbers
+    inputs    a tensor or a tuple; those that require a gradient are checked. They should be
+              float64, because differences of float32 numbers are too inaccurate
+    returns   True; raises GradcheckError with the input, the entry and the two numbers (or
+              returns False without raise_exception)
 
     >>> import minigrad
     >>> x = minigrad.tensor([0.5, 2.0], dtype=minigrad.float64, requires_grad=True)
@@ -162,7 +162,7 @@ def _check(
 
 
 def _by_rows(z: Tensor, x: Tensor) -> Any:
-    """(entries of x, entries of z): one backward pass for each entry of z."""
+    """The Jacobian (entries of x, entries of z) in reverse mode: one backward pass for each entry of z."""
     back = F.passes_back([z], [x], False)
     found = [back([e])[0] for e in F.basis(z)]
     rows = [np.zeros(x.array.size) if g is None else g.array.reshape(-1) for g in found]
@@ -170,7 +170,7 @@ def _by_rows(z: Tensor, x: Tensor) -> Any:
 
 
 def _by_columns(f: Callable[..., Any], xs: tuple[Any, ...], k: int) -> list[Any]:
-    """The same of each result by forward mode: one pass for each entry of x."""
+    """The Jacobian of each result in forward mode: one pass for each entry of x."""
     x = xs[k].detach()
     blocks = F.jacfwd(lambda x: tuple(_outputs(f(*xs[:k], x, *xs[k + 1 :]))))(x)
     return [b.array.reshape(math.prod(b.shape[: b.ndim - x.ndim]), x.array.size).T for b in blocks]
@@ -215,9 +215,9 @@ def gradgradcheck(
     check_rev_over_rev: bool = True,
     fast_mode: bool = False,
 ) -> bool:
-    """Do the gradients of the gradients of func agree with central differences?
+    """Check that the second derivatives of func agree with central differences.
 
-    grad_outputs    what the first backward pass starts from; random numbers if left out
+    grad_outputs    the gradients that the first backward pass starts from; by default, random numbers
 
     >>> x = minigrad.tensor([1.0, 2.0], dtype=minigrad.float64, requires_grad=True)
     >>> gradgradcheck(lambda x: x ** 3, (x,))

@@ -1,4 +1,4 @@
-"""`grad` and `backward`: what the engine does, by PyTorch's names."""
+"""`grad` and `backward`: run the engine, with PyTorch's names and arguments."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -27,9 +27,9 @@ def backward(
     create_graph: bool = False,
     inputs: Tensors | None = None,
 ) -> None:
-    """Add up in each leaf's `.grad` the gradient of the sum of the tensors.
+    """Add the gradient of the sum of the tensors to each leaf's `.grad`.
 
-    grad_tensors    one gradient for each tensor, shaped like it; not needed for scalars
+    grad_tensors    one gradient for each tensor, with its shape; optional for scalars
 
     See `Tensor.backward`.
 
@@ -59,12 +59,12 @@ def grad(
 
     outputs            tensors that were computed from the inputs
     inputs             tensors that require a gradient, leaves or not
-    grad_outputs       one gradient for each output, shaped like it; not needed for scalars
-    retain_graph       keep the saved values (by default, if create_graph is set)
-    create_graph       the gradients can be differentiated in turn
-    allow_unused       give None for an input that the outputs do not depend on
-    materialize_grads  give zeros for such an input
-    returns            one gradient for each input; no `.grad` is touched
+    grad_outputs       one gradient for each output, with its shape; optional for scalars
+    retain_graph       keep the saved values; by default, the same as create_graph
+    create_graph       record the backward pass, so that you can differentiate the gradients
+    allow_unused       return None for an input that the outputs do not depend on
+    materialize_grads  return zeros for such an input
+    returns            one gradient for each input; `.grad` is not changed
 
     Raises NoGradient for an input that the outputs do not depend on, unless allowed.
 
@@ -113,7 +113,7 @@ def grad(
         accumulate=False,
     )
     run_task(task)
-    found: dict[Any, Tensor | None] = {}  # an input that is named twice gets one gradient
+    found: dict[Any, Tensor | None] = {}  # an input that is given twice gets one gradient
     for k, x in enumerate(xs):
         if x.node in found:
             continue
@@ -123,7 +123,7 @@ def grad(
                 f"The differentiated Tensor at index {k} appears to not have been used in the graph. "
                 "Set allow_unused=True if this is the desired behavior."
             )
-        # In order in memory, as programs view() it: (gradient.view(n, -1).norm(2, 1) - 1) ** 2
+        # Make it contiguous, because programs call view() on it: (gradient.view(n, -1).norm(2, 1) - 1) ** 2
         if isinstance(g, Tensor):
             g = g if g.is_sparse else g.contiguous()
         elif g is not None:

@@ -1,14 +1,14 @@
-"""Three ways to differentiate one function: by differences, by symbols, by the tape.
+"""Three ways to differentiate a function: numeric, symbolic and automatic.
 
-    numeric     (f(x + h) - f(x - h)) / 2h: two calls of f for each input, and an error that no
-                h makes vanish, since a small h rounds badly and a large one is not local
-    symbolic    a formula for the derivative, from the formula of f: exact, but it may grow
-                much larger than f, since shared parts are written out wherever they occur
-    automatic   the chain rule applied to numbers, operation by operation: exact up to rounding,
-                at the cost of a few evaluations of f, whatever the number of inputs
+    numeric     (f(x + h) - f(x - h)) / 2h: two calls of f for each input. No h removes the
+                    error: a small h has large rounding errors, a large h is not local
+        symbolic    a formula for the derivative, from the formula of f: exact, but it can get
+                    much larger than f, because shared parts are repeated wherever they occur
+        automatic   the chain rule applied to numbers, operation by operation: exact up to rounding,
+                    at the cost of a few evaluations of f, for any number of inputs
 
-`three_ways(f, x, y, ...)` does all three for a function of numbers and prints them side by
-side. The formula is found by recording f once, and needs SymPy.
+`three_ways(f, x, y, ...)` does all three for a function of numbers and shows them side by
+side. It finds the formula by recording f once, for which it needs SymPy.
 """
 
 from collections.abc import Callable
@@ -39,11 +39,11 @@ SYMBOLIC: dict[str, Callable[..., Any]] = {
 
 @dataclass
 class ThreeWays:
-    """The derivatives of f by each input, found in three ways.
+    """The derivatives of f with respect to each input, computed in three ways.
 
     numeric, symbolic, automatic   one number per input; symbolic is None without SymPy
     formulas                       the symbolic derivatives, as text
-    operations                     how many operations f has, and all its derivative formulas
+    operations                     the number of operations in f, and in all its derivative formulas
     """
 
     numeric: list[float]
@@ -70,13 +70,13 @@ class ThreeWays:
 
 
 class _Formula:
-    """An observer that writes the recorded operations down as formulas."""
+    """An observer that turns the recorded operations into formulas."""
 
     def __init__(self, sympy: Any, inputs: list[Tensor]) -> None:
         self.sympy = sympy
         self.symbols = sympy.symbols(f"x:{len(inputs)}")
         self.known: dict[int, Any] = {id(x): s for x, s in zip(inputs, self.symbols, strict=True)}
-        # What has a formula must not be forgotten, or its id is reused.
+        # Keep every tensor that has a formula alive, so that its id is not reused.
         self.kept: list[Any] = list(inputs)
 
     def forward(
@@ -101,9 +101,9 @@ class _Formula:
 
 
 def three_ways(f: Callable[..., Tensor], *x: float, h: float = 1e-6) -> ThreeWays:
-    """The derivatives of f, a function of numbers, in three ways.
+    """The derivatives of f, a function of numbers, computed in three ways.
 
-    f    takes as many tensors without axes as there are numbers, returns one
+    f    takes one tensor without axes for each number, and returns one
     x    the point, one number per input
     h    the step of the differences
 

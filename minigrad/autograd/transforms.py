@@ -1,18 +1,18 @@
-"""Derivatives as functions of functions: grad, vjp, jvp, jacobians, Hessians.
+"""Function transforms: grad, vjp, jvp, Jacobians, Hessians, vmap.
 
-    grad(f)              a function that gives the gradient of the scalar f
+    grad(f)              a function that returns the gradient of the scalar function f
     vjp(f, *x)           f(x), and a function from g to g·J: reverse mode, one row of J at a time
     jvp(f, x, x_dot)     f(x), and J·x_dot: forward mode, one column of J at a time
     jacrev(f), jacfwd(f) all of J, row by row or column by column
     hessian(f)           jacfwd(jacrev(f))
 
-J has the result's axes first, then the input's. By rows it costs one pass per entry of the
-result, by columns one per entry of the input: hence jacrev where results are few, jacfwd
-where inputs are.
+J has the axes of the result first, then those of the input. Row by row, it takes one pass per
+entry of the result; column by column, one pass per entry of the input. So use jacrev if the
+result has few entries, and jacfwd if the input has few.
 
-These functions can be nested: they give functions that can be differentiated again.
+These transforms can be nested: they return functions that you can differentiate again.
 
-Source: Griewank and Walther, Evaluating Derivatives (2008), chapters 3 and 4. The names
+Source: Griewank and Walther, Evaluating Derivatives (2008), chapters 3 and 4. Names
 and arguments are those of torch.func.
 """
 
@@ -48,11 +48,11 @@ __all__ = [
 ArgNums = int | tuple[int, ...]
 
 
-# ---------------------------------------------------------------------- trees of tensors
+# ---------------------------------------------------------------------- nested tensors
 
 
 def flatten(tree: Any) -> tuple[list[Tensor], Callable[[Sequence[Any]], Any]]:
-    """The tensors in nested tuples, lists and dicts, and how to build the same from others."""
+    """The tensors in nested tuples, lists and dicts, and a function that rebuilds the structure with other tensors."""
     if isinstance(tree, Tensor):
         return [tree], lambda leaves: leaves[0]
     if isinstance(tree, dict):
@@ -79,9 +79,9 @@ def flatten(tree: Any) -> tuple[list[Tensor], Callable[[Sequence[Any]], Any]]:
 
 
 def watched(x: Tensor, connected: bool = True) -> Tensor:
-    """x as the input of a new differentiation, still connected to what it came from.
+    """x as the input of a new differentiation, still connected to the graph it came from.
 
-    Within `no_grad` it is not to be connected: an outer differentiation takes it as a constant.
+    Under `no_grad`, connected is False: an outer differentiation treats it as a constant.
     """
     if connected and x.node is not None:
         with modes.enable_grad(), modes.unobserved():
@@ -95,9 +95,9 @@ def watched(x: Tensor, connected: bool = True) -> Tensor:
 
 
 def settled(g: Tensor, inputs: Sequence[Tensor], connected: bool) -> Tensor:
-    """g, and its tangents, without a history that leads to nothing but these inputs of ours.
+    """g and its tangents, without their graph if it leads only to these inputs.
 
-    If the differentiation is not connected to an outer one, without any history.
+    If the differentiation is not connected to an outer one, the graph is always dropped.
     """
     own = {x.node for x in inputs if isinstance(x.node, AccumulateGrad)}
     if connected and not own:
@@ -111,7 +111,7 @@ def settled(g: Tensor, inputs: Sequence[Tensor], connected: bool) -> Tensor:
 
 
 def leads_elsewhere(g: Tensor, own: set[Any]) -> bool:
-    """Is there a leaf in g's history that is not one of `own`?"""
+    """True if g's graph has a leaf that is not in `own`."""
     nodes = [] if g.node is None else reachable([g.node])
     return any(isinstance(node, AccumulateGrad) and node not in own for node in nodes)
 
@@ -120,7 +120,7 @@ def leads_elsewhere(g: Tensor, own: set[Any]) -> bool:
 
 
 def recorded(func: Callable[..., Any], primals: Sequence[Any], has_aux: bool) -> tuple[Any, ...]:
-    """Run func on inputs of our own: these, the results, how to nest both again, and the rest."""
+    """Run func on new inputs. Returns these inputs, the results, functions to rebuild both structures, and aux."""
     leaves, build = flatten(list(primals))
     connected = modes.state.recording
     with modes.enable_grad():
@@ -134,17 +134,17 @@ def recorded(func: Callable[..., Any], primals: Sequence[Any], has_aux: bool) ->
 def passes_back(
     outputs: Sequence[Tensor], inputs: Sequence[Tensor], differentiable: bool
 ) -> Callable[[Sequence[Any]], Sequence[Any]]:
-    """The function from one gradient for each output, or None, to one for each input, or None.
+    """A function that takes a gradient (or None) for each output and returns one (or None) for each input.
 
-    It may be called any number of times. Gradients that are not to be differentiated again
-    are passed back as plain arrays, in a task that is made ready once.
+    You can call it any number of times. If the gradients will not be differentiated again, they
+    are passed back as plain arrays, in a task that is prepared only once.
     """
     nodes = [x.node for x in inputs if x.node is not None]
     roots = [z.node for z in outputs if z.node is not None]
     if not roots:
         return lambda gradients: [None] * len(inputs)
     task = GraphTask(roots, [], retain_graph=True, inputs=nodes, accumulate=False)
-    task.prune()  # for all results: a pass may start from any of them
+    task.prune()  # for all results, because a pass can start from any of them
 
     def back(gradients: Sequence[Any]) -> Sequence[Any]:
         given = zip(outputs, gradients, strict=True)
@@ -168,11 +168,11 @@ def passes_back(
 def vjp(
     func: Callable[..., Any], *primals: Any, has_aux: bool = False, differentiable: bool = True
 ) -> Any:
-    """f(*primals), and the function that takes a gradient of the result back to the inputs.
+    """A tuple of f(*primals) and a function that maps a gradient of the result to gradients of the inputs.
 
-    func       takes the primals, returns tensors (a tensor, or nested tuples of them)
-    has_aux    func returns (result, something else), and so does vjp in the end
-    differentiable   may the gradients be differentiated again? (Without it a pass is cheaper.)
+    func       takes the primals and returns tensors (a tensor, or nested tuples of them)
+    has_aux    func returns (result, aux), and vjp returns aux as its last result
+    differentiable   whether you can differentiate the gradients again (a pass is cheaper without)
 
     >>> import minigrad
     >>> z, pull = vjp(lambda x: x * x, minigrad.tensor([1.0, 2.0]))
@@ -202,7 +202,7 @@ def vjp(
 def _of_chosen(
     func: Callable[..., Any], argnums: ArgNums, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Callable[..., Any], list[Any]]:
-    """func as a function of the chosen arguments alone, and these arguments."""
+    """func as a function of only the chosen arguments, and these arguments."""
     places = (argnums,) if isinstance(argnums, int) else tuple(argnums)
     for k in places:
         if not -len(args) <= k < len(args):
@@ -218,14 +218,14 @@ def _of_chosen(
 
 
 def _for_chosen(argnums: ArgNums, results: Sequence[Any]) -> Any:
-    """One result for each chosen argument, as a tuple; alone, if argnums is one number."""
+    """The results for the chosen arguments as a tuple, or a single result if argnums is one number."""
     return results[0] if isinstance(argnums, int) else tuple(results)
 
 
 def grad_and_value(
     func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False
 ) -> Callable[..., Any]:
-    """A function that gives (gradient, f(x)); with has_aux, (gradient, (f(x), aux)).
+    """A function that returns (gradient, f(x)); with has_aux, (gradient, (f(x), aux)).
 
     >>> gradient, value = grad_and_value(lambda x: x ** 2)(minigrad.tensor(3.0))
     >>> gradient, value
@@ -247,7 +247,7 @@ def grad_and_value(
 def grad(
     func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False
 ) -> Callable[..., Any]:
-    """A function that gives the gradient of f, a scalar, by one or several of its arguments.
+    """A function that returns the gradient of the scalar function f with respect to one or more arguments.
 
     >>> import minigrad
     >>> grad(lambda x: (x ** 3).sum())(minigrad.tensor([1.0, 2.0]))
@@ -268,7 +268,7 @@ def grad(
 
 
 def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, has_aux: bool = False) -> Any:
-    """f(*primals), and its derivative along the tangents: one pass of forward mode.
+    """A tuple of f(*primals) and its derivative along the tangents, from one pass of forward mode.
 
     primals     a tuple with the arguments of func
     tangents    a tuple of the same structure and shapes
@@ -296,7 +296,7 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, has_aux: bool 
 
 
 def linearize(func: Callable[..., Any], *primals: Any) -> Any:
-    """f(*primals), and the linear function that maps tangents to the result's tangent.
+    """A tuple of f(*primals) and the linear function that maps tangents to the tangent of the result.
 
     >>> value, push = linearize(lambda x: x ** 2, minigrad.tensor(3.0))
     >>> value, push(minigrad.tensor(1.0)), push(minigrad.tensor(10.0))
@@ -310,7 +310,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> Any:
     return value, push
 
 
-# ---------------------------------------------------------------------- whole Jacobians
+# ---------------------------------------------------------------------- Jacobians
 
 
 def jacrev(
@@ -320,7 +320,7 @@ def jacrev(
     *,
     differentiable: bool = True,
 ) -> Callable[..., Any]:
-    """A function that gives the Jacobian of f row by row: one reverse pass per result entry.
+    """A function that returns the Jacobian of f, computed row by row: one reverse pass per result entry.
 
     returns   the shape of f's result, then that of the argument
 
@@ -352,7 +352,7 @@ def jacrev(
 def jacfwd(
     func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False
 ) -> Callable[..., Any]:
-    """A function that gives the Jacobian of f column by column: one forward pass per input entry.
+    """A function that returns the Jacobian of f, computed column by column: one forward pass per input entry.
 
     returns   the shape of f's result, then that of the argument
 
@@ -388,7 +388,7 @@ def jacfwd(
 
 
 def hessian(func: Callable[..., Any], argnums: ArgNums = 0) -> Callable[..., Any]:
-    """A function that gives the second derivatives of f: the columns of the rows.
+    """A function that returns the Hessian of f, computed with forward mode over reverse mode.
 
     >>> import minigrad
     >>> hessian(lambda x: x[0] ** 2 * x[1])(minigrad.tensor([1.0, 2.0]))
@@ -405,17 +405,17 @@ def basis(x: Tensor) -> list[Tensor]:
 
 
 def joined(parts: list[Tensor], z: Tensor, x: Tensor, dim: int = 0) -> Tensor:
-    """The Jacobian of z by x, from its rows, or (dim=-1) its columns."""
+    """The Jacobian of z with respect to x, from its rows or, with dim=-1, its columns."""
     shape = (*z.array.shape, *x.array.shape)
     return stack(parts, dim).reshape(shape) if parts else wrap(np.zeros(shape, x.array.dtype))
 
 
 def zeros(x: Tensor) -> Tensor:
-    """Zeros, shaped like x."""
+    """Zeros with the shape of x."""
     return wrap(np.zeros(x.array.shape, x.array.dtype))
 
 
-# ---------------------------------------------------------------------- one example at a time
+# ---------------------------------------------------------------------- vmap
 
 
 def vmap(
@@ -426,14 +426,14 @@ def vmap(
     *,
     chunk_size: int | None = None,
 ) -> Callable[..., Any]:
-    """A function that applies f to each example of a batch, and stacks the results.
+    """A function that applies f to each example of a batch and stacks the results.
 
-    in_dims       the batch axis of each argument; None for what all examples share. An argument
-                  may be a dict or a list of tensors, as may its axes
-    out_dims      where the batch axis of the result goes
-    randomness    accepted and ignored, as is chunk_size: each example draws its own numbers
+    in_dims       the batch axis of each argument; None if all examples share the argument. An
+                  argument can be a dict or a list of tensors, and so can its axes
+    out_dims      the batch axis of the result
+    randomness    accepted but ignored, like chunk_size: each example gets its own random numbers
 
-    PyTorch turns f's operations into batched ones; here f is called once per example, which
+    PyTorch replaces f's operations by batched ones. Here, f is called once per example, which
     is simpler and gives the same numbers.
 
     >>> import minigrad
@@ -461,7 +461,7 @@ def vmap(
             )
         n = batch.pop()
         results = []
-        for k in range(n or 1):  # of an empty batch, an example of zeros tells the shapes
+        for k in range(n or 1):  # for an empty batch, run one example of zeros to get the shapes
             example = build([x if d is None else _example(x, d, k) for x, d in pairs])
             result = func(*example, **kwargs)
             results.append(flatten(result))
@@ -478,7 +478,7 @@ def vmap(
 
 
 def _example(x: Tensor, dim: int, k: int) -> Tensor:
-    """Entry k along one axis; zeros of its shape, if the axis is empty."""
+    """Entry k along one axis, or zeros of its shape if the axis is empty."""
     if x.shape[dim]:
         return x.select(dim, k)
     dim %= x.ndim
@@ -486,7 +486,7 @@ def _example(x: Tensor, dim: int, k: int) -> Tensor:
 
 
 def _batch_axes(tree: Any, dims: Any) -> list[Any]:
-    """The batch axis of each tensor in nested tuples, lists and dicts: one for all, or one for each."""
+    """The batch axis of each tensor in nested tuples, lists and dicts: the same for all, or one for each."""
     if isinstance(tree, Tensor):
         return [dims]
     children: Any = ()

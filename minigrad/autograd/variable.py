@@ -1,4 +1,4 @@
-"""Variable: the name that tensors with gradients had in old programs."""
+"""Variable: the old name for tensors with gradients."""
 
 from typing import Any
 
@@ -7,14 +7,14 @@ from minigrad.core.tensor import Tensor, wrap
 
 
 class _EveryTensor(type):
-    """Every tensor is a Variable."""
+    """The metaclass that makes every tensor an instance of Variable."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
         return isinstance(instance, Tensor)
 
 
 class Variable(metaclass=_EveryTensor):
-    """Variable(x, requires_grad=False): x as a leaf, in the same memory. Write x itself.
+    """Variable(x, requires_grad=False): x as a leaf on the same memory. New programs use x itself.
 
     >>> import minigrad
     >>> Variable(minigrad.ones(2), requires_grad=True)

@@ -1,10 +1,10 @@
-"""The default generator of random numbers, by PyTorch's names.
+"""Random numbers: the default generator, with PyTorch's names.
 
-`manual_seed(0)` starts it anew: after it, a program draws the same numbers each time it is run.
+After `manual_seed(0)`, a program gets the same random numbers in every run.
 
     generator.py   a generator: a long fixed sequence of words that look random
-    kernels.py     from words to numbers of a distribution, as arrays
-    tensors.py     rand, randn, randint, ...: tensors filled at random
+    kernels.py     samples of distributions from these words, as arrays
+    tensors.py     rand, randn, randint, ...: random tensors
 
 >>> import minigrad
 >>> generator = manual_seed(42)
@@ -20,7 +20,7 @@ from minigrad.random.generator import Generator, default_generator
 
 
 def manual_seed(seed: int) -> Generator:
-    """Start the default generator anew, from this seed; returns it.
+    """Restart the default generator from this seed, and return the generator.
 
     >>> _ = manual_seed(7)
     >>> x = minigrad.rand(2)
@@ -32,7 +32,7 @@ def manual_seed(seed: int) -> Generator:
 
 
 def seed() -> int:
-    """Start the default generator anew, from a seed that nobody chose; returns it.
+    """Restart the default generator from a random seed, and return the seed.
 
     >>> seed() == initial_seed()
     True
@@ -41,7 +41,7 @@ def seed() -> int:
 
 
 def initial_seed() -> int:
-    """The seed from which the default generator was started.
+    """The seed that the default generator was started from.
 
     >>> _ = manual_seed(7)
     >>> initial_seed()
@@ -63,7 +63,7 @@ def get_rng_state() -> Any:
 
 
 def set_rng_state(new_state: Any) -> None:
-    """Bring the default generator back to a state that get_rng_state gave.
+    """Set the default generator to a state from get_rng_state.
 
     >>> state = get_rng_state()
     >>> x = minigrad.rand(2)
@@ -77,7 +77,7 @@ def set_rng_state(new_state: Any) -> None:
 @contextmanager
 def fork_rng(devices: Iterable[Any] | None = None, enabled: bool = True, _caller: str = "fork_rng",
              _devices_kw: str = "devices", device_type: str = "cpu") -> Iterator[None]:  # fmt: skip
-    """A block whose draws are forgotten: after it, the default generator goes on as if without it.
+    """A `with` block that leaves the state of the default generator unchanged.
 
     >>> import minigrad
     >>> generator = manual_seed(42)

@@ -1,12 +1,12 @@
-"""A generator of random numbers: a long fixed sequence of words that look random.
+"""A random number generator: a long fixed sequence of words that look random.
 
-The seed says where the sequence starts, so the same seed gives the same numbers. Each word
-is 32 bits. They come from the Mersenne Twister, which is PyTorch's source on the CPU too:
-the same seed gives the same words there. How words become uniform numbers, normal ones and
-shuffled orders is told in kernels.py, which also takes PyTorch's steps; so a program that
-sets a seed prints the same numbers in both.
+The seed determines where the sequence starts, so the same seed gives the same numbers. Each
+word has 32 bits. The words come from the Mersenne Twister, which PyTorch also uses on the CPU,
+so the same seed gives the same words there. kernels.py turns words into uniform and normal
+samples and permutations in the same way as PyTorch. So a program that sets a seed prints the
+same numbers with both.
 
-Source: Matsumoto and Nishimura, Mersenne Twister (1998). NumPy has it and draws the words.
+Source: Matsumoto and Nishimura, Mersenne Twister (1998). The words come from NumPy's implementation.
 """
 
 import operator
@@ -19,10 +19,10 @@ import numpy as np
 from minigrad.core.devices import CPU, check_device
 from minigrad.core.memory import make
 
-DEFAULT_SEED = 67280421310721  # of a Generator() that was given none
+DEFAULT_SEED = 67280421310721  # for a Generator() without a seed
 
-# A state as PyTorch lays it out in memory: the 624 words of the twister, how many of them are
-# left, and the second number of a Box-Muller pair, if nobody has asked for it yet.
+# The memory layout of a state in PyTorch: the 624 words of the twister, how many of them are
+# left, and the second number of a Box-Muller pair if it has not been used yet.
 STATE = np.dtype(
     [
         ("seed", "<u8"),
@@ -41,7 +41,7 @@ STATE = np.dtype(
 
 
 class Generator:
-    """A source of random numbers with a state of its own.
+    """A source of random numbers with its own state.
 
     >>> g = Generator().manual_seed(0)
     >>> g.initial_seed()
@@ -56,11 +56,11 @@ class Generator:
         self.manual_seed(DEFAULT_SEED)
 
     def manual_seed(self, seed: int) -> "Generator":
-        """Start anew, from this seed; returns the generator.
+        """Restart from this seed, and return the generator.
 
-        seed   a whole number of 64 bits, of which the last 32 decide; -1 means 2**64 - 1
+        seed   an integer of 64 bits, of which only the low 32 are used; -1 means 2**64 - 1
 
-        Raises RuntimeError for what is no whole number, ValueError for one of more bits.
+        Raises RuntimeError if it is not an integer, and ValueError if it has more bits.
         """
         try:
             seed = operator.index(seed)
@@ -77,18 +77,18 @@ class Generator:
         return self
 
     def seed(self) -> int:
-        """Start anew, from a seed that nobody chose; returns it."""
+        """Restart from a random seed, and return the seed."""
         return self.manual_seed(int.from_bytes(os.urandom(7), "little"))._seed
 
     def initial_seed(self) -> int:
-        """The seed from which this generator was started."""
+        """The seed that this generator was started from."""
         return self._seed
 
-    # ------------------------------------------------------------------------ drawing
+    # ------------------------------------------------------------------------ words
 
     @property
     def twister(self) -> Any:
-        """NumPy's Mersenne Twister; made when first asked for, as NumPy loads it late."""
+        """NumPy's Mersenne Twister, created on first use, because NumPy imports it lazily."""
         with self.lock:
             if self._twister is None:
                 twister = np.random.MT19937(0)
@@ -97,18 +97,18 @@ class Generator:
             return self._twister
 
     def words(self, n: int) -> Any:
-        """The next n words: whole numbers of 32 bits, of type uint64."""
+        """The next n words: 32-bit integers, as uint64."""
         return self.twister.random_raw(n)
 
     def long_words(self, n: int) -> Any:
-        """The next n pairs of words, each pair joined to a whole number of 64 bits."""
+        """The next n pairs of words, each joined into a 64-bit integer."""
         w = self.words(2 * n)
         return w[0::2] << np.uint64(32) | w[1::2]
 
     # ------------------------------------------------------------------------ the state
 
     def get_state(self) -> Any:
-        """All that decides what comes next, as a tensor of bytes, which PyTorch can read."""
+        """The complete state as a tensor of bytes, which PyTorch can read too."""
         with self.lock:
             twister = self.twister.state["state"]
             state = np.zeros((), STATE)
@@ -119,7 +119,7 @@ class Generator:
         return make.wrap(np.frombuffer(state.tobytes(), np.uint8).copy())
 
     def set_state(self, new_state: Any) -> None:
-        """Go back to a state that get_state gave, here or in PyTorch."""
+        """Set the state to one from get_state, of minigrad or of PyTorch."""
         data = np.asarray(getattr(new_state, "array", new_state))
         if data.dtype != np.uint8:
             raise TypeError(
@@ -137,13 +137,16 @@ class Generator:
                 "bit_generator": "MT19937",
                 "state": {
                     "key": state["words"].astype(np.uint32),
-                    "pos": 625 - int(state["left"]),  # 624, all used up: also before the first draw
+                    "pos": 625
+                    - int(
+                        state["left"]
+                    ),  # 624 means all used, which is also the state after seeding
                 },
             }
             self.spare = float(state["spare"]) if state["has_spare"] else None
 
     def clone_state(self) -> "Generator":
-        """Another generator, which will give the same numbers as this one from here on."""
+        """A new generator that continues with the same numbers as this one."""
         return _revived(self.get_state())
 
     def __reduce__(self) -> Any:
@@ -151,7 +154,7 @@ class Generator:
 
     @property
     def device(self) -> Any:
-        """Where its numbers are made: on the CPU."""
+        """The device of the generator: always the CPU."""
         return CPU
 
     def __repr__(self) -> str:
@@ -159,7 +162,7 @@ class Generator:
 
 
 def _revived(state: Any) -> Generator:
-    """A generator in this state: a copied or unpickled one."""
+    """A generator with this state, for copying and unpickling."""
     generator = Generator()
     generator.set_state(state)
     return generator

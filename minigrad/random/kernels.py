@@ -1,22 +1,22 @@
-"""Chance: what can be drawn from a generator, as arrays.
+"""Sampling from distributions, as arrays.
 
-All there is to begin with are words, whole numbers of 32 bits, each equally likely. From
-these everything else is made:
+A generator only provides words: 32-bit integers, all equally likely. All other samples
+are made from these:
 
     uniform        the last 24 bits of a word, as a fraction (53 bits of two words)
-    normal         two uniform numbers, made by Box and Muller into two of the normal distribution
-    integers       the remainder of a word
-    coins          is a uniform number below p?
+    normal         the Box-Muller transform: two uniform samples give two normal samples
+        integers       the remainder of a word
+        coins          whether a uniform sample is below p
     exponential    the inverse transform: -log(1 - u)
-    permutation    Fisher and Yates: swap each entry with one that comes later
+    permutation    the Fisher-Yates shuffle: swap each entry with itself or a later one
 
-The steps, and how many words each takes, are PyTorch's on the CPU: the same seed gives the
-same numbers. Whole numbers, coins, orders, and uniform numbers below 1 are equal bit for
-bit; what passes through a logarithm, a cosine or a scaling agrees up to its last digits.
+The steps, and the number of words each takes, are the same as PyTorch's on the CPU, so the same
+seed gives the same numbers. Integers, coins, permutations and uniform samples between 0 and 1
+are equal bit for bit. Results of a logarithm, a cosine or scaling agree up to the last digits.
 
-One exception is PyTorch's own: on Intel's processors its `bernoulli_(p)`, `dropout`,
-`exponential_` (and with it `multinomial`) may take another stream, of Intel's library. Here
-they are as PyTorch has them on all other processors.
+There is one exception: on Intel processors, PyTorch's `bernoulli_(p)`, `dropout` and
+`exponential_` (and so `multinomial`) may use another stream, from Intel's library. minigrad
+does what PyTorch does on all other processors.
 
 Read generator.py first.
 """
@@ -33,7 +33,7 @@ from minigrad.random.generator import Generator, source
 
 
 def drawn(draw: Callable[..., Any]) -> Callable[..., Any]:
-    """While a program is recorded, a draw becomes an instruction, which draws anew in each run."""
+    """While a program is being recorded, sampling becomes an instruction that gives new samples in each run."""
 
     @functools.wraps(draw)
     def drawing(*args: Any, **kwargs: Any) -> Any:
@@ -46,7 +46,7 @@ def drawn(draw: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def in_memory_order(array: Any, draw: Callable[[tuple[int, ...]], Any]) -> Any:
-    """Numbers of the array's shape: the first one drawn is for its first place in memory.
+    """Samples in the array's shape, in the order of its memory.
 
     So a transposed matrix is filled along its columns, which are the rows in memory.
     """
@@ -60,7 +60,7 @@ def in_memory_order(array: Any, draw: Callable[[tuple[int, ...]], Any]) -> Any:
 
 
 def unit(n: int, wide: Any, generator: Generator | None) -> Any:
-    """n numbers from 0 up to, but without, 1, as far apart as their type can tell near 1."""
+    """n uniform samples from 0 up to but not including 1: multiples of 2**-24 (2**-53 in double precision)."""
     if wide == np.float64:
         return (source(generator).long_words(n) & np.uint64(2**53 - 1)) * 2.0**-53
     bits = source(generator).words(n).astype(np.int32) & np.int32(2**24 - 1)
@@ -69,7 +69,7 @@ def unit(n: int, wide: Any, generator: Generator | None) -> Any:
 
 @drawn
 def uniform(shape: Any, dtype: Any, low: Any, high: Any, generator: Generator | None) -> Any:
-    """Numbers from low up to, but without, high, all equally likely: low + u * (high - low)."""
+    """Samples from the uniform distribution from low up to but not including high: low + u * (high - low)."""
     _refuse_whole("uniform", dtype)
     if low > high:
         raise RuntimeError(
@@ -82,27 +82,27 @@ def uniform(shape: Any, dtype: Any, low: Any, high: Any, generator: Generator | 
         z = _scaled(z, high - low, low)
     if (low, high) != (0, 1) or dtype != wide:
         z = z.astype(dtype, copy=False)
-        z[z >= dtype.type(high)] = low  # where rounding led to high itself
+        z[z >= dtype.type(high)] = low  # rounding can give high itself
     return z.reshape(shape)
 
 
 def _refuse_whole(name: str, dtype: Any) -> None:
-    """Raise if the type cannot hold real numbers."""
+    """Raise an error unless the dtype is a float."""
     if dtype.kind != "f":
         what = f'"{name}" not implemented for {str(dtype)!r}'
         raise NotImplementedError(f"{what}: it gives real numbers.")
 
 
 def _wide(dtype: Any) -> Any:
-    """The precision in which numbers are drawn: single for half and single."""
+    """The precision used for sampling: single precision for float16 and float32."""
     return np.float64 if dtype == np.float64 else np.float32
 
 
 def _scaled(z: Any, scale: Any, shift: Any) -> Any:
-    """z * scale + shift, rounded once, at the end.
+    """z * scale + shift, rounded only once, at the end.
 
-    So processors do it that have an instruction for it. In double precision the product is
-    rounded as well, and the last digit may be another one.
+    This is what a fused multiply-add instruction does. In double precision, the product is
+    rounded as well, so the last digit can differ.
     """
     if z.dtype == np.float64:
         return z * float(scale) + float(shift)
@@ -117,19 +117,19 @@ def _scaled(z: Any, scale: Any, shift: Any) -> Any:
 @drawn
 def normal(shape: Any, dtype: Any, mean: float, std: float, generator: Generator | None,
            contiguous: bool = True) -> Any:  # fmt: skip
-    """Numbers from the normal distribution, of this mean and standard deviation.
+    """Samples from the normal distribution with this mean and standard deviation.
 
-    contiguous   are the numbers for an array without gaps? Then blocks of 16 are made.
+    contiguous   whether the samples are for a contiguous array; if so, they are made in blocks of 16
 
-    A point that is drawn from the normal distribution in both coordinates has an angle that is uniform,
-    and a squared distance from 0 that is exponential. So two uniform numbers u and v give
+    If both coordinates of a point have normal distributions, its angle is uniform, and its squared
+    distance from 0 is exponentially distributed. So two uniform samples u and v give two normal ones:
 
         r = sqrt(-2 log(1 - u))        x = r cos(2 pi v)        y = r sin(2 pi v)
 
-    Fewer than 16 numbers are made one pair at a time, in double precision; of an odd number,
-    the y that is left over stays with the generator and comes first the next time. From 16 on
-    they are made in blocks: 8 times u, then 8 times v, turn into 8 times x, then 8 times y.
-    If the last block is not full, the last 16 numbers are drawn anew.
+    Fewer than 16 samples are made in pairs, in double precision. If their number is odd, the
+    generator keeps the last y for the next call. From 16 on, samples are made in blocks: 8 values
+    of u, then 8 of v, become 8 of x, then 8 of y. If the last block is not full, the last 16
+    samples are replaced by a new block.
 
     Source: Box and Muller, A note on the generation of random normal deviates (1958).
     """
@@ -145,12 +145,12 @@ def normal(shape: Any, dtype: Any, mean: float, std: float, generator: Generator
 
 
 def standard_normal(shape: Any, dtype: Any, generator: Generator | None) -> Any:
-    """Numbers from the normal distribution of mean 0 and standard deviation 1."""
+    """Samples from the normal distribution with mean 0 and standard deviation 1."""
     return normal(shape, dtype, 0, 1, generator)
 
 
 def _pairs(n: int, generator: Generator) -> Any:
-    """n numbers in pairs of x and y; what is left over is kept for the next time."""
+    """n samples, made in pairs of x and y. A leftover y is kept for the next call."""
     with generator.lock:
         first = [] if generator.spare is None or n == 0 else [generator.spare]
         v_u = unit(n - len(first) + (n - len(first)) % 2, np.float64, generator)
@@ -163,10 +163,10 @@ def _pairs(n: int, generator: Generator) -> Any:
 
 
 def _blocks(n: int, dtype: Any, generator: Generator) -> Any:
-    """n >= 16 numbers, in blocks of 16."""
+    """n >= 16 samples, in blocks of 16."""
     wide, whole = _wide(dtype), n - n % 16
     with generator.lock:
-        # In half precision no numbers are drawn for the block that is not full.
+        # In half precision, no words are used for an incomplete block.
         u = unit(whole if dtype == np.float16 else n, wide, generator)
         z = _box_muller(u[:whole])
         if n % 16:
@@ -177,7 +177,7 @@ def _blocks(n: int, dtype: Any, generator: Generator) -> Any:
 def _box_muller(u: Any) -> Any:
     real = u.dtype.type
     u = u.reshape(-1, 2, 8)
-    # The logarithm is taken in double precision: rounded once, it is right to the last digit.
+    # The logarithm is computed in double precision and rounded once, so its last digit is correct.
     r = np.sqrt(real(-2) * np.log(1 - u[:, 0], dtype=np.float64).astype(real))
     angle = real(2 * np.pi) * u[:, 1]
     z = np.empty_like(u)
@@ -186,15 +186,15 @@ def _box_muller(u: Any) -> Any:
     return z.ravel()
 
 
-# ------------------------------------------------------------------------ whole numbers
+# ------------------------------------------------------------------------ integers
 
 
 @drawn
 def integers(shape: Any, dtype: Any, low: int, high: int, generator: Generator | None) -> Any:
-    """Whole numbers from low up to, but without, high: low + the remainder of a word.
+    """Random integers from low up to but not including high: low + the remainder of a word.
 
-    The lower remainders are a little more likely, by one part in 2**32 / (high - low); from
-    2**28 numbers on, two words are taken.
+    Low remainders are slightly more likely, by one part in 2**32 / (high - low). For ranges of
+    2**28 or more integers, two words are used.
     """
     if low >= high:
         raise RuntimeError(
@@ -214,7 +214,7 @@ def integers(shape: Any, dtype: Any, low: int, high: int, generator: Generator |
 
 @drawn
 def anything(shape: Any, dtype: Any, generator: Generator | None) -> Any:
-    """All whole numbers from 0 that the type can tell apart."""
+    """Random integers among all non-negative ones that the dtype represents exactly."""
     if dtype.kind == "b":
         count = 2
     elif dtype.kind in "iu":
@@ -225,7 +225,7 @@ def anything(shape: Any, dtype: Any, generator: Generator | None) -> Any:
 
 
 def remainders(shape: Any, count: int, long: bool, low: int, generator: Generator | None) -> Any:
-    """low + word % count, of long words or short ones."""
+    """low + word % count, for long (64-bit) or short (32-bit) words."""
     n, g = math.prod(shape), source(generator)
     w = g.long_words(n) if long else g.words(n)
     if count < 2**64:
@@ -235,7 +235,7 @@ def remainders(shape: Any, count: int, long: bool, low: int, generator: Generato
 
 @drawn
 def permutation(n: int, generator: Generator | None) -> Any:
-    """The numbers 0..n-1, shuffled: each in turn changes places with itself or a later one.
+    """The numbers 0..n-1 in random order: each in turn is swapped with itself or a later one.
 
     Source: Durstenfeld, Algorithm 235: Random permutation (1964), after Fisher and Yates.
     """
@@ -243,18 +243,18 @@ def permutation(n: int, generator: Generator | None) -> Any:
     if n > 1:
         here = np.arange(n - 1)
         there = here + (source(generator).words(n - 1).astype(np.int64) % (n - here))
-        # Each swap sees the ones before, so this is a loop; on a list it takes 50 ns a turn.
+        # Each swap depends on the ones before, so this is a loop. On a list, it takes 50 ns per swap.
         for i, j in enumerate(there.tolist()):
             z[i], z[j] = z[j], z[i]
     return np.array(z, np.int64)
 
 
-# ------------------------------------------------------------------------ coins and waiting times
+# ------------------------------------------------------------------------ coins and other distributions
 
 
 @drawn
 def coins(p: Any, shape: Any, dtype: Any, generator: Generator | None) -> Any:
-    """1 with probability p, else 0. p is a number or an array, whose precision is that of the draw."""
+    """1 with probability p, else 0. p is a number or an array. Its precision is used for sampling."""
     if not (np.all(p >= 0) and np.all(p <= 1)):
         raise RuntimeError(
             "Expected p_in >= 0 && p_in <= 1 to be true: a probability is between 0 and 1."
@@ -266,10 +266,10 @@ def coins(p: Any, shape: Any, dtype: Any, generator: Generator | None) -> Any:
 
 @drawn
 def exponential(shape: Any, dtype: Any, rate: Any, generator: Generator | None) -> Any:
-    """Waiting times for what happens `rate` times in a unit of time: -log(1 - u) / rate.
+    """Samples from the exponential distribution with this rate: -log(1 - u) / rate.
 
-    The wait is longer than t with probability exp(-rate t); so if that is set to 1 - u, t
-    follows.
+    A sample is larger than t with probability exp(-rate t). Setting this to 1 - u and solving
+    for t gives the formula.
     """
     _refuse_whole("exponential", dtype)
     if rate <= 0:
@@ -280,7 +280,7 @@ def exponential(shape: Any, dtype: Any, rate: Any, generator: Generator | None) 
 
 @drawn
 def log_normal(shape: Any, dtype: Any, mean: float, std: float, generator: Generator | None) -> Any:
-    """The exponential of numbers from the normal distribution."""
+    """The exponential of samples from the normal distribution."""
     if std <= 0:
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std}")
     z = _pairs(math.prod(shape), source(generator)) * std + mean
@@ -289,7 +289,7 @@ def log_normal(shape: Any, dtype: Any, mean: float, std: float, generator: Gener
 
 @drawn
 def geometric(shape: Any, dtype: Any, p: float, generator: Generator | None) -> Any:
-    """Tries until a coin of probability p has shown 1: ceil(log(u) / log(1 - p))."""
+    """The number of trials up to the first success, which has probability p: ceil(log(u) / log(1 - p))."""
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p}")
     u = unit(math.prod(shape), np.float64, generator)
@@ -305,15 +305,15 @@ def cauchy(shape: Any, dtype: Any, median: float, sigma: float, generator: Gener
     return (median + sigma * np.tan(np.pi * (u - 0.5))).reshape(shape).astype(dtype, copy=False)
 
 
-# ------------------------------------------------------------------------ counts and gamma numbers
+# ------------------------------------------------------------------------ Poisson and gamma
 
 
 @drawn
 def events(rates: Any, generator: Generator | None) -> Any:
-    """How often something happens in a unit of time that happens at these rates: Poisson's numbers.
+    """Samples from the Poisson distributions with these rates.
 
-    Below 10, uniform numbers are multiplied until the product is below exp(-rate); above, by
-    rejection under a curve that fits closely.
+    For rates below 10, uniform samples are multiplied until the product is at most exp(-rate). For
+    larger rates, it uses rejection sampling.
 
     Sources: Knuth, The Art of Computer Programming 2, section 3.4.1; Hoermann, The transformed
     rejection method for generating Poisson random variables (1993).
@@ -326,7 +326,7 @@ def events(rates: Any, generator: Generator | None) -> Any:
 def _one_by_one(
     draw: Callable[[float, Generator], float], parameters: Any, generator: Generator | None
 ) -> Any:
-    """One number for each parameter, of the same shape and type."""
+    """One sample for each parameter, in the same shape and dtype."""
     g = source(generator)
     with g.lock:
         z = [draw(p, g) for p in np.asarray(parameters, np.float64).ravel().tolist()]
@@ -365,13 +365,13 @@ def _many_events(rate: float, g: Generator) -> int:
 
 
 def _one(g: Generator) -> float:
-    """A uniform number in double precision."""
+    """A uniform sample in double precision."""
     return float(unit(1, np.float64, g)[0])
 
 
 @drawn
 def gamma(shapes: Any, generator: Generator | None) -> Any:
-    """Numbers of the Gamma distribution, of these shapes and scale 1.
+    """Samples from the gamma distributions with these shapes and scale 1.
 
     Source: Marsaglia and Tsang, A simple method for generating gamma variables (2000).
     """

@@ -1,7 +1,7 @@
 """Random tensors. Each function takes `generator=`; without one, the default generator.
 
-They are the numbers that PyTorch draws on the CPU; kernels.py tells how they are made, and
-where the last digit may differ.
+They give the same numbers as PyTorch on the CPU; kernels.py explains how, and where the last
+digit can differ.
 
 >>> from minigrad.random import manual_seed
 >>> generator = manual_seed(42)
@@ -33,7 +33,7 @@ def _float(dtype: Any) -> dtypes.Dtype:
 @made_into_out
 def rand(*shape: Any, size: Any = None, generator: Generator | None = None, dtype: Any = None, device: Any = None,
          requires_grad: bool = False) -> Tensor:  # fmt: skip
-    """Numbers between 0 and 1, all equally likely.
+    """A tensor of samples from the uniform distribution between 0 and 1.
 
     >>> rand(2, 3).shape
     minigrad.Size([2, 3])
@@ -46,7 +46,7 @@ def rand(*shape: Any, size: Any = None, generator: Generator | None = None, dtyp
 @made_into_out
 def randn(*shape: Any, size: Any = None, generator: Generator | None = None, dtype: Any = None, device: Any = None,
           requires_grad: bool = False) -> Tensor:  # fmt: skip
-    """Numbers from the normal distribution, of mean 0 and standard deviation 1.
+    """A tensor of samples from the normal distribution with mean 0 and standard deviation 1.
 
     >>> minigrad.randn(2, 3).shape
     minigrad.Size([2, 3])
@@ -60,7 +60,7 @@ def randn(*shape: Any, size: Any = None, generator: Generator | None = None, dty
 def randint(*bounds_and_size: Any, low: int | None = None, high: int | None = None, size: Any = None,
             generator: Generator | None = None, dtype: Any = None, device: Any = None,
             requires_grad: bool = False) -> Tensor:  # fmt: skip
-    """randint(high, size), randint(low, high, size): whole numbers from low (0) up to, but without, high.
+    """randint(high, size), randint(low, high, size): random integers from low (default 0) up to but not including high.
 
     >>> randint(1, 2, (3,))
     tensor([1, 1, 1])
@@ -84,7 +84,7 @@ def randint(*bounds_and_size: Any, low: int | None = None, high: int | None = No
 def randperm(
     n: int, *, generator: Generator | None = None, dtype: Any = None, device: Any = None
 ) -> Tensor:
-    """The numbers 0..n-1, shuffled.
+    """The numbers 0..n-1 in random order.
 
     >>> minigrad.randperm(4).sort().values
     tensor([0, 1, 2, 3])
@@ -100,7 +100,7 @@ def randperm(
 
 def rand_like(input: Tensor, *, generator: Generator | None = None, dtype: Any = None, device: Any = None,
               requires_grad: bool = False) -> Tensor:  # fmt: skip
-    """As `rand`, with the shape and type of `input`.
+    """Like `rand`, with the shape and dtype of `input`.
 
     >>> rand_like(minigrad.zeros(2, 3)).shape
     minigrad.Size([2, 3])
@@ -111,7 +111,7 @@ def rand_like(input: Tensor, *, generator: Generator | None = None, dtype: Any =
 
 def randn_like(input: Tensor, *, generator: Generator | None = None, dtype: Any = None, device: Any = None,
                requires_grad: bool = False) -> Tensor:  # fmt: skip
-    """As `randn`, with the shape and type of `input`.
+    """Like `randn`, with the shape and dtype of `input`.
 
     >>> randn_like(minigrad.zeros(2, 3)).shape
     minigrad.Size([2, 3])
@@ -122,7 +122,7 @@ def randn_like(input: Tensor, *, generator: Generator | None = None, dtype: Any 
 
 def randint_like(input: Tensor, low: int, high: int | None = None, *, generator: Generator | None = None,
                  dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:  # fmt: skip
-    """As `randint`, with the shape and type of `input`.
+    """Like `randint`, with the shape and dtype of `input`.
 
     >>> randint_like(minigrad.zeros(3), 5, 6)
     tensor([5., 5., 5.])
@@ -134,7 +134,7 @@ def randint_like(input: Tensor, low: int, high: int | None = None, *, generator:
 
 def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator | None = None, dtype: Any = None,
            device: Any = None, requires_grad: bool = False) -> Tensor:  # fmt: skip
-    """Numbers from the normal distribution; mean and std are numbers (with a size) or tensors.
+    """A tensor of samples from the normal distribution. mean and std are numbers (with a size) or tensors.
 
     >>> normal(0.0, 1.0, size=(2, 3)).shape
     minigrad.Size([2, 3])
@@ -154,13 +154,13 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator 
     z = kernels.standard_normal(np.broadcast_shapes(*(t.shape for t in tensors)), d, generator)
     m, s = (np.asarray(getattr(t, "array", t), d) for t in (mean, std))
     drawn = finish(z * s + m, requires_grad)
-    for t in tensors:  # a draw is flat: its gradient is zero
+    for t in tensors:  # the gradient of a sample is zero
         drawn = level(t, drawn) if t.requires_grad else drawn
     return drawn
 
 
 def bernoulli(input: Tensor, p: Any = None, *, generator: Generator | None = None) -> Tensor:
-    """1 with the probability that stands in input (or is p), else 0.
+    """A tensor of samples that are 1 with the probability in each entry of input (or with probability p), else 0.
 
     >>> bernoulli(minigrad.tensor([0.0, 1.0]))
     tensor([0., 1.])
@@ -170,7 +170,7 @@ def bernoulli(input: Tensor, p: Any = None, *, generator: Generator | None = Non
 
 def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *,
                 generator: Generator | None = None) -> Tensor:  # fmt: skip
-    """Draw category numbers, each as likely as its weight says: `input.multinomial(num_samples)`.
+    """Samples of category indices, with probabilities proportional to the weights: `input.multinomial(num_samples)`.
 
     >>> multinomial(minigrad.tensor([0.0, 1.0, 0.0]), 1)
     tensor([1])
@@ -179,7 +179,7 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *,
 
 
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
-    """How often something happens that happens `input` times on average.
+    """A tensor of samples from the Poisson distributions with the rates in input.
 
     >>> poisson(minigrad.tensor([0.0, 0.0]))
     tensor([0., 0.])
