@@ -1,7 +1,7 @@
-"""Functions of neural networks, by PyTorch's names, in chapters, in reading order.
+"""Functions for neural networks, with PyTorch's names, one chapter per module.
 
-Each is one op of the table (ops/neural.py), or is written here in terms of ops; so there
-is nothing to derive in these files. `input` and `target` are tensors; a `reduction` is
+Each function is one op of the table (such as those in ops/neural.py), or is written with ops,
+so these files need no derivative rules. `input` and `target` are tensors; a `reduction` is
 "mean", "sum" or "none".
 """
 

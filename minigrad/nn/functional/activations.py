@@ -1,8 +1,8 @@
-"""Activations: functions of one entry at a time, and softmax, which weighs a row.
+"""Activations: elementwise functions, and softmax.
 
-Where an op of the table has the rule, the function applies it; the rest is written with
-such functions. `inplace=True` writes the result over the input: what a rule needs of the
-old entries is copied first.
+If there is an op in the table, the function applies it; the others are written with such
+functions. `inplace=True` overwrites the input with the result. If a rule needs the old
+entries, they are copied first.
 """
 
 import math
@@ -21,7 +21,7 @@ from minigrad.random import kernels
 
 
 def _activation(op: Op, x: Tensor, inplace: bool, **settings: Any) -> Tensor:
-    """The op applied to x; in place, what its rule needs of the old x is copied first."""
+    """The op applied to x. In place, x is copied first if the op's rule needs the old x."""
     if not hasattr(x, "__apply_op__"):
         raise TypeError(
             f"{op.name}(): argument 'input' (position 1) must be Tensor, not {type(x).__name__}."
@@ -45,7 +45,7 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def relu_(input: Tensor) -> Tensor:
-    """relu, written over its input."""
+    """relu, in place."""
     return input.relu_()
 
 
@@ -60,22 +60,22 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
 
 
 def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
-    """leaky_relu, written over its input."""
+    """leaky_relu, in place."""
     return leaky_relu(input, negative_slope, True)
 
 
 def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
-    """elu, written over its input."""
+    """elu, in place."""
     return elu(input, alpha, True)
 
 
 def selu_(input: Tensor) -> Tensor:
-    """selu, written over its input."""
+    """selu, in place."""
     return selu(input, True)
 
 
 def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
-    """celu, written over its input."""
+    """celu, in place."""
     return celu(input, alpha, True)
 
 
@@ -88,9 +88,9 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 
 
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
-    """x where x > 0, else weight * x: a leaky_relu that learns its slope.
+    """x where x > 0, else weight * x: a leaky_relu with a learned slope.
 
-    weight   one number for all, or one for each channel (the second axis)
+    weight   one number for all entries, or one for each channel (the second axis)
 
     Source: He et al., Delving Deep into Rectifiers (2015).
 
@@ -108,7 +108,7 @@ def rrelu(
     training: bool = False,
     inplace: bool = False,
 ) -> Tensor:
-    """leaky_relu, in training with a slope drawn for each entry, between lower and upper.
+    """leaky_relu with a random slope for each entry in training, between lower and upper.
 
     >>> rrelu(minigrad.tensor([-2.0, 3.0]), lower=0.25, upper=0.75)
     tensor([-1.,  3.])
@@ -118,7 +118,7 @@ def rrelu(
     if not training:
         return leaky_relu(input, (lower + upper) / 2, inplace)
     slope = np.ones(input.shape, input.dtype)
-    negative = input.array <= 0  # only these take a number from the generator
+    negative = input.array <= 0  # only these use numbers from the generator
     slope[negative] = kernels.uniform((negative.sum(),), np.dtype(float), lower, upper, None)
     return _composite(lambda x: x * wrap(slope), input, inplace)
 
@@ -147,9 +147,9 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 
 
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:
-    """x * Phi(x), where Phi is the distribution function of the standard normal.
+    """x * Phi(x), where Phi is the CDF of the standard normal distribution.
 
-    approximate   "none": by the error function; "tanh": by a formula near to it
+    approximate   "none": use the error function; "tanh": use an approximation
 
     Source: Hendrycks and Gimpel, Gaussian Error Linear Units (2016).
     """
@@ -179,14 +179,14 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
 
 
 def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
-    """hardtanh, written over its input."""
+    """hardtanh, in place."""
     return hardtanh(input, min_val, max_val, True)
 
 
 def hardtanh(
     input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
 ) -> Tensor:
-    """x, but not below min_val nor above max_val"""
+    """x clamped: not below min_val nor above max_val"""
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
     return _activation(ops.hardtanh, input, inplace, min_val=min_val, max_val=max_val)
@@ -210,7 +210,7 @@ def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 
 
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
-    """x brought nearer to 0 by lambd, and 0 where |x| <= lambd"""
+    """x moved by lambd towards 0, and 0 where |x| <= lambd"""
     if lambd < 0:
         raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
     return input - hardtanh(input, -lambd, lambd)
@@ -252,7 +252,7 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
 
 
 def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
-    """threshold, written over its input."""
+    """threshold, in place."""
     return _activation(ops.threshold, input, True, threshold=threshold, value=value)
 
 
@@ -274,7 +274,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
 def softmax(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
 ) -> Tensor:
-    """exp(x) / sum of exp(x) along dim: positive numbers that add up to 1.
+    """exp(x) / sum of exp(x) along dim: positive numbers that sum to 1.
 
     >>> import minigrad
     >>> softmax(minigrad.tensor([0.0, 0.0]), dim=0)
@@ -286,7 +286,7 @@ def softmax(
 def log_softmax(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
 ) -> Tensor:
-    """log(softmax(x)), computed together so that large scores do not overflow"""
+    """log(softmax(x)), computed in one step so that large scores do not overflow"""
     return input.log_softmax(_implicit_dim(input.ndim) if dim is None else dim, dtype)
 
 
@@ -300,9 +300,9 @@ def softmin(
 def gumbel_softmax(
     logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
 ) -> Tensor:
-    """A random choice that has a gradient: softmax of (logits + Gumbel noise) / tau.
+    """A differentiable random choice: softmax of (logits + Gumbel noise) / tau.
 
-    hard   return exactly a one-hot vector, with the gradient of the soft one
+    hard   return an exact one-hot vector, with the gradient of the soft one
 
     Source: Jang, Gu and Poole, Categorical Reparameterization with Gumbel-Softmax (2017).
     """

@@ -1,4 +1,4 @@
-"""Attention: each query takes a mean of the values, weighed by how well their keys match it."""
+"""Attention: each query returns a mean of the values, weighted by how well their keys match."""
 
 import math
 from typing import Any
@@ -24,14 +24,14 @@ def scaled_dot_product_attention(
     query       (..., l, d)
     key         (..., s, d)
     value       (..., s, v)
-    attn_mask   (..., l, s)   truth values, False where nothing may be taken; or numbers that
-                              are added to the scores
-    is_causal   query i may look at the keys 0..i only
-    scale       1 / sqrt(d), unless given: so that scores do not grow with d
-    enable_gqa  fewer keys and values than queries: each serves several neighboring heads
+    attn_mask   (..., l, s)   booleans, False for keys that are ignored; or numbers that are
+                added to the scores
+    is_causal   query i attends only to the keys 0..i
+    scale       by default 1 / sqrt(d), so that scores do not grow with d
+    enable_gqa  allow fewer heads for keys and values: neighboring heads of queries share one
     returns     (..., l, v)
 
-    A query that may look at nothing gets zeros.
+    A query with no allowed keys gets zeros.
 
     >>> import minigrad
     >>> x = minigrad.tensor([[1.0, 0.0], [0.0, 1.0]])

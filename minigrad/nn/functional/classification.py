@@ -1,7 +1,7 @@
-"""Losses of classes: how much probability was given to the right one.
+"""Classification losses.
 
-cross_entropy takes scores (logits), nll_loss their log_softmax; the binary ones take one
-probability, or score, for each yes-or-no question.
+cross_entropy takes scores (logits), and nll_loss takes their log_softmax. The binary losses
+take one probability, or score, for each yes-or-no question.
 """
 
 from typing import Any
@@ -28,16 +28,16 @@ def cross_entropy(
     """Mean of -log p[target], where p = softmax(input).
 
     input     (n, k)   one row of scores per example, any real numbers; or (k,), or (n, k, ...)
-    target    (n,)     integers in 0..k-1, the right class of each row; or a distribution over
-                       the classes for each row, shaped like input
-    weight    (k,)     how much each class counts
+    target    (n,)     integers in 0..k-1, the correct class of each row; or a probability
+                       distribution over the classes for each row, shaped like input
+    weight    (k,)     the weight of each class
     returns   ()       a scalar, never negative ((n,) with reduction "none")
 
-    The softmax and the logarithm are taken together, as input - logsumexp(input), so that
+    The softmax and the logarithm are computed together, as input - logsumexp(input), so that
     large scores do not overflow. The gradient is (p - onehot(target)) / n. With
-    label_smoothing e the target is (1 - e) * onehot(target) + e / k.
+    label_smoothing e, the target is (1 - e) * onehot(target) + e / k.
 
-    Raises IndexError, naming the row, if an entry of target is outside 0..k-1.
+    Raises IndexError, with the row, if an entry of target is outside 0..k-1.
 
     >>> import minigrad
     >>> round(cross_entropy(minigrad.tensor([[2.0, 0.0, 0.0]]), minigrad.tensor([0])).item(), 4)
@@ -66,7 +66,7 @@ def cross_entropy(
     z = _of_none(z, t, reduction)
     if not label_smoothing:
         return z
-    # The smoothed part: every class is right, by a k-th.
+    # The smoothing term: each class has probability 1 / k.
     counted, _ = _class_weights(input, _targets(target), axis, None, ignore_index, "sum")
     logp = input.log_softmax(axis)
     if weight is not None:
@@ -84,7 +84,7 @@ def cross_entropy(
 def _soft_cross_entropy(
     x: Tensor, target: Tensor, weight: Tensor | None, reduction: str, smoothing: float
 ) -> Tensor:
-    """Cross entropy with a distribution over the classes as target."""
+    """Cross entropy with a probability distribution over the classes as target."""
     axis = 0 if x.ndim == 1 else 1
     n = x.shape[axis]
     if smoothing:
@@ -110,8 +110,8 @@ def nll_loss(
 
     input          (n, k) or (k,) or (n, k, ...)
     target         (n,)   or ()   or (n, ...)     integers in 0..k-1
-    weight         (k,)                           how much each class counts
-    ignore_index   a target that counts nothing
+    weight         (k,)                           the weight of each class
+    ignore_index   a target value to ignore
     """
     reduction = reduction_of(size_average, reduce, reduction)
     _check_reduction(reduction)
@@ -135,7 +135,7 @@ def binary_cross_entropy(
 ) -> Tensor:
     """Mean of -(target * log p + (1 - target) * log(1 - p)), where p = input.
 
-    Each logarithm is at least -100, so that p = 0 does not make the loss infinite.
+    Each logarithm is limited to at least -100, so the loss is finite for p = 0.
     """
     reduction = reduction_of(size_average, reduce, reduction)
     _same_size(input, target, "binary_cross_entropy")
@@ -155,9 +155,9 @@ def binary_cross_entropy_with_logits(
     reduction: str = "mean",
     pos_weight: Tensor | None = None,
 ) -> Tensor:
-    """binary_cross_entropy of p = sigmoid(input), taken together so that nothing overflows.
+    """binary_cross_entropy of p = sigmoid(input), computed in one step so that nothing overflows.
 
-    pos_weight   how much more the positive examples count
+    pos_weight   a factor for the loss of positive examples
     """
     reduction = reduction_of(size_average, reduce, reduction)
     _same_size(input, target, "binary_cross_entropy_with_logits")
@@ -176,10 +176,10 @@ def kl_div(
     reduction: str = "mean",
     log_target: bool = False,
 ) -> Tensor:
-    """Mean of target * (log target - input), where input is a log p.
+    """Mean of target * (log target - input), where input is log p.
 
-    reduction   "batchmean" divides the sum by the number of rows: the divergence itself
-    log_target  is the target a logarithm, too?
+    reduction   "batchmean" divides the sum by the number of rows, which gives the true KL divergence
+    log_target  whether target is a logarithm, too
 
     Source: Kullback and Leibler, On Information and Sufficiency (1951).
     """
@@ -205,7 +205,7 @@ def multi_margin_loss(
     reduce: Any = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Mean over the wrong classes of max(0, margin - score of the right + score of the wrong)**p.
+    """Mean over the wrong classes of max(0, margin - score of the correct class + score of the wrong class)**p.
 
     input    (n, k) or (k,)
     target   (n,)   or ()     integers in 0..k-1
@@ -234,14 +234,14 @@ def multilabel_soft_margin_loss(
     reduce: Any = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """binary_cross_entropy_with_logits, its mean taken over the classes of each example first."""
+    """binary_cross_entropy_with_logits, averaged over the classes of each example first."""
     reduction = reduction_of(size_average, reduce, reduction)
     z = (target - 1) * -input - ops.logsigmoid.apply(input)
     return reduced_by((z if weight is None else z * weight).mean(-1), reduction)
 
 
 def _class_axis(x: Tensor, target: Any, name: str) -> int:
-    """The axis of the classes; target has the shape of x without it."""
+    """The axis of the classes. target has the shape of x without it."""
     shape, ndim = x.array.shape, x.array.ndim
     axis = 0 if ndim == 1 else 1
     if name == "cross_entropy" and target.shape == shape and ndim:
@@ -279,10 +279,10 @@ def _class_axis(x: Tensor, target: Any, name: str) -> int:
 def _class_weights(
     x: Tensor, target: Any, axis: int, weight: Tensor | None, ignore_index: int, reduction: str
 ) -> tuple[Any, Any]:
-    """For each example what its loss is multiplied by; and the targets, 0 where ignored."""
+    """The factor for the loss of each example, and the targets, with 0 for ignored ones."""
     n, dtype = x.array.shape[axis], x.array.dtype
     weights = None
-    values = np.asarray(target)  # in a program that is being recorded: the example's
+    values = np.asarray(target)  # while a program is being recorded: the values of the example
     if values.size and values.view(np.uint64).max() >= n:
         bad = ((values < 0) | (values >= n)) & (values != ignore_index)
         if bad.any():
@@ -315,12 +315,12 @@ def _class_weights(
 
 
 def _of_none(z: Tensor, target: Any, reduction: str) -> Tensor:
-    """The loss itself; of no examples, their mean, which is 0 / 0."""
+    """The loss, or 0 / 0 for a mean over no examples."""
     return z / 0 if reduction == "mean" and not target.size else z
 
 
 def _of_class(weight: Tensor, target: Any) -> Tensor:
-    """For each example the weight of its class."""
+    """The class weight of each example."""
     return weight.detach().index_select(0, target.reshape(-1)).reshape(target.shape)
 
 

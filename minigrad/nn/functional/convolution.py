@@ -1,8 +1,7 @@
-"""Convolutions: one small kernel, moved over the whole input.
+"""Convolutions: a small kernel that slides over the input.
 
-There is one op, over images. A signal is an image of one row. A transposed convolution is
-the rule of a convolution, used forward: what a convolution does to gradients, it does to
-its input.
+There is one op, for images. A signal is treated as an image with one row. A transposed
+convolution computes in the forward pass what a convolution computes for its gradient.
 """
 
 from collections.abc import Sequence
@@ -14,7 +13,7 @@ from minigrad import ops
 from minigrad.core.shapes import as_ints
 from minigrad.core.tensor import Tensor, wrap
 
-Several = int | Sequence[int]  # one number for all axes, or one for each
+Several = int | Sequence[int]  # one number for all axes, or one for each axis
 
 
 def conv2d(
@@ -26,13 +25,13 @@ def conv2d(
     dilation: Several = 1,
     groups: int = 1,
 ) -> Tensor:
-    """Each window of the input times each kernel, summed (a cross-correlation).
+    """The sum of each window of the input times each kernel (a cross-correlation).
 
     input     (n, c, h, w)  or (c, h, w)
     weight    (o, c / groups, kh, kw)
     bias      (o,)          or None
-    padding   zeros around the input: a number, one for rows and one for columns, "valid"
-              (none) or "same" (as many as keep the size)
+    padding   zeros around the input: one number, one for rows and one for columns, "valid"
+              (none) or "same" (as many as needed to keep the size)
     returns   (n, o, h', w')   where h' = (h + 2 * padding - dilation * (kh - 1) - 1) // stride + 1
 
     Source: Dumoulin and Visin, A guide to convolution arithmetic (2016).
@@ -53,7 +52,7 @@ def conv1d(
     dilation: Several = 1,
     groups: int = 1,
 ) -> Tensor:
-    """As conv2d, along one axis: input (n, c, l), weight (o, c / groups, k).
+    """Like conv2d, along one axis: input (n, c, l), weight (o, c / groups, k).
 
     >>> conv1d(minigrad.tensor([[[1.0, 2.0, 3.0, 4.0]]]), minigrad.tensor([[[-1.0, 1.0]]]))
     tensor([[[1., 1., 1.]]])
@@ -62,7 +61,7 @@ def conv1d(
 
 
 def _without_rows(z: Tensor) -> Tensor:
-    """The result along one axis (n, o, l), of that along two: (n, o, 1, l)."""
+    """The result of conv1d (n, o, l), from that of the two-dimensional op (n, o, 1, l)."""
     n, o, _, width = z.shape
     return ops.unsafe_view.apply(z, shape=(n, o, width))  # type: ignore[no-any-return]
 
@@ -77,12 +76,12 @@ def conv_transpose2d(
     groups: int = 1,
     dilation: Several = 1,
 ) -> Tensor:
-    """Each entry times each kernel, added where the kernel lies: the adjoint of conv2d.
+    """Each entry times each kernel, added at the kernel's position: the adjoint of conv2d.
 
     input     (n, c, h, w)  or (c, h, w)
     weight    (c, o / groups, kh, kw)
     bias      (o,)          or None
-    padding   what conv2d would have added around, and is cut off here
+    padding   the padding of the corresponding conv2d, which is cut off here
     returns   (n, o, h', w')   where
               h' = (h - 1) * stride - 2 * padding + dilation * (kh - 1) + output_padding + 1
 
@@ -107,7 +106,7 @@ def conv_transpose1d(
     groups: int = 1,
     dilation: Several = 1,
 ) -> Tensor:
-    """As conv_transpose2d, along one axis: input (n, c, l), weight (c, o / groups, k).
+    """Like conv_transpose2d, along one axis: input (n, c, l), weight (c, o / groups, k).
 
     >>> conv_transpose1d(minigrad.tensor([[[1.0, 2.0]]]), minigrad.tensor([[[1.0, 10.0]]]))
     tensor([[[ 1., 12., 20.]]])
@@ -127,8 +126,8 @@ def _convolution(
     dilation: Any,
     groups: int,
 ) -> Tensor:
-    """Check what conv1d and conv2d are given, in PyTorch's words, and apply the op."""
-    if x.ndim == axes + 1:  # one example, without the axis of the batch
+    """Check the arguments of conv1d and conv2d, with PyTorch's error messages, and apply the op."""
+    if x.ndim == axes + 1:  # one example, without the batch axis
         how = (stride, padding, dilation, groups)
         return _convolution(name, axes, x.unsqueeze(0), w, b, *how).squeeze(0)
     if x.ndim != axes + 2:
@@ -200,7 +199,7 @@ def _transposed(
     groups: int,
     dilation: Any,
 ) -> Tensor:
-    """Check what the transposed convolutions are given, and apply the rule of the op."""
+    """Check the arguments of the transposed convolutions, and apply the rule of the op."""
     if x.ndim == axes + 1:
         how = (stride, padding, output_padding, groups, dilation)
         return _transposed(name, axes, x.unsqueeze(0), w, b, *how).squeeze(0)
@@ -229,8 +228,8 @@ def _transposed(
     sizes, margins, rest = [], [], []
     each = zip(x.shape[2:], w.shape[2:], stride, padding, more, dilation, strict=True)
     for n, k, s, p, m, d in each:
-        end = max(p - m, 0)  # output_padding keeps some of what padding would cut off,
-        rest.append(max(m - p, 0))  # and beyond that there is nothing but zeros
+        end = max(p - m, 0)  # output_padding keeps part of what padding would cut off,
+        rest.append(max(m - p, 0))  # and adds zeros beyond that
         margins.append((p, end))
         sizes.append((n - 1) * s + d * (k - 1) + 1 - p - end)
     if any(n + m < 1 for n, m in zip(sizes, rest, strict=True)):
@@ -258,7 +257,7 @@ def _transposed(
 
 
 def check_steps(**steps: tuple[int, ...]) -> None:
-    """Raise unless strides, dilations and sizes of kernels are positive."""
+    """Raise an error unless strides, dilations and kernel sizes are positive."""
     for name, values in steps.items():
         if min(values) <= 0:
             raise RuntimeError(
@@ -268,14 +267,14 @@ def check_steps(**steps: tuple[int, ...]) -> None:
 
 
 def check_not_negative(**margins: tuple[int, ...]) -> None:
-    """Raise if a padding is negative."""
+    """Raise an error if a padding is negative."""
     for name, values in margins.items():
         if min(values) < 0:
             raise RuntimeError(f"negative {name} is not supported, but got {name}={list(values)}")
 
 
 def several(value: Any, n: int, name: str) -> tuple[int, ...]:
-    """A number for all axes, or one for each."""
+    """One number for each axis: a single number is repeated."""
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
         return (int(value),) * n
     values = as_ints(value, name)

@@ -1,6 +1,6 @@
 """Lengths, angles and distances of vectors.
 
-A length has no slope where it is 0; there it is taken as 0 (see `norm` in ops/reductions.py).
+The derivative of a length is undefined at 0, and it is 0 there (see `norm` in ops/reductions.py).
 """
 
 from typing import Any
@@ -14,7 +14,7 @@ from minigrad.methods.functions import broadcast_tensors
 def normalize(
     input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Any = None
 ) -> Tensor:
-    """x divided by its p-norm along dim (by eps, where the norm is less)."""
+    """x divided by its p-norm along dim (or by eps, if the norm is smaller)."""
     return input / input.norm(p, dim, True).maximum(eps)
 
 
@@ -25,7 +25,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     tensor([0.6000])
     """
     x1, x2 = broadcast_tensors(x1, x2)
-    # Each norm is at least eps.
+    # Use at least eps for each norm.
     lengths = [x.norm(2, dim, True).maximum(eps) for x in (x1, x2)]
     return ((x1 / lengths[0]) * (x2 / lengths[1])).sum(dim)
 
@@ -42,7 +42,7 @@ def pairwise_distance(
 
 
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:
-    """The distance of each row from each later row: n * (n - 1) / 2 numbers.
+    """The distance between each row and each later row: n * (n - 1) / 2 numbers.
 
     >>> pdist(minigrad.tensor([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]]))
     tensor([5.0000, 1.0000, 4.2426])

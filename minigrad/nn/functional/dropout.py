@@ -1,7 +1,7 @@
-"""Dropout: noise that keeps a network from leaning on single entries.
+"""Dropout: noise that prevents a network from relying on single entries.
 
-What is kept is divided by the chance to be kept, so that the mean stays as it was and
-nothing needs to be done when the network is not in training.
+The entries that are kept are divided by the probability of being kept. This preserves the
+mean, so nothing needs to change in evaluation.
 """
 
 import math
@@ -29,14 +29,14 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
 def dropout1d(
     input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> Tensor:
-    """Dropout of whole channels, of (n, c, l)."""
+    """Dropout of whole channels, for input (n, c, l)."""
     return _dropout(input, (*input.shape[:-1], 1), p, training, inplace)
 
 
 def dropout2d(
     input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> Tensor:
-    """Dropout of whole channels, of (n, c, h, w); three axes are read as (n, c, l), as in PyTorch."""
+    """Dropout of whole channels, for input (n, c, h, w). As in PyTorch, three axes are treated as (n, c, l)."""
     shape = (*input.shape[:2], *(1,) * (input.ndim - 2))
     return _dropout(input, shape, p, training, inplace)
 
@@ -44,7 +44,7 @@ def dropout2d(
 def alpha_dropout(
     input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
 ) -> Tensor:
-    """Dropout for selu: what is dropped takes selu's least value, and mean and variance stay.
+    """Dropout for selu: dropped entries get selu's minimum, and mean and variance are preserved.
 
     Source: Klambauer et al., Self-Normalizing Neural Networks (2017).
     """

@@ -1,6 +1,6 @@
-"""Images taken apart and made larger or smaller: pad, unfold, interpolate, pixel_shuffle.
+"""Functions for images: pad, unfold, fold, interpolate, pixel_shuffle.
 
-`fold` and `unfold` are each other's rule: one reads windows, the other adds them up.
+`fold` is the rule of `unfold`, and `unfold` that of `fold`: one reads windows, the other adds them up.
 """
 
 import math
@@ -19,11 +19,11 @@ from minigrad.nn.functional.pooling import means
 def pad(
     input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None
 ) -> Tensor:
-    """A margin around the last axes: `pad` is (before, after) of the last axis, then of the
-    one before it, and so on.
+    """The input with padding on the last axes: `pad` is (before, after) for the last axis, then for
+    the one before it, and so on.
 
-    mode   "constant": `value`, or 0;  "reflect": as in a mirror at the last entry;
-           "replicate": the last entry;  "circular": from the other end
+    mode   "constant": `value`, or 0;  "reflect": mirrored at the last entry;
+           "replicate": the last entry;  "circular": the entries from the other end
 
     >>> import minigrad
     >>> pad(minigrad.tensor([[1.0, 2.0, 3.0]]), (2, 1), mode="reflect")
@@ -70,7 +70,7 @@ def pad(
         if mode == "circular" and max(a, b) > n:
             raise RuntimeError("Padding value causes wrapping around more than once.")
         index = np.arange(-a, n + b)
-        if mode == "circular":  # what is left after cropping goes around
+        if mode == "circular":  # wrap around what is left after cropping
             left = np.arange(max(-a, 0), n - max(-b, 0))
             index = left[np.arange(-max(a, 0), len(left) + max(b, 0)) % len(left)]
         elif mode == "reflect":
@@ -82,7 +82,7 @@ def pad(
 
 
 def _taken(z: Tensor, axis: int, index: Any) -> Any:
-    """index_select, of places that are known to exist."""
+    """index_select, for indices that are known to be valid."""
     return ops.index_select.apply(z, index=index, axis=axis)
 
 
@@ -96,7 +96,7 @@ def unfold(
     padding: Several = 0,
     stride: Several = 1,
 ) -> Tensor:
-    """Each window of an image as a column: convolution, up to the product of matrices.
+    """Each window of an image as a column: a convolution without the matrix product.
 
     input     (n, c, h, w)  or (c, h, w)
     returns   (n, c * kh * kw, number of windows)
@@ -123,7 +123,7 @@ def fold(
     padding: Several = 0,
     stride: Several = 1,
 ) -> Tensor:
-    """The image in which each column, a window, is added in its place: the adjoint of unfold.
+    """The image in which each column is added at the position of its window: the adjoint of unfold.
 
     input     (n, c * kh * kw, number of windows)  or without n
     returns   (n, c, *output_size)
@@ -160,7 +160,7 @@ def fold(
 
 
 def _window_index(size: Any, *how: Any) -> tuple[Any, Any]:
-    """The index (:, :, rows, columns) of all windows in an image with margins; and the margins."""
+    """The index (:, :, rows, columns) of all windows in a padded image, and the padding."""
     kernel, dilation, padding, stride = (
         several(v, 2, name)
         for v, name in zip(how, ("kernel_size", "dilation", "padding", "stride"), strict=True)
@@ -182,7 +182,7 @@ def _window_index(size: Any, *how: Any) -> tuple[Any, Any]:
     return index, ((0, 0), (0, 0), *((p, p) for p in padding))
 
 
-# ------------------------------------------------------------------------ more or fewer pixels
+# ------------------------------------------------------------------------ resizing
 
 
 def interpolate(
@@ -194,14 +194,14 @@ def interpolate(
     recompute_scale_factor: bool | None = None,
     antialias: bool = False,
 ) -> Tensor:
-    """The input (n, c, ...) with more, or fewer, entries along the axes after the channels.
+    """The input (n, c, ...), resized along the axes after the channels.
 
-    mode            "nearest", "nearest-exact": the entry that is near;
-                    "linear", "bilinear", "trilinear": between two, in a straight line;
-                    "area": the mean of what a new entry covers
-    align_corners   do the first and the last entry stay where they are?
+    mode            "nearest", "nearest-exact": the nearest entry;
+                    "linear", "bilinear", "trilinear": linear interpolation;
+                    "area": the mean of the entries that a new entry covers
+    align_corners   whether the first and last entries keep their positions
 
-    Every mode is, along each axis, a product with a matrix (or the choice of some entries).
+    Along each axis, every mode is a matrix product, or a selection of entries.
     """
     axes = input.ndim - 2
     linear = {"linear": 1, "bilinear": 2, "trilinear": 3}
@@ -262,7 +262,7 @@ def interpolate(
 
 
 def _between(n: int, m: int, step: float, align_corners: bool) -> Any:
-    """The (n, m) matrix that takes n numbers to m numbers on the straight lines between them."""
+    """The (n, m) matrix that interpolates m numbers linearly from n numbers."""
     if align_corners:
         place = np.arange(m) * ((n - 1) / (m - 1) if m > 1 else 0.0)
     else:
@@ -276,7 +276,7 @@ def _between(n: int, m: int, step: float, align_corners: bool) -> Any:
 
 
 def check_image(name: str, input: Tensor) -> None:
-    """Raise unless there are channels, rows and columns."""
+    """Raise an error unless there are channels, rows and columns."""
     if input.ndim < 3:
         raise RuntimeError(
             f"{name} expects input to have at least 3 dimensions, but got input with {input.ndim} dimension(s)"
@@ -328,7 +328,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
 
 
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
-    """The channels dealt out anew, as cards: one from each group in turn."""
+    """The channels in a new order: one from each group in turn."""
     check_image("channel_shuffle", input)
     n, c, *rest = input.shape
     if groups <= 0 or c % groups:

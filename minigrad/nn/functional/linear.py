@@ -1,6 +1,6 @@
-"""Linear maps of features, and tables of rows: linear, bilinear, embedding, one_hot.
+"""Linear maps and embeddings: linear, bilinear, embedding, one_hot.
 
-An embedding is the linear map of a one-hot vector, done by looking up a row instead of
+An embedding is the linear map of a one-hot vector, computed by looking up a row instead of
 multiplying by zeros.
 """
 
@@ -19,7 +19,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """x @ weight.T + bias
 
     input    (..., n)   one example per row
-    weight   (m, n)     or (n,), for one output without an axis
+    weight   (m, n)     or (n,) for a single output without an axis
     bias     (m,)       or None
     returns  (..., m)
     """
@@ -39,7 +39,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         )
     rows = input.reshape(math.prod(input.shape[:-1]), input.shape[-1])
     z = linear(rows, weight, bias)
-    whole = ops.unsafe_view if bias is None else ops.view  # with a bias, PyTorch gives a view
+    whole = ops.unsafe_view if bias is None else ops.view  # with a bias, PyTorch returns a view
     return whole.apply(z, shape=(*input.shape[:-1], weight.shape[0]))  # type: ignore[no-any-return]
 
 
@@ -77,9 +77,9 @@ def embedding(
     input         any shape, integers
     weight        (n, d)
     padding_idx   a row that gets no gradient
-    max_norm      rows that are read and longer (by norm_type) are first shortened to this, in weight
-    scale_grad_by_freq   divide the gradient of a row by how often it was read
-    sparse        shall weight.grad keep only the rows that were read?
+    max_norm      rows that are read and have a larger norm are first scaled down to it, in weight
+    scale_grad_by_freq   divide the gradient of a row by the number of times it was read
+    sparse        store only the rows that were read in weight.grad
     returns       (*input.shape, d)
 
     Raises IndexError if an entry of input is outside 0..n-1.
@@ -112,7 +112,7 @@ def embedding(
 
 
 def _shorten(weight: Tensor, index: Any, max_norm: float, norm_type: float) -> None:
-    """Bring the rows that are read, where they are longer than max_norm, to that length."""
+    """Scale the rows that are read down to max_norm if their norm is larger, in place."""
     rows = np.unique(index)
     with no_grad():
         lengths = weight[rows].norm(norm_type, 1, keepdim=True)
@@ -121,7 +121,7 @@ def _shorten(weight: Tensor, index: Any, max_norm: float, norm_type: float) -> N
 
 
 def one_hot(tensor: Any, num_classes: int = -1) -> Tensor:
-    """For each integer a row of zeros with a 1 at that place.
+    """For each integer, a row of zeros with a 1 at that index.
 
     >>> import minigrad
     >>> one_hot(minigrad.tensor([0, 2]))
@@ -136,7 +136,7 @@ def one_hot(tensor: Any, num_classes: int = -1) -> Tensor:
         )
     if not index.size and num_classes <= 0:
         raise RuntimeError("Can not infer total number of classes from empty tensor.")
-    values = np.asarray(index)  # in a program that is being recorded: the example's
+    values = np.asarray(index)  # while a program is being recorded: the values of the example
     if values.size and values.min() < 0:
         raise RuntimeError("Class values must be non-negative.")
     n = int(index.max()) + 1 if num_classes == -1 else num_classes

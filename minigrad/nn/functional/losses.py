@@ -1,7 +1,7 @@
-"""Losses: how far a prediction is from its target, as one number.
+"""Loss functions: the difference between prediction and target as one number.
 
 `input` is the prediction. A `reduction` is "mean", "sum", or "none" for the loss of each
-entry; `size_average` and `reduce` are PyTorch's older way to say the same. Losses of classes
+entry; `size_average` and `reduce` are PyTorch's older arguments for it. Classification losses
 are in classification.py.
 """
 
@@ -174,7 +174,7 @@ def triplet_margin_with_distance_loss(
     swap: bool = False,
     reduction: str = "mean",
 ) -> Tensor:
-    """triplet_margin_loss, with a distance of your own."""
+    """triplet_margin_loss with your own distance function."""
     check_margin(margin)
     distance = pairwise_distance if distance_function is None else distance_function
     far = distance(anchor, negative)
@@ -193,10 +193,10 @@ def poisson_nll_loss(
     reduce: Any = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """rate - target * log(rate): minus the logarithm of a Poisson probability.
+    """rate - target * log(rate): the negative log-likelihood of a Poisson distribution.
 
-    log_input   is input the logarithm of the rate, or the rate itself?
-    full        add what does not depend on the rate: Stirling's formula for log(target!)
+    log_input   whether input is the logarithm of the rate, or the rate itself
+    full        add the term that does not depend on the rate: Stirling's formula for log(target!)
     """
     reduction = reduction_of(size_average, reduce, reduction)
     z = input.exp() - target * input if log_input else input - target * (input + eps).log()
@@ -214,9 +214,9 @@ def gaussian_nll_loss(
     eps: float = 1e-6,
     reduction: str = "mean",
 ) -> Tensor:
-    """(log(var) + (input - target)**2 / var) / 2: minus the logarithm of a normal density.
+    """(log(var) + (input - target)**2 / var) / 2: the negative log-likelihood of a normal distribution.
 
-    var    at least eps is used; the gradient is as if that had not happened
+    var    limited to at least eps; the gradient ignores this limit
     full   add log(2 * pi) / 2
     """
     if not isinstance(var, Tensor):
@@ -267,7 +267,7 @@ def check_margin(margin: float) -> None:
 def reduction_of(
     size_average: bool | None, reduce: bool | None, reduction: str, stacklevel: int = 3
 ) -> str:
-    """The reduction that the two older arguments stand for, if they are given."""
+    """The reduction, from the two older arguments if they are given."""
     if size_average is None and reduce is None:
         return reduction
     if reduce is not None and not reduce:
@@ -301,7 +301,7 @@ def _weighted(z: Tensor, weight: Tensor | None, reduction: str) -> Tensor:
 
 
 def _paired(input: Tensor, target: Tensor) -> tuple[Tensor, ...]:
-    """Both broadcast to one shape (and so of one type, with axes or without), with a warning."""
+    """Both tensors broadcast to the same shape, with a warning if their shapes differ."""
     if input.array.shape == target.array.shape:
         return input, target
     warnings.warn(

@@ -1,11 +1,11 @@
-"""Normalization: subtract a mean, divide by a deviation, then scale and shift.
+"""Normalization: subtract a mean, divide by a standard deviation, then scale and shift.
 
-The four differ only in what the mean is taken over, in an input (n, c, ...):
+The four functions differ only in what they average over, for an input (n, c, ...):
 
-    batch_norm      each channel, over the batch and its positions
-    instance_norm   each channel of each example, over its positions
-    group_norm      some channels of each example, over them and their positions
-    layer_norm      each position, over its last axes
+    batch_norm      for each channel, over the batch and all positions
+        instance_norm   for each channel of each example, over all positions
+        group_norm      for each group of channels of each example, over the group and all positions
+        layer_norm      for each position, over the last axes
 """
 
 import math
@@ -27,7 +27,7 @@ def layer_norm(
     bias: Tensor | None = None,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Over the last axes: subtract the mean, divide by the deviation, then scale and shift.
+    """Normalize over the last axes: subtract the mean, divide by the standard deviation, then scale and shift.
 
     Source: Ba, Kiros and Hinton, Layer Normalization (2016).
 
@@ -55,7 +55,7 @@ def rms_norm(
     weight: Tensor | None = None,
     eps: float | None = None,
 ) -> Tensor:
-    """Over the last axes: divide by the root of the mean square, then scale.
+    """Normalize over the last axes: divide by the root mean square, then scale.
 
     Source: Zhang and Sennrich, Root Mean Square Layer Normalization (2019).
 
@@ -96,10 +96,10 @@ def batch_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    """For each channel, over the batch: subtract the mean, divide by the deviation.
+    """Normalize each channel over the batch: subtract the mean, divide by the standard deviation.
 
-    In training mean and variance are the batch's, and the running ones move toward them by
-    `momentum` (with the unbiased variance); otherwise the running ones are used.
+    In training, mean and variance are those of the batch, and the running statistics move towards
+    them by `momentum` (with the unbiased variance). Otherwise the running statistics are used.
 
     Source: Ioffe and Szegedy, Batch Normalization (2015).
 
@@ -163,10 +163,10 @@ def instance_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    """For each channel of each example: subtract the mean, divide by the deviation.
+    """Normalize each channel of each example: subtract the mean, divide by the standard deviation.
 
-    The running statistics, where they are given, move by `momentum` toward the averages of those of
-    the examples; without use_input_stats they are what is used.
+    The running statistics, if given, move by `momentum` towards the averages of the examples'
+    statistics. Without use_input_stats, the running statistics are used instead.
 
     >>> instance_norm(minigrad.tensor([[[1.0, 3.0], [5.0, 9.0]]])).round(decimals=3)
     tensor([[[-1.,  1.],
@@ -193,7 +193,7 @@ def group_norm(
     bias: Tensor | None = None,
     eps: float = 1e-5,
 ) -> Tensor:
-    """For each group of channels of each example: subtract the mean, divide by the deviation.
+    """Normalize each group of channels of each example: subtract the mean, divide by the standard deviation.
 
     >>> group_norm(minigrad.tensor([[1.0, 3.0, 5.0, 9.0]]), 2).round(decimals=3)
     tensor([[-1.,  1., -1.,  1.]])
@@ -225,7 +225,7 @@ def group_norm(
 
 
 def _same_dtype(input: Tensor, parameter: Tensor | None) -> None:
-    """Raise unless the parameter has the input's type (or single precision beside half)."""
+    """Raise an error unless the parameter has the input's dtype (or float32, for float16 input)."""
     if parameter is None or parameter.dtype == input.dtype:
         return
     if input.dtype.kind != "f":
@@ -241,7 +241,7 @@ def _same_dtype(input: Tensor, parameter: Tensor | None) -> None:
 
 
 def _last_axes(input: Tensor, normalized_shape: Sequence[int]) -> tuple[int, ...]:
-    """The axes that normalized_shape names by their sizes: the last ones."""
+    """The last axes, whose sizes must be normalized_shape."""
     shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
     k = len(shape)
     if tuple(input.shape[input.ndim - k :]) != shape or not k:

@@ -1,7 +1,7 @@
-"""Pooling: each window of the input makes one number, its greatest entry or its mean.
+"""Pooling: each window of the input is reduced to one number, its maximum or its mean.
 
-The ops work on images. A signal is an image of one row, so whatever is known of one axis
-(how many windows fit, how many entries of a window are real) is said once, per axis.
+The ops work on images. A signal is treated as an image with one row. The rules for an axis
+(the number of windows, the number of real entries in a window) are written once and used for each axis.
 """
 
 import math
@@ -25,9 +25,9 @@ def max_pool2d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """The greatest entry of each window; stride is kernel_size unless given.
+    """The largest entry of each window. stride is kernel_size by default.
 
-    With return_indices also where each one is, counted row by row.
+    With return_indices, also the index of each, counted row by row.
 
     >>> import minigrad
     >>> max_pool2d(minigrad.arange(16.0).view(1, 4, 4), 2)
@@ -47,7 +47,7 @@ def max_pool1d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """As max_pool2d, along one axis.
+    """Like max_pool2d, along one axis.
 
     >>> max_pool1d(minigrad.tensor([[[1.0, 3.0, 5.0, 9.0]]]), 2)
     tensor([[[3., 9.]]])
@@ -75,7 +75,7 @@ def avg_pool2d(
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Tensor:
-    """The mean of each window; the margin counts as zeros, unless count_include_pad is False."""
+    """The mean of each window. Padding counts as zeros, unless count_include_pad is False."""
     if divisor_override == 0:
         raise RuntimeError("divisor must be not zero")
     how = (kernel_size, stride, padding, 1, ceil_mode)
@@ -90,7 +90,7 @@ def avg_pool1d(
     ceil_mode: bool = False,
     count_include_pad: bool = True,
 ) -> Tensor:
-    """As avg_pool2d, along one axis.
+    """Like avg_pool2d, along one axis.
 
     >>> avg_pool1d(minigrad.tensor([[[1.0, 3.0, 5.0, 9.0]]]), 2)
     tensor([[[2., 7.]]])
@@ -113,7 +113,7 @@ def _avg_pool(
     if not any(windows["padding"]):
         mean: Tensor = z / math.prod(windows["size"])
         return mean
-    counts = []  # along each axis, how many entries of each window count
+    counts = []  # for each axis, the number of entries in each window that count
     each = zip(windows["size"], windows["stride"], windows["shape"], strict=True)
     for n, p, (k, s, m) in zip(x.shape[-2:], pads, each, strict=True):
         start = np.arange(m) * s - p
@@ -128,7 +128,7 @@ def _avg_pool(
 def _windows(
     name: str, axes: int, x: Tensor, *how: Any
 ) -> tuple[dict[str, Any], tuple[int, ...], tuple[int, ...]]:
-    """What the ops ask for, for an image; the dilation; and the margins that were asked for."""
+    """The settings of the op for an image, the dilation, and the requested padding."""
     if x.ndim not in (axes + 1, axes + 2):
         raise RuntimeError(
             f"{name}: Expected {axes + 1}D or {axes + 2}D (batch mode) tensor, but got input of size: {list(x.shape)}"
@@ -145,7 +145,7 @@ def _windows(
 def _fitted(
     sizes: tuple[int, ...], size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
 ) -> tuple[dict[str, Any], tuple[int, ...], tuple[int, ...]]:
-    """The same for axes of these sizes; not to be written to."""
+    """The same for axes of these sizes. The result is cached: do not change it."""
     axes = len(sizes)
     size = several(size, axes, "kernel_size")
     stride = size if stride is None or stride == () else several(stride, axes, "stride")
@@ -160,7 +160,7 @@ def _fitted(
     for n, k, s, p, d in zip(sizes, size, stride, padding, dilation, strict=True):
         room = n + 2 * p - d * (k - 1) - 1
         m = (room + (s - 1 if ceil_mode else 0)) // s + 1
-        if ceil_mode and (m - 1) * s >= n + p:  # the last window must start inside
+        if ceil_mode and (m - 1) * s >= n + p:  # the last window must start inside the input
             m -= 1
         if m < 1:
             raise RuntimeError(
@@ -173,12 +173,12 @@ def _fitted(
 
 
 def as_image(x: Tensor, axes: int) -> Tensor:
-    """A signal as an image of one row; an image as it is."""
+    """A signal as an image with one row; an image unchanged."""
     return ops.unsqueeze.apply(x, axis=x.ndim - 1) if axes == 1 else x
 
 
 def from_image(z: Tensor, axes: int) -> Tensor:
-    """The row of an image of one row."""
+    """The row of an image with one row, as a signal."""
     return ops.squeeze.apply(z, axis=(z.ndim - 2,)) if axes == 1 else z
 
 
@@ -189,7 +189,7 @@ def lp_pool2d(
     stride: Several | None = None,
     ceil_mode: bool = False,
 ) -> Tensor:
-    """The root of the sum of the powers of each window: its p-norm, without the signs."""
+    """(sum of x**p)**(1/p) over each window: its p-norm, but without absolute values."""
     how = (kernel_size, stride, 0, 1, ceil_mode)
     return _lp_pool("lp_pool2d", 2, input, norm_type, *how)
 
@@ -201,7 +201,7 @@ def lp_pool1d(
     stride: Several | None = None,
     ceil_mode: bool = False,
 ) -> Tensor:
-    """As lp_pool2d, along one axis."""
+    """Like lp_pool2d, along one axis."""
     how = (kernel_size, stride, 0, 1, ceil_mode)
     return _lp_pool("lp_pool1d", 1, input, norm_type, *how)
 
@@ -211,19 +211,19 @@ def _lp_pool(name: str, axes: int, input: Tensor, p: float, *how: Any) -> Tensor
     return sums.relu() ** (1 / p)
 
 
-# ------------------------------------------------------------------------ as many windows as wanted
+# ------------------------------------------------------------------------ adaptive pooling
 
 
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
-    """The means of parts of the input, as many as output_size says; None keeps a size.
+    """The means of output_size parts of the input. None keeps the size of an axis.
 
-    Part j of m, of an axis of n entries, goes from j * n // m to (j + 1) * n / m, rounded up.
+    On an axis with n entries, part j of m goes from j * n // m to (j + 1) * n / m, rounded up.
     """
     return _adaptive_avg_pool(2, input, output_size)
 
 
 def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
-    """As adaptive_avg_pool2d, along one axis.
+    """Like adaptive_avg_pool2d, along one axis.
 
     >>> adaptive_avg_pool1d(minigrad.tensor([[[1.0, 3.0, 5.0, 9.0]]]), 2)
     tensor([[[2., 7.]]])
@@ -232,7 +232,7 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
 
 
 def _adaptive_avg_pool(axes: int, input: Tensor, output_size: Any) -> Tensor:
-    """A product with the matrix of means, along each axis; or what is quicker."""
+    """A product with the matrix `means` along each axis, or a faster way if there is one."""
     sizes = _output_size(f"adaptive_avg_pool{axes}d", axes, input, output_size)
     if all(m == 1 for m in sizes):
         return input.mean(tuple(range(-axes, 0)), keepdim=True)
@@ -246,12 +246,12 @@ def _adaptive_avg_pool(axes: int, input: Tensor, output_size: Any) -> Tensor:
 
 
 def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """The greatest entries of parts of the input, as many as output_size says."""
+    """The largest entries of output_size parts of the input."""
     return _adaptive_max_pool(2, input, output_size, return_indices)
 
 
 def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """As adaptive_max_pool2d, along one axis.
+    """Like adaptive_max_pool2d, along one axis.
 
     >>> adaptive_max_pool1d(minigrad.tensor([[[1.0, 3.0, 5.0, 9.0]]]), 2)
     tensor([[[3., 9.]]])
@@ -260,7 +260,7 @@ def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = 
 
 
 def _adaptive_max_pool(axes: int, input: Tensor, output_size: Any, return_indices: bool) -> Any:
-    """Find the place of the greatest entry of each part; then take what is there."""
+    """Find the index of the largest entry of each part, then take these entries."""
     sizes = _output_size(f"adaptive_max_pool{axes}d", axes, input, output_size)
     x = as_image(input, axes)
     height, width = x.shape[-2:]
@@ -302,12 +302,12 @@ def _output_size(name: str, axes: int, x: Tensor, output_size: Any) -> tuple[int
 
 
 def _parts(n: int, m: int) -> list[tuple[int, int]]:
-    """Where each of m parts of nearly equal size begins and ends, among n entries."""
+    """The start and end of each of m parts of nearly equal size, among n entries."""
     return [(j * n // m, -(-(j + 1) * n // m)) for j in range(m)]
 
 
 def means(n: int, m: int) -> Any:
-    """The (n, m) matrix that takes n numbers to the means of m parts of nearly equal size."""
+    """The (n, m) matrix that maps n numbers to the means of m parts of nearly equal size."""
     a = np.zeros((n, m))
     for j, (start, end) in enumerate(_parts(n, m)):
         a[start:end, j] = 1 / (end - start)

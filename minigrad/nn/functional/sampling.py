@@ -1,4 +1,4 @@
-"""Images read at other places: grids, unpooling, and the older names of `interpolate`."""
+"""Sampling of images at other positions: grids, unpooling, and the older names of `interpolate`."""
 
 import warnings
 from typing import Any
@@ -27,17 +27,17 @@ def upsample(
     mode: str = "nearest",
     align_corners: bool | None = None,
 ) -> Tensor:
-    """Another name of `interpolate`, which warns."""
+    """Another name of `interpolate`. It gives a warning."""
     return _upsampled("upsample", "interpolate", input, size, scale_factor, mode, align_corners)
 
 
 def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
-    """interpolate(mode="nearest"); it warns."""
+    """interpolate(mode="nearest"), with a warning."""
     return _upsampled("upsample_nearest", "interpolate", input, size, scale_factor, "nearest")
 
 
 def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
-    """interpolate(mode="bilinear", align_corners=True); it warns."""
+    """interpolate(mode="bilinear", align_corners=True), with a warning."""
     how = (size, scale_factor, "bilinear", True)
     return _upsampled("upsample_bilinear", "interpolate", input, *how)
 
@@ -46,11 +46,11 @@ def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None)
 
 
 def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> Tensor:
-    """For each pixel of the result, the place in the input that it comes from.
+    """For each pixel of the result, the position in the input that it comes from.
 
-    theta           (n, 2, 3)       the linear map, and the shift
+    theta           (n, 2, 3)       the linear map and the shift
     size            (n, c, h, w)    of the result
-    align_corners   are -1 and 1 the middles of the corner pixels, or the borders of the image?
+    align_corners   True: -1 and 1 are the centers of the corner pixels; False: the image borders
     returns         (n, h, w, 2)    x and y, from -1 to 1
 
     Source: Jaderberg et al., Spatial Transformer Networks (2015).
@@ -84,7 +84,7 @@ def _align(align_corners: bool | None) -> bool:
 
 
 def _places(n: int, align: bool) -> Any:
-    """The middles of n pixels, from -1 to 1."""
+    """The centers of n pixels, from -1 to 1."""
     if align:
         return np.linspace(-1, 1, n) if n > 1 else np.zeros(1)
     return (2 * np.arange(n) + 1) / n - 1
@@ -97,15 +97,15 @@ def grid_sample(
     padding_mode: str = "zeros",
     align_corners: bool | None = None,
 ) -> Tensor:
-    """The image, read at the places of a grid.
+    """The image, sampled at the positions in a grid.
 
     input           (n, c, h, w)
     grid            (n, h', w', 2)    x and y, from -1 (left, top) to 1 (right, bottom)
-    mode            "bilinear": between four pixels; "nearest": the one that is near
-    padding_mode    outside there are "zeros", or the pixel of the "border"
+    mode            "bilinear": interpolate four pixels; "nearest": the nearest pixel
+    padding_mode    outside the image: "zeros", or the nearest pixel of the "border"
     returns         (n, c, h', w')
 
-    The gradient goes to the image, and with "bilinear" to the grid.
+    The gradient flows to the image, and with "bilinear" also to the grid.
 
     Source: Jaderberg et al., Spatial Transformer Networks (2015).
     """
@@ -153,7 +153,7 @@ def grid_sample(
 
 
 def _read(pixels: Tensor, x: Any, y: Any) -> Tensor:
-    """The pixels (n, h, w, c) at whole places; zeros outside."""
+    """The pixels (n, h, w, c) at integer positions, and zeros outside."""
     n, h, w, _ = pixels.shape
     inside = (x >= 0) & (x < w) & (y >= 0) & (y < h)
     columns = np.where(inside, x, 0).astype(np.int64)
@@ -173,7 +173,7 @@ def max_unpool2d(
     padding: Several = 0,
     output_size: Any = None,
 ) -> Tensor:
-    """What max_pool2d(return_indices=True) took, put back at its places, among zeros."""
+    """The inverse of max_pool2d(return_indices=True): the maxima at their old positions, and zeros elsewhere."""
     return _max_unpool(2, input, indices, kernel_size, stride, padding, output_size)
 
 
@@ -185,7 +185,7 @@ def max_unpool1d(
     padding: Several = 0,
     output_size: Any = None,
 ) -> Tensor:
-    """As max_unpool2d, along one axis."""
+    """Like max_unpool2d, along one axis."""
     return _max_unpool(1, input, indices, kernel_size, stride, padding, output_size)
 
 

@@ -1,4 +1,4 @@
-"""Losses and sums of sequences: ctc_loss, embedding_bag, multilabel_margin_loss."""
+"""Functions for sequences and sets: ctc_loss, embedding_bag, multilabel_margin_loss."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from minigrad.methods.functions import cat, stack, where
 from minigrad.nn.functional.linear import embedding
 from minigrad.nn.functional.losses import reduced_by, reduction_of
 
-NEVER = -1e30  # the logarithm of a probability of 0, with which one can still subtract
+NEVER = -1e30  # used as log(0), finite so that differences are not NaN
 
 
 def ctc_loss(
@@ -21,20 +21,20 @@ def ctc_loss(
     reduction: str = "mean",
     zero_infinity: bool = False,
 ) -> Tensor:
-    """-log of the probability that the frames spell the target, in any alignment.
+    """-log of the probability that the frames give the target, summed over all alignments.
 
-    log_probs         (t, n, k)   or (t, k): of each frame, log_softmax of its scores
-    targets           (n, s)      or, one after the other, (sum of the lengths,); no blanks
-    input_lengths     (n,)        how many frames there are
-    target_lengths    (n,)        how long each target is
-    blank             the class that says nothing; it may stand between any two letters, and
-                      must stand between equal ones
-    zero_infinity     0 in place of inf, where the target does not fit into the frames?
+    log_probs         (t, n, k)   or (t, k): the log_softmax of the scores of each frame
+    targets           (n, s)      or concatenated, (sum of the lengths,); no blanks
+    input_lengths     (n,)        the number of frames
+    target_lengths    (n,)        the length of each target
+    blank             the class for "no letter"; it can be between any two letters, and must
+                      be between equal ones
+    zero_infinity     return 0 instead of inf if the target does not fit into the frames
 
-    alpha[j], the probability of the frames so far ending at the j-th place of the target with
-    blanks around all letters, goes on from j, j - 1, and, where two letters differ, j - 2.
+    alpha[j] is the probability that the frames so far end at position j of the target with blanks
+    around all letters. It continues from j, j - 1 and, if the letters differ, j - 2.
 
-    "mean" divides by the lengths of the targets first.
+    "mean" first divides by the lengths of the targets.
 
     Source: Graves et al., Connectionist Temporal Classification (2006).
     """
@@ -104,14 +104,14 @@ def embedding_bag(
     include_last_offset: bool = False,
     padding_idx: int | None = None,
 ) -> Tensor:
-    """The sum, the mean, or the maximum of rows of a table, for each bag of row numbers.
+    """The sum, mean or maximum of rows of a table, for each bag of row indices.
 
-    input                (n, l)   each row a bag; or (l,), with the bags one after the other
+    input                (n, l)   one bag per row; or (l,), with the bags one after another
     weight               (k, d)
-    offsets              (n,)     where each bag begins, if input is (l,)
+    offsets              (n,)     the start of each bag, if input is (l,)
     mode                 "sum", "mean" or "max"
-    per_sample_weights   like input: how much each row counts, with "sum"
-    padding_idx          a row that counts nothing
+    per_sample_weights   like input: a weight for each row, with "sum"
+    padding_idx          a row index to ignore
     returns              (n, d)   zeros for an empty bag
     """
     if mode not in ("sum", "mean", "max"):
@@ -168,10 +168,10 @@ def multilabel_margin_loss(
     reduce: Any = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Mean over the classes of max(0, 1 - (score of a right one - score of a wrong one)), all pairs.
+    """For all pairs of a correct and a wrong class: max(0, 1 - (correct score - wrong score)), summed and divided by k.
 
     input     (n, k) or (k,)
-    target    (n, k) or (k,)   the right classes, and after them -1
+    target    (n, k) or (k,)   the correct classes, followed by -1
     """
     reduction = reduction_of(size_average, reduce, reduction)
     if input.ndim not in (1, 2) or tuple(target.shape) != tuple(input.shape):
