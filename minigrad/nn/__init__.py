@@ -1,8 +1,8 @@
-"""Neural networks, by PyTorch's names: modules, built on the functions of `functional`.
+"""Neural networks, with PyTorch's names: modules, built on the functions in `functional`.
 
 To learn how a module works, read parameter.py, registry.py, calling.py, state.py and
-module.py, in this order; then linear.py, the first layer. The other layers are chapters
-that may be read in any order.
+module.py, in this order, and then linear.py, the first layer. You can read the other layers
+in any order.
 """
 
 from minigrad.nn import functional, init, utils

@@ -1,8 +1,8 @@
-"""Activations: functions applied to each entry, so that layers do not collapse into one.
+"""Activations: nonlinear functions, mostly elementwise, between layers.
 
-Two linear layers in a row are one linear layer; with an activation between them they are
-more. Each class here holds the settings of the function of the same name in functional.
-Where a module says `inplace`, it can write its result over its input.
+Two linear layers in a row are equivalent to a single linear layer, unless there is an
+activation between them. Each class here holds the settings of the function with the same
+name in functional. A module with `inplace` can overwrite its input with its result.
 """
 
 from typing import Any
@@ -16,7 +16,7 @@ from minigrad.nn.parameter import Parameter
 
 
 class _InPlace(Module):
-    """An activation whose only setting is whether it writes over its input."""
+    """An activation whose only setting is `inplace`."""
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
@@ -29,7 +29,7 @@ class _InPlace(Module):
         return settings + (", inplace=True" if self.inplace else "")
 
 
-# ------------------------------------------------------------------------ bent lines
+# ------------------------------------------------------------------------ piecewise linear
 
 
 class ReLU(_InPlace):
@@ -59,10 +59,10 @@ class LeakyReLU(_InPlace):
 
 
 class PReLU(Module):
-    """x where x > 0, else weight * x, where the slope `weight` is learned
+    """x where x > 0, else weight * x, with a learned slope `weight`
 
     input    (n, c, ...)
-    weight   (num_parameters,)    1 for all, or c: one for each channel; `init` at first
+    weight   (num_parameters,)    1 for all entries, or c: one for each channel; initially `init`
 
     Source: He et al., Delving Deep into Rectifiers (2015).
     """
@@ -75,7 +75,7 @@ class PReLU(Module):
         self.weight = Parameter(full((num_parameters,), float(init), dtype=dtype, device=device))
 
     def reset_parameters(self) -> None:
-        """Begin again with the slope `init`."""
+        """Reset the slope to `init`."""
         with modes.no_grad():
             self.weight.fill_(self.init)
 
@@ -87,9 +87,9 @@ class PReLU(Module):
 
 
 class RReLU(_InPlace):
-    """x where x > 0, else slope * x, where each slope is drawn between lower and upper
+    """x where x > 0, else slope * x, with a random slope between lower and upper for each entry
 
-    When not in training, the slope is (lower + upper) / 2.
+    In evaluation, the slope is (lower + upper) / 2.
 
     Source: Xu et al., Empirical Evaluation of Rectified Activations (2015).
     """
@@ -122,7 +122,7 @@ class Threshold(_InPlace):
 
 
 class Hardtanh(_InPlace):
-    """x, but not below min_val nor above max_val"""
+    """x clamped: not below min_val nor above max_val"""
 
     def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> None:
         super().__init__(inplace)
@@ -184,13 +184,13 @@ class Hardshrink(_Shrink):
 
 
 class Softshrink(_Shrink):
-    """0 where |x| <= lambd, else x moved by lambd toward 0"""
+    """0 where |x| <= lambd, else x moved by lambd towards 0"""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.softshrink(input, self.lambd)
 
 
-# ------------------------------------------------------------------------ smooth ones
+# ------------------------------------------------------------------------ smooth
 
 
 class Sigmoid(Module):
@@ -292,7 +292,7 @@ class Mish(_InPlace):
 
 
 class GELU(Module):
-    """x * Phi(x), where Phi is the distribution function of the standard normal"""
+    """x * Phi(x), where Phi is the CDF of the standard normal distribution"""
 
     def __init__(self, approximate: str = "none") -> None:
         super().__init__()
@@ -332,7 +332,7 @@ class _Along(Module):
 
 
 class Softmax(_Along):
-    """exp(x) / sum of exp(x) along dim: positive numbers that add up to 1
+    """exp(x) / sum of exp(x) along dim: positive numbers that sum to 1
 
     >>> from minigrad import tensor
     >>> Softmax(dim=0)(tensor([0.0, 0.0]))
@@ -344,7 +344,7 @@ class Softmax(_Along):
 
 
 class LogSoftmax(_Along):
-    """log(softmax(x)), computed together so that large scores do not overflow"""
+    """log(softmax(x)), computed in one step so that large scores do not overflow"""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.log_softmax(input, self.dim, _stacklevel=5)
@@ -361,7 +361,7 @@ class Softmin(_Along):
 
 
 class Softmax2d(Module):
-    """softmax over the channels of (n, c, h, w) or (c, h, w), at each place"""
+    """softmax over the channels of (n, c, h, w) or (c, h, w), at each position"""
 
     def forward(self, input: Tensor) -> Tensor:
         if input.ndim not in (3, 4):

@@ -1,13 +1,13 @@
-"""Multi-head attention: several attentions side by side, each in a space of its own.
+"""Multi-head attention: several attention heads in parallel.
 
-The queries, keys and values are projected, and the projections cut into `num_heads` parts.
-Each head attends in its part (functional/attention.py says how); the results are joined and
-projected once more. So one layer can look at several places at once.
+The queries, keys and values are projected, and the projections are split into `num_heads`
+parts. Each head computes attention on its part (see functional/attention.py). The results are
+joined and projected again. So a layer can attend to several positions at once.
 
-Masks say what may not be seen. One of truth values is True where nothing may be taken; one of
-numbers is added to the scores.
+Masks exclude keys. A boolean mask is True for keys to ignore; a mask of numbers is added to
+the scores.
 
-    attn_mask           (l, s) or (n * heads, l, s)    which query may see which key
+    attn_mask           (l, s) or (n * heads, l, s)    for each query, which keys to ignore
     key_padding_mask    (n, s)                         keys that are padding, for every query
 
 Source: Vaswani et al., Attention Is All You Need (2017), section 3.2.2.
@@ -28,30 +28,30 @@ from minigrad.nn.parameter import Parameter
 
 
 class NonDynamicallyQuantizableLinear(Linear):
-    """A Linear layer; PyTorch has another name for it here, which is shown when a model is printed."""
+    """A Linear layer, with the name that PyTorch shows when it prints an attention layer."""
 
 
 class MultiheadAttention(Module):
     """softmax(q @ k.T / sqrt(d)) @ v in each head, the heads joined and projected
 
     query      (l, n, embed_dim)     or (n, l, embed_dim) with batch_first, or (l, embed_dim)
-    key        (s, n, kdim)          kdim and vdim are embed_dim, unless given
+    key        (s, n, kdim)          kdim and vdim are embed_dim by default
     value      (s, n, vdim)
     returns    output, weights
     output     shaped like query
     weights    (n, l, s)             the mean over the heads; (n, heads, l, s) unless
                                      average_attn_weights; None unless need_weights
 
-    in_proj_weight    (3 * embed_dim, embed_dim)    for query, key, value, one below the other;
+    in_proj_weight    (3 * embed_dim, embed_dim)    for query, key and value, stacked in rows;
                       with kdim or vdim instead q_proj_weight, k_proj_weight, v_proj_weight
     in_proj_bias      (3 * embed_dim,)
     out_proj          Linear(embed_dim, embed_dim)
 
-    add_bias_kv       a learned key and value more
-    add_zero_attn     a key and value of zeros more
-    dropout           of the weights
+    add_bias_kv       add a learned key and value
+    add_zero_attn     add a key and value of zeros
+    dropout           the dropout probability of the weights
 
-    A query that may see nothing gets NaN if the weights are wanted, as their sum is 0 / 0.
+    A query with no allowed keys gets NaN if need_weights is set, because its softmax is 0 / 0.
 
     >>> from minigrad import ones
     >>> output, weights = MultiheadAttention(8, 2, batch_first=True)(*[ones(3, 5, 8)] * 3)
@@ -103,7 +103,7 @@ class MultiheadAttention(Module):
         self._reset_parameters()
 
     def _reset_parameters(self) -> None:
-        """Draw the parameters anew, but for those of out_proj."""
+        """Initialize the parameters again, except the weight of out_proj."""
         names = ("in_proj_weight", "q_proj_weight", "k_proj_weight", "v_proj_weight")
         for weight in [getattr(self, name) for name in names]:
             if weight is not None:
@@ -144,7 +144,9 @@ class MultiheadAttention(Module):
             v = cat([v, self.bias_v.expand(n, 1, self.embed_dim)], 1)
         if self.add_zero_attn:
             k, v = (cat([x, x.new_zeros(n, 1, self.embed_dim)], 1) for x in (k, v))
-        if mask is not None and k.shape[1] > mask.shape[-1]:  # what was added may be seen by all
+        if (
+            mask is not None and k.shape[1] > mask.shape[-1]
+        ):  # every query can attend to the added keys
             mask = F.pad(mask, (0, k.shape[1] - mask.shape[-1]))
         q, k, v = (x.unflatten(-1, (self.num_heads, -1)).transpose(1, 2) for x in (q, k, v))
         scores = (q * (1 / math.sqrt(self.head_dim))) @ k.mT
@@ -179,7 +181,7 @@ class MultiheadAttention(Module):
     def _mask(
         self, q: Tensor, k: Tensor, attn_mask: Tensor | None, padding: Tensor | None
     ) -> Tensor | None:
-        """Both masks as one of numbers, of a shape that can be added to (n, heads, l, s)."""
+        """Both masks as one mask of numbers that can be added to (n, heads, l, s)."""
         n, rows, columns = q.shape[0], q.shape[1], k.shape[1]
         mask = None
         if attn_mask is not None:
@@ -230,7 +232,7 @@ class MultiheadAttention(Module):
 
 
 def additive(mask: Tensor, name: str, dtype: Any) -> Tensor:
-    """A mask as numbers to add to the scores: -inf where one of truth values is True."""
+    """A mask as numbers to add to the scores. A boolean mask becomes -inf where it is True."""
     if mask.dtype.kind == "b":
         return wrap(np.where(mask.array, dtype.type(-np.inf), dtype.type(0)))
     if mask.dtype.kind != "f":
@@ -239,6 +241,6 @@ def additive(mask: Tensor, name: str, dtype: Any) -> Tensor:
 
 
 def _without_nothing(weights: Tensor, mask: Tensor) -> Tensor:
-    """The weights with zeros, not NaN, where a query may see nothing."""
+    """The weights with zeros instead of NaN for queries with no allowed keys."""
     nothing = np.isneginf(np.asanyarray(mask.array)).all(-1, keepdims=True)
     return weights.masked_fill(wrap(nothing), 0.0) if nothing.any() else weights

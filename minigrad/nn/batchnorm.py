@@ -1,9 +1,9 @@
-"""Batch and instance normalization: each channel is normalized, and statistics are kept.
+"""Batch and instance normalization: normalize each channel, optionally with running statistics.
 
-    BatchNorm      mean and deviation of each channel, over the whole batch
-    InstanceNorm   of each channel of each example
+    BatchNorm      mean and standard deviation of each channel, over the whole batch
+    InstanceNorm   mean and standard deviation of each channel of each example
 
-In training the statistics are those of the batch. BatchNorm also keeps running ones, as
+In training, BatchNorm uses the statistics of the batch. It also keeps running statistics, as
 buffers, and uses them after `eval()`.
 """
 
@@ -18,7 +18,7 @@ from minigrad.nn.parameter import Parameter
 
 
 class _Affine(Module):
-    """A module with a weight that begins as ones and a bias that begins as zeros, or neither."""
+    """A module with a weight (initially ones) and a bias (initially zeros), or neither."""
 
     weight: Parameter | None
     bias: Parameter | None
@@ -31,7 +31,7 @@ class _Affine(Module):
             self.register_parameter(name, None if empty_one is None else Parameter(empty_one))
 
     def reset_parameters(self) -> None:
-        """Begin again: scale by 1, shift by 0."""
+        """Reset the weight to 1 and the bias to 0."""
         if self.weight is not None:
             init.ones_(self.weight)
         if self.bias is not None:
@@ -39,9 +39,9 @@ class _Affine(Module):
 
 
 class _Tracking(_Affine):
-    """A normalization of channels that may keep running statistics."""
+    """A normalization of channels, optionally with running statistics."""
 
-    _version = 2  # since 2 a state has num_batches_tracked
+    _version = 2  # since version 2, a state has num_batches_tracked
 
     running_mean: Tensor | None
     running_var: Tensor | None
@@ -71,7 +71,7 @@ class _Tracking(_Affine):
         self.reset_parameters()
 
     def reset_running_stats(self) -> None:
-        """Forget the batches that were seen."""
+        """Reset the running statistics."""
         for buffer, start in (
             (self.running_mean, 0),
             (self.running_var, 1),
@@ -81,7 +81,7 @@ class _Tracking(_Affine):
                 buffer.fill_(start)
 
     def reset_parameters(self) -> None:
-        """Begin again: scale by 1, shift by 0, and no batches were seen."""
+        """Reset the running statistics, the weight to 1, and the bias to 0."""
         self.reset_running_stats()
         super().reset_parameters()
 
@@ -103,7 +103,7 @@ class _Tracking(_Affine):
 
 
 class _BatchNorm(_Tracking):
-    """What BatchNorm1d and BatchNorm2d have in common."""
+    """The base class of BatchNorm1d and BatchNorm2d."""
 
     def forward(self, input: Tensor) -> Tensor:
         self._check_input_dim(input)
@@ -130,18 +130,18 @@ class BatchNorm1d(_BatchNorm):
     """z = (x - mean) / sqrt(var + eps) * weight + bias, for each channel
 
     input    (n, num_features) or (n, num_features, l)
-    weight   (num_features,)    ones at first
-    bias     (num_features,)    zeros at first
+    weight   (num_features,)    initially ones
+    bias     (num_features,)    initially zeros
 
     In training, mean and variance are those of the batch, and running_mean and running_var
-    move toward them by the share `momentum`. Otherwise (after `eval()`) the running ones are
-    used, so that what becomes of one example does not depend on the others.
+    move towards them by the fraction `momentum`. In evaluation (after `eval()`), the running
+    statistics are used, so the result for one example does not depend on the others.
 
-    momentum              None: the running ones are plain averages of all batches
-    affine                are there weight and bias?
-    track_running_stats   without, the batch is used always
+    momentum              None: the running statistics are plain averages over all batches
+    affine                whether there are weight and bias
+    track_running_stats   False: always use the statistics of the batch
 
-    Raises ValueError, in training, if there is only one value per channel.
+    In training, raises ValueError if there is only one value per channel.
 
     Source: Ioffe and Szegedy, Batch Normalization (2015).
     """
@@ -166,9 +166,9 @@ class BatchNorm2d(_BatchNorm):
 
 
 class _InstanceNorm(_Tracking):
-    """What InstanceNorm1d and InstanceNorm2d have in common."""
+    """The base class of InstanceNorm1d and InstanceNorm2d."""
 
-    axes: int  # behind the channels
+    axes: int  # the number of axes after the channels
 
     def __init__(
         self,
@@ -227,8 +227,8 @@ class InstanceNorm2d(_InstanceNorm):
 
     input    (n, num_features, h, w), or without n
 
-    affine                then scale by weight and shift by bias, as BatchNorm does?
-    track_running_stats   keep running statistics, and use them after `eval()`?
+    affine                scale by weight and shift by bias, like BatchNorm
+    track_running_stats   keep running statistics, and use them after `eval()`
 
     Source: Ulyanov, Vedaldi and Lempitsky, Instance Normalization (2016).
     """

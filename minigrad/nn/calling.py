@@ -1,19 +1,19 @@
 """Calling a module: `forward`, and the hooks around it.
 
-Without hooks `module(x)` is `module.forward(x)`. With hooks, in this order:
+Without hooks, `module(x)` is `module.forward(x)`. With hooks, the order is:
 
-    forward pre-hooks     may replace the arguments
+    forward pre-hooks     can replace the arguments
     forward
-    forward hooks         may replace the result
+    forward hooks         can replace the result
 
-and, when a backward pass comes through the module,
+and, when a backward pass goes through the module,
 
-    full backward pre-hooks   given the gradient of the result, may replace it
-    full backward hooks       given the gradients of the arguments and of the result, may
-                              replace those of the arguments
+    full backward pre-hooks   get the gradient of the result, and can replace it
+    full backward hooks       get the gradients of the arguments and of the result, and
+                              can replace those of the arguments
 
-For the last two the arguments and the result pass through a `BackwardHookFunction`: it
-does nothing on the way forward, and on the way back shows what comes by.
+For the last two, the arguments and the result pass through a `BackwardHookFunction`. It does
+nothing in the forward pass, and passes the gradients to the hooks in the backward pass.
 """
 
 import warnings
@@ -30,7 +30,7 @@ from minigrad.nn.registry import Registry
 
 
 class Entry(NamedTuple):
-    """A hook on the way forward, and how it wants to be called."""
+    """A forward hook, and how to call it."""
 
     function: Callable[..., Any]
     with_kwargs: bool
@@ -38,7 +38,7 @@ class Entry(NamedTuple):
 
 
 class Hooks:
-    """The hooks of one module. Most modules have none, and no such object."""
+    """The hooks of one module. Modules without hooks do not have this object."""
 
     def __init__(self) -> None:
         self.before: OrderedDict[int, Any] = OrderedDict()
@@ -48,7 +48,7 @@ class Hooks:
 
 
 def added(hooks: "OrderedDict[int, Any]", hook: Any, prepend: bool = False) -> RemovableHandle:
-    """Put a hook behind the others, or before them."""
+    """Add a hook after the others, or before them."""
     handle = RemovableHandle(hooks, hook)
     if prepend:
         hooks.move_to_end(handle.id, last=False)
@@ -56,12 +56,12 @@ def added(hooks: "OrderedDict[int, Any]", hook: Any, prepend: bool = False) -> R
 
 
 class Called(Registry):
-    """The part of a module that is about being called."""
+    """The part of a module that handles calls."""
 
     _call_hooks: Hooks | None = None
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """What the module computes. Every module gives its own."""
+        """Compute the result of the module. Every module defines its own."""
         raise NotImplementedError(
             f'Module [{type(self).__name__}] is missing the required "forward" function'
         )
@@ -72,7 +72,7 @@ class Called(Registry):
         return self._call_observed(args, kwargs)
 
     def _call_observed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Call with the hooks, and tell an onlooker when the module is entered and left."""
+        """Call the module with its hooks, and tell an observer when the call starts and ends."""
         call = self.forward if self._call_hooks is None else self._call_with_hooks
         entered = getattr(modes.state.observer, "module", None)
         if entered is None:
@@ -98,7 +98,7 @@ class Called(Registry):
                 result = self._call_forward_hook(after, args, kwargs, result)
             return result if backward is None else backward.on_result(result)
         except Exception:
-            # Hooks with always_call are called even so; the first error is the one to report.
+            # Hooks with always_call still run; the first error is the one to report.
             for key, after in list(hooks.after.items()):
                 if after.always and key not in called:
                     try:
@@ -148,10 +148,10 @@ class Called(Registry):
     ) -> RemovableHandle:
         """Call hook(module, args) before forward.
 
-        What it returns, unless None, takes the place of the arguments.
+        If its result is not None, it replaces the arguments.
 
-        prepend       before the hooks that are there already?
-        with_kwargs   hook(module, args, kwargs), which returns None or (args, kwargs)
+        prepend       run it before the existing hooks
+        with_kwargs   call hook(module, args, kwargs), which returns None or (args, kwargs)
         """
         return added(self._get_call_hooks().before, Entry(hook, with_kwargs, False), prepend)
 
@@ -165,11 +165,11 @@ class Called(Registry):
     ) -> RemovableHandle:
         """Call hook(module, args, result) after forward.
 
-        What it returns, unless None, takes the place of the result.
+        If its result is not None, it replaces the result.
 
-        prepend       before the hooks that are there already?
-        with_kwargs   hook(module, args, kwargs, result)
-        always_call   also if forward raises; the result is None then
+        prepend       run it before the existing hooks
+        with_kwargs   call hook(module, args, kwargs, result)
+        always_call   also call it if forward raises; the result is None then
 
         >>> from minigrad import nn, ones
         >>> layer = nn.Linear(2, 3)
@@ -185,7 +185,7 @@ class Called(Registry):
     ) -> RemovableHandle:
         """Call hook(module, grad_output) when the gradient of the module's result is known.
 
-        What it returns, unless None, takes the place of grad_output, a tuple.
+        If its result is not None, it replaces grad_output, a tuple.
         """
         return added(self._get_call_hooks().backward_before, hook, prepend)
 
@@ -194,25 +194,25 @@ class Called(Registry):
     ) -> RemovableHandle:
         """Call hook(module, grad_input, grad_output) when the gradients of the arguments are known.
 
-        Both are tuples, with None for what has no gradient. What the hook returns, unless
-        None, takes the place of grad_input.
+        Both are tuples, with None for arguments or results without a gradient. If the hook's
+        result is not None, it replaces grad_input.
         """
         return added(self._get_call_hooks().backward, hook, prepend)
 
     def register_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """As register_full_backward_hook. (PyTorch's older kind, which it advises against,
-        sees only the gradients of the last operation in the module.)"""
+        """Like register_full_backward_hook. (PyTorch's older, deprecated kind of hook gets only the
+        gradients of the last operation in the module.)"""
         return self.register_full_backward_hook(hook)
 
 
 class BackwardHookFunction(Function):
-    """Passes tensors on as they are, and shows their gradients to `watch` on the way back."""
+    """Returns tensors unchanged, and passes their gradients to `watch` in the backward pass."""
 
     @staticmethod
     def forward(ctx: Any, watch: Callable[..., Any], *tensors: Tensor) -> Any:
         ctx.watch = watch
         ctx.set_materialize_grads(False)
-        # New tensors in the same memory, so that each gets this node as its grad_fn.
+        # New tensors on the same memory, so that each gets this node as its grad_fn.
         passed = tuple(t.detach() for t in tensors)
         constant = [z for t, z in zip(tensors, passed) if t.node is None]
         ctx.mark_non_differentiable(*constant)
@@ -224,9 +224,9 @@ class BackwardHookFunction(Function):
 
 
 class BackwardHooks:
-    """The backward hooks of one call of a module, waiting for the backward pass.
+    """The backward hooks for one call of a module, which run in the backward pass.
 
-    on_result sees the gradients first: it runs the pre-hooks, and keeps what they leave for
+    on_result gets the gradients first. It runs the pre-hooks and keeps the result for
     on_arguments, which runs the hooks.
     """
 
@@ -265,7 +265,7 @@ class BackwardHooks:
         if self.arguments_are_watched:
             self.grad_output = grads
             return grads
-        # No gradient will come to the arguments: this is the time to call the hooks.
+        # The arguments will not get a gradient, so call the hooks now.
         if self.hooks:
             warnings.warn(
                 "Full backward hook is firing when gradients are computed with respect to module "
@@ -284,9 +284,9 @@ class BackwardHooks:
         return grads
 
     def _arguments_gradient(self, grads: tuple[Any, ...]) -> tuple[Any, ...]:
-        if self.grad_output is None:  # the gradient did not come through the module's result
+        if self.grad_output is None:  # the gradient did not go through the module's result
             return grads
-        # As in PyTorch: None for what is no tensor, zeros for a tensor without a gradient.
+        # As in PyTorch: None for a value that is not a tensor, zeros for a tensor without a gradient.
         grads = tuple(
             zeros(like[0], dtype=like[1]) if g is None and like is not None else g
             for g, like in zip(grads, self.shapes, strict=True)
@@ -311,9 +311,9 @@ def _as_many(given: Any, grads: tuple[Any, ...], who: str, what: str) -> tuple[A
 def passed_through(
     watch: Callable[..., Any], values: Sequence[Any]
 ) -> tuple[tuple[Any, ...], bool]:
-    """The values with the tensors among them passed through a BackwardHookFunction.
+    """The values, with all tensors passed through a BackwardHookFunction.
 
-    watch     is given a gradient or None for each value, and returns as many
+    watch     gets a gradient or None for each value, and returns the same number of them
     returns   the values, and whether there was anything to watch
     """
     places = [k for k, v in enumerate(values) if isinstance(v, Tensor)]

@@ -1,6 +1,6 @@
-"""Losses of classes: how likely the right class was, as one number.
+"""Classification losses.
 
-The functions of the same meaning in functional have the formulas; see losses.py for what
+The corresponding functions in functional have the formulas; see losses.py for what
 these classes add.
 """
 
@@ -13,7 +13,7 @@ from minigrad.nn.losses import _Loss
 
 
 class _WeightedLoss(_Loss):
-    """A loss that counts some classes or entries more; the weights are a buffer."""
+    """A loss with weights for classes or entries. The weights are a buffer."""
 
     weight: Tensor | None
 
@@ -32,11 +32,11 @@ class CrossEntropyLoss(_WeightedLoss):
     """-log p[target], where p = softmax(input)
 
     input     (n, k)   one row of scores per example; or (k,), or (n, k, ...)
-    target    (n,)     the right class of each row; or a distribution over the classes
+    target    (n,)     the correct class of each row; or a probability distribution over the classes
 
-    weight            (k,) how much each class counts
-    ignore_index      a target that counts nothing
-    label_smoothing   a share of the target that is spread over all classes
+    weight            (k,) the weight of each class
+    ignore_index      a target value to ignore
+    label_smoothing   the fraction of the target that is spread over all classes
 
     >>> from minigrad import tensor
     >>> round(CrossEntropyLoss()(tensor([[2.0, 0.0, 0.0]]), tensor([0])).item(), 4)
@@ -98,9 +98,9 @@ class BCELoss(_WeightedLoss):
 
 
 class BCEWithLogitsLoss(_WeightedLoss):
-    """BCELoss of sigmoid(input), taken together so that nothing overflows
+    """BCELoss of sigmoid(input), computed in one step so that nothing overflows
 
-    pos_weight   how much more the positive examples count
+    pos_weight   a factor for the loss of positive examples
     """
 
     pos_weight: Tensor | None
@@ -123,10 +123,10 @@ class BCEWithLogitsLoss(_WeightedLoss):
 
 
 class KLDivLoss(_Loss):
-    """target * (log target - input), where input is a log p
+    """target * (log target - input), where input is log p
 
-    reduction    "batchmean" divides the sum by the number of rows: the divergence itself
-    log_target   is the target a logarithm, too?
+    reduction    "batchmean" divides the sum by the number of rows, which gives the true KL divergence
+    log_target   whether target is a logarithm, too
     """
 
     def __init__(
@@ -191,7 +191,7 @@ class MultiMarginLoss(_WeightedLoss):
 
 
 class MultiLabelSoftMarginLoss(_WeightedLoss):
-    """BCEWithLogitsLoss of each class, averaged over the classes: several may be right
+    """BCEWithLogitsLoss of each class, averaged over the classes: several classes can be correct
 
     input, target   (n, k)   the target is 0 or 1
     """

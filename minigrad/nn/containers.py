@@ -1,7 +1,7 @@
-"""Containers of modules: in a row, in a list, in a dict.
+"""Containers of modules: Sequential, ModuleList, ModuleDict.
 
-A plain list or dict of modules would go unnoticed by the module that has it; these are
-modules themselves, so what is in them is found.
+A module does not find the modules in a plain list or dict. These containers are modules
+themselves, so it finds everything in them.
 """
 
 import operator
@@ -15,7 +15,7 @@ from minigrad.nn.registry import MODULE
 
 
 def position(n: int, index: Any) -> int:
-    """The place, from 0 on, that an index into n things means. Raises IndexError if there is none."""
+    """An index into n items as a non-negative number. Raises IndexError if it is out of range."""
     k = operator.index(index)
     if not -n <= k < n:
         raise IndexError(f"index {k} is out of range")
@@ -23,7 +23,7 @@ def position(n: int, index: Any) -> int:
 
 
 class _Row(Module):
-    """Modules one after the other, under the names "0", "1", ...: what the next two share."""
+    """The base class of Sequential and ModuleList: modules in order, with the names "0", "1", ..."""
 
     def _all(self) -> list[Any]:
         return [module for _, module in self._own_named(MODULE)]
@@ -32,7 +32,7 @@ class _Row(Module):
         return [name for name, _ in self._own_named(MODULE)]
 
     def _renumber(self, modules: list[Any]) -> None:
-        """Have these modules, and no others."""
+        """Replace all modules by these."""
         for name in self._names():
             delattr(self, name)
         for k, module in enumerate(modules):
@@ -53,21 +53,21 @@ class _Row(Module):
         raise NotImplementedError
 
     def pop(self, key: Any) -> Any:
-        """Take out a module, and return it."""
+        """Remove a module and return it."""
         module = self[key]
         del self[key]
         return module
 
     def append(self, module: Any) -> Self:
-        """Put a module at the end."""
+        """Add a module at the end."""
         self.add_module(str(len(self)), module)
         return self
 
 
 class Sequential(_Row):
-    """Modules applied one after the other: each is given what the one before returns.
+    """Modules that are applied one after another: each gets the result of the one before.
 
-    Give the modules, or an OrderedDict of them with names.
+    Pass the modules, or an OrderedDict of modules with names.
 
     >>> from minigrad import nn, ones
     >>> net = Sequential(nn.Linear(2, 8), nn.Tanh(), nn.Linear(8, 1))
@@ -102,7 +102,7 @@ class Sequential(_Row):
         setattr(self, names[position(len(names), index)], module)
 
     def insert(self, index: int, module: Module) -> Self:
-        """Put a module before the one at `index`."""
+        """Insert a module before the one at `index`."""
         if not isinstance(module, Module):
             raise AssertionError(f"module should be of type: {Module}")
         n = len(self)
@@ -114,7 +114,7 @@ class Sequential(_Row):
         return self
 
     def extend(self, sequential: Iterable[Any]) -> Self:
-        """Put all these modules at the end."""
+        """Add all these modules at the end."""
         for module in list(sequential):
             self.append(module)
         return self
@@ -126,7 +126,7 @@ class Sequential(_Row):
         return self.extend(_sequential(other))
 
     def __mul__(self, times: int) -> "Sequential":
-        """The same modules several times; they share their parameters."""
+        """The same modules repeated. They share their parameters."""
         return Sequential(*self._all() * self._checked(times))
 
     __rmul__ = __mul__
@@ -151,7 +151,7 @@ def _sequential(other: Any) -> Sequential:
 
 
 class ModuleList(_Row):
-    """A list of modules. It has no forward: whoever has it says how they are used.
+    """A list of modules. It has no forward: the module that contains it decides how to use them.
 
     >>> from minigrad import nn
     >>> layers = ModuleList(nn.Linear(n, n + 1) for n in (1, 2))
@@ -174,13 +174,13 @@ class ModuleList(_Row):
         setattr(self, str(position(len(self), index)), module)
 
     def insert(self, index: int, module: Any) -> None:
-        """Put a module before the one at `index`."""
+        """Insert a module before the one at `index`."""
         modules = self._all()
         modules.insert(index, module)
         self._renumber(modules)
 
     def extend(self, modules: Iterable[Any]) -> Self:
-        """Put all these modules at the end."""
+        """Add all these modules at the end."""
         if not isinstance(modules, Iterable):
             raise TypeError(
                 f"ModuleList.extend should be called with an iterable, but got {type(modules).__name__}"
@@ -196,7 +196,7 @@ class ModuleList(_Row):
         return ModuleList(chain(self, other))
 
     def __repr__(self) -> str:
-        """As other modules, but equal ones in a row are shown once: "(0-2): 3 x ReLU()"."""
+        """Like other modules, but equal ones in a row are shown once: "(0-2): 3 x ReLU()"."""
         if not len(self):
             return self._get_name() + "()"
         groups: list[list[Any]] = []  # first, last, text
@@ -247,11 +247,11 @@ class ModuleDict(Module):
         return self._registered_kinds.get(key) == MODULE
 
     def clear(self) -> None:
-        """Take out all modules."""
+        """Remove all modules."""
         self._modules.clear()
 
     def pop(self, key: str) -> Any:
-        """Take out a module, and return it."""
+        """Remove a module and return it."""
         module = self[key]
         del self[key]
         return module
@@ -269,13 +269,13 @@ class ModuleDict(Module):
         return self._modules.values()
 
     def update(self, modules: Any) -> None:
-        """Add these: a dict, or pairs of names and modules."""
+        """Add modules from a dict, or from pairs of names and modules."""
         for name, module in pairs_of(modules, "ModuleDict.update", "ModuleDict", len(self)):
             self[name] = module
 
 
 def pairs_of(given: Any, method: str, cls: str, start: int) -> list[tuple[str, Any]]:
-    """Names and values, from a dict or from pairs. Raises TypeError or ValueError, naming the pair."""
+    """Names and values, from a dict or from pairs. Raises TypeError or ValueError for a bad pair."""
     if not isinstance(given, (Iterable, Mapping)):
         raise TypeError(
             f"{method} should be called with an iterable of key/value pairs, but got {type(given).__name__}"

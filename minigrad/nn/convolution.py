@@ -1,8 +1,8 @@
-"""Convolutions: the same small layer applied at every place.
+"""Convolutions: the same small linear layer applied at every position.
 
-Each output is a weighted sum over a window of the input; the weights, the *kernel*, are
-the same for every window. So what is learned at one place is known at all, and there are
-few parameters.
+Each output is a weighted sum over a window of the input. The weights, called the *kernel*, are
+the same for every window. So what is learned at one position works at all positions, and there
+are few parameters.
 """
 
 import math
@@ -25,7 +25,7 @@ def each_axis(value: Any, axes: int) -> Any:
 
 
 class _ConvNd(Module):
-    """What Conv1d and Conv2d have in common."""
+    """The base class of Conv1d and Conv2d."""
 
     axes: int
 
@@ -80,15 +80,15 @@ class _ConvNd(Module):
             )
 
     def reset_parameters(self) -> None:
-        """Draw the parameters anew."""
-        # As for Linear: the bound is 1/sqrt(fan_in), where fan_in is the size of a window.
+        """Initialize the parameters again."""
+        # As in Linear, the bound is 1/sqrt(fan_in), where fan_in is the size of a window.
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         fan_in = math.prod(self.weight.shape[1:])
         if self.bias is not None and fan_in:
             init.uniform_(self.bias, -1 / math.sqrt(fan_in), 1 / math.sqrt(fan_in))
 
     def _padded(self, input: Tensor) -> tuple[Tensor, Any]:
-        """The input with its margin, if the margin is not of zeros, and what is left to pad."""
+        """The input, padded here if padding_mode is not "zeros", and the padding that is left for the op."""
         if self.padding_mode == "zeros":
             return input, self.padding
         return F.pad(input, self._margins(), mode=self.padding_mode), 0
@@ -127,7 +127,7 @@ class Conv1d(_ConvNd):
     """Windows of a sequence times kernels; see Conv2d.
 
     input     (n, in_channels, l)            or without n
-    returns   (n, out_channels, l')          l' as h' in Conv2d
+    returns   (n, out_channels, l')          l' is computed like h' in Conv2d
     weight    (out_channels, in_channels / groups, k)
     """
 
@@ -147,12 +147,12 @@ class Conv2d(_ConvNd):
     weight    (out_channels, in_channels / groups, kh, kw)
     bias      (out_channels,)                None with bias=False
 
-    stride         how far apart the windows are
-    padding        how wide a margin is put around the input; "same": so wide that the size
-                   stays; "valid": none
-    dilation       how far apart the entries of a window are
-    groups         channels are split in so many groups, which do not see each other
-    padding_mode   what stands in the margin: "zeros", "reflect", "replicate", "circular"
+    stride         the distance between windows
+    padding        the width of the padding around the input; "same": as wide as needed to keep
+                   the size; "valid": none
+    dilation       the distance between the entries of a window
+    groups         split the channels into this number of independent groups
+    padding_mode   how to fill the padding: "zeros", "reflect", "replicate", "circular"
 
     Initialized uniformly between -1/sqrt(n) and 1/sqrt(n), where n is the number of entries
     in a window.
@@ -172,7 +172,7 @@ class Conv2d(_ConvNd):
 
 
 class _ConvTransposeNd(_ConvNd):
-    """What ConvTranspose1d and ConvTranspose2d have in common."""
+    """The base class of ConvTranspose1d and ConvTranspose2d."""
 
     def __init__(
         self,
@@ -210,7 +210,7 @@ class _ConvTransposeNd(_ConvNd):
         return (self.in_channels, self.out_channels // self.groups, *self.kernel_size)
 
     def _extra_rows(self, input: Tensor, output_size: Any) -> Any:
-        """How much larger than the least size the result is to be, along each axis."""
+        """The difference between the requested and the smallest possible output size, for each axis."""
         if output_size is None:
             return self.output_padding
         sizes = list(output_size)[-self.axes :]
@@ -242,7 +242,7 @@ class _ConvTransposeNd(_ConvNd):
         if self.output_padding == (0,) * self.axes:
             return text
         extra = f"output_padding={self.output_padding}"
-        for name in (", groups=", ", bias="):  # it stands before these
+        for name in (", groups=", ", bias="):  # it is shown before these
             if name in text:
                 return text.replace(name, f", {extra}{name}", 1)
         return f"{text}, {extra}"
@@ -260,16 +260,16 @@ class ConvTranspose1d(_ConvTransposeNd):
 
 
 class ConvTranspose2d(_ConvTransposeNd):
-    """What the gradient of Conv2d does: each entry is spread over a window, times the kernel.
+    """The adjoint of Conv2d: each entry, times the kernel, is added to a window of the result.
 
     input     (n, in_channels, h, w)         or without n
     returns   (n, out_channels, h', w')
               h' = (h - 1) * stride - 2 * padding + dilation * (kh - 1) + output_padding + 1
     weight    (in_channels, out_channels / groups, kh, kw)
 
-    output_padding   how much larger the result is on one side: with stride > 1 several sizes
-                     lead to h under Conv2d, and this says which of them is meant. Calling
-                     with output_size says so directly
+    output_padding   additional size of the result on one side. With stride > 1, Conv2d maps
+                     several input sizes to the same output size, and this selects one of
+                     them. You can also pass output_size in the call
 
     Source: Zeiler et al., Deconvolutional Networks (2010).
     """

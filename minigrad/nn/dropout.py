@@ -1,7 +1,7 @@
-"""Dropout: in training, let some entries be zero at random.
+"""Dropout: in training, set random entries to zero.
 
-Then no unit can rely on one particular other. The entries that stay are divided by 1 - p,
-so that the sum is as large as before on average. After `eval()` nothing is dropped.
+This prevents units from relying on particular other units. The entries that are kept are
+divided by 1 - p, which preserves the mean. After `eval()`, nothing is dropped.
 """
 
 from minigrad.core.tensor import Tensor
@@ -35,21 +35,21 @@ class Dropout(_DropoutNd):
 
 
 class Dropout1d(_DropoutNd):
-    """Dropout of whole channels, of (n, c, l) or (c, l)."""
+    """Dropout of whole channels, for input (n, c, l) or (c, l)."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.dropout1d(input, self.p, self.training, self.inplace)
 
 
 class Dropout2d(_DropoutNd):
-    """Dropout of whole channels, of (n, c, h, w)."""
+    """Dropout of whole channels, for input (n, c, h, w)."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.dropout2d(input, self.p, self.training, self.inplace)
 
 
 class AlphaDropout(_DropoutNd):
-    """Dropout that keeps mean 0 and variance 1: for networks with SELU.
+    """Dropout that preserves mean 0 and variance 1, for networks with SELU.
 
     Source: Klambauer et al., Self-Normalizing Neural Networks (2017).
     """

@@ -1,4 +1,4 @@
-"""Embedding: a table with a row of learned numbers for each word, user, or other thing."""
+"""Embedding: a table with a row of learned numbers for each word, user or other item."""
 
 from typing import Any, Self
 
@@ -18,17 +18,17 @@ class Embedding(Module):
     returns   (*input.shape, embedding_dim)
     weight    (num_embeddings, embedding_dim)
 
-    padding_idx   a row that is zeros at first and gets no gradient: for the padding of
+    padding_idx   a row that is initially zeros and gets no gradient, for the padding of
                   sequences of unequal length
-    max_norm      rows that are read and longer (by norm_type) are first shortened to this,
+    max_norm      rows that are read and have a larger norm are first scaled down to it,
                   in weight itself
-    scale_grad_by_freq   divide the gradient of a row by how often it was read
-    sparse        shall weight.grad keep only the rows that were read?
+    scale_grad_by_freq   divide the gradient of a row by the number of times it was read
+    sparse        store only the rows that were read in weight.grad
 
-    Initialized from the normal distribution, with mean 0 and standard deviation 1.
+    Initialized from the normal distribution with mean 0 and standard deviation 1.
 
-    It computes what a Linear layer without bias would, given one-hot rows; but only the rows
-    that are needed are touched.
+    It computes the same as a Linear layer without bias on one-hot rows, but reads only the rows
+    it needs.
 
     >>> from minigrad import tensor
     >>> Embedding(10, 3)(tensor([[1, 2, 4, 5], [4, 3, 2, 9]])).shape
@@ -70,7 +70,7 @@ class Embedding(Module):
             self.weight = Parameter(_weight, requires_grad=not _freeze)
 
     def reset_parameters(self) -> None:
-        """Draw the table anew."""
+        """Initialize the table again."""
         init.normal_(self.weight)
         if self.padding_idx is not None:
             with modes.no_grad():
@@ -90,7 +90,7 @@ class Embedding(Module):
         """An Embedding with this table.
 
         embeddings   (num_embeddings, embedding_dim)
-        freeze       is it not to be learned any further?
+        freeze       do not train the table any further
         """
         if embeddings.ndim != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")

@@ -1,4 +1,4 @@
-"""Modules that arrange images anew: margins, other sizes, windows. Nothing is learned."""
+"""Modules for padding, resizing and windows of images. They have no parameters."""
 
 from typing import Any
 
@@ -7,13 +7,13 @@ from minigrad.nn import functional as F
 from minigrad.nn.convolution import each_axis
 from minigrad.nn.module import Module
 
-# ------------------------------------------------------------------------ margins
+# ------------------------------------------------------------------------ padding
 
 
 class _Pad(Module):
-    """A margin around the last axes.
+    """Padding on the last axes.
 
-    padding   (left, right), or (left, right, top, bottom); or one number for all
+    padding   (left, right), or (left, right, top, bottom), or one number for all sides
     """
 
     axes: int
@@ -45,25 +45,25 @@ class _ConstantPad(_Pad):
 
 
 class ConstantPad1d(_ConstantPad):
-    """A margin of one value around a sequence."""
+    """Pad a sequence with a constant value."""
 
     axes = 1
 
 
 class ConstantPad2d(_ConstantPad):
-    """A margin of one value around an image."""
+    """Pad an image with a constant value."""
 
     axes = 2
 
 
 class ZeroPad1d(_Pad):
-    """A margin of zeros around a sequence."""
+    """Pad a sequence with zeros."""
 
     axes, mode = 1, "constant"
 
 
 class ZeroPad2d(_Pad):
-    """A margin of zeros around an image.
+    """Pad an image with zeros.
 
     >>> from minigrad import ones
     >>> ZeroPad2d((1, 1, 0, 0))(ones(1, 1, 1, 2))
@@ -74,51 +74,51 @@ class ZeroPad2d(_Pad):
 
 
 class ReflectionPad1d(_Pad):
-    """A margin that shows a sequence as in a mirror at its last entry."""
+    """Pad a sequence with its entries mirrored at the ends."""
 
     axes, mode = 1, "reflect"
 
 
 class ReflectionPad2d(_Pad):
-    """A margin that shows an image as in a mirror at its last entry."""
+    """Pad an image with its entries mirrored at the edges."""
 
     axes, mode = 2, "reflect"
 
 
 class ReplicationPad1d(_Pad):
-    """A margin that repeats the last entry of a sequence."""
+    """Pad a sequence by repeating its end entries."""
 
     axes, mode = 1, "replicate"
 
 
 class ReplicationPad2d(_Pad):
-    """A margin that repeats the last entry of an image."""
+    """Pad an image by repeating its edge entries."""
 
     axes, mode = 2, "replicate"
 
 
 class CircularPad1d(_Pad):
-    """A margin that goes on at the other end of a sequence."""
+    """Pad a sequence with the entries from its other end."""
 
     axes, mode = 1, "circular"
 
 
 class CircularPad2d(_Pad):
-    """A margin that goes on at the other end of an image."""
+    """Pad an image with the entries from its other side."""
 
     axes, mode = 2, "circular"
 
 
-# ------------------------------------------------------------------------ other sizes
+# ------------------------------------------------------------------------ resizing
 
 
 class Upsample(Module):
-    """An image of another size.
+    """Resize a sequence or an image.
 
     input          (n, c, l) or (n, c, h, w)
-    size           the size to reach; or
-    scale_factor   how many times as large
-    mode           "nearest", "linear" (of sequences), "bilinear", ...: see F.interpolate
+    size           the new size; or
+    scale_factor   the factor by which to enlarge it
+    mode           "nearest", "linear" (for sequences), "bilinear", ...: see F.interpolate
     """
 
     def __init__(
@@ -150,7 +150,7 @@ class Upsample(Module):
 
 
 class PixelShuffle(Module):
-    """(n, c * r * r, h, w) to (n, c, h * r, w * r): channels become finer rows and columns.
+    """(n, c * r * r, h, w) to (n, c, h * r, w * r): channels become rows and columns.
 
     Source: Shi et al., Real-Time Single Image and Video Super-Resolution (2016).
     """
@@ -167,7 +167,7 @@ class PixelShuffle(Module):
 
 
 class PixelUnshuffle(Module):
-    """The way back of PixelShuffle."""
+    """The inverse of PixelShuffle."""
 
     def __init__(self, downscale_factor: int) -> None:
         super().__init__()
@@ -181,7 +181,7 @@ class PixelUnshuffle(Module):
 
 
 class ChannelShuffle(Module):
-    """The channels of `groups` groups dealt out, one of each in turn."""
+    """The channels in a new order: one from each of `groups` groups in turn."""
 
     def __init__(self, groups: int) -> None:
         super().__init__()
@@ -198,7 +198,7 @@ class ChannelShuffle(Module):
 
 
 class Unfold(Module):
-    """The windows of an image as columns: then a convolution is a matrix product.
+    """The windows of an image as columns, which turns a convolution into a matrix product.
 
     input     (n, c, h, w)
     returns   (n, c * kh * kw, number of windows)
@@ -222,7 +222,7 @@ class Unfold(Module):
 
 
 class Fold(Unfold):
-    """Columns put back as windows of an image, and added where windows overlap.
+    """Columns as windows of an image, added where windows overlap.
 
     input     (n, c * kh * kw, number of windows)
     returns   (n, c, *output_size)

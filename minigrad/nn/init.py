@@ -1,15 +1,15 @@
-"""Initialization: what the weights are before anything is learned.
+"""Initialization: the values of the weights before training.
 
-If all weights were equal, all units of a layer would learn the same; so they are drawn at
-random. How large they may be follows from one wish: the numbers that flow through a layer
-should keep their size, forward and backward, layer after layer. A sum of fan_in terms of
-variance v has variance fan_in * v; so the weights get variance 1 / fan_in (times gain**2,
-for what the activation takes away), and for the backward pass 1 / fan_out.
+If all weights were equal, all units of a layer would learn the same thing, so weights are
+random. Their scale is chosen to keep the size of activations and gradients the same from layer
+to layer. A sum of fan_in terms of variance v has variance fan_in * v. So the weights get
+variance 1 / fan_in (times gain**2, because the activation makes numbers smaller), or 1 / fan_out
+for the backward pass.
 
     kaiming_*   variance gain**2 / fan_in        (or fan_out)
     xavier_*    variance gain**2 / mean of the two
 
-Each function writes over the tensor that it is given, without recording, and returns it.
+Each function overwrites the given tensor, without recording, and returns it.
 """
 
 import math
@@ -27,7 +27,7 @@ LINEAR = ("linear", "conv1d", "conv2d", "conv3d",
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """By how much larger weights should be before this activation, which makes numbers smaller.
+    """The factor for weights before this activation, because it makes numbers smaller.
 
     param   the slope of leaky_relu
 
@@ -52,9 +52,9 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 
 
 def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
-    """How many inputs each output of a layer depends on, and how many outputs each input reaches.
+    """A tuple (fan_in, fan_out): the number of inputs per output of a layer, and of outputs per input.
 
-    tensor   (out, in, ...), as the weight of Linear and of the convolutions
+    tensor   (out, in, ...), like the weight of Linear and of the convolutions
     """
     if tensor.ndim < 2:
         raise ValueError(
@@ -71,23 +71,23 @@ def _fan(tensor: Tensor, mode: str) -> int:
     return _calculate_fan_in_and_fan_out(tensor)[modes_.index(mode.lower())]
 
 
-# ------------------------------------------------------------------------ plain ones
+# ------------------------------------------------------------------------ simple ones
 
 
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
-    """Numbers between a and b, all equally likely."""
+    """Fill with samples from the uniform distribution between a and b."""
     with modes.no_grad():
         return tensor.uniform_(a, b, generator=generator)
 
 
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
-    """Numbers from the normal distribution."""
+    """Fill with samples from the normal distribution."""
     with modes.no_grad():
         return tensor.normal_(mean, std, generator=generator)
 
 
 def constant_(tensor: Tensor, val: float) -> Tensor:
-    """One number everywhere.
+    """Fill with a constant.
 
     >>> import minigrad
     >>> constant_(minigrad.empty(2), 3.0)
@@ -98,17 +98,17 @@ def constant_(tensor: Tensor, val: float) -> Tensor:
 
 
 def ones_(tensor: Tensor) -> Tensor:
-    """Ones."""
+    """Fill with ones."""
     return constant_(tensor, 1.0)
 
 
 def zeros_(tensor: Tensor) -> Tensor:
-    """Zeros."""
+    """Fill with zeros."""
     return constant_(tensor, 0.0)
 
 
 def eye_(tensor: Tensor) -> Tensor:
-    """Ones on the diagonal and zeros elsewhere: a linear layer that changes nothing."""
+    """Fill with the identity matrix, so that a linear layer returns its input."""
     if tensor.ndim != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     with modes.no_grad():
@@ -116,7 +116,7 @@ def eye_(tensor: Tensor) -> Tensor:
 
 
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
-    """A 1 in the middle of each kernel's own channel: a convolution that changes nothing."""
+    """Fill with a 1 at the center of each kernel's own channel, so that a convolution returns its input."""
     if tensor.ndim not in (3, 4, 5):
         raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
     if tensor.shape[0] % groups:
@@ -131,13 +131,13 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
         return tensor.copy_(wrap(values))
 
 
-# ------------------------------------------------------------------------ by the fans
+# ------------------------------------------------------------------------ based on fan_in and fan_out
 
 
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
     """Uniform between -a and a, where a = gain * sqrt(6 / (fan_in + fan_out)).
 
-    The variance of that is a**2 / 3 = gain**2 * 2 / (fan_in + fan_out).
+    The variance is a**2 / 3 = gain**2 * 2 / (fan_in + fan_out).
 
     Source: Glorot and Bengio, Understanding the difficulty of training deep feedforward
     neural networks (2010).
@@ -149,7 +149,7 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) ->
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
     """From the normal distribution, with std = gain * sqrt(2 / (fan_in + fan_out)).
 
-    Source: as xavier_uniform_.
+    Source: the same as for xavier_uniform_.
     """
     std = gain * math.sqrt(2 / sum(_calculate_fan_in_and_fan_out(tensor)))
     return normal_(tensor, 0.0, std, generator)
@@ -172,9 +172,9 @@ def kaiming_uniform_(
     """Uniform between -b and b, where b = gain * sqrt(3 / fan).
 
     a              the slope, if the nonlinearity is leaky_relu
-    mode           "fan_in" keeps the size of numbers on the way forward, "fan_out" of
-                   gradients on the way back
-    nonlinearity   what comes after the layer; it decides the gain
+    mode           "fan_in" preserves the size of activations in the forward pass, "fan_out"
+                   that of gradients in the backward pass
+    nonlinearity   the activation after the layer, which determines the gain
 
     Source: He et al., Delving Deep into Rectifiers (2015).
     """
@@ -208,11 +208,11 @@ def trunc_normal_(
     b: float = 2.0,
     generator: Any = None,
 ) -> Tensor:
-    """From the part of the normal distribution between a and b.
+    """Fill with samples from the normal distribution, truncated to the range from a to b.
 
-    Numbers outside are drawn again. Where most would be, numbers are drawn evenly between a
-    and b instead, and kept with a chance that is as high as the curve there. As in PyTorch,
-    each round draws for all entries, also for those that are settled.
+    Samples outside the range are rejected and sampled again. If most would be rejected, it samples
+    uniformly between a and b instead, and accepts each with a probability proportional to the
+    density. As in PyTorch, each round samples all entries, even those already accepted.
     """
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn(
@@ -222,11 +222,11 @@ def trunc_normal_(
         )
     share_below = [(1 + math.erf((x - mean) / std / math.sqrt(2))) / 2 for x in (a, b)]
     often_inside = share_below[1] - share_below[0] > 0.3
-    top = max(a, min(mean, b))  # where the curve is highest
+    top = max(a, min(mean, b))  # where the density is highest
     shape, dtype = tuple(tensor.shape), tensor.dtype
     low, high = dtype.type(a), dtype.type(b)
     values = np.zeros(shape, dtype)
-    open_ = np.ones(shape, bool)  # where no number has been accepted
+    open_ = np.ones(shape, bool)  # where no sample has been accepted yet
     while open_.any():
         if often_inside:
             x = kernels.normal(shape, dtype, mean, std, generator)
@@ -242,11 +242,11 @@ def trunc_normal_(
 
 
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
-    """Rows that are at right angles to each other and of length `gain` (or columns, if there
-    are more rows than columns), so that no vector grows or shrinks on its way through.
+    """Fill with orthogonal rows of length `gain` (or columns, if there are more rows than
+    columns), which keeps vectors at the same scale, times `gain`.
 
-    All directions are equally likely: the Q of the QR decomposition of a random matrix, with
-    the signs of R's diagonal.
+    All directions are equally likely. The result is Q from the QR decomposition of a random
+    matrix, with the signs of R's diagonal.
 
     Source: Saxe et al., Exact solutions to the nonlinear dynamics of learning (2013).
     """
@@ -265,7 +265,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
 
 
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
-    """From the normal distribution, with the share `sparsity` of each column set to 0.
+    """Fill with samples from the normal distribution, with the fraction `sparsity` of each column set to 0.
 
     Source: Martens, Deep learning via Hessian-free optimization (2010).
     """
@@ -275,7 +275,7 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
     zeros = math.ceil(sparsity * rows)
     with modes.no_grad():
         tensor.normal_(0, std, generator=generator)
-        for j in range(columns):  # PyTorch draws the rows from the default generator
+        for j in range(columns):  # PyTorch samples the rows with the default generator
             tensor[wrap(kernels.permutation(rows, None)[:zeros]), j] = 0
     return tensor
 
@@ -284,7 +284,7 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
 
 
 def _older(function: Any) -> Any:
-    """The function under its name of old, without the underscore; it warns."""
+    """The function under its old name, without the underscore and with a warning."""
     new = function.__name__
 
     def older(*args: Any, **kwargs: Any) -> Any:

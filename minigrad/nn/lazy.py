@@ -1,7 +1,7 @@
-"""Lazy layers: the number of inputs is taken from the first input that comes.
+"""Lazy layers, which take the number of inputs from their first input.
 
-A lazy layer has parameters without a shape. The first call gives them one, draws their first
-values, and turns the layer into an ordinary one:
+A lazy layer has parameters without a shape. The first call gives them a shape, initializes
+them, and turns the layer into an ordinary one:
 
 >>> from minigrad import nn, ones
 >>> layer = nn.LazyLinear(3)
@@ -22,12 +22,12 @@ from minigrad.nn.parameter import Parameter
 
 
 class UninitializedParameter(Parameter):
-    """A parameter that waits for its shape."""
+    """A parameter that has no shape yet."""
 
     __slots__ = ()
 
     def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
-        """Give it its shape; from here on it is an ordinary Parameter."""
+        """Give it a shape, which makes it an ordinary Parameter."""
         self._replace_array(empty(shape, dtype=dtype or self.array.dtype).array)
         self.__class__ = Parameter  # type: ignore[assignment]
 
@@ -49,24 +49,24 @@ class UninitializedParameter(Parameter):
 
 
 class _Lazy:
-    """What lazy layers have in common: they become another class at their first call."""
+    """The base class of lazy layers, which change their class in the first call."""
 
     becomes: type
     weight: Any
     bias: Any
 
     def _wait(self, bias: bool, dtype: Any) -> None:
-        """Put parameters without a shape in the place of the layer's."""
+        """Replace the layer's parameters by parameters without a shape."""
         self.weight = UninitializedParameter(empty(0, dtype=dtype))
         if bias:
             self.bias = UninitializedParameter(empty(0, dtype=dtype))
 
     def has_uninitialized_params(self) -> bool:
-        """Has no input come yet?"""
+        """True before the first input."""
         return isinstance(self.weight, UninitializedParameter)
 
     def initialize_parameters(self, input: Tensor) -> None:
-        """Find the number of inputs, and draw the parameters."""
+        """Set the number of inputs from the input, and initialize the parameters."""
         raise NotImplementedError
 
     def forward(self, input: Tensor) -> Any:
@@ -76,7 +76,7 @@ class _Lazy:
 
 
 class LazyLinear(_Lazy, Linear):
-    """A Linear layer that finds in_features when it is first called."""
+    """A Linear layer that finds in_features in its first call."""
 
     becomes = Linear
 
@@ -139,13 +139,13 @@ class _LazyConv(_Lazy):
 
 
 class LazyConv1d(_LazyConv, Conv1d):
-    """A Conv1d that finds in_channels when it is first called."""
+    """A Conv1d that finds in_channels in its first call."""
 
     becomes = Conv1d
 
 
 class LazyConv2d(_LazyConv, Conv2d):
-    """A Conv2d that finds in_channels when it is first called."""
+    """A Conv2d that finds in_channels in its first call."""
 
     becomes = Conv2d
 
@@ -168,12 +168,12 @@ class _LazyBatchNorm(_Lazy):
 
 
 class LazyBatchNorm1d(_LazyBatchNorm, BatchNorm1d):
-    """A BatchNorm1d that finds num_features when it is first called."""
+    """A BatchNorm1d that finds num_features in its first call."""
 
     becomes = BatchNorm1d
 
 
 class LazyBatchNorm2d(_LazyBatchNorm, BatchNorm2d):
-    """A BatchNorm2d that finds num_features when it is first called."""
+    """A BatchNorm2d that finds num_features in its first call."""
 
     becomes = BatchNorm2d

@@ -17,12 +17,12 @@ from minigrad.nn.parameter import Parameter
 
 
 def parameter(*shape: int, dtype: Any = None, device: Any = None) -> Parameter:
-    """A parameter that waits to be initialized."""
+    """A parameter that still has to be initialized."""
     return Parameter(empty(shape, dtype=dtype, device=device))
 
 
 class Identity(Module):
-    """The input itself. Takes any arguments, and ignores them: a stand-in for other layers."""
+    """Returns its input. It accepts and ignores any settings, so it can replace other layers."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
@@ -40,7 +40,7 @@ class Linear(Module):
     bias      (out_features,)                 None with bias=False
 
     Initialized uniformly between -1/sqrt(in_features) and 1/sqrt(in_features), so that the
-    sum of in_features terms is about as large as one of them.
+    sum of in_features terms is about as large as one input.
 
     >>> from minigrad import ones
     >>> layer = Linear(3, 2)
@@ -70,8 +70,8 @@ class Linear(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw the parameters anew."""
-        # With a = sqrt(5), leaky_relu's gain is 1/sqrt(3), and the bound 1/sqrt(in_features).
+        """Initialize the parameters again."""
+        # With a = sqrt(5), leaky_relu's gain is 1/sqrt(3), so the bound is 1/sqrt(in_features).
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         if self.bias is not None:
             bound = 1 / math.sqrt(self.in_features) if self.in_features else 0
@@ -123,7 +123,7 @@ class Bilinear(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw the parameters anew."""
+        """Initialize the parameters again."""
         bound = 1 / math.sqrt(self.in1_features)
         init.uniform_(self.weight, -bound, bound)
         if self.bias is not None:

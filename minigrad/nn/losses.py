@@ -1,8 +1,8 @@
-"""Losses: how far the outputs are from what they should be, as one number.
+"""Loss functions: the difference between outputs and targets as one number.
 
-Each class holds the settings of the function of the same meaning in functional, where the
-formula stands. A `reduction` is "mean" or "sum" over the examples, or "none" for one number
-each. `size_average` and `reduce` are PyTorch's older way to say the same.
+Each class holds the settings of the corresponding function in functional, which has the
+formula. A `reduction` is "mean" or "sum" over the examples, or "none" for one number per
+example. `size_average` and `reduce` are PyTorch's older arguments for it.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ class _Loss(Module):
         self.reduction = reduction_of(size_average, reduce, reduction, stacklevel=4)
 
 
-# ------------------------------------------------------------------------ of numbers
+# ------------------------------------------------------------------------ regression
 
 
 class MSELoss(_Loss):
@@ -74,9 +74,9 @@ class HuberLoss(_Loss):
 
 
 class PoissonNLLLoss(_Loss):
-    """rate - target * log(rate): minus the log-likelihood of a count, up to a constant
+    """rate - target * log(rate): the negative log-likelihood of a Poisson distribution, up to a constant
 
-    log_input   is the input log(rate)? Otherwise it is the rate, and eps guards its logarithm
+    log_input   whether input is log(rate). Otherwise it is the rate, and eps is added before the logarithm
     full        add Stirling's approximation of log(target!) where target > 1
     """
 
@@ -104,14 +104,14 @@ class PoissonNLLLoss(_Loss):
 
 
 class GaussianNLLLoss(_Loss):
-    """(log(var) + (input - target)**2 / var) / 2: minus the log-likelihood, up to a constant
+    """(log(var) + (input - target)**2 / var) / 2: the negative log-likelihood, up to a constant
 
-    input     (n, ...)     the means that are expected
+    input     (n, ...)     the predicted means
     target    (n, ...)
     var       like input, or with its last axis of size 1 or missing; not negative
 
     full   add the constant, log(2 * pi) / 2
-    eps    the least var that counts
+    eps    the lower limit for var
 
     Source: Nix and Weigend, Estimating the mean and variance of the target probability
     distribution (1994).
@@ -127,7 +127,7 @@ class GaussianNLLLoss(_Loss):
         )
 
 
-# ------------------------------------------------------------------------ of distances
+# ------------------------------------------------------------------------ distances
 
 
 class HingeEmbeddingLoss(_Loss):
@@ -148,7 +148,7 @@ class HingeEmbeddingLoss(_Loss):
 
 
 class MarginRankingLoss(_Loss):
-    """max(0, -target * (x1 - x2) + margin): is x1 above x2 (target 1), or below (-1)?"""
+    """max(0, -target * (x1 - x2) + margin): x1 should be greater than x2 (target 1), or less (-1)"""
 
     def __init__(
         self,
@@ -219,9 +219,9 @@ class TripletMarginLoss(_Loss):
 
 
 class TripletMarginWithDistanceLoss(_Loss):
-    """TripletMarginLoss by a distance of your own: a function, or a module, of two tensors
+    """TripletMarginLoss with your own distance: a function, or a module, of two tensors
 
-    distance_function   without it, PairwiseDistance
+    distance_function   by default, PairwiseDistance
     """
 
     def __init__(

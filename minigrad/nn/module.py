@@ -1,4 +1,4 @@
-"""Module: a part of a neural network, with what it learns and what it computes.
+"""Module: a part of a neural network, with its parameters and its computation.
 
     class Net(nn.Module):
         def __init__(self):
@@ -9,9 +9,9 @@
         def forward(self, x):
             return self.out(self.hidden(x).tanh())
 
-A module is four things, each in a file of its own: it knows what it is made of
-(registry.py), can be called (calling.py), can be saved and loaded (state.py), and, here,
-can be changed and shown as a whole.
+A module has four parts, each in its own file: it lists its parameters and submodules
+(registry.py), it can be called (calling.py), it can be saved and loaded (state.py), and, in
+this file, it can be changed and printed as a whole.
 """
 
 from collections.abc import Callable
@@ -26,13 +26,13 @@ from minigrad.nn.state import Stateful
 
 
 class Module(Stateful, Called):
-    """The base of all modules. A class of your own gives `__init__` and `forward`.
+    """The base class of all modules. Your own class defines `__init__` and `forward`.
 
-    In `__init__`, first call `super().__init__()`; then assign the parameters and modules
-    that it is made of. `forward` says what is computed; to use the module, call it:
+    In `__init__`, first call `super().__init__()`, and then assign the parameters and modules
+    that it consists of. `forward` does the computation. To use the module, call it:
     `module(x)`.
 
-    training   is it being trained (dropout drops, batch norm uses the batch)?
+    training   whether it is in training mode (dropout is active, batch norm uses the batch)
 
     >>> from minigrad import nn, ones
     >>> class Scale(nn.Module):
@@ -62,12 +62,12 @@ class Module(Stateful, Called):
         super().__init__()
         self.training = True
         if self.call_super_init:
-            super(Registry, self).__init__(*args, **kwargs)  # of what stands behind Module
+            super(Registry, self).__init__(*args, **kwargs)  # of the classes after Module
 
-    # ------------------------------------------------------------------ training or not
+    # ------------------------------------------------------------------ training and evaluation
 
     def train(self, mode: bool = True) -> Self:
-        """Say of this module and all inside it that they are being trained, or not."""
+        """Set this module and all modules inside it to training mode, or to evaluation mode."""
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
         self.training = mode
@@ -76,17 +76,17 @@ class Module(Stateful, Called):
         return self
 
     def eval(self) -> Self:
-        """Say that they are being used, and not trained."""
+        """Set this module and all modules inside it to evaluation mode."""
         return self.train(False)
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
-        """Say of all parameters whether their gradients are wanted."""
+        """Set requires_grad of all parameters."""
         for parameter in self.parameters():
             parameter.requires_grad_(requires_grad)
         return self
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forget the gradients of all parameters; or, without set_to_none, let them be zeros."""
+        """Set the gradients of all parameters to None or, without set_to_none, to zeros."""
         for parameter in self.parameters():
             if parameter.grad is None:
                 continue
@@ -98,20 +98,19 @@ class Module(Stateful, Called):
                 parameter.grad.requires_grad_(False)
                 parameter.grad.zero_()
 
-    # ------------------------------------------------------------------ changing all of it
+    # ------------------------------------------------------------------ changing all parameters
 
     def apply(self, fn: Callable[[Any], Any]) -> Self:
-        """Call fn on every module inside this one, and then on this one."""
+        """Call fn on every module inside this one, then on this one."""
         for module in self.children():
             module.apply(fn)
         fn(self)
         return self
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
-        """Put fn(x) in the place of every parameter, gradient and buffer x.
+        """Replace every parameter, gradient and buffer x by fn(x).
 
-        A parameter stays the object that it is, so an optimizer that knows it need not be
-        told.
+        A parameter stays the same object, so an optimizer that holds it keeps working.
         """
         if recurse:
             for module in self.children():
@@ -128,11 +127,11 @@ class Module(Stateful, Called):
         return self
 
     def to(self, *args: Any, **kwargs: Any) -> Self:
-        """Change the type of all numbers: module.to(dtype), .to(device), .to(other_tensor).
+        """Convert all parameters and buffers: module.to(dtype), .to(device), .to(other_tensor).
 
-        Whole numbers, like a count of batches, keep their type. There is one device.
+        Integers, such as a count of batches, keep their dtype. There is only one device.
 
-        Raises TypeError if dtype is no type of real or complex numbers.
+        Raises TypeError unless dtype is floating point or complex.
         """
         device, dtype = kwargs.pop("device", None), kwargs.pop("dtype", None)
         kwargs.pop("non_blocking", None), kwargs.pop("memory_format", None)
@@ -157,23 +156,23 @@ class Module(Stateful, Called):
         return self._apply(lambda x: x.to(dtype) if dtypes.is_floating(x.dtype) else x)
 
     def type(self, dst_type: Any) -> Self:
-        """Change the type of all numbers, whole ones included."""
+        """Convert all parameters and buffers to this dtype, including integers."""
         return self._apply(lambda x: x.type(dst_type))
 
     def float(self) -> Self:
-        """All numbers in single precision."""
+        """Convert all float parameters and buffers to single precision."""
         return self.to(dtypes.float32)
 
     def double(self) -> Self:
-        """All numbers in double precision."""
+        """Convert all float parameters and buffers to double precision."""
         return self.to(dtypes.float64)
 
     def half(self) -> Self:
-        """All numbers in half precision."""
+        """Convert all float parameters and buffers to half precision."""
         return self.to(dtypes.float16)
 
     def cpu(self) -> Self:
-        """The module itself: it is on the CPU."""
+        """The module itself, since it is already on the CPU."""
         return self
 
     def cuda(self, device: Any = None) -> Self:
@@ -181,13 +180,13 @@ class Module(Stateful, Called):
         return self.to("cuda")
 
     def share_memory(self) -> Self:
-        """Move parameters and buffers to memory that other processes can see."""
+        """Move parameters and buffers to memory shared with other processes."""
         return self._apply(lambda x: x.share_memory_())
 
-    # ------------------------------------------------------------------ how it is shown
+    # ------------------------------------------------------------------ printing
 
     def extra_repr(self) -> str:
-        """What stands between the parentheses: the settings. A class may give its own."""
+        """The settings to show in parentheses. A class can define its own."""
         return ""
 
     def _get_name(self) -> str:
@@ -205,5 +204,5 @@ class Module(Stateful, Called):
         return f"{self._get_name()}(\n  " + "\n  ".join(settings + inside) + "\n)"
 
     def __dir__(self) -> list[str]:
-        # A name that Python could not write, like "0" in a Sequential, is not offered.
+        # Names that are not Python identifiers, like "0" in a Sequential, are left out.
         return sorted(k for k in {*dir(type(self)), *self.__dict__} if not k[0].isdigit())

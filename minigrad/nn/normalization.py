@@ -1,13 +1,13 @@
-"""Normalizing each example: subtract the mean, divide by the deviation, scale and shift.
+"""Normalization of each example: subtract the mean, divide by the standard deviation, scale and shift.
 
     LayerNorm           over the last axes
     GroupNorm           over each group of channels
-    RMSNorm             as LayerNorm, but without subtracting the mean
-    LocalResponseNorm   by the channels nearby
+    RMSNorm             like LayerNorm, but without subtracting the mean
+        LocalResponseNorm   over neighboring channels
 
-Then what comes in has mean 0 and deviation 1, whatever the layers before do; `weight` and
-`bias` let the layer learn another mean and deviation. Other examples have no part in it, so
-training and use are the same; batchnorm.py holds the kind of which that is not true.
+This gives mean 0 and standard deviation 1, whatever the layers before do. With `weight` and
+`bias`, the layer can learn another mean and deviation. The result does not depend on other
+examples, so it is the same in training and evaluation, unlike in batchnorm.py.
 """
 
 from typing import Any
@@ -22,10 +22,10 @@ class LayerNorm(_Affine):
     """z = (x - mean) / sqrt(var + eps) * weight + bias, over the last axes of each example
 
     input    (..., *normalized_shape)
-    weight   normalized_shape    ones at first
-    bias     normalized_shape    zeros at first
+    weight   normalized_shape    initially ones
+    bias     normalized_shape    initially zeros
 
-    elementwise_affine   are there weight and bias?
+    elementwise_affine   whether there are weight and bias
 
     Source: Ba, Kiros and Hinton, Layer Normalization (2016).
     """
@@ -59,8 +59,8 @@ class GroupNorm(_Affine):
     """z = (x - mean) / sqrt(var + eps) * weight + bias, over groups of channels of each example
 
     input    (n, num_channels, ...)
-    weight   (num_channels,)    ones at first
-    bias     (num_channels,)    zeros at first
+    weight   (num_channels,)    initially ones
+    bias     (num_channels,)    initially zeros
 
     Source: Wu and He, Group Normalization (2018).
     """

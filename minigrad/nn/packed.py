@@ -1,9 +1,9 @@
-"""A recurrent layer's walk along packed sequences: at each step, only those that are not over.
+"""Recurrent layers on packed sequences: each step includes only sequences that have not ended.
 
-    forward     the sequences that end fall away at the bottom, and keep the state they have
-    backward    they join at the bottom, with the state to begin with
+    forward     sequences that end are removed at the bottom, and keep their last state
+        backward    sequences are added at the bottom, with their initial state
 
-The layers stand in recurrent.py, packing in utils/rnn.py.
+The layers are in recurrent.py, and packing is in utils/rnn.py.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from minigrad.nn.utils.rnn import PackedSequence
 
 
 def run_packed(rnn: Any, packed: PackedSequence, given: State | None) -> tuple[Any, State]:
-    """All passes of an RNN, LSTM or GRU over packed sequences; packed outputs, and the last states."""
+    """Run all passes of an RNN, LSTM or GRU over packed sequences. Returns packed outputs and the last states."""
     data, sizes = packed.data, np.asarray(packed.batch_sizes.array).tolist()
     _, n_states, _ = KINDS[rnn.mode]
     if data.ndim != 2 or data.shape[-1] != rnn.input_size:

@@ -1,7 +1,7 @@
-"""Parameter: a tensor that a module learns. Buffer: one that it keeps, but does not learn.
+"""Parameter: a tensor that a module learns. Buffer: a tensor that it keeps but does not learn.
 
-Both are tensors in every respect. What is special is only that a module, when one is
-assigned to it, takes notice; see registry.py.
+Both are ordinary tensors. The only difference is that a module registers them when they are
+assigned to it; see registry.py.
 """
 
 from typing import Any, Self
@@ -12,14 +12,14 @@ from minigrad.core.tensor import Tensor, wrap
 
 
 class Parameter(Tensor):
-    """A tensor to be learned: a leaf whose gradient is wanted, unless said otherwise.
+    """A tensor to be learned: a leaf that by default requires a gradient.
 
-    data            a tensor, whose memory is used and not copied
-    requires_grad   is its gradient wanted?
+    data            a tensor; its memory is used, not copied
+    requires_grad   whether it requires a gradient
 
-    What is computed from a Parameter is a plain Tensor.
+    Results computed from a Parameter are plain Tensors.
 
-    Raises RuntimeError if a gradient is wanted of whole numbers.
+    Raises RuntimeError if an integer tensor should require a gradient.
 
     >>> import minigrad
     >>> w = Parameter(minigrad.tensor([1.0, 2.0]))
@@ -40,13 +40,13 @@ class Parameter(Tensor):
         if requires_grad:
             self.requires_grad_()
 
-    def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]  # mypy takes names in dunders for positional
+    def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]  # mypy treats names with two underscores as positional
         return "Parameter containing:\n" + super().__repr__()
 
     __str__ = __repr__  # type: ignore[assignment]
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        """A parameter with memory of its own; the gradient is not copied."""
+        """A parameter with its own memory. The gradient is not copied."""
         if id(self) in memo:
             return memo[id(self)]
         z = type(self)(wrap(self.array.copy()), self.requires_grad)
@@ -54,17 +54,17 @@ class Parameter(Tensor):
         return z
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        """For pickle: the values, and whether a gradient is wanted. The gradient stays behind."""
+        """For pickle: the values and requires_grad. The gradient is not included."""
         return _parameter, (type(self), self.array, self.requires_grad)
 
 
 class Buffer(Tensor):
     """A tensor that is part of a module's state without being learned.
 
-    data         a tensor, whose memory is used and not copied
-    persistent   does it belong to the state_dict?
+    data         a tensor; its memory is used, not copied
+    persistent   whether it is part of the state_dict
 
-    Running averages are the usual example.
+    Running averages are a typical example.
     """
 
     __slots__ = ("persistent",)
@@ -90,7 +90,7 @@ class Buffer(Tensor):
 
 
 def sharing(cls: Any, data: Any) -> Any:
-    """A new tensor of this class in the memory of another; empty if there is no other."""
+    """A new tensor of this class on the memory of another, or an empty one if there is none."""
     z = new(cls)
     z.node = None
     if data is None:

@@ -1,4 +1,4 @@
-"""Containers of parameters: a list and a dict that a module notices, as containers.py's of modules."""
+"""Containers of parameters that a module finds: ParameterList and ParameterDict."""
 
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,7 +17,7 @@ def _as_parameter(value: Any) -> Any:
 
 
 def _line(name: Any, value: Any, dtype: Any) -> str:
-    """How an entry is shown: "(0): Parameter containing: [minigrad.float32 of size 2x3]"."""
+    """The text for an entry: "(0): Parameter containing: [minigrad.float32 of size 2x3]"."""
     if not isinstance(value, Tensor):
         return f"  ({name}): Object of type: {type(value).__name__}"
     kind = "Parameter" if isinstance(value, Parameter) else "Tensor"
@@ -27,7 +27,7 @@ def _line(name: Any, value: Any, dtype: Any) -> str:
 
 
 class ParameterList(Module):
-    """A list of parameters. Tensors that are put in become Parameters; other things may be put in.
+    """A list of parameters. Tensors become Parameters when added; other objects can be added too.
 
     >>> from minigrad import ones
     >>> ParameterList([ones(2, 3), ones(1)])
@@ -58,13 +58,13 @@ class ParameterList(Module):
         return iter([self[k] for k in range(len(self))])
 
     def append(self, value: Any) -> Self:
-        """Put one at the end."""
+        """Add one entry at the end."""
         self._size += 1
         self[-1] = value
         return self
 
     def extend(self, values: Iterable[Any]) -> Self:
-        """Put several at the end."""
+        """Add several entries at the end."""
         if not isinstance(values, Iterable) or isinstance(values, Tensor):
             raise TypeError(
                 f"ParameterList.extend should be called with an iterable, but got {type(values).__name__}"
@@ -84,7 +84,7 @@ class ParameterList(Module):
 
 
 class ParameterDict(Module):
-    """A dict of parameters. Tensors that are put in become Parameters."""
+    """A dict of parameters. Tensors become Parameters when added."""
 
     def __init__(self, parameters: Any = None) -> None:
         super().__init__()
@@ -128,41 +128,41 @@ class ParameterDict(Module):
         return [self[key] for key in self._keys]
 
     def get(self, key: str, default: Any = None) -> Any:
-        """The parameter of that name, or else the default."""
+        """The parameter with this name, or the default."""
         return self[key] if key in self else default
 
     def setdefault(self, key: str, default: Any = None) -> Any:
-        """The parameter of that name; the default is put there first, if there is none."""
+        """The parameter with this name. If there is none, the default is added first."""
         if key not in self:
             self[key] = default
         return self[key]
 
     def pop(self, key: str) -> Any:
-        """Take out a parameter, and return it."""
+        """Remove a parameter and return it."""
         value = self[key]
         del self[key]
         return value
 
     def popitem(self) -> tuple[str, Any]:
-        """Take out the last one, and return it with its name."""
+        """Remove the last parameter and return its name and value."""
         key = next(reversed(self._keys))
         return key, self.pop(key)
 
     def clear(self) -> None:
-        """Take out all."""
+        """Remove all parameters."""
         for key in list(self._keys):
             del self[key]
 
     def copy(self) -> "ParameterDict":
-        """Another dict of the same parameters."""
+        """A new dict with the same parameters."""
         return ParameterDict(OrderedDict(self.items()))
 
     def fromkeys(self, keys: Iterable[str], default: Any = None) -> "ParameterDict":
-        """A dict with these names, and the same value for each."""
+        """A dict with these names and the same value for each."""
         return ParameterDict(OrderedDict((key, default) for key in keys))
 
     def update(self, parameters: Any) -> None:
-        """Add these: a dict (a plain one in the order of its names, as in PyTorch), or pairs."""
+        """Add entries from a dict (a plain dict in the order of its sorted names, as in PyTorch), or from pairs."""
         pairs = pairs_of(parameters, "ParametersDict.update", "ParameterDict", len(self))
         if isinstance(parameters, Mapping) and not isinstance(parameters, OrderedDict):
             pairs = sorted(pairs, key=lambda pair: pair[0])

@@ -1,4 +1,4 @@
-"""Pooling: one number for each window, the greatest or the mean. Nothing is learned."""
+"""Pooling: one number for each window, the maximum or the mean. There are no parameters."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ class _MaxPoolNd(Module):
 
 
 class MaxPool1d(_MaxPoolNd):
-    """The greatest entry of each window of (n, c, l); see MaxPool2d."""
+    """The largest entry of each window of (n, c, l); see MaxPool2d."""
 
     def forward(self, input: Tensor) -> Any:
         return F.max_pool1d(input, self.kernel_size, self.stride, self.padding, self.dilation,
@@ -40,19 +40,19 @@ class MaxPool1d(_MaxPoolNd):
 
 
 class MaxPool2d(_MaxPoolNd):
-    """The greatest entry of each window.
+    """The largest entry of each window.
 
     input     (n, c, h, w)       or without n
     returns   (n, c, h', w')     h' = (h + 2 * padding - dilation * (kh - 1) - 1) // stride + 1
 
     kernel_size      the size of a window
-    stride           how far apart the windows are; kernel_size, unless given
-    padding          a margin that is never the greatest
-    dilation         how far apart the entries of a window are
-    return_indices   also return where each greatest entry is, counted row by row
-    ceil_mode        also a last window that is not full?
+    stride           the distance between windows; by default kernel_size
+    padding          padding that is never the largest entry
+    dilation         the distance between the entries of a window
+    return_indices   also return the index of each largest entry, counted row by row
+    ceil_mode        include a last window that is not full
 
-    The gradient goes to the greatest entry alone.
+    Only the largest entry gets the gradient.
 
     >>> from minigrad import tensor
     >>> MaxPool2d(2)(tensor([[[1.0, 2.0], [4.0, 3.0]]]))
@@ -94,9 +94,9 @@ class AvgPool2d(Module):
     input     (n, c, h, w)       or without n
     returns   (n, c, h', w')     h' = (h + 2 * padding - kh) // stride + 1
 
-    padding             a margin of zeros
-    count_include_pad   do the zeros of the margin count in the mean?
-    divisor_override    divide the sum by this, instead of by the number of entries
+    padding             padding with zeros
+    count_include_pad   include the padding in the mean
+    divisor_override    divide the sum by this instead of the number of entries
     """
 
     def __init__(
@@ -139,10 +139,10 @@ class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
 
 
 class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
-    """The means of parts of the input, as many as output_size says, whatever the input's size.
+    """The means of output_size parts of the input, for inputs of any size.
 
     input         (n, c, h, w)
-    output_size   (h', w'), or one number for both; None keeps a size
+    output_size   (h', w'), or one number for both; None keeps the size of an axis
     returns       (n, c, h', w')
     """
 
@@ -157,14 +157,14 @@ class _AdaptiveMaxPoolNd(_AdaptiveAvgPoolNd):
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
-    """The greatest entries of output_size parts of (n, c, l)."""
+    """The largest entries of output_size parts of (n, c, l)."""
 
     def forward(self, input: Tensor) -> Any:
         return F.adaptive_max_pool1d(input, self.output_size, self.return_indices)
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
-    """The greatest entries of parts of (n, c, h, w), as many as output_size says."""
+    """The largest entries of output_size parts of (n, c, h, w)."""
 
     def forward(self, input: Tensor) -> Any:
         return F.adaptive_max_pool2d(input, self.output_size, self.return_indices)

@@ -1,9 +1,9 @@
-"""Recurrent layers: a cell of recurrent_cells.py walks along a whole sequence.
+"""Recurrent layers: a cell from recurrent_cells.py, applied along a whole sequence.
 
-The part of a step that depends on the element alone is computed for the whole sequence at
-once, by one matrix product; only what depends on the state must wait.
+The part of a step that depends only on the element is computed for the whole sequence at
+once, by one matrix product. Only the part that depends on the state is computed step by step.
 
-Packed sequences, of unequal length, go the way that packed.py tells. Left out: proj_size.
+packed.py handles packed sequences of unequal length. proj_size is not supported.
 """
 
 import warnings
@@ -20,7 +20,7 @@ from minigrad.nn.utils.rnn import PackedSequence
 
 
 class RNNBase(_Recurrent):
-    """What RNN, LSTM and GRU have in common: the walk along the sequence."""
+    """The base class of RNN, LSTM and GRU: it goes through the sequence."""
 
     def __init__(
         self,
@@ -64,10 +64,10 @@ class RNNBase(_Recurrent):
         return [[getattr(self, name) for name in names] for names in self._names]
 
     def flatten_parameters(self) -> None:
-        """Nothing to do. (PyTorch moves the parameters together, for its GPU library.)"""
+        """Does nothing. (PyTorch makes the parameters contiguous for its GPU library.)"""
 
     def _run(self, input: Any, given: State | None) -> tuple[Any, State]:
-        """All passes over a sequence; returns the last layer's h of every step, and the last states."""
+        """Run all passes over a sequence. Returns h of the last layer for every step, and the last states."""
         if isinstance(input, PackedSequence):
             return run_packed(self, input, given)
         x, state = self._batch(input, given)
@@ -77,7 +77,7 @@ class RNNBase(_Recurrent):
         return x.transpose(0, 1) if self.batch_first else x, ends
 
     def _layers(self, x: Tensor, state: State, walk: Any) -> tuple[Tensor, State]:
-        """Layer upon layer; `walk` goes along a sequence once, as `_pass` does."""
+        """Run one layer after another. `walk` makes one pass along a sequence, like `_pass`."""
         directions = 1 + self.bidirectional
         n_states = KINDS[self.mode][1]
         last: list[State] = []
@@ -104,7 +104,7 @@ class RNNBase(_Recurrent):
         return stack(hs[::-1] if reverse else hs), state
 
     def _batch(self, input: Tensor, given: State | None) -> tuple[Tensor, State]:
-        """The input as (l, n, input_size), and the first state: of each pass, (n, hidden_size)."""
+        """The input as (l, n, input_size), and the initial state for each pass, (n, hidden_size)."""
         name = type(self).__name__
         if input.ndim not in (2, 3):
             raise ValueError(f"{name}: Expected input to be 2D or 3D, got {input.ndim}D instead")
@@ -200,23 +200,23 @@ class RNN(RNNBase):
     """h_t = tanh(W_ih x_t + b_ih + W_hh h_(t-1) + b_hh), for t = 1, ..., l
 
     input     (l, n, input_size)      or (n, l, input_size) with batch_first, or (l, input_size)
-    hx        (p, n, hidden_size)     the state to begin with; zeros, unless given
+    hx        (p, n, hidden_size)     the initial state; by default zeros
     returns   output, h_n
-    output    (l, n, hidden_size)     the state after each step, of the last layer
-    h_n       (p, n, hidden_size)     the state after the last step, of each layer
+    output    (l, n, hidden_size)     the state of the last layer after each step
+    h_n       (p, n, hidden_size)     the state of each layer after the last step
 
     weight_ih_l0    (hidden_size, input_size)      weight_hh_l0    (hidden_size, hidden_size)
     bias_ih_l0      (hidden_size,)                 bias_hh_l0      (hidden_size,)
 
-    num_layers      how many such layers, each running over the output of the one before
+    num_layers      the number of layers; each gets the output of the one before
                     (their parameters end in _l1, _l2, ...)
     nonlinearity    "tanh" or "relu"
-    dropout         between the layers
-    bidirectional   also from the end to the beginning (parameters ending in _reverse); the
+    dropout         the dropout probability between layers
+    bidirectional   also run from the end to the start (parameters ending in _reverse); the
                     output is then twice as wide
 
     p is the number of passes: num_layers, or twice as many if bidirectional. All parameters are
-    drawn uniformly between -1/sqrt(hidden_size) and 1/sqrt(hidden_size).
+    initialized uniformly between -1/sqrt(hidden_size) and 1/sqrt(hidden_size).
 
     Source: Elman, Finding Structure in Time (1990).
     """
@@ -246,14 +246,14 @@ class RNN(RNNBase):
 
 
 class LSTM(RNNBase):
-    """A layer, or several, of LSTMCell along a sequence.
+    """One or several layers of LSTMCell, applied along a sequence.
 
     input     (l, n, input_size)      or (n, l, input_size) with batch_first, or (l, input_size)
-    hx        (h_0, c_0)              each (p, n, hidden_size); zeros, unless given
+    hx        (h_0, c_0)              each (p, n, hidden_size); by default zeros
     returns   output, (h_n, c_n)
-    output    (l, n, hidden_size)     h after each step, of the last layer
+    output    (l, n, hidden_size)     h of the last layer after each step
 
-    Parameters and settings are named as in RNN; the shapes are those of LSTMCell.
+    Parameters and settings have the same names as in RNN, and the shapes are those of LSTMCell.
 
     >>> from minigrad import ones
     >>> output, (h, c) = LSTM(3, 5, batch_first=True)(ones(2, 7, 3))
@@ -272,14 +272,14 @@ class LSTM(RNNBase):
 
 
 class GRU(RNNBase):
-    """A layer, or several, of GRUCell along a sequence.
+    """One or several layers of GRUCell, applied along a sequence.
 
     input     (l, n, input_size)      or (n, l, input_size) with batch_first, or (l, input_size)
-    hx        (p, n, hidden_size)     zeros, unless given
+    hx        (p, n, hidden_size)     by default zeros
     returns   output, h_n
-    output    (l, n, hidden_size)     h after each step, of the last layer
+    output    (l, n, hidden_size)     h of the last layer after each step
 
-    Parameters and settings are named as in RNN; the shapes are those of GRUCell.
+    Parameters and settings have the same names as in RNN, and the shapes are those of GRUCell.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

@@ -1,18 +1,18 @@
-"""Recurrent layers: one small network, applied again and again along a sequence.
+"""Recurrent cells: a small network that is applied step by step along a sequence.
 
-At each step it sees one element of the sequence and its own *state* from the step before:
+Each step gets one element of the sequence and the *state* from the step before:
 
     state = step(element, state)
 
-so the last state can depend on all that came before. The three kinds differ in `step`:
+so the last state can depend on all earlier elements. The three kinds differ in `step`:
 
     RNN     the new state is tanh of a linear function of both
-    GRU     gates say how much of the old state is kept
-    LSTM    a second state, the cell, is only ever scaled and added to; so gradients can
-            come from far back without vanishing
+        GRU     gates control how much of the old state is kept
+        LSTM    a second state, the cell, is only scaled and added to, so gradients can flow
+                back over many steps without vanishing
 
-This file has the steps and the cells, which take one step at a time; recurrent.py walks
-along whole sequences.
+This file has the steps and the cells, which take one step at a time; recurrent.py processes
+whole sequences.
 """
 
 import math
@@ -53,8 +53,8 @@ def relu_step(a: Tensor, state: State, w: Tensor, b: Tensor | None) -> State:
 def lstm_step(a: Tensor, state: State, w: Tensor, b: Tensor | None) -> State:
     """c' = f * c + i * g      h' = o * tanh(c')
 
-    with the gates i (let in), f (keep) and o (show), each the sigmoid, and the candidate g,
-    the tanh, of a quarter of W_ih x + b_ih + W_hh h + b_hh.
+    with the input gate i, the forget gate f and the output gate o (sigmoids) and the candidate g
+    (tanh), each of one quarter of W_ih x + b_ih + W_hh h + b_hh.
     """
     h, c = state
     gates = ops.lstm_gates.apply(a + F.linear(h, w, b))
@@ -65,8 +65,8 @@ def lstm_step(a: Tensor, state: State, w: Tensor, b: Tensor | None) -> State:
 def gru_step(a: Tensor, state: State, w: Tensor, b: Tensor | None) -> State:
     """h' = (1 - z) * n + z * h
 
-    with the gates r (how much of the old state the candidate sees) and z (how much is kept),
-    and the candidate n = tanh(W_in x + b_in + r * (W_hn h + b_hn)).
+    with the reset gate r (how much of the old state the candidate uses), the update gate z (how
+    much of it is kept), and the candidate n = tanh(W_in x + b_in + r * (W_hn h + b_hn)).
     """
     (h,) = state
     r, z, n = a.chunk(3, dim=1)
@@ -85,12 +85,12 @@ KINDS: dict[str, tuple[int, int, Step]] = {  # gates, states, step
 
 
 class _Recurrent(Module):
-    """What cells and layers have in common."""
+    """The base class of cells and layers."""
 
     hidden_size: int
 
     def reset_parameters(self) -> None:
-        """Draw the parameters anew: uniformly between -1/sqrt(hidden_size) and 1/sqrt(hidden_size)."""
+        """Initialize the parameters again, uniformly between -1/sqrt(hidden_size) and 1/sqrt(hidden_size)."""
         bound = 1 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
         for weight in self.parameters():
             init.uniform_(weight, -bound, bound)
@@ -129,7 +129,7 @@ class _Cell(_Recurrent):
         self.reset_parameters()
 
     def _step(self, input: Tensor, given: State | None) -> State:
-        """One step from the given state, or from zeros; also of one example without its axis."""
+        """One step from the given state, or from zeros. Also handles a single example without the batch axis."""
         name = type(self).__name__
         if input.ndim not in (1, 2):
             raise ValueError(f"{name}: Expected input to be 1D or 2D, got {input.ndim}D instead")
@@ -173,7 +173,7 @@ class RNNCell(_Cell):
     """h' = tanh(W_ih x + b_ih + W_hh h + b_hh)
 
     input        (n, input_size)     or (input_size,)
-    hx           (n, hidden_size)    or (hidden_size,); zeros, unless given
+    hx           (n, hidden_size)    or (hidden_size,); by default zeros
     returns      like hx
     weight_ih    (hidden_size, input_size)
     weight_hh    (hidden_size, hidden_size)
@@ -182,7 +182,7 @@ class RNNCell(_Cell):
 
     nonlinearity   "tanh" or "relu"
 
-    All are drawn uniformly between -1/sqrt(hidden_size) and 1/sqrt(hidden_size).
+    All parameters are initialized uniformly between -1/sqrt(hidden_size) and 1/sqrt(hidden_size).
 
     Source: Elman, Finding Structure in Time (1990).
     """
@@ -214,14 +214,14 @@ class LSTMCell(_Cell):
     """One step of an LSTM: c' = f * c + i * g,  h' = o * tanh(c')
 
     input        (n, input_size)               or without n
-    hx           (h, c), each (n, hidden_size)   zeros, unless given
+    hx           (h, c), each (n, hidden_size)   by default zeros
     returns      (h', c')
     weight_ih    (4 * hidden_size, input_size)   for i, f, g, o, in this order
     weight_hh    (4 * hidden_size, hidden_size)
     bias_ih      (4 * hidden_size,)
     bias_hh      (4 * hidden_size,)
 
-    i, f and o are sigmoids and g is the tanh of their parts of W_ih x + b_ih + W_hh h + b_hh.
+    i, f and o are the sigmoids, and g is the tanh, of their parts of W_ih x + b_ih + W_hh h + b_hh.
 
     Source: Hochreiter and Schmidhuber, Long Short-Term Memory (1997); the gate f is by Gers et
     al., Learning to Forget (2000).
@@ -248,7 +248,7 @@ class GRUCell(_Cell):
     """One step of a GRU: h' = (1 - z) * n + z * h
 
     input        (n, input_size)               or without n
-    hx           (n, hidden_size)              zeros, unless given
+    hx           (n, hidden_size)              by default zeros
     returns      like hx
     weight_ih    (3 * hidden_size, input_size)   for r, z, n, in this order
     weight_hh    (3 * hidden_size, hidden_size)

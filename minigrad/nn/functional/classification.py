@@ -205,7 +205,7 @@ def multi_margin_loss(
     reduce: Any = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Mean over the wrong classes of max(0, margin - score of the correct class + score of the wrong class)**p.
+    """The sum over the wrong classes of max(0, margin - correct score + wrong score)**p, divided by k.
 
     input    (n, k) or (k,)
     target   (n,)   or ()     integers in 0..k-1
