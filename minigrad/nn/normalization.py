@@ -100,9 +100,9 @@ class RMSNorm(_Affine):
     """z = x / sqrt(mean of x**2 + eps) * weight, over the last axes of each example
 
     input    (..., *normalized_shape)
-    weight   normalized_shape    ones at first
+    weight   normalized_shape    initially ones
 
-    eps      None: the smallest step from 1 that the input's type can take
+    eps      None: the machine epsilon of the input's dtype
 
     Source: Zhang and Sennrich, Root Mean Square Layer Normalization (2019).
     """

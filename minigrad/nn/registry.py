@@ -1,24 +1,24 @@
-"""What a module is made of: parameters, buffers, and other modules.
+"""How a module registers its parameters, buffers and submodules.
 
-They are attributes like any others, `self.weight` or `self.layer`. But when one is
-assigned, its name is noted, and so a module can list all that it and the modules inside
-it have:
+They are ordinary attributes, such as `self.weight` or `self.layer`. But when one is
+assigned, the module registers its name, so it can list everything that it and the modules
+inside it contain:
 
     class Net(nn.Module):
         def __init__(self):
-            super().__init__()                    # from here on, names are noted
-            self.inner = nn.Linear(2, 3)          # a Module:    noted
-            self.scale = nn.Parameter(...)        # a Parameter: noted
+            super().__init__()                    # from here on, names are registered
+            self.inner = nn.Linear(2, 3)          # a Module:    registered
+            self.scale = nn.Parameter(...)        # a Parameter: registered
             self.name = "net"                     # anything else is not
 
     dict(net.named_parameters())        scale, inner.weight, inner.bias
 
-A name is noted with its kind; the thing itself is an ordinary attribute, so reading it
-costs no more than reading any other (0.03 us; PyTorch's way, which keeps three dicts and
-looks into them from __getattr__, costs 0.5 us). A list of modules is not noticed (use
-ModuleList), nor is a plain Tensor (use register_buffer).
+Only the name and its kind are registered. The object itself is an ordinary attribute, so
+reading it is as fast as any other (0.03 us; PyTorch keeps three dicts and looks into them
+from __getattr__, which takes 0.5 us). A list of modules is not registered (use ModuleList),
+and neither is a plain Tensor (use register_buffer).
 
-A parameter that two modules share is listed once, under the name that comes first.
+A parameter that two modules share is listed once, under its first name.
 """
 
 from collections.abc import Callable, Iterator, MutableMapping
@@ -31,7 +31,7 @@ PARAMETER, BUFFER, MODULE = "parameter", "buffer", "module"
 
 
 class Registry:
-    """The part of a module that knows what it is made of."""
+    """The part of a module that registers its parameters, buffers and submodules."""
 
     # name -> parameter, buffer or module, in the order of assignment
     _registered_kinds: dict[str, str]
@@ -60,7 +60,7 @@ class Registry:
             object.__setattr__(self, name, value)
 
     def _reassign_registered(self, name: str, kind: str, value: Any) -> None:
-        """Give a noted name a value that is neither a Parameter nor a Module."""
+        """Assign a value that is neither a Parameter nor a Module to a registered name."""
         fits = value is None or (kind == BUFFER and isinstance(value, Tensor))
         if not fits:
             wanted = {
@@ -82,7 +82,7 @@ class Registry:
         self._register_as(name, kind, value)
 
     def _make_room_for(self, name: str, kind: str) -> None:
-        """Forget what the name stood for, if that was something of another kind."""
+        """Remove what was registered under this name if it was of another kind."""
         kinds = self.__dict__.get("_registered_kinds")
         if kinds is None:
             what = "parameters" if kind == PARAMETER else kind
@@ -101,7 +101,7 @@ class Registry:
         object.__delattr__(self, name)
 
     def __getattr__(self, name: str) -> Any:
-        """Called only for what is not there."""
+        """Called only for attributes that do not exist."""
         raise AttributeError(
             f"'{type(self).__name__}' object has no attribute '{name}'", name=name, obj=self
         )
@@ -115,8 +115,8 @@ class Registry:
     def register_parameter(self, name: str, param: Parameter | None) -> None:
         """Add a parameter under a name; None reserves the name.
 
-        Raises KeyError for a name that is taken, empty or has a dot in it, TypeError for
-        what is no Parameter, ValueError for one that was computed.
+        Raises KeyError for a name that is taken, is empty or has a dot, TypeError for an object
+        that is not a Parameter, and ValueError for a tensor that was computed.
         """
         self._check_registered_name(name, PARAMETER)
         if param is not None:
@@ -136,7 +136,7 @@ class Registry:
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Add a tensor that is kept but not learned; None reserves the name.
 
-        persistent   does it belong to the state_dict?
+        persistent   whether it is part of the state_dict
         """
         self._check_registered_name(name, BUFFER)
         if tensor is not None and not isinstance(tensor, Tensor):
@@ -149,7 +149,7 @@ class Registry:
         keep.discard(name) if persistent else keep.add(name)
 
     def add_module(self, name: str, module: Any) -> None:
-        """Add a module under a name, which need not be one that Python could write."""
+        """Add a module under a name, which does not need to be a Python identifier."""
         if module is not None and not isinstance(module, Registry):
             raise TypeError(f"{type_name(module)} is not a Module subclass")
         self._check_registered_name(name, MODULE)
@@ -175,10 +175,10 @@ class Registry:
         if self._registered_kinds.get(name) != kind and hasattr(self, name):
             raise KeyError(f"attribute '{name}' already exists")
 
-    # ------------------------------------------------------------------ its own, by kind
+    # ------------------------------------------------------------------ of this module, by kind
 
     def _own_named(self, kind: str) -> list[tuple[str, Any]]:
-        """The names of this kind with their values, without those of modules inside."""
+        """The names and values of this kind in this module, without those of modules inside it."""
         attributes = self.__dict__
         return [(name, attributes[name]) for name, k in self._registered_kinds.items() if k == kind]
 
@@ -194,12 +194,12 @@ class Registry:
     def _modules(self) -> "OwnNames":
         return OwnNames(self, MODULE)
 
-    # ------------------------------------------------------------------ with those inside
+    # ------------------------------------------------------------------ including submodules
 
     def named_modules(
         self, memo: set[Any] | None = None, prefix: str = "", remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Any]]:
-        """This module and all inside it, with their names; each before what is inside it."""
+        """This module and all modules inside it, with their names. Each comes before the modules inside it."""
         memo = set() if memo is None else memo
         if self in memo:
             return
@@ -211,7 +211,7 @@ class Registry:
                 yield from module.named_modules(memo, joined(prefix, name), remove_duplicate)
 
     def modules(self) -> Iterator[Any]:
-        """This module and all inside it, each once."""
+        """This module and all modules inside it, each once."""
         for _, module in self.named_modules():
             yield module
 
@@ -235,7 +235,7 @@ class Registry:
         recurse: bool = True,
         remove_duplicate: bool = True,
     ) -> Iterator[tuple[str, Any]]:
-        """What get_members_fn finds in this module and, if asked, in those inside."""
+        """The names and values that get_members_fn returns for this module and, with recurse, those inside it."""
         seen = set()
         modules = (
             self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate)
@@ -255,16 +255,16 @@ class Registry:
     ) -> Iterator[tuple[str, Parameter]]:
         """The parameters with their names, in the order of assignment, module by module.
 
-        prefix             put before every name
-        recurse            also those of the modules inside?
-        remove_duplicate   list a parameter that has several names only once?
+        prefix             a prefix for every name
+        recurse            include the parameters of the modules inside
+        remove_duplicate   list a parameter with several names only once
         """
         return self._named_members(
             lambda module: module._own_named(PARAMETER), prefix, recurse, remove_duplicate
         )
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
-        """The parameters, each once: what an optimizer is given."""
+        """The parameters, each once, for example to pass to an optimizer."""
         for _, parameter in self.named_parameters(recurse=recurse):
             yield parameter
 
@@ -284,9 +284,9 @@ class Registry:
     # ------------------------------------------------------------------ by a path
 
     def get_submodule(self, target: str) -> Any:
-        """The module at a path like "encoder.layers.0"; the empty path is this one.
+        """The module at a path like "encoder.layers.0". The empty path is this module.
 
-        Raises AttributeError where the path leads nowhere, or to what is no module.
+        Raises AttributeError if there is nothing at this path, or something that is not a module.
         """
         module: Any = self
         for name in target.split(".") if target else ():
@@ -298,7 +298,7 @@ class Registry:
         return module
 
     def set_submodule(self, target: str, module: Any, strict: bool = False) -> None:
-        """Put a module at a path. With strict, there must be one already."""
+        """Set the module at a path. With strict, there must be one already."""
         if target == "":
             raise ValueError("Cannot set the submodule without a target name!")
         if not isinstance(module, Registry):
@@ -337,7 +337,7 @@ class Registry:
 class OwnNames(MutableMapping[str, Any]):
     """The names of one kind in one module, as a dict: `module._parameters`, as in PyTorch.
 
-    It holds nothing itself; what is written here is written to the module.
+    It stores nothing itself: writing to it writes to the module.
     """
 
     def __init__(self, module: Registry, kind: str) -> None:
@@ -352,7 +352,7 @@ class OwnNames(MutableMapping[str, Any]):
         self._module._register_as(name, self._kind, value)
 
     def __delitem__(self, name: str) -> None:
-        self[name]  # KeyError, if it is not there
+        self[name]  # KeyError if it is not there
         del self._module._registered_kinds[name], self._module.__dict__[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -370,7 +370,7 @@ def joined(path: str, name: str) -> str:
 
 
 def type_name(value: Any) -> str:
-    """How error messages name a type: "list", "minigrad.FloatTensor"."""
+    """The name of a type in error messages: "list", "minigrad.FloatTensor"."""
     if isinstance(value, Tensor):
         return str(value.type())
     cls = type(value)

@@ -1,4 +1,4 @@
-"""Modules that change only the shape: from images to rows of numbers, and back."""
+"""Modules that change only the shape."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from minigrad.nn.module import Module
 
 
 class Flatten(Module):
-    """The axes from start_dim to end_dim made into one.
+    """Merge the axes from start_dim to end_dim into one.
 
     input     (n, c, h, w)
     returns   (n, c * h * w)
@@ -25,7 +25,7 @@ class Flatten(Module):
 
 
 class Unflatten(Module):
-    """One axis made into several.
+    """Split one axis into several.
 
     >>> from minigrad import ones
     >>> Unflatten(1, (2, 3))(ones(4, 6)).shape

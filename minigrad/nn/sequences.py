@@ -1,4 +1,4 @@
-"""Modules of the chapters sampling.py and sequences.py of `functional`."""
+"""Modules for the functions in functional/sampling.py and functional/sequences.py."""
 
 from typing import Any
 
@@ -13,9 +13,9 @@ from minigrad.nn.parameter import Parameter
 
 
 class EmbeddingBag(Module):
-    """The mean, the sum, or the maximum of the rows of a table, for each bag of row numbers.
+    """The mean, sum or maximum of rows of a table, for each bag of row indices.
 
-    input     (n, l), each row a bag; or (l,) and offsets (n,), where each bag begins
+    input     (n, l), one bag per row; or (l,) and offsets (n,), the start of each bag
     returns   (n, embedding_dim)
     weight    (num_embeddings, embedding_dim)      from the normal distribution
     """
@@ -48,7 +48,7 @@ class EmbeddingBag(Module):
             self.weight = Parameter(_weight)
 
     def reset_parameters(self) -> None:
-        """Draw the table anew."""
+        """Initialize the table again."""
         init.normal_(self.weight)
         if self.padding_idx is not None:
             self.weight.data[self.padding_idx].fill_(0)
@@ -79,7 +79,7 @@ class EmbeddingBag(Module):
 
 
 class CTCLoss(_Loss):
-    """-log of the probability that the frames spell the target, in any alignment: F.ctc_loss."""
+    """-log of the probability that the frames give the target, over all alignments: F.ctc_loss."""
 
     def __init__(
         self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False
@@ -95,7 +95,7 @@ class CTCLoss(_Loss):
 
 
 class MultiLabelMarginLoss(_Loss):
-    """Every right class should score higher than every wrong one, by 1: F.multilabel_margin_loss."""
+    """Every correct class should score higher than every wrong one, by at least 1: F.multilabel_margin_loss."""
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.multilabel_margin_loss(input, target, reduction=self.reduction)
@@ -112,7 +112,7 @@ class _MaxUnpoolNd(Module):
 
 
 class MaxUnpool1d(_MaxUnpoolNd):
-    """What MaxPool1d(return_indices=True) took, put back at its places, among zeros."""
+    """The inverse of MaxPool1d(return_indices=True): the maxima at their old positions, and zeros elsewhere."""
 
     def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
         return F.max_unpool1d(
@@ -121,7 +121,7 @@ class MaxUnpool1d(_MaxUnpoolNd):
 
 
 class MaxUnpool2d(_MaxUnpoolNd):
-    """What MaxPool2d(return_indices=True) took, put back at its places, among zeros."""
+    """The inverse of MaxPool2d(return_indices=True): the maxima at their old positions, and zeros elsewhere."""
 
     def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
         return F.max_unpool2d(

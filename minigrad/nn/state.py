@@ -1,11 +1,11 @@
-"""state_dict: all that a module has learned, as a dict from names to tensors.
+"""state_dict: the parameters and buffers of a module, as a dict from names to tensors.
 
     minigrad.save(net.state_dict(), path)
     net.load_state_dict(minigrad.load(path))
 
-The names are those of named_parameters and of the persistent buffers, so a state fits
-every module that is built in the same way, and PyTorch's names fit, too. The tensors share
-their memory with the module; loading copies into it.
+The names are those of named_parameters and of the persistent buffers, so a state fits every
+module with the same structure, and PyTorch's names fit, too. The tensors share their memory
+with the module. Loading copies into this memory.
 """
 
 from collections import OrderedDict
@@ -24,7 +24,7 @@ EXTRA = "_extra_state"
 
 
 class _IncompatibleKeys(NamedTuple):
-    """What load_state_dict returns: names that the state lacks, and names it has too many."""
+    """The result of load_state_dict: names that the state lacks, and names that the module lacks."""
 
     missing_keys: list[str]
     unexpected_keys: list[str]
@@ -39,13 +39,13 @@ class _IncompatibleKeys(NamedTuple):
 
 
 class State(OrderedDict[str, Any]):
-    """The dict that state_dict returns, with the version of each module's class beside it."""
+    """The dict that state_dict returns, which also has the version of each module's class."""
 
     _metadata: dict[str, Any]
 
 
 class StateHooks:
-    """The hooks around saving and loading of one module."""
+    """The hooks for saving and loading one module."""
 
     def __init__(self) -> None:
         self.before_saving: OrderedDict[int, Any] = OrderedDict()
@@ -55,7 +55,7 @@ class StateHooks:
 
 
 class Stateful(Registry):
-    """The part of a module that is about saving and loading."""
+    """The part of a module that handles saving and loading."""
 
     _version: int = 1
     _state_hooks: StateHooks | None = None
@@ -67,9 +67,9 @@ class Stateful(Registry):
     ) -> Any:
         """The parameters and persistent buffers of this module and those inside it, by name.
 
-        destination   a dict to be filled, instead of a new one
-        prefix        put before every name
-        keep_vars     the parameters themselves, instead of detached tensors?
+        destination   a dict to fill, instead of a new one
+        prefix        a prefix for every name
+        keep_vars     return the parameters themselves instead of detached tensors
 
         >>> from minigrad import nn
         >>> list(nn.Sequential(nn.Linear(2, 3), nn.ReLU()).state_dict())
@@ -99,7 +99,7 @@ class Stateful(Registry):
         return destination
 
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
-        """Write this module's own state, without that of the modules inside."""
+        """Save this module's own state, without that of the modules inside."""
         for name, tensor in self._own_state_tensors():
             destination[prefix + name] = tensor if keep_vars else tensor.detach()
         if type(self).get_extra_state is not Stateful.get_extra_state:
@@ -114,11 +114,11 @@ class Stateful(Registry):
         return [(name, tensor) for name, tensor in named if tensor is not None]
 
     def get_extra_state(self) -> Any:
-        """What else belongs to the state, if a class gives this and set_extra_state."""
+        """Additional state, if a class defines this method and set_extra_state."""
         raise RuntimeError("this module has no extra state: its class gives no get_extra_state.")
 
     def set_extra_state(self, state: Any) -> None:
-        """Take what get_extra_state gave."""
+        """Restore the additional state from get_extra_state."""
         raise RuntimeError("this module has no extra state: its class gives no set_extra_state.")
 
     # ------------------------------------------------------------------ loading
@@ -129,11 +129,11 @@ class Stateful(Registry):
         """Copy a state into this module and those inside it.
 
         state_dict   names -> tensors, or arrays
-        strict       must the names be exactly those of this module?
-        assign       let the module have the tensors themselves, instead of copying
-        returns      the names missing and those unexpected
+        strict       whether the names must be exactly those of this module
+        assign       use the tensors themselves instead of copying them
+        returns      the missing names and the unexpected names
 
-        Raises RuntimeError, listing all that does not fit, after copying what does.
+        Raises RuntimeError with everything that does not fit, after copying what does fit.
 
         >>> from minigrad import nn
         >>> nn.Linear(2, 3).load_state_dict(nn.Linear(2, 3).state_dict())
@@ -141,7 +141,7 @@ class Stateful(Registry):
         """
         if not isinstance(state_dict, Mapping):
             raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
-        state = OrderedDict(state_dict)  # hooks may change it
+        state = OrderedDict(state_dict)  # hooks can change it
         metadata = getattr(state_dict, "_metadata", None) or {}
         keys = _IncompatibleKeys([], [])
         errors: list[str] = []
@@ -200,7 +200,7 @@ class Stateful(Registry):
         unexpected_keys: list[str],
         error_msgs: list[str],
     ) -> None:
-        """Load into this module alone. A class may override it, to read older states."""
+        """Load into this module only. A class can override this to read older states."""
         if self._state_hooks is not None:
             for hook in list(self._state_hooks.before_loading.values()):
                 hook(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys,
@@ -233,7 +233,7 @@ class Stateful(Registry):
     def _load_one_tensor(
         self, name: str, old: Tensor, key: str, new: Any, assign: bool
     ) -> str | None:
-        """Load one tensor; returns what is wrong with it, if anything is."""
+        """Load one tensor. Returns an error message if it does not fit."""
         if not isinstance(new, Tensor):
             if not hasattr(new, "__array__"):
                 return (
@@ -272,18 +272,18 @@ class Stateful(Registry):
         return RemovableHandle(getattr(self._state_hooks, when), hook)
 
     def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call hook(module, prefix, keep_vars) before this module's state is written."""
+        """Call hook(module, prefix, keep_vars) before this module's state is saved."""
         return self._add_state_hook("before_saving", hook)
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call hook(module, state_dict, prefix, local_metadata) once it is; it may change the dict."""
+        """Call hook(module, state_dict, prefix, local_metadata) after it is saved. The hook can change the dict."""
         return self._add_state_hook("after_saving", hook)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call hook(module, state_dict, prefix, local_metadata, strict, missing_keys,
-        unexpected_keys, error_msgs) before this module's state is read; it may change them."""
+        unexpected_keys, error_msgs) before this module's state is loaded. The hook can change them."""
         return self._add_state_hook("before_loading", hook)
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call hook(module, incompatible_keys) once it is; it may change the two lists."""
+        """Call hook(module, incompatible_keys) after it is loaded. The hook can change the two lists."""
         return self._add_state_hook("after_loading", hook)

@@ -1,7 +1,7 @@
 """Modules as functions of their parameters: `func.functional_call` and `stack_module_state`.
 
-A module computes with the parameters that it has. To differentiate by them with `func`, or to
-compute with ones that were themselves computed (meta-learning), they must be arguments:
+A module uses its own parameters. To differentiate with respect to them with `func`, or to use
+parameters that are themselves computed (meta-learning), they must be arguments:
 
 >>> from minigrad import func, nn, ones, zeros
 >>> layer = nn.Linear(2, 1)
@@ -28,15 +28,15 @@ def functional_call(
     tie_weights: bool = True,
     strict: bool = False,
 ) -> Any:
-    """module(*args, **kwargs), computed with these tensors in place of its own.
+    """The result of module(*args, **kwargs) with these tensors in place of its own.
 
     parameter_and_buffer_dicts   names, as in named_parameters(), -> tensors; or several such
     args                         one argument, or a tuple of arguments
-    tie_weights                  does a tensor given for one name of a shared parameter serve
-                                 for its other names too?
-    strict                       must all names be given, and no others?
+    tie_weights                  use a tensor given for one name of a shared parameter for
+                                 its other names too
+    strict                       require exactly the names of the module
 
-    The module is left as it was.
+    The module is not changed.
 
     >>> line = minigrad.nn.Linear(1, 1)
     >>> weights = {"weight": minigrad.tensor([[2.0]]), "bias": minigrad.tensor([1.0])}
@@ -85,9 +85,9 @@ def functional_call(
 
 
 def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
-    """The parameters, and the buffers, of several models of one kind, each stacked into one tensor.
+    """The parameters and the buffers of several models of the same kind, each stacked into one tensor.
 
-    With vmap over functional_call, they are computed as one: an ensemble.
+    With vmap over functional_call, you can run them as an ensemble.
 
     >>> lines = [minigrad.nn.Linear(2, 1) for _ in range(3)]
     >>> params, buffers = stack_module_state(lines)

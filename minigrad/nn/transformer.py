@@ -1,6 +1,6 @@
-"""The Transformer: an encoder of the source, and a decoder that looks at what it made of it.
+"""The Transformer: an encoder for the source, and a decoder that attends to the encoder's output.
 
-Both are stacks of the layers in transformer_layers.py: read these first.
+Both are stacks of the layers in transformer_layers.py. Read that file first.
 
 Source: Vaswani et al., Attention Is All You Need (2017).
 """
@@ -26,9 +26,9 @@ from minigrad.nn.transformer_layers import (
 
 
 class TransformerEncoder(Module):
-    """Several encoder layers, one after the other: copies of one, with parameters of their own.
+    """A stack of encoder layers: copies of one layer, each with its own parameters.
 
-    norm   a last LayerNorm, if wanted
+    norm   an optional LayerNorm at the end
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class TransformerEncoder(Module):
 
 
 class TransformerDecoder(Module):
-    """Several decoder layers, one after the other, all of which look at the same memory."""
+    """A stack of decoder layers, which all attend to the same memory."""
 
     def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
         super().__init__()
@@ -89,14 +89,14 @@ class TransformerDecoder(Module):
 
 
 class Transformer(Module):
-    """An encoder of the source, and a decoder that makes the target from it.
+    """An encoder for the source, and a decoder that produces the target from it.
 
     src        (s, n, d_model)     or (n, s, d_model) with batch_first, or (s, d_model)
     tgt        (l, n, d_model)
     returns    shaped like tgt
 
-    Without embeddings, positions and the last layer, which are the user's. All matrices are
-    drawn by xavier_uniform_.
+    It does not include embeddings, positions or the last layer: you add these. All matrices are
+    initialized with xavier_uniform_.
 
     >>> from minigrad import ones
     >>> model = Transformer(8, 2, 1, 1, 16)
@@ -180,7 +180,7 @@ class Transformer(Module):
 
     @staticmethod
     def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
-        """-inf above the diagonal, else 0: no position may see a later one.
+        """A causal mask: -inf above the diagonal, else 0, so no position attends to a later one.
 
         >>> Transformer.generate_square_subsequent_mask(2)
         tensor([[0., -inf],

@@ -1,12 +1,12 @@
-"""The layers of a Transformer: attention, and a small network, position by position.
+"""The layers of a Transformer: attention, and a small network applied at each position.
 
     encoder layer    x = x + attention(x, x)                  then  x = x + network(x)
-    decoder layer    the same, and between the two            x = x + attention(x, memory)
+    decoder layer    the same, with a step between the two    x = x + attention(x, memory)
 
-After each sum comes a LayerNorm (with norm_first: before each part, which trains more
-steadily). `memory` is what the encoder made of the source. Read attention.py first.
+After each sum there is a LayerNorm. With norm_first, it comes before each part, which makes
+training more stable. `memory` is the encoder's output for the source. Read attention.py first.
 
-Left out: the quicker way that PyTorch takes in evaluation, with padding cut away.
+PyTorch's fast path in evaluation, which removes padding, is not implemented.
 
 Source: Vaswani et al., Attention Is All You Need (2017); norm_first from Xiong et al., On Layer
 Normalization in the Transformer Architecture (2020).
@@ -27,7 +27,7 @@ Activation = str | Callable[[Tensor], Tensor]
 
 
 class _Layer(Module):
-    """What both kinds of layer have: the small network, and sums with a norm before or after."""
+    """The base class of both kinds of layer: the small network, and sums with a norm before or after."""
 
     def __init__(
         self,
@@ -74,17 +74,17 @@ class _Layer(Module):
 
 
 class TransformerEncoderLayer(_Layer):
-    """Self-attention and a network of two layers, each added to what it was given.
+    """Self-attention and a network of two layers, each added to its input.
 
     src                     (l, n, d_model)   or (n, l, d_model) with batch_first, or (l, d_model)
-    src_mask                (l, l)            which position may not see which
+    src_mask                (l, l)            for each position, which ones to ignore
     src_key_padding_mask    (n, l)            positions that are padding
     returns                 shaped like src
 
-    nhead             how many heads
-    dim_feedforward   how wide the network is
+    nhead             the number of heads
+    dim_feedforward   the width of the network
     activation        "relu", "gelu", or a function
-    norm_first        LayerNorm before each part, instead of after the sum?
+    norm_first        LayerNorm before each part instead of after the sum
 
     >>> from minigrad import ones
     >>> TransformerEncoderLayer(8, 2, 16, batch_first=True)(ones(3, 5, 8)).shape
@@ -128,10 +128,10 @@ class TransformerDecoderLayer(_Layer):
     """Self-attention, attention to the encoder's memory, and a network of two layers.
 
     tgt        (l, n, d_model)     or (n, l, d_model) with batch_first, or (l, d_model)
-    memory     (s, n, d_model)     what the encoder made
+    memory     (s, n, d_model)     the encoder's output
     returns    shaped like tgt
 
-    tgt_mask, memory_mask                            (l, l), (l, s)   which position may not see which
+    tgt_mask, memory_mask                            (l, l), (l, s)   for each position, which ones to ignore
     tgt_key_padding_mask, memory_key_padding_mask    (n, l), (n, s)   positions that are padding
 
     The settings are those of TransformerEncoderLayer.

@@ -1,4 +1,4 @@
-"""What is done with all parameters at once: clipping gradients, and seeing them as one vector."""
+"""Functions for all parameters together: gradient clipping, and conversion to one vector."""
 
 import math
 import warnings
@@ -30,10 +30,10 @@ def get_total_norm(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """The norm of all tensors together, as if they were one long vector.
+    """The norm of all tensors together, as one long vector.
 
-    norm_type            2: the length; inf: the greatest absolute value; or another p
-    error_if_nonfinite   raise RuntimeError if the norm is inf or nan?
+    norm_type            2: the length; inf: the largest absolute value; or another p
+    error_if_nonfinite   raise RuntimeError if the norm is inf or nan
     foreach              ignored
 
     >>> from minigrad import tensor
@@ -44,7 +44,7 @@ def get_total_norm(
     norms = [np.linalg.norm(_entries(t), p) for t in _listed(tensors)]
     if not norms:
         return tensor(0.0)
-    # The norm of the norms is the norm of all: (sum of sums of |x|**p)**(1/p).
+    # The norm of the norms is the norm of all entries: (sum of sums of |x|**p)**(1/p).
     total = np.linalg.norm(np.stack(norms), p)
     if error_if_nonfinite and not math.isfinite(total):
         raise RuntimeError(
@@ -56,7 +56,7 @@ def get_total_norm(
 
 
 def _entries(t: Tensor) -> Any:
-    """A tensor's entries in a row; of a gradient that has few rows, those of its rows."""
+    """A tensor's entries as a vector. For a row-sparse gradient, only those of its stored rows."""
     array = t.array.coalesce().values if isinstance(t.array, RowSparse) else t.array
     return array.ravel()
 
@@ -65,7 +65,7 @@ def clip_grads_with_norm_(
     parameters: Tensors, max_norm: float, total_norm: Tensor, foreach: bool | None = None
 ) -> None:
     """Multiply all gradients by max_norm / total_norm, if that is less than 1."""
-    # The small number keeps the quotient finite where all gradients are 0.
+    # The small number keeps the quotient finite if all gradients are 0.
     factor = np.minimum(float(max_norm) / (total_norm.array + 1e-6), 1.0)
     with modes.no_grad():
         for parameter in _listed(parameters):
@@ -85,10 +85,10 @@ def clip_grad_norm_(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """Shrink all gradients by one factor, if together they are longer than max_norm.
+    """Scale all gradients by the same factor if their total norm is above max_norm.
 
-    The direction of the step stays; only its length is limited. Returns the norm that they
-    had before. The settings are those of get_total_norm.
+    The direction of the step stays the same; only its length is limited. Returns the norm
+    before clipping. The settings are those of get_total_norm.
 
     Source: Pascanu, Mikolov and Bengio, On the difficulty of training recurrent neural
     networks (2013).
@@ -108,7 +108,7 @@ def clip_grad_norm_(
 
 
 def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | None = None) -> None:
-    """Bring each entry of each gradient into the range from -clip_value to clip_value."""
+    """Clamp each entry of each gradient to the range from -clip_value to clip_value."""
     limit = float(clip_value)
     with modes.no_grad():
         for parameter in _listed(parameters):
@@ -117,7 +117,7 @@ def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | Non
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
-    """All entries of all parameters, one after the other; gradients flow through.
+    """All entries of all parameters, as one vector. Gradients flow through.
 
     >>> from minigrad import nn
     >>> parameters_to_vector(nn.Linear(2, 3).parameters()).shape
@@ -127,7 +127,7 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
 
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
-    """The way back: let the parameters show parts of the vector's memory."""
+    """The inverse: make the parameters use parts of the vector's memory."""
     if not isinstance(vec, Tensor):
         raise TypeError(f"expected torch.Tensor, but got: {type_name(vec)}")
     start = 0
@@ -141,7 +141,7 @@ _LATE = "remove_spectral_norm remove_weight_norm skip_init spectral_norm weight_
 
 
 def __getattr__(name: str) -> Any:
-    """What needs modules, which need these utilities, is imported when it is first asked for."""
+    """Import submodules that depend on modules lazily, because modules depend on these utilities."""
     if name in _LATE:
         return getattr(reparametrize, name)
     raise AttributeError(f"module 'minigrad.nn.utils' has no attribute {name!r}")

@@ -1,8 +1,8 @@
 """Weights that are computed from other parameters before each call: weight_norm, spectral_norm.
 
-The weight gives its place in the list of parameters to what it is computed from, and a hook
-before the call computes it anew. So the optimizer changes the new parameters, and the layer
-knows of nothing.
+The parameters that the weight is computed from replace it in the list of parameters, and a
+hook recomputes the weight before each call. So the optimizer changes the new parameters, and
+the layer itself does not change.
 """
 
 import warnings
@@ -17,9 +17,9 @@ from minigrad.nn.parameter import Parameter
 
 
 def skip_init(module_cls: Any, *args: Any, **kwargs: Any) -> Any:
-    """The module without its first values: its parameters are zeros (PyTorch: whatever was in memory).
+    """The module without initialization: its parameters are zeros (in PyTorch, whatever was in memory).
 
-    No random numbers are drawn.
+    No random numbers are used.
     """
     if not issubclass(module_cls, Module):
         raise RuntimeError(f"Expected a Module; got {module_cls}")
@@ -32,7 +32,7 @@ def skip_init(module_cls: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _replace(module: Any, name: str, hook: Any, parts: dict[str, Any]) -> Any:
-    """Take the parameter away, put its parts there, and let the hook compute it."""
+    """Replace the parameter by its parts, and add the hook that computes it."""
     if name not in module._parameters:
         raise ValueError(f"'{type(module).__name__}' has no parameter '{name}'")
     delattr(module, name)
@@ -49,7 +49,7 @@ def _replace(module: Any, name: str, hook: Any, parts: dict[str, Any]) -> Any:
 
 
 def _restore(module: Any, name: str, kind: type, parts: tuple[str, ...]) -> Any:
-    """The way back: the weight, as it is now, is a parameter again."""
+    """The inverse: make the weight, with its current value, a parameter again."""
     hook, handle = module.__dict__.get("_computed_weights", {}).pop((kind, name), (None, None))
     if hook is None:
         raise ValueError(f"{kind.__name__} of '{name}' not found in {module}")
@@ -86,9 +86,9 @@ class WeightNorm:
 
 
 def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
-    """Let the length of each row of a weight be a parameter of its own: weight = g * v / |v|.
+    """Make the length of each row of a weight a separate parameter: weight = g * v / |v|.
 
-    The parameters weight_g and weight_v take the place of the weight.
+    The parameters weight_g and weight_v replace the weight.
 
     Source: Salimans and Kingma, Weight Normalization (2016).
     """
@@ -107,18 +107,18 @@ def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
 
 
 def remove_weight_norm(module: Any, name: str = "weight") -> Any:
-    """The weight as it is now, a parameter again."""
+    """Make the weight, with its current value, a parameter again."""
     return _restore(module, name, WeightNorm, (f"{name}_g", f"{name}_v"))
 
 
 class SpectralNorm:
-    """weight / its greatest singular value, found by power iteration."""
+    """weight / its largest singular value, which is computed by power iteration."""
 
     def __init__(self, name: str, iterations: int, dim: int, eps: float) -> None:
         self.name, self.iterations, self.dim, self.eps = name, iterations, dim, eps
 
     def matrix(self, weight: Tensor) -> Tensor:
-        """The weight with its outputs as rows, and all else as columns."""
+        """The weight as a matrix with one row per output."""
         w = weight.movedim(self.dim, 0) if self.dim else weight
         z: Tensor = w.reshape(w.shape[0], -1)
         return z
@@ -147,9 +147,9 @@ def spectral_norm(
     eps: float = 1e-12,
     dim: int | None = None,
 ) -> Any:
-    """Divide a weight by its greatest singular value, so that the layer stretches nothing.
+    """Divide a weight by its largest singular value, so that the layer makes no vector longer.
 
-    u and v, which power iteration leads to the singular vectors, are buffers. Each call in
+    u and v are buffers, which power iteration moves towards the singular vectors. Each call in
     training makes n_power_iterations steps.
 
     Source: Miyato et al., Spectral Normalization for Generative Adversarial Networks (2018).
@@ -173,6 +173,6 @@ def spectral_norm(
 
 
 def remove_spectral_norm(module: Any, name: str = "weight") -> Any:
-    """The weight as it is now, a parameter again."""
+    """Make the weight, with its current value, a parameter again."""
     parts = (f"{name}_orig", f"{name}_u", f"{name}_v")
     return _restore(module, name, SpectralNorm, parts)

@@ -1,13 +1,13 @@
 """Sequences of unequal length: padded into one tensor, or packed without the padding.
 
-Packed, the sequences are sorted, longest first, and stored step by step: the first elements
-of all, then the second elements of those that have one, and so on.
+Packed sequences are sorted, longest first, and stored step by step: the first elements of
+all sequences, then the second elements of those that have one, and so on.
 
     a b c          data          a d f b e c
     d e            batch_sizes   3 2 1
     f
 
-So a recurrent network runs step t on batch_sizes[t] rows, and never on padding.
+So a recurrent network runs step t on batch_sizes[t] rows and never on padding.
 """
 
 from collections.abc import Sequence
@@ -27,12 +27,12 @@ class _Packed(NamedTuple):
 
 
 class PackedSequence(_Packed):
-    """Sequences without padding; made by pack_padded_sequence or pack_sequence.
+    """Sequences without padding, made by pack_padded_sequence or pack_sequence.
 
     data               (sum of the lengths, ...)   the elements, step by step
-    batch_sizes        (longest length,)           how many sequences have a t-th element
+    batch_sizes        (longest length,)           the number of sequences with a t-th element
     sorted_indices     (n,)                        the order, longest first; None: as given
-    unsorted_indices   (n,)                        the way back
+    unsorted_indices   (n,)                        the inverse order
     """
 
     __slots__ = ()
@@ -49,11 +49,11 @@ class PackedSequence(_Packed):
         return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
 
     def to(self, *args: Any, **kwargs: Any) -> "PackedSequence":
-        """The same with its data in another type."""
+        """The same sequences with data in another dtype."""
         return self._replace(data=self.data.to(*args, **kwargs))
 
     def cpu(self) -> "PackedSequence":
-        """The same: there is one device."""
+        """The object itself: there is only one device."""
         return self
 
     @property
@@ -62,18 +62,18 @@ class PackedSequence(_Packed):
 
 
 def invert_permutation(permutation: Tensor) -> Tensor:
-    """The order that undoes an order."""
+    """The inverse of a permutation."""
     return wrap(np.argsort(permutation.array))
 
 
 def pack_padded_sequence(
     input: Tensor, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True
 ) -> PackedSequence:
-    """Padded sequences, packed; gradients flow through.
+    """Padded sequences as a PackedSequence. Gradients flow through.
 
     input            (l, n, ...)   or (n, l, ...) with batch_first
-    lengths          (n,)          of each sequence
-    enforce_sorted   must they come longest first? If not, they are sorted here
+    lengths          (n,)          the length of each sequence
+    enforce_sorted   whether they must be sorted, longest first. If not, they are sorted here
 
     >>> import minigrad
     >>> packed = pack_padded_sequence(minigrad.tensor([[1, 2], [3, 0]]), [2, 1], batch_first=True)
@@ -117,9 +117,9 @@ def pad_packed_sequence(
     padding_value: float = 0.0,
     total_length: int | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """The way back: (l, n, ...), or (n, l, ...) with batch_first; and the lengths.
+    """The inverse: padded sequences (l, n, ...), or (n, l, ...) with batch_first, and their lengths.
 
-    total_length   pad to this length, instead of that of the longest
+    total_length   pad to this length instead of that of the longest sequence
     """
     sizes = sequence.batch_sizes.array
     longest = len(sizes) if total_length is None else total_length
@@ -145,7 +145,7 @@ def pad_sequence(
     padding_value: float = 0.0,
     padding_side: str = "right",
 ) -> Tensor:
-    """Sequences, each (length, ...), side by side with padding: (l, n, ...), or (n, l, ...).
+    """Sequences of shape (length, ...), padded into one tensor: (l, n, ...), or (n, l, ...).
 
     >>> import minigrad
     >>> pad_sequence([minigrad.tensor([1, 2]), minigrad.tensor([3])], batch_first=True)
@@ -175,12 +175,12 @@ def unpad_sequence(
 
 
 def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> PackedSequence:
-    """Sequences, each (length, ...), packed."""
+    """Sequences of shape (length, ...) as a PackedSequence."""
     lengths = [x.shape[0] for x in sequences]
     return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
 
 
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
-    """The way back: the sequences, each (length, ...)."""
+    """The inverse: the sequences, each of shape (length, ...)."""
     padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
     return unpad_sequence(padded, lengths, batch_first=True)
