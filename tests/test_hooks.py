@@ -146,3 +146,13 @@ def test_hooks_of_the_end_of_an_edge():
     (x * 2).sum().backward()
 
     assert seen == [(0, [20.0, 20.0])] and x.grad.tolist() == [20.0, 20.0]
+
+
+def test_hooks_of_a_base_that_was_written_to_pass_its_gradient_on(x):
+    y = x * 1
+    y[0] = 5.0
+    seen = []
+    y.grad_fn.register_hook(lambda sent, given: seen.append((sent[0].tolist(), given[0].tolist())))
+    y.sum().backward()
+
+    assert seen == [([0.0, 1.0], [1.0, 1.0])] and x.grad.tolist() == [0.0, 1.0]

@@ -18,7 +18,7 @@ from minigrad.core.allocator import keep_freed_memory
 from minigrad.core.data import as_array
 from minigrad.core.engine import GraphTask, Step
 from minigrad.core.engines import contributions, engine_named
-from minigrad.core.errors import DtypeError, NoGradient, ShapeError
+from minigrad.core.errors import DtypeError, NoGradient, ShapeError, at
 from minigrad.core.hooks import hooks_of
 from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.memory import make
@@ -40,14 +40,6 @@ def run_backward(
     """`Tensor.backward` for several outputs at once, as in `autograd.backward`."""
     if retain_graph is None:
         retain_graph = create_graph
-    if inputs is None and engine is None and not (create_graph or modes.unusual):
-        roots = [root_of(z) for z in outputs]
-        seeds = [seed(z, g, False) for z, g in zip(outputs, gradients, strict=True)]
-        keep_freed_memory()
-        GraphTask(roots, seeds, retain_graph=retain_graph).run()
-        return
-    if engine is None:
-        engine = modes.state.engine
     wanted = None
     if inputs is not None:
         wanted = [inputs] if isinstance(inputs, make.Tensor) else list(inputs)
@@ -56,9 +48,9 @@ def run_backward(
         for x in wanted:
             if x.node is None:
                 raise NoGradient("One of the differentiated Tensors does not require grad")
-    for x in wanted or ():
-        x.retain_grad()  # for a non-leaf tensor; it keeps later gradients as well
-    tensors = create_graph or bool(modes.state.levels)
+        for x in wanted:
+            x.retain_grad()  # for a non-leaf tensor; it keeps later gradients as well
+    tensors = create_graph or (modes.unusual > 0 and bool(modes.state.levels))
     task = GraphTask(
         [root_of(z) for z in outputs],
         [seed(z, g, tensors) for z, g in zip(outputs, gradients, strict=True)],
@@ -67,12 +59,7 @@ def run_backward(
         tensors=tensors,
         inputs=None if wanted is None else [x.node for x in wanted],
     )
-    if engine == "graph":
-        run_task(task)
-    else:
-        if wanted is not None:
-            raise RuntimeError(f"the {engine} engine goes to every leaf: it takes no inputs.")
-        run_other(engine, task)
+    run_task(task, engine)
 
 
 def keep_gradient(x: Tensor) -> None:
@@ -89,33 +76,56 @@ def keep_gradient(x: Tensor) -> None:
     hooks_of(x.node).keep = keep
 
 
-def run_task(task: GraphTask) -> None:
+def run_task(task: GraphTask, engine: str | None = None) -> None:
     """Run a pass: in one go if nobody is watching, otherwise step by step, notifying the observer."""
     keep_freed_memory()
-    observer, anomaly = modes.state.observer, modes.state.anomaly
-    plain = observer is None and not anomaly
+    engine = engine or modes.state.engine
+    usual = engine == "graph"
+    if task.inputs is not None and not usual:
+        raise RuntimeError(f"the {engine} engine goes to every leaf: it takes no inputs.")
+    observer, anomaly = modes.state.observer, modes.state.anomaly and usual
+    watched = observer is not None or anomaly
+    plain = usual and not watched
     if plain and (not task.tensors or task.create_graph == modes.state.recording):
         task.run()  # plain arrays, which are never recorded; or Tensors that should be recorded
         return
     with modes.set_grad_enabled(task.create_graph):
         if plain:
             task.run()
+        elif watched:
+            _run_watched(task, engine, observer, anomaly)
+        else:
+            engine_named(engine)(task, None)
+
+
+def _run_watched(task: GraphTask, engine: str, observer: Any, anomaly: bool) -> None:
+    """Run a pass step by step. Each step is reported to the observer, or checked for NaN, or both."""
+    run = engine_named(engine)
+    if engine != "graph":  # which counts by itself
+        task.waiting = contributions(engine, task)
+
+    def watch(node: Node | AccumulateGrad, g: Any, grads: Sequence[Any]) -> None:
+        for parent in node.edges if engine != "graph" else ():
+            task.waiting[parent] -= 1
+        if isinstance(node, Result):  # belongs to an edge; not a step of its own
             return
-        if observer is None:
-            for step in task.steps():
-                refuse_nan(step)
-            return
-        error: BaseException | None = None
-        observer.backward(task, "graph")
-        try:
-            for step in task.steps():
-                observer.step(task, step)
-                if anomaly:
-                    refuse_nan(step)
-        except BaseException as e:
-            error = e
-            raise
-        finally:
+        step = Step(node, g, grads)
+        if observer is not None:
+            observer.step(task, step)
+        if anomaly:
+            refuse_nan(step)
+
+    error: BaseException | None = None
+    if observer is not None:
+        observer.backward(task, engine)
+    try:
+        run(task, watch)
+    except BaseException as e:
+        error = e
+        raise
+    finally:
+        task.waiting = {}
+        if observer is not None:
             observer.finished(task, error)
 
 
@@ -131,37 +141,10 @@ def refuse_nan(step: Step) -> None:
         if values is not None and np.isnan(values).any():
             given = getattr(step.g, "array", step.g)
             came = " It was given nan already." if np.isnan(given).any() else ""
-            line = f"\n    forward    {node.place}" if node.place is not None else ""
             raise RuntimeError(
-                f"Function '{node.name()}' returned nan values in its {k}th output.{came}{line}"
+                f"Function '{node.name()}' returned nan values in its {k}th output.{came}"
+                + at("forward", node.place)
             )
-
-
-def run_other(engine: str, task: GraphTask) -> None:
-    """Run a pass with one of the engines in engines.py, notifying the observer."""
-    run, observer = engine_named(engine), modes.state.observer
-    with modes.set_grad_enabled(task.create_graph):
-        if observer is None:
-            run(task, None)
-            return
-        task.waiting = contributions(engine, task)
-
-        def watch(node: Node | AccumulateGrad, g: Any, grads: Sequence[Any]) -> None:
-            for parent in node.edges:
-                task.waiting[parent] -= 1
-            if not isinstance(node, Result):  # belongs to an edge; not a step of its own
-                observer.step(task, Step(node, g, grads))
-
-        error: BaseException | None = None
-        observer.backward(task, engine)
-        try:
-            run(task, watch)
-        except BaseException as e:
-            error = e
-            raise
-        finally:
-            task.waiting = {}
-            observer.finished(task, error)
 
 
 def root_of(z: Any) -> Node | AccumulateGrad:
@@ -200,18 +183,16 @@ def seed(z: Tensor, gradient: Any, tensors: bool) -> Any:
         if array.size != 1:
             raise NoGradient(
                 "grad can be implicitly created only for scalar outputs, and this one has the shape "
-                f"{z.array.shape}. To fix it, reduce it (z.sum().backward()), or say how much each "
+                f"{array.shape}. To fix it, reduce it (z.sum().backward()), or say how much each "
                 "entry counts: z.backward(minigrad.ones_like(z))."
             )
-        if not dtypes.is_floating(z.array.dtype):
+        if not dtypes.is_floating(array.dtype):
             raise DtypeError("grad can be computed only for real scalar outputs")
-        one = z.array.dtype.type(1) if not z.array.shape else np.ones(z.array.shape, z.array.dtype)
+        one = np.ones(array.shape, array.dtype)[()]
         return make.wrap(one) if tensors else one
-    g = (
-        gradient
-        if isinstance(gradient, make.Tensor)
-        else make.wrap(as_array(gradient, z.array.dtype))
-    )
+    g = gradient
+    if not isinstance(g, make.Tensor):
+        g = make.wrap(as_array(g, z.array.dtype))
     if g.array.shape != z.array.shape:
         raise ShapeError(
             f"Mismatch in shape: grad_output[0] has a shape of {list(g.array.shape)} and output[0] has "

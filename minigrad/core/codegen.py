@@ -106,7 +106,7 @@ def {name}(x{signature}):
         if c is FRESH: c = x._shared_counter()
         z.counter = c; z._seen = c.history; z._node = n
         hop = as_tuple(Hop, (op, {settings}))
-        z.base, z.way = (x.base, (*x.way, hop)) if x.__class__ is View else (x, (hop,))
+        z._base, z.way = (x._base, (*x.way, hop)) if x.__class__ is View else (x, (hop,))
     else:
         z = new(Tensor); z.array = zd; z.counter = FRESH; z.node = n
     return z
@@ -333,21 +333,14 @@ def written(op: Op, name: str) -> Callable[..., Any]:
     """op.apply, or op.apply_, which writes the result to its first operand."""
     in_place = name == "apply_"
     if not is_usual(op, in_place):
-        return in_general(op) if in_place else op.__call__
+        return (
+            (lambda x, *ys, **settings: x._write(op, *ys, **settings)) if in_place else op.__call__
+        )
     text, scope = text_of(op, in_place)
     label = f"{op.name}, in place" if in_place else op.name
     function: Callable[..., Any] = compiled(label, text, scope)[op.name + "_" * in_place]
     function.__doc__ = op.__doc__
     return function
-
-
-def in_general(op: Op) -> Callable[..., Any]:
-    """op.apply_ for an op without a generated function."""
-
-    def write(x: Any, *others: Any, **settings: Any) -> Any:
-        return x._write(op, *others, **settings)
-
-    return write
 
 
 def explain(op: Op) -> str:

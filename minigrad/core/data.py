@@ -2,6 +2,7 @@
 
 import operator
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -81,15 +82,12 @@ def _array_of_python(data: Any, dtype: dtypes.Dtype | None) -> Any:
                 )
             kinds.add(value.array.dtype)
             return value.array.reshape(()).item()
-        if isinstance(value, (np.ndarray, np.generic)):
-            kinds.add(value.dtype)
-            return value
-        if isinstance(value, str):
-            raise TypeError(NO_NUMBER.format("str"))
         if hasattr(value, "__array__"):  # a Slot of a program raises an error here: it has no value
             array = np.asarray(value)
             kinds.add(array.dtype)
             return array
+        if isinstance(value, str):
+            raise TypeError(NO_NUMBER.format("str"))
         if not isinstance(value, (int, float, complex)):
             raise DtypeError(
                 f"Could not infer dtype of {type(value).__name__}: tensors hold numbers or truth values."
@@ -115,12 +113,7 @@ def _array_of_python(data: Any, dtype: dtypes.Dtype | None) -> Any:
 def _joined(kinds: set[Any]) -> dtypes.Dtype:
     """The dtype that holds numbers of all these classes and dtypes; the default dtype if there are none."""
     types = [k if isinstance(k, np.dtype) else dtypes.of_number(k()) for k in kinds]
-    if not types:
-        return dtypes.get_default_dtype()
-    joined = types[0]
-    for d in types[1:]:
-        joined = dtypes.promote_types(joined, d)
-    return joined
+    return reduce(dtypes.promote_types, types) if types else dtypes.get_default_dtype()
 
 
 def _unequal(rows: Any, dim: int = 0) -> str:

@@ -9,7 +9,8 @@ float32 tensor is float32, where NumPy would make both float64.
 Source: PyTorch, "Tensor Attributes: torch.dtype", and the ATen file TypeProperties.cpp.
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -168,7 +169,7 @@ def promote_types(a: Any, b: Any) -> Dtype:
 
 
 def result_type(
-    with_axes: Iterable[Dtype], without: Iterable[Dtype], numbers: Iterable[Dtype]
+    with_axes: Sequence[Dtype], without: Sequence[Dtype], numbers: Sequence[Dtype]
 ) -> Dtype:
     """The common dtype of tensors with axes, 0-d tensors, and plain numbers.
 
@@ -176,11 +177,9 @@ def result_type(
     """
     result: Dtype | None = None
     for group in (with_axes, without, numbers):
-        joined: Dtype | None = None
-        for d in group:
-            joined = d if joined is None else promote_types(joined, d)
-        if joined is None:
+        if not group:
             continue
+        joined = reduce(promote_types, group)
         if result is None:
             result = joined
         elif category(joined) > category(result):

@@ -103,11 +103,8 @@ def push_level(
         return None
     plain = [stripped(x, level) for x in operands]
     values = values_of(op, plain, settings) | {"z": stripped(z, level)}
-    if op.variadic:
-        by_place: dict[Any, Any] = dict(enumerate(tangents))
-        return push_forward(op, values, by_place)
-    named = dict(zip(op.operands, tangents, strict=True))
-    return push_forward(op, values, {name: t for name, t in named.items() if t is not None})
+    names = range(len(operands)) if op.variadic else op.operands
+    return push_forward(op, values, dict(zip(names, tangents, strict=True)))
 
 
 def push_write(op: Op, before: Sequence[Tensor], settings: dict[str, Any], x: Tensor) -> None:

@@ -191,15 +191,9 @@ class GraphTask:
 
     def _count(self) -> None:
         """Count how many contributions each node will receive."""
-        waiting = self.waiting
-        stack = list(dict.fromkeys(self.roots))
-        for node in stack:
-            waiting[node] = 0
-        while stack:
-            for parent in stack.pop().edges:
-                if parent not in waiting:
-                    waiting[parent] = 0
-                    stack.append(parent)
+        self.waiting = waiting = dict.fromkeys(reachable(self.roots), 0)
+        for node in waiting:
+            for parent in node.edges:
                 waiting[parent] += 1
 
     def prune(self) -> None:
@@ -208,10 +202,8 @@ class GraphTask:
         self.needed = needed = set(self.inputs)
         oldest_first = sorted(reachable(self.roots), key=attrgetter("queue_key"), reverse=True)
         for node in oldest_first:
-            for parent in node.edges:
-                if parent in needed:
-                    needed.add(node)
-                    break
+            if not needed.isdisjoint(node.edges):
+                needed.add(node)
 
     def _leads_to_an_input(self, node: AnyNode) -> bool:
         return self.needed is None or node in self.needed

@@ -99,11 +99,7 @@ def _rules(task: GraphTask, node: AnyNode, g: Any) -> list[Any]:
 
 
 Engine = Callable[[GraphTask, Watch], int]
-ENGINES: dict[str, Engine] = {
-    "graph": by_graph,
-    "tape": by_tape,
-    "recursive": by_recursion,
-}
+ENGINES: dict[str, Engine] = {"graph": by_graph, "tape": by_tape, "recursive": by_recursion}
 
 
 def engine_named(name: str) -> Engine:

@@ -70,11 +70,7 @@ def user_names(arrays: Sequence[Any]) -> list[str | None]:
         for name, value in reversed(list(names.items())):
             if not name.startswith("_"):
                 found[id(getattr(value, "array", value))] = name
-    if (
-        local is not frame.f_globals
-        and frame.f_code.co_flags & CO_OPTIMIZED
-        and type(local) is dict
-    ):
+    if frame.f_code.co_flags & CO_OPTIMIZED and type(local) is dict:
         # Before Python 3.13 a function's frame keeps this copy of its variables, which would
         # keep tensors alive after the function has deleted them.
         local.clear()
@@ -116,6 +112,11 @@ def table(rows: list[tuple[Any, ...]]) -> str:
         + "    ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in rows
     )
+
+
+def at(event: str, place: Place | None) -> str:
+    """One more line for an error message: where this happened. "" if that is unknown."""
+    return "" if place is None else f"\n    {event}    {place}"
 
 
 class AutogradError(RuntimeError):
@@ -168,20 +169,14 @@ def dtype_error(name: str, dtypes: list[str], error: Exception) -> Exception:
 def wrong_kind(name: str, dtypes: list[str]) -> Exception:
     """The error for an op applied to a dtype that it does not support."""
     if name in ("sub", "neg") and "Bool" in dtypes:
-        two = dtypes == ["Bool", "Bool"]
-        word = "Subtraction" if name == "sub" else "Negation"
-        kind = (
-            "with two bool tensors"
-            if two
-            else "with a bool tensor"
-            if name == "sub"
-            else "on a bool tensor"
-        )
-        return DtypeError(
-            f"{word}, the `-` operator, {kind} is not supported. To fix it, "
-            + ("use the `^` or `logical_xor()` operator instead." if two
-               else "convert it, like  x.int();  or, to invert a mask, use the `~` or `logical_not()` operator.")
-        )  # fmt: skip
+        what = "Negation, the `-` operator, on a bool tensor"
+        fix = "convert it, like  x.int();  or, to invert a mask, use the `~` or `logical_not()` operator."
+        if name == "sub":
+            what = "Subtraction, the `-` operator, with a bool tensor"
+        if dtypes == ["Bool", "Bool"]:
+            what = "Subtraction, the `-` operator, with two bool tensors"
+            fix = "use the `^` or `logical_xor()` operator instead."
+        return DtypeError(f"{what} is not supported. To fix it, {fix}")
     if name in ("relu", "hardtanh"):
         word = "Boolean" if name == "relu" else "Bool"
         return DtypeError(
@@ -310,13 +305,13 @@ def _cat_error(name: str, shapes: list[tuple[int, ...]], axis: int) -> Exception
                 f"Tensors must have same number of dimensions: got {len(first)} and {len(s)} "
                 f"({name} of {first} and {s})"
             )
+        if name == "stack" and s != first:
+            return ShapeError(
+                f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 "
+                f"and {list(s)} at entry {k}"
+            )
         for i, (m, n) in enumerate(zip(first, s, strict=True)):
-            if m != n and (i != axis or name == "stack"):
-                if name == "stack":
-                    return ShapeError(
-                        f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 "
-                        f"and {list(s)} at entry {k}"
-                    )
+            if m != n and i != axis:
                 return ShapeError(
                     f"Sizes of tensors must match except in dimension {axis}. Expected size {m} but got "
                     f"size {n} for tensor number {k} in the list."

@@ -85,8 +85,7 @@ def values(array: Any, indent: int = 0) -> str:
     """The entries in brackets, one row per line."""
     if array.size == 0:
         return "[]" if array.ndim else ""
-    write = _writer(array)
-    return _nested(array, write, indent, array.size > THRESHOLD)
+    return _nested(array, _writer(array), indent, array.size > THRESHOLD)
 
 
 def _nested(array: Any, write: Callable[[Any], str], indent: int, shorten: bool) -> str:
@@ -133,29 +132,23 @@ def _corners(array: Any) -> Any:
 
 
 def _float_writer(array: Any) -> Any:
-    finite = np.abs(array[np.isfinite(array) & (array != 0)]).astype(np.float64)
-    if finite.size == 0:
-        style = "{:.0f}."
-    else:
-        large, small = finite.max(), finite.min()
-        if np.all(finite == np.ceil(finite)):
-            scientific = _or(large / small > 1000 or large > 1e8)
-            style = "{:." + str(PRECISION) + "e}" if scientific else "{:.0f}."
-        else:
-            scientific = _or(large / small > 1000 or large > 1e8 or small < 1e-4)
-            style = "{:." + str(PRECISION) + ("e}" if scientific else "f}")
+    # As in PyTorch, zeros and non-finite entries affect neither the style nor the width.
+    ordinary = array[np.isfinite(array) & (array != 0)]
+    style = "{:.0f}."
+    if ordinary.size:
+        sizes = np.abs(ordinary).astype(np.float64)
+        large, small = sizes.max(), sizes.min()
+        scientific = SCIENTIFIC
+        if scientific is None:
+            scientific = large / small > 1000 or large > 1e8 or small < 1e-4
+        if scientific or np.any(sizes != np.ceil(sizes)):
+            style = f"{{:.{PRECISION}{'e' if scientific else 'f'}}}"
 
     def text(v: float) -> str:
         return style.format(v) if math.isfinite(v) else str(v)
 
-    # As in PyTorch, zeros and non-finite entries do not affect the width.
-    ordinary = array[np.isfinite(array) & (array != 0)].ravel().tolist()
-    width = max((len(text(v)) for v in ordinary), default=0)
+    width = max((len(text(v)) for v in ordinary.tolist()), default=0)
     return lambda v: text(v).rjust(width)
-
-
-def _or(scientific: bool) -> bool:
-    return scientific if SCIENTIFIC is None else SCIENTIFIC
 
 
 def warn_about_grad_of_non_leaf() -> None:

@@ -27,14 +27,12 @@ import inspect
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from minigrad.core import dtypes, modes
 from minigrad.core.duals import set_tangent, stripped, tangent_of
-from minigrad.core.errors import AutogradError, SavedValueChanged, user_line
+from minigrad.core.errors import AutogradError, SavedValueChanged, at, user_line
 from minigrad.core.inplace import attach, bump, refuse
-from minigrad.core.memory import make, new
-from minigrad.core.node import Node, OwnPlan, next_queue_key, node_type
+from minigrad.core.memory import make
+from minigrad.core.node import Node, OwnPlan, node_type
 from minigrad.core.plan import Like, fit, like_of
 from minigrad.core.results import Pack, result
 from minigrad.core.saved import Freed
@@ -58,6 +56,7 @@ class Context:
         self._dirty: tuple[Tensor, ...] = ()
         self._without_gradient: tuple[Tensor, ...] = ()
         self._materialize = True
+        self._node: Node | None = None  # while backward runs
         self.needs_input_grad: tuple[bool, ...] = ()
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
@@ -96,18 +95,13 @@ class Context:
             return self._for_forward
         for k, (entry, version) in enumerate(zip(entries, self._versions, strict=False)):
             if entry is not None and entry.counter.count != version:
-                place = entry.counter.place
-                where = "" if place is None else f"\n    changed    {place}"
                 raise SavedValueChanged(
                     f"{self._name} needs saved tensor {k} as it was, but it has changed since (one of "
                     "the variables needed for gradient computation has been modified by an inplace "
                     f"operation: it is at version {entry.counter.count}; expected version {version} "
-                    f"instead).{where}"
+                    f"instead).{at('changed', entry.counter.place)}"
                 )
-        node = self._node() if self._node is not None else None
-        return tuple(e.restore(node) if isinstance(e, SavedResult) else e for e in entries)
-
-    _node: Any = None
+        return tuple(e.restore(self._node) if isinstance(e, SavedResult) else e for e in entries)
 
 
 class SavedResult:
@@ -159,14 +153,15 @@ class FunctionPlan(OwnPlan):
         parts = g.parts if isinstance(g, Pack) else {0: g}
         for k, like in enumerate(self.results):
             part = parts.get(k)
-            if part is None:
-                zero = np.zeros(like.shape, like.dtype) if ctx._materialize else None
-                gradients.append(None if zero is None else make.wrap(zero))
-            else:
+            if part is not None:
                 gradients.append(wrap(part))
-        ctx._node = lambda: node
+            else:
+                gradients.append(like.zeros() if ctx._materialize else None)
+        cls = self.cls
+        backward = cls.backward if cls.backward is not Function.backward else cls.vjp
+        ctx._node = node
         try:
-            given = self.cls._backward_of()(ctx, *gradients)
+            given = backward(ctx, *gradients)
         finally:
             ctx._node = None
         return self._checked(given)
@@ -272,10 +267,6 @@ class Function:
         raise NotImplementedError("setup_context is not implemented.")
 
     @classmethod
-    def _backward_of(cls) -> Any:
-        return cls.backward if cls.backward is not Function.backward else cls.vjp
-
-    @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run forward, and put a node for backward on the tape if a gradient is needed."""
         ctx = Context(f"{cls.__name__}Backward")
@@ -289,11 +280,10 @@ class Function:
                 f"{cls.__name__}.apply() takes no keyword arguments: backward returns one gradient for each "
                 "argument, by position. To fix it, pass them by position."
             )
-        recording = modes.state.recording
+        state = modes.state
+        recording, levels, observer = state.recording, state.levels, state.observer
         ctx.needs_input_grad = tuple(isinstance(a, Tensor) and a.node is not None for a in args)
         wanted = recording and True in ctx.needs_input_grad
-        levels = modes.state.levels
-        observer = modes.state.observer
         with modes.no_grad(), modes.unobserved(), modes.within("levels", ()):
             if separate:
                 output = cls.forward(*args)
@@ -337,32 +327,28 @@ class Function:
                     "that are modified inplace must all be outputs of the Function."
                 )
             refuse(d, [d.node])
-        node: Node = new(node_type(f"{cls.__name__}Backward"))
-        node.plan = FunctionPlan(cls, ctx, likes, shapes)
-        node.edges = tuple(a.node for a in args if isinstance(a, Tensor) and a.node is not None)
-        node.queue_key = next_queue_key()
-        node.saved, node.version = (ctx,), 0
-        if modes.state.tracing:
-            node.place = user_line()
+        plan = FunctionPlan(cls, ctx, likes, shapes)
+        edges = tuple(a.node for a in args if isinstance(a, Tensor) and a.node is not None)
+        place = user_line() if modes.state.tracing else None
+        node = node_type(plan.op.node_name)(plan, edges, (ctx,), place)
         for d in ctx._dirty:
             bump(d)
-        several = len(results) > 1
-        for k, z in enumerate(results):
+        numbers = (-1,) if len(results) == 1 else range(len(results))  # -1: the only result
+        for number, z in zip(numbers, results, strict=True):
             if not isinstance(z, Tensor) or not dtypes.is_floating(z.array.dtype):
                 continue
             if any(z is t for t in ctx._without_gradient):
                 continue
-            own = result(node, k) if several else node
+            own = result(node, number)
             if any(z is d for d in ctx._dirty):
                 attach(own, z)
             else:
                 z.node = own
-        entries = []
-        for t in ctx._saved:
-            number = next((k for k, z in enumerate(results) if z is t), None)
-            entries.append(t if number is None else SavedResult(t, number if several else -1))
-        ctx._saved = tuple(entries)
-        ctx._versions = tuple(0 if e is None else e.counter.count for e in entries)
+        number_of = {id(z): number for number, z in zip(numbers, results, strict=True)}
+        ctx._saved = tuple(
+            SavedResult(t, number_of[id(t)]) if id(t) in number_of else t for t in ctx._saved
+        )
+        ctx._versions = tuple(0 if e is None else e.counter.count for e in ctx._saved)
 
     @classmethod
     def _push(cls, ctx: Context, args: tuple[Any, ...], results: list[Any], level: int) -> None:
@@ -372,7 +358,7 @@ class Function:
             return
         if ctx._materialize:
             tangents = [
-                make.wrap(np.zeros(a.array.shape, a.array.dtype))
+                like_of(a).zeros()
                 if t is None and isinstance(a, Tensor) and dtypes.is_floating(a.array.dtype)
                 else t
                 for t, a in zip(tangents, args, strict=True)

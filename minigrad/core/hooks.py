@@ -67,13 +67,17 @@ class Hooked:
 
     def arrive(self, g: Any, tensors: bool) -> Any:
         """Call the hooks on the incoming gradient; they may replace it."""
-        if not tensors:
-            with modes.no_grad():
-                seen = self._arrive(make.wrap(g)).array
-        else:
-            seen = self._arrive(g)
-        if modes.state.observer is not None:
-            self._tell("before", len(self.on_result) + len(self.before), [g], [seen])
+        seen = g if tensors else make.wrap(g)
+        with modes.set_grad_enabled(modes.state.recording and tensors):
+            for hook in list(self.on_result.values()):
+                seen = _replaced(hook(seen), seen, hook)
+            for hook in list(self.before.values()):
+                given = hook((seen,))
+                seen = _replaced(given[0] if isinstance(given, (tuple, list)) else given, seen)
+            if self.keep is not None:
+                self.keep(seen)
+        seen = seen if tensors else seen.array
+        self._tell("before", len(self.on_result) + len(self.before), [g], [seen])
         return seen
 
     def _tell(self, when: str, hooks: int, before: Sequence[Any], after: Sequence[Any]) -> None:
@@ -82,46 +86,36 @@ class Hooked:
         if hooked is not None and hooks:
             hooked(when, hooks, before, after)
 
-    def _arrive(self, seen: Any) -> Any:
-        for hook in list(self.on_result.values()):
-            seen = _replaced(hook(seen), seen, hook)
-        for hook in list(self.before.values()):
-            given = hook((seen,))
-            if given is not None:
-                seen = _replaced(given[0] if isinstance(given, (tuple, list)) else given, seen)
-        if self.keep is not None:
-            self.keep(seen)
-        return seen
-
     def depart(self, grads: Sequence[Any], g: Any, node: Any, tensors: bool) -> Sequence[Any]:
         """Call the hooks on the outgoing gradients; they may replace them."""
         if not (self.after or self.finally_):
             return grads
+        departing = grads
         with modes.set_grad_enabled(modes.state.recording and tensors):
-            departing = self._depart(grads, g, node, tensors)
-        if modes.state.observer is not None:
-            self._tell("after", len(self.after), grads, departing)
-            self._tell("finally", len(self.finally_), (), ())
+            if self.after:
+                departing = self._after(grads, g, node, tensors)
+            for hook in list(self.finally_.values()):
+                if hook(node.variable) is not None:
+                    raise RuntimeError(
+                        "Tensor post accumulate grad hooks should return None. To fix it, write the gradient in "
+                        "place, as in  p.grad.mul_(2), on a line of its own, and return nothing."
+                    )
+        self._tell("after", len(self.after), grads, departing)
+        self._tell("finally", len(self.finally_), (), ())
         return departing
 
-    def _depart(self, grads: Sequence[Any], g: Any, node: Any, tensors: bool) -> Sequence[Any]:
-        if self.after:
-            outgoing = tuple(_spread(grads if tensors else [_wrapped(d) for d in grads], node))
-            incoming = (g if tensors else make.wrap(g),)
-            for hook in list(self.after.values()):
-                given = hook(outgoing, incoming)
-                if given is not None:
-                    outgoing = tuple(given) if isinstance(given, (tuple, list)) else (given,)
-            needed = self.plan.needs if hasattr(self.plan, "needs") else ()
-            kept = [d for d, need in zip(outgoing, needed, strict=True) if need] if needed else []
-            grads = kept if tensors else [None if d is None else d.array for d in kept]
-        for hook in list(self.finally_.values()):
-            if hook(node.variable) is not None:
-                raise RuntimeError(
-                    "Tensor post accumulate grad hooks should return None. To fix it, write the gradient in "
-                    "place, as in  p.grad.mul_(2), on a line of its own, and return nothing."
-                )
-        return grads
+    def _after(self, grads: Sequence[Any], g: Any, node: Any, tensors: bool) -> Sequence[Any]:
+        """Call the hooks of the node. They see None for the inputs that need no gradient."""
+        needs = getattr(self.plan, "needs", (True,) * len(node.edges))
+        given = iter(grads if tensors else [None if d is None else make.wrap(d) for d in grads])
+        outgoing = tuple([next(given) if need else None for need in needs])
+        incoming = (g if tensors else make.wrap(g),)
+        for hook in list(self.after.values()):
+            changed = hook(outgoing, incoming)
+            if changed is not None:
+                outgoing = tuple(changed) if isinstance(changed, (tuple, list)) else (changed,)
+        kept = [d for d, need in zip(outgoing, needs, strict=True) if need] if needs else []
+        return kept if tensors else [None if d is None else d.array for d in kept]
 
     def run(self, g: Any, node: Any) -> Sequence[Any]:
         """What the plan does with arrays, between the hooks before and after."""
@@ -161,15 +155,3 @@ def _replaced(given: Any, before: Any, hook: Any = None) -> Any:
             f"{given.array.dtype}). To fix it, return  g.to({before.array.dtype})."
         )
     return given
-
-
-def _wrapped(d: Any) -> Any:
-    return None if d is None else make.wrap(d)
-
-
-def _spread(grads: Sequence[Any], node: Any) -> list[Any]:
-    """The gradients as node hooks see them: with None for the inputs that need no gradient."""
-    if not hasattr(node.plan, "needs"):
-        return list(grads)
-    given = iter(grads)
-    return [next(given) if need else None for need in node.plan.needs]

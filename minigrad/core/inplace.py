@@ -22,8 +22,8 @@ from minigrad.core.errors import (
     DtypeError,
     LeafChangedInPlace,
     ShapeError,
+    at,
     shape_error,
-    table,
     user_line,
 )
 from minigrad.core.hooks import hooks_of
@@ -91,18 +91,14 @@ def refuse(x: Tensor, nodes: Sequence[Any]) -> None:
     if base is not None and x.origin is not None:
         raise AutogradError(refused_view(x.origin, "is being"))
     if base is not None and node is not None and base.is_leaf:
-        what = (
-            "a view of a leaf Variable that requires grad is being used in an in-place operation."
-        )
+        what = "a view of a leaf Variable"
     elif isinstance(node, AccumulateGrad):
-        what = "a leaf Variable that requires grad is being used in an in-place operation."
+        what = "a leaf Variable"
     else:
         return
-    place = user_line()
-    where = "" if place is None else "\n" + table([("here", place.label, place.text)])
     raise LeafChangedInPlace(
-        f"{what} The leaf's value would change, and its gradient would belong to neither the old "
-        f"value nor the new one.{where}\n"
+        f"{what} that requires grad is being used in an in-place operation. The leaf's value would "
+        f"change, and its gradient would belong to neither the old value nor the new one.{at('here', user_line())}\n"
         "    To fix it, make a new tensor (y = x + 1, not x += 1; or write to x.clone()), or, to update "
         "a parameter, write inside a block: with minigrad.no_grad()"
     )
@@ -110,7 +106,7 @@ def refuse(x: Tensor, nodes: Sequence[Any]) -> None:
 
 def is_plain(x: Tensor, node: Any) -> bool:
     """Can this view, with this node, be written to without further checks?"""
-    above = x.base.node
+    above = x._base.node
     return (
         x.origin is None
         and above.__class__ is not AccumulateGrad

@@ -55,6 +55,12 @@ class Node:
     versions: dict[str, int] | None = None  # the version of each saved tensor, if lines are traced
     wrote = False  # was the result written to the first operand?
 
+    def __init__(
+        self, plan: Any, edges: tuple[Any, ...], saved: Any = (), place: Place | None = None
+    ) -> None:
+        self.plan, self.edges, self.saved, self.place = plan, edges, saved, place
+        self.queue_key = next_queue_key()
+
     def __getattr__(self, name: str) -> Any:
         """`_saved_self`, `_saved_other`, `_saved_result`, `_saved_dim`: the saved values under PyTorch's names."""
         if not name.startswith("_saved_"):
@@ -92,9 +98,8 @@ class Node:
         values: dict[str, tuple[Any, int | None]] = {}
         if not self.plan.reads:
             return values
-        entries = tuple(self.saved)
         then = self.versions or {}  # if lines are traced; otherwise we use the current versions
-        for name, value in zip(self.plan.slots, entries, strict=True):
+        for name, value in zip(self.plan.slots, self.saved, strict=True):
             if name == "z_counter":
                 values["z"] = (values["z"][0], then.get("z", value.count))
             elif hasattr(value, "counter"):
@@ -125,12 +130,13 @@ class Node:
         now = self.counters()
         if self.versions is not None:
             name = next(n for n, c in now.items() if c.count != self.versions[n])
-            raise SavedValueChanged(what_changed(self, name, self.versions[name], now[name]))
-        # We only kept the sum of the versions: assume it was the tensor that was written to most often.
-        name = max(now, key=lambda n: now[n].count)
-        since = sum(c.count for c in now.values()) - self.version
-        since //= list(now.values()).count(now[name])  # x * x saves the same memory twice
-        raise SavedValueChanged(what_changed(self, name, now[name].count - since, now[name]))
+            before = self.versions[name]
+        else:  # We only kept the sum of the versions: assume the tensor that was written to most often.
+            name = max(now, key=lambda n: now[n].count)
+            since = sum(c.count for c in now.values()) - self.version
+            since //= list(now.values()).count(now[name])  # x * x saves the same memory twice
+            before = now[name].count - since
+        raise SavedValueChanged(what_changed(self, name, before, now[name]))
 
     def register_hook(self, hook: Callable[..., Any]) -> Any:
         """Call hook(grad_inputs, grad_outputs) after this node has run; see hooks.py."""

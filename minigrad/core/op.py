@@ -79,13 +79,14 @@ class Op:
         self,
         forward: Callable[..., Any],
         kind: str,
-        numpy: Any,
-        result: str,
-        view: bool,
-        inplace: bool,
-        masks: tuple[str, ...],
-        exact: bool,
-        as_computed: bool,
+        numpy: Any = None,
+        *,
+        result: str = "same",
+        view: bool = False,
+        inplace: bool | None = None,
+        masks: tuple[str, ...] = (),
+        exact: bool = False,
+        as_computed: bool = False,
         refuses: str = "",
         node: "str | Callable[..., str] | None" = None,
     ) -> None:
@@ -107,7 +108,7 @@ class Op:
         keywords = code.co_varnames[positional:n]
         self.settings = {k: defaults.get(k, REQUIRED) for k in keywords if k != "out"}
         self.takes_out = "out" in keywords
-        self.inplace = inplace and self.takes_out
+        self.inplace = self.takes_out and (kind == "elementwise" if inplace is None else inplace)
         self.rules: dict[str, Rule] = {}
         self.tangent: Rule | None = None
         self.plans: dict[Any, Any] = {}  # filled by plan.py: one for each set of inputs
@@ -200,11 +201,6 @@ class Op:
         """Is the k-th operand a mask? Masks are boolean and do not affect the dtype of the result."""
         return bool(self.masks) and self.operands[k] in self.masks
 
-    @property
-    def differentiable(self) -> bool:
-        """Has the op a rule for any of its inputs?"""
-        return bool(self.rules)
-
     def __call__(self, *args: Any, **settings: Any) -> Any:
         """Apply the op. The first argument that can interpret ops does so."""
         for a in args:
@@ -218,24 +214,14 @@ class Op:
 
 
 def _declare(kind: str) -> Callable[..., Any]:
-    def decorator(
-        numpy: Any = None,
-        *,
-        result: str = "same",
-        view: bool = False,
-        inplace: bool | None = None,
-        masks: tuple[str, ...] = (),
-        exact: bool = False,
-        as_computed: bool = False,
-        refuses: str = "",
-        node: str | Callable[..., str] | None = None,
-    ) -> Callable[[Callable[..., Any]], Op]:
+    def decorator(numpy: Any = None, **options: Any) -> Callable[[Callable[..., Any]], Op]:
         """Declare an op; see the top of this module.
 
         numpy     the NumPy function for this op, so that np.exp(x) works
         result    the dtype in which the op computes; see `Op`
         view      True if the result may share memory with the first operand
-        inplace   may the result be written to the first operand (x.mul_(y))?
+        inplace   may the result be written to the first operand (x.mul_(y))? If this is not given:
+                  yes for an elementwise op
         masks     operands that are boolean and do not affect the dtype of the result
         exact     True if nothing is broadcast, or the rules sum the gradients themselves
         refuses   kinds of dtype that the op does not support: "b" booleans, "biu" integers as well
@@ -244,13 +230,7 @@ def _declare(kind: str) -> Callable[..., Any]:
                   returns it, whose parameters are named as in a rule
         """
 
-        def declare(forward: Callable[..., Any]) -> Op:
-            writes = kind == "elementwise" if inplace is None else inplace
-            return Op(
-                forward, kind, numpy, result, view, writes, masks, exact, as_computed, refuses, node
-            )
-
-        return declare
+        return lambda forward: Op(forward, kind, numpy, **options)
 
     return decorator
 
@@ -265,8 +245,7 @@ def push_forward(op: Op, values: dict[str, Any], tangents: dict[Any, Any]) -> An
     """The tangent of op's result: forward mode, derived from the op's kind and its rules.
 
     values      every name that a rule may read: inputs, settings, shapes, and z
-    tangents    input name -> its tangent, for the inputs that have one; for a variadic op:
-                position -> its tangent, or None
+    tangents    input name (for a variadic op: position) -> its tangent, or None
     returns     the tangent of z, with the shape of z; None if it is certainly zero
     """
     if op.tangent is not None:
@@ -276,17 +255,16 @@ def push_forward(op: Op, values: dict[str, Any], tangents: dict[Any, Any]) -> An
         return op.tangent.formula(*(given.get(r, values.get(r)) for r in op.tangent.reads))
     terms = []
     for name, x_dot in tangents.items():
-        if op.kind == "elementwise":
-            rule = op.rules.get(name)
-            if rule is None:
-                continue
+        if x_dot is None:
+            continue
+        if op.kind == "elementwise" and name in op.rules:
+            rule = op.rules[name]
             terms.append(rule.formula(x_dot, *(values[r] for r in rule.reads)))
-        elif op.variadic:
-            if x_dot is not None:
-                operands = [x_dot if k == name else x for k, x in enumerate(values["xs"])]
-                terms.append(op(*operands, **{s: values[s] for s in op.settings}))
         elif op.kind == "linear":
-            operands = [x_dot if other == name else values[other] for other in op.operands]
+            named = (
+                enumerate(values["xs"]) if op.variadic else [(x, values[x]) for x in op.operands]
+            )
+            operands = [x_dot if other == name else x for other, x in named]
             terms.append(op(*operands, **{s: values[s] for s in op.settings}))
     if not terms:
         if op.kind == "general":

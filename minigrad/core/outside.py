@@ -106,9 +106,8 @@ class Outside(ArrayMethods):
             raise RuntimeError(
                 f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(value)}."
             )
-        return bool(
-            np.any(self.array == (value.array if isinstance(value, make.Tensor) else value))
-        )
+        other = value.array if isinstance(value, make.Tensor) else value
+        return bool(np.any(self.array == other))
 
     # ------------------------------------------------------------------ as an array
 

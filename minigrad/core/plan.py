@@ -176,6 +176,10 @@ class Like(NamedTuple):
     shape: Shape
     dtype: Any
 
+    def zeros(self) -> Any:
+        """The gradient zero, as a Tensor."""
+        return make.wrap(np.zeros(self.shape, self.dtype))
+
 
 def fit(d: Any, like: Like) -> Any:
     """Sum a gradient to the shape of its input, and cast it to the input's dtype."""
@@ -194,20 +198,14 @@ def value_of(op: Op, name: str, operands: Sequence[Any], settings: dict[str, Any
     if op.variadic:
         if name == "xs":
             return tuple(operands)
-        return tuple([shape_of(x) if name == "xs_shapes" else like_of(x) for x in operands])
+        return tuple([x.array.shape if name == "xs_shapes" else like_of(x) for x in operands])
     if name in op.operands:
         return operands[op.operands.index(name)]
     operand, _, what = name.partition("_")
     x = operands[op.operands.index(operand)]
     if what == "column_major":
         return column_major(x.array)
-    return shape_of(x) if what == "shape" else like_of(x)
-
-
-def shape_of(x: Any) -> Shape:
-    """The shape of a tensor, as a rule reads it."""
-    shape: Shape = x.array.shape
-    return shape
+    return x.array.shape if what == "shape" else like_of(x)
 
 
 def like_of(x: Any) -> Like:

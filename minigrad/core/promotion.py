@@ -104,7 +104,7 @@ def convert(op: Op, args: Sequence[Any]) -> tuple[list[Tensor], list[Any]]:
             a = make.wrap(array)
         else:
             array = a.memory() if op.view else a.array
-            if array.dtype != dtype and not (op.masks and op.operands[k] in op.masks):
+            if array.dtype != dtype and not op.is_mask(k):
                 array = array.astype(dtype, order_of(array))
         operands.append(a)
         arrays.append(array)
@@ -113,11 +113,7 @@ def convert(op: Op, args: Sequence[Any]) -> tuple[list[Tensor], list[Any]]:
 
 def common_dtype(op: Op, args: Sequence[Any]) -> dtypes.Dtype:
     """The dtype in which an op computes on these operands."""
-    typed = (
-        args
-        if not op.masks
-        else [a for a, n in zip(args, op.operands, strict=True) if n not in op.masks]
-    )
+    typed = [a for k, a in enumerate(args) if not op.is_mask(k)]
     with_axes = [a.array.dtype for a in typed if isinstance(a, make.Tensor) and a.array.ndim]
     without = [a.array.dtype for a in typed if isinstance(a, make.Tensor) and not a.array.ndim]
     numbers = [dtypes.of_number(a) for a in typed if not isinstance(a, make.Tensor)]

@@ -10,8 +10,7 @@ unpacks the sum. The engine does not need to know. For a user who looks at `grad
 from collections.abc import Sequence
 from typing import Any
 
-from minigrad.core.memory import new
-from minigrad.core.node import Node, OwnPlan, next_queue_key
+from minigrad.core.node import Node, OwnPlan
 
 
 class Pack:
@@ -57,10 +56,6 @@ def result(owner: Node, number: int) -> Node:
     """The node for one result of `owner`; the owner itself if the number is negative (it has only one result)."""
     if number < 0:
         return owner
-    node: Result = new(Result)
-    node.plan = RESULT
+    node = Result(RESULT, (owner,), place=owner.place)
     node.owner, node.number = owner, number
-    node.edges = (owner,)
-    node.queue_key = next_queue_key()
-    node.place = owner.place
     return node

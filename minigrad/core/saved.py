@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from minigrad.core import modes
-from minigrad.core.errors import BackwardTwice, table, user_line
+from minigrad.core.errors import BackwardTwice, at, table, user_line
 from minigrad.core.memory import FRESH, Counter, make
 
 
@@ -26,15 +26,10 @@ class Freed:
         return False
 
     def __iter__(self) -> Any:
-        rows = (
-            ""
-            if self.place is None
-            else "\n" + table([("first pass", self.place.label, self.place.text)])
-        )
         raise BackwardTwice(
             "Trying to backward through the graph a second time (or directly access saved tensors "
             "after they have already been freed). The saved values of the graph are freed as a "
-            f"backward pass uses them.{rows}\n"
+            f"backward pass uses them.{at('first pass', self.place)}\n"
             "    To fix it, pass retain_graph=True to the first pass, or compute the result again."
         )
 
@@ -94,13 +89,12 @@ def what_changed(node: Any, name: str, before: int, counter: Counter) -> str:
         "since (one of the variables needed for gradient computation has been modified by an inplace "
         f"operation: it is at version {counter.count}; expected version {before} instead)."
     ]
-    rows = []
-    for event, place, version in (
-        ("saved", node.place, before),
-        ("changed", counter.place, counter.count),
-    ):
-        if place is not None:
-            rows.append((event, place.label, place.text, f"{name} at version {version}"))
+    events = (("saved", node.place, before), ("changed", counter.place, counter.count))
+    rows = [
+        (event, place.label, place.text, f"{name} at version {version}")
+        for event, place, version in events
+        if place is not None
+    ]
     if rows:
         lines.append(table(rows))
     if node.place is None:

@@ -67,9 +67,7 @@ def normalize(axis: int | Sequence[int] | None, ndim: int) -> tuple[int, ...]:
     >>> normalize(-1, 3), normalize(None, 2)
     ((2,), (0, 1))
     """
-    if axis is None:
-        return tuple(range(ndim))
-    axes = tuple(axis) if isinstance(axis, Sequence) else (axis,)
+    axes = () if axis is None else tuple(axis) if isinstance(axis, Sequence) else (axis,)
     if not axes:
         return tuple(range(ndim))
     seen = tuple(normalize_one(a, ndim) for a in axes)
@@ -137,9 +135,8 @@ def repeat_to(g: Any, shape: Shape) -> Any:
     if g.shape == shape:
         return g
     if g.ndim == 0 and isinstance(g, (np.ndarray, np.generic)):
-        return np.ndarray(
-            shape, g.dtype, g, 0, (0,) * len(shape)
-        )  # the same as broadcast_to, but faster
+        # The same as broadcast_to, but faster.
+        return np.ndarray(shape, g.dtype, g, 0, (0,) * len(shape))
     if not isinstance(g, np.ndarray):
         return g.expand(shape) if hasattr(g, "expand") else np.broadcast_to(g, shape)
     if g.ndim == len(shape) and g.flags.c_contiguous and 0 not in shape:

@@ -11,8 +11,9 @@ Adding two of them concatenates them; `coalesce` adds up the entries for the sam
 adding one to a dense array changes only its rows.
 """
 
+import math
 from functools import lru_cache
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
@@ -86,10 +87,7 @@ class RowSparse:
     @property
     def size(self) -> int:
         """How many entries the table has, zeros included."""
-        n = 1
-        for k in self.shape:
-            n *= k
-        return n
+        return math.prod(self.shape)
 
     def copy(self) -> Self:
         """The same rows, in memory of their own."""
@@ -152,9 +150,9 @@ class RowSparse:
         return self.to_dense() if dtype is None else self.to_dense().astype(dtype)
 
     def __repr__(self) -> str:
-        shown = list(map(int, self.indices[:6]))
+        shown = ", ".join(map(str, self.indices[:6]))
         more = ", ..." if len(self.indices) > 6 else ""
-        return f"RowSparse(rows [{', '.join(map(str, shown))}{more}] of {self.shape})"
+        return f"RowSparse(rows [{shown}{more}] of {self.shape})"
 
 
 class Rows:
@@ -176,23 +174,23 @@ class Rows:
 
     def coalesce(self) -> Self:
         """The same gradient with each row once."""
-        z: Self = wrapped(self, rows(self).coalesce())
-        return z
+        return wrapped(self, rows(self).coalesce())
 
     def indices(self) -> Self:
         """The indices of the rows, of shape (1, k), as in PyTorch's sparse tensors."""
-        z: Self = wrapped(self, rows(self).indices[None])
-        return z
+        return wrapped(self, rows(self).indices[None])
 
     def values(self) -> Self:
         """The values of the rows, of shape (k, ...)."""
-        z: Self = wrapped(self, rows(self).values)
-        return z
+        return wrapped(self, rows(self).values)
 
     _indices, _values = indices, values
 
     def _nnz(self) -> int:
         return len(rows(self).indices)
+
+
+R = TypeVar("R", bound=Rows)
 
 
 def rows(x: Rows) -> RowSparse:
@@ -202,6 +200,6 @@ def rows(x: Rows) -> RowSparse:
     return x.array
 
 
-def wrapped(x: Any, array: Any) -> Any:
+def wrapped(x: R, array: Any) -> R:
     """The array as a tensor like x."""
-    return x._constant(array)
+    return x._constant(array)  # type: ignore[attr-defined, no-any-return]

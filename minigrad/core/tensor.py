@@ -93,6 +93,7 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
     counter: Counter
 
     __array_priority__ = 1000  # makes NumPy leave array * Tensor to Tensor
+    _base: "Tensor | None" = None  # the tensor whose memory this one is a view of
     _tangents: "dict[int, Tensor] | None" = None  # in forward mode; see duals.py
     _retains = False  # does this non-leaf tensor keep its gradient?
     _kept_grad: "Tensor | None" = None  # for a tensor that is not a leaf, or requires no gradient
@@ -191,11 +192,6 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
         """
         return self.counter is INFERENCE
 
-    @property
-    def _base(self) -> "Tensor | None":
-        """The tensor whose memory this tensor is a view of; None if it is not a view."""
-        return None
-
     def _is_view(self) -> bool:
         return self._base is not None
 
@@ -209,12 +205,10 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
             raise TypeError(
                 f"requires_grad must be True or False, but got {type(requires_grad).__name__}."
             )
-        if requires_grad and self.requires_grad:
+        if requires_grad == self.requires_grad:
             return self
         if not requires_grad:
-            if self.node is None:
-                return self
-            if self.grad_fn is not None:
+            if not self.is_leaf:
                 raise RuntimeError(CHANGED_BY_LEAVES_ONLY)
             self._forget_node()
             return self
@@ -455,10 +449,7 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
                 "protocol at the moment. Use x.detach().clone()."
             )
         cls = Tensor if isinstance(self, View) else type(self)
-        z = assembled(np.array(self.array), FRESH, None, cls)
-        memo[id(self)] = z
-        if self.node is not None:
-            z.requires_grad_()
+        z = memo[id(self)] = _unpickled(cls, np.array(self.array), self.requires_grad)
         if self.grad is not None:
             z.grad = self.grad.__deepcopy__(memo)
         return z
@@ -517,22 +508,21 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
 class View(Tensor):
     """A tensor on the memory of another tensor, its base; see views.py."""
 
-    __slots__ = ("_node", "_seen", "base", "way")
+    __slots__ = ("_base", "_node", "_seen", "way")
 
     _node: Any
     _seen: int
     origin: tuple[Any, ...] | None = None  # why recorded writes are refused; see inplace.py
-    base: Tensor
+    _base: Tensor
     way: Way
     _own_tangents: "dict[int, Tensor] | None" = None  # used if the base has none
-    _from_base: "tuple[Any, dict[int, Tensor]] | None" = (
-        None  # the base's tangents, and this view of them
-    )
+    # The base's tangents, and this view of them.
+    _from_base: "tuple[Any, dict[int, Tensor]] | None" = None
 
     @property
     def _tangents(self) -> "dict[int, Tensor] | None":
         """In forward mode: this view of the base's tangents, if the base has any."""
-        theirs = self.base._tangents
+        theirs = self._base._tangents
         if theirs is None:
             return self._own_tangents
         if self._from_base is None or self._from_base[0] is not theirs:
@@ -550,19 +540,23 @@ class View(Tensor):
         """The view's history; recomputed if the base's history has changed."""
         node: Node | AccumulateGrad | None = self._node
         if self._seen == self.counter.history:
-            if node is not None or self.origin is not None or self.base.node is None:
+            if node is not None or self.origin is not None or self._base.node is None:
                 return node
         elif self.origin is not None:
-            return self._history_of_an_outsider()
-        elif isinstance(node, AccumulateGrad) and self.base.node is None:
+            # This view cannot follow its base's history: it keeps its own, or raises an error.
+            if modes.state.recording and self._base.node is not None:
+                what = "its base or another view of its base has been"
+                raise AutogradError(refused_view(self.origin, what))
+            return node
+        elif isinstance(node, AccumulateGrad) and self._base.node is None:
             # A leaf stays a leaf: the recorded write was for another tensor.
             self._seen = self.counter.history
             return node
         if modes.unusual:
             with modes.enable_grad(), modes.unobserved():
-                node = walk(self.base, way_of(self)).node
+                node = walk(self._base, way_of(self)).node
         else:
-            node = walk(self.base, way_of(self)).node
+            node = walk(self._base, way_of(self)).node
         self._node = node
         self._seen = self.counter.history
         return node
@@ -573,18 +567,6 @@ class View(Tensor):
         self._node = node
         self._seen = self.counter.history
 
-    def _history_of_an_outsider(self) -> Node | AccumulateGrad | None:
-        """The history of a view that cannot follow its base's: its own, or an error."""
-        if modes.state.recording and self.base.node is not None:
-            what = "its base or another view of its base has been"
-            raise AutogradError(refused_view(self.origin, what))  # type: ignore[arg-type]
-        node: Node | AccumulateGrad | None = self._node
-        return node
-
-    @property
-    def _base(self) -> Tensor | None:
-        return self.base
-
 
 View.__name__ = View.__qualname__ = "Tensor"  # to the user, a view is a tensor like any other
 
@@ -594,9 +576,9 @@ def view_of(x: Tensor, array: Any, hop: Hop) -> View:
     z: View = new(View)
     z.array, z.counter = array, x._shared_counter()
     if isinstance(x, View):
-        z.base, z.way = x.base, (*x.way, hop)
+        z._base, z.way = x._base, (*x.way, hop)
     else:
-        z.base, z.way = x, (hop,)
+        z._base, z.way = x, (hop,)
     z.node = None
     if not modes.state.recording:
         z.origin = ("no_grad",)

@@ -24,8 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minigrad.core.memory import new
-from minigrad.core.node import Node, OwnPlan, next_queue_key
+from minigrad.core.node import Node, OwnPlan
 from minigrad.core.op import REGISTRY, Op
 
 
@@ -57,12 +56,11 @@ def way_of(x: Any) -> Way:
     for k in range(len(undo) + 1) if undo else ():
         longer = undo[len(undo) - k :][::-1] + way
         try:
-            z = walk(x.base.array, longer)
+            z = walk(x._base.array, longer)
         except (ValueError, IndexError, RuntimeError):
             continue
-        if (
-            z.__array_interface__ == x.array.__array_interface__
-        ):  # the same address, shape and strides
+        # The same address, shape and strides?
+        if z.__array_interface__ == x.array.__array_interface__:
             x.way = longer
             return longer
     return way
@@ -184,12 +182,8 @@ class CopySlicesPlan(OwnPlan):
         (write,) = node.saved
         mask = laid_out(np.ones(g.array.shape, g.array.dtype), node.axes)
         walk(mask, node.way)[...] = 0
-        way = tuple(
-            [
-                hop._replace(op=REGISTRY["reshape"]) if hop.op.name == "view" else hop
-                for hop in node.way
-            ]
-        )
+        reshape = REGISTRY["reshape"]
+        way = tuple([Hop(reshape if op.name == "view" else op, s) for op, s in node.way])
         grads = list(write.plan.run_tensors(walk(g, way), write))
         rest = g * mask
         if write.plan.needs[0]:
@@ -202,13 +196,10 @@ _PLANS = {frees: CopySlicesPlan(frees) for frees in (True, False)}
 
 def rewritten(base_node: Any, way: Way, write: Node, base: Any) -> CopySlices:
     """The base's new history after `write` has changed the view at the end of the view chain."""
-    node: CopySlices = new(CopySlices)
-    node.plan = _PLANS[write.plan.frees]
-    node.way, node.write, node.axes = way, write, axes_in_memory(base)
-    node.keeps = base_node is not None
-    others = write.edges[1:] if write.plan.needs[0] else write.edges
-    node.edges = (base_node, *others) if node.keeps else others
-    node.saved = (write,)
-    node.queue_key = next_queue_key()
-    node.place = write.place
+    keeps = base_node is not None
+    edges = write.edges[1:] if write.plan.needs[0] else write.edges
+    if keeps:
+        edges = (base_node, *edges)
+    node = CopySlices(_PLANS[write.plan.frees], edges, (write,), write.place)
+    node.way, node.write, node.keeps, node.axes = way, write, keeps, axes_in_memory(base)
     return node
