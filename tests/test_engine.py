@@ -390,3 +390,13 @@ def test_an_unfinished_pass_forgets_what_it_held(example):
 
     assert not task.pending and not task.waiting and not task.ready
     assert example["x1"].grad is None
+
+
+def test_anomaly_detection_looks_at_a_base_that_was_written_to():
+    x = minigrad.tensor([4.0, 0.0], requires_grad=True)
+    y = x * 1
+    y[0] = 5.0
+    with pytest.warns(UserWarning), minigrad.autograd.detect_anomaly():
+        y.sum().backward()
+
+    assert x.grad.tolist() == [0.0, 1.0]

@@ -59,7 +59,7 @@ def run_backward(
         tensors=tensors,
         inputs=None if wanted is None else [x.node for x in wanted],
     )
-    run_task(task, engine)
+    run_task(task, engine or modes.state.engine)
 
 
 def keep_gradient(x: Tensor) -> None:
@@ -76,10 +76,9 @@ def keep_gradient(x: Tensor) -> None:
     hooks_of(x.node).keep = keep
 
 
-def run_task(task: GraphTask, engine: str | None = None) -> None:
+def run_task(task: GraphTask, engine: str = "graph") -> None:
     """Run a pass: in one go if nobody is watching, otherwise step by step, notifying the observer."""
     keep_freed_memory()
-    engine = engine or modes.state.engine
     usual = engine == "graph"
     if task.inputs is not None and not usual:
         raise RuntimeError(f"the {engine} engine goes to every leaf: it takes no inputs.")
@@ -95,7 +94,7 @@ def run_task(task: GraphTask, engine: str | None = None) -> None:
         elif watched:
             _run_watched(task, engine, observer, anomaly)
         else:
-            engine_named(engine)(task, None)
+            engine_named(engine)(task)
 
 
 def _run_watched(task: GraphTask, engine: str, observer: Any, anomaly: bool) -> None:

@@ -172,7 +172,6 @@ def text_of(op: Op, in_place: bool = False) -> tuple[str, dict[str, Any]]:
         "settings": "{" + ", ".join(f"{s!r}: {s}" for s in op.settings) + "}",
         "passed": passed,
         "all": _tuple(op.operands),
-        "arrays": arrays,
         "numbers": _numbers(op, typed, in_place),
         "read": "\n".join(f"        {x}d = {x}.array; {x}n = {x}.node" for x in typed)
         + "".join(f"\n        {x}d = {x}.array" for x in op.masks),

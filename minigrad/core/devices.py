@@ -21,9 +21,8 @@ class device:
         return self.type if self.index is None else f"{self.type}:{self.index}"
 
     def __repr__(self) -> str:
-        return f"device(type={self.type!r}" + (
-            ")" if self.index is None else f", index={self.index})"
-        )
+        index = "" if self.index is None else f", index={self.index}"
+        return f"device(type={self.type!r}{index})"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, device) and str(self) == str(other)

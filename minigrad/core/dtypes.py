@@ -18,20 +18,16 @@ import numpy as np
 Dtype = np.dtype[Any]
 
 float16 = half = np.dtype(np.float16)
-float32: Dtype = np.dtype(np.float32)
-float_ = float32
+float32 = float_ = np.dtype(np.float32)
 float64 = double = np.dtype(np.float64)
-complex64: Dtype = np.dtype(np.complex64)
-cfloat = complex64
-complex128: Dtype = np.dtype(np.complex128)
-cdouble = complex128
+complex64 = cfloat = np.dtype(np.complex64)
+complex128 = cdouble = np.dtype(np.complex128)
 uint8 = np.dtype(np.uint8)
 int8 = np.dtype(np.int8)
 int16 = short = np.dtype(np.int16)
 int32 = int_ = np.dtype(np.int32)
-int64: Dtype = np.dtype(np.int64)
-long = int64
-bool_: Dtype = np.dtype(np.bool_)
+int64 = long = np.dtype(np.int64)
+bool_ = np.dtype(np.bool_)
 
 _CATEGORY = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
 _default: Dtype = float32

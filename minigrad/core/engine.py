@@ -159,11 +159,14 @@ class GraphTask:
         Between two steps, `ready`, `waiting` and `pending` show the state of the pass. If the
         pass is abandoned, the nodes that have run stay freed and the rest of its state is dropped.
         """
-        self._count()
+        self.waiting = waiting = dict.fromkeys(reachable(self.roots), 0)
+        for node in waiting:
+            for parent in node.edges:
+                waiting[parent] += 1
         if self.inputs is not None:
             self.prune()
         freed = None if self.retain_graph else Freed()
-        pending, waiting, heap = self.pending, self.waiting, self._heap
+        pending, heap = self.pending, self._heap
         try:
             for node, g in zip(self.roots, self.gradients, strict=True):
                 pending[node] = pending[node] + g if node in pending else g
@@ -188,13 +191,6 @@ class GraphTask:
             pending.clear()
             waiting.clear()
             heap.clear()
-
-    def _count(self) -> None:
-        """Count how many contributions each node will receive."""
-        self.waiting = waiting = dict.fromkeys(reachable(self.roots), 0)
-        for node in waiting:
-            for parent in node.edges:
-                waiting[parent] += 1
 
     def prune(self) -> None:
         """Find the nodes that lead to an input: the inputs themselves, and every node with an edge to such a node."""

@@ -16,7 +16,7 @@ need n applications and the third needs 2**n. That is why engines wait and add u
 Source: Wengert, "A simple automatic derivative evaluation program", CACM 7 (1964).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,18 +27,21 @@ from minigrad.core.node import reachable
 from minigrad.core.saved import Freed
 
 # Called after each node has run, with the node, the incoming gradient, and the outgoing ones.
-Watch = Callable[[AnyNode, Any, list[Any]], None] | None
+Watch = Callable[[AnyNode, Any, Sequence[Any]], None]
 
 
-def by_graph(task: GraphTask, watch: Watch = None) -> int:
+def nobody(node: AnyNode, g: Any, grads: Sequence[Any]) -> None:
+    """Nobody is watching."""
+
+
+def by_graph(task: GraphTask, watch: Watch = nobody) -> int:
     """The default engine; returns how many rules were applied."""
     for step in task.steps():
-        if watch is not None:
-            watch(step.node, step.g, list(step.grads))
+        watch(*step)
     return task.applications
 
 
-def by_tape(task: GraphTask, watch: Watch = None) -> int:
+def by_tape(task: GraphTask, watch: Watch = nobody) -> int:
     """Go through the list of nodes from the latest to the first.
 
     The list is what a recorder would have written: the nodes in the order in which
@@ -60,20 +63,18 @@ def by_tape(task: GraphTask, watch: Watch = None) -> int:
         for parent, d in zip(node.edges, grads, strict=True):
             if d is not None:
                 listed[parent] = d if listed[parent] is None else listed[parent] + d
-        if watch is not None:
-            watch(node, g, grads)
+        watch(node, g, grads)
     return applied
 
 
-def by_recursion(task: GraphTask, watch: Watch = None) -> int:
+def by_recursion(task: GraphTask, watch: Watch = nobody) -> int:
     """Pass each contribution on separately, as soon as it arrives."""
     visited: set[AnyNode] = set()
 
     def visit(node: AnyNode, g: Any) -> int:
         visited.add(node)
         grads = _rules(task, node, g)
-        if watch is not None:
-            watch(node, g, grads)
+        watch(node, g, grads)
         return len(grads) + sum(
             visit(p, d) for p, d in zip(node.edges, grads, strict=True) if d is not None
         )
@@ -98,31 +99,29 @@ def _rules(task: GraphTask, node: AnyNode, g: Any) -> list[Any]:
     return list((plan.run_tensors if task.tensors else plan.run)(g, node))
 
 
-Engine = Callable[[GraphTask, Watch], int]
+Engine = Callable[..., int]
 ENGINES: dict[str, Engine] = {"graph": by_graph, "tape": by_tape, "recursive": by_recursion}
 
 
 def engine_named(name: str) -> Engine:
     """The engine with that name. Raises ValueError for an unknown name."""
-    try:
-        return ENGINES[name]
-    except KeyError:
+    if name not in ENGINES:
         raise ValueError(
             f"engine must be one of {', '.join(map(repr, ENGINES))}, but got {name!r}."
-        ) from None
+        )
+    return ENGINES[name]
 
 
 def contributions(engine: str, task: GraphTask) -> dict[AnyNode, int]:
     """How many contributions each node will receive: one per edge that leads to it; with the
     recursive engine, one per path."""
+    by_path = engine == "recursive"
     found = dict.fromkeys(reachable(task.roots), 0)
-    turns = dict.fromkeys(found, 0 if engine == "recursive" else 1)
-    for root in task.roots:
-        turns[root] += engine == "recursive"
+    turns = {node: task.roots.count(node) if by_path else 1 for node in found}
     for node in sorted(found, key=lambda n: n.queue_key):
         for parent in node.edges:
             found[parent] += turns[node]
-            turns[parent] += turns[node] if engine == "recursive" else 0
+            turns[parent] += turns[node] * by_path
     return found
 
 
@@ -146,7 +145,7 @@ def applications(z: Any, gradient: Any = None) -> dict[str, int]:
         for leaf in leaves:
             leaf.grad = None
         try:
-            counts[name] = engine(GraphTask([z.node], [g], retain_graph=True), None)
+            counts[name] = engine(GraphTask([z.node], [g], retain_graph=True))
         finally:
             for leaf, grad in zip(leaves, kept, strict=True):
                 leaf.grad = grad

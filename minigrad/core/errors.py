@@ -107,11 +107,8 @@ def table(rows: list[tuple[Any, ...]]) -> str:
     """Format rows in indented columns, for the details of an error message."""
     rows = [tuple(str(cell) for cell in row) for row in rows]
     widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
-    return "\n".join(
-        "    "
-        + "    ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    )
+    lines = ["    ".join(["", *map(str.ljust, row, widths)]).rstrip() for row in rows]
+    return "\n".join(lines)
 
 
 def at(event: str, place: Place | None) -> str:

@@ -119,7 +119,6 @@ class SavedResult:
 class FunctionPlan(OwnPlan):
     """The plan of a Function's node: passes the gradient on by calling the user's backward."""
 
-    reads = ("ctx",)
     frees = True
 
     def __init__(
@@ -130,11 +129,7 @@ class FunctionPlan(OwnPlan):
         results: Sequence[Like],
     ) -> None:
         self.cls, self.ctx, self.likes, self.results = cls, ctx, likes, results
-        self.needs = tuple(
-            like is not None and need
-            for like, need in zip(likes, ctx.needs_input_grad, strict=True)
-        )
-        self.op = _NamedOp(cls)
+        self.op, self.needs = _NamedOp(cls), ctx.needs_input_grad
 
     def run(self, g: Any, node: Node) -> Sequence[Any]:
         """The gradients of the arguments, as arrays; nothing is recorded."""

@@ -93,7 +93,7 @@ class Hooked:
         departing = grads
         with modes.set_grad_enabled(modes.state.recording and tensors):
             if self.after:
-                departing = self._after(grads, g, node, tensors)
+                departing = self._after(grads, g, tensors)
             for hook in list(self.finally_.values()):
                 if hook(node.variable) is not None:
                     raise RuntimeError(
@@ -104,9 +104,9 @@ class Hooked:
         self._tell("finally", len(self.finally_), (), ())
         return departing
 
-    def _after(self, grads: Sequence[Any], g: Any, node: Any, tensors: bool) -> Sequence[Any]:
+    def _after(self, grads: Sequence[Any], g: Any, tensors: bool) -> Sequence[Any]:
         """Call the hooks of the node. They see None for the inputs that need no gradient."""
-        needs = getattr(self.plan, "needs", (True,) * len(node.edges))
+        needs = self.plan.needs
         given = iter(grads if tensors else [None if d is None else make.wrap(d) for d in grads])
         outgoing = tuple([next(given) if need else None for need in needs])
         incoming = (g if tensors else make.wrap(g),)

@@ -31,7 +31,7 @@ from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.memory import INFERENCE, make
 from minigrad.core.node import Node
 from minigrad.core.op import Op
-from minigrad.core.views import rewritten, way_of
+from minigrad.core.views import CopySlices, way_of
 
 Tensor = Any  # defined in tensor.py, which imports this module
 
@@ -166,6 +166,6 @@ def attach(node: Node, x: Tensor) -> None:
     if base is None:
         x.node = node
     else:
-        base.node = rewritten(base.node, way_of(x), node, base.array)
+        base.node = CopySlices(base.node, way_of(x), node, base.array)
     if x._retains:
         keep_gradient(x)

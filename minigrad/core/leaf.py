@@ -81,6 +81,7 @@ class Accumulation:
     """The plan of every AccumulateGrad: adds a gradient to `.grad`."""
 
     frees = False
+    needs = ()  # it has no inputs
 
     def run(self, g: Any, leaf: AccumulateGrad) -> tuple[()]:
         """Add g to the leaf's `.grad`: copy it the first time, add in place after that."""

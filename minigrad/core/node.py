@@ -154,7 +154,6 @@ class Node:
 class OwnPlan:
     """The base class of plans without a row in the table of ops: they save no values by name."""
 
-    fitted = False
     reads: tuple[str, ...] = ()
     tensors: tuple[str, ...] = ()
     slots: tuple[str, ...] = ()

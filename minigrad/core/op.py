@@ -273,5 +273,5 @@ def push_forward(op: Op, values: dict[str, Any], tangents: dict[Any, Any]) -> An
     z_dot = terms[0]
     for term in terms[1:]:
         z_dot = z_dot + term
-    z_shape = np.shape(values["z"]) if not hasattr(values["z"], "shape") else values["z"].shape
+    z_shape = values["z"].shape
     return z_dot if z_dot.shape == z_shape else np.broadcast_to(z_dot, z_shape)

@@ -16,7 +16,7 @@ Read op.py and node.py first.
 """
 
 import linecache
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,17 +55,14 @@ class Plan:
             dict.fromkeys(r for _, n in self.wanted for r in op.rules[n].reads if r != "k")
         )
         if fitted:
-            fits = ["xs_like"] if op.variadic else [f"{n}_like" for _, n in self.wanted]
-            reads += [f for f in fits if f not in reads]
+            reads += ["xs_like"] if op.variadic else [f"{n}_like" for _, n in self.wanted]
         self.reads = tuple(reads)
         self.tensors = tuple(r for r in reads if r in op.operands or r == "z")
         self.slots = tuple(s for r in reads for s in ((r, "z_counter") if r == "z" else (r,)))
         self.frees = bool(self.tensors) or (op.variadic and "xs" in reads)
         self.source = self._write(raw=True)
-        self.run: Callable[[Any, Any], Sequence[Any]] = self._compile(self.source, "arrays")
-        self.run_tensors: Callable[[Any, Any], Sequence[Any]] = self._compile(
-            self._write(raw=False), "tensors"
-        )
+        self.run = self._compile(self.source, "arrays")
+        self.run_tensors = self._compile(self._write(raw=False), "tensors")
 
     def _write(self, raw: bool) -> str:
         """The source of `run` (on arrays) or of `run_tensors`."""
@@ -215,9 +212,9 @@ def like_of(x: Any) -> Like:
 
 def values_of(op: Op, operands: Sequence[Any], settings: dict[str, Any]) -> dict[str, Any]:
     """All values that a forward-mode formula may read, except the result."""
-    names = ["xs", "xs_shapes"] if op.variadic else list(op.operands)
-    if not op.variadic:
-        names += [f"{x}_{what}" for x in op.operands for what in ("shape", "column_major")]
+    names = [f"{x}{what}" for x in op.operands for what in ("", "_shape", "_column_major")]
+    if op.variadic:
+        names = ["xs", "xs_shapes"]
     values = {name: value_of(op, name, operands, settings) for name in names}
     return {**op.settings, **settings, **values}
 

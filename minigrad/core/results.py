@@ -33,8 +33,9 @@ class Result(Node):
 
     __slots__ = ("number", "owner")
 
-    owner: Node
-    number: int
+    def __init__(self, owner: Node, number: int) -> None:
+        super().__init__(RESULT, (owner,), place=owner.place)
+        self.owner, self.number = owner, number
 
 
 class ResultPlan(OwnPlan):
@@ -54,8 +55,4 @@ RESULT = ResultPlan()
 
 def result(owner: Node, number: int) -> Node:
     """The node for one result of `owner`; the owner itself if the number is negative (it has only one result)."""
-    if number < 0:
-        return owner
-    node = Result(RESULT, (owner,), place=owner.place)
-    node.owner, node.number = owner, number
-    return node
+    return owner if number < 0 else Result(owner, number)

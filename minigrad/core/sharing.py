@@ -126,11 +126,7 @@ def _handed_over(array: Any) -> Any:
     if region is None or type(array) is not np.ndarray:
         return array.__reduce__()
     offset = array.__array_interface__["data"][0] - region.address
-    return _received, (region, array.dtype, array.shape, offset, array.strides)
-
-
-def _received(region: Region, dtype: Any, shape: Any, offset: int, strides: Any) -> Any:
-    return region.array(dtype, shape, offset, strides)
+    return region.array, (array.dtype, array.shape, offset, array.strides)
 
 
 # A tensor is pickled as its array and its settings (Tensor.__reduce_ex__), so we only need to

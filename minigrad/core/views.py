@@ -102,12 +102,11 @@ def walk_back(part: Any, way: Way, like: Any) -> Any:
 
     Each hop is undone by its own gradient rule, which puts a view's gradient back in place.
     """
-    shapes = [like.shape]
-    x = like
+    shapes = []
     for op, settings in way:
-        x = op.forward(x, **settings)
-        shapes.append(x.shape)
-    for (op, settings), x_shape in zip(reversed(way), reversed(shapes[:-1]), strict=True):
+        shapes.append(like.shape)
+        like = op.forward(like, **settings)
+    for (op, settings), x_shape in zip(reversed(way), reversed(shapes), strict=True):
         rule = op.rules["x"]
         known = {**settings, "x_shape": x_shape}
         part = rule.formula(part, *(known[name] for name in rule.reads))
@@ -134,10 +133,15 @@ class CopySlices(Node):
 
     __slots__ = ("axes", "keeps", "way", "write")
 
-    way: Way
-    keeps: bool
-    write: Node
-    axes: tuple[int, ...] | None
+    def __init__(self, base_node: Any, way: Way, write: Node, base: Any) -> None:
+        """The history of `base`, whose node was base_node, after `write` has changed the view of it."""
+        self.way, self.write, self.axes = way, write, axes_in_memory(base)
+        self.keeps = base_node is not None
+        edges = write.edges[1:] if write.plan.needs[0] else write.edges
+        if self.keeps:
+            edges = (base_node, *edges)
+        plan = CopySlicesPlan(write.plan.frees, len(edges))
+        super().__init__(plan, edges, (write,), write.place)
 
     def name(self) -> str:
         """The name that the node has in PyTorch."""
@@ -165,8 +169,8 @@ class CopySlices(Node):
 class CopySlicesPlan(OwnPlan):
     """The plan of a CopySlices node."""
 
-    def __init__(self, frees: bool) -> None:
-        self.frees = frees
+    def __init__(self, frees: bool, edges: int) -> None:
+        self.frees, self.needs = frees, (True,) * edges
 
     def run(self, g: Any, node: CopySlices) -> Sequence[Any]:
         """The written part of g goes through the write's rules; the rest passes through."""
@@ -189,17 +193,3 @@ class CopySlicesPlan(OwnPlan):
         if write.plan.needs[0]:
             rest = rest + walk_back(grads.pop(0), node.way, mask)
         return [rest, *grads] if node.keeps else grads
-
-
-_PLANS = {frees: CopySlicesPlan(frees) for frees in (True, False)}
-
-
-def rewritten(base_node: Any, way: Way, write: Node, base: Any) -> CopySlices:
-    """The base's new history after `write` has changed the view at the end of the view chain."""
-    keeps = base_node is not None
-    edges = write.edges[1:] if write.plan.needs[0] else write.edges
-    if keeps:
-        edges = (base_node, *edges)
-    node = CopySlices(_PLANS[write.plan.frees], edges, (write,), write.place)
-    node.way, node.write, node.keeps, node.axes = way, write, keeps, axes_in_memory(base)
-    return node
