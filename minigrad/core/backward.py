@@ -82,24 +82,25 @@ def run_task(task: GraphTask, engine: str = "graph") -> None:
     usual = engine == "graph"
     if task.inputs is not None and not usual:
         raise RuntimeError(f"the {engine} engine goes to every leaf: it takes no inputs.")
-    observer, anomaly = modes.state.observer, modes.state.anomaly and usual
-    watched = observer is not None or anomaly
+    state = modes.state
+    watched = modes.unusual > 0 and (state.observer is not None or (state.anomaly and usual))
     plain = usual and not watched
-    if plain and (not task.tensors or task.create_graph == modes.state.recording):
+    if plain and (not task.tensors or task.create_graph == state.recording):
         task.run()  # plain arrays, which are never recorded; or Tensors that should be recorded
         return
     with modes.set_grad_enabled(task.create_graph):
         if plain:
             task.run()
         elif watched:
-            _run_watched(task, engine, observer, anomaly)
+            _run_watched(task, engine)
         else:
             engine_named(engine)(task)
 
 
-def _run_watched(task: GraphTask, engine: str, observer: Any, anomaly: bool) -> None:
+def _run_watched(task: GraphTask, engine: str) -> None:
     """Run a pass step by step. Each step is reported to the observer, or checked for NaN, or both."""
-    run = engine_named(engine)
+    run, observer = engine_named(engine), modes.state.observer
+    anomaly = modes.state.anomaly and engine == "graph"
     if engine != "graph":  # which counts by itself
         task.waiting = contributions(engine, task)
 

@@ -52,7 +52,7 @@ from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.memory import FRESH, INFERENCE, Counter, new
 from minigrad.core.node import next_queue_key
 from minigrad.core.op import Op
-from minigrad.core.plan import HELD, Plan, column_major, compiled, held, plan_of
+from minigrad.core.plan import HELD, Plan, column_major, compiled, held, listed, plan_of
 from minigrad.core.promotion import NUMBERS, number_like
 from minigrad.core.tensor import Tensor, View
 from minigrad.core.views import Hop, shows
@@ -200,7 +200,7 @@ def text_of(op: Op, in_place: bool = False) -> tuple[str, dict[str, Any]]:
 
 
 def _tuple(parts: Sequence[str]) -> str:
-    return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
+    return f"({listed(parts)})"
 
 
 def _indented(lines: list[str], by: int) -> str:

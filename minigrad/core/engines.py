@@ -139,14 +139,14 @@ def applications(z: Any, gradient: Any = None) -> dict[str, int]:
     """
     g = np.ones(z.array.shape, z.array.dtype) if gradient is None else np.asarray(gradient)
     leaves = [node for node in reachable([z.node]) if isinstance(node, AccumulateGrad)]
+    kept = [leaf.grad for leaf in leaves]
     counts = {}
-    for name, engine in ENGINES.items():
-        kept = [leaf.grad for leaf in leaves]
-        for leaf in leaves:
-            leaf.grad = None
-        try:
+    try:
+        for name, engine in ENGINES.items():
+            for leaf in leaves:
+                leaf.grad = None
             counts[name] = engine(GraphTask([z.node], [g], retain_graph=True))
-        finally:
-            for leaf, grad in zip(leaves, kept, strict=True):
-                leaf.grad = grad
+    finally:
+        for leaf, grad in zip(leaves, kept, strict=True):
+            leaf.grad = grad
     return counts

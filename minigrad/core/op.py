@@ -261,10 +261,8 @@ def push_forward(op: Op, values: dict[str, Any], tangents: dict[Any, Any]) -> An
             rule = op.rules[name]
             terms.append(rule.formula(x_dot, *(values[r] for r in rule.reads)))
         elif op.kind == "linear":
-            named = (
-                enumerate(values["xs"]) if op.variadic else [(x, values[x]) for x in op.operands]
-            )
-            operands = [x_dot if other == name else x for other, x in named]
+            each = enumerate(values["xs"]) if op.variadic else [(n, values[n]) for n in op.operands]
+            operands = [x_dot if n == name else x for n, x in each]
             terms.append(op(*operands, **{s: values[s] for s in op.settings}))
     if not terms:
         if op.kind == "general":

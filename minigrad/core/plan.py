@@ -45,15 +45,12 @@ class Plan:
         self.op, self.needs, self.fitted = op, needs, fitted
         self.node_type: type[Node] = node_type(node_name)
         names = ("xs",) * len(needs) if op.variadic else op.operands
-        for name, needed in zip(names, needs, strict=True):
-            if needed and name not in op.rules:
+        self.wanted = tuple((k, n) for k, n in enumerate(names) if needs[k])
+        for _, name in self.wanted:
+            if name not in op.rules:
                 raise NotDifferentiable(op, name)
-        self.wanted = tuple(
-            (k, n) for k, (n, needed) in enumerate(zip(names, needs, strict=True)) if needed
-        )
-        reads = list(
-            dict.fromkeys(r for _, n in self.wanted for r in op.rules[n].reads if r != "k")
-        )
+        read = [r for _, n in self.wanted for r in op.rules[n].reads if r != "k"]
+        reads = list(dict.fromkeys(read))
         if fitted:
             reads += ["xs_like"] if op.variadic else [f"{n}_like" for _, n in self.wanted]
         self.reads = tuple(reads)
@@ -68,9 +65,7 @@ class Plan:
         """The source of `run` (on arrays) or of `run_tensors`."""
         body = []
         if self.slots:
-            body.append(
-                f"{', '.join(self.slots)}{',' if len(self.slots) == 1 else ''} = node.saved"
-            )
+            body.append(f"{listed(self.slots)} = node.saved")
         counts = ["z_counter.count" if t == "z" else f"{t}.counter.count" for t in self.tensors]
         if self.op.variadic and "xs" in self.reads:
             counts.append("sum([x.counter.count for x in xs])")
@@ -101,7 +96,7 @@ class Plan:
                 ]
                 term = f"d{k}"
             terms.append(term)
-        body.append(f"return {', '.join(terms)}{',' if len(terms) == 1 else ''}")
+        body.append(f"return {listed(terms)}")
         return f"def {self.op.name}_backward(g, node):\n    " + "\n    ".join(body) + "\n"
 
     def _compile(self, source: str, on: str) -> Any:
@@ -133,6 +128,11 @@ class Plan:
                 elif name == "xs":
                     version += sum([x.counter.count for x in value])
         return tuple(saved), version
+
+
+def listed(parts: Sequence[str]) -> str:
+    """The source of a tuple of these parts."""
+    return ", ".join(parts) + ("," if len(parts) == 1 else "")
 
 
 def compiled(label: str, source: str, scope: dict[str, Any]) -> dict[str, Any]:

@@ -113,7 +113,7 @@ def convert(op: Op, args: Sequence[Any]) -> tuple[list[Tensor], list[Any]]:
 
 def common_dtype(op: Op, args: Sequence[Any]) -> dtypes.Dtype:
     """The dtype in which an op computes on these operands."""
-    typed = [a for k, a in enumerate(args) if not op.is_mask(k)]
+    typed = [a for k, a in enumerate(args) if not op.is_mask(k)] if op.masks else args
     with_axes = [a.array.dtype for a in typed if isinstance(a, make.Tensor) and a.array.ndim]
     without = [a.array.dtype for a in typed if isinstance(a, make.Tensor) and not a.array.ndim]
     numbers = [dtypes.of_number(a) for a in typed if not isinstance(a, make.Tensor)]

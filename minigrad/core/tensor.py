@@ -601,13 +601,11 @@ def made(cls: Any, dtype: dtypes.Dtype, *what: Any, **settings: Any) -> Any:
     data = what or tuple(settings.values())
     if len(data) == 1 and hasattr(data[0], "__apply_op__"):
         return data[0][...]
-    z = new(cls)
-    z.counter, z.node = INFERENCE if modes.state.inference else FRESH, None
     if "size" in settings or (len(data) == 1 and isinstance(data[0], Size)):
-        z.array = np.zeros(data[0], dtype)
+        array = np.zeros(data[0], dtype)
     else:
-        z.array = sized_or_filled(data, dtype)
-    return z
+        array = sized_or_filled(data, dtype)
+    return assembled(array, INFERENCE if modes.state.inference else FRESH, None, cls)
 
 
 def wrap(array: Any) -> Tensor:

@@ -20,6 +20,7 @@ Read node.py first. Source: "In-place correctness checks" and CopySlices in PyTo
 """
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -140,7 +141,7 @@ class CopySlices(Node):
         edges = write.edges[1:] if write.plan.needs[0] else write.edges
         if self.keeps:
             edges = (base_node, *edges)
-        plan = CopySlicesPlan(write.plan.frees, len(edges))
+        plan = copy_slices_plan(write.plan.frees, len(edges))
         super().__init__(plan, edges, (write,), write.place)
 
     def name(self) -> str:
@@ -193,3 +194,6 @@ class CopySlicesPlan(OwnPlan):
         if write.plan.needs[0]:
             rest = rest + walk_back(grads.pop(0), node.way, mask)
         return [rest, *grads] if node.keeps else grads
+
+
+copy_slices_plan = cache(CopySlicesPlan)  # nodes of one kind share a plan
