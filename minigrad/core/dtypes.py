@@ -75,8 +75,7 @@ def as_dtype(dtype: Any) -> Dtype:
         raise TypeError(
             f"argument 'dtype' must be a dtype like minigrad.float32, not {type(dtype).__name__}."
         )
-    d: Dtype = np.dtype(dtype)
-    return d
+    return np.dtype(dtype)
 
 
 def category(dtype: Dtype) -> int:
@@ -160,8 +159,7 @@ def promote_types(a: Any, b: Any) -> Dtype:
     low, high = sorted((first, second), key=category)
     if category(high) >= 2 and category(low) < 2:
         return high
-    joined: Dtype = np.promote_types(first, second)
-    return joined
+    return np.promote_types(first, second)
 
 
 def result_type(

@@ -163,8 +163,7 @@ class OwnPlan:
 @cache
 def node_type(name: str) -> type[Node]:
     """The node class with this name."""
-    made: type[Node] = type(name, (Node,), {"__slots__": (), "__module__": Node.__module__})
-    return made
+    return type(name, (Node,), {"__slots__": (), "__module__": Node.__module__})
 
 
 SAVED_OPERANDS = {"self": 0, "other": 1, "mat2": 1, "exponent": 1}  # PyTorch's name -> position

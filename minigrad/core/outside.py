@@ -149,8 +149,8 @@ class Outside(ArrayMethods):
         >>> minigrad.tensor([1.0, 2.0]).resize_(1)
         tensor([1.])
         """
-        z: Self = resize(self, sizes(size))
-        return z
+        resize(self, sizes(size))
+        return self
 
     def resize_as_(self, the_template: Self, *, memory_format: Any = None) -> Self:
         """Resize in place to the shape of another tensor.

@@ -102,7 +102,7 @@ class Storage:
         return f"{numbers}[minigrad.storage.{name} of size {len(self)}]"
 
 
-def resize(x: Any, shape: tuple[int, ...]) -> Any:
+def resize(x: Any, shape: tuple[int, ...]) -> None:
     """Give x another shape, in its memory if that is large enough."""
     if x.requires_grad:
         raise RuntimeError("cannot resize variables that require grad")
@@ -118,4 +118,3 @@ def resize(x: Any, shape: tuple[int, ...]) -> Any:
         array = np.zeros(shape, old.dtype)
         array.reshape(-1)[: old.size] = old.reshape(-1)[:n]
     x._replace_array(array)
-    return x
