@@ -30,7 +30,7 @@ __all__ = ["GradcheckError", "complex_step", "gradcheck", "gradgradcheck", "nume
 
 
 class GradcheckError(RuntimeError):
-    """A gradient that differs from the difference quotient."""
+    """Raised when a gradient differs from the difference quotient."""
 
 
 def numerical_jacobian(

@@ -1,7 +1,7 @@
 """The base of all methods: the array, its shape and dtype, and its memory.
 
-`Base` says what a tensor and a slot must have. `op.apply_(x, ...)` is the one way to change the entries of a
-tensor in place: what a method does whose name ends in an underscore.
+`Base` declares what a tensor and a slot must have. In-place changes of a tensor's entries, such as those of
+methods whose names end in an underscore, always go through `op.apply_(x, ...)`.
 """
 
 import builtins
@@ -517,7 +517,7 @@ def written_over(x: Any, value: Operand) -> Operand:
     """The value converted so that x can hold it. Integer tensors drop the fraction."""
     if x.dtype.kind not in "iub":
         if isinstance(value, NUMBERS):
-            dtypes.exact_number(value, x.dtype)  # is it too large?
+            dtypes.exact_number(value, x.dtype)  # raises an error if it is too large
         return value
     if isinstance(value, Base):
         return value if value.dtype == x.dtype else value.to(x.dtype)

@@ -12,8 +12,8 @@ def gradient(input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: in
 
     spacing      between neighboring points: a number, or one for each axis; or their
                  coordinates, a vector for each axis
-    dim          the axes; all, unless given
-    edge_order   1: at the ends, the difference to the one neighbor; 2: a parabola through three
+    dim          the axes; by default all of them
+    edge_order   at the ends, 1: the difference to the only neighbor; 2: a parabola through three points
 
     >>> import minigrad
     >>> gradient(minigrad.tensor([0.0, 1.0, 4.0, 9.0]))

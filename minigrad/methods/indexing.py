@@ -137,7 +137,7 @@ class Indexing(Arrangement):
     def gather(self, dim: int, index: Any, *, sparse_grad: bool = False) -> Self:
         """z[i][j] = x[index[i][j]][j] for dim=0, x[i][index[i][j]] for dim=1: one entry for each index.
 
-        dim     the axis along which the indices count
+        dim     the axis that the indices refer to
         index   int64, with as many axes as x, and no longer than x in any other axis. The result has its shape
 
         Raises IndexError for an index that is out of range.
@@ -252,7 +252,7 @@ class Indexing(Arrangement):
     def scatter(self, dim: int, index: Any, src: Operand = None, *, value: Any = None, reduce: str | None = None) -> Self:
         """A copy of x with entries of src written at the positions in index: z[index[i][j]][j] = src[i][j] for dim=0.
 
-        dim      the axis along which the indices count
+        dim      the axis that the indices refer to
         index    int64, with as many axes as x
         src      a tensor at least as large as the index; or `value`, one number
         reduce   "add" or "multiply": combine with the old entry instead of replacing it
@@ -269,7 +269,7 @@ class Indexing(Arrangement):
     def scatter_add(self, dim: int, index: Any, src: Operand) -> Self:
         """A copy of x with entries of src added at the positions in index: z[index[i][j]][j] += src[i][j] for dim=0.
 
-        dim     the axis along which the indices count
+        dim     the axis that the indices refer to
         index   int64, with as many axes as x; if a position occurs twice, both values are added
         src     a tensor at least as large as the index
 

@@ -122,7 +122,7 @@ class Threshold(_InPlace):
 
 
 class Hardtanh(_InPlace):
-    """x clamped: not below min_val nor above max_val"""
+    """x clamped to the range from min_val to max_val"""
 
     def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> None:
         super().__init__(inplace)
@@ -148,7 +148,7 @@ class ReLU6(Hardtanh):
 
 
 class Hardsigmoid(_InPlace):
-    """x / 6 + 1 / 2, but not below 0 nor above 1"""
+    """x / 6 + 1 / 2, clamped to the range from 0 to 1"""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.hardsigmoid(input, self.inplace)

@@ -135,7 +135,7 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
 
 
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Uniform between -a and a, where a = gain * sqrt(6 / (fan_in + fan_out)).
+    """Fill with uniform samples between -a and a, where a = gain * sqrt(6 / (fan_in + fan_out)).
 
     The variance is a**2 / 3 = gain**2 * 2 / (fan_in + fan_out).
 
@@ -147,7 +147,7 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) ->
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """From the normal distribution, with std = gain * sqrt(2 / (fan_in + fan_out)).
+    """Fill with samples from the normal distribution, with std = gain * sqrt(2 / (fan_in + fan_out)).
 
     Source: the same as for xavier_uniform_.
     """
@@ -169,7 +169,7 @@ def kaiming_uniform_(
     nonlinearity: str = "leaky_relu",
     generator: Any = None,
 ) -> Tensor:
-    """Uniform between -b and b, where b = gain * sqrt(3 / fan).
+    """Fill with uniform samples between -b and b, where b = gain * sqrt(3 / fan).
 
     a              the slope, if the nonlinearity is leaky_relu
     mode           "fan_in" preserves the size of activations in the forward pass, "fan_out"
@@ -192,7 +192,7 @@ def kaiming_normal_(
     nonlinearity: str = "leaky_relu",
     generator: Any = None,
 ) -> Tensor:
-    """From the normal distribution, with std = gain / sqrt(fan); see kaiming_uniform_."""
+    """Fill with samples from the normal distribution, with std = gain / sqrt(fan); see kaiming_uniform_."""
     std = _kaiming_std(tensor, a, mode, nonlinearity)
     return tensor if std is None else normal_(tensor, 0.0, std, generator)
 

@@ -186,14 +186,14 @@ def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Ten
 def hardtanh(
     input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
 ) -> Tensor:
-    """x clamped: not below min_val nor above max_val"""
+    """x clamped to the range from min_val to max_val"""
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
     return _activation(ops.hardtanh, input, inplace, min_val=min_val, max_val=max_val)
 
 
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
-    """x / 6 + 1 / 2, but not below 0 nor above 1"""
+    """x / 6 + 1 / 2, clamped to the range from 0 to 1"""
     return _activation(ops.hardsigmoid, input, inplace)
 
 
