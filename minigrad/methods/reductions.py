@@ -358,7 +358,7 @@ class Reductions(Operators, Indexing):
     def cummax(self, dim: int) -> Any:
         """A tuple (values, indices): the largest entry so far along dim, and its last index.
 
-        The gradient goes to the entries at these indices. After a NaN, all values are NaN.
+        The gradient goes to the entries at these indices. From the first NaN on, all values are NaN.
 
         >>> values, indices = minigrad.tensor([1, 3, 2, 5]).cummax(0)
         >>> values
@@ -371,7 +371,7 @@ class Reductions(Operators, Indexing):
     def cummin(self, dim: int) -> Any:
         """A tuple (values, indices): the smallest entry so far along dim, and its last index.
 
-        The gradient goes to the entries at these indices. After a NaN, all values are NaN.
+        The gradient goes to the entries at these indices. From the first NaN on, all values are NaN.
 
         >>> values, indices = minigrad.tensor([4, 2, 3, 1]).cummin(0)
         >>> values
