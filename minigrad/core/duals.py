@@ -66,9 +66,7 @@ def stripped(x: Tensor, level: int) -> Tensor:
     if x._tangents is None or not any(k >= level for k in x._tangents):
         return x
     z = make.tensor(x.array, x.counter, x.node)
-    outer = {k: t for k, t in x._tangents.items() if k < level}
-    if outer:
-        z._tangents = outer
+    z._tangents = {k: t for k, t in x._tangents.items() if k < level} or None
     return z
 
 

@@ -122,11 +122,7 @@ class FunctionPlan(OwnPlan):
     frees = True
 
     def __init__(
-        self,
-        cls: type["Function"],
-        ctx: Context,
-        likes: Sequence[Like | None],
-        results: Sequence[Like],
+        self, cls: type["Function"], ctx: Context, likes: list[Like | None], results: list[Like]
     ) -> None:
         self.cls, self.ctx, self.likes, self.results = cls, ctx, likes, results
         self.op, self.needs = _NamedOp(cls), ctx.needs_input_grad
@@ -304,9 +300,8 @@ class Function:
     @classmethod
     def _result(cls, z: Tensor, ctx: Context, args: tuple[Any, ...]) -> Tensor:
         """The tensor to return for z: z itself, unless forward returned an input unchanged."""
-        if any(z is d for d in ctx._dirty):
-            return z
-        if any(z is a for a in args) or z.node is not None:
+        dirty = any(z is d for d in ctx._dirty)
+        if not dirty and (any(z is a for a in args) or z.node is not None):
             return make.tensor(z.array, z._shared_counter(), None)  # type: ignore[no-any-return]
         return z
 
@@ -352,12 +347,10 @@ class Function:
         if all(t is None for t in tangents):
             return
         if ctx._materialize:
-            tangents = [
-                like_of(a).zeros()
-                if t is None and isinstance(a, Tensor) and dtypes.is_floating(a.array.dtype)
-                else t
-                for t, a in zip(tangents, args, strict=True)
-            ]
+            for k, a in enumerate(args):
+                moves = isinstance(a, Tensor) and dtypes.is_floating(a.array.dtype)
+                if moves and tangents[k] is None:
+                    tangents[k] = like_of(a).zeros()
         ctx._saved = tuple(stripped(t, level) if isinstance(t, Tensor) else t for t in ctx._saved)
         given = cls.jvp(ctx, *tangents)
         values = list(given) if isinstance(given, (tuple, list)) else [given]

@@ -130,10 +130,10 @@ class Hooked:
 
 def hooks_of(node: Any) -> Hooked:
     """The hooks of a node. The first call gives the node a `Hooked` plan."""
-    if not isinstance(node.plan, Hooked):
-        node.plan = Hooked(node.plan)
-    hooked: Hooked = node.plan
-    return hooked
+    plan = node.plan
+    if not isinstance(plan, Hooked):
+        plan = node.plan = Hooked(plan)
+    return plan
 
 
 def _replaced(given: Any, before: Any, hook: Any = None) -> Any:

@@ -124,8 +124,6 @@ def common_dtype(op: Op, args: Sequence[Any]) -> dtypes.Dtype:
             f"expected the operands of {op.name} to have the same dtype, but got: {names}. "
             f"To fix it, convert one, like  x.to({dtype})."
         )
-    if op.result == "float" and not dtypes.is_floating(dtype):
-        return dtypes.get_default_dtype()
-    if op.result == "sum" and not dtypes.is_floating(dtype):
-        return dtypes.int64
+    if op.result in ("float", "sum") and not dtypes.is_floating(dtype):
+        return dtypes.get_default_dtype() if op.result == "float" else dtypes.int64
     return dtype
