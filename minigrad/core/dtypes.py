@@ -169,9 +169,14 @@ def result_type(
 
     A later group counts only if its category is higher than that of the groups before it.
     """
-    groups = [reduce(promote_types, group) for group in (with_axes, without, numbers) if group]
-    result = groups[0]
-    for joined in groups[1:]:
-        if category(joined) > category(result):
+    result: Dtype | None = None
+    for group in (with_axes, without, numbers):
+        if not group:
+            continue
+        joined = group[0] if len(group) == 1 else reduce(promote_types, group)
+        if result is None:
+            result = joined
+        elif category(joined) > category(result):
             result = promote_types(result, joined) if category(result) >= 2 else joined
+    assert result is not None
     return result
