@@ -149,8 +149,8 @@ def test_a_synonym_names_the_method_and_says_what_it_says():
 
 def test_a_variant_in_place_says_that_it_writes():
     text, _, example = help_of("renorm").partition("\n\n>>>")
-    assert help_of("renorm_").startswith(text + "\n\nWritten over the tensor itself")
+    assert help_of("renorm_").startswith(text + "\n\nWrites the result into the tensor itself")
     assert help_of("renorm_").endswith(example)
     for name in METHODS:
         if name.endswith("_") and name[:-1] in OWN.values() and name not in OWN.values():
-            assert f"x.{name[:-1]}() makes a new one" in help_of(name), name
+            assert f"x.{name[:-1]}() returns a new tensor" in help_of(name), name

@@ -400,3 +400,20 @@ def test_anomaly_detection_looks_at_a_base_that_was_written_to():
         y.sum().backward()
 
     assert x.grad.tolist() == [0.0, 1.0]
+
+
+def test_anomaly_detection_names_a_function_of_several_results():
+    class Twice(minigrad.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2, x * 3
+
+        @staticmethod
+        def backward(ctx, g, h):
+            return g * float("nan")
+
+    x = minigrad.tensor([1.0], requires_grad=True)
+    with pytest.warns(UserWarning), minigrad.autograd.detect_anomaly():
+        a, b = Twice.apply(x)
+        with pytest.raises(RuntimeError, match="'TwiceBackward' returned nan values in its 0th"):
+            (a * b).sum().backward()

@@ -59,8 +59,10 @@ def test_a_row_has_gradients_and_a_name_on_the_tape(sinc_squared):
 def test_a_row_has_help_and_source(sinc_squared):
     help_of = inspect.getdoc(minigrad.Tensor.sinc_squared)
 
-    assert help_of.startswith("z = (sin(x) / x) ** 2") and "shape of the operands" in help_of
-    assert "Written over the tensor itself" in inspect.getdoc(minigrad.Tensor.sinc_squared_)
+    assert help_of.startswith("z = (sin(x) / x) ** 2") and "the operands are broadcast" in help_of
+    assert "Writes the result into the tensor itself" in inspect.getdoc(
+        minigrad.Tensor.sinc_squared_
+    )
     assert inspect.getdoc(minigrad.sinc_squared) == help_of
     assert inspect.getsource(sinc_squared.apply).startswith("def sinc_squared(x)")
 
@@ -73,7 +75,7 @@ def test_the_functions_of_neural_networks_are_no_methods():
 def test_methods_that_stand_in_a_chapter_say_what_their_row_says():
     assert inspect.getdoc(minigrad.Tensor.exp).startswith("z = exp(x)")
     assert inspect.getdoc(minigrad.exp) == inspect.getdoc(minigrad.Tensor.exp)
-    assert "In a tie each input takes half" in inspect.getdoc(minigrad.Tensor.maximum)
+    assert "In a tie, each input gets half" in inspect.getdoc(minigrad.Tensor.maximum)
 
 
 def test_numpys_functions_find_their_row():

@@ -23,7 +23,7 @@ from minigrad.core.hooks import hooks_of
 from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.memory import make
 from minigrad.core.node import Node
-from minigrad.core.results import Result
+from minigrad.core.results import Pack, Result
 from minigrad.ops.elementwise import to
 
 Tensor = Any  # defined in tensor.py, which imports this module
@@ -136,15 +136,20 @@ def refuse_nan(step: Step) -> None:
         return
     inputs = [k for k, need in enumerate(node.plan.needs) if need]
     for k, d in zip(inputs, step.grads, strict=False):
-        values = getattr(d, "array", d)
-        values = getattr(values, "values", values)  # for a row-sparse gradient
-        if values is not None and np.isnan(values).any():
-            given = getattr(step.g, "array", step.g)
-            came = " It was given nan already." if np.isnan(given).any() else ""
+        if has_nan(d):
+            came = " It was given nan already." if has_nan(step.g) else ""
             raise RuntimeError(
                 f"Function '{node.name()}' returned nan values in its {k}th output.{came}"
                 + at("forward", node.place)
             )
+
+
+def has_nan(g: Any) -> bool:
+    """Is there a NaN in a gradient: an array, a Tensor, some rows, or a pack of several?"""
+    if isinstance(g, Pack):
+        return any(map(has_nan, g.parts.values()))
+    array = getattr(g, "array", g)
+    return g is not None and bool(np.isnan(getattr(array, "values", array)).any())
 
 
 def root_of(z: Any) -> Node | AccumulateGrad:

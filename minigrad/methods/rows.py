@@ -16,8 +16,8 @@ from minigrad.methods.base import taking_numpy_names
 
 WITHOUT_METHODS = ("minigrad.ops.neural", "minigrad.ops.losses", "minigrad.ops.layout")
 SHAPES = {
-    "elementwise": "The result has the shape of the operands, which are broadcast against each other.",
-    "constant": "The result has the shape of the operands, and no gradient passes through it.",
+    "elementwise": "The result has the shape to which the operands are broadcast.",
+    "constant": "The result has the shape to which the operands are broadcast. No gradient flows through it.",
 }
 # Python's names for the operators: x + y is x.__add__(y) or y.__radd__(x); x += y is x.__iadd__(y).
 OPERATORS = {
@@ -136,8 +136,8 @@ def described(op: Op, name: str) -> str:
 def written_over(name: str) -> str:
     """The text about an in-place variant, to be added to the help() text of x.name()."""
     return (
-        f"Written over the tensor itself, which is returned. x.{name}() makes a new one. Raises an error for a "
-        "leaf that requires a gradient, unless nothing is recorded."
+        f"Writes the result into the tensor itself and returns it; x.{name}() returns a new tensor. Raises an error "
+        "for a leaf that requires a gradient, unless recording is off."
     )
 
 
