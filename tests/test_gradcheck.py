@@ -107,6 +107,15 @@ def test_what_cannot_be_checked(x):
         gradcheck(lambda x: x * 2, minigrad.ones(2, requires_grad=True), eps=1e-2)
 
 
+def test_the_warning_about_float32_is_at_the_users_line():
+    x = minigrad.tensor([1.0, 2.0], requires_grad=True)
+    for check in (gradcheck, gradgradcheck):
+        with pytest.warns(UserWarning, match="not a double precision") as warned:
+            check(lambda x: x * x, (x,), raise_exception=False)
+
+        assert {w.filename for w in warned} == {__file__}
+
+
 def test_complex_step_is_exact():
     f = lambda x: np.exp(np.sin(x)) / (1 + x * x)
     x = np.array([0.3, 1.7])

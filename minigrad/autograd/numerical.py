@@ -114,8 +114,14 @@ def gradcheck(
     >>> gradcheck(lambda x: x.log().sum(), x)
     True
     """
+    how = (eps, atol, rtol, check_forward_ad, check_backward_ad)
+    return _passes(func, _arguments(inputs), raise_exception, how)
+
+
+def _passes(func: Any, xs: tuple[Any, ...], raise_exception: bool, how: tuple[Any, ...]) -> bool:
+    """Run the check. Returns False, or raises the error, if a gradient is wrong."""
     try:
-        _check(func, _arguments(inputs), eps, atol, rtol, check_forward_ad, check_backward_ad)
+        _check(func, xs, *how)
     except GradcheckError:
         if raise_exception:
             raise
@@ -252,13 +258,5 @@ def gradgradcheck(
                 materialize_grads=True,
             )
 
-    return gradcheck(
-        gradient,
-        (*xs, *gs),
-        eps=eps,
-        atol=atol,
-        rtol=rtol,
-        raise_exception=raise_exception,
-        check_forward_ad=check_fwd_over_rev,
-        check_backward_ad=check_rev_over_rev,
-    )
+    how = (eps, atol, rtol, check_fwd_over_rev, check_rev_over_rev)
+    return _passes(gradient, (*xs, *gs), raise_exception, how)
