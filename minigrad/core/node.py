@@ -20,7 +20,7 @@ Read op.py first. Then engine.py, which runs the nodes.
 """
 
 from collections.abc import Callable, Iterable
-from functools import cache
+from functools import cache, partial
 from itertools import count
 from typing import Any
 
@@ -60,12 +60,6 @@ class Node:
     ) -> None:
         self.plan, self.edges, self.saved, self.place = plan, edges, saved, place
         self.queue_key = next_queue_key()
-
-    def __getattr__(self, name: str) -> Any:
-        """`_saved_self`, `_saved_other`, `_saved_result`, `_saved_dim`: the saved values under PyTorch's names."""
-        if not name.startswith("_saved_"):
-            raise AttributeError(f"{self.name()!r} object has no attribute {name!r}")
-        return saved_attribute(self, name)
 
     @property
     def op(self) -> Op:
@@ -168,6 +162,17 @@ def node_type(name: str) -> type[Node]:
 
 SAVED_OPERANDS = {"self": 0, "other": 1, "mat2": 1, "exponent": 1}  # PyTorch's name -> position
 SAVED_AS = {"result": "z", "dim": "axis"}
+
+
+def show_saved(cls: type[Node], op: Op) -> None:
+    """Give the nodes of an op `_saved_self`, `_saved_result`, ...: PyTorch's names for the saved values.
+
+    They are properties, since a class with `__getattr__` reads each of its attributes three times slower.
+    """
+    operands = [name for name, k in SAVED_OPERANDS.items() if k < len(op.operands)]
+    for name in (*operands, *SAVED_AS, *op.operands, *op.settings):
+        attribute = f"_saved_{name}"
+        setattr(cls, attribute, property(partial(saved_attribute, name=attribute)))
 
 
 def saved_attribute(node: Node, name: str) -> Any:

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minigrad.core.memory import Counter, make
-from minigrad.core.node import Node, node_type
+from minigrad.core.node import Node, node_type, show_saved
 from minigrad.core.op import Op
 from minigrad.core.shapes import Shape, sum_to
 
@@ -44,6 +44,7 @@ class Plan:
     def __init__(self, op: Op, needs: tuple[bool, ...], fitted: bool, node_name: str) -> None:
         self.op, self.needs, self.fitted = op, needs, fitted
         self.node_type: type[Node] = node_type(node_name)
+        show_saved(self.node_type, op)
         names = ("xs",) * len(needs) if op.variadic else op.operands
         self.wanted = tuple((k, n) for k, n in enumerate(names) if needs[k])
         for _, name in self.wanted:
