@@ -9,6 +9,7 @@ from minigrad.core.backward import root_of, run_backward, run_task, seed
 from minigrad.core.engine import GraphTask
 from minigrad.core.errors import AutogradError, NoGradient
 from minigrad.core.modes import state
+from minigrad.core.plan import like_of
 from minigrad.core.tensor import Tensor, wrap
 
 Tensors = Tensor | Sequence[Tensor]
@@ -133,5 +134,5 @@ def grad(
     if materialize_grads:
         for k, x in enumerate(xs):
             if grads[k] is None:
-                grads[k] = wrap(np.zeros(x.array.shape, x.array.dtype)).requires_grad_(create_graph)
+                grads[k] = like_of(x).zeros().requires_grad_(create_graph)
     return tuple(grads)

@@ -29,6 +29,7 @@ from minigrad.core.engine import GraphTask
 from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.memory import FRESH, new
 from minigrad.core.node import reachable
+from minigrad.core.plan import like_of
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods.functions import stack
 from minigrad.ops import reshape
@@ -411,8 +412,9 @@ def joined(parts: list[Tensor], z: Tensor, x: Tensor, dim: int = 0) -> Tensor:
 
 
 def zeros(x: Tensor) -> Tensor:
-    """Zeros with the shape of x."""
-    return wrap(np.zeros(x.array.shape, x.array.dtype))
+    """The gradient zero, shaped like x."""
+    z: Tensor = like_of(x).zeros()
+    return z
 
 
 # ---------------------------------------------------------------------- vmap

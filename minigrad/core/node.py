@@ -172,7 +172,8 @@ def show_saved(cls: type[Node], op: Op) -> None:
     operands = [name for name, k in SAVED_OPERANDS.items() if k < len(op.operands)]
     for name in (*operands, *SAVED_AS, *op.operands, *op.settings):
         attribute = f"_saved_{name}"
-        setattr(cls, attribute, property(partial(saved_attribute, name=attribute)))
+        if not hasattr(cls, attribute):  # several plans share the class
+            setattr(cls, attribute, property(partial(saved_attribute, name=attribute)))
 
 
 def saved_attribute(node: Node, name: str) -> Any:

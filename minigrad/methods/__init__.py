@@ -52,7 +52,7 @@ class ArrayMethods(Entries, Products, Reductions, Operators, Indexing, Arrangeme
         if op is None or method != "__call__" or kwargs:
             if method != "at" and values_suffice((inputs, kwargs)) and not isinstance((kwargs.get("out") or (0,))[0], Base):
                 return getattr(ufunc, method)(*values_only(inputs), **values_only(kwargs))
-            name = f"np.{ufunc.__name__}"
+            name = numpy_name(ufunc)
             raise NotForNumpy(unknown_function(name if method == "__call__" else f"{name}.{method}", kwargs))
         return op(*inputs)
 
@@ -69,8 +69,7 @@ class ArrayMethods(Entries, Products, Reductions, Operators, Indexing, Arrangeme
                 return z
         if values_suffice((args, kwargs)):
             return function(*values_only(args), **values_only(kwargs))
-        module = "np.linalg" if function.__module__ == "numpy.linalg" else "np"
-        raise NotForNumpy(unknown_function(f"{module}.{function.__name__}", unknown))
+        raise NotForNumpy(unknown_function(numpy_name(function), unknown))
 
 
 add_in_place(ArrayMethods)
@@ -97,11 +96,17 @@ def values_suffice(arguments: Any) -> bool:
     return all(values_suffice(a) for a in arguments)
 
 
+def numpy_name(function: Any) -> str:
+    """What users write for a NumPy function: np.sum, np.linalg.norm."""
+    linalg = getattr(function, "__module__", None) == "numpy.linalg"
+    return f"np.linalg.{function.__name__}" if linalg else f"np.{function.__name__}"
+
+
 def unknown_function(name: str, arguments: Iterable[str]) -> str:
     """The error message for a NumPy function without an op, with similar names that have one; or for its arguments."""
-    known = sorted({f"np.{f.__name__}" for f in (*BY_NUMPY, *NUMPY_FUNCTIONS)})
+    known = sorted({numpy_name(f) for f in (*BY_NUMPY, *NUMPY_FUNCTIONS)})
     start = f"Can't call numpy() on Tensor that requires grad: {name}"
-    if name.replace("np.linalg.", "np.") in known:
+    if name in known:
         return f"{start} of such a tensor does not take {', '.join(arguments) or 'these arguments'}. Use the tensor's own method."
     import difflib  # only used here
 

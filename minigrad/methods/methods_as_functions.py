@@ -78,19 +78,19 @@ def written(out: Any, z: Any) -> Any:
 
 
 # The methods of Base (x.float(), x.size()) are not functions, except these.
-OF_BASE = "clone conj is_complex is_floating_point is_signed numel"
+OF_BASE = "clone conj is_complex is_floating_point is_signed numel".split()
 # All other methods are functions too, except these. (polygamma, split and where take different arguments as functions.)
 METHODS_ONLY = """
     contiguous expand expand_as is_contiguous ndimension nelement polygamma prelu repeat reshape_as split sum_to_size
     unfold view view_as where
-"""
+""".split()
 # The in-place variants that are functions in PyTorch.
 IN_PLACE = """
     abs_ acos_ acosh_ arccos_ arcsin_ arctan_ asin_ asinh_ atan_ atanh_ ceil_ clamp_ clamp_max_ clamp_min_
     clip_ cos_ cosh_ deg2rad_ erf_ erfc_ exp2_ exp_ expm1_ fill_ fix_ floor_ frac_ gcd_ index_put_ lcm_
     ldexp_ log10_ log1p_ log2_ log_ logit_ nan_to_num_ neg_ negative_ rad2deg_ reciprocal_ relu_ round_
     rsqrt_ sigmoid_ sin_ sinc_ sinh_ sqrt_ square_ tan_ tanh_ trunc_ xlogy_ zero_
-"""
+""".split()
 
 
 def is_function(name: str) -> bool:
@@ -98,8 +98,8 @@ def is_function(name: str) -> bool:
     if name[0] == "_" or not isinstance(getattr(M, name), FunctionType):
         return False
     if name[-1] == "_":
-        return name in IN_PLACE.split()
-    return name in OF_BASE.split() or not (hasattr(Base, name) or name in METHODS_ONLY.split())
+        return name in IN_PLACE
+    return name in OF_BASE or not (hasattr(Base, name) or name in METHODS_ONLY)
 
 
 FUNCTIONS = {name: function(getattr(M, name)) for name in dir(M) if is_function(name)}
