@@ -154,3 +154,13 @@ def test_what_a_loss_computes_in_single_precision_stays_there():
         z.backward()
 
         assert z.dtype == x.grad.dtype == minigrad.float32
+
+
+def test_a_window_is_checked_although_an_equal_one_is_known():
+    x = minigrad.ones(1, 1, 4, 4)
+    F.max_pool2d(x, 2)
+    F.max_pool2d(x, (2, 2))
+
+    for size in (2.0, (2.0, 2), True):
+        with pytest.raises(TypeError, match="argument 'kernel_size' must be"):
+            F.max_pool2d(x, size)

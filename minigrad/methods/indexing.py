@@ -456,7 +456,9 @@ def plain_index(index: Any, x: Any) -> Any:
         else:
             return index
     if index.__class__ is list and x.ndim and set(map(type, index)) == {int}:
-        return (np.array(index),)
+        numbers = np.array(index)
+        if numbers.dtype == np.int64:
+            return (numbers,)
     if isinstance(index, list) and any(isinstance(p, SEVERAL) or p is None for p in index):
         warnings.warn(
             "Using a non-tuple sequence for multidimensional indexing is deprecated; use x[tuple(seq)] instead of x[seq].",

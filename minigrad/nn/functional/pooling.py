@@ -126,7 +126,14 @@ def _avg_pool(
 
 
 def _windows(
-    name: str, axes: int, x: Tensor, *how: Any
+    name: str,
+    axes: int,
+    x: Tensor,
+    size: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    ceil_mode: bool,
 ) -> tuple[dict[str, Any], tuple[int, ...], tuple[int, ...]]:
     """The settings of the op for an image, the dilation, and the requested padding."""
     if x.ndim not in (axes + 1, axes + 2):
@@ -138,33 +145,38 @@ def _windows(
             f"{name}: Expected {axes + 1}D or {axes + 2}D (batch mode) tensor with optional 0 dim batch size for "
             f"input, but got: {list(x.shape)}. Only the batch may be empty."
         )
-    return _fitted(x.shape[-axes:], *[tuple(h) if h.__class__ is list else h for h in how])
+    size = several(size, axes, "kernel_size")
+    stride = size if stride is None or stride in ([], ()) else several(stride, axes, "stride")
+    padding, dilation = several(padding, axes, "padding"), several(dilation, axes, "dilation")
+    check_steps(kernel_size=size, stride=stride, dilation=dilation)
+    return _fitted(tuple(x.shape), size, stride, padding, dilation, ceil_mode)
 
 
 @lru_cache(maxsize=256)
 def _fitted(
-    sizes: tuple[int, ...], size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
+    x_shape: tuple[int, ...],
+    size: tuple[int, ...],
+    stride: tuple[int, ...],
+    padding: tuple[int, ...],
+    dilation: tuple[int, ...],
+    ceil_mode: bool,
 ) -> tuple[dict[str, Any], tuple[int, ...], tuple[int, ...]]:
-    """The same for axes of these sizes. The result is cached: do not change it."""
-    axes = len(sizes)
-    size = several(size, axes, "kernel_size")
-    stride = size if stride is None or stride == () else several(stride, axes, "stride")
-    padding, dilation = several(padding, axes, "padding"), several(dilation, axes, "dilation")
-    check_steps(kernel_size=size, stride=stride, dilation=dilation)
+    """The same for checked arguments: to a cache 2.0 is 2. The result is cached: do not change it."""
+    axes = len(size)
     if any(p < 0 or p > k // 2 for p, k in zip(padding, size, strict=True)):
         raise RuntimeError(
             f"pad should be at most half of effective kernel size, but got pad={max(padding)}, kernel_size={max(size)}"
         )
     one = (1,) * (2 - axes)
     shape, margins = one, (0, 0) * (2 - axes)
-    for n, k, s, p, d in zip(sizes, size, stride, padding, dilation, strict=True):
+    for n, k, s, p, d in zip(x_shape[-axes:], size, stride, padding, dilation, strict=True):
         room = n + 2 * p - d * (k - 1) - 1
         m = (room + (s - 1 if ceil_mode else 0)) // s + 1
         if ceil_mode and (m - 1) * s >= n + p:  # the last window must start inside the input
             m -= 1
         if m < 1:
             raise RuntimeError(
-                f"Given input size: {list(sizes)}. Calculated output size: {m}. Output size is too small"
+                f"Given input size: {list(x_shape)}. Calculated output size: {m}. Output size is too small"
             )
         shape += (m,)
         margins += (p, max(p, (m - 1) * s + d * (k - 1) + 1 - n - p))
