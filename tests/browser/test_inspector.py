@@ -242,7 +242,10 @@ def opened(browser, tmp_path):
         path = tape.save(tmp_path / "tape.html")
         if framed:
             inner = path.read_text(encoding="utf-8").replace("&", "&amp;").replace('"', "&quot;")
+            # Without a charset Chromium guesses one from whatever arrived first, now and then windows-1257;
+            # the script then no longer has the hash that its policy asks for.
             path.write_text(
+                '<!DOCTYPE html><meta charset="utf-8">'
                 f'<iframe sandbox="allow-scripts" srcdoc="{inner}" width=1200></iframe>',
                 encoding="utf-8",
             )
