@@ -2,6 +2,7 @@
 
 import copy
 import gc
+import inspect
 import pickle
 import weakref
 
@@ -553,3 +554,40 @@ def test_the_greatest_of_what_is_scattered_is_nan_if_any_is():
     assert np.isnan(z[0].item()) and z[1].item() == 5
     with pytest.raises(RuntimeError, match="0-dimension value tensor"):
         x.fill_(source)
+
+
+def test_a_layer_of_a_function_is_a_row():
+
+    leaky = nn.LeakyReLU(0.2)
+
+    assert str(inspect.signature(nn.LeakyReLU)).startswith("(negative_slope: float = 0.01, inplace")
+    assert "leaky_relu(input, negative_slope=self.negative_slope" in inspect.getsource(
+        leaky.forward
+    )
+    assert leaky.forward.__qualname__ == "LeakyReLU.forward"
+    assert leaky(input=tensor([-1.0])).tolist() == pytest.approx([-0.2])
+    assert pickle.loads(pickle.dumps(leaky)).negative_slope == 0.2
+    assert not hasattr(nn.LeakyReLU, "negative_slope")
+    with pytest.raises(TypeError, match=r"Threshold.__init__\(\) missing 1 required .* 'value'"):
+        nn.Threshold(0.1)
+    with pytest.raises(TypeError, match="takes 1 positional argument but 2 were given"):
+        nn.GaussianNLLLoss(True)
+
+
+def test_a_users_subclass_of_a_layer_is_an_ordinary_class():
+    class Scaled(nn.ReLU):
+        factor: float = 2.0
+
+        def forward(self, input):
+            return self.factor * super().forward(input)
+
+    class Noted(nn.Dropout):
+        note: str
+
+        def __init__(self, note):
+            super().__init__(p=0.25)
+            self.note = note
+
+    assert Scaled()(tensor([-1.0, 3.0])).tolist() == [0.0, 6.0]
+    assert Scaled.factor == 2.0
+    assert repr(Noted("here")) == "Noted(p=0.25, inplace=False)"

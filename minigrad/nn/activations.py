@@ -1,8 +1,10 @@
 """Activations: nonlinear functions, mostly elementwise, between layers.
 
 Two linear layers in a row are equivalent to a single linear layer, unless there is an
-activation between them. Each class here holds the settings of the function with the same
-name in functional. A module with `inplace` can overwrite its input with its result.
+activation between them. Each class here is a row: it holds the settings of the function with the
+same name in functional. A module with `inplace` can overwrite its input with its result.
+
+Read function_layer.py first.
 """
 
 from typing import Any
@@ -11,28 +13,45 @@ from minigrad.core import modes
 from minigrad.core.tensor import Tensor
 from minigrad.methods.creation import full
 from minigrad.nn import functional as F
+from minigrad.nn.function_layer import FunctionLayer
 from minigrad.nn.module import Module
 from minigrad.nn.parameter import Parameter
 
-
-class _InPlace(Module):
-    """An activation whose only setting is `inplace`."""
-
-    def __init__(self, inplace: bool = False) -> None:
-        super().__init__()
-        self.inplace = inplace
-
-    def extra_repr(self) -> str:
-        return "inplace=True" if self.inplace else ""
-
-    def _and_inplace(self, settings: str) -> str:
-        return settings + (", inplace=True" if self.inplace else "")
-
+__all__ = [
+    "CELU",
+    "ELU",
+    "GELU",
+    "GLU",
+    "Hardshrink",
+    "Hardsigmoid",
+    "Hardswish",
+    "Hardtanh",
+    "LeakyReLU",
+    "LogSigmoid",
+    "LogSoftmax",
+    "Mish",
+    "PReLU",
+    "RReLU",
+    "ReLU",
+    "ReLU6",
+    "SELU",
+    "SiLU",
+    "Sigmoid",
+    "Softmax",
+    "Softmax2d",
+    "Softmin",
+    "Softplus",
+    "Softshrink",
+    "Softsign",
+    "Tanh",
+    "Tanhshrink",
+    "Threshold",
+]
 
 # ------------------------------------------------------------------------ piecewise linear
 
 
-class ReLU(_InPlace):
+class ReLU(FunctionLayer, of=F.relu):
     """max(x, 0)
 
     >>> from minigrad import tensor
@@ -40,22 +59,14 @@ class ReLU(_InPlace):
     tensor([0., 2.])
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.relu(input, self.inplace)
+    inplace: bool = False
 
 
-class LeakyReLU(_InPlace):
+class LeakyReLU(FunctionLayer, of=F.leaky_relu):
     """x where x > 0, else negative_slope * x"""
 
-    def __init__(self, negative_slope: float = 0.01, inplace: bool = False) -> None:
-        super().__init__(inplace)
-        self.negative_slope = negative_slope
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.leaky_relu(input, self.negative_slope, self.inplace)
-
-    def extra_repr(self) -> str:
-        return self._and_inplace(f"negative_slope={self.negative_slope}")
+    negative_slope: float = 0.01
+    inplace: bool = False
 
 
 class PReLU(Module):
@@ -86,7 +97,7 @@ class PReLU(Module):
         return f"num_parameters={self.num_parameters}"
 
 
-class RReLU(_InPlace):
+class RReLU(FunctionLayer, of=F.rrelu):
     """x where x > 0, else slope * x, with a random slope between lower and upper for each entry
 
     In evaluation, the slope is (lower + upper) / 2.
@@ -94,47 +105,31 @@ class RReLU(_InPlace):
     Source: Xu et al., Empirical Evaluation of Rectified Activations (2015).
     """
 
-    def __init__(
-        self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False
-    ) -> None:
-        super().__init__(inplace)
-        self.lower, self.upper = lower, upper
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
-
-    def extra_repr(self) -> str:
-        return self._and_inplace(f"lower={self.lower}, upper={self.upper}")
+    lower: float = 1.0 / 8
+    upper: float = 1.0 / 3
+    inplace: bool = False
 
 
-class Threshold(_InPlace):
+class Threshold(FunctionLayer, of=F.threshold):
     """x where x > threshold, else value"""
 
-    def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
-        super().__init__(inplace)
-        self.threshold, self.value = threshold, value
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.threshold(input, self.threshold, self.value, self.inplace)
-
-    def extra_repr(self) -> str:
-        return self._and_inplace(f"threshold={self.threshold}, value={self.value}")
+    threshold: float
+    value: float
+    inplace: bool = False
 
 
-class Hardtanh(_InPlace):
+class Hardtanh(FunctionLayer, of=F.hardtanh):
     """x clamped to the range from min_val to max_val"""
 
-    def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> None:
-        super().__init__(inplace)
-        self.min_val, self.max_val = min_val, max_val
-        if max_val <= min_val:
-            raise AssertionError(f"max_val ({max_val}) must be greater than min_val ({min_val})")
+    min_val: float = -1.0
+    max_val: float = 1.0
+    inplace: bool = False
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.hardtanh(input, self.min_val, self.max_val, self.inplace)
-
-    def extra_repr(self) -> str:
-        return self._and_inplace(f"min_val={self.min_val}, max_val={self.max_val}")
+    def _check(self) -> None:
+        if self.max_val <= self.min_val:
+            raise AssertionError(
+                f"max_val ({self.max_val}) must be greater than min_val ({self.min_val})"
+            )
 
 
 class ReLU6(Hardtanh):
@@ -147,191 +142,116 @@ class ReLU6(Hardtanh):
         return "inplace=True" if self.inplace else ""
 
 
-class Hardsigmoid(_InPlace):
+class Hardsigmoid(FunctionLayer, of=F.hardsigmoid):
     """x / 6 + 1 / 2, clamped to the range from 0 to 1"""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.hardsigmoid(input, self.inplace)
-
-    def extra_repr(self) -> str:
-        return ""
+    _shown = ()
+    inplace: bool = False
 
 
-class Hardswish(_InPlace):
+class Hardswish(FunctionLayer, of=F.hardswish):
     """x * hardsigmoid(x)"""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.hardswish(input, self.inplace)
-
-    def extra_repr(self) -> str:
-        return ""
+    _shown = ()
+    inplace: bool = False
 
 
-class _Shrink(Module):
-    def __init__(self, lambd: float = 0.5) -> None:
-        super().__init__()
-        self.lambd = lambd
+class Hardshrink(FunctionLayer, of=F.hardshrink):
+    """0 where |x| <= lambd, else x"""
+
+    lambd: float = 0.5
 
     def extra_repr(self) -> str:
         return f"{self.lambd}"
 
 
-class Hardshrink(_Shrink):
-    """0 where |x| <= lambd, else x"""
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.hardshrink(input, self.lambd)
-
-
-class Softshrink(_Shrink):
+class Softshrink(FunctionLayer, of=F.softshrink):
     """0 where |x| <= lambd, else x moved by lambd towards 0"""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.softshrink(input, self.lambd)
+    lambd: float = 0.5
+
+    def extra_repr(self) -> str:
+        return f"{self.lambd}"
 
 
 # ------------------------------------------------------------------------ smooth
 
 
-class Sigmoid(Module):
+class Sigmoid(FunctionLayer, of=F.sigmoid):
     """1 / (1 + exp(-x))"""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return input.sigmoid()
 
-
-class Tanh(Module):
+class Tanh(FunctionLayer, of=F.tanh):
     """tanh(x)"""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return input.tanh()
 
-
-class LogSigmoid(Module):
+class LogSigmoid(FunctionLayer, of=F.logsigmoid):
     """log(sigmoid(x)), without overflow"""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.logsigmoid(input)
 
-
-class Softsign(Module):
+class Softsign(FunctionLayer, of=F.softsign):
     """x / (1 + |x|)"""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.softsign(input)
 
-
-class Tanhshrink(Module):
+class Tanhshrink(FunctionLayer, of=F.tanhshrink):
     """x - tanh(x)"""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.tanhshrink(input)
 
-
-class Softplus(Module):
+class Softplus(FunctionLayer, of=F.softplus):
     """log(1 + exp(beta * x)) / beta; x itself where beta * x > threshold"""
 
-    def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
-        super().__init__()
-        self.beta, self.threshold = beta, threshold
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.softplus(input, self.beta, self.threshold)
-
-    def extra_repr(self) -> str:
-        return f"beta={self.beta}, threshold={self.threshold}"
+    beta: float = 1.0
+    threshold: float = 20.0
 
 
-class ELU(_InPlace):
+class ELU(FunctionLayer, of=F.elu):
     """x where x > 0, else alpha * (exp(x) - 1)"""
 
-    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
-        super().__init__(inplace)
-        self.alpha = alpha
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.elu(input, self.alpha, self.inplace)
-
-    def extra_repr(self) -> str:
-        return self._and_inplace(f"alpha={self.alpha}")
+    alpha: float = 1.0
+    inplace: bool = False
 
 
-class CELU(_InPlace):
+class CELU(FunctionLayer, of=F.celu):
     """x where x > 0, else alpha * (exp(x / alpha) - 1)"""
 
-    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
-        super().__init__(inplace)
-        self.alpha = alpha
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.celu(input, self.alpha, self.inplace)
-
-    def extra_repr(self) -> str:
-        return self._and_inplace(f"alpha={self.alpha}")
+    alpha: float = 1.0
+    inplace: bool = False
 
 
-class SELU(_InPlace):
+class SELU(FunctionLayer, of=F.selu):
     """elu, scaled so that activations keep mean 0 and variance 1 from layer to layer"""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.selu(input, self.inplace)
+    inplace: bool = False
 
 
-class SiLU(_InPlace):
+class SiLU(FunctionLayer, of=F.silu):
     """x * sigmoid(x), also known as swish"""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.silu(input, self.inplace)
+    inplace: bool = False
 
 
-class Mish(_InPlace):
+class Mish(FunctionLayer, of=F.mish):
     """x * tanh(softplus(x))"""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.mish(input, self.inplace)
+    inplace: bool = False
 
 
-class GELU(Module):
+class GELU(FunctionLayer, of=F.gelu):
     """x * Phi(x), where Phi is the CDF of the standard normal distribution"""
 
-    def __init__(self, approximate: str = "none") -> None:
-        super().__init__()
-        self.approximate = approximate
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.gelu(input, approximate=self.approximate)
-
-    def extra_repr(self) -> str:
-        return f"approximate={self.approximate!r}"
+    approximate: str = "none"
 
 
-class GLU(Module):
+class GLU(FunctionLayer, of=F.glu):
     """The first half along dim, times the sigmoid of the second"""
 
-    def __init__(self, dim: int = -1) -> None:
-        super().__init__()
-        self.dim = dim
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.glu(input, self.dim)
-
-    def extra_repr(self) -> str:
-        return f"dim={self.dim}"
+    dim: int = -1
 
 
 # ------------------------------------------------------------------------ along an axis
 
 
-class _Along(Module):
-    def __init__(self, dim: int | None = None) -> None:
-        super().__init__()
-        self.dim = dim
-
-    def extra_repr(self) -> str:
-        return f"dim={self.dim}"
-
-
-class Softmax(_Along):
+class Softmax(FunctionLayer, of=F.softmax):
     """exp(x) / sum of exp(x) along dim: positive numbers that sum to 1
 
     >>> from minigrad import tensor
@@ -339,25 +259,28 @@ class Softmax(_Along):
     tensor([0.5000, 0.5000])
     """
 
+    dim: int | None = None
+
     def forward(self, input: Tensor) -> Tensor:
         return F.softmax(input, self.dim, _stacklevel=5)
 
 
-class LogSoftmax(_Along):
+class LogSoftmax(FunctionLayer, of=F.log_softmax):
     """log(softmax(x)), computed in one step so that large scores do not overflow"""
+
+    dim: int | None = None
 
     def forward(self, input: Tensor) -> Tensor:
         return F.log_softmax(input, self.dim, _stacklevel=5)
 
 
-class Softmin(_Along):
+class Softmin(FunctionLayer, of=F.softmin):
     """softmax(-x)"""
+
+    dim: int | None = None
 
     def forward(self, input: Tensor) -> Tensor:
         return F.softmin(input, self.dim, _stacklevel=5)
-
-    def extra_repr(self) -> str:
-        return f"dim={self.dim}"
 
 
 class Softmax2d(Module):

@@ -26,6 +26,8 @@ from minigrad.nn.linear import Linear, parameter
 from minigrad.nn.module import Module
 from minigrad.nn.parameter import Parameter
 
+__all__ = ["MultiheadAttention"]
+
 
 class NonDynamicallyQuantizableLinear(Linear):
     """A Linear layer, with the name that PyTorch shows when it prints an attention layer."""

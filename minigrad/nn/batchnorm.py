@@ -16,6 +16,8 @@ from minigrad.nn import init
 from minigrad.nn.module import Module
 from minigrad.nn.parameter import Parameter
 
+__all__ = ["BatchNorm1d", "BatchNorm2d", "InstanceNorm1d", "InstanceNorm2d"]
+
 
 class _Affine(Module):
     """A module with a weight (initially ones) and a bias (initially zeros), or neither."""

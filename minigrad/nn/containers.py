@@ -13,6 +13,8 @@ from typing import Any, Self
 from minigrad.nn.module import Module
 from minigrad.nn.registry import MODULE
 
+__all__ = ["ModuleDict", "ModuleList", "Sequential"]
+
 
 def position(n: int, index: Any) -> int:
     """An index into n items as a non-negative number. Raises IndexError if it is out of range."""

@@ -6,21 +6,22 @@ divided by 1 - p, which preserves the mean. After `eval()`, nothing is dropped.
 
 from minigrad.core.tensor import Tensor
 from minigrad.nn import functional as F
-from minigrad.nn.module import Module
+from minigrad.nn.function_layer import FunctionLayer
+
+__all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d"]
 
 
-class _DropoutNd(Module):
-    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
-        super().__init__()
-        if p < 0 or p > 1:
-            raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
-        self.p, self.inplace = p, inplace
+class _DropoutNd(FunctionLayer, of=None):
+    _shown = ("p", "inplace")
+    p: float = 0.5
+    inplace: bool = False
 
-    def extra_repr(self) -> str:
-        return f"p={self.p}, inplace={self.inplace}"
+    def _check(self) -> None:
+        if self.p < 0 or self.p > 1:
+            raise ValueError(f"dropout probability has to be between 0 and 1, but got {self.p}")
 
 
-class Dropout(_DropoutNd):
+class Dropout(_DropoutNd, of=F.dropout):
     """Each entry set to 0 with probability p, the others divided by 1 - p.
 
     >>> from minigrad import ones
@@ -30,25 +31,16 @@ class Dropout(_DropoutNd):
     Source: Srivastava et al., Dropout (2014).
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.dropout(input, self.p, self.training, self.inplace)
 
-
-class Dropout1d(_DropoutNd):
+class Dropout1d(_DropoutNd, of=F.dropout1d):
     """Dropout of whole channels, for input (n, c, l) or (c, l)."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.dropout1d(input, self.p, self.training, self.inplace)
 
-
-class Dropout2d(_DropoutNd):
+class Dropout2d(_DropoutNd, of=F.dropout2d):
     """Dropout of whole channels, for input (n, c, h, w)."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.dropout2d(input, self.p, self.training, self.inplace)
 
-
-class AlphaDropout(_DropoutNd):
+class AlphaDropout(_DropoutNd, of=F.alpha_dropout):
     """Dropout that preserves mean 0 and variance 1, for networks with SELU.
 
     Source: Klambauer et al., Self-Normalizing Neural Networks (2017).

@@ -10,6 +10,8 @@ from minigrad.nn.linear import parameter
 from minigrad.nn.module import Module
 from minigrad.nn.parameter import Parameter
 
+__all__ = ["Embedding"]
+
 
 class Embedding(Module):
     """The rows weight[input] of a table.

@@ -5,23 +5,42 @@ from typing import Any
 from minigrad.core.tensor import Tensor
 from minigrad.nn import functional as F
 from minigrad.nn.convolution import each_axis
-from minigrad.nn.module import Module
+from minigrad.nn.function_layer import FunctionLayer
+
+__all__ = [
+    "ChannelShuffle",
+    "CircularPad1d",
+    "CircularPad2d",
+    "ConstantPad1d",
+    "ConstantPad2d",
+    "Fold",
+    "PixelShuffle",
+    "PixelUnshuffle",
+    "ReflectionPad1d",
+    "ReflectionPad2d",
+    "ReplicationPad1d",
+    "ReplicationPad2d",
+    "Unfold",
+    "Upsample",
+    "ZeroPad1d",
+    "ZeroPad2d",
+]
 
 # ------------------------------------------------------------------------ padding
 
 
-class _Pad(Module):
+class _Pad(FunctionLayer, of=None):
     """Padding on the last axes.
 
     padding   (left, right), or (left, right, top, bottom), or one number for all sides
     """
 
-    axes: int
-    mode: str
+    axes = 1
+    mode = "constant"
+    padding: Any
 
-    def __init__(self, padding: Any) -> None:
-        super().__init__()
-        self.padding = each_axis(padding, 2 * self.axes)
+    def _keep(self, *, padding: Any = None, **arguments: Any) -> None:
+        super()._keep(padding=each_axis(padding, 2 * self.axes), **arguments)
 
     def forward(self, input: Tensor) -> Tensor:
         return F.pad(input, self.padding, self.mode)
@@ -30,24 +49,18 @@ class _Pad(Module):
         return f"{self.padding}"
 
 
-class _ConstantPad(_Pad):
-    mode = "constant"
-
-    def __init__(self, padding: Any, value: float) -> None:
-        super().__init__(padding)
-        self.value = value
+class _ConstantPad(_Pad, of=None):
+    value: float
 
     def forward(self, input: Tensor) -> Tensor:
         return F.pad(input, self.padding, self.mode, self.value)
 
     def extra_repr(self) -> str:
-        return f"padding={self.padding}, value={self.value}"
+        return FunctionLayer.extra_repr(self)
 
 
 class ConstantPad1d(_ConstantPad):
     """Pad a sequence with a constant value."""
-
-    axes = 1
 
 
 class ConstantPad2d(_ConstantPad):
@@ -59,8 +72,6 @@ class ConstantPad2d(_ConstantPad):
 class ZeroPad1d(_Pad):
     """Pad a sequence with zeros."""
 
-    axes, mode = 1, "constant"
-
 
 class ZeroPad2d(_Pad):
     """Pad an image with zeros.
@@ -70,49 +81,52 @@ class ZeroPad2d(_Pad):
     tensor([[[[0., 1., 1., 0.]]]])
     """
 
-    axes, mode = 2, "constant"
+    axes = 2
 
 
 class ReflectionPad1d(_Pad):
     """Pad a sequence with its entries mirrored at the ends."""
 
-    axes, mode = 1, "reflect"
+    mode = "reflect"
 
 
 class ReflectionPad2d(_Pad):
     """Pad an image with its entries mirrored at the edges."""
 
-    axes, mode = 2, "reflect"
+    axes = 2
+    mode = "reflect"
 
 
 class ReplicationPad1d(_Pad):
     """Pad a sequence by repeating its end entries."""
 
-    axes, mode = 1, "replicate"
+    mode = "replicate"
 
 
 class ReplicationPad2d(_Pad):
     """Pad an image by repeating its edge entries."""
 
-    axes, mode = 2, "replicate"
+    axes = 2
+    mode = "replicate"
 
 
 class CircularPad1d(_Pad):
     """Pad a sequence with the entries from its other end."""
 
-    axes, mode = 1, "circular"
+    mode = "circular"
 
 
 class CircularPad2d(_Pad):
     """Pad an image with the entries from its other side."""
 
-    axes, mode = 2, "circular"
+    axes = 2
+    mode = "circular"
 
 
 # ------------------------------------------------------------------------ resizing
 
 
-class Upsample(Module):
+class Upsample(FunctionLayer, of=F.interpolate):
     """Resize a sequence or an image.
 
     input          (n, c, l) or (n, c, h, w)
@@ -121,26 +135,18 @@ class Upsample(Module):
     mode           "nearest", "linear" (for sequences), "bilinear", ...: see F.interpolate
     """
 
-    def __init__(
-        self,
-        size: Any = None,
-        scale_factor: Any = None,
-        mode: str = "nearest",
-        align_corners: bool | None = None,
-        recompute_scale_factor: bool | None = None,
-    ) -> None:
-        super().__init__()
-        self.size, self.mode = size, mode
-        if isinstance(scale_factor, tuple):
-            self.scale_factor: Any = tuple(float(factor) for factor in scale_factor)
-        else:
-            self.scale_factor = float(scale_factor) if scale_factor else None
-        self.align_corners = align_corners
-        self.recompute_scale_factor = recompute_scale_factor
+    size: Any = None
+    scale_factor: Any = None
+    mode: str = "nearest"
+    align_corners: bool | None = None
+    recompute_scale_factor: bool | None = None
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.interpolate(input, self.size, self.scale_factor, self.mode, self.align_corners,
-                             self.recompute_scale_factor)  # fmt: skip
+    def _keep(self, *, scale_factor: Any = None, **arguments: Any) -> None:
+        if isinstance(scale_factor, tuple):
+            scale_factor = tuple(float(factor) for factor in scale_factor)
+        elif scale_factor is not None:
+            scale_factor = float(scale_factor) or None
+        super()._keep(scale_factor=scale_factor, **arguments)
 
     def extra_repr(self) -> str:
         how = f"size={self.size!r}"
@@ -149,99 +155,52 @@ class Upsample(Module):
         return f"{how}, mode={self.mode!r}"
 
 
-class PixelShuffle(Module):
+class PixelShuffle(FunctionLayer, of=F.pixel_shuffle):
     """(n, c * r * r, h, w) to (n, c, h * r, w * r): channels become rows and columns.
 
     Source: Shi et al., Real-Time Single Image and Video Super-Resolution (2016).
     """
 
-    def __init__(self, upscale_factor: int) -> None:
-        super().__init__()
-        self.upscale_factor = upscale_factor
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.pixel_shuffle(input, self.upscale_factor)
-
-    def extra_repr(self) -> str:
-        return f"upscale_factor={self.upscale_factor}"
+    upscale_factor: int
 
 
-class PixelUnshuffle(Module):
+class PixelUnshuffle(FunctionLayer, of=F.pixel_unshuffle):
     """The inverse of PixelShuffle."""
 
-    def __init__(self, downscale_factor: int) -> None:
-        super().__init__()
-        self.downscale_factor = downscale_factor
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.pixel_unshuffle(input, self.downscale_factor)
-
-    def extra_repr(self) -> str:
-        return f"downscale_factor={self.downscale_factor}"
+    downscale_factor: int
 
 
-class ChannelShuffle(Module):
+class ChannelShuffle(FunctionLayer, of=F.channel_shuffle):
     """The channels in a new order: one from each of `groups` groups in turn."""
 
-    def __init__(self, groups: int) -> None:
-        super().__init__()
-        self.groups = groups
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.channel_shuffle(input, self.groups)
-
-    def extra_repr(self) -> str:
-        return f"groups={self.groups}"
+    groups: int
 
 
 # ------------------------------------------------------------------------ windows
 
 
-class Unfold(Module):
+class Unfold(FunctionLayer, of=F.unfold):
     """The windows of an image as columns, which turns a convolution into a matrix product.
 
     input     (n, c, h, w)
     returns   (n, c * kh * kw, number of windows)
     """
 
-    def __init__(
-        self, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
-    ) -> None:
-        super().__init__()
-        self.kernel_size, self.dilation = kernel_size, dilation
-        self.padding, self.stride = padding, stride
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.unfold(input, self.kernel_size, self.dilation, self.padding, self.stride)
-
-    def extra_repr(self) -> str:
-        return (
-            f"kernel_size={self.kernel_size}, dilation={self.dilation}, padding={self.padding}, "
-            f"stride={self.stride}"
-        )
+    kernel_size: Any
+    dilation: Any = 1
+    padding: Any = 0
+    stride: Any = 1
 
 
-class Fold(Unfold):
+class Fold(FunctionLayer, of=F.fold):
     """Columns as windows of an image, added where windows overlap.
 
     input     (n, c * kh * kw, number of windows)
     returns   (n, c, *output_size)
     """
 
-    def __init__(
-        self,
-        output_size: Any,
-        kernel_size: Any,
-        dilation: Any = 1,
-        padding: Any = 0,
-        stride: Any = 1,
-    ) -> None:
-        super().__init__(kernel_size, dilation, padding, stride)
-        self.output_size = output_size
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.fold(input, self.output_size, self.kernel_size, self.dilation, self.padding,
-                      self.stride)  # fmt: skip
-
-    def extra_repr(self) -> str:
-        return f"output_size={self.output_size}, {super().extra_repr()}"
+    output_size: Any
+    kernel_size: Any
+    dilation: Any = 1
+    padding: Any = 0
+    stride: Any = 1

@@ -20,6 +20,15 @@ from minigrad.nn.convolution import Conv1d, Conv2d
 from minigrad.nn.linear import Linear
 from minigrad.nn.parameter import Parameter
 
+__all__ = [
+    "LazyBatchNorm1d",
+    "LazyBatchNorm2d",
+    "LazyConv1d",
+    "LazyConv2d",
+    "LazyLinear",
+    "UninitializedParameter",
+]
+
 
 class UninitializedParameter(Parameter):
     """A parameter that has no shape yet."""

@@ -15,6 +15,8 @@ from minigrad.nn import init
 from minigrad.nn.module import Module
 from minigrad.nn.parameter import Parameter
 
+__all__ = ["Bilinear", "Identity", "Linear"]
+
 
 def parameter(*shape: int, dtype: Any = None, device: Any = None) -> Parameter:
     """A parameter that still has to be initialized."""

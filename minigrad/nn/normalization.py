@@ -17,6 +17,8 @@ from minigrad.nn import functional as F
 from minigrad.nn.batchnorm import _Affine
 from minigrad.nn.module import Module
 
+__all__ = ["GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSNorm"]
+
 
 class LayerNorm(_Affine):
     """z = (x - mean) / sqrt(var + eps) * weight + bias, over the last axes of each example

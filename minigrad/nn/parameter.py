@@ -10,6 +10,8 @@ from minigrad.core.data import as_array
 from minigrad.core.memory import FRESH, new
 from minigrad.core.tensor import Tensor, wrap
 
+__all__ = ["Buffer", "Parameter"]
+
 
 class Parameter(Tensor):
     """A tensor to be learned: a leaf that by default requires a gradient.

@@ -10,6 +10,8 @@ from minigrad.nn.module import Module
 from minigrad.nn.parameter import Parameter
 from minigrad.nn.registry import type_name
 
+__all__ = ["ParameterDict", "ParameterList"]
+
 
 def _as_parameter(value: Any) -> Any:
     is_plain = isinstance(value, Tensor) and not isinstance(value, Parameter)

@@ -1,45 +1,54 @@
-"""Pooling: one number for each window, the maximum or the mean. There are no parameters."""
+"""Pooling: one number for each window, the maximum or the mean. There are no parameters.
+
+Read function_layer.py first.
+"""
 
 from typing import Any
 
 from minigrad.core.tensor import Tensor
 from minigrad.nn import functional as F
 from minigrad.nn.convolution import each_axis
-from minigrad.nn.module import Module
+from minigrad.nn.function_layer import FunctionLayer
+
+__all__ = [
+    "AdaptiveAvgPool1d",
+    "AdaptiveAvgPool2d",
+    "AdaptiveMaxPool1d",
+    "AdaptiveMaxPool2d",
+    "AvgPool1d",
+    "AvgPool2d",
+    "LPPool1d",
+    "LPPool2d",
+    "MaxPool1d",
+    "MaxPool2d",
+    "MaxUnpool1d",
+    "MaxUnpool2d",
+]
 
 
-class _MaxPoolNd(Module):
-    def __init__(
-        self,
-        kernel_size: Any,
-        stride: Any = None,
-        padding: Any = 0,
-        dilation: Any = 1,
-        return_indices: bool = False,
-        ceil_mode: bool = False,
-    ) -> None:
-        super().__init__()
-        self.kernel_size = kernel_size
-        self.stride = kernel_size if stride is None else stride
-        self.padding, self.dilation = padding, dilation
-        self.return_indices, self.ceil_mode = return_indices, ceil_mode
+class _WindowLayer(FunctionLayer, of=None):
+    """A layer with windows, whose distance is by default their size."""
 
-    def extra_repr(self) -> str:
-        return (
-            f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, "
-            f"dilation={self.dilation}, ceil_mode={self.ceil_mode}"
-        )
+    def _keep(self, *, kernel_size: Any = None, stride: Any = None, **arguments: Any) -> None:
+        stride = kernel_size if stride is None else stride
+        super()._keep(kernel_size=kernel_size, stride=stride, **arguments)
 
 
-class MaxPool1d(_MaxPoolNd):
+class _MaxPoolNd(_WindowLayer, of=None):
+    _shown = ("kernel_size", "stride", "padding", "dilation", "ceil_mode")
+    kernel_size: Any
+    stride: Any = None
+    padding: Any = 0
+    dilation: Any = 1
+    return_indices: bool = False
+    ceil_mode: bool = False
+
+
+class MaxPool1d(_MaxPoolNd, of=F.max_pool1d):
     """The largest entry of each window of (n, c, l); see MaxPool2d."""
 
-    def forward(self, input: Tensor) -> Any:
-        return F.max_pool1d(input, self.kernel_size, self.stride, self.padding, self.dilation,
-                            self.ceil_mode, self.return_indices)  # fmt: skip
 
-
-class MaxPool2d(_MaxPoolNd):
+class MaxPool2d(_MaxPoolNd, of=F.max_pool2d):
     """The largest entry of each window.
 
     input     (n, c, h, w)       or without n
@@ -59,36 +68,24 @@ class MaxPool2d(_MaxPoolNd):
     tensor([[[4.]]])
     """
 
-    def forward(self, input: Tensor) -> Any:
-        return F.max_pool2d(input, self.kernel_size, self.stride, self.padding, self.dilation,
-                            self.ceil_mode, self.return_indices)  # fmt: skip
 
-
-class AvgPool1d(Module):
+class AvgPool1d(_WindowLayer, of=F.avg_pool1d):
     """The mean of each window of (n, c, l); see AvgPool2d."""
 
-    def __init__(
-        self,
-        kernel_size: Any,
-        stride: Any = None,
-        padding: Any = 0,
-        ceil_mode: bool = False,
-        count_include_pad: bool = True,
-    ) -> None:
-        super().__init__()
-        self.kernel_size, self.padding = each_axis(kernel_size, 1), each_axis(padding, 1)
-        self.stride = self.kernel_size if stride is None else each_axis(stride, 1)
-        self.ceil_mode, self.count_include_pad = ceil_mode, count_include_pad
+    _shown = ("kernel_size", "stride", "padding")
+    kernel_size: Any
+    stride: Any = None
+    padding: Any = 0
+    ceil_mode: bool = False
+    count_include_pad: bool = True
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.avg_pool1d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode,
-                            self.count_include_pad)  # fmt: skip
-
-    def extra_repr(self) -> str:
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+    def _keep(self, **arguments: Any) -> None:
+        super()._keep(**arguments)
+        self.kernel_size = each_axis(self.kernel_size, 1)
+        self.stride, self.padding = each_axis(self.stride, 1), each_axis(self.padding, 1)
 
 
-class AvgPool2d(Module):
+class AvgPool2d(_WindowLayer, of=F.avg_pool2d):
     """The mean of each window.
 
     input     (n, c, h, w)       or without n
@@ -99,46 +96,22 @@ class AvgPool2d(Module):
     divisor_override    divide the sum by this instead of the number of entries
     """
 
-    def __init__(
-        self,
-        kernel_size: Any,
-        stride: Any = None,
-        padding: Any = 0,
-        ceil_mode: bool = False,
-        count_include_pad: bool = True,
-        divisor_override: int | None = None,
-    ) -> None:
-        super().__init__()
-        self.kernel_size, self.padding = kernel_size, padding
-        self.stride = kernel_size if stride is None else stride
-        self.ceil_mode, self.count_include_pad = ceil_mode, count_include_pad
-        self.divisor_override = divisor_override
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.avg_pool2d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode,
-                            self.count_include_pad, self.divisor_override)  # fmt: skip
-
-    def extra_repr(self) -> str:
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+    _shown = ("kernel_size", "stride", "padding")
+    kernel_size: Any
+    stride: Any = None
+    padding: Any = 0
+    ceil_mode: bool = False
+    count_include_pad: bool = True
+    divisor_override: int | None = None
 
 
-class _AdaptiveAvgPoolNd(Module):
-    def __init__(self, output_size: Any) -> None:
-        super().__init__()
-        self.output_size = output_size
-
-    def extra_repr(self) -> str:
-        return f"output_size={self.output_size}"
-
-
-class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
+class AdaptiveAvgPool1d(FunctionLayer, of=F.adaptive_avg_pool1d):
     """The means of output_size parts of (n, c, l)."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.adaptive_avg_pool1d(input, self.output_size)
+    output_size: Any
 
 
-class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
+class AdaptiveAvgPool2d(FunctionLayer, of=F.adaptive_avg_pool2d):
     """The means of output_size parts of the input, for inputs of any size.
 
     input         (n, c, h, w)
@@ -146,58 +119,60 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
     returns       (n, c, h', w')
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.adaptive_avg_pool2d(input, self.output_size)
+    output_size: Any
 
 
-class _AdaptiveMaxPoolNd(_AdaptiveAvgPoolNd):
-    def __init__(self, output_size: Any, return_indices: bool = False) -> None:
-        super().__init__(output_size)
-        self.return_indices = return_indices
-
-
-class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
+class AdaptiveMaxPool1d(FunctionLayer, of=F.adaptive_max_pool1d):
     """The largest entries of output_size parts of (n, c, l)."""
 
-    def forward(self, input: Tensor) -> Any:
-        return F.adaptive_max_pool1d(input, self.output_size, self.return_indices)
+    _shown = ("output_size",)
+    output_size: Any
+    return_indices: bool = False
 
 
-class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
+class AdaptiveMaxPool2d(FunctionLayer, of=F.adaptive_max_pool2d):
     """The largest entries of output_size parts of (n, c, h, w)."""
 
-    def forward(self, input: Tensor) -> Any:
-        return F.adaptive_max_pool2d(input, self.output_size, self.return_indices)
+    _shown = ("output_size",)
+    output_size: Any
+    return_indices: bool = False
 
 
-class _LPPoolNd(Module):
-    def __init__(
-        self, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
-    ) -> None:
-        super().__init__()
-        self.norm_type, self.kernel_size = norm_type, kernel_size
-        self.stride, self.ceil_mode = stride, ceil_mode
-
-    def extra_repr(self) -> str:
-        return (
-            f"norm_type={self.norm_type}, kernel_size={self.kernel_size}, stride={self.stride}, "
-            f"ceil_mode={self.ceil_mode}"
-        )
+class _LPPoolNd(FunctionLayer, of=None):
+    norm_type: float
+    kernel_size: Any
+    stride: Any = None
+    ceil_mode: bool = False
 
 
-class LPPool1d(_LPPoolNd):
+class LPPool1d(_LPPoolNd, of=F.lp_pool1d):
     """(sum of x**p)**(1/p) over each window of (n, c, l), where p = norm_type"""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.lp_pool1d(
-            input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode
+
+class LPPool2d(_LPPoolNd, of=F.lp_pool2d):
+    """(sum of x**p)**(1/p) over each window of (n, c, h, w), where p = norm_type"""
+
+
+class _MaxUnpoolNd(_WindowLayer, of=None):
+    _shown = ("kernel_size", "stride", "padding")
+    kernel_size: Any
+    stride: Any = None
+    padding: Any = 0
+
+
+class MaxUnpool1d(_MaxUnpoolNd, of=F.max_unpool1d):
+    """The inverse of MaxPool1d(return_indices=True): the maxima at their old positions, and zeros elsewhere."""
+
+    def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
+        return F.max_unpool1d(
+            input, indices, self.kernel_size, self.stride, self.padding, output_size
         )
 
 
-class LPPool2d(_LPPoolNd):
-    """(sum of x**p)**(1/p) over each window of (n, c, h, w), where p = norm_type"""
+class MaxUnpool2d(_MaxUnpoolNd, of=F.max_unpool2d):
+    """The inverse of MaxPool2d(return_indices=True): the maxima at their old positions, and zeros elsewhere."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.lp_pool2d(
-            input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode
+    def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
+        return F.max_unpool2d(
+            input, indices, self.kernel_size, self.stride, self.padding, output_size
         )

@@ -18,6 +18,8 @@ from minigrad.nn.parameter import Parameter
 from minigrad.nn.recurrent_cells import KINDS, State, _Recurrent
 from minigrad.nn.utils.rnn import PackedSequence
 
+__all__ = ["GRU", "LSTM", "RNN", "RNNBase"]
+
 
 class RNNBase(_Recurrent):
     """The base class of RNN, LSTM and GRU: it goes through the sequence."""

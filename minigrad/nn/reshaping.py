@@ -3,25 +3,24 @@
 from typing import Any
 
 from minigrad.core.tensor import Tensor
+from minigrad.nn.function_layer import FunctionLayer
 from minigrad.nn.module import Module
 
+__all__ = ["Flatten", "Unflatten"]
 
-class Flatten(Module):
+
+class Flatten(FunctionLayer, of=None):
     """Merge the axes from start_dim to end_dim into one.
 
     input     (n, c, h, w)
     returns   (n, c * h * w)
     """
 
-    def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
-        super().__init__()
-        self.start_dim, self.end_dim = start_dim, end_dim
+    start_dim: int = 1
+    end_dim: int = -1
 
     def forward(self, input: Tensor) -> Tensor:
         return input.flatten(self.start_dim, self.end_dim)
-
-    def extra_repr(self) -> str:
-        return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
 
 
 class Unflatten(Module):

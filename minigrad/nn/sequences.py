@@ -7,9 +7,17 @@ from minigrad.nn import functional as F
 from minigrad.nn import init
 from minigrad.nn.images import Upsample
 from minigrad.nn.linear import parameter
-from minigrad.nn.losses import _Loss
+from minigrad.nn.losses import _Loss, _ReducedLoss
 from minigrad.nn.module import Module
 from minigrad.nn.parameter import Parameter
+
+__all__ = [
+    "CTCLoss",
+    "EmbeddingBag",
+    "MultiLabelMarginLoss",
+    "UpsamplingBilinear2d",
+    "UpsamplingNearest2d",
+]
 
 
 class EmbeddingBag(Module):
@@ -78,55 +86,16 @@ class EmbeddingBag(Module):
         return ", ".join(parts)
 
 
-class CTCLoss(_Loss):
+class CTCLoss(_Loss, of=F.ctc_loss):
     """-log of the probability that the frames give the target, over all alignments: F.ctc_loss."""
 
-    def __init__(
-        self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False
-    ) -> None:
-        super().__init__(reduction=reduction)
-        self.blank, self.zero_infinity = blank, zero_infinity
-
-    def forward(
-        self, log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any
-    ) -> Tensor:
-        return F.ctc_loss(log_probs, targets, input_lengths, target_lengths, self.blank,
-                          self.reduction, self.zero_infinity)  # fmt: skip
+    blank: int = 0
+    reduction: str = "mean"
+    zero_infinity: bool = False
 
 
-class MultiLabelMarginLoss(_Loss):
+class MultiLabelMarginLoss(_ReducedLoss, of=F.multilabel_margin_loss):
     """Every correct class should score higher than every wrong one, by at least 1: F.multilabel_margin_loss."""
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.multilabel_margin_loss(input, target, reduction=self.reduction)
-
-
-class _MaxUnpoolNd(Module):
-    def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
-        super().__init__()
-        self.kernel_size, self.padding = kernel_size, padding
-        self.stride = kernel_size if stride is None else stride
-
-    def extra_repr(self) -> str:
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
-
-
-class MaxUnpool1d(_MaxUnpoolNd):
-    """The inverse of MaxPool1d(return_indices=True): the maxima at their old positions, and zeros elsewhere."""
-
-    def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
-        return F.max_unpool1d(
-            input, indices, self.kernel_size, self.stride, self.padding, output_size
-        )
-
-
-class MaxUnpool2d(_MaxUnpoolNd):
-    """The inverse of MaxPool2d(return_indices=True): the maxima at their old positions, and zeros elsewhere."""
-
-    def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
-        return F.max_unpool2d(
-            input, indices, self.kernel_size, self.stride, self.padding, output_size
-        )
 
 
 class UpsamplingNearest2d(Upsample):

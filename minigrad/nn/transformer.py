@@ -24,6 +24,8 @@ from minigrad.nn.transformer_layers import (
     TransformerEncoderLayer,
 )
 
+__all__ = ["Transformer", "TransformerDecoder", "TransformerEncoder"]
+
 
 class TransformerEncoder(Module):
     """A stack of encoder layers: copies of one layer, each with its own parameters.

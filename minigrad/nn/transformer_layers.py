@@ -23,6 +23,8 @@ from minigrad.nn.linear import Linear
 from minigrad.nn.module import Module
 from minigrad.nn.normalization import LayerNorm
 
+__all__ = ["TransformerDecoderLayer", "TransformerEncoderLayer"]
+
 Activation = str | Callable[[Tensor], Tensor]
 
 

@@ -88,7 +88,7 @@ def sources() -> dict[str, str]:
                 found[synonym + end] = found[own + end]
     found = {name: found[name] for name in sorted(found)}
     for prefix, module in (("F.", minigrad.nn.functional), ("linalg.", minigrad.linalg)):
-        for name in module.__all__:
+        for name in sorted(module.__all__):
             if inspect.isfunction(function := getattr(module, name)):
                 found[prefix + name] = inspect.getsource(function)
     return found

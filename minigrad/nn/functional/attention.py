@@ -8,6 +8,8 @@ import numpy as np
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.nn.functional.dropout import dropout
 
+__all__ = ["scaled_dot_product_attention"]
+
 
 def scaled_dot_product_attention(
     query: Tensor,

@@ -14,6 +14,16 @@ from minigrad.core.errors import NotForDtype
 from minigrad.core.tensor import Tensor
 from minigrad.nn.functional.losses import reduced_by, reduction_of
 
+__all__ = [
+    "binary_cross_entropy",
+    "binary_cross_entropy_with_logits",
+    "cross_entropy",
+    "kl_div",
+    "multi_margin_loss",
+    "multilabel_soft_margin_loss",
+    "nll_loss",
+]
+
 
 def cross_entropy(
     input: Tensor,

@@ -13,6 +13,8 @@ from minigrad import ops
 from minigrad.core.shapes import as_ints
 from minigrad.core.tensor import Tensor, wrap
 
+__all__ = ["conv1d", "conv2d", "conv_transpose1d", "conv_transpose2d"]
+
 Several = int | Sequence[int]  # one number for all axes, or one for each axis
 
 

@@ -10,6 +10,8 @@ import numpy as np
 from minigrad.core.tensor import Tensor
 from minigrad.methods.functions import broadcast_tensors
 
+__all__ = ["cosine_similarity", "normalize", "pairwise_distance", "pdist"]
+
 
 def normalize(
     input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Any = None

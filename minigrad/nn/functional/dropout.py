@@ -12,6 +12,8 @@ import numpy as np
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.random.kernels import coins
 
+__all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d"]
+
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Each entry set to 0 with probability p, the others divided by 1 - p.

@@ -15,6 +15,16 @@ from minigrad.core.tensor import Tensor, wrap
 from minigrad.nn.functional.convolution import Several, check_not_negative, check_steps, several
 from minigrad.nn.functional.pooling import means
 
+__all__ = [
+    "channel_shuffle",
+    "fold",
+    "interpolate",
+    "pad",
+    "pixel_shuffle",
+    "pixel_unshuffle",
+    "unfold",
+]
+
 
 def pad(
     input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None

@@ -14,6 +14,8 @@ from minigrad.core.modes import no_grad
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods import indices_of
 
+__all__ = ["bilinear", "embedding", "linear", "one_hot"]
+
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """x @ weight.T + bias

@@ -16,6 +16,21 @@ from minigrad.core.tensor import Tensor
 from minigrad.methods.functions import broadcast_tensors
 from minigrad.nn.functional.distance import cosine_similarity, pairwise_distance
 
+__all__ = [
+    "cosine_embedding_loss",
+    "gaussian_nll_loss",
+    "hinge_embedding_loss",
+    "huber_loss",
+    "l1_loss",
+    "margin_ranking_loss",
+    "mse_loss",
+    "poisson_nll_loss",
+    "smooth_l1_loss",
+    "soft_margin_loss",
+    "triplet_margin_loss",
+    "triplet_margin_with_distance_loss",
+]
+
 
 def mse_loss(
     input: Tensor,

@@ -19,6 +19,15 @@ from minigrad.core.errors import NotForDtype
 from minigrad.core.tensor import Tensor
 from minigrad.nn.functional.images import pad
 
+__all__ = [
+    "batch_norm",
+    "group_norm",
+    "instance_norm",
+    "layer_norm",
+    "local_response_norm",
+    "rms_norm",
+]
+
 
 def layer_norm(
     input: Tensor,

@@ -15,6 +15,19 @@ from minigrad.core.shapes import as_int
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.nn.functional.convolution import Several, check_steps, several
 
+__all__ = [
+    "adaptive_avg_pool1d",
+    "adaptive_avg_pool2d",
+    "adaptive_max_pool1d",
+    "adaptive_max_pool2d",
+    "avg_pool1d",
+    "avg_pool2d",
+    "lp_pool1d",
+    "lp_pool2d",
+    "max_pool1d",
+    "max_pool2d",
+]
+
 
 def max_pool2d(
     input: Tensor,

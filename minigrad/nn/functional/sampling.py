@@ -11,6 +11,16 @@ from minigrad.nn.functional.convolution import Several, several
 from minigrad.nn.functional.images import interpolate
 from minigrad.nn.functional.pooling import as_image, from_image
 
+__all__ = [
+    "affine_grid",
+    "grid_sample",
+    "max_unpool1d",
+    "max_unpool2d",
+    "upsample",
+    "upsample_bilinear",
+    "upsample_nearest",
+]
+
 
 def _upsampled(name: str, instead: str, *args: Any) -> Tensor:
     warnings.warn(

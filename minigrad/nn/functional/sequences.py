@@ -9,6 +9,8 @@ from minigrad.methods.functions import cat, stack, where
 from minigrad.nn.functional.linear import embedding
 from minigrad.nn.functional.losses import reduced_by, reduction_of
 
+__all__ = ["ctc_loss", "embedding_bag", "multilabel_margin_loss"]
+
 NEVER = -1e30  # used as log(0), finite so that differences are not NaN
 
 

@@ -1,0 +1,103 @@
+"""Layers that only hold the arguments of a function. Each is a row: a name, a function, its settings.
+
+    class LeakyReLU(FunctionLayer, of=F.leaky_relu):
+        "x where x > 0, else negative_slope * x"
+
+        negative_slope: float = 0.01
+        inplace: bool = False
+
+The annotated names are the parameters of `__init__`, in this order, and become attributes of the
+module. The row is read once, when Python defines the class, and gives it these two methods:
+
+    def __init__(self, negative_slope=0.01, inplace=False):
+        Module.__init__(self)
+        self._keep(negative_slope=negative_slope, inplace=inplace)
+        self._check()
+
+    def forward(self, input):
+        return leaky_relu(input, negative_slope=self.negative_slope, inplace=self.inplace)
+
+`forward` takes what the function requires and what is not in the row; it passes on the attributes
+that the function has parameters for, `training` among them. A row can define either method itself.
+It defines `_keep` if an argument is not kept as it is given, and `_check` if not all values will do.
+"""
+
+import inspect
+from collections.abc import Callable
+from typing import Any, dataclass_transform
+
+from minigrad.core.plan import compiled
+from minigrad.nn.module import Module
+
+NO_ROW: Any = object()  # stands for "the class statement has no `of`"
+REQUIRED: Any = object()  # stands for the default of a field without one
+
+
+@dataclass_transform(eq_default=False)
+class FunctionLayer(Module):
+    """The base class of the rows; see the top of this module.
+
+    of        the function; None for a base class that only declares fields
+    kw_only   must all arguments be given by name?
+
+    A subclass without `of` is an ordinary module, with the `__init__` and `forward` of its row.
+    """
+
+    _fields: dict[str, Any] = {}  # name -> default, of the rows above and this one
+    _shown: tuple[str, ...] | None = (
+        None  # the fields in repr(); None: all, `inplace` only if it is set
+    )
+    _not_kept: tuple[str, ...] = ()  # arguments that `_keep` uses up
+
+    def __init_subclass__(
+        cls, of: Callable[..., Any] | None = NO_ROW, kw_only: bool = False, **settings: Any
+    ) -> None:
+        super().__init_subclass__(**settings)
+        if of is NO_ROW:
+            return
+        types = inspect.get_annotations(cls)
+        own = {name: cls.__dict__.get(name, REQUIRED) for name in types}
+        for name in own.keys() & cls.__dict__.keys():
+            delattr(cls, name)
+        cls._fields = fields = cls._fields | own
+        parameters = [
+            name if default is REQUIRED else f"{name}={default!r}"
+            for name, default in fields.items()
+        ]
+        head = ", ".join(["self", *["*"] * kw_only, *parameters])
+        source = f"def __init__({head}):\n    Module.__init__(self)\n"
+        if fields:
+            source += f"    self._keep({', '.join(f'{name}={name}' for name in fields)})\n"
+            source += "    self._check()\n"
+        if of is not None:
+            wanted = inspect.signature(of).parameters
+            kept = [n for n in wanted if n == "training" or n in fields and n not in cls._not_kept]
+            inputs = [n for n, p in wanted.items() if p.default is p.empty and n not in fields]
+            passed = ", ".join([*inputs, *[f"{name}=self.{name}" for name in kept]])
+            source += f"def forward({', '.join(['self', *inputs])}):\n    return {of.__name__}({passed})\n"
+        scope = {"Module": Module} | ({} if of is None else {of.__name__: of})
+        made = compiled(f"nn.{cls.__name__}", source, scope)
+        made["__init__"].__annotations__ = types | {"return": None}
+        for name in ("__init__", "forward"):
+            if name in made and name not in cls.__dict__:
+                made[name].__qualname__ = f"{cls.__qualname__}.{name}"
+                made[name].__module__ = cls.__module__
+                setattr(cls, name, made[name])
+
+    def _keep(self, **arguments: Any) -> None:
+        """Keep the arguments of `__init__` as attributes."""
+        for name, value in arguments.items():
+            setattr(self, name, value)
+
+    def _check(self) -> None:
+        """Raise an error if the arguments do not fit the layer."""
+
+    def extra_repr(self) -> str:
+        """The arguments, as they are shown in the text of a model."""
+        shown = self._shown
+        if shown is None:
+            shown = tuple(n for n in self._fields if n != "inplace" or getattr(self, n))
+        values = {name: getattr(self, name) for name in shown}
+        return ", ".join(
+            f"{n}={v!r}" if isinstance(v, str) else f"{n}={v}" for n, v in values.items()
+        )
