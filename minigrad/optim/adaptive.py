@@ -19,7 +19,7 @@ import numpy as np
 from minigrad.core.sparse import RowSparse
 from minigrad.core.tensor import Tensor
 from minigrad.optim.blocks import Block, tensor_of
-from minigrad.optim.elementwise import Elementwise, check, check_betas, check_lr
+from minigrad.optim.elementwise import Elementwise, check, settings_of
 from minigrad.optim.optimizer import Group, Params
 
 
@@ -76,26 +76,10 @@ class Adam(Elementwise):
         fused: bool | None = None,
         decoupled_weight_decay: bool = False,
     ) -> None:
-        check_lr(lr)
-        check("epsilon value", eps, eps >= 0.0)
-        check_betas(betas)
-        check("weight_decay value", weight_decay, weight_decay >= 0.0)
         if not any(all(isinstance(beta, kind) for beta in betas) for kind in (float, Tensor)):
             raise ValueError("betas must be either both floats or both Tensors")
-        defaults = {
-            "lr": lr,
-            "betas": tuple(map(float, betas)),
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "amsgrad": amsgrad,
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "differentiable": differentiable,
-            "fused": fused,
-            "decoupled_weight_decay": decoupled_weight_decay,
-        }
-        super().__init__(params, defaults)
+        betas = (float(betas[0]), float(betas[1]))
+        super().__init__(params, settings_of(locals()))
 
     def _slots(self, group: Group) -> dict[str, float]:
         return WITH_MAXIMUM if group["amsgrad"] else AVERAGES
@@ -173,20 +157,7 @@ class AdamW(Adam):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        super().__init__(
-            params,
-            lr,
-            betas,
-            eps,
-            weight_decay,
-            amsgrad,
-            foreach=foreach,
-            maximize=maximize,
-            capturable=capturable,
-            differentiable=differentiable,
-            fused=fused,
-            decoupled_weight_decay=True,
-        )
+        super().__init__(params, **settings_of(locals()), decoupled_weight_decay=True)
 
 
 class Adagrad(Elementwise):
@@ -224,27 +195,7 @@ class Adagrad(Elementwise):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        check_lr(lr)
-        check("lr_decay value", lr_decay, lr_decay >= 0.0)
-        check("weight_decay value", weight_decay, weight_decay >= 0.0)
-        check(
-            "initial_accumulator_value value",
-            initial_accumulator_value,
-            initial_accumulator_value >= 0.0,
-        )
-        check("epsilon value", eps, eps >= 0.0)
-        defaults = {
-            "lr": lr,
-            "lr_decay": lr_decay,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "initial_accumulator_value": initial_accumulator_value,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "fused": fused,
-        }
-        super().__init__(params, defaults)
+        super().__init__(params, settings_of(locals()))
         for group in self.param_groups:
             for p in group["params"]:
                 self._begin(p.memory(), self.state[p], group)
@@ -333,24 +284,8 @@ class RMSprop(Elementwise):
         maximize: bool = False,
         differentiable: bool = False,
     ) -> None:
-        check_lr(lr)
-        check("epsilon value", eps, eps >= 0.0)
-        check("momentum value", momentum, momentum >= 0.0)
-        check("weight_decay value", weight_decay, weight_decay >= 0.0)
         check("alpha value", alpha, alpha >= 0.0)
-        defaults = {
-            "lr": lr,
-            "momentum": momentum,
-            "alpha": alpha,
-            "eps": eps,
-            "centered": centered,
-            "weight_decay": weight_decay,
-            "capturable": capturable,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-        }
-        super().__init__(params, defaults)
+        super().__init__(params, settings_of(locals()))
 
     def _slots(self, group: Group) -> dict[str, float]:
         slots = {"square_avg": 0.0}
@@ -404,8 +339,7 @@ class SparseAdam(Elementwise):
     ) -> None:
         check("learning rate", lr, 0.0 < lr)
         check("epsilon value", eps, 0.0 < eps)
-        check_betas(betas)
-        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "maximize": maximize})
+        super().__init__(params, settings_of(locals()))
 
     def _step_group(self, k: int, group: Group, written: list[Any]) -> None:
         for p in group["params"]:

@@ -6,7 +6,7 @@ from typing import Any
 from minigrad.core import modes
 from minigrad.core.tensor import Tensor
 from minigrad.methods.creation import tensor
-from minigrad.optim.elementwise import check, check_lr
+from minigrad.optim.elementwise import check_settings, settings_of
 from minigrad.optim.optimizer import Optimizer, Params
 
 
@@ -36,20 +36,9 @@ class ASGD(Optimizer):
         differentiable: bool = False,
         capturable: bool = False,
     ) -> None:
-        check_lr(lr)
-        check("weight_decay value", weight_decay, weight_decay >= 0.0)
-        defaults = {
-            "lr": lr,
-            "lambd": lambd,
-            "alpha": alpha,
-            "t0": t0,
-            "weight_decay": weight_decay,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "capturable": capturable,
-        }
-        super().__init__(params, defaults)
+        settings = settings_of(locals())
+        check_settings("ASGD", settings)
+        super().__init__(params, settings)
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         loss = None

@@ -44,7 +44,7 @@ class Elementwise(Optimizer):
     _keeps_account = True
 
     def __init__(self, params: Params, defaults: dict[str, Any]) -> None:
-        check_implementation(type(self).__name__, defaults)
+        check_settings(type(self).__name__, defaults)
         super().__init__(params, defaults)
 
     def _slots(self, group: Group) -> dict[str, float]:
@@ -133,14 +133,35 @@ class Elementwise(Optimizer):
         self._written = log
 
 
-def check_implementation(name: str, defaults: dict[str, Any]) -> None:
-    """`foreach`, `fused` and `capturable` select PyTorch implementations; minigrad has only one."""
-    if defaults.get("differentiable"):
+NOT_NEGATIVE = "lr_decay eps momentum weight_decay initial_accumulator_value momentum_decay".split()
+
+
+def settings_of(arguments: dict[str, Any]) -> dict[str, Any]:
+    """The settings among the arguments of an optimizer, whose `__init__` calls settings_of(locals())."""
+    others = ("self", "params", "__class__")
+    return {name: value for name, value in arguments.items() if name not in others}
+
+
+def check_settings(name: str, settings: dict[str, Any]) -> None:
+    """Raise ValueError for a setting out of range, and NotImplementedError for differentiable=True.
+
+    `foreach`, `fused` and `capturable` select PyTorch implementations; minigrad has only one.
+    """
+    lr, betas = settings["lr"], settings.get("betas", ())
+    if isinstance(lr, Tensor) and lr.array.size != 1:
+        raise ValueError("Tensor lr must be 1-element")
+    check("learning rate", lr, bool(lr >= 0.0))
+    for setting in NOT_NEGATIVE:
+        what, value = "epsilon" if setting == "eps" else setting, settings.get(setting, 0.0)
+        check(f"{what} value", value, value >= 0.0)
+    for k, beta in enumerate(betas):
+        check(f"beta parameter at index {k}", beta, 0.0 <= beta < 1.0)
+    if settings.get("differentiable"):
         raise NotImplementedError(
             f"{name}(differentiable=True): minigrad's optimizers write in place and are not recorded. To "
             "differentiate through a step, write it as an expression:  p = p - lr * g."
         )
-    if defaults.get("fused") and defaults.get("foreach"):
+    if settings.get("fused") and settings.get("foreach"):
         raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
 
 
@@ -148,16 +169,3 @@ def check(what: str, value: Any, well: bool) -> None:
     """Raise ValueError, with PyTorch's message, if a setting is out of range."""
     if not well:
         raise ValueError(f"Invalid {what}: {value}")
-
-
-def check_lr(lr: Any) -> None:
-    """A learning rate must be a number >= 0, or a tensor with one entry."""
-    if isinstance(lr, Tensor) and lr.array.size != 1:
-        raise ValueError("Tensor lr must be 1-element")
-    check("learning rate", lr, bool(lr >= 0.0))
-
-
-def check_betas(betas: Any) -> None:
-    """Each beta must be at least 0 and less than 1."""
-    for k in (0, 1):
-        check(f"beta parameter at index {k}", betas[k], 0.0 <= betas[k] < 1.0)

@@ -7,7 +7,7 @@ import numpy as np
 from minigrad.core.sparse import RowSparse
 from minigrad.core.tensor import Tensor
 from minigrad.optim.blocks import Block, tensor_of
-from minigrad.optim.elementwise import Elementwise, check, check_lr
+from minigrad.optim.elementwise import Elementwise, settings_of
 from minigrad.optim.optimizer import Group, Params
 
 
@@ -67,23 +67,9 @@ class SGD(Elementwise):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        check_lr(lr)
-        check("momentum value", momentum, momentum >= 0.0)
-        check("weight_decay value", weight_decay, weight_decay >= 0.0)
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
-        defaults = {
-            "lr": lr,
-            "momentum": momentum,
-            "dampening": dampening,
-            "weight_decay": weight_decay,
-            "nesterov": nesterov,
-            "maximize": maximize,
-            "foreach": foreach,
-            "differentiable": differentiable,
-            "fused": fused,
-        }
-        super().__init__(params, defaults)
+        super().__init__(params, settings_of(locals()))
 
     def _slots(self, group: Group) -> dict[str, float]:
         return {"momentum_buffer": 0.0} if group["momentum"] else {}
