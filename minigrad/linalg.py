@@ -135,8 +135,7 @@ def slogdet(A: Tensor) -> SlogDet:
     >>> slogdet(minigrad.tensor([[1.0, 0.0], [0.0, -1.0]]))
     SlogDet(sign=tensor(-1.), logabsdet=tensor(0.))
     """
-    z: SlogDet = A.slogdet()
-    return z
+    return A.slogdet()
 
 
 def matrix_power(A: Tensor, n: int) -> Tensor:
@@ -159,8 +158,7 @@ def multi_dot(tensors: Any) -> Tensor:
     if len(xs) < 2:
         raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(xs)}")
     if len(xs) == 2:
-        z: Tensor = xs[0] @ xs[1]
-        return z
+        return xs[0] @ xs[1]
     sizes = [1 if xs[0].ndim == 1 else xs[0].shape[0], *[x.shape[0] for x in xs[1:]]]
     sizes.append(1 if xs[-1].ndim == 1 else xs[-1].shape[1])
     # costs[i, j]: the cost of the product of xs[i] to xs[j], and where to split it for the last multiplication.
@@ -177,8 +175,7 @@ def multi_dot(tensors: Any) -> Tensor:
         k = costs[i, j][1]
         return xs[i] if i == j else product(i, k) @ product(k + 1, j)
 
-    whole: Tensor = product(0, len(xs) - 1)
-    return whole
+    return product(0, len(xs) - 1)
 
 
 # ------------------------------------------------------------------------ decompositions
@@ -210,8 +207,7 @@ def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
     >>> eigvalsh(minigrad.tensor([[2.0, 0.0], [0.0, 1.0]]))
     tensor([1., 2.])
     """
-    z: Tensor = ops.eigenvalues.apply(one_triangle(square("eigvalsh", A), UPLO))
-    return z
+    return ops.eigenvalues.apply(one_triangle(square("eigvalsh", A), UPLO))
 
 
 def svdvals(A: Tensor) -> Tensor:
@@ -220,8 +216,7 @@ def svdvals(A: Tensor) -> Tensor:
     >>> svdvals(minigrad.tensor([[3.0, 0.0], [0.0, 2.0]]))
     tensor([3., 2.])
     """
-    z: Tensor = ops.singular_values.apply(square("svdvals", A, must=False))
-    return z
+    return ops.singular_values.apply(square("svdvals", A, must=False))
 
 
 def svd(A: Tensor, full_matrices: bool = True) -> SVD:
@@ -285,8 +280,7 @@ def pinv(
     if atol is not None and A.numel():
         greatest = np.linalg.svd(A.array, compute_uv=False)[..., 0]
         relative = np.maximum(relative, _array(atol) / np.maximum(greatest, np.finfo(A.dtype).tiny))
-    z: Tensor = ops.pinv.apply(A, rcond=relative)
-    return z
+    return ops.pinv.apply(A, rcond=relative)
 
 
 def _tolerance(A: Tensor, atol: Any, rtol: Any) -> Any:

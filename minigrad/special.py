@@ -41,7 +41,7 @@ def entr(input: Tensor) -> Tensor:
     >>> entr(minigrad.tensor([0.0, 0.5, 1.0]))
     tensor([-0.0000, 0.3466, -0.0000])
     """
-    return -xlogy(input, input)  # type: ignore[no-any-return]
+    return -xlogy(input, input)
 
 
 def ndtr(input: Tensor) -> Tensor:
@@ -50,8 +50,7 @@ def ndtr(input: Tensor) -> Tensor:
     >>> ndtr(minigrad.tensor([0.0, 1.96]))
     tensor([0.5000, 0.9750])
     """
-    z: Tensor = erfc(-input * math.sqrt(0.5)) / 2
-    return z
+    return erfc(-input * math.sqrt(0.5)) / 2
 
 
 def ndtri(input: Tensor) -> Tensor:
@@ -60,8 +59,7 @@ def ndtri(input: Tensor) -> Tensor:
     >>> ndtri(minigrad.tensor([0.5, 0.975]))
     tensor([0.0000, 1.9600])
     """
-    z: Tensor = erfinv(2 * input - 1) * math.sqrt(2)
-    return z
+    return erfinv(2 * input - 1) * math.sqrt(2)
 
 
 def xlog1py(input: Any, other: Any) -> Tensor:
@@ -70,5 +68,4 @@ def xlog1py(input: Any, other: Any) -> Tensor:
     >>> xlog1py(minigrad.tensor([0.0, 2.0]), minigrad.tensor([-1.0, 1.0]))
     tensor([0.0000, 1.3863])
     """
-    z: Tensor = xlogy(input, other + 1)
-    return z
+    return xlogy(input, other + 1)

@@ -11,7 +11,6 @@ and answer as PyTorch would.
 
 import os
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 from minigrad.core import dtypes
@@ -49,8 +48,7 @@ def get_num_threads() -> int:
     >>> get_num_threads() >= 1
     True
     """
-    threads: int = _settings["threads"]
-    return threads
+    return _settings["threads"]
 
 
 def set_num_interop_threads(int: int) -> None:  # noqa: A002  # PyTorch's name
@@ -67,8 +65,7 @@ def get_num_interop_threads() -> int:
     >>> get_num_interop_threads() >= 1
     True
     """
-    threads: int = _settings["interop"]
-    return threads
+    return _settings["interop"]
 
 
 def set_float32_matmul_precision(precision: str) -> None:
@@ -95,8 +92,7 @@ def get_float32_matmul_precision() -> str:
     >>> get_float32_matmul_precision()
     'highest'
     """
-    precision: str = _settings["precision"]
-    return precision
+    return _settings["precision"]
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
@@ -116,8 +112,7 @@ def are_deterministic_algorithms_enabled() -> bool:
     >>> are_deterministic_algorithms_enabled()
     False
     """
-    mode: bool = _settings["deterministic"]
-    return mode
+    return _settings["deterministic"]
 
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
@@ -126,8 +121,7 @@ def is_deterministic_algorithms_warn_only_enabled() -> bool:
     >>> is_deterministic_algorithms_warn_only_enabled()
     False
     """
-    mode: bool = _settings["deterministic"] and _settings["warn_only"]
-    return mode
+    return _settings["deterministic"] and _settings["warn_only"]
 
 
 def set_default_device(device: Any) -> None:
@@ -182,5 +176,4 @@ def compile(model: Any = None, **settings: Any) -> Any:  # noqa: A001  # PyTorch
         return lambda decorated: decorated
     if not callable(model):
         raise TypeError(f"compile() expects a function or a module, not {type(model).__name__}.")
-    compiled: Callable[..., Any] = model
-    return compiled
+    return model

@@ -162,8 +162,7 @@ def root_of(z: Any) -> Node | AccumulateGrad:
             "this tensor was computed from requires a gradient. To fix it, make the inputs with "
             "requires_grad=True, and compute outside of no_grad()."
         )
-    node: Node | AccumulateGrad = z.node
-    return node
+    return z.node
 
 
 def _shaped_like(wanted: tuple[int, ...], given: tuple[int, ...]) -> str:

@@ -113,7 +113,7 @@ class SavedResult:
     def restore(self, node: Any) -> Tensor:
         """The result as a tensor again, in the history of its node."""
         history = None if node is None else result(node, self.number)
-        return make.tensor(self.array, self.counter, history)  # type: ignore[no-any-return]
+        return make.tensor(self.array, self.counter, history)
 
 
 class FunctionPlan(OwnPlan):
@@ -302,7 +302,7 @@ class Function:
         """The tensor to return for z: z itself, unless forward returned an input unchanged."""
         dirty = any(z is d for d in ctx._dirty)
         if not dirty and (any(z is a for a in args) or z.node is not None):
-            return make.tensor(z.array, z._shared_counter(), None)  # type: ignore[no-any-return]
+            return make.tensor(z.array, z._shared_counter(), None)
         return z
 
     @classmethod

@@ -64,8 +64,7 @@ class Node:
     @property
     def op(self) -> Op:
         """The op that was applied."""
-        op: Op = self.plan.op
-        return op
+        return self.plan.op
 
     def _sequence_nr(self) -> int:
         """The sequence number: later nodes have larger ones."""

@@ -170,7 +170,7 @@ class Rows:
     def to_dense(self, dtype: Any = None, *, masked_grad: Any = None) -> Self:
         """The same as a dense tensor. (`masked_grad` has no effect: gradients of tables have no gradient.)"""
         dense: Any = wrapped(self, rows(self).to_dense()) if self.is_sparse else self
-        return dense if dtype is None else dense.to(dtype)  # type: ignore[no-any-return]
+        return dense if dtype is None else dense.to(dtype)
 
     def coalesce(self) -> Self:
         """The same gradient with each row once."""
@@ -202,4 +202,4 @@ def rows(x: Rows) -> RowSparse:
 
 def wrapped(x: R, array: Any) -> R:
     """The array as a tensor like x."""
-    return x._constant(array)  # type: ignore[attr-defined, no-any-return]
+    return x._constant(array)  # type: ignore[attr-defined]

@@ -100,8 +100,7 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
 
     def __new__(cls, *data: Any, **settings: Any) -> Self:
         """The legacy constructor: Tensor([1, 2]) is float32, and Tensor(2, 3) has that shape."""
-        x: Self = made(cls, dtypes.get_default_dtype(), *data, **settings)
-        return x
+        return made(cls, dtypes.get_default_dtype(), *data, **settings)
 
     def __init__(self, *data: Any, **settings: Any) -> None:
         pass  # done in __new__
@@ -124,8 +123,7 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
         >>> minigrad.tensor([1, 2]).dtype
         dtype('int64')
         """
-        dtype: dtypes.Dtype = self.array.dtype
-        return dtype
+        return self.array.dtype
 
     @property
     def requires_grad(self) -> bool:
@@ -238,8 +236,7 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
         tensor([2., 4.])
         """
         if isinstance(self.node, AccumulateGrad):
-            grad: Tensor | None = self.node.grad
-            return grad
+            return self.node.grad
         if isinstance(self.node, Node) and self._kept_grad is None and not self.retains_grad:
             formatting.warn_about_grad_of_non_leaf()
         return self._kept_grad
@@ -491,8 +488,7 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
             z = op.apply(same, **settings)
             counter.undo += (undoing(Hop(op, settings), self.array),)
         if not isinstance(z, Tensor):
-            refused: Self = z._rearrange(op)  # a program is being recorded
-            return refused
+            return z._rearrange(op)  # a program is being recorded
         self._replace_array(z.array)
         if z.node is not None:
             self.node = z.node

@@ -46,40 +46,31 @@ class Normal(Distribution):
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         noise = standard_normal(self._extended_shape(sample_shape), self.loc)
-        z: Tensor = self.loc + noise * self.scale
-        return z
+        return self.loc + noise * self.scale
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._validate_sample(value)
-        z: Tensor = (
-            -((value - self.loc) ** 2) / (2 * self.scale**2) - self.scale.log() - LOG_2PI / 2
-        )
-        return z
+        return -((value - self.loc) ** 2) / (2 * self.scale**2) - self.scale.log() - LOG_2PI / 2
 
     def cdf(self, value: Tensor) -> Tensor:
         self._validate_sample(value)
-        z: Tensor = 0.5 * (1 + erf((value - self.loc) / self.scale / math.sqrt(2)))
-        return z
+        return 0.5 * (1 + erf((value - self.loc) / self.scale / math.sqrt(2)))
 
     def icdf(self, value: Tensor) -> Tensor:
-        z: Tensor = self.loc + self.scale * (2 * value - 1).erfinv() * math.sqrt(2)
-        return z
+        return self.loc + self.scale * (2 * value - 1).erfinv() * math.sqrt(2)
 
     def entropy(self) -> Tensor:
-        z: Tensor = 0.5 + 0.5 * LOG_2PI + self.scale.log()
-        return z
+        return 0.5 + 0.5 * LOG_2PI + self.scale.log()
 
     @property
     def mean(self) -> Tensor:
-        mean: Tensor = self.loc
-        return mean
+        return self.loc
 
     mode = mean
 
     @property
     def stddev(self) -> Tensor:
-        scale: Tensor = self.scale
-        return scale
+        return self.scale
 
     @property
     def variance(self) -> Tensor:
@@ -98,30 +89,23 @@ class HalfNormal(Distribution):
         super().__init__(self.scale.shape, (), validate_args)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        z: Tensor = (
-            standard_normal(self._extended_shape(sample_shape), self.scale) * self.scale
-        ).abs()
-        return z
+        return (standard_normal(self._extended_shape(sample_shape), self.scale) * self.scale).abs()
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._validate_sample(value)
         width = self.scale
-        z: Tensor = math.log(2) - value**2 / (2 * width**2) - width.log() - LOG_2PI / 2
-        return z
+        return math.log(2) - value**2 / (2 * width**2) - width.log() - LOG_2PI / 2
 
     def entropy(self) -> Tensor:
-        z: Tensor = 0.5 + 0.5 * LOG_2PI + self.scale.log() - math.log(2)
-        return z
+        return 0.5 + 0.5 * LOG_2PI + self.scale.log() - math.log(2)
 
     @property
     def mean(self) -> Tensor:
-        z: Tensor = self.scale * math.sqrt(2 / math.pi)
-        return z
+        return self.scale * math.sqrt(2 / math.pi)
 
     @property
     def variance(self) -> Tensor:
-        z: Tensor = self.scale**2 * (1 - 2 / math.pi)
-        return z
+        return self.scale**2 * (1 - 2 / math.pi)
 
 
 class Uniform(Distribution):
@@ -145,37 +129,30 @@ class Uniform(Distribution):
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         share = rand(self._extended_shape(sample_shape), dtype=self.low.dtype)
-        z: Tensor = self.low + share * (self.high - self.low)
-        return z
+        return self.low + share * (self.high - self.low)
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._validate_sample(value)
         inside = (self.low.le(value) & self.high.gt(value)).type_as(self.low)
-        z: Tensor = inside.log() - (self.high - self.low).log()
-        return z
+        return inside.log() - (self.high - self.low).log()
 
     def cdf(self, value: Tensor) -> Tensor:
         self._validate_sample(value)
-        z: Tensor = ((value - self.low) / (self.high - self.low)).clamp(0, 1)
-        return z
+        return ((value - self.low) / (self.high - self.low)).clamp(0, 1)
 
     def icdf(self, value: Tensor) -> Tensor:
-        z: Tensor = value * (self.high - self.low) + self.low
-        return z
+        return value * (self.high - self.low) + self.low
 
     def entropy(self) -> Tensor:
-        z: Tensor = (self.high - self.low).log()
-        return z
+        return (self.high - self.low).log()
 
     @property
     def mean(self) -> Tensor:
-        z: Tensor = (self.high + self.low) / 2
-        return z
+        return (self.high + self.low) / 2
 
     @property
     def variance(self) -> Tensor:
-        z: Tensor = (self.high - self.low) ** 2 / 12
-        return z
+        return (self.high - self.low) ** 2 / 12
 
 
 class Exponential(Distribution):
@@ -191,31 +168,25 @@ class Exponential(Distribution):
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         wait = self.rate.new_empty(self._extended_shape(sample_shape)).exponential_()
-        z: Tensor = wait / self.rate
-        return z
+        return wait / self.rate
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._validate_sample(value)
-        z: Tensor = self.rate.log() - self.rate * value
-        return z
+        return self.rate.log() - self.rate * value
 
     def cdf(self, value: Tensor) -> Tensor:
         self._validate_sample(value)
-        z: Tensor = 1 - (-self.rate * value).exp()
-        return z
+        return 1 - (-self.rate * value).exp()
 
     def icdf(self, value: Tensor) -> Tensor:
-        z: Tensor = -(-value).log1p() / self.rate
-        return z
+        return -(-value).log1p() / self.rate
 
     def entropy(self) -> Tensor:
-        z: Tensor = 1.0 - self.rate.log()
-        return z
+        return 1.0 - self.rate.log()
 
     @property
     def mean(self) -> Tensor:
-        z: Tensor = self.rate.reciprocal()
-        return z
+        return self.rate.reciprocal()
 
     @property
     def stddev(self) -> Tensor:
@@ -240,40 +211,33 @@ class Laplace(Distribution):
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         least = float(np.finfo(self.loc.dtype).eps) - 1
         u = self.loc.new_empty(self._extended_shape(sample_shape)).uniform_(least, 1)
-        z: Tensor = self.loc - self.scale * u.sign() * (-u.abs()).log1p()
-        return z
+        return self.loc - self.scale * u.sign() * (-u.abs()).log1p()
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._validate_sample(value)
-        z: Tensor = -(2 * self.scale).log() - (value - self.loc).abs() / self.scale
-        return z
+        return -(2 * self.scale).log() - (value - self.loc).abs() / self.scale
 
     def cdf(self, value: Tensor) -> Tensor:
         self._validate_sample(value)
         away = value - self.loc
-        z: Tensor = 0.5 - 0.5 * away.sign() * (-away.abs() / self.scale).expm1()
-        return z
+        return 0.5 - 0.5 * away.sign() * (-away.abs() / self.scale).expm1()
 
     def icdf(self, value: Tensor) -> Tensor:
         away = value - 0.5
-        z: Tensor = self.loc - self.scale * away.sign() * (-2 * away.abs()).log1p()
-        return z
+        return self.loc - self.scale * away.sign() * (-2 * away.abs()).log1p()
 
     def entropy(self) -> Tensor:
-        z: Tensor = 1 + (2 * self.scale).log()
-        return z
+        return 1 + (2 * self.scale).log()
 
     @property
     def mean(self) -> Tensor:
-        mean: Tensor = self.loc
-        return mean
+        return self.loc
 
     mode = mean
 
     @property
     def variance(self) -> Tensor:
-        z: Tensor = 2 * self.scale**2
-        return z
+        return 2 * self.scale**2
 
 
 class Cauchy(Distribution):
@@ -289,23 +253,20 @@ class Cauchy(Distribution):
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         noise = self.loc.new_empty(self._extended_shape(sample_shape)).cauchy_()
-        z: Tensor = self.loc + noise * self.scale
-        return z
+        return self.loc + noise * self.scale
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._validate_sample(value)
         away = (value - self.loc) / self.scale
-        z: Tensor = -math.log(math.pi) - self.scale.log() - (away**2).log1p()
-        return z
+        return -math.log(math.pi) - self.scale.log() - (away**2).log1p()
 
     def entropy(self) -> Tensor:
-        z: Tensor = math.log(4 * math.pi) + self.scale.log()
-        return z
+        return math.log(4 * math.pi) + self.scale.log()
 
     @property
     def mean(self) -> Tensor:
-        return self.loc.new_full(self._extended_shape(), math.nan)  # type: ignore[no-any-return]
+        return self.loc.new_full(self._extended_shape(), math.nan)
 
     @property
     def variance(self) -> Tensor:
-        return self.loc.new_full(self._extended_shape(), math.inf)  # type: ignore[no-any-return]
+        return self.loc.new_full(self._extended_shape(), math.inf)

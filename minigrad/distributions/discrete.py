@@ -26,8 +26,7 @@ def _one_of(probs: Any, logits: Any) -> None:
 def _inside(probs: Tensor) -> Tensor:
     """Probabilities kept away from 0 and 1, so that their logarithms are finite."""
     eps = float(np.finfo(probs.dtype).eps)
-    z: Tensor = probs.clamp(eps, 1 - eps)
-    return z
+    return probs.clamp(eps, 1 - eps)
 
 
 class _Coin(Distribution):
@@ -82,12 +81,11 @@ class Bernoulli(_Coin):
     def enumerate_support(self, expand: bool = True) -> Tensor:
         """0 and 1, along a new first axis."""
         values = self.probs.new_tensor([0.0, 1.0]).reshape((-1,) + (1,) * len(self._batch_shape))
-        return values.expand((-1, *self._batch_shape)) if expand else values  # type: ignore[no-any-return]
+        return values.expand((-1, *self._batch_shape)) if expand else values
 
     @property
     def mean(self) -> Tensor:
-        p: Tensor = self.probs
-        return p
+        return self.probs
 
     @property
     def mode(self) -> Tensor:
@@ -97,8 +95,7 @@ class Bernoulli(_Coin):
 
     @property
     def variance(self) -> Tensor:
-        z: Tensor = self.probs * (1 - self.probs)
-        return z
+        return self.probs * (1 - self.probs)
 
 
 class Geometric(_Coin):
@@ -117,31 +114,26 @@ class Geometric(_Coin):
     def sample(self, sample_shape: Any = ()) -> Tensor:
         p = self.probs.detach()
         u = p.new_empty(self._extended_shape(sample_shape)).uniform_(tiny(p), 1)
-        z: Tensor = (u.log() / (-p).log1p()).floor()
-        return z
+        return (u.log() / (-p).log1p()).floor()
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._validate_sample(value)
         x, p = broadcast_tensors(value, self.probs)
         p = p.masked_fill((p == 1) & (x == 0), 0)
-        z: Tensor = x * (-p).log1p() + self.probs.log()
-        return z
+        return x * (-p).log1p() + self.probs.log()
 
     def entropy(self) -> Tensor:
-        z: Tensor = (
+        return (
             binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none") / self.probs
         )
-        return z
 
     @property
     def mean(self) -> Tensor:
-        z: Tensor = 1.0 / self.probs - 1.0
-        return z
+        return 1.0 / self.probs - 1.0
 
     @property
     def variance(self) -> Tensor:
-        z: Tensor = (1.0 / self.probs - 1.0) / self.probs
-        return z
+        return (1.0 / self.probs - 1.0) / self.probs
 
 
 class Poisson(Distribution):
@@ -160,18 +152,15 @@ class Poisson(Distribution):
     def log_prob(self, value: Tensor) -> Tensor:
         self._validate_sample(value)
         rate, x = broadcast_tensors(self.rate, value)
-        z: Tensor = x.xlogy(rate) - rate - lgamma(x + 1)
-        return z
+        return x.xlogy(rate) - rate - lgamma(x + 1)
 
     @property
     def mean(self) -> Tensor:
-        rate: Tensor = self.rate
-        return rate
+        return self.rate
 
     @property
     def variance(self) -> Tensor:
-        rate: Tensor = self.rate
-        return rate
+        return self.rate
 
 
 class Categorical(Distribution):
@@ -222,20 +211,17 @@ class Categorical(Distribution):
     def sample(self, sample_shape: Any = ()) -> Tensor:
         n = int(np.prod(sample_shape, dtype=np.int64))
         rows = self.probs.detach().reshape(-1, self._num_events)
-        z: Tensor = multinomial(rows, n, True).T.reshape(self._extended_shape(sample_shape))
-        return z
+        return multinomial(rows, n, True).T.reshape(self._extended_shape(sample_shape))
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._validate_sample(value)
         at = value.long().unsqueeze(-1)
         at, logits = broadcast_tensors(at, self.logits)
-        z: Tensor = logits.gather(-1, at[..., :1]).squeeze(-1)
-        return z
+        return logits.gather(-1, at[..., :1]).squeeze(-1)
 
     def entropy(self) -> Tensor:
         logits = self.logits.clamp(min=float(np.finfo(self.logits.dtype).min))
-        z: Tensor = -(logits * self.probs).sum(-1)
-        return z
+        return -(logits * self.probs).sum(-1)
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
         """0, ..., k - 1, along a new first axis."""
@@ -244,12 +230,11 @@ class Categorical(Distribution):
 
     @property
     def mode(self) -> Tensor:
-        z: Tensor = self.probs.argmax(-1)
-        return z
+        return self.probs.argmax(-1)
 
     @property
     def mean(self) -> Tensor:
-        return self.probs.new_full(self._batch_shape, float("nan"))  # type: ignore[no-any-return]
+        return self.probs.new_full(self._batch_shape, float("nan"))
 
     @property
     def variance(self) -> Tensor:
@@ -271,13 +256,11 @@ class OneHotCategorical(Distribution):
 
     @property
     def probs(self) -> Tensor:
-        p: Tensor = self._categorical.probs
-        return p
+        return self._categorical.probs
 
     @property
     def logits(self) -> Tensor:
-        z: Tensor = self._categorical.logits
-        return z
+        return self._categorical.logits
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         z: Tensor = one_hot(self._categorical.sample(sample_shape), self._event_shape[-1])
@@ -296,5 +279,4 @@ class OneHotCategorical(Distribution):
 
     @property
     def variance(self) -> Tensor:
-        z: Tensor = self.probs * (1 - self.probs)
-        return z
+        return self.probs * (1 - self.probs)

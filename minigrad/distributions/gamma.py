@@ -83,28 +83,23 @@ class Gamma(Distribution):
     def log_prob(self, value: Tensor) -> Tensor:
         self._validate_sample(value)
         a, rate = self.concentration, self.rate
-        z: Tensor = a.xlogy(rate) + (a - 1).xlogy(value) - rate * value - lgamma(a)
-        return z
+        return a.xlogy(rate) + (a - 1).xlogy(value) - rate * value - lgamma(a)
 
     def entropy(self) -> Tensor:
         a = self.concentration
-        z: Tensor = a - self.rate.log() + lgamma(a) + (1.0 - a) * digamma(a)
-        return z
+        return a - self.rate.log() + lgamma(a) + (1.0 - a) * digamma(a)
 
     @property
     def mean(self) -> Tensor:
-        z: Tensor = self.concentration / self.rate
-        return z
+        return self.concentration / self.rate
 
     @property
     def mode(self) -> Tensor:
-        z: Tensor = ((self.concentration - 1) / self.rate).clamp(min=0)
-        return z
+        return ((self.concentration - 1) / self.rate).clamp(min=0)
 
     @property
     def variance(self) -> Tensor:
-        z: Tensor = self.concentration / self.rate**2
-        return z
+        return self.concentration / self.rate**2
 
 
 class Chi2(Gamma):
@@ -139,14 +134,12 @@ class Dirichlet(Distribution):
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         a = self.concentration.expand(self._extended_shape(sample_shape))
         x = _StandardGamma.apply(a.double())
-        z: Tensor = (x / x.sum(-1, keepdim=True)).to(a.dtype)
-        return z
+        return (x / x.sum(-1, keepdim=True)).to(a.dtype)
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._validate_sample(value)
         a = self.concentration
-        z: Tensor = (a - 1.0).xlogy(value).sum(-1) + lgamma(a.sum(-1)) - lgamma(a).sum(-1)
-        return z
+        return (a - 1.0).xlogy(value).sum(-1) + lgamma(a.sum(-1)) - lgamma(a).sum(-1)
 
     def entropy(self) -> Tensor:
         a, k = self.concentration, self.concentration.shape[-1]
@@ -158,15 +151,13 @@ class Dirichlet(Distribution):
     @property
     def mean(self) -> Tensor:
         a = self.concentration
-        z: Tensor = a / a.sum(-1, keepdim=True)
-        return z
+        return a / a.sum(-1, keepdim=True)
 
     @property
     def variance(self) -> Tensor:
         a = self.concentration
         total = a.sum(-1, keepdim=True)
-        z: Tensor = a * (total - a) / (total**2 * (total + 1))
-        return z
+        return a * (total - a) / (total**2 * (total + 1))
 
 
 class Beta(Distribution):
@@ -191,8 +182,7 @@ class Beta(Distribution):
         return Dirichlet(stack([self.concentration1, self.concentration0], -1), False)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        z: Tensor = self._dirichlet.rsample(sample_shape).select(-1, 0)
-        return z
+        return self._dirichlet.rsample(sample_shape).select(-1, 0)
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._validate_sample(value)
@@ -203,11 +193,9 @@ class Beta(Distribution):
 
     @property
     def mean(self) -> Tensor:
-        z: Tensor = self.concentration1 / (self.concentration1 + self.concentration0)
-        return z
+        return self.concentration1 / (self.concentration1 + self.concentration0)
 
     @property
     def variance(self) -> Tensor:
         total = self.concentration1 + self.concentration0
-        z: Tensor = self.concentration1 * self.concentration0 / (total**2 * (total + 1))
-        return z
+        return self.concentration1 * self.concentration0 / (total**2 * (total + 1))

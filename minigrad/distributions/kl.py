@@ -55,8 +55,7 @@ def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
     for a in type(p).__mro__:  # the most special formula comes first
         for b in type(q).__mro__:
             if (a, b) in _formulas:
-                z: Tensor = _formulas[a, b](p, q)
-                return z
+                return _formulas[a, b](p, q)
     raise NotImplementedError(
         f"No KL(p || q) is implemented for p type {type(p).__name__} and q type {type(q).__name__}. "
         "To fix it, take the mean of p.log_prob(x) - q.log_prob(x) over x = p.rsample((n,))."

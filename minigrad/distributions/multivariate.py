@@ -81,8 +81,7 @@ class MultivariateNormal(Distribution):
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         noise = standard_normal(self._extended_shape(sample_shape), self.loc)
-        z: Tensor = self.loc + (self._lower @ noise.unsqueeze(-1)).squeeze(-1)
-        return z
+        return self.loc + (self._lower @ noise.unsqueeze(-1)).squeeze(-1)
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._validate_sample(value)
@@ -98,12 +97,10 @@ class MultivariateNormal(Distribution):
         batch = np.broadcast_shapes(rows.shape[:-2], self._lower.shape[:-2])
         low = self._lower.expand(*batch, *self._lower.shape[-2:])
         z = solve_triangular(low, rows.expand(*batch, *rows.shape[-2:]), upper=False)
-        length: Tensor = z.square().sum((-2, -1))
-        return length
+        return z.square().sum((-2, -1))
 
     def _half_log_det(self) -> Tensor:
-        z: Tensor = self._lower.diagonal(0, -2, -1).log().sum(-1)
-        return z
+        return self._lower.diagonal(0, -2, -1).log().sum(-1)
 
     def entropy(self) -> Tensor:
         z: Tensor = 0.5 * self._event_shape[0] * (1 + math.log(2 * math.pi)) + self._half_log_det()
@@ -111,8 +108,7 @@ class MultivariateNormal(Distribution):
 
     @property
     def mean(self) -> Tensor:
-        mean: Tensor = self.loc
-        return mean
+        return self.loc
 
     mode = mean
 
@@ -190,5 +186,4 @@ class Independent(Distribution):
 
 def sum_last(x: Tensor, n: int) -> Tensor:
     """The sum over the last n axes."""
-    z: Tensor = x.sum(tuple(range(-n, 0))) if n else x
-    return z
+    return x.sum(tuple(range(-n, 0))) if n else x

@@ -57,12 +57,10 @@ class AffineTransform(Transform):
         self.loc, self.scale, self.event_dim = loc, scale, event_dim
 
     def __call__(self, x: Tensor) -> Tensor:
-        z: Tensor = self.loc + self.scale * x
-        return z
+        return self.loc + self.scale * x
 
     def inv(self, y: Tensor) -> Tensor:
-        z: Tensor = (y - self.loc) / self.scale
-        return z
+        return (y - self.loc) / self.scale
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         z: Tensor
@@ -97,8 +95,7 @@ class SigmoidTransform(Transform):
         return x.sigmoid()
 
     def inv(self, y: Tensor) -> Tensor:
-        z: Tensor = y.log() - (-y).log1p()
-        return z
+        return y.log() - (-y).log1p()
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         return -softplus(-x) - softplus(x)
@@ -117,8 +114,7 @@ class TanhTransform(Transform):
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         # log(1 - tanh(x)**2), without losing digits where tanh(x) is nearly 1
-        z: Tensor = 2.0 * (math.log(2.0) - x - softplus(-2.0 * x))
-        return z
+        return 2.0 * (math.log(2.0) - x - softplus(-2.0 * x))
 
 
 class TransformedDistribution(Distribution):
@@ -190,17 +186,14 @@ class LogNormal(TransformedDistribution):
         super().__init__(base, ExpTransform(), validate_args)
 
     def entropy(self) -> Tensor:
-        z: Tensor = self.base_dist.entropy() + self.loc
-        return z
+        return self.base_dist.entropy() + self.loc
 
     @property
     def mean(self) -> Tensor:
-        z: Tensor = (self.loc + self.scale**2 / 2).exp()
-        return z
+        return (self.loc + self.scale**2 / 2).exp()
 
     @property
     def variance(self) -> Tensor:
-        z: Tensor = (self.scale**2).expm1() * (2 * self.loc + self.scale**2).exp()
-        return z
+        return (self.scale**2).expm1() * (2 * self.loc + self.scale**2).exp()
 
     __repr__ = Distribution.__repr__

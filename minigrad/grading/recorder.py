@@ -96,8 +96,7 @@ class Recorder:
             self.process.stdin.write(json.dumps(job).encode() + b"\n")
             self.process.stdin.flush()
             line = _line(self.process.stdout.fileno(), ends)
-            told: dict[str, Any] = json.loads(line)
-            return told
+            return json.loads(line)
         except (OSError, ValueError):
             self.stop()
             return None

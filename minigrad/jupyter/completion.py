@@ -42,8 +42,7 @@ def install(shell: Any) -> Matcher:
         return {"completions": found, "suppress": bool(found)}
 
     shell.Completer.custom_matchers.append(minigrad_matcher)
-    matcher: Matcher = minigrad_matcher
-    return matcher
+    return minigrad_matcher
 
 
 def remove(shell: Any, matcher: Matcher) -> None:

@@ -61,8 +61,7 @@ def _abilities() -> dict[str, Any]:
         from ipykernel.kernelspec import get_kernel_dict
     except ImportError:
         return {}
-    abilities: dict[str, Any] = get_kernel_dict()["metadata"]
-    return abilities
+    return get_kernel_dict()["metadata"]
 
 
 def folder(user: bool = False, prefix: str | Path | None = None) -> Path:

@@ -169,8 +169,7 @@ class AutogradMagics(Magics):
         if not isinstance(namespace[name], Tape):
             kind = type(namespace[name]).__name__
             raise UsageError(f"%tape: {name} is no tape, but a {kind}.{known or _RECORD}")
-        found: Tape = namespace[name]
-        return found
+        return namespace[name]
 
     @line_magic
     def chain(self, line: str) -> Chain:

@@ -33,8 +33,7 @@ def view(what: Any) -> dict[str, Any]:
         from minigrad.jupyter.live import takes_views
 
         if takes_views():
-            found: dict[str, Any] = _widget(what).view()
-            return found
+            return _widget(what).view()
     return {}
 
 

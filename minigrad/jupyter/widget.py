@@ -90,8 +90,7 @@ def show(tape: Faces) -> Inspector:
     if tape._widget is None:
         tape._widget = Inspector(tape)
     tape._widget.refresh()
-    widget: Inspector = tape._widget
-    return widget
+    return tape._widget
 
 
 def written(tape: Faces) -> str:

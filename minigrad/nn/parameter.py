@@ -35,8 +35,7 @@ class Parameter(Tensor):
     __slots__ = ()
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Self:
-        z: Self = sharing(cls, data)
-        return z
+        return sharing(cls, data)
 
     def __init__(self, data: Any = None, requires_grad: bool = True) -> None:
         if requires_grad:

@@ -170,7 +170,7 @@ class Transformer(Module):
                 f"they are {src.shape[-1]} and {tgt.shape[-1]}, and d_model is {self.d_model}"
             )
         memory = self.encoder(src, mask=src_mask, src_key_padding_mask=src_key_padding_mask)
-        z: Tensor = self.decoder(
+        return self.decoder(
             tgt,
             memory,
             tgt_mask=tgt_mask,
@@ -178,7 +178,6 @@ class Transformer(Module):
             tgt_key_padding_mask=tgt_key_padding_mask,
             memory_key_padding_mask=memory_key_padding_mask,
         )
-        return z
 
     @staticmethod
     def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:

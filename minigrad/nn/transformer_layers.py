@@ -67,12 +67,10 @@ class _Layer(Module):
     def _around(self, k: int, x: Tensor, part: Callable[[Tensor], Tensor]) -> Tensor:
         """x + part(x), with the k-th norm before the part or after the sum."""
         norm, dropout = getattr(self, f"norm{k}"), getattr(self, f"dropout{k}")
-        z: Tensor = x + dropout(part(norm(x))) if self.norm_first else norm(x + dropout(part(x)))
-        return z
+        return x + dropout(part(norm(x))) if self.norm_first else norm(x + dropout(part(x)))
 
     def _network(self, x: Tensor) -> Tensor:
-        z: Tensor = self.linear2(self.dropout(self.activation(self.linear1(x))))
-        return z
+        return self.linear2(self.dropout(self.activation(self.linear1(x))))
 
 
 class TransformerEncoderLayer(_Layer):
@@ -118,10 +116,9 @@ class TransformerEncoderLayer(_Layer):
         is_causal: bool = False,
     ) -> Tensor:
         def attend(x: Tensor) -> Tensor:
-            z: Tensor = self.self_attn(
+            return self.self_attn(
                 x, x, x, src_key_padding_mask, need_weights=False, attn_mask=src_mask
             )[0]
-            return z
 
         return self._around(2, self._around(1, src, attend), self._network)
 
@@ -168,17 +165,15 @@ class TransformerDecoderLayer(_Layer):
         memory_is_causal: bool = False,
     ) -> Tensor:
         def attend(x: Tensor) -> Tensor:
-            z: Tensor = self.self_attn(
+            return self.self_attn(
                 x, x, x, tgt_key_padding_mask, need_weights=False, attn_mask=tgt_mask
             )[0]
-            return z
 
         def look_up(x: Tensor) -> Tensor:
             padding, mask = memory_key_padding_mask, memory_mask
-            z: Tensor = self.multihead_attn(
+            return self.multihead_attn(
                 x, memory, memory, padding, need_weights=False, attn_mask=mask
             )[0]
-            return z
 
         x = self._around(2, self._around(1, tgt, attend), look_up)
         return self._around(3, x, self._network)
@@ -189,5 +184,4 @@ def _activation(activation: Activation) -> Callable[[Tensor], Tensor]:
         return activation
     if activation not in ("relu", "gelu"):
         raise RuntimeError(f"activation should be relu/gelu, not {activation}")
-    function: Callable[[Tensor], Tensor] = getattr(F, activation)
-    return function
+    return getattr(F, activation)

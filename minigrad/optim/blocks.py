@@ -153,8 +153,7 @@ class Block:
 
     def count(self, which: int) -> float:
         """One of the scalars that are kept for these parameters."""
-        value: float = self.plan.counts[which].item(self.index)
-        return value
+        return self.plan.counts[which].item(self.index)
 
     def numbers(self, *values: float) -> tuple[Any, ...]:
         """The numbers as 0-d arrays, which NumPy handles twice as fast as floats."""
@@ -263,8 +262,7 @@ def cut(row: Any, like: Sequence[Any]) -> list[Any]:
 
 def cuttable(array: Any) -> bool:
     """Is it contiguous in memory?"""
-    contiguous: bool = array.flags.c_contiguous
-    return contiguous
+    return array.flags.c_contiguous
 
 
 def count_dtype() -> Any:

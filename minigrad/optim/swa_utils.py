@@ -108,8 +108,7 @@ class AveragedModel(Module):
     def _mean(self, average: Tensor, value: Tensor, n: int) -> Tensor:
         if self.avg_fn is not None:
             return self.avg_fn(average, value, self.n_averaged)
-        z: Tensor = average + (value - average) / (n + 1)
-        return z
+        return average + (value - average) / (n + 1)
 
 
 def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:

@@ -280,8 +280,7 @@ def spelled_out(recorder: Recorder, kernel: Kernel, operands: Sequence[int], set
     slots = [Slot(recorder, i) for i in operands]
     given = dict(zip(kernel.operands, slots, strict=True)) | recorder.slots_in(settings)
     d = kernel.rule.formula(slots[0], *(given[r] for r in kernel.rule.reads))
-    i: int = recorder.number(d)
-    return i
+    return recorder.number(d)
 
 
 class _Reads:

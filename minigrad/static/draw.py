@@ -142,5 +142,4 @@ def shown(program: Program) -> Shown:
     """The program's own picture: the same object each time, so that all its views agree."""
     if program._shown is None:
         program._shown = show(program)
-    found: Shown = program._shown
-    return found
+    return program._shown

@@ -94,8 +94,7 @@ class Plan:
             if a.shape != v.shape or a.dtype != v.dtype:
                 raise mismatch(v.name or "an input", a, v)
             arrays.append(a)
-        results: tuple[Any, ...] = self.function(*arrays)
-        return results
+        return self.function(*arrays)
 
     def rebind(self) -> None:
         """Write the source again if a captured tensor has other memory now (p.data = ...)."""

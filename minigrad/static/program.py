@@ -207,13 +207,11 @@ class Program:
 
     def gradient(self, wrt: Any = None, *, seeded: bool = False) -> "Program":
         """The program of the gradients: see `differentiate.gradient`."""
-        z: Program = forms.gradient(self, wrt, seeded=seeded)
-        return z
+        return forms.gradient(self, wrt, seeded=seeded)
 
     def simplified(self) -> "Program":
         """The same program without dead code and repetitions, with constants precomputed."""
-        z: Program = forms.simplified(self)
-        return z
+        return forms.simplified(self)
 
     def plan(self, *, reuse: bool = True, copy: bool = True) -> Any:
         """The same program in preallocated memory: see `plan.Plan`."""
@@ -223,13 +221,11 @@ class Program:
         """The program as plain NumPy source. The plan runs this source."""
         if self._plan is None:
             self._plan = self.plan()
-        text: str = self._plan.source
-        return text
+        return self._plan.source
 
     def to_dot(self) -> str:
         """The program in the Graphviz language."""
-        text: str = forms.drawing().to_dot(self)
-        return text
+        return forms.drawing().to_dot(self)
 
     def show(
         self, *inputs: Any, gradient: bool = True, wrt: Any = None, seeded: bool = False

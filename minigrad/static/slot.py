@@ -197,8 +197,7 @@ class Slot(ArrayMethods):
     def __len__(self) -> int:
         if not self.shape:
             raise TypeError("len() of a 0-d tensor")
-        n: int = self.shape[0]
-        return n
+        return self.shape[0]
 
     def __iter__(self) -> Iterator[Any]:
         return iter([self[i] for i in range(len(self))])

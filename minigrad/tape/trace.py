@@ -370,5 +370,4 @@ def value(found: Document, number: int | None) -> dict[str, Any] | None:
     """A snapshot of the document, by its number."""
     if number is None:
         return None
-    snapshot: dict[str, Any] = found["values"][number]
-    return snapshot
+    return found["values"][number]

@@ -64,8 +64,7 @@ def _activation(op: Op, x: Tensor, inplace: bool, **settings: Any) -> Tensor:
         raise TypeError(
             f"{op.name}(): argument 'input' (position 1) must be Tensor, not {type(x).__name__}."
         )
-    z: Tensor = (op.apply_ if inplace else op.apply)(x, **settings)
-    return z
+    return (op.apply_ if inplace else op.apply)(x, **settings)
 
 
 def _composite(f: Callable[[Tensor], Tensor], x: Tensor, inplace: bool) -> Tensor:
@@ -135,8 +134,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     >>> prelu(minigrad.tensor([-2.0, 3.0]), minigrad.tensor([0.5]))
     tensor([-1.,  3.])
     """
-    z: Tensor = composites.prelu(input, weight)
-    return z
+    return composites.prelu(input, weight)
 
 
 def rrelu(
@@ -196,8 +194,7 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
         return input * 0.5 * (inner.tanh() + 1)
     if approximate != "none":
         raise RuntimeError("approximate argument must be either none or tanh.")
-    z: Tensor = ops.gelu.apply(input)
-    return z
+    return ops.gelu.apply(input)
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -212,8 +209,7 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
 
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
     """log(1 + exp(beta * x)) / beta; x itself where beta * x > threshold"""
-    z: Tensor = ops.softplus.apply(input, beta=beta, threshold=threshold)
-    return z
+    return ops.softplus.apply(input, beta=beta, threshold=threshold)
 
 
 def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
@@ -243,8 +239,7 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x, but 0 where |x| <= lambd"""
     inner = input.detach()
-    z: Tensor = ops.where.apply((inner >= -lambd) & (inner <= lambd), 0.0, input)
-    return z
+    return ops.where.apply((inner >= -lambd) & (inner <= lambd), 0.0, input)
 
 
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
@@ -266,8 +261,7 @@ def tanhshrink(input: Tensor) -> Tensor:
 
 def logsigmoid(input: Tensor) -> Tensor:
     """log(sigmoid(x)), without overflow"""
-    z: Tensor = ops.logsigmoid.apply(input)
-    return z
+    return ops.logsigmoid.apply(input)
 
 
 def sigmoid(input: Tensor) -> Tensor:
@@ -306,7 +300,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
         ops.getitem.apply(input, index=(*(slice(None),) * axis, half))
         for half in (slice(0, n // 2), slice(n // 2, n))
     )
-    return a * b.sigmoid()  # type: ignore[no-any-return]
+    return a * b.sigmoid()
 
 
 def softmax(

@@ -65,7 +65,7 @@ def conv1d(
 def _without_rows(z: Tensor) -> Tensor:
     """The result of conv1d (n, o, l), from that of the two-dimensional op (n, o, 1, l)."""
     n, o, _, width = z.shape
-    return ops.unsafe_view.apply(z, shape=(n, o, width))  # type: ignore[no-any-return]
+    return ops.unsafe_view.apply(z, shape=(n, o, width))
 
 
 def conv_transpose2d(

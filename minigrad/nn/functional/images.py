@@ -121,8 +121,7 @@ def unfold(
     padded = ops.pad.apply(input, widths=widths) if any(map(any, widths)) else input
     z = ops.getitem.apply(padded, index=index)
     n, c, kh, rows, kw, columns = z.shape
-    columns_of: Tensor = z.permute(0, 1, 2, 4, 3, 5).reshape(n, c * kh * kw, rows * columns)
-    return columns_of
+    return z.permute(0, 1, 2, 4, 3, 5).reshape(n, c * kh * kw, rows * columns)
 
 
 def fold(
@@ -165,8 +164,7 @@ def fold(
     blocks = input.reshape(n, c, kh, kw, rows, columns).permute(0, 1, 2, 4, 3, 5)
     shape = (n, c, height + sum(widths[2]), width + sum(widths[3]))
     z = ops.put_zeros.apply(blocks, index=index, shape=shape)
-    inner: Tensor = ops.pad.apply(z, widths=tuple([(-a, -b) for a, b in widths]))
-    return inner
+    return ops.pad.apply(z, widths=tuple([(-a, -b) for a, b in widths]))
 
 
 def _window_index(size: Any, *how: Any) -> tuple[Any, Any]:

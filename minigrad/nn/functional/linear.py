@@ -42,7 +42,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     rows = input.reshape(math.prod(input.shape[:-1]), input.shape[-1])
     z = linear(rows, weight, bias)
     whole = ops.unsafe_view if bias is None else ops.view  # with a bias, PyTorch returns a view
-    return whole.apply(z, shape=(*input.shape[:-1], weight.shape[0]))  # type: ignore[no-any-return]
+    return whole.apply(z, shape=(*input.shape[:-1], weight.shape[0]))
 
 
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -107,10 +107,9 @@ def embedding(
     counts = None
     if scale_grad_by_freq:
         counts = np.bincount(index.reshape(-1), minlength=n)[index].astype(weight.dtype)
-    z: Tensor = ops.embedding.apply(
+    return ops.embedding.apply(
         weight, index=index, padding_idx=padding_idx, sparse=sparse, counts=counts
     )
-    return z
 
 
 def _shorten(weight: Tensor, index: Any, max_norm: float, norm_type: float) -> None:

@@ -49,8 +49,7 @@ def mse_loss(
     reduction = reduction_of(size_average, reduce, reduction)
     input, target = _paired(input, target)
     if reduction in ("mean", "sum") and weight is None:
-        z: Tensor = ops.mse_loss.apply(input, target, mean=reduction == "mean")
-        return z
+        return ops.mse_loss.apply(input, target, mean=reduction == "mean")
     d = (input - target).square()
     return _weighted(d, weight, reduction)
 

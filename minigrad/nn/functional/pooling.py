@@ -124,8 +124,7 @@ def _avg_pool(
     if divisor is not None:
         return z / divisor
     if not any(windows["padding"]):
-        mean: Tensor = z / math.prod(windows["size"])
-        return mean
+        return z / math.prod(windows["size"])
     counts = []  # for each axis, the number of entries in each window that count
     each = zip(windows["size"], windows["stride"], windows["shape"], strict=True)
     for n, p, (k, s, m) in zip(x.shape[-2:], pads, each, strict=True):

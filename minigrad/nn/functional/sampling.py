@@ -78,8 +78,7 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
     n, _, h, w = size
     x, y = np.meshgrid(_places(w, align), _places(h, align))
     points = np.stack([x, y, np.ones_like(x)], -1).reshape(1, h * w, 3).astype(theta.dtype)
-    z: Tensor = (wrap(np.broadcast_to(points, (n, h * w, 3))) @ theta.mT).reshape(n, h, w, 2)
-    return z
+    return (wrap(np.broadcast_to(points, (n, h * w, 3))) @ theta.mT).reshape(n, h, w, 2)
 
 
 def _align(align_corners: bool | None) -> bool:
@@ -158,8 +157,7 @@ def grid_sample(
     for i, share_x in ((0, 1 - right_share), (1, right_share)):
         for j, share_y in ((0, 1 - low_share), (1, low_share)):
             total = total + _read(pixels, left + i, top + j) * (share_x * share_y).unsqueeze(-1)
-    image: Tensor = total.permute(0, 3, 1, 2).contiguous()
-    return image
+    return total.permute(0, 3, 1, 2).contiguous()
 
 
 def _read(pixels: Tensor, x: Any, y: Any) -> Tensor:

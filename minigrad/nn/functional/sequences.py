@@ -73,8 +73,7 @@ def ctc_loss(
     impossible = wrap(loss.detach().array > -NEVER / 2)
     loss = loss.masked_fill(impossible, 0.0 if zero_infinity else float("inf"))
     if reduction == "mean":
-        z: Tensor = (loss / wrap(np.maximum(letters, 1).astype(x.dtype))).mean()
-        return z
+        return (loss / wrap(np.maximum(letters, 1).astype(x.dtype))).mean()
     return reduced_by(loss.squeeze(0) if single else loss, reduction)
 
 

@@ -71,15 +71,13 @@ class WeightNorm:
     def length(self, v: Tensor) -> Tensor:
         """The length of each slice."""
         if self.dim is None or self.dim == -1:
-            z: Tensor = v.norm()
-            return z
+            return v.norm()
         z = v.norm(2, [k for k in range(v.ndim) if k != self.dim], keepdim=True)
         return z
 
     def compute(self, module: Any, training: bool) -> Tensor:
         v, g = getattr(module, f"{self.name}_v"), getattr(module, f"{self.name}_g")
-        z: Tensor = v * (g / self.length(v))
-        return z
+        return v * (g / self.length(v))
 
     def __call__(self, module: Any, args: Any) -> None:
         module.__dict__[self.name] = self.compute(module, module.training)
@@ -120,8 +118,7 @@ class SpectralNorm:
     def matrix(self, weight: Tensor) -> Tensor:
         """The weight as a matrix with one row per output."""
         w = weight.movedim(self.dim, 0) if self.dim else weight
-        z: Tensor = w.reshape(w.shape[0], -1)
-        return z
+        return w.reshape(w.shape[0], -1)
 
     def compute(self, module: Any, training: bool) -> Tensor:
         weight = getattr(module, f"{self.name}_orig")
@@ -133,8 +130,7 @@ class SpectralNorm:
                     v.copy_(normalize(matrix.T @ u, dim=0, eps=self.eps))
                     u.copy_(normalize(matrix @ v, dim=0, eps=self.eps))
         sigma = u.clone().dot(matrix @ v.clone())
-        z: Tensor = weight / sigma
-        return z
+        return weight / sigma
 
     def __call__(self, module: Any, args: Any) -> None:
         module.__dict__[self.name] = self.compute(module, module.training)

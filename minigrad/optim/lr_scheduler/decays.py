@@ -92,8 +92,7 @@ class StepLR(Factors):
         return 1.0 if t == 0 or t % self.step_size else self.gamma
 
     def _share(self, t: int) -> float:
-        share: float = self.gamma ** (t // self.step_size)
-        return share
+        return self.gamma ** (t // self.step_size)
 
 
 class MultiStepLR(Factors):
@@ -110,12 +109,10 @@ class MultiStepLR(Factors):
         super().__init__(optimizer, last_epoch)
 
     def _factor(self) -> float:
-        factor: float = self.gamma ** self.milestones[self.last_epoch]
-        return factor
+        return self.gamma ** self.milestones[self.last_epoch]
 
     def _share(self, t: int) -> float:
-        share: float = self.gamma ** bisect_right(sorted(self.milestones.elements()), t)
-        return share
+        return self.gamma ** bisect_right(sorted(self.milestones.elements()), t)
 
 
 class ConstantLR(Factors):
@@ -191,8 +188,7 @@ class ExponentialLR(Factors):
         return 1.0 if self._is_initial else self.gamma
 
     def _share(self, t: int) -> float:
-        share: float = self.gamma**t
-        return share
+        return self.gamma**t
 
 
 class PolynomialLR(Factors):
@@ -213,12 +209,10 @@ class PolynomialLR(Factors):
         if self._is_initial or t > self.total_iters:
             return 1.0
         left, before = 1.0 - t / self.total_iters, 1.0 - (t - 1) / self.total_iters
-        factor: float = (left / before) ** self.power
-        return factor
+        return (left / before) ** self.power
 
     def _share(self, t: int) -> float:
-        share: float = (1.0 - min(t, self.total_iters) / self.total_iters) ** self.power
-        return share
+        return (1.0 - min(t, self.total_iters) / self.total_iters) ** self.power
 
 
 class CosineAnnealingLR(LRScheduler):

@@ -95,8 +95,7 @@ class Subset(Dataset[T_co]):
         """Several examples at once: a loader uses this for a batch."""
         numbers = [self.indices[i] for i in indices]
         several = getattr(self.dataset, "__getitems__", None)
-        found: list[T_co] = several(numbers) if several else [self.dataset[i] for i in numbers]
-        return found
+        return several(numbers) if several else [self.dataset[i] for i in numbers]
 
     def __len__(self) -> int:
         return len(self.indices)
