@@ -29,62 +29,13 @@ Source: Mohamed and others, Monte Carlo Gradient Estimation in Machine Learning 
 """
 
 from minigrad.distributions import constraints
-from minigrad.distributions.continuous import (
-    Cauchy,
-    Exponential,
-    HalfNormal,
-    Laplace,
-    Normal,
-    Uniform,
-)
-from minigrad.distributions.discrete import (
-    Bernoulli,
-    Categorical,
-    Geometric,
-    OneHotCategorical,
-    Poisson,
-)
-from minigrad.distributions.distribution import Distribution
-from minigrad.distributions.gamma import Beta, Chi2, Dirichlet, Gamma
-from minigrad.distributions.kl import kl_divergence, register_kl
-from minigrad.distributions.multivariate import Independent, MultivariateNormal
-from minigrad.distributions.transformed import (
-    AffineTransform,
-    ExpTransform,
-    LogNormal,
-    SigmoidTransform,
-    TanhTransform,
-    Transform,
-    TransformedDistribution,
-)
+from minigrad.distributions.continuous import *
+from minigrad.distributions.discrete import *
+from minigrad.distributions.distribution import *
+from minigrad.distributions.gamma import *
+from minigrad.distributions.kl import *
+from minigrad.distributions.multivariate import *
+from minigrad.distributions.transformed import *
 
-__all__ = [
-    "AffineTransform",
-    "Bernoulli",
-    "Beta",
-    "Categorical",
-    "Cauchy",
-    "Chi2",
-    "Dirichlet",
-    "Distribution",
-    "ExpTransform",
-    "Exponential",
-    "Gamma",
-    "Geometric",
-    "HalfNormal",
-    "Independent",
-    "Laplace",
-    "LogNormal",
-    "MultivariateNormal",
-    "Normal",
-    "OneHotCategorical",
-    "Poisson",
-    "SigmoidTransform",
-    "TanhTransform",
-    "Transform",
-    "TransformedDistribution",
-    "Uniform",
-    "constraints",
-    "kl_divergence",
-    "register_kl",
-]
+# What `from minigrad.distributions import *` brings: not the names of the files.
+__all__ = [n for n, v in vars().items() if callable(v) and not n.startswith("_")] + ["constraints"]

@@ -10,16 +10,36 @@ from minigrad.core.tensor import Tensor
 from minigrad.distributions import constraints as c
 from minigrad.distributions.distribution import (
     Distribution,
+    Shape,
     broadcast_all,
     standard_normal,
 )
 from minigrad.methods.methods_as_functions import erf
 from minigrad.random.tensors import normal, rand
 
+__all__ = ["Cauchy", "Exponential", "HalfNormal", "Laplace", "Normal", "Uniform"]
+
 LOG_2PI = math.log(2 * math.pi)
 
 
-class Normal(Distribution):
+class _PlaceAndWidth(Distribution):
+    """The base class of distributions that are moved by `loc` and widened by `scale`."""
+
+    arg_constraints = {"loc": c.real, "scale": c.positive}
+    support = c.real
+    has_rsample = True
+
+    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+        self.loc, self.scale = broadcast_all(loc, scale)
+        super().__init__(self.loc.shape, (), validate_args)
+
+    @property
+    def mode(self) -> Tensor:
+        """The most likely value."""
+        return self.loc
+
+
+class Normal(_PlaceAndWidth):
     """The normal distribution: density exp(-(x - loc)**2 / (2 scale**2)) / (scale * sqrt(2 pi))
 
     loc      the mean
@@ -31,50 +51,34 @@ class Normal(Distribution):
     tensor(-0.9189)
     """
 
-    arg_constraints = {"loc": c.real, "scale": c.positive}
-    support = c.real
-    has_rsample = True
-
-    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
-        self.loc, self.scale = broadcast_all(loc, scale)
-        super().__init__(self.loc.shape, (), validate_args)
-
     def sample(self, sample_shape: Any = ()) -> Tensor:
+        """Draws, through which no gradient passes."""
         shape = self._extended_shape(sample_shape)
         with modes.no_grad():
             return normal(self.loc.expand(shape), self.scale.expand(shape))
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
-        noise = standard_normal(self._extended_shape(sample_shape), self.loc)
-        return self.loc + noise * self.scale
+    def _draw(self, shape: Shape) -> Tensor:
+        return self.loc + standard_normal(shape, self.loc) * self.scale
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._validate_sample(value)
+    def _log_prob(self, value: Tensor) -> Tensor:
         return -((value - self.loc) ** 2) / (2 * self.scale**2) - self.scale.log() - LOG_2PI / 2
 
-    def cdf(self, value: Tensor) -> Tensor:
-        self._validate_sample(value)
+    def _cdf(self, value: Tensor) -> Tensor:
         return 0.5 * (1 + erf((value - self.loc) / self.scale / math.sqrt(2)))
 
-    def icdf(self, value: Tensor) -> Tensor:
+    def _icdf(self, value: Tensor) -> Tensor:
         return self.loc + self.scale * (2 * value - 1).erfinv() * math.sqrt(2)
 
-    def entropy(self) -> Tensor:
+    def _entropy(self) -> Tensor:
         return 0.5 + 0.5 * LOG_2PI + self.scale.log()
 
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    mode = mean
+    def _moments(self) -> tuple[Tensor, Tensor]:
+        return self.loc, self.scale**2
 
     @property
     def stddev(self) -> Tensor:
+        """The root of the variance: `scale` itself."""
         return self.scale
-
-    @property
-    def variance(self) -> Tensor:
-        return self.stddev**2
 
 
 class HalfNormal(Distribution):
@@ -88,24 +92,18 @@ class HalfNormal(Distribution):
         (self.scale,) = broadcast_all(scale)
         super().__init__(self.scale.shape, (), validate_args)
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
-        return (standard_normal(self._extended_shape(sample_shape), self.scale) * self.scale).abs()
+    def _draw(self, shape: Shape) -> Tensor:
+        return (standard_normal(shape, self.scale) * self.scale).abs()
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._validate_sample(value)
+    def _log_prob(self, value: Tensor) -> Tensor:
         width = self.scale
         return math.log(2) - value**2 / (2 * width**2) - width.log() - LOG_2PI / 2
 
-    def entropy(self) -> Tensor:
+    def _entropy(self) -> Tensor:
         return 0.5 + 0.5 * LOG_2PI + self.scale.log() - math.log(2)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.scale * math.sqrt(2 / math.pi)
-
-    @property
-    def variance(self) -> Tensor:
-        return self.scale**2 * (1 - 2 / math.pi)
+    def _moments(self) -> tuple[Tensor, Tensor]:
+        return self.scale * math.sqrt(2 / math.pi), self.scale**2 * (1 - 2 / math.pi)
 
 
 class Uniform(Distribution):
@@ -125,34 +123,27 @@ class Uniform(Distribution):
 
     @property
     def support(self) -> c.Constraint:
+        """The numbers from low to high."""
         return c.interval(self.low.detach(), self.high.detach())
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
-        share = rand(self._extended_shape(sample_shape), dtype=self.low.dtype)
-        return self.low + share * (self.high - self.low)
+    def _draw(self, shape: Shape) -> Tensor:
+        return self.low + rand(shape, dtype=self.low.dtype) * (self.high - self.low)
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._validate_sample(value)
+    def _log_prob(self, value: Tensor) -> Tensor:
         inside = (self.low.le(value) & self.high.gt(value)).type_as(self.low)
         return inside.log() - (self.high - self.low).log()
 
-    def cdf(self, value: Tensor) -> Tensor:
-        self._validate_sample(value)
+    def _cdf(self, value: Tensor) -> Tensor:
         return ((value - self.low) / (self.high - self.low)).clamp(0, 1)
 
-    def icdf(self, value: Tensor) -> Tensor:
+    def _icdf(self, value: Tensor) -> Tensor:
         return value * (self.high - self.low) + self.low
 
-    def entropy(self) -> Tensor:
+    def _entropy(self) -> Tensor:
         return (self.high - self.low).log()
 
-    @property
-    def mean(self) -> Tensor:
-        return (self.high + self.low) / 2
-
-    @property
-    def variance(self) -> Tensor:
-        return (self.high - self.low) ** 2 / 12
+    def _moments(self) -> tuple[Tensor, Tensor]:
+        return (self.high + self.low) / 2, (self.high - self.low) ** 2 / 12
 
 
 class Exponential(Distribution):
@@ -166,107 +157,70 @@ class Exponential(Distribution):
         (self.rate,) = broadcast_all(rate)
         super().__init__(self.rate.shape, (), validate_args)
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
-        wait = self.rate.new_empty(self._extended_shape(sample_shape)).exponential_()
-        return wait / self.rate
+    def _draw(self, shape: Shape) -> Tensor:
+        return self.rate.new_empty(shape).exponential_() / self.rate
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._validate_sample(value)
+    def _log_prob(self, value: Tensor) -> Tensor:
         return self.rate.log() - self.rate * value
 
-    def cdf(self, value: Tensor) -> Tensor:
-        self._validate_sample(value)
+    def _cdf(self, value: Tensor) -> Tensor:
         return 1 - (-self.rate * value).exp()
 
-    def icdf(self, value: Tensor) -> Tensor:
+    def _icdf(self, value: Tensor) -> Tensor:
         return -(-value).log1p() / self.rate
 
-    def entropy(self) -> Tensor:
+    def _entropy(self) -> Tensor:
         return 1.0 - self.rate.log()
 
-    @property
-    def mean(self) -> Tensor:
-        return self.rate.reciprocal()
+    def _moments(self) -> tuple[Tensor, Tensor]:
+        mean = self.rate.reciprocal()
+        return mean, mean**2
 
     @property
     def stddev(self) -> Tensor:
+        """The root of the variance: the same as the mean."""
         return self.mean
 
-    @property
-    def variance(self) -> Tensor:
-        return self.mean**2
 
-
-class Laplace(Distribution):
+class Laplace(_PlaceAndWidth):
     """Two exponentials back to back: density exp(-abs(x - loc) / scale) / (2 scale)"""
 
-    arg_constraints = {"loc": c.real, "scale": c.positive}
-    support = c.real
-    has_rsample = True
-
-    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
-        self.loc, self.scale = broadcast_all(loc, scale)
-        super().__init__(self.loc.shape, (), validate_args)
-
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def _draw(self, shape: Shape) -> Tensor:
         least = float(np.finfo(self.loc.dtype).eps) - 1
-        u = self.loc.new_empty(self._extended_shape(sample_shape)).uniform_(least, 1)
+        u = self.loc.new_empty(shape).uniform_(least, 1)
         return self.loc - self.scale * u.sign() * (-u.abs()).log1p()
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._validate_sample(value)
+    def _log_prob(self, value: Tensor) -> Tensor:
         return -(2 * self.scale).log() - (value - self.loc).abs() / self.scale
 
-    def cdf(self, value: Tensor) -> Tensor:
-        self._validate_sample(value)
+    def _cdf(self, value: Tensor) -> Tensor:
         away = value - self.loc
         return 0.5 - 0.5 * away.sign() * (-away.abs() / self.scale).expm1()
 
-    def icdf(self, value: Tensor) -> Tensor:
+    def _icdf(self, value: Tensor) -> Tensor:
         away = value - 0.5
         return self.loc - self.scale * away.sign() * (-2 * away.abs()).log1p()
 
-    def entropy(self) -> Tensor:
+    def _entropy(self) -> Tensor:
         return 1 + (2 * self.scale).log()
 
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    mode = mean
-
-    @property
-    def variance(self) -> Tensor:
-        return 2 * self.scale**2
+    def _moments(self) -> tuple[Tensor, Tensor]:
+        return self.loc, 2 * self.scale**2
 
 
-class Cauchy(Distribution):
+class Cauchy(_PlaceAndWidth):
     """The tangent of a uniform angle: so wide that it has no mean."""
 
-    arg_constraints = {"loc": c.real, "scale": c.positive}
-    support = c.real
-    has_rsample = True
+    def _draw(self, shape: Shape) -> Tensor:
+        return self.loc + self.loc.new_empty(shape).cauchy_() * self.scale
 
-    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
-        self.loc, self.scale = broadcast_all(loc, scale)
-        super().__init__(self.loc.shape, (), validate_args)
-
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
-        noise = self.loc.new_empty(self._extended_shape(sample_shape)).cauchy_()
-        return self.loc + noise * self.scale
-
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._validate_sample(value)
+    def _log_prob(self, value: Tensor) -> Tensor:
         away = (value - self.loc) / self.scale
         return -math.log(math.pi) - self.scale.log() - (away**2).log1p()
 
-    def entropy(self) -> Tensor:
+    def _entropy(self) -> Tensor:
         return math.log(4 * math.pi) + self.scale.log()
 
-    @property
-    def mean(self) -> Tensor:
-        return self.loc.new_full(self._extended_shape(), math.nan)
-
-    @property
-    def variance(self) -> Tensor:
-        return self.loc.new_full(self._extended_shape(), math.inf)
+    def _moments(self) -> tuple[Tensor, Tensor]:
+        shape = self._extended_shape()
+        return self.loc.new_full(shape, math.nan), self.loc.new_full(shape, math.inf)

@@ -9,13 +9,16 @@ from typing import Any
 
 import numpy as np
 
+from minigrad.core import modes
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.distributions import constraints as c
-from minigrad.distributions.distribution import Distribution, broadcast_all, tiny
+from minigrad.distributions.distribution import Distribution, Shape, broadcast_all, tiny
 from minigrad.methods.functions import broadcast_tensors
 from minigrad.methods.methods_as_functions import lgamma
 from minigrad.nn.functional import binary_cross_entropy_with_logits, one_hot
 from minigrad.random.tensors import bernoulli, multinomial, poisson
+
+__all__ = ["Bernoulli", "Categorical", "Geometric", "OneHotCategorical", "Poisson"]
 
 
 def _one_of(probs: Any, logits: Any) -> None:
@@ -29,7 +32,16 @@ def _inside(probs: Tensor) -> Tensor:
     return probs.clamp(eps, 1 - eps)
 
 
-class _Coin(Distribution):
+class _Discrete(Distribution):
+    """The base class of distributions whose draws have no derivative: they are only sampled."""
+
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        """Draws, through which no gradient passes."""
+        with modes.no_grad():
+            return self._draw(self._extended_shape(sample_shape))
+
+
+class _Coin(_Discrete):
     """What is given by the probability of one thing."""
 
     arg_constraints = {"probs": c.unit_interval, "logits": c.real}
@@ -67,15 +79,14 @@ class Bernoulli(_Coin):
     support = c.boolean
     has_enumerate_support = True
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
-        return bernoulli(self.probs.detach().expand(self._extended_shape(sample_shape)))
+    def _draw(self, shape: Shape) -> Tensor:
+        return bernoulli(self.probs.expand(shape))
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._validate_sample(value)
+    def _log_prob(self, value: Tensor) -> Tensor:
         logits, x = broadcast_tensors(self.logits, value)
         return -binary_cross_entropy_with_logits(logits, x, reduction="none")
 
-    def entropy(self) -> Tensor:
+    def _entropy(self) -> Tensor:
         return binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none")
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
@@ -83,19 +94,14 @@ class Bernoulli(_Coin):
         values = self.probs.new_tensor([0.0, 1.0]).reshape((-1,) + (1,) * len(self._batch_shape))
         return values.expand((-1, *self._batch_shape)) if expand else values
 
-    @property
-    def mean(self) -> Tensor:
-        return self.probs
+    def _moments(self) -> tuple[Tensor, Tensor]:
+        return self.probs, self.probs * (1 - self.probs)
 
     @property
     def mode(self) -> Tensor:
+        """The more likely value; NaN where both are equally likely."""
         p = self.probs
-        z: Tensor = (p >= 0.5).to(p.dtype)
-        return z.masked_fill(p == 0.5, float("nan"))
-
-    @property
-    def variance(self) -> Tensor:
-        return self.probs * (1 - self.probs)
+        return (p >= 0.5).to(p.dtype).masked_fill(p == 0.5, float("nan"))
 
 
 class Geometric(_Coin):
@@ -111,32 +117,27 @@ class Geometric(_Coin):
                 f"values:\n{self.probs}"
             )
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
-        p = self.probs.detach()
-        u = p.new_empty(self._extended_shape(sample_shape)).uniform_(tiny(p), 1)
+    def _draw(self, shape: Shape) -> Tensor:
+        p = self.probs
+        u = p.new_empty(shape).uniform_(tiny(p), 1)
         return (u.log() / (-p).log1p()).floor()
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._validate_sample(value)
+    def _log_prob(self, value: Tensor) -> Tensor:
         x, p = broadcast_tensors(value, self.probs)
         p = p.masked_fill((p == 1) & (x == 0), 0)
         return x * (-p).log1p() + self.probs.log()
 
-    def entropy(self) -> Tensor:
+    def _entropy(self) -> Tensor:
         return (
             binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none") / self.probs
         )
 
-    @property
-    def mean(self) -> Tensor:
-        return 1.0 / self.probs - 1.0
-
-    @property
-    def variance(self) -> Tensor:
-        return (1.0 / self.probs - 1.0) / self.probs
+    def _moments(self) -> tuple[Tensor, Tensor]:
+        mean = 1.0 / self.probs - 1.0
+        return mean, mean / self.probs
 
 
-class Poisson(Distribution):
+class Poisson(_Discrete):
     """How often something happens that happens `rate` times on average: rate**k * exp(-rate) / k!"""
 
     arg_constraints = {"rate": c.nonnegative}
@@ -146,21 +147,15 @@ class Poisson(Distribution):
         (self.rate,) = broadcast_all(rate)
         super().__init__(self.rate.shape, (), validate_args)
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
-        return poisson(self.rate.detach().expand(self._extended_shape(sample_shape)))
+    def _draw(self, shape: Shape) -> Tensor:
+        return poisson(self.rate.expand(shape))
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._validate_sample(value)
+    def _log_prob(self, value: Tensor) -> Tensor:
         rate, x = broadcast_tensors(self.rate, value)
         return x.xlogy(rate) - rate - lgamma(x + 1)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.rate
-
-    @property
-    def variance(self) -> Tensor:
-        return self.rate
+    def _moments(self) -> tuple[Tensor, Tensor]:
+        return self.rate, self.rate
 
 
 class Categorical(Distribution):
@@ -202,24 +197,26 @@ class Categorical(Distribution):
 
     @property
     def support(self) -> c.Constraint:
+        """The whole numbers from 0 to k - 1."""
         return c.integer_interval(0, self._num_events - 1)
 
     @property
     def param_shape(self) -> Any:
+        """The shape of probs: that of the batch, and k."""
         return self.probs.shape
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
+        """Draws, through which no gradient passes."""
         n = int(np.prod(sample_shape, dtype=np.int64))
         rows = self.probs.detach().reshape(-1, self._num_events)
         return multinomial(rows, n, True).T.reshape(self._extended_shape(sample_shape))
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._validate_sample(value)
+    def _log_prob(self, value: Tensor) -> Tensor:
         at = value.long().unsqueeze(-1)
         at, logits = broadcast_tensors(at, self.logits)
         return logits.gather(-1, at[..., :1]).squeeze(-1)
 
-    def entropy(self) -> Tensor:
+    def _entropy(self) -> Tensor:
         logits = self.logits.clamp(min=float(np.finfo(self.logits.dtype).min))
         return -(logits * self.probs).sum(-1)
 
@@ -230,15 +227,12 @@ class Categorical(Distribution):
 
     @property
     def mode(self) -> Tensor:
+        """The most likely choice."""
         return self.probs.argmax(-1)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.probs.new_full(self._batch_shape, float("nan"))
-
-    @property
-    def variance(self) -> Tensor:
-        return self.mean
+    def _moments(self) -> tuple[Tensor, Tensor]:
+        nothing = self.probs.new_full(self._batch_shape, float("nan"))  # choices are no numbers
+        return nothing, nothing
 
 
 class OneHotCategorical(Distribution):
@@ -256,27 +250,24 @@ class OneHotCategorical(Distribution):
 
     @property
     def probs(self) -> Tensor:
+        """The probability of each choice."""
         return self._categorical.probs
 
     @property
     def logits(self) -> Tensor:
+        """The logarithm of each probability."""
         return self._categorical.logits
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
-        z: Tensor = one_hot(self._categorical.sample(sample_shape), self._event_shape[-1])
+        """Draws, through which no gradient passes."""
+        z = one_hot(self._categorical.sample(sample_shape), self._event_shape[-1])
         return z.to(self.probs.dtype)
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._validate_sample(value)
+    def _log_prob(self, value: Tensor) -> Tensor:
         return self._categorical.log_prob(value.argmax(-1))
 
-    def entropy(self) -> Tensor:
+    def _entropy(self) -> Tensor:
         return self._categorical.entropy()
 
-    @property
-    def mean(self) -> Tensor:
-        return self.probs
-
-    @property
-    def variance(self) -> Tensor:
-        return self.probs * (1 - self.probs)
+    def _moments(self) -> tuple[Tensor, Tensor]:
+        return self.probs, self.probs * (1 - self.probs)

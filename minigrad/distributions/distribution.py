@@ -7,7 +7,8 @@
     d.log_prob(x)              has the shape  sample_shape + batch_shape
 
 A subclass says which parameters it has and what they must satisfy (`arg_constraints`), and
-what comes out (`support`); both are checked.
+what comes out (`support`); both are checked here. The rest of it is formulas, under the names of
+the methods that use them: `_draw`, `_log_prob`, `_cdf`, `_icdf`, `_entropy`, `_moments`.
 """
 
 from typing import Any, ClassVar, Self
@@ -19,6 +20,8 @@ from minigrad.core.tensor import Size, Tensor, wrap
 from minigrad.distributions.constraints import Constraint
 from minigrad.methods.functions import broadcast_tensors
 from minigrad.random.tensors import normal
+
+__all__ = ["Distribution"]
 
 Shape = tuple[int, ...]
 
@@ -65,10 +68,12 @@ class Distribution:
 
     @property
     def batch_shape(self) -> Size:
+        """The shape of the parameters: how many distributions of this kind these are."""
         return self._batch_shape
 
     @property
     def event_shape(self) -> Size:
+        """The shape of one draw from one of them."""
         return self._event_shape
 
     @property
@@ -101,28 +106,32 @@ class Distribution:
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         """Draws as a function of the parameters, so that gradients pass through."""
-        raise NotImplementedError(
-            f"{type(self).__name__} has no rsample: its draws jump when the parameters change. To fix it, "
-            "use sample(), and log_prob in the loss."
-        )
+        if not self.has_rsample:
+            raise NotImplementedError(
+                f"{type(self).__name__} has no rsample: its draws jump when the parameters change. To fix it, "
+                "use sample(), and log_prob in the loss."
+            )
+        return self._draw(self._extended_shape(sample_shape))
 
     # ------------------------------------------------------------------ weighing
 
     def log_prob(self, value: Tensor) -> Tensor:
         """The logarithm of the density at value, or of its probability."""
-        raise NotImplementedError
+        self._validate_sample(value)
+        return self._log_prob(value)
 
     def cdf(self, value: Tensor) -> Tensor:
         """The probability of at most value."""
-        raise NotImplementedError
+        self._validate_sample(value)
+        return self._cdf(value)
 
     def icdf(self, value: Tensor) -> Tensor:
         """The number that is not exceeded with this probability."""
-        raise NotImplementedError
+        return self._icdf(value)
 
     def entropy(self) -> Tensor:
         """The mean of -log_prob."""
-        raise NotImplementedError
+        return self._entropy()
 
     def perplexity(self) -> Tensor:
         """exp(entropy): among how many equally likely ones the choice is as uncertain."""
@@ -130,15 +139,39 @@ class Distribution:
 
     @property
     def mean(self) -> Tensor:
-        raise NotImplementedError
+        """The mean of the draws."""
+        return self._moments()[0]
 
     @property
     def variance(self) -> Tensor:
-        raise NotImplementedError
+        """The mean square of a draw's distance from the mean."""
+        return self._moments()[1]
 
     @property
     def stddev(self) -> Tensor:
+        """The root of the variance."""
         return self.variance.sqrt()
+
+    # ------------------------------------------------------------------ the formulas of a subclass
+
+    def _draw(self, shape: Shape) -> Tensor:
+        raise NotImplementedError
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        raise NotImplementedError
+
+    def _cdf(self, value: Tensor) -> Tensor:
+        raise NotImplementedError
+
+    def _icdf(self, value: Tensor) -> Tensor:
+        raise NotImplementedError
+
+    def _entropy(self) -> Tensor:
+        raise NotImplementedError
+
+    def _moments(self) -> tuple[Tensor, Tensor]:
+        """The mean and the variance."""
+        raise NotImplementedError
 
     def _validate_sample(self, value: Any) -> None:
         """Raise unless value could have come out."""

@@ -16,11 +16,13 @@ import numpy as np
 from minigrad.core.function import Function
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.distributions import constraints as c
-from minigrad.distributions.distribution import Distribution, broadcast_all, tiny
+from minigrad.distributions.distribution import Distribution, Shape, broadcast_all, tiny
 from minigrad.methods.functions import stack
 from minigrad.methods.methods_as_functions import digamma, lgamma
 from minigrad.ops.gamma import digamma as psi
 from minigrad.random import kernels
+
+__all__ = ["Beta", "Chi2", "Dirichlet", "Gamma"]
 
 
 class _StandardGamma(Function):
@@ -74,32 +76,26 @@ class Gamma(Distribution):
         self.concentration, self.rate = broadcast_all(concentration, rate)
         super().__init__(self.concentration.shape, (), validate_args)
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
-        shape = self._extended_shape(sample_shape)
-        x: Tensor = _StandardGamma.apply(self.concentration.expand(shape)) / self.rate.expand(shape)
+    def _draw(self, shape: Shape) -> Tensor:
+        x = _StandardGamma.apply(self.concentration.expand(shape)) / self.rate.expand(shape)
         x.detach().clamp_(min=tiny(x))
         return x
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._validate_sample(value)
+    def _log_prob(self, value: Tensor) -> Tensor:
         a, rate = self.concentration, self.rate
         return a.xlogy(rate) + (a - 1).xlogy(value) - rate * value - lgamma(a)
 
-    def entropy(self) -> Tensor:
+    def _entropy(self) -> Tensor:
         a = self.concentration
         return a - self.rate.log() + lgamma(a) + (1.0 - a) * digamma(a)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.concentration / self.rate
+    def _moments(self) -> tuple[Tensor, Tensor]:
+        return self.concentration / self.rate, self.concentration / self.rate**2
 
     @property
     def mode(self) -> Tensor:
+        """The value of greatest density."""
         return ((self.concentration - 1) / self.rate).clamp(min=0)
-
-    @property
-    def variance(self) -> Tensor:
-        return self.concentration / self.rate**2
 
 
 class Chi2(Gamma):
@@ -131,33 +127,25 @@ class Dirichlet(Distribution):
         self.concentration = concentration
         super().__init__(concentration.shape[:-1], concentration.shape[-1:], validate_args)
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
-        a = self.concentration.expand(self._extended_shape(sample_shape))
+    def _draw(self, shape: Shape) -> Tensor:
+        a = self.concentration.expand(shape)
         x = _StandardGamma.apply(a.double())
         return (x / x.sum(-1, keepdim=True)).to(a.dtype)
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._validate_sample(value)
+    def _log_prob(self, value: Tensor) -> Tensor:
         a = self.concentration
         return (a - 1.0).xlogy(value).sum(-1) + lgamma(a.sum(-1)) - lgamma(a).sum(-1)
 
-    def entropy(self) -> Tensor:
+    def _entropy(self) -> Tensor:
         a, k = self.concentration, self.concentration.shape[-1]
         total = a.sum(-1)
-        z: Tensor = lgamma(a).sum(-1) - lgamma(total) - (k - total) * digamma(total)
-        z = z - ((a - 1.0) * digamma(a)).sum(-1)
-        return z
+        z = lgamma(a).sum(-1) - lgamma(total) - (k - total) * digamma(total)
+        return z - ((a - 1.0) * digamma(a)).sum(-1)
 
-    @property
-    def mean(self) -> Tensor:
-        a = self.concentration
-        return a / a.sum(-1, keepdim=True)
-
-    @property
-    def variance(self) -> Tensor:
+    def _moments(self) -> tuple[Tensor, Tensor]:
         a = self.concentration
         total = a.sum(-1, keepdim=True)
-        return a * (total - a) / (total**2 * (total + 1))
+        return a / total, a * (total - a) / (total**2 * (total + 1))
 
 
 class Beta(Distribution):
@@ -181,21 +169,16 @@ class Beta(Distribution):
     def _dirichlet(self) -> Dirichlet:
         return Dirichlet(stack([self.concentration1, self.concentration0], -1), False)
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
-        return self._dirichlet.rsample(sample_shape).select(-1, 0)
+    def _draw(self, shape: Shape) -> Tensor:
+        return self._dirichlet._draw((*shape, 2)).select(-1, 0)
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._validate_sample(value)
+    def _log_prob(self, value: Tensor) -> Tensor:
         return self._dirichlet.log_prob(stack([value, 1.0 - value], -1))
 
-    def entropy(self) -> Tensor:
+    def _entropy(self) -> Tensor:
         return self._dirichlet.entropy()
 
-    @property
-    def mean(self) -> Tensor:
-        return self.concentration1 / (self.concentration1 + self.concentration0)
-
-    @property
-    def variance(self) -> Tensor:
-        total = self.concentration1 + self.concentration0
-        return self.concentration1 * self.concentration0 / (total**2 * (total + 1))
+    def _moments(self) -> tuple[Tensor, Tensor]:
+        a, b = self.concentration1, self.concentration0
+        total = a + b
+        return a / total, a * b / (total**2 * (total + 1))

@@ -29,6 +29,8 @@ from minigrad.methods.functions import where
 from minigrad.methods.methods_as_functions import digamma, lgamma
 from minigrad.nn.functional import softplus
 
+__all__ = ["kl_divergence", "register_kl"]
+
 Formula = Callable[[Any, Any], Any]
 _formulas: dict[tuple[type, type], Formula] = {}
 

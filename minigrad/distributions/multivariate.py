@@ -7,9 +7,11 @@ import numpy as np
 
 from minigrad.core.tensor import Size, Tensor
 from minigrad.distributions import constraints as c
-from minigrad.distributions.distribution import Distribution, standard_normal
+from minigrad.distributions.distribution import Distribution, Shape, standard_normal
 from minigrad.linalg import inv, solve_triangular
 from minigrad.methods.methods_as_functions import cholesky
+
+__all__ = ["Independent", "MultivariateNormal"]
 
 
 class MultivariateNormal(Distribution):
@@ -79,16 +81,13 @@ class MultivariateNormal(Distribution):
             return inv(lower @ lower.mT).expand(shape)
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
-        noise = standard_normal(self._extended_shape(sample_shape), self.loc)
+    def _draw(self, shape: Shape) -> Tensor:
+        noise = standard_normal(shape, self.loc)
         return self.loc + (self._lower @ noise.unsqueeze(-1)).squeeze(-1)
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._validate_sample(value)
-        z: Tensor = -0.5 * (
-            self._event_shape[0] * math.log(2 * math.pi) + self._distance(value - self.loc)
-        )
-        return z - self._half_log_det()
+    def _log_prob(self, value: Tensor) -> Tensor:
+        squares = self._event_shape[0] * math.log(2 * math.pi) + self._distance(value - self.loc)
+        return -0.5 * squares - self._half_log_det()
 
     def _distance(self, away: Tensor) -> Tensor:
         """The squared length of L^-1 (x - loc): how many deviations away x is."""
@@ -102,20 +101,17 @@ class MultivariateNormal(Distribution):
     def _half_log_det(self) -> Tensor:
         return self._lower.diagonal(0, -2, -1).log().sum(-1)
 
-    def entropy(self) -> Tensor:
-        z: Tensor = 0.5 * self._event_shape[0] * (1 + math.log(2 * math.pi)) + self._half_log_det()
+    def _entropy(self) -> Tensor:
+        z = 0.5 * self._event_shape[0] * (1 + math.log(2 * math.pi)) + self._half_log_det()
         return z.expand(tuple(self._batch_shape)) if self._batch_shape else z
 
+    def _moments(self) -> tuple[Tensor, Tensor]:
+        return self.loc, self._lower.square().sum(-1).expand(self._extended_shape())
+
     @property
-    def mean(self) -> Tensor:
+    def mode(self) -> Tensor:
+        """The value of greatest density: the mean."""
         return self.loc
-
-    mode = mean
-
-    @property
-    def variance(self) -> Tensor:
-        z: Tensor = self._lower.square().sum(-1)
-        return z.expand(self._extended_shape())
 
 
 class Independent(Distribution):
@@ -148,36 +144,44 @@ class Independent(Distribution):
 
     @property
     def has_rsample(self) -> bool:  # type: ignore[override]
+        """Does the gradient pass through the draws of the base distribution?"""
         return self.base_dist.has_rsample
 
     @property
     def support(self) -> c.Constraint | None:
+        """What can come out: the condition on each entry, for all of them."""
         base = self.base_dist.support
         n = self.reinterpreted_batch_ndims
         return base if base is None or n == 0 else c.independent(base, n)
 
     def expand(self, batch_shape: Any) -> "Independent":
+        """The same distribution, as if its parameters had been expanded to this shape."""
         shape = (*batch_shape, *self.event_shape[: self.reinterpreted_batch_ndims])
         return Independent(self.base_dist.expand(Size(shape)), self.reinterpreted_batch_ndims)
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
+        """Draws, through which no gradient passes."""
         return self.base_dist.sample(sample_shape)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
+        """Draws as a function of the parameters, so that gradients pass through."""
         return self.base_dist.rsample(sample_shape)
 
     def log_prob(self, value: Tensor) -> Tensor:
+        """The sum of the entries' log_prob."""
         return sum_last(self.base_dist.log_prob(value), self.reinterpreted_batch_ndims)
 
-    def entropy(self) -> Tensor:
+    def _entropy(self) -> Tensor:
         return sum_last(self.base_dist.entropy(), self.reinterpreted_batch_ndims)
 
     @property
     def mean(self) -> Tensor:
+        """The mean of the draws."""
         return self.base_dist.mean
 
     @property
     def variance(self) -> Tensor:
+        """The variance of each entry."""
         return self.base_dist.variance
 
     def __repr__(self) -> str:

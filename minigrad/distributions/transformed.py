@@ -22,6 +22,16 @@ from minigrad.distributions.distribution import Distribution
 from minigrad.distributions.multivariate import sum_last
 from minigrad.nn.functional import softplus
 
+__all__ = [
+    "AffineTransform",
+    "ExpTransform",
+    "LogNormal",
+    "SigmoidTransform",
+    "TanhTransform",
+    "Transform",
+    "TransformedDistribution",
+]
+
 
 class Transform:
     """A function with an inverse: `t(x)`, `t.inv(y)`, and log abs(dy/dx).
@@ -39,10 +49,16 @@ class Transform:
 
     def inv(self, y: Tensor) -> Tensor:
         """The x that is taken to y."""
-        raise NotImplementedError
+        return self._inverse(y)
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         """log abs(dy/dx)"""
+        return self._log_slope(x)
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        raise NotImplementedError
+
+    def _log_slope(self, x: Tensor) -> Tensor:
         raise NotImplementedError
 
     def __repr__(self) -> str:
@@ -59,16 +75,13 @@ class AffineTransform(Transform):
     def __call__(self, x: Tensor) -> Tensor:
         return self.loc + self.scale * x
 
-    def inv(self, y: Tensor) -> Tensor:
+    def _inverse(self, y: Tensor) -> Tensor:
         return (y - self.loc) / self.scale
 
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        z: Tensor
-        if isinstance(self.scale, (int, float)):
-            z = x * 0 + math.log(abs(self.scale))
-        else:
-            z = x * 0 + self.scale.abs().log()
-        return sum_last(z, self.event_dim)
+    def _log_slope(self, x: Tensor) -> Tensor:
+        number = isinstance(self.scale, (int, float))
+        stretch = math.log(abs(self.scale)) if number else self.scale.abs().log()
+        return sum_last(x * 0 + stretch, self.event_dim)
 
 
 class ExpTransform(Transform):
@@ -79,10 +92,10 @@ class ExpTransform(Transform):
     def __call__(self, x: Tensor) -> Tensor:
         return x.exp()
 
-    def inv(self, y: Tensor) -> Tensor:
+    def _inverse(self, y: Tensor) -> Tensor:
         return y.log()
 
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+    def _log_slope(self, x: Tensor) -> Tensor:
         return x
 
 
@@ -94,10 +107,10 @@ class SigmoidTransform(Transform):
     def __call__(self, x: Tensor) -> Tensor:
         return x.sigmoid()
 
-    def inv(self, y: Tensor) -> Tensor:
+    def _inverse(self, y: Tensor) -> Tensor:
         return y.log() - (-y).log1p()
 
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+    def _log_slope(self, x: Tensor) -> Tensor:
         return -softplus(-x) - softplus(x)
 
 
@@ -109,10 +122,10 @@ class TanhTransform(Transform):
     def __call__(self, x: Tensor) -> Tensor:
         return x.tanh()
 
-    def inv(self, y: Tensor) -> Tensor:
+    def _inverse(self, y: Tensor) -> Tensor:
         return y.atanh()
 
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+    def _log_slope(self, x: Tensor) -> Tensor:
         # log(1 - tanh(x)**2), without losing digits where tanh(x) is nearly 1
         return 2.0 * (math.log(2.0) - x - softplus(-2.0 * x))
 
@@ -137,19 +150,23 @@ class TransformedDistribution(Distribution):
 
     @property
     def has_rsample(self) -> bool:  # type: ignore[override]
+        """Does the gradient pass through the draws of the base distribution?"""
         return self.base_dist.has_rsample
 
     @property
     def support(self) -> c.Constraint | None:
+        """What the last function can return."""
         n = len(self._event_shape)
         if not self.transforms or n:
             return self.base_dist.support if not self.transforms else None
         return self.transforms[-1].codomain
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
+        """Draws, through which no gradient passes."""
         return self._through(self.base_dist.sample(sample_shape)).detach()
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
+        """Draws as a function of the parameters, so that gradients pass through."""
         return self._through(self.base_dist.rsample(sample_shape))
 
     def _through(self, x: Tensor) -> Tensor:
@@ -157,8 +174,7 @@ class TransformedDistribution(Distribution):
             x = transform(x)
         return x
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._validate_sample(value)
+    def _log_prob(self, value: Tensor) -> Tensor:
         y, total = value, None
         for transform in reversed(self.transforms):
             x = transform.inv(y)
@@ -185,15 +201,11 @@ class LogNormal(TransformedDistribution):
         self.loc, self.scale = base.loc, base.scale
         super().__init__(base, ExpTransform(), validate_args)
 
-    def entropy(self) -> Tensor:
+    def _entropy(self) -> Tensor:
         return self.base_dist.entropy() + self.loc
 
-    @property
-    def mean(self) -> Tensor:
-        return (self.loc + self.scale**2 / 2).exp()
-
-    @property
-    def variance(self) -> Tensor:
-        return (self.scale**2).expm1() * (2 * self.loc + self.scale**2).exp()
+    def _moments(self) -> tuple[Tensor, Tensor]:
+        square = self.scale**2
+        return (self.loc + square / 2).exp(), square.expm1() * (2 * self.loc + square).exp()
 
     __repr__ = Distribution.__repr__
