@@ -1,15 +1,18 @@
 """Grading in parts that need no sandbox: what is asked, found, compared, collected, reported."""
 
+import ast
 import csv
 import io
 import json
 import zipfile
+from pathlib import Path
 from xml.etree import ElementTree
 
 import nbformat
 import numpy as np
 import pytest
 
+import minigrad.grading
 from minigrad.grading.answers import BadAnswer, checked, collect
 from minigrad.grading.bundles import BundleError, find_bundles, make_bundles, write_bundles
 from minigrad.grading.collect import NoSubmissions, submissions_in
@@ -21,6 +24,7 @@ from minigrad.grading.release import release
 from minigrad.grading.reports import write_reports
 from minigrad.grading.reports.document import SCHEMA, file_name
 from minigrad.grading.sandbox.lockdown import ARCHITECTURE, seccomp_filter
+from minigrad.grading.trusted import ask
 from tests.submissions.authors import AUTHORS
 
 QUESTION = Question("q", 2, "f(x)", ("y",), ({"x": {"shape": [3]}},))
@@ -455,3 +459,40 @@ def test_the_filter_is_a_program_that_always_returns(machine):
 
 def zip_of_8(data):
     return [data[k : k + 8] for k in range(0, len(data), 8)]
+
+
+# ------------------------------------------------------------------------- from where it runs
+
+IMPORTED = """
+import pathlib
+pathlib.Path(__file__).with_suffix(".imported").touch()
+raise ImportError("this module was handed in")
+"""
+
+
+def test_nothing_that_was_handed_in_is_imported_by_the_process_of_the_given_cells(
+    tmp_path, monkeypatch
+):
+    for name in ("IPython", "numpy", "json", "minigrad", "colorsys"):
+        (tmp_path / f"{name}.py").write_text(IMPORTED, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+
+    told = ask(["import colorsys", "import minigrad as mg"], "drawn", [])
+
+    assert told == []
+    assert list(tmp_path.glob("*.imported")) == []
+
+
+def test_every_python_that_grading_starts_leaves_the_working_folder_out():
+    """`python -m` imports from where it was started, which may be among the submissions."""
+    folder = Path(minigrad.grading.__file__).parent
+    found = {}
+    for path in folder.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, (ast.List, ast.Tuple)) and node.elts:
+                words = [ast.unparse(word) for word in node.elts]
+                if words[0] == "sys.executable" and "'-m'" in words:
+                    found[f"{path.relative_to(folder)}:{node.lineno}"] = words[1]
+
+    assert len(found) == 4, found
+    assert set(found.values()) == {"'-P'"}

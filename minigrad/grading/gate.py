@@ -78,7 +78,7 @@ def run_nbval(notebook: Notebook, *, seconds_per_cell: float = 60) -> Verdict:
         (place / "sanitize.cfg").write_text(SANITIZE, encoding="utf-8")
         nbformat.write(notebook, place / "submission.ipynb")
         command = [
-            *(sys.executable, "-m", "pytest", "-c", "pytest.ini", "-p", "no:cacheprovider"),
+            *(sys.executable, "-P", "-m", "pytest", "-c", "pytest.ini", "-p", "no:cacheprovider"),
             *("-p", "minigrad.utils.notebook_format", "-p", "nbval.plugin", "--nbval"),
             *("--nbval-current-env", f"--nbval-cell-timeout={seconds_per_cell:g}"),
             "--nbval-sanitize-with=sanitize.cfg",

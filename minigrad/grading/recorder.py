@@ -80,6 +80,7 @@ class Recorder:
         if self.process is None or self.process.poll() is not None:
             self.process = subprocess.Popen(
                 [sys.executable, "-P", "-W", "ignore", "-m", "minigrad.grading.recorder"],
+                cwd="/",  # not among the submissions: IPython imports from where it runs
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,

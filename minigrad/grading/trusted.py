@@ -2,7 +2,9 @@
 
 An exercise is a Python object that a given cell makes. To see what it asks, to draw its inputs,
 or to explain a mistake, the given cells are run in a process of their own, with IPython, and a
-function of ours is called there with their names. No student's code is ever among them.
+function of ours is called there with their names. No student's code is ever among them: the
+process starts in an empty folder, and not where the command was given, which may be among the
+submissions. (`-P` keeps that folder out of sys.path, but IPython puts it back.)
 """
 
 import json
@@ -30,7 +32,8 @@ def ask(sources: list[str], function: str, *arguments: Any, seconds: float = 300
         environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "PYTHONHASHSEED": "0"}
         try:
             done = subprocess.run(
-                [sys.executable, "-W", "ignore", "-m", "minigrad.grading.trusted", folder],
+                [sys.executable, "-P", "-W", "ignore", "-m", "minigrad.grading.trusted", folder],
+                cwd=folder,
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 env=environment,
