@@ -4,6 +4,8 @@ import ast
 import csv
 import io
 import json
+import os
+import subprocess
 import zipfile
 from pathlib import Path
 from xml.etree import ElementTree
@@ -496,3 +498,31 @@ def test_every_python_that_grading_starts_leaves_the_working_folder_out():
 
     assert len(found) == 4, found
     assert set(found.values()) == {"'-P'"}
+
+
+@pytest.mark.parametrize("zipped", [True, False])
+def test_folders_a_thousand_deep_cost_one_student_and_end_nothing(tmp_path, zipped):
+    place = tmp_path / "class"
+    (place / "ana").mkdir(parents=True)
+    (place / "ana" / "ps1.ipynb").write_text("{}", encoding="utf-8")
+    if zipped:
+        with zipfile.ZipFile(tmp_path / "class.zip", "w") as archive:
+            archive.write(place / "ana" / "ps1.ipynb", "ana/ps1.ipynb")
+            archive.writestr("bo/" + "d/" * 1500 + "ps1.ipynb", "{}")
+        place = tmp_path / "class.zip"
+    else:
+        folder = os.open(place, os.O_RDONLY)
+        for name in ["bo", *["d"] * 1500]:  # one by one: as a whole the path is too long
+            os.mkdir(name, dir_fd=folder)
+            below = os.open(name, os.O_RDONLY, dir_fd=folder)
+            os.close(folder)
+            folder = below
+        os.close(folder)
+
+    ana, bo = submissions_in(place, "ps1", tmp_path / "unpacked")
+
+    assert (ana.student, ana.problem) == ("ana", None)
+    assert bo.student == "bo"
+    assert ("more than 20 deep" if zipped else "no notebook in the folder") in bo.problem
+    if not zipped:
+        subprocess.run(["rm", "-r", place / "bo"], check=True)  # shutil.rmtree would recurse

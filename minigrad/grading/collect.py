@@ -21,6 +21,7 @@ from minigrad.grading.submission import MOST_BYTES, Unreadable, read_bytes
 
 MOST_FILES = 20_000
 MOST_IN_ALL = 4 * 2**30
+MOST_DEEP = 20  # folders in folders
 IGNORED = re.compile(r"(\..*|__MACOSX|timestamp\.txt|.*\.csv|Thumbs\.db|.*~)")
 
 
@@ -110,8 +111,10 @@ def _entries(folder: Path) -> list[Path]:
 
 def _notebooks(folder: Path, exercise: str, deep: bool = True) -> list[Path]:
     found = []
+    top = len(folder.parts)
     for parent, folders, files in os.walk(folder, followlinks=False):
-        folders[:] = sorted(f for f in folders if not IGNORED.fullmatch(f)) if deep else []
+        further = deep and len(Path(parent).parts) - top < MOST_DEEP
+        folders[:] = sorted(f for f in folders if not IGNORED.fullmatch(f)) if further else []
         found += [Path(parent) / f for f in sorted(files) if f.endswith(".ipynb") and f[0] != "."]
         if len(found) > 1000:
             break
@@ -160,6 +163,9 @@ def _unpack(archive: Path, target: Path) -> dict[str, str]:
                     )
                     continue
                 if any(IGNORED.fullmatch(part) for part in path.parts):
+                    continue
+                if len(path.parts) > MOST_DEEP:
+                    problems[_student(path)] = f"its folders are more than {MOST_DEEP} deep"
                     continue
                 if stat.S_ISLNK(entry.external_attr >> 16):
                     problems[_student(path)] = (
