@@ -89,6 +89,53 @@ def values(options, name):
     return [value for key, value in zip(options, options[1:]) if key == name]
 
 
+# ------------------------------------------------------------------------- walls
+
+
+def finding_without(walls, image, monkeypatch):
+    """What the self-test finds of bwrap when some of its walls are taken away."""
+    whole, paths = Process._bwrap, Process._paths
+
+    def bwrap(self, environment):
+        arguments = whole(self, environment)
+        if "first process" in walls:
+            arguments.remove("--as-pid-1")
+        if "read-only settings" in walls:
+            at = arguments.index("/proc/sys") - 1
+            del arguments[at : at + 3]
+        return arguments
+
+    monkeypatch.setattr(Process, "_bwrap", bwrap)
+    if "landlock" in walls:
+        monkeypatch.setattr(Process, "_paths", lambda self: None)
+    else:
+        monkeypatch.setattr(Process, "_paths", paths)
+    return selftest.try_tier("bwrap", image)
+
+
+@pytest.mark.parametrize("walls", [(), ("landlock",), ("first process", "read-only settings")])
+def test_each_wall_of_bwrap_holds_without_the_other(image, monkeypatch, walls):
+    if "landlock" not in walls and walls and not lockdown.landlock_version():
+        pytest.skip("this kernel has no Landlock")
+    finding = finding_without((), image, monkeypatch)
+    if not finding.holds:
+        pytest.skip(f"bwrap cannot be used here: {finding.reason}")
+
+    assert finding_without(walls, image, monkeypatch).holds
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user may not change them anyway")
+def test_the_self_test_finds_what_is_open_without_any_wall(image, monkeypatch):
+    if not finding_without((), image, monkeypatch).holds:
+        pytest.skip("bwrap cannot be used here")
+
+    bare = finding_without(("landlock", "first process", "read-only settings"), image, monkeypatch)
+
+    assert not bare.holds
+    assert "changes the kernel's settings" in bare.reason
+    assert "writes into the first process" in bare.reason
+
+
 # ------------------------------------------------------------------------- choosing
 
 

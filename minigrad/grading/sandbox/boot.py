@@ -23,12 +23,11 @@ from typing import Any
 def main() -> None:
     settings = json.loads(sys.argv[1])
     if os.getpid() == 1:
-        _be_a_child()
+        _be_a_child(settings)
     sys.path.insert(0, settings["image"])
     _limit(settings["limits"])
     _die_with_parent()
-    if (paths := settings["landlock"]) is not None:
-        _lockdown().restrict_files(paths["read"], paths["write"], paths["list"])
+    _restrict_files(settings)
     if "probe" in settings:
         if settings["seccomp"]:
             _lockdown().restrict_calls()
@@ -37,9 +36,18 @@ def main() -> None:
         _kernel(settings)
 
 
-def _be_a_child() -> None:
-    """The first process of a container cannot be killed from within, even by itself. Be the second."""
+def _be_a_child(settings: dict[str, Any]) -> None:
+    """The first process of a container cannot be killed from within, even by itself. Be the second.
+
+    The first one waits. It gives up as much as the second, and cannot be written to by it.
+    """
     if pid := os.fork():
+        not_dumpable = 4
+        ctypes.CDLL(None).prctl(not_dumpable, 0, 0, 0, 0)  # so /proc/1/mem is not the student's
+        _limit({**settings["limits"], "CPU": 60})
+        _restrict_files({**settings, "landlock": settings["landlock"] and NO_FILES})
+        if settings["seccomp"]:
+            _lockdown().restrict_calls()
         _, status = os.waitpid(pid, 0)
         os._exit(os.waitstatus_to_exitcode(status) != 0)
 
@@ -51,6 +59,16 @@ def _lockdown() -> Any:
     finally:
         del sys.path[0]
     return lockdown
+
+
+NO_FILES: dict[str, Any] = {"read": [], "write": [], "list": []}
+
+
+def _restrict_files(settings: dict[str, Any]) -> None:
+    """Landlock: for the tier of this name what holds, and within the others one more wall, if it is there."""
+    paths = settings["landlock"]
+    if paths is not None and (settings["needs_landlock"] or _lockdown().landlock_version()):
+        _lockdown().restrict_files(paths["read"], paths["write"], paths["list"])
 
 
 def _limit(limits: dict[str, int]) -> None:
@@ -110,6 +128,9 @@ def _probe(probe: dict[str, Any]) -> dict[str, bool]:
         with open(path, "wb") as file:
             file.write(b"x")
 
+    def opened_to_write(path: str) -> None:  # nothing is written: it may be possible
+        os.close(os.open(path, os.O_WRONLY))
+
     def child() -> None:
         pid = os.fork()
         if pid == 0:
@@ -123,6 +144,8 @@ def _probe(probe: dict[str, Any]) -> dict[str, bool]:
         "sees the parent": tried(parent),
         "signals the parent": probe["parent"] != os.getpid() and tried(lambda: os.kill(probe["parent"], 0)),
         "starts a process": tried(child),
+        "changes the kernel's settings": tried(lambda: opened_to_write("/proc/sys/kernel/core_pattern")),
+        "writes into the first process": tried(lambda: opened_to_write("/proc/1/mem")),
     }  # fmt: skip
 
 

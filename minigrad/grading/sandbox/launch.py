@@ -104,7 +104,8 @@ class Process:
             "private": self.inside,
             "python": sys.version_info[:2],
             "limits": self.limits.of_process(),
-            "landlock": self._paths() if self.tier == "landlock" else None,
+            "landlock": None if self.tier == "none" else self._paths(),
+            "needs_landlock": self.tier == "landlock",
             "seccomp": self.tier != "none",
         }
         # -S, -s, -P: nothing is imported from the machine's site-packages or the folder
@@ -203,7 +204,9 @@ class Process:
         return False
 
     def _bwrap(self, environment: dict[str, str]) -> list[str]:
+        # --as-pid-1: boot.py is the first process, which gives up as much as its child; bwrap would not
         arguments = ["--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent"]
+        arguments += ["--as-pid-1"]
         arguments += ["--new-session", "--cap-drop", "ALL", "--clearenv"]
         arguments += ["--uid", "65534", "--gid", "65534", "--hostname", "grading"]
         for name, value in environment.items():
@@ -214,7 +217,8 @@ class Process:
         for folder in hidden:
             arguments += ["--tmpfs", folder, "--remount-ro", folder]
         arguments += ["--ro-bind", str(self.image), "/image"]
-        arguments += ["--proc", "/proc", "--dev", "/dev"]
+        # started by root, the uid inside is root's to the kernel, whose settings are then root's to change
+        arguments += ["--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys", "--dev", "/dev"]
         size = str(self.limits.disk * MEGABYTE)
         for folder in ("/dev/shm", "/tmp", "/work"):
             arguments += ["--size", size, "--tmpfs", folder]
@@ -222,7 +226,10 @@ class Process:
         return [*arguments, "--remount-ro", "/dev", "--remount-ro", "/"]
 
     def _paths(self) -> dict[str, list[str]]:
-        """What a kernel under Landlock may open."""
+        """What a kernel under Landlock may open. Where all that is there may be seen: write nowhere else."""
+        if self.neutral:
+            write = ["/run/kernel", "/work", "/tmp", "/dev/shm", "/dev/null"]
+            return {"read": ["/"], "list": [], "write": write}
         stdlib = sysconfig.get_path("stdlib")
         parts = [
             os.path.join(stdlib, name)
