@@ -60,6 +60,8 @@ class ArrayMethods(Entries, Products, Reductions, Operators, Indexing, Arrangeme
         """Handle np.sum(x, axis=0): call the matching method, or raise a helpful error."""
         if function in NUMPY_QUESTIONS:
             return function(*values_only(args), **values_only(kwargs))
+        if "a" in kwargs:
+            args = (kwargs.pop("a"), *args)  # np.sum(a=x)
         stand_in = NUMPY_FUNCTIONS.get(function)
         known = () if stand_in is None else stand_in.__code__.co_varnames
         unknown = [name for name in kwargs if name not in known]
@@ -141,17 +143,15 @@ def norm_of_entries(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = 
     return NotImplemented if several else x.norm(ord, axis, keepdims)
 
 
-NUMPY_FUNCTIONS: dict[Any, Any] = {
-    np.sum: lambda a, axis=None, keepdims=False, dtype=None: a.sum(
-        axis=axis, keepdims=keepdims, dtype=dtype
-    ),
-    np.mean: lambda a, axis=None, keepdims=False: a.mean(axis=axis, keepdims=keepdims),
-    np.max: lambda a, axis=None, keepdims=False: a.amax(axis=axis, keepdims=keepdims),
-    np.min: lambda a, axis=None, keepdims=False: a.amin(axis=axis, keepdims=keepdims),
+# These are methods with the same arguments: np.mean(x, axis=0) is x.mean(axis=0).
+NUMPY_FUNCTIONS: dict[Any, Any] = {getattr(np, name): getattr(ArrayMethods, name) for name in "all any mean moveaxis ravel reshape sum trace".split()}
+NUMPY_FUNCTIONS |= {np.max: ArrayMethods.amax, np.min: ArrayMethods.amin, np.copy: ArrayMethods.clone, np.size: ArrayMethods.numel}
+NUMPY_FUNCTIONS |= {getattr(np.linalg, name): getattr(ArrayMethods, name) for name in ("cholesky", "det", "matrix_power")}
+# These are methods with other arguments, or with other names for them.
+NUMPY_FUNCTIONS |= {
+    np.linalg.inv: lambda a: a.inverse(),
     np.argmax: lambda a, axis=None: a.argmax(axis=axis),
     np.argmin: lambda a, axis=None: a.argmin(axis=axis),
-    np.all: lambda a, axis=None, keepdims=False: a.all(axis=axis, keepdims=keepdims),
-    np.any: lambda a, axis=None, keepdims=False: a.any(axis=axis, keepdims=keepdims),
     np.prod: lambda a, axis=None, keepdims=False: NotImplemented if isinstance(axis, tuple) else a.prod(axis, keepdims),
     np.var: lambda a, axis=None, ddof=0, keepdims=False: a.var(axis, correction=ddof, keepdim=keepdims),
     np.std: lambda a, axis=None, ddof=0, keepdims=False: a.std(axis, correction=ddof, keepdim=keepdims),
@@ -161,18 +161,13 @@ NUMPY_FUNCTIONS: dict[Any, Any] = {
     np.argsort: lambda a, axis=-1: a.reshape(-1).argsort() if axis is None else a.argsort(axis),
     np.diff: lambda a, n=1, axis=-1: a.diff(n, axis),
     np.linalg.norm: norm_of_entries,
-    np.linalg.inv: lambda a: a.inverse(),
-    np.linalg.det: lambda a: a.det(),
-    np.linalg.cholesky: lambda a: a.cholesky(),
-    np.linalg.matrix_power: lambda a, n: a.matrix_power(n),
     np.cross: lambda a, b, axis=-1: a.cross(b, axis),
     np.kron: lambda a, b: a.kron(b),
+    np.inner: lambda a, b: a.inner(b),
     np.round: lambda a, decimals=0: a.round(decimals=decimals),
     np.clip: lambda a, a_min=None, a_max=None, min=None, max=None: a.clamp(min if a_min is None else a_min, max if a_max is None else a_max),
     np.nan_to_num: lambda x, nan=0.0, posinf=None, neginf=None: x.nan_to_num(nan, posinf, neginf),
     np.ones_like: lambda a: ops.zeros_like(a) + 1,
-    np.reshape: lambda a, shape: a.reshape(shape),
-    np.ravel: lambda a: a.reshape(-1),
     np.transpose: lambda a, axes=None: a.T if axes is None else a.permute(axes),
     np.swapaxes: lambda a, axis1, axis2: a.transpose(axis1, axis2),
     np.expand_dims: lambda a, axis: NotImplemented if isinstance(axis, tuple) else a.unsqueeze(axis),
@@ -187,8 +182,6 @@ NUMPY_FUNCTIONS: dict[Any, Any] = {
     np.tensordot: lambda a, b, axes=2: tensordot(a, b, axes),
     np.outer: lambda a, b: a.reshape(-1).outer(b.reshape(-1)),
     np.dot: lambda a, b: a * b if 0 in (np.ndim(a), np.ndim(b)) else ops.matmul(a, b),
-    np.inner: lambda a, b: a.inner(b),
-    np.trace: lambda a: a.trace(),
     np.take: lambda a, indices, axis=None: a.take(indices) if axis is None else a.index_select(axis, indices),
     np.take_along_axis: lambda arr, indices, axis=-1: arr.take_along_dim(indices, axis),
     np.diagonal: lambda a, offset=0, axis1=0, axis2=1: a.diagonal(offset, axis1, axis2),
@@ -200,12 +193,9 @@ NUMPY_FUNCTIONS: dict[Any, Any] = {
     np.rot90: lambda m, k=1, axes=(0, 1): m.rot90(k, axes),
     np.tile: lambda A, reps: A.tile(reps),
     np.repeat: lambda a, repeats, axis=None: a.repeat_interleave(repeats, axis),
-    np.moveaxis: lambda a, source, destination: a.movedim(source, destination),
     np.vstack: lambda tup: ops.cat(*[a if a.ndim > 1 else a.reshape(1, -1) for a in tup], axis=0),
     np.hstack: lambda tup: ops.cat(*tup, axis=0 if tup[0].ndim == 1 else 1),
     np.split: lambda ary, indices_or_sections, axis=0: ary.tensor_split(indices_or_sections, axis),
-    np.copy: lambda a: a.clone(),
     np.ndim: lambda a: a.ndim,
     np.shape: lambda a: a.shape,
-    np.size: lambda a: a.numel(),
 }
