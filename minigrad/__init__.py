@@ -115,8 +115,6 @@ from minigrad.random import (
 )
 from minigrad.random.generator import Generator, default_generator
 from minigrad.random.tensors import (
-    bernoulli,
-    multinomial,
     normal,
     poisson,
     rand,

@@ -16,7 +16,7 @@ from minigrad.distributions.distribution import Distribution, Shape, broadcast_a
 from minigrad.methods.functions import broadcast_tensors
 from minigrad.methods.methods_as_functions import lgamma
 from minigrad.nn.functional import binary_cross_entropy_with_logits, one_hot
-from minigrad.random.tensors import bernoulli, multinomial, poisson
+from minigrad.random.tensors import poisson
 
 __all__ = ["Bernoulli", "Categorical", "Geometric", "OneHotCategorical", "Poisson"]
 
@@ -80,7 +80,7 @@ class Bernoulli(_Coin):
     has_enumerate_support = True
 
     def _draw(self, shape: Shape) -> Tensor:
-        return bernoulli(self.probs.expand(shape))
+        return self.probs.expand(shape).bernoulli()
 
     def _log_prob(self, value: Tensor) -> Tensor:
         logits, x = broadcast_tensors(self.logits, value)
@@ -209,7 +209,7 @@ class Categorical(Distribution):
         """Draws, through which no gradient passes."""
         n = int(np.prod(sample_shape, dtype=np.int64))
         rows = self.probs.detach().reshape(-1, self._num_events)
-        return multinomial(rows, n, True).T.reshape(self._extended_shape(sample_shape))
+        return rows.multinomial(n, True).T.reshape(self._extended_shape(sample_shape))
 
     def _log_prob(self, value: Tensor) -> Tensor:
         at = value.long().unsqueeze(-1)

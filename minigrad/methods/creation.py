@@ -14,9 +14,10 @@ from minigrad.methods import ArrayMethods
 from minigrad.methods.methods_as_functions import made_into_out
 
 
-def type_to_make(dtype: Any, device: Any = None) -> Any:
+def type_to_make(dtype: Any, device: Any = None, default: Any = None) -> Any:
     """The dtype of a new tensor: the given one, or the default. Raises an error for any device but the CPU."""
     check_device(device)
+    dtype = default if dtype is None else dtype
     return dtypes.get_default_dtype() if dtype is None else dtypes.as_dtype(dtype)
 
 
@@ -61,8 +62,12 @@ def shape_of(size: tuple[Any, ...], named: Any = None) -> tuple[int, ...]:
     return shape
 
 
-def _filled(value: float, shape: tuple[int, ...], dtype: Any, device: Any, requires_grad: bool) -> Tensor:
+def _filled(value: Any, shape: tuple[int, ...], dtype: Any, device: Any, requires_grad: bool) -> Tensor:
+    """A new tensor with this value in every entry. It can be a tensor with one entry; no gradient flows back to it."""
     d = type_to_make(dtype, device)
+    if hasattr(value, "__apply_op__"):
+        z: Tensor = value.detach().to(d).expand(shape).clone()
+        return z.requires_grad_() if requires_grad else z
     return finish(np.full(shape, dtypes.exact_number(value, d)), requires_grad)
 
 
@@ -94,16 +99,9 @@ def full(size: Sequence[int], fill_value: Any, *, dtype: Any = None, device: Any
     >>> full((2,), 7)
     tensor([7, 7])
     """
-    if hasattr(fill_value, "__apply_op__"):  # a tensor with one entry
-        check_device(device)
-        return _spread(fill_value, shape_of((size,)), dtype or fill_value.dtype, requires_grad)
-    return _filled(fill_value, shape_of((size,)), dtypes.of_number(fill_value) if dtype is None else dtype, device, requires_grad)
-
-
-def _spread(value: Tensor, shape: tuple[int, ...], dtype: Any, requires_grad: bool) -> Tensor:
-    """A new tensor filled with the value of a one-entry tensor. No gradient flows back to it."""
-    z = value.detach().to(dtype).expand(shape).clone()
-    return z.requires_grad_() if requires_grad else z
+    if dtype is None:
+        dtype = fill_value.dtype if hasattr(fill_value, "__apply_op__") else dtypes.of_number(fill_value)
+    return _filled(fill_value, shape_of((size,)), dtype, device, requires_grad)
 
 
 @made_into_out
@@ -124,8 +122,8 @@ def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, 
     tensor([[1., 0.],
             [0., 1.]])
     """
-    d = type_to_make(dtype, device)
-    return finish(np.eye(*shape_of((n, n if m is None else m)), dtype=d), requires_grad)
+    shape = shape_of((n, n if m is None else m))
+    return finish(np.eye(*shape, dtype=type_to_make(dtype, device)), requires_grad)
 
 
 @made_into_out
@@ -180,8 +178,7 @@ def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, devi
     tensor([[0, 1, 1],
             [0, 0, 1]])
     """
-    check_device(device)
-    return finish(np.stack(np.tril_indices(row, offset, col)).astype(dtype or dtypes.int64), False)
+    return wrap(np.stack(np.tril_indices(row, offset, col)).astype(type_to_make(dtype, device, dtypes.int64)))
 
 
 def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None) -> Tensor:
@@ -191,16 +188,13 @@ def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, devi
     tensor([[0, 0, 1],
             [0, 1, 1]])
     """
-    check_device(device)
-    return finish(np.stack(np.triu_indices(row, offset, col)).astype(dtype or dtypes.int64), False)
+    return wrap(np.stack(np.triu_indices(row, offset, col)).astype(type_to_make(dtype, device, dtypes.int64)))
 
 
 def _like(x: Tensor, value: Any, dtype: Any, requires_grad: bool, device: Any = None) -> Tensor:
-    check_device(device)
     if not isinstance(x, ArrayMethods):
         raise TypeError(f"argument 'input' (position 1) must be Tensor, not {type(x).__name__}.")
-    d = x.dtype if dtype is None else dtypes.as_dtype(dtype)
-    return finish(np.full(x.shape, dtypes.exact_number(value, d)), requires_grad)
+    return _filled(value, x.shape, x.dtype if dtype is None else dtype, device, requires_grad)
 
 
 def empty_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
@@ -236,8 +230,6 @@ def full_like(input: Tensor, fill_value: Any, *, dtype: Any = None, device: Any 
     >>> full_like(minigrad.zeros(2), 7.0)
     tensor([7., 7.])
     """
-    if hasattr(fill_value, "__apply_op__"):
-        return _spread(fill_value, tuple(input.shape), dtype or input.dtype, requires_grad)
     return _like(input, fill_value, dtype, requires_grad, device)
 
 
@@ -247,8 +239,7 @@ def scalar_tensor(s: Any, *, dtype: Any = None, device: Any = None, requires_gra
     >>> scalar_tensor(2)
     tensor(2.)
     """
-    d = type_to_make(dtype, device)
-    return finish(np.asarray(s, d)[()], requires_grad)
+    return finish(np.asarray(s, type_to_make(dtype, device))[()], requires_grad)
 
 
 @made_into_out

@@ -14,8 +14,8 @@ from minigrad.core import modes
 from minigrad.core.data import as_array
 from minigrad.core.dtypes import torch_name
 from minigrad.core.tensor import Tensor, wrap
-from minigrad.methods import ArrayMethods as M
 from minigrad.methods.base import Base
+from minigrad.methods.sampling import Sampling as M
 
 
 def function(method: Callable[..., Any]) -> Callable[..., Any]:

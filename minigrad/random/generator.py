@@ -133,16 +133,9 @@ class Generator:
         state = np.frombuffer(data.tobytes(), STATE)[0]
         with self.lock:
             self._seed = int(state["seed"])
-            self.twister.state = {
-                "bit_generator": "MT19937",
-                "state": {
-                    "key": state["words"].astype(np.uint32),
-                    "pos": 625
-                    - int(
-                        state["left"]
-                    ),  # 624 means all used, which is also the state after seeding
-                },
-            }
+            # Position 624 means that all words are used, which is also the state after seeding.
+            place = {"key": state["words"].astype(np.uint32), "pos": 625 - int(state["left"])}
+            self.twister.state = {"bit_generator": "MT19937", "state": place}
             self.spare = float(state["spare"]) if state["has_spare"] else None
 
     def clone_state(self) -> "Generator":

@@ -17,17 +17,12 @@ from typing import Any
 import numpy as np
 
 from minigrad.core import dtypes
-from minigrad.core.devices import check_device
 from minigrad.core.tensor import Tensor, wrap
-from minigrad.methods.creation import finish, shape_of
+from minigrad.methods.creation import finish, shape_of, type_to_make
 from minigrad.methods.methods_as_functions import made_into_out
 from minigrad.ops.composites import level
 from minigrad.random import kernels
 from minigrad.random.generator import Generator
-
-
-def _float(dtype: Any) -> dtypes.Dtype:
-    return dtypes.get_default_dtype() if dtype is None else dtypes.as_dtype(dtype)
 
 
 @made_into_out
@@ -38,8 +33,7 @@ def rand(*shape: Any, size: Any = None, generator: Generator | None = None, dtyp
     >>> rand(2, 3).shape
     minigrad.Size([2, 3])
     """
-    check_device(device)
-    z = kernels.uniform(shape_of(shape, size), _float(dtype), 0, 1, generator)
+    z = kernels.uniform(shape_of(shape, size), type_to_make(dtype, device), 0, 1, generator)
     return finish(z, requires_grad)
 
 
@@ -51,8 +45,7 @@ def randn(*shape: Any, size: Any = None, generator: Generator | None = None, dty
     >>> minigrad.randn(2, 3).shape
     minigrad.Size([2, 3])
     """
-    check_device(device)
-    z = kernels.standard_normal(shape_of(shape, size), _float(dtype), generator)
+    z = kernels.standard_normal(shape_of(shape, size), type_to_make(dtype, device), generator)
     return finish(z, requires_grad)
 
 
@@ -65,7 +58,6 @@ def randint(*bounds_and_size: Any, low: int | None = None, high: int | None = No
     >>> randint(1, 2, (3,))
     tensor([1, 1, 1])
     """
-    check_device(device)
     given = list(bounds_and_size)
     if size is None and given and isinstance(given[-1], Sequence):
         size = given.pop()
@@ -75,7 +67,7 @@ def randint(*bounds_and_size: Any, low: int | None = None, high: int | None = No
         low = given.pop() if given else 0
     if given or size is None or high is None:
         raise TypeError("randint() takes (high, size) or (low, high, size), where size is a tuple.")
-    d = dtypes.int64 if dtype is None else dtypes.as_dtype(dtype)
+    d = type_to_make(dtype, device, dtypes.int64)
     z = kernels.integers(shape_of((size,)), d, int(low), int(high), generator)
     return finish(z, requires_grad)
 
@@ -89,10 +81,9 @@ def randperm(
     >>> minigrad.randperm(4).sort().values
     tensor([0, 1, 2, 3])
     """
-    check_device(device)
     if n < 0:
         raise RuntimeError(f"n must be non-negative, got {n}")
-    d = dtypes.int64 if dtype is None else dtypes.as_dtype(dtype)
+    d = type_to_make(dtype, device, dtypes.int64)
     if d.kind == "b":
         raise NotImplementedError("\"randperm\" not implemented for 'Bool'")
     return wrap(kernels.permutation(n, generator).astype(d, copy=False))
@@ -141,41 +132,20 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator 
     >>> normal(minigrad.tensor([5.0, 6.0]), 0.0)
     tensor([5., 6.])
     """
-    check_device(device)
-    if not isinstance(mean, Tensor) and not isinstance(std, Tensor) and size is None:
+    tensors = [t for t in (mean, std) if isinstance(t, Tensor)]
+    if not tensors and size is None:
         raise TypeError("normal() of two numbers needs a size, like normal(0.0, 1.0, size=(2, 3)).")
     if np.any(np.asarray(getattr(std, "array", std)) < 0):
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
-    tensors = [t for t in (mean, std) if isinstance(t, Tensor)]
+    d = type_to_make(dtype, device, tensors[0].dtype if tensors else None)
     if not tensors:
-        shape = shape_of((size,))
-        return finish(kernels.normal(shape, _float(dtype), mean, std, generator), requires_grad)
-    d = tensors[0].dtype
+        return finish(kernels.normal(shape_of((size,)), d, mean, std, generator), requires_grad)
     z = kernels.standard_normal(np.broadcast_shapes(*(t.shape for t in tensors)), d, generator)
     m, s = (np.asarray(getattr(t, "array", t), d) for t in (mean, std))
     drawn = finish(z * s + m, requires_grad)
     for t in tensors:  # the gradient of a sample is zero
         drawn = level(t, drawn) if t.requires_grad else drawn
     return drawn
-
-
-def bernoulli(input: Tensor, p: Any = None, *, generator: Generator | None = None) -> Tensor:
-    """A tensor of samples that are 1 with the probability in each entry of input (or with probability p), else 0.
-
-    >>> bernoulli(minigrad.tensor([0.0, 1.0]))
-    tensor([0., 1.])
-    """
-    return input.bernoulli(p, generator=generator)
-
-
-def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *,
-                generator: Generator | None = None) -> Tensor:  # fmt: skip
-    """Samples of category indices, with probabilities proportional to the weights: `input.multinomial(num_samples)`.
-
-    >>> multinomial(minigrad.tensor([0.0, 1.0, 0.0]), 1)
-    tensor([1])
-    """
-    return input.multinomial(num_samples, replacement, generator=generator)
 
 
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:

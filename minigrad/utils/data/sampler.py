@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 from minigrad.core import dtypes
 from minigrad.methods.creation import as_tensor, empty
 from minigrad.random.generator import Generator
-from minigrad.random.tensors import multinomial, randint, randperm
+from minigrad.random.tensors import randint, randperm
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -132,10 +132,8 @@ class WeightedRandomSampler(Sampler[int]):
         self.num_samples, self.replacement, self.generator = num_samples, replacement, generator
 
     def __iter__(self) -> Iterator[int]:
-        drawn = multinomial(
-            self.weights, self.num_samples, self.replacement, generator=self.generator
-        )
-        yield from drawn.tolist()
+        n, generator = self.num_samples, self.generator
+        yield from self.weights.multinomial(n, self.replacement, generator=generator).tolist()
 
     def __len__(self) -> int:
         return self.num_samples
