@@ -9,7 +9,7 @@ import numpy as np
 
 from minigrad import ops
 from minigrad.core import dtypes
-from minigrad.core.shapes import normalize, normalize_one
+from minigrad.core.shapes import broadcast_axes, normalize, normalize_one
 from minigrad.methods.base import Base, Dim, sizes, with_numpy_names
 
 
@@ -310,7 +310,7 @@ class Arrangement(Base):
         minigrad.Size([3, 4, 2])
         """
         ndim = max(self.ndim, 1)
-        source, destination = (normalize(s, ndim) if isinstance(s, Sequence) else (normalize_one(s, ndim),) for s in (source, destination))
+        source, destination = normalize(source, ndim), normalize(destination, ndim)
         if len(source) != len(destination):
             raise RuntimeError(f"movedim: Invalid source or destination dims: source ({list(source)} dims) should contain the same number of dims as destination ({list(destination)} dims)")
         axes = [i for i in range(ndim) if i not in source]
@@ -566,7 +566,7 @@ class Arrangement(Base):
         extra = x.ndim - len(shape)
         if extra < 0 or any(m not in (1, n) for m, n in zip(shape, x.shape[extra:], strict=True)):
             raise RuntimeError(f"size {list(shape)} is not expandable to size {list(x.shape)}.")
-        axes = [i for i, (m, n) in enumerate(zip((1,) * extra + shape, x.shape, strict=True)) if m == 1 != n or i < extra]
+        axes = broadcast_axes(shape, tuple(x.shape))
         return ops.unsafe_view.apply(x.sum(axes, keepdim=True), shape=shape) if axes else x
 
     def hsplit(self, indices_or_sections: Any) -> Any:

@@ -381,9 +381,5 @@ def vander(x: Tensor, N: Any = None, increasing: Any = False) -> Tensor:
     if n < 0:
         raise RuntimeError("N must be non-negative.")
     x = x.long() if x.dtype.kind in "iub" else x
-    if n == 0:
-        return x.new_zeros(len(x), 0)
-    powers = [x.new_ones(x.shape)]
-    for _ in range(n - 1):
-        powers.append(powers[-1] * x)
-    return stack(powers if increasing else powers[::-1], 1)
+    powers = np.arange(n) if increasing else np.arange(n)[::-1]
+    return x.unsqueeze(1) ** wrap(powers)

@@ -7,7 +7,7 @@ import numpy as np
 
 from minigrad import ops
 from minigrad.core.errors import LinAlgError
-from minigrad.core.shapes import normalize_one
+from minigrad.core.shapes import normalize, normalize_one
 from minigrad.methods.arrangement import Arrangement
 from minigrad.methods.base import Base, Operand, scaled
 from minigrad.ops.composites import level
@@ -200,7 +200,7 @@ class Products(Arrangement):
         if n < 0:
             return x.inverse().matrix_power(-n)
         if n == 0:
-            return level(x, x._constant(np.broadcast_to(np.eye(x.shape[-1], dtype=x.dtype), x.shape)))
+            return level(x, identities(x))
         if n == 1:
             return x.clone()
         half = x.matrix_power(n // 2)
@@ -302,18 +302,21 @@ class Products(Arrangement):
         tensor([[1., 1.],
                 [0., 1.]])
         """
-        if self.ndim < 2 or self.shape[-1] != self.shape[-2]:
-            raise RuntimeError(f"linalg.matrix_exp: A must be batches of square matrices, but they are {' by '.join(map(str, self.shape[-2:]))} matrices")
-        length = float(np.abs(self.array).sum(-1).max(initial=0))
+        x: Any = square("matrix_exp", self)
+        length = float(np.abs(x.array).sum(-1).max(initial=0))
         halvings = max(0, math.ceil(math.log2(length)) + 1) if length > 0.5 and math.isfinite(length) else 0
-        y = self / 2**halvings
-        one = self._constant(np.broadcast_to(np.eye(self.shape[-1], dtype=self.dtype), self.shape).copy())
+        y, one = x / 2**halvings, identities(x)
         z = one + y / 18
         for k in range(17, 0, -1):  # Horner's rule
             z = one + y @ z / k
         for _ in range(halvings):
             z = z @ z
         return z
+
+
+def identities(x: Any) -> Any:
+    """An identity matrix for each square matrix in x."""
+    return x._constant(np.broadcast_to(np.eye(x.shape[-1], dtype=x.dtype), x.shape).copy())
 
 
 def factors(x: Any, beta: Any, alpha: Any) -> dict[str, Any]:
@@ -378,25 +381,25 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
         if dims < 0 or dims > min(a.ndim, b.ndim):
             raise RuntimeError(f"tensordot expects dims >= 0 and not more than the axes of a or b, but got dims={dims}")
         dims = (range(a.ndim - dims, a.ndim), range(dims))
-    of_a, of_b = ([normalize_one(i, x.ndim) for i in (d.tolist() if hasattr(d, "tolist") else [d] if isinstance(d, int) else d)] for x, d in zip((a, b), dims, strict=True))
+    of_a, of_b = (contracted(x, d) for x, d in zip((a, b), dims, strict=True))
     if len(of_a) != len(of_b):
         raise RuntimeError("both dimension lists should have same length")
     for i, j in zip(of_a, of_b, strict=True):
         if a.shape[i] != b.shape[j]:
             raise RuntimeError(f"contracted dimensions need to match, but first has size {a.shape[i]} in dim {i} and second has size {b.shape[j]} in dim {j}")
-    for axes in (of_a, of_b):
-        if len(set(axes)) < len(axes):
-            raise RuntimeError(f"tensordot: dim {axes[0]} appears multiple times in the list of dims {axes}.")
     left = [i for i in range(a.ndim) if i not in of_a]
     right = [j for j in range(b.ndim) if j not in of_b]
     shape = tuple(a.shape[i] for i in left) + tuple(b.shape[j] for j in right)
-    n = 1
-    for i in of_a:
-        n *= a.shape[i]
-    rows, columns = (max(x.numel() // n, 0) if n else int(np.prod([x.shape[i] for i in d])) for x, d in ((a, left), (b, right)))
+    rows, n, columns = (math.prod(x.shape[i] for i in axes) for x, axes in ((a, left), (a, of_a), (b, right)))
     a, b = ops.permute.apply(a, axes=(*left, *of_a)), ops.permute.apply(b, axes=(*of_b, *right))
     a, b = ops.reshape.apply(a, shape=(rows, n)), ops.reshape.apply(b, shape=(n, columns))
     return ops.reshape.apply(ops.mm.apply(a, b), shape=shape)
+
+
+def contracted(x: Any, axes: Any) -> tuple[int, ...]:
+    """The axes of x that tensordot sums over: one, or several in a list or tensor."""
+    axes = axes.tolist() if hasattr(axes, "tolist") else axes
+    return normalize(axes, x.ndim) if isinstance(axes, int) or len(axes) else ()
 
 
 def svd_of(x: Any, full: bool) -> Any:
