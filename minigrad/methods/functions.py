@@ -158,7 +158,7 @@ def where(condition: Any, input: Any = None, other: Any = None) -> Any:
     tensor([0., 2.])
     """
     if input is None and other is None:
-        return tuple(wrap(i) for i in np.nonzero(np.atleast_1d(condition.array)))
+        return composites.nonzero(condition, as_tuple=True)
     return ops.where.apply(truth_values(condition), input, other)
 
 
@@ -304,15 +304,14 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
             )
         if x.dtype != given[0].dtype:
             raise RuntimeError(f"meshgrid expects all tensors to have the same dtype, but got {given[0].dtype} and {x.dtype}.")
-    xs = [ops.reshape.apply(x, shape=(-1,)) for x in given]
     if indexing not in ("ij", "xy"):
         raise RuntimeError('torch.meshgrid: indexing must be one of "xy" or "ij", but received: ' + str(indexing))
-    if indexing == "xy" and len(xs) > 1:
-        second, first, *rest = meshgrid(xs[1], xs[0], *xs[2:])
+    if indexing == "xy" and len(given) > 1:
+        second, first, *rest = meshgrid(given[1], given[0], *given[2:])
         return (first, second, *rest)
-    shape = tuple([x.numel() for x in xs])
-    along = [(1,) * k + (-1,) + (1,) * (len(xs) - 1 - k) for k in range(len(xs))]
-    return tuple([ops.expand.apply(ops.reshape.apply(x, shape=s), shape=shape) for x, s in zip(xs, along, strict=True)])
+    shape, n = tuple([x.numel() for x in given]), len(given)
+    columns = [ops.reshape.apply(x, shape=(1,) * k + (-1,) + (1,) * (n - 1 - k)) for k, x in enumerate(given)]
+    return tuple([ops.expand.apply(x, shape=shape) for x in columns])
 
 
 def cartesian_prod(*tensors: Tensor) -> Tensor:

@@ -85,7 +85,7 @@ class Indexing(Arrangement):
         >>> minigrad.arange(5).split([1, 4])
         (tensor([0]), tensor([1, 2, 3, 4]))
         """
-        return cut("split", self, dim, pieces(length("split", self, dim), split_size))
+        return cut("Split", self, dim, pieces(length("split", self, dim), split_size))
 
     def split_with_sizes(self, split_sizes: Any, dim: int = 0) -> Any:
         """A tuple of pieces of these sizes along dim, as views.
@@ -95,7 +95,7 @@ class Indexing(Arrangement):
         >>> minigrad.arange(5).split_with_sizes([1, 4])
         (tensor([0]), tensor([1, 2, 3, 4]))
         """
-        return cut("split_with_sizes", self, dim, list(split_sizes))
+        return cut("SplitWithSizes", self, dim, list(split_sizes))
 
     def chunk(self, chunks: int, dim: int = 0) -> Any:
         """A tuple of at most `chunks` pieces along dim, as views. All have the same size except perhaps the last.
@@ -110,7 +110,7 @@ class Indexing(Arrangement):
         n = length("chunk", self, dim)
         if chunks <= 0:
             raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
-        return cut("chunk", self, dim, pieces(n, -(-n // chunks)) if n else [0] * chunks)
+        return cut("Split", self, dim, pieces(n, -(-n // chunks)) if n else [0] * chunks)
 
     def tensor_split(self, indices_or_sections: Any, dim: int = 0) -> Any:
         """A tuple of pieces along dim, as views: a number of pieces of nearly equal size, or split at given indices.
@@ -187,10 +187,7 @@ class Indexing(Arrangement):
         mask = mask_of("masked_select", mask)
         if mask.shape == self.shape:
             return self[mask]
-        try:
-            shape = np.broadcast_shapes(self.shape, mask.shape)
-        except ValueError:
-            raise RuntimeError(f"masked_select: the mask, {tuple(mask.shape)}, and the tensor, {tuple(self.shape)}, cannot be broadcast to one shape (the size of tensor a must match the size of tensor b).") from None
+        shape = broadcast("masked_select", self.shape, mask.shape)
         return (self if self.shape == shape else self.expand(shape))[np.broadcast_to(mask, shape)]
 
     def take(self, index: Any) -> Self:
@@ -294,18 +291,16 @@ class Indexing(Arrangement):
             raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
         _, (src,), place = scattering("scatter_reduce", self, dim, index, src, None)
         x: Any = self if include_self else ops.scatter.apply(self, neutral(reduce, self.dtype), **place)
-        if reduce == "sum":
-            return ops.scatter_add.apply(x, src, **place)
         if reduce == "prod":
             return ops.scatter_mul.apply(x, src, **place)
-        if reduce != "mean":
+        if reduce in ("amax", "amin"):
             return composites.scatter_extreme(x, src, np.maximum if reduce == "amax" else np.minimum, **place)
-        before = np.ones(x.shape, np.int64)
-        if not include_self:
-            before = ops.scatter.forward(before, 0, **place)
-        count = np.maximum(ops.scatter_add.forward(before, np.ones(place["index"].shape, np.int64), **place), 1)
         total = ops.scatter_add.apply(x, src, **place)
-        return total / x._constant(count).to(x.dtype) if x.dtype.kind == "f" else total // x._constant(count)
+        if reduce == "sum":
+            return total
+        times = ops.scatter_add.forward(np.zeros(x.shape, np.int64), np.ones(place["index"].shape, np.int64), **place)
+        count = x._constant(times + 1 if include_self else np.maximum(times, 1))
+        return total / count.to(x.dtype) if x.dtype.kind == "f" else total // count
 
     def index_put(self, indices: Any, values: Operand, accumulate: bool = False) -> Self:
         """A copy of x with values written at some positions: z[indices] = values.
@@ -429,20 +424,9 @@ class Indexing(Arrangement):
         tensor([[5., 0.],
                 [0., 6.]])
         """
-        flat: Any = self.reshape(-1)
-        return put("put", flat.index_put, self.numel(), index, source, accumulate).reshape(self.shape)
-
-    def put_(self, index: Any, source: Operand, accumulate: bool = False) -> Self:
-        flat: Any = self.view(-1)
-        put("put_", flat.index_put_, self.numel(), index, source, accumulate)
-        return self
-
-
-def put(name: str, method: Any, n: int, index: Any, source: Any, accumulate: bool) -> Any:
-    """Write source at these positions of a vector of n entries, with the given method."""
-    places = indices_of(name, index)
-    fits = isinstance(source, Base) and source.numel() == places.size
-    return method((in_range(places, n),), source.reshape(places.shape) if fits else source, accumulate)
+        flat, places = self.reshape(-1), in_range(indices_of("put", index), self.numel())
+        fits = isinstance(source, Base) and source.numel() == places.size
+        return flat.index_put((places,), source.reshape(places.shape) if fits else source, accumulate).reshape(self.shape)
 
 
 def plain_index(index: Any, x: Any) -> Any:
@@ -715,17 +699,14 @@ def pieces(n: int, size: Any) -> list[int]:
     return [int(min(size, n - i)) for i in range(0, n, size)] if n else [0]
 
 
-def cut(name: str, x: Any, dim: int, lengths: list[int]) -> Any:
-    """Views of x: pieces of these lengths along dim."""
-    if not x.ndim:
-        raise RuntimeError(f"{name} expects at least a 1-dimensional tensor")
-    dim = normalize_one(dim, x.ndim)
-    if sum(lengths) != x.shape[dim] or any(n < 0 for n in lengths):
-        raise RuntimeError(f"split_with_sizes expects split_sizes to sum exactly to {x.shape[dim]} (input tensor's size at dimension {dim}), but got split_sizes={lengths}")
-    words = {"split": "Split", "chunk": "Split", "split_with_sizes": "SplitWithSizes"}
+def cut(node: str, x: Any, dim: int, lengths: list[int]) -> Any:
+    """Views of x: pieces of these lengths along dim. `node` is the name of PyTorch's node."""
+    whole, dim = length("split_with_sizes", x, dim), normalize_one(dim, x.ndim)
+    if sum(lengths) != whole or any(n < 0 for n in lengths):
+        raise RuntimeError(f"split_with_sizes expects split_sizes to sum exactly to {whole} (input tensor's size at dimension {dim}), but got split_sizes={lengths}")
     before = (slice(None),) * dim
     ends = list(itertools.accumulate(lengths))
-    return one_of_many(words[name], [ops.getitem.apply(x, index=(*before, slice(end - n, end))) for end, n in zip(ends, lengths, strict=True)])
+    return one_of_many(node, [ops.getitem.apply(x, index=(*before, slice(end - n, end))) for end, n in zip(ends, lengths, strict=True)])
 
 
 def one_of_many(name: str, views: list[Any]) -> Any:

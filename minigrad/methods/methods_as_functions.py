@@ -32,11 +32,10 @@ def function(method: Callable[..., Any]) -> Callable[..., Any]:
                     "To fix it, make one with minigrad.tensor(...)."
                 )
             input = wrap(as_array(input, other.dtype if isinstance(input, int) else None))
-        if kwargs.get("out") is None:
-            kwargs.pop("out", None)
-            return method(input, *args, **kwargs)
-        out = kwargs.pop("out")
+        out = kwargs.pop("out", None)
         z = method(input, *args, **kwargs)
+        if out is None:
+            return z
         if isinstance(z, tuple):
             if not isinstance(out, (tuple, list)) or len(out) != len(z):
                 raise TypeError(f"{name}(): argument 'out' must be tuple of {len(z)} Tensors.")

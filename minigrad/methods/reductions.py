@@ -107,9 +107,7 @@ class Reductions(Operators, Indexing):
         >>> indices
         tensor([1, 0])
         """
-        if isinstance(dim, Base):
-            return self.maximum(dim)
-        return extreme(self, ops.max, ops.amax, np.argmax, dim, axis, keepdim or keepdims)
+        return extreme(self, ops.max, ops.amax, ops.maximum, np.argmax, dim, axis, keepdim or keepdims)
 
     def min(self, dim: Any = None, keepdim: bool = False, *, axis: Any = None, keepdims: bool = False) -> Any:
         """The smallest entry. With dim, (values, indices) along it. With a tensor, the same as minimum.
@@ -124,9 +122,7 @@ class Reductions(Operators, Indexing):
         >>> indices
         tensor([0, 1])
         """
-        if isinstance(dim, Base):
-            return self.minimum(dim)
-        return extreme(self, ops.min, ops.amin, np.argmin, dim, axis, keepdim or keepdims)
+        return extreme(self, ops.min, ops.amin, ops.minimum, np.argmin, dim, axis, keepdim or keepdims)
 
     def argmax(self, dim: int | None = None, keepdim: bool = False, *, axis: int | None = None) -> Self:
         """The index of the largest entry, as int64. If several are equal, the first one.
@@ -758,8 +754,10 @@ def axes_of(dim: Dim, axis: Dim, ndim: int) -> Any:
     return normalize(dim, ndim) if ndim else (normalize(dim, ndim) and None)
 
 
-def extreme(x: Any, along: Op, over: Op, place: Any, dim: Any, axis: Any, keepdims: bool) -> Any:
-    """Implements x.max() and x.min(): over all entries, or along one axis with indices."""
+def extreme(x: Any, along: Op, over: Op, of_two: Op, place: Any, dim: Any, axis: Any, keepdims: bool) -> Any:
+    """Implements x.max() and x.min(): over all entries, along one axis with indices, or of two tensors."""
+    if isinstance(dim, Base):
+        return of_two.apply(x, dim)
     if dim is None and axis is None:
         return over.apply(x, axis=filled(along.name, x, None), keepdims=keepdims)
     kind = return_types.max if along is ops.max else return_types.min
@@ -767,8 +765,7 @@ def extreme(x: Any, along: Op, over: Op, place: Any, dim: Any, axis: Any, keepdi
         normalize_one(axis if dim is None else dim, 0)
         return kind(x.clone(), ops.zeros_like(x).long())
     a = normalize_one(axis if dim is None else dim, x.ndim)
-    if not x.shape[a]:
-        raise IndexError(f"{along.name}(): Expected reduction dim {a} to have non-zero size.")
+    filled(along.name, x, (a,))
     at = place(x.array, axis=a, keepdims=True)
     indices = x._constant(at if keepdims else at.squeeze(a))
     return kind(along.apply(x, at=at, axis=a, keepdims=keepdims), indices)

@@ -34,7 +34,7 @@ APPLIED = """
     scatter scatter_add sub tril triu
 """
 # x.frac_() copies the result of x.frac() into x. COPIED_FROM_A_CLONE: the gradient reads x, so f gets a copy of it.
-COPIED = "addbmm addmm addmv addr baddbmm frac gcd heaviside lcm nan_to_num"
+COPIED = "addbmm addmm addmv addr baddbmm frac gcd heaviside lcm nan_to_num put"
 COPIED_FROM_A_CLONE = "copysign ldexp logit mvlgamma renorm scatter_reduce sinc"
 SYNONYMS = {
     "absolute": "abs", "adjoint": "mH", "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh",
