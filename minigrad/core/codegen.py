@@ -329,8 +329,10 @@ def is_usual(op: Op, in_place: bool = False) -> bool:
 
 
 def written(op: Op, name: str) -> Callable[..., Any]:
-    """op.apply, or op.apply_, which writes the result to its first operand."""
+    """op.apply, or op.apply_, which writes the result to its first operand, or rearranges it (x.t_())."""
     in_place = name == "apply_"
+    if in_place and op.view:
+        return lambda x, **settings: x._rearrange(op, **settings)
     if not is_usual(op, in_place):
         return (
             (lambda x, *ys, **settings: x._write(op, *ys, **settings)) if in_place else op.__call__

@@ -72,7 +72,7 @@ def undoing(hop: Hop, x: Any) -> Hop:
     if hop.op.name == "permute":
         axes = hop.settings["axes"]
         return Hop(hop.op, {"axes": tuple(sorted(range(len(axes)), key=axes.__getitem__))})
-    if hop.op.name == "transpose":
+    if hop.op.name in ("transpose", "t"):
         return hop
     return Hop(REGISTRY["view"], {"shape": x.shape})
 

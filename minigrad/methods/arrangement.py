@@ -255,12 +255,6 @@ class Arrangement(Base):
         """
         return not self.ndim or self.array.flags.c_contiguous
 
-    def t_(self) -> Self: return self._rearrange(ops.permute, axes=backward_axes(self))
-    def transpose_(self, dim0: int, dim1: int) -> Self: return self._rearrange(ops.transpose, axis0=normalize_one(dim0, self.ndim), axis1=normalize_one(dim1, self.ndim))
-    def swapaxes_(self, axis0: int, axis1: int) -> Self: return self.transpose_(axis0, axis1)
-    def unsqueeze_(self, dim: int) -> Self: return self._rearrange(ops.unsqueeze, axis=normalize_one(dim, self.ndim + 1))
-    def squeeze_(self, dim: Dim = None) -> Self: return self._rearrange(ops.squeeze, axis=squeezable(self.shape, dim))
-
     def view_as(self, other: Self) -> Self:
         """A view with the shape of `other`: x.view(other.shape).
 
@@ -299,7 +293,7 @@ class Arrangement(Base):
             )
         return self.view((*self.shape[:dim], *sizes, *self.shape[dim + 1 :]))
 
-    def swapaxes(self, axis0: int, axis1: int) -> Self: return self.transpose(axis0, axis1)
+    def swapaxes(self, axis0: int, axis1: int) -> Self: return ops.transpose.apply(self, axis0=normalize_one(axis0, self.ndim), axis1=normalize_one(axis1, self.ndim))
 
     def movedim(self, source: Any, destination: Any) -> Self:
         """A view with the axes at `source` moved to the positions `destination`. The others keep their order.

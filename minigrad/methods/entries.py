@@ -122,7 +122,7 @@ class Entries(Operators, Indexing):
         >>> minigrad.tensor([0.0, 90.0, 180.0]).deg2rad()
         tensor([0.0000, 1.5708, 3.1416])
         """
-        return self * (np.pi / 180)
+        return ops.mul.apply(self, np.pi / 180)
 
     def rad2deg(self) -> Self:
         """x converted from radians to degrees: x * 180 / pi.
@@ -130,7 +130,7 @@ class Entries(Operators, Indexing):
         >>> minigrad.tensor([0.0, minigrad.pi]).rad2deg().round()
         tensor([  0., 180.])
         """
-        return self * (180 / np.pi)
+        return ops.mul.apply(self, 180 / np.pi)
 
     def sinc(self) -> Self:
         """sin(pi * x) / (pi * x), and 1 at 0.
@@ -154,8 +154,6 @@ class Entries(Operators, Indexing):
         size = (self if self.dtype.kind == "f" else self.float()).abs()
         return ops.where.apply(negative, -size, size)
 
-    def deg2rad_(self) -> Self: return self.mul_(np.pi / 180)
-    def rad2deg_(self) -> Self: return self.mul_(180 / np.pi)
 
     # ------------------------------------------------------------------ gamma functions
 

@@ -377,13 +377,14 @@ class Indexing(Arrangement):
         tensor([1., 0., 2.])
         """
         mask = mask_of("masked_scatter", mask)
-        whole = self.expand(broadcast("masked_scatter", self.shape, mask.shape))
-        source, index = masked_source(whole, mask, source)
-        return ops.index_put.apply(whole, source, index=index)
-
-    def masked_scatter_(self, mask: Any, source: Operand) -> Self:
-        source, index = masked_source(self, mask_within(self, mask_of("masked_scatter", mask)), source)
-        return ops.index_put.apply_(self, source, index=index)
+        x: Any = self.expand(broadcast("masked_scatter", self.shape, mask.shape))
+        if source.dtype != x.dtype:
+            raise RuntimeError(f"masked_scatter: expected self and source to have same dtypes but got {x.dtype} and {source.dtype}")
+        mask = np.broadcast_to(mask, x.shape)
+        n = int(mask.sum())
+        if source.numel() < n:
+            raise RuntimeError(f"masked_scatter: expected source to have at least {n} elements, one for each true entry of the mask, but it has {source.numel()}")
+        return ops.index_put.apply(x, source.reshape(-1)[:n], index=(mask,))
 
     def select_scatter(self, src: Operand, dim: int, index: int) -> Self:
         """A copy of x with x.select(dim, index) replaced by src.
@@ -672,17 +673,6 @@ def rows_of(name: str, x: Any, dim: int, given: Any, source: Any = None) -> Any:
             raise (IndexError if name == "index_copy" else RuntimeError)(f"{name}(): Number of indices ({len(index)}) should be equal to source.size(dim), and the other sizes to those of self: self {list(x.shape)}, dim {dim}, source {list(source.shape)}")
     index = in_range(index, x.shape[dim], RuntimeError if name == "index_add" and x.ndim > 1 else IndexError)
     return (*(slice(None),) * dim, index)
-
-
-def masked_source(x: Any, mask: Any, source: Any) -> Any:
-    """The values that masked_scatter writes, and the index to write them to."""
-    if source.dtype != x.dtype:
-        raise RuntimeError(f"masked_scatter: expected self and source to have same dtypes but got {x.dtype} and {source.dtype}")
-    mask = np.broadcast_to(mask, x.shape)
-    n = int(mask.sum())
-    if source.numel() < n:
-        raise RuntimeError(f"masked_scatter: expected source to have at least {n} elements, one for each true entry of the mask, but it has {source.numel()}")
-    return source.reshape(-1)[:n], (mask,)
 
 
 def part(shape: tuple[int, ...], dim: int, which: Any) -> Any:

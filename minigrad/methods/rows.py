@@ -30,11 +30,11 @@ OF_ONE_DIRECTION = {"neg": "neg", "abs": "abs", "lt": "lt", "le": "le", "gt": "g
 WRITTEN_AS_NUMBERS = {"eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_xor", "logical_not"}
 # x.lerp_() is x.lerp() with op.apply_ in place of op.apply.
 APPLIED = """
-    add addcdiv addcmul clamp clamp_max clamp_min index_add index_copy index_fill index_put lerp polygamma pow round
-    scatter scatter_add sub tril triu
+    add addcdiv addcmul clamp clamp_max clamp_min deg2rad index_add index_copy index_fill index_put lerp polygamma pow
+    rad2deg round scatter scatter_add squeeze sub swapaxes t transpose tril triu unsqueeze
 """
 # x.frac_() copies the result of x.frac() into x. COPIED_FROM_A_CLONE: the gradient reads x, so f gets a copy of it.
-COPIED = "addbmm addmm addmv addr baddbmm frac gcd heaviside lcm nan_to_num put"
+COPIED = "addbmm addmm addmv addr baddbmm frac gcd heaviside lcm masked_scatter nan_to_num put"
 COPIED_FROM_A_CLONE = "copysign ldexp logit mvlgamma renorm scatter_reduce sinc"
 SYNONYMS = {
     "absolute": "abs", "adjoint": "mH", "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh",
