@@ -215,6 +215,14 @@ def test_nan_passes_its_gradient_on(f, gradient):
     assert x.grad.tolist() == gradient
 
 
+def test_put_writes_to_a_transpose():
+    x = minigrad.zeros(2, 3).T
+
+    x.put_(minigrad.tensor([1]), minigrad.tensor([5.0]))
+
+    assert x.tolist() == [[0, 5], [0, 0], [0, 0]]
+
+
 def test_a_diagonal_is_filled():
     assert minigrad.zeros(5, 2).fill_diagonal_(1, wrap=True).tolist() == [
         [1, 0],
