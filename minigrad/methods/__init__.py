@@ -77,8 +77,8 @@ class ArrayMethods(Entries, Products, Reductions, Operators, Indexing, Arrangeme
 add_in_place(ArrayMethods)
 for _op in REGISTRY.values():
     document(ArrayMethods, _op)
-add_synonyms(ArrayMethods)
 document_the_rest(ArrayMethods)
+add_synonyms(ArrayMethods)
 
 
 class NotForNumpy(RuntimeError, TypeError):

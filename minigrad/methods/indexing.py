@@ -625,20 +625,18 @@ def scattering(name: str, x: Any, dim: int, index: Any, src: Any, reduce: str | 
 
 def fitting_source(name: str, x: Any, dim: int, index: Any, src: Any) -> Any:
     """The part of src that is scattered. src can be larger than the index."""
-    if index.size and index.ndim > src.ndim > 0 and all(n <= m for n, m in zip(index.shape, src.shape or (1,), strict=False)):
+    if not index.size:
+        return src.reshape(-1)[:0].reshape(index.shape)
+    if index.ndim > src.ndim > 0 and all(n <= m for n, m in zip(index.shape, src.shape or (1,), strict=False)):
         n = src.ndim
         raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {n}): the index {list(index.shape)} has more dimensions than src, {list(src.shape)}. To fix it, write  src.expand_as(index).")
-    if index.size and max(index.ndim, 1) != max(src.ndim, 1):
+    if max(index.ndim, 1) != max(src.ndim, 1):
         raise RuntimeError(f"Index tensor must have the same number of dimensions as src tensor: index {list(index.shape)}, src {list(src.shape)}")
-    if any(n > m for n, m in zip(index.shape or (1,), src.shape or (1,), strict=False)) and index.size:
+    if any(n > m for n, m in zip(index.shape or (1,), src.shape or (1,), strict=False)):
         raise RuntimeError(f"Expected index {list(index.shape)} to be no larger than self {list(x.shape)} apart from dimension {dim} and to be no larger size than src {list(src.shape)}")
-    if not index.size:
-        src = src.reshape(-1)[:0].reshape(index.shape)
-    elif src.ndim and not index.ndim:
-        src = src[0]
-    elif src.ndim and src.shape != index.shape:
-        src = src[tuple(slice(0, n) for n in index.shape)]
-    return src
+    if src.ndim and not index.ndim:
+        return src[0]
+    return src[tuple(slice(0, n) for n in index.shape)] if src.ndim else src
 
 
 def neutral(reduce: str, dtype: Any) -> Any:

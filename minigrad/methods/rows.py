@@ -89,15 +89,6 @@ def add_in_place(cls: type[Any]) -> None:
             setattr(cls, name + "_", renamed(copying(getattr(cls, name), clone), name + "_"))
 
 
-def add_synonyms(cls: type[Any]) -> None:
-    """Add aliases: x.absolute() for x.abs(), x.absolute_() for x.abs_(), and so on."""
-    for synonym, own in SYNONYMS.items():
-        for end in ("", "_"):
-            f = getattr(cls, own + end, None)
-            if isinstance(f, FunctionType) and not hasattr(cls, synonym + end):
-                setattr(cls, synonym + end, renamed(f, synonym + end))
-
-
 def writing(f: FunctionType) -> FunctionType:
     """Make x.lerp_() from x.lerp(): the same code, calling op.apply_ instead of op.apply."""
     words = tuple(["apply_" if word == "apply" else word for word in f.__code__.co_names])
@@ -150,19 +141,25 @@ def document(cls: type[Any], op: Op) -> None:
 
 
 def document_the_rest(cls: type[Any]) -> None:
-    """Give in-place variants and aliases without a row the docstring of their method."""
+    """Give in-place variants without a row the docstring of their method."""
     said = {name: method for chapter in reversed(cls.__mro__) for name, method in vars(chapter).items()}
     for name, method in said.items():
         plain = name.removesuffix("_")
         if name != plain and name[0] != "_" and plain not in SYNONYMS and method.__doc__ is None:
             text, example, rest = dedented(said[plain].__doc__).partition("\n\n>>>")
             method.__doc__ = f"{text}\n\n{written_over(plain)}{example}{rest}"
+
+
+def add_synonyms(cls: type[Any]) -> None:
+    """Add aliases, with help() texts: x.absolute() for x.abs(), x.absolute_() for x.abs_(), and so on."""
     for synonym, own in SYNONYMS.items():
         for end in ("", "_"):
-            if synonym + end in said:
-                method = said[own + end]
-                call = "" if isinstance(method, property) else "()"
-                said[synonym + end].__doc__ = f"Another name of x.{own}{end}{call}.\n\n{dedented(method.__doc__)}"
+            f: Any = getattr(cls, own + end, None)
+            if isinstance(f, FunctionType) and not hasattr(cls, synonym + end):
+                setattr(cls, synonym + end, renamed(f, synonym + end))
+            if hasattr(cls, synonym + end):
+                call = "" if isinstance(f, property) else "()"
+                getattr(cls, synonym + end).__doc__ = f"Another name of x.{own}{end}{call}.\n\n{dedented(f.__doc__)}"
 
 
 def dedented(text: str, by: int = 8) -> str:

@@ -47,8 +47,7 @@ class Sampling(ArrayMethods):
         tensor([1., 1., 1.])
         """
         if isinstance(p, make.Tensor):
-            p = p.array
-            return self.copy_(kernels.coins(p, self.array.shape, self.array.dtype, generator))
+            return self.copy_(kernels.coins(p.array, self.array.shape, self.array.dtype, generator))
         return self._fill(lambda shape, dtype: kernels.coins(p, shape, dtype, generator))
 
     def bernoulli(self, p: Any = None, *, generator: Any = None) -> "Tensor":

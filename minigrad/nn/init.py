@@ -255,7 +255,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
     if tensor.numel() == 0:
         return tensor
     rows = tensor.shape[0]
-    flat = kernels.standard_normal((rows, tensor.numel() // rows), tensor.dtype, generator)
+    flat = kernels.normal((rows, tensor.numel() // rows), tensor.dtype, 0, 1, generator)
     wide = flat.shape[0] < flat.shape[1]
     q, r = np.linalg.qr(flat.T if wide else flat)
     q = q * np.where(np.diag(r) < 0, -1, 1)

@@ -144,11 +144,6 @@ def normal(shape: Any, dtype: Any, mean: float, std: float, generator: Generator
     return z.astype(dtype, copy=False).reshape(shape)
 
 
-def standard_normal(shape: Any, dtype: Any, generator: Generator | None) -> Any:
-    """Samples from the normal distribution with mean 0 and standard deviation 1."""
-    return normal(shape, dtype, 0, 1, generator)
-
-
 def _pairs(n: int, generator: Generator) -> Any:
     """n samples, made in pairs of x and y. A leftover y is kept for the next call."""
     with generator.lock:

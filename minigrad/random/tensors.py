@@ -45,7 +45,7 @@ def randn(*shape: Any, size: Any = None, generator: Generator | None = None, dty
     >>> minigrad.randn(2, 3).shape
     minigrad.Size([2, 3])
     """
-    z = kernels.standard_normal(shape_of(shape, size), type_to_make(dtype, device), generator)
+    z = kernels.normal(shape_of(shape, size), type_to_make(dtype, device), 0, 1, generator)
     return finish(z, requires_grad)
 
 
@@ -140,7 +140,7 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator 
     d = type_to_make(dtype, device, tensors[0].dtype if tensors else None)
     if not tensors:
         return finish(kernels.normal(shape_of((size,)), d, mean, std, generator), requires_grad)
-    z = kernels.standard_normal(np.broadcast_shapes(*(t.shape for t in tensors)), d, generator)
+    z = kernels.normal(np.broadcast_shapes(*(t.shape for t in tensors)), d, 0, 1, generator)
     m, s = (np.asarray(getattr(t, "array", t), d) for t in (mean, std))
     drawn = finish(z * s + m, requires_grad)
     for t in tensors:  # the gradient of a sample is zero
