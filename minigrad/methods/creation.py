@@ -44,9 +44,7 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
     array = as_array(data, dtype)
     if array.ndim == 0:
         array = array[()]  # a NumPy scalar for tensors without axes: NumPy is ten times faster with these
-    elif isinstance(data, (np.ndarray, Tensor)) and np.may_share_memory(
-        array, np.asarray(getattr(data, "array", data))
-    ):
+    elif isinstance(data, (np.ndarray, Tensor)) and np.may_share_memory(array, getattr(data, "array", data)):
         array = array.copy()
     return finish(array, requires_grad)
 
@@ -249,7 +247,6 @@ def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None,
     >>> arange(4), arange(1, 2, 0.5)
     (tensor([0, 1, 2, 3]), tensor([1.0000, 1.5000]))
     """
-    check_device(device)
     if end is None:
         start, end = 0, start
     numbers = [v.item() if isinstance(v, Tensor) else v for v in (start, end, step)]
@@ -259,10 +256,7 @@ def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None,
         raise RuntimeError("step must be nonzero")
     if (numbers[1] - numbers[0]) * numbers[2] < 0:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
-    if dtype is None:
-        whole = all(isinstance(v, (int, np.integer)) for v in numbers)
-        dtype = dtypes.int64 if whole else dtypes.get_default_dtype()
-    d = dtypes.as_dtype(dtype)
+    d = type_to_make(dtype, device, dtypes.int64 if all(isinstance(v, (int, np.integer)) for v in numbers) else None)
     # For integer dtypes the step is cut to an integer; for int64, so are start and end.
     if dtypes.category(d) == 1:
         first, stride = int(numbers[0]), int(numbers[2])
@@ -302,8 +296,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     (True, tensor([1, 2]))
     """
     check_device(device)
-    if isinstance(data, Tensor):
-        return data if dtype is None else data.to(dtypes.as_dtype(dtype))
-    if hasattr(data, "recorder"):  # a value of a program that is being recorded
-        return data if dtype is None else data.to(dtype)
+    if hasattr(data, "__apply_op__"):  # a tensor, or a value of a program that is being recorded
+        z: Tensor = data if dtype is None else data.to(dtype=dtype)
+        return z
     return wrap(as_array(data, dtype))

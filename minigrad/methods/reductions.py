@@ -867,10 +867,8 @@ def one_axis(dim: Any, axis: Any, ndim: int) -> Any:
 
 
 def axis_for_softmax(x: Any, dim: int) -> int | None:
-    """The axis of a softmax, after checking that x holds floats. None for a tensor without axes."""
+    """The axis of a softmax. None for a tensor without axes."""
     axis = normalize_one(dim, x.ndim)
-    if x.dtype.kind != "f":
-        raise NotImplementedError(f'"softmax" not implemented for \'{x.dtype}\'. To fix it, use x.float().')
     return axis if x.ndim else None
 
 

@@ -11,7 +11,7 @@ from minigrad.core.op import elementwise, general, linear
 from minigrad.ops.indexing import gather, own_places, put_zeros, scatter_add
 
 
-@general(result="float")
+@general(result="float", refuses="biu")
 def softmax(x, *, axis):
     """z = exp(x) / sum of exp(x) along axis        dL/dx = z * (g - sum of g * z)
 
@@ -35,7 +35,7 @@ def _softmax_dx(g, z, axis):
 softmax.vjp(x=_softmax_dx).jvp(lambda x_dot, z, axis: _softmax_dx(x_dot, z, axis))
 
 
-@general(result="float")
+@general(result="float", refuses="biu")
 def log_softmax(x, *, axis):
     """z = x - log of the sum of exp(x) along axis        dL/dx = g - softmax(x) * sum of g"""
     z = x - greatest(x, axis)
