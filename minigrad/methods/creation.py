@@ -262,7 +262,9 @@ def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None,
         first, stride = int(numbers[0]), int(numbers[2])
         if d == dtypes.int64:
             numbers = [int(v) for v in numbers]
-        n = int(np.ceil((numbers[1] - numbers[0]) / numbers[2])) if numbers[2] else 0
+        if numbers[2] == 0:
+            raise ValueError("step must be nonzero: it was cut to an integer.")
+        n = int(np.ceil((numbers[1] - numbers[0]) / numbers[2]))
         return finish((first + stride * np.arange(n)).astype(d), requires_grad)
     return finish(np.arange(*numbers).astype(d), requires_grad)
 
