@@ -765,7 +765,7 @@ def extreme(x: Any, along: Op, over: Op, of_two: Op, place: Any, dim: Any, axis:
         normalize_one(axis if dim is None else dim, 0)
         return kind(x.clone(), ops.zeros_like(x).long())
     a = normalize_one(axis if dim is None else dim, x.ndim)
-    filled(along.name, x, (a,))
+    composites.nonempty(along.name, x, a)
     at = place(x.array, axis=a, keepdims=True)
     indices = x._constant(at if keepdims else at.squeeze(a))
     return kind(along.apply(x, at=at, axis=a, keepdims=keepdims), indices)
@@ -810,8 +810,7 @@ def filled(name: str, x: Any, axes: Any) -> Any:
     if axes is None:
         raise RuntimeError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.")
     for i in axes:
-        if not x.shape[i]:
-            raise IndexError(f"{name}(): Expected reduction dim {i} to have non-zero size.")
+        composites.nonempty(name, x, i)
     return axes
 
 
@@ -850,11 +849,7 @@ def nuclear(x: Any, dim: Dim, keepdims: bool) -> Any:
     if len(axes) != 2:
         raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {dim}, of a tensor of shape {tuple(x.shape)}")
     z = ops.singular_values.apply(x.movedim(axes, (-2, -1))).sum(-1)
-    if not keepdims:
-        return z
-    for axis in sorted(axes):
-        z = z.unsqueeze(axis)
-    return z
+    return z[..., None, None].movedim((-2, -1), axes) if keepdims else z
 
 
 def one_axis(dim: Any, axis: Any, ndim: int) -> Any:

@@ -57,7 +57,7 @@ def topk(x: Any, axis: int, k: int, largest: bool) -> Any:
 
 def kthvalue(x: Any, axis: int, k: int, keepdims: bool) -> Any:
     """The k-th smallest entry, counted from 1, and its index."""
-    _something("kthvalue", x, axis)
+    nonempty("kthvalue", x, axis)
     if not 1 <= k <= x.shape[axis]:
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {axis}")
     at = sorting(x.array, axis).take([k - 1], axis)
@@ -66,7 +66,7 @@ def kthvalue(x: Any, axis: int, k: int, keepdims: bool) -> Any:
 
 def median_along(x: Any, axis: int, keepdims: bool) -> Any:
     """The median and its index: the lower of the two in the middle, or NaN if an entry is NaN."""
-    _something("median", x, axis)
+    nonempty("median", x, axis)
     order = sorting(x.array, axis)
     at = order.take([(x.shape[axis] - 1) // 2], axis)
     last = order.take([-1], axis)  # a NaN would be here
@@ -83,7 +83,7 @@ def at_places(values: Any, at: Any, axis: int) -> Any:
 
 def mode(x: Any, axis: int, keepdims: bool) -> Any:
     """The most frequent entry (the smallest, if there are several) and its last index."""
-    _something("mode", x, axis)
+    nonempty("mode", x, axis)
     rows = np.moveaxis(x.array, axis, -1)
     at = np.empty((*rows.shape[:-1], 1), np.int64)
     for i in np.ndindex(*rows.shape[:-1]):
@@ -135,7 +135,7 @@ def quantile(x: Any, axis: int, q: Any, keepdims: bool, interpolation: str, igno
     NaNs are sorted to the end. If a row has a NaN, its quantile is NaN; with ignore_nan, only the
     entries before the NaNs count.
     """
-    _something("quantile", x, axis)
+    nonempty("quantile", x, axis)
     if x.dtype not in (np.float32, np.float64):
         raise RuntimeError("quantile() input tensor must be either float or double dtype")
     if not hasattr(q, "__apply_op__"):
@@ -171,7 +171,7 @@ def quantile(x: Any, axis: int, q: Any, keepdims: bool, interpolation: str, igno
 
 def nanmedian(x: Any, axis: int, keepdims: bool) -> Any:
     """The median of the entries that are not NaN, and its index."""
-    _something("nanmedian", x, axis)
+    nonempty("nanmedian", x, axis)
     order = sorting(x.array, axis)  # NaNs at the end
     count = (~np.isnan(x.array)).sum(axis, keepdims=True)
     return taken(return_types.nanmedian, x, np.take_along_axis(order, np.maximum(count - 1, 0) // 2, axis), axis, keepdims)
@@ -288,7 +288,8 @@ def searchsorted(ordered: Any, x: Any, right: bool, out_int32: bool = False, sor
     return x._constant(z.astype(np.int32) if out_int32 else z)
 
 
-def _something(name: str, x: Any, axis: int) -> None:
+def nonempty(name: str, x: Any, axis: int) -> None:
+    """Raise an error for an axis of size 0, which has no largest entry, no median and so on."""
     if not x.shape[axis]:
         raise IndexError(f"{name}(): Expected reduction dim {axis} to have non-zero size.")
 
