@@ -14,12 +14,13 @@ error with `strict`. Results have no graph unless create_graph is set.
 Read transforms.py first. `vectorize` is accepted but ignored; in PyTorch it only changes the speed.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from minigrad.autograd import transforms as F
+from minigrad.autograd.transforms import Func
 from minigrad.core import modes
 from minigrad.core.tensor import Tensor, wrap
 
@@ -29,11 +30,7 @@ Tensors = tuple[Tensor, ...]
 
 
 def vjp(
-    func: Callable[..., Any],
-    inputs: Any,
-    v: Any = None,
-    create_graph: bool = False,
-    strict: bool = False,
+    func: Func, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> Any:
     """A tuple (f(inputs), v·J), where v·J is the gradient of v·f.
 
@@ -51,11 +48,7 @@ def vjp(
 
 
 def jvp(
-    func: Callable[..., Any],
-    inputs: Any,
-    v: Any = None,
-    create_graph: bool = False,
-    strict: bool = False,
+    func: Func, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> Any:
     """A tuple (f(inputs), J·v), where J·v is the derivative of f along v.
 
@@ -74,7 +67,7 @@ def jvp(
 
 
 def jacobian(
-    func: Callable[..., Any],
+    func: Func,
     inputs: Any,
     create_graph: bool = False,
     strict: bool = False,
@@ -108,7 +101,7 @@ def jacobian(
 
 
 def hessian(
-    func: Callable[..., Any],
+    func: Func,
     inputs: Any,
     create_graph: bool = False,
     strict: bool = False,
@@ -136,11 +129,7 @@ def hessian(
 
 
 def hvp(
-    func: Callable[..., Any],
-    inputs: Any,
-    v: Any = None,
-    create_graph: bool = False,
-    strict: bool = False,
+    func: Func, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> Any:
     """A tuple (f(inputs), H·v) for a function with one number as result. H·v is the derivative of its gradient along v.
 
@@ -157,11 +146,7 @@ def hvp(
 
 
 def vhp(
-    func: Callable[..., Any],
-    inputs: Any,
-    v: Any = None,
-    create_graph: bool = False,
-    strict: bool = False,
+    func: Func, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> Any:
     """A tuple (f(inputs), v·H) for a function with one number as result. v·H is the gradient of v·(gradient).
 
@@ -182,7 +167,7 @@ def vhp(
 
 
 def _run(
-    func: Callable[..., Any], inputs: Any, name: str, create_graph: bool, strict: bool
+    func: Func, inputs: Any, name: str, create_graph: bool, strict: bool
 ) -> tuple[Tensors, Any, Tensors]:
     """Copies of the inputs, the function's result for them, and this result as a tuple."""
     xs = _tuple(inputs, "inputs", name)
@@ -200,7 +185,7 @@ def _run(
 
 
 def _run_for_gradient(
-    func: Callable[..., Any], inputs: Any, v: Any, name: str, create_graph: bool, strict: bool
+    func: Func, inputs: Any, v: Any, name: str, create_graph: bool, strict: bool
 ) -> tuple[Tensors, Tensor, Tensors, Tensors]:
     """The inputs, the function's result (one number), v, and a gradient that can be differentiated."""
     xs, value, _ = _run(lambda *ys: _number(func(*ys), name), inputs, name, create_graph, strict)
@@ -241,7 +226,7 @@ def _pushed(
     return _pulled(grads, us, vs, create_graph, False)
 
 
-def _by_columns(func: Callable[..., Any], inputs: Any) -> Any:
+def _by_columns(func: Func, inputs: Any) -> Any:
     """The Jacobian by forward mode."""
     xs = _tuple(inputs, "inputs", "jacobian")
     with modes.enable_grad():

@@ -17,12 +17,14 @@ functions", SIAM Review 40 (1998); Nocedal and Wright, Numerical Optimization, s
 import math
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from minigrad.autograd import reverse_ad
 from minigrad.autograd import transforms as F
+from minigrad.autograd.transforms import Func
 from minigrad.core import modes
 from minigrad.core.tensor import Tensor, wrap
 
@@ -33,9 +35,7 @@ class GradcheckError(RuntimeError):
     """Raised when a gradient differs from the difference quotient."""
 
 
-def numerical_jacobian(
-    f: Callable[..., Any], xs: tuple[Tensor, ...], which: int, eps: float = 1e-6
-) -> list[Any]:
+def numerical_jacobian(f: Func, xs: tuple[Tensor, ...], which: int, eps: float = 1e-6) -> list[Any]:
     """The Jacobian of each result of f with respect to xs[which], by central differences.
 
     returns    for each result, an array of shape (entries of x, entries of the result)
@@ -45,7 +45,7 @@ def numerical_jacobian(
     for unit in F.basis(xs[which]):
         step = unit.array * base.dtype.type(eps)
         high, low = (
-            [np.array(z.array) for z in _results(f, _replaced(xs, which, base + sign * step))]
+            [np.array(z.array) for z in _results(f, _replaced(xs, which, wrap(base + sign * step)))]
             for sign in (1, -1)
         )
         columns.append([((a - b) / (2 * eps)).reshape(-1) for a, b in zip(high, low, strict=True)])
@@ -67,11 +67,11 @@ def complex_step(f: Callable[[Any], Any], x: Any, direction: Any = None, h: floa
     return np.imag(z) / h
 
 
-def _replaced(xs: tuple[Tensor, ...], which: int, array: Any) -> tuple[Tensor, ...]:
-    return tuple(wrap(array) if k == which else x for k, x in enumerate(xs))
+def _replaced(xs: tuple[Tensor, ...], which: int, new: Tensor) -> tuple[Tensor, ...]:
+    return (*xs[:which], new, *xs[which + 1 :])
 
 
-def _results(f: Callable[..., Any], xs: Any) -> list[Tensor]:
+def _results(f: Func, xs: Any) -> list[Tensor]:
     with modes.no_grad():
         return _outputs(f(*xs))
 
@@ -86,7 +86,7 @@ def _arguments(inputs: Any) -> tuple[Any, ...]:
 
 
 def gradcheck(
-    func: Callable[..., Any],
+    func: Func,
     inputs: Any,
     *,
     eps: float = 1e-6,
@@ -130,7 +130,7 @@ def _passes(func: Any, xs: tuple[Any, ...], raise_exception: bool, how: tuple[An
 
 
 def _check(
-    f: Callable[..., Any],
+    f: Func,
     xs: tuple[Any, ...],
     eps: float,
     atol: float,
@@ -155,30 +155,20 @@ def _check(
         outputs = _outputs(f(*xs))
     if not outputs:
         raise ValueError("gradcheck expects func to return at least one tensor of floating point.")
+    by_rows = partial(F.jacrev, differentiable=False)
+    ways = [("backward", by_rows)] * backward + [("forward", F.jacfwd)] * forward
     for k in places:
-        x, numeric = xs[k], numerical_jacobian(f, xs, k, eps)
-        if backward:
-            for i, z in enumerate(outputs):
-                what = f"output {i} with respect to input {k}, in backward mode"
-                _compare(_by_rows(z, x), numeric[i], what, z, x, atol, rtol)
-        if forward:
-            for i, analytic in enumerate(_by_columns(f, xs, k)):
-                what = f"output {i} with respect to input {k}, in forward mode"
-                _compare(analytic, numeric[i], what, outputs[i], x, atol, rtol)
+        numeric = numerical_jacobian(f, xs, k, eps)
+        for mode, transform in ways:
+            for i, analytic in enumerate(_jacobians(transform, f, xs, k)):
+                what = f"output {i} with respect to input {k}, in {mode} mode"
+                _compare(analytic, numeric[i], what, outputs[i], xs[k], atol, rtol)
 
 
-def _by_rows(z: Tensor, x: Tensor) -> Any:
-    """The Jacobian (entries of x, entries of z) in reverse mode: one backward pass for each entry of z."""
-    back = F.passes_back([z], [x], False)
-    found = [back([e])[0] for e in F.basis(z)]
-    rows = [np.zeros(x.array.size) if g is None else g.array.reshape(-1) for g in found]
-    return np.array(rows).reshape(z.array.size, x.array.size).T
-
-
-def _by_columns(f: Callable[..., Any], xs: tuple[Any, ...], k: int) -> list[Any]:
-    """The Jacobian of each result in forward mode: one pass for each entry of x."""
+def _jacobians(transform: Func, f: Func, xs: tuple[Any, ...], k: int) -> list[Any]:
+    """The Jacobian (entries of x, entries of the result) of each result, by jacrev or jacfwd."""
     x = xs[k].detach()
-    blocks = F.jacfwd(lambda x: tuple(_outputs(f(*xs[:k], x, *xs[k + 1 :]))))(x)
+    blocks = transform(lambda x: tuple(_outputs(f(*_replaced(xs, k, x)))))(x)
     return [b.array.reshape(math.prod(b.shape[: b.ndim - x.ndim]), x.array.size).T for b in blocks]
 
 
@@ -204,7 +194,7 @@ def _compare(
 
 
 def gradgradcheck(
-    func: Callable[..., Any],
+    func: Func,
     inputs: Any,
     grad_outputs: Any = None,
     *,

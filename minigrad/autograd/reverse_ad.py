@@ -84,12 +84,10 @@ def grad(
     xs = [inputs] if isinstance(inputs, Tensor) else list(inputs)
     if not xs:
         raise AutogradError("`inputs` argument to `grad()` cannot be empty.")
-    if materialize_grads:
-        if allow_unused is False:
-            raise ValueError(
-                "Expected allow_unused to be True or not passed when materialize_grads=True, but got: False."
-            )
-        allow_unused = True
+    if materialize_grads and allow_unused is False:
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: False."
+        )
     if retain_graph is None:
         retain_graph = create_graph
     for x in xs:
@@ -119,7 +117,9 @@ def grad(
         if x.node in found:
             continue
         g = task.captured.get(x.node)  # type: ignore[arg-type]
-        if g is None and not allow_unused:
+        if g is None and materialize_grads:
+            g = like_of(x).zeros().requires_grad_(create_graph)
+        elif g is None and not allow_unused:
             raise NoGradient(
                 f"The differentiated Tensor at index {k} appears to not have been used in the graph. "
                 "Set allow_unused=True if this is the desired behavior."
@@ -130,9 +130,4 @@ def grad(
         elif g is not None:
             g = wrap(np.array(g, order="C"))
         found[x.node] = g
-    grads = [found[x.node] for x in xs]
-    if materialize_grads:
-        for k, x in enumerate(xs):
-            if grads[k] is None:
-                grads[k] = like_of(x).zeros().requires_grad_(create_graph)
-    return tuple(grads)
+    return tuple([found[x.node] for x in xs])

@@ -46,6 +46,7 @@ __all__ = [
     "vmap",
 ]
 
+Func = Callable[..., Any]
 ArgNums = int | tuple[int, ...]
 
 
@@ -54,29 +55,30 @@ ArgNums = int | tuple[int, ...]
 
 def flatten(tree: Any) -> tuple[list[Tensor], Callable[[Sequence[Any]], Any]]:
     """The tensors in nested tuples, lists and dicts, and a function that rebuilds the structure with other tensors."""
-    if isinstance(tree, Tensor):
-        return [tree], lambda leaves: leaves[0]
-    if isinstance(tree, dict):
-        keys, children = list(tree), list(tree.values())
-    elif isinstance(tree, (tuple, list)):
-        keys, children = None, list(tree)
-    else:
-        return [], lambda leaves: tree
-    parts = [flatten(child) for child in children]
-    counts = [len(leaves) for leaves, _ in parts]
+    tensors: list[Tensor] = []
+
+    def found(x: Tensor) -> Tensor:
+        tensors.append(x)
+        return x
 
     def build(leaves: Sequence[Any]) -> Any:
-        built, start = [], 0
-        for (_, rebuild), n in zip(parts, counts, strict=True):
-            built.append(rebuild(leaves[start : start + n]))
-            start += n
-        if keys is not None:
-            return dict(zip(keys, built, strict=True))
-        if hasattr(tree, "_fields"):
-            return type(tree)(*built)
-        return type(tree)(built)
+        following = iter(leaves)
+        return replaced(tree, lambda x: next(following))
 
-    return [x for leaves, _ in parts for x in leaves], build
+    replaced(tree, found)
+    return tensors, build
+
+
+def replaced(tree: Any, f: Callable[[Tensor], Any]) -> Any:
+    """Nested tuples, lists and dicts, with f(x) in place of each tensor x."""
+    if isinstance(tree, Tensor):
+        return f(tree)
+    if isinstance(tree, dict):
+        return {key: replaced(child, f) for key, child in tree.items()}
+    if isinstance(tree, (tuple, list)):
+        children = [replaced(child, f) for child in tree]
+        return type(tree)(*children) if hasattr(tree, "_fields") else type(tree)(children)
+    return tree
 
 
 def watched(x: Tensor, connected: bool = True) -> Tensor:
@@ -120,7 +122,7 @@ def leads_elsewhere(g: Tensor, own: set[Any]) -> bool:
 # ---------------------------------------------------------------------- reverse mode
 
 
-def recorded(func: Callable[..., Any], primals: Sequence[Any], has_aux: bool) -> tuple[Any, ...]:
+def recorded(func: Func, primals: Sequence[Any], has_aux: bool) -> tuple[Any, ...]:
     """Run func on new inputs. Returns these inputs, the results, functions to rebuild both structures, and aux."""
     leaves, build = flatten(list(primals))
     connected = modes.state.recording
@@ -166,9 +168,7 @@ def passes_back(
     return back
 
 
-def vjp(
-    func: Callable[..., Any], *primals: Any, has_aux: bool = False, differentiable: bool = True
-) -> Any:
+def vjp(func: Func, *primals: Any, has_aux: bool = False, differentiable: bool = True) -> Any:
     """A tuple of f(*primals) and a function that maps a gradient of the result to gradients of the inputs.
 
     func       takes the primals and returns tensors (a tensor, or nested tuples of them)
@@ -201,8 +201,8 @@ def vjp(
 
 
 def _of_chosen(
-    func: Callable[..., Any], argnums: ArgNums, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> tuple[Callable[..., Any], list[Any]]:
+    func: Func, argnums: ArgNums, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Func, list[Any]]:
     """func as a function of only the chosen arguments, and these arguments."""
     places = (argnums,) if isinstance(argnums, int) else tuple(argnums)
     for k in places:
@@ -223,9 +223,7 @@ def _for_chosen(argnums: ArgNums, results: Sequence[Any]) -> Any:
     return results[0] if isinstance(argnums, int) else tuple(results)
 
 
-def grad_and_value(
-    func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False
-) -> Callable[..., Any]:
+def grad_and_value(func: Func, argnums: ArgNums = 0, has_aux: bool = False) -> Func:
     """A function that returns (gradient, f(x)); with has_aux, (gradient, (f(x), aux)).
 
     >>> gradient, value = grad_and_value(lambda x: x ** 2)(minigrad.tensor(3.0))
@@ -245,9 +243,7 @@ def grad_and_value(
     return derivative
 
 
-def grad(
-    func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False
-) -> Callable[..., Any]:
+def grad(func: Func, argnums: ArgNums = 0, has_aux: bool = False) -> Func:
     """A function that returns the gradient of the scalar function f with respect to one or more arguments.
 
     >>> import minigrad
@@ -268,7 +264,7 @@ def grad(
 # ---------------------------------------------------------------------- forward mode
 
 
-def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, has_aux: bool = False) -> Any:
+def jvp(func: Func, primals: Any, tangents: Any, *, has_aux: bool = False) -> Any:
     """A tuple of f(*primals) and its derivative along the tangents, from one pass of forward mode.
 
     primals     a tuple with the arguments of func
@@ -296,7 +292,7 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, has_aux: bool 
     return (value, tangent, aux) if has_aux else (value, tangent)
 
 
-def linearize(func: Callable[..., Any], *primals: Any) -> Any:
+def linearize(func: Func, *primals: Any) -> Any:
     """A tuple of f(*primals) and the linear function that maps tangents to the tangent of the result.
 
     >>> value, push = linearize(lambda x: x ** 2, minigrad.tensor(3.0))
@@ -315,12 +311,8 @@ def linearize(func: Callable[..., Any], *primals: Any) -> Any:
 
 
 def jacrev(
-    func: Callable[..., Any],
-    argnums: ArgNums = 0,
-    has_aux: bool = False,
-    *,
-    differentiable: bool = True,
-) -> Callable[..., Any]:
+    func: Func, argnums: ArgNums = 0, has_aux: bool = False, *, differentiable: bool = True
+) -> Func:
     """A function that returns the Jacobian of f, computed row by row: one reverse pass per result entry.
 
     returns   the shape of f's result, then that of the argument
@@ -350,9 +342,7 @@ def jacrev(
     return jacobian
 
 
-def jacfwd(
-    func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False
-) -> Callable[..., Any]:
+def jacfwd(func: Func, argnums: ArgNums = 0, has_aux: bool = False) -> Func:
     """A function that returns the Jacobian of f, computed column by column: one forward pass per input entry.
 
     returns   the shape of f's result, then that of the argument
@@ -388,7 +378,7 @@ def jacfwd(
     return jacobian
 
 
-def hessian(func: Callable[..., Any], argnums: ArgNums = 0) -> Callable[..., Any]:
+def hessian(func: Func, argnums: ArgNums = 0) -> Func:
     """A function that returns the Hessian of f, computed with forward mode over reverse mode.
 
     >>> import minigrad
@@ -421,13 +411,13 @@ def zeros(x: Tensor) -> Tensor:
 
 
 def vmap(
-    func: Callable[..., Any],
+    func: Func,
     in_dims: Any = 0,
     out_dims: Any = 0,
     randomness: str = "error",
     *,
     chunk_size: int | None = None,
-) -> Callable[..., Any]:
+) -> Func:
     """A function that applies f to each example of a batch and stacks the results.
 
     in_dims       the batch axis of each argument; None if all examples share the argument. An
