@@ -451,7 +451,7 @@ class Reductions(Operators, Indexing):
         >>> minigrad.tensor([3.0, float("nan"), 1.0, 2.0]).nanmedian()
         tensor(2.)
         """
-        return ops.median.apply(self[~np.isnan(self.array)]) if dim is None else along(composites.nanmedian, self, dim, keepdim)
+        return ops.median.apply(self[~np.isnan(self.array)]) if dim is None else along(composites.median_along, self, dim, keepdim, True)
 
     def mode(self, dim: int = -1, keepdim: bool = False) -> Any:
         """A tuple (values, indices): the most frequent entry along dim (the smallest, if there are several) and its last index.

@@ -30,9 +30,8 @@ def sorting(values: Any, axis: int, descending: bool = False) -> Any:
     """The indices that sort the values, with a stable sort. NaN counts as the largest value."""
     if not descending:
         return np.argsort(values, axis=axis, kind="stable")
-    last = values.shape[axis] - 1
-    back = (slice(None),) * axis + (slice(None, None, -1),)
-    return (last - np.argsort(values[back], axis=axis, kind="stable"))[back]
+    from_the_end = np.argsort(np.flip(values, axis), axis=axis, kind="stable")
+    return np.flip(values.shape[axis] - 1 - from_the_end, axis)
 
 
 def sort(x: Any, axis: int, descending: bool) -> Any:
@@ -64,21 +63,14 @@ def kthvalue(x: Any, axis: int, k: int, keepdims: bool) -> Any:
     return taken(return_types.kthvalue, x, at, axis, keepdims)
 
 
-def median_along(x: Any, axis: int, keepdims: bool) -> Any:
-    """The median and its index: the lower of the two in the middle, or NaN if an entry is NaN."""
-    nonempty("median", x, axis)
-    order = sorting(x.array, axis)
-    at = order.take([(x.shape[axis] - 1) // 2], axis)
-    last = order.take([-1], axis)  # a NaN would be here
-    at = np.where(np.isnan(at_places(x.array, last, axis)), last, at)
-    return taken(return_types.median, x, at, axis, keepdims)
-
-
-def at_places(values: Any, at: Any, axis: int) -> Any:
-    """The entries of an array at the indices `at` along axis."""
-    if values.__class__ is np.ndarray:
-        return gather.forward(values, index=at, axis=axis)
-    return np.take_along_axis(values, at, axis)  # a program is being recorded
+def median_along(x: Any, axis: int, keepdims: bool, ignore_nan: bool = False) -> Any:
+    """The median and its index: the lower of the two in the middle. It is NaN if an entry is NaN, unless NaNs are ignored."""
+    kind = return_types.nanmedian if ignore_nan else return_types.median
+    nonempty(kind.__name__, x, axis)
+    last, nans = x.shape[axis] - 1, np.isnan(x.array).sum(axis, keepdims=True)
+    place = np.maximum(last - nans, 0) // 2 if ignore_nan else np.where(nans > 0, last, last // 2)
+    at = np.take_along_axis(sorting(x.array, axis), place, axis)  # NaNs are sorted to the end
+    return taken(kind, x, at, axis, keepdims)
 
 
 def mode(x: Any, axis: int, keepdims: bool) -> Any:
@@ -167,14 +159,6 @@ def quantile(x: Any, axis: int, q: Any, keepdims: bool, interpolation: str, igno
     z = z.movedim(-1, 0)
     z = z.unsqueeze(axis + 1) if keepdims else z
     return z if q.ndim else z.squeeze(0)
-
-
-def nanmedian(x: Any, axis: int, keepdims: bool) -> Any:
-    """The median of the entries that are not NaN, and its index."""
-    nonempty("nanmedian", x, axis)
-    order = sorting(x.array, axis)  # NaNs at the end
-    count = (~np.isnan(x.array)).sum(axis, keepdims=True)
-    return taken(return_types.nanmedian, x, np.take_along_axis(order, np.maximum(count - 1, 0) // 2, axis), axis, keepdims)
 
 
 # ------------------------------------------- counting and searching: no gradients

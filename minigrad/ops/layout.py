@@ -10,7 +10,7 @@ import numpy as np
 
 from minigrad.core.op import constant, elementwise, general, linear
 from minigrad.core.shapes import order_of, repeat_to, sum_to
-from minigrad.ops.elementwise import copied, into
+from minigrad.ops.elementwise import into
 from minigrad.ops.indexing import or_zero, strided
 
 
@@ -185,12 +185,7 @@ flip.vjp(x=lambda g, axes: flip(g, axes=axes))
 @linear()
 def roll(x, *, shift, axis=None):
     """z[i + shift] = x[i], around the end        dL/dx[i] = g[i + shift]"""
-    if axis is None:
-        return roll.forward(x.reshape(-1), shift=(shift,), axis=(0,)).reshape(x.shape)
-    for n, a in zip(shift, axis, strict=True):
-        start, before = -n % max(x.shape[a], 1), (slice(None),) * a
-        x = np.concatenate([x[(*before, slice(start, None))], x[(*before, slice(start))]], a)
-    return x
+    return np.roll(x, shift, axis)
 
 
 roll.vjp(x=lambda g, shift, axis:
@@ -215,7 +210,7 @@ tile.vjp(x=_tile_dx)
 @linear(inplace=True)
 def tril(x, *, diagonal=0, out=None):
     """z = x on and below the diagonal, 0 above        dL/dx = g there"""
-    return _without(x, np.less, diagonal, out)
+    return into(out, np.tril(x, diagonal))
 
 
 tril.vjp(x=lambda g, diagonal: tril(g, diagonal=diagonal))
@@ -224,18 +219,10 @@ tril.vjp(x=lambda g, diagonal: tril(g, diagonal=diagonal))
 @linear(inplace=True)
 def triu(x, *, diagonal=0, out=None):
     """z = x on and above the diagonal, 0 below        dL/dx = g there"""
-    return _without(x, np.greater, diagonal, out)
+    return into(out, np.triu(x, diagonal))
 
 
 triu.vjp(x=lambda g, diagonal: triu(g, diagonal=diagonal))
-
-
-def _without(x, compare, diagonal, out):
-    """x with 0 where row + diagonal is less (or greater) than the column."""
-    rows, columns = x.shape[-2:]
-    z = copied(x, out)
-    np.copyto(z, z.dtype.type(0), where=compare(np.arange(diagonal, rows + diagonal)[:, None], np.arange(columns)))
-    return z
 
 
 @linear(as_computed=True)
