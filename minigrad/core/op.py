@@ -3,7 +3,6 @@
     @elementwise(np.multiply)
     def mul(x, y, *, out=None):
         "z = x * y        dz/dx = y        dz/dy = x"
-        return np.multiply(x, y, out=out)
 
     mul.vjp(x=lambda g, y: g * y,
             y=lambda g, x: g * x)
@@ -11,7 +10,8 @@
 There are five conventions:
 
 1.  Positional parameters are arrays; keyword parameters are settings. The result is written
-    to `out=` (an op that returns a view has no `out`).
+    to `out=` (an op that returns a view has no `out`). A function that is only its docstring,
+    like `mul` above, has the NumPy function of its decorator compute the result.
 2.  A rule is named after its input. Its first parameter is `g`, the gradient of the loss
     with respect to the result. It has the shape of the result.
 3.  The names of a rule's other parameters say what it reads: an input (`y`), the result
@@ -44,6 +44,13 @@ LISTENERS: "list[Callable[[Op], None]]" = []  # called with each op that is decl
 BY_NUMPY: "dict[Any, Op]" = {}  # np.multiply -> mul; used by NumPy's two protocols
 
 
+def _only_text() -> None:
+    """A function that is only its docstring."""
+
+
+_ONLY_TEXT = _only_text.__code__.co_code  # all such functions have this code
+
+
 class Rule:
     """The formula for one input's gradient, and the names of what it reads."""
 
@@ -57,7 +64,7 @@ class Op:
     """One row of the table of operations.
 
     name        "mul"                       node_name   "MulBackward0"
-    forward     the decorated function      formula     the first line of its docstring
+    forward     the function that computes  formula     the first line of its docstring
     operands    ("x", "y")                  settings    {"axis": None}
     rules       input name -> Rule          tangent     the formula given to .jvp(...), if any
     named       the rule for the node's name, if PyTorch has several names for this one op
@@ -96,7 +103,7 @@ class Op:
         self.name = forward.__name__
         camel = "".join(w[:1].upper() + w[1:] for w in self.name.split("_"))
         self.node_name = node if isinstance(node, str) else camel + "Backward0"
-        self.forward = forward
+        self.forward = numpy if forward.__code__.co_code == _ONLY_TEXT else forward
         self.kind, self.result, self.view, self.masks = kind, result, view, masks
         self.exact, self.refuses = exact, refuses
         changes_order = kind in ("linear", "general") and result != "strict"
@@ -151,7 +158,7 @@ class Op:
     @property
     def formula(self) -> str:
         """The op's line in the table of derivatives."""
-        return (self.forward.__doc__ or self.name).strip().partition("\n")[0]
+        return (self.__doc__ or self.name).strip().partition("\n")[0]
 
     def __repr__(self) -> str:
         return f"<op {self.name}: {self.formula}>"

@@ -105,7 +105,6 @@ mv.vjp(x=lambda g, y: g[:, None] * y,
 @linear(np.dot, result="strict", exact=True, refuses="b")
 def dot(x, y):
     """z = sum of x * y, of two vectors        dL/dx = g * y        dL/dy = g * x"""
-    return np.dot(x, y)
 
 
 dot.vjp(x=lambda g, y: g * y,

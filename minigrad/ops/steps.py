@@ -128,7 +128,6 @@ def isnan(x, *, out=None):
     >>> minigrad.tensor([1.0, minigrad.nan]).isnan()
     tensor([False,  True])
     """
-    return np.isnan(x, out=out)
 
 
 @constant(np.isinf, result="bool")
@@ -138,7 +137,6 @@ def isinf(x, *, out=None):
     >>> minigrad.tensor([1.0, -minigrad.inf]).isinf()
     tensor([False,  True])
     """
-    return np.isinf(x, out=out)
 
 
 @constant(np.isfinite, result="bool")
@@ -148,7 +146,6 @@ def isfinite(x, *, out=None):
     >>> minigrad.tensor([1.0, minigrad.inf]).isfinite()
     tensor([ True, False])
     """
-    return np.isfinite(x, out=out)
 
 
 @constant(np.signbit, result="bool")
@@ -158,7 +155,6 @@ def signbit(x, *, out=None):
     >>> minigrad.tensor([-1.0, 1.0]).signbit()
     tensor([ True, False])
     """
-    return np.signbit(x, out=out)
 
 
 @constant(np.logical_xor, result="bool")
@@ -168,7 +164,6 @@ def logical_xor(x, y, *, out=None):
     >>> minigrad.tensor([True, True]).logical_xor(minigrad.tensor([True, False]))
     tensor([False,  True])
     """
-    return np.logical_xor(x, y, out=out)
 
 
 @constant(np.bitwise_and, inplace=True)
@@ -178,7 +173,6 @@ def bitwise_and(x, y, *, out=None):
     >>> minigrad.tensor([5, 6]).bitwise_and(minigrad.tensor([3, 3]))
     tensor([1, 2])
     """
-    return np.bitwise_and(x, y, out=out)
 
 
 @constant(np.bitwise_or, inplace=True)
@@ -188,7 +182,6 @@ def bitwise_or(x, y, *, out=None):
     >>> minigrad.tensor([5, 6]).bitwise_or(minigrad.tensor([3, 3]))
     tensor([7, 7])
     """
-    return np.bitwise_or(x, y, out=out)
 
 
 @constant(np.bitwise_xor, inplace=True)
@@ -198,7 +191,6 @@ def bitwise_xor(x, y, *, out=None):
     >>> minigrad.tensor([5, 6]).bitwise_xor(minigrad.tensor([3, 3]))
     tensor([6, 5])
     """
-    return np.bitwise_xor(x, y, out=out)
 
 
 @constant(np.invert, inplace=True)
@@ -208,7 +200,6 @@ def bitwise_not(x, *, out=None):
     >>> minigrad.tensor([0, 5]).bitwise_not()
     tensor([-1, -6])
     """
-    return np.invert(x, out=out)
 
 
 @constant(np.left_shift, inplace=True)
