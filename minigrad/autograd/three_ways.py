@@ -22,19 +22,17 @@ from minigrad.autograd.numerical import numerical_jacobian
 from minigrad.core import modes
 from minigrad.core.tensor import Tensor, wrap
 
+IN_SYMPY = "sqrt exp log sin cos tan tanh sinh cosh asin acos atan".split()  # with the same name
 SYMBOLIC: dict[str, Callable[..., Any]] = {
     "add": lambda s, x, y: x + y, "sub": lambda s, x, y: x - y, "mul": lambda s, x, y: x * y,
     "div": lambda s, x, y: x / y, "neg": lambda s, x: -x, "pow": lambda s, x, y: x**y,
-    "square": lambda s, x: x**2, "sqrt": lambda s, x: s.sqrt(x), "exp": lambda s, x: s.exp(x),
-    "log": lambda s, x: s.log(x), "sin": lambda s, x: s.sin(x), "cos": lambda s, x: s.cos(x),
-    "tan": lambda s, x: s.tan(x), "tanh": lambda s, x: s.tanh(x), "abs": lambda s, x: s.Abs(x),
-    "sinh": lambda s, x: s.sinh(x), "cosh": lambda s, x: s.cosh(x), "asin": lambda s, x: s.asin(x),
-    "acos": lambda s, x: s.acos(x), "atan": lambda s, x: s.atan(x), "reciprocal": lambda s, x: 1 / x,
+    "square": lambda s, x: x**2, "abs": lambda s, x: s.Abs(x), "reciprocal": lambda s, x: 1 / x,
     "sigmoid": lambda s, x: 1 / (1 + s.exp(-x)), "relu": lambda s, x: s.Max(x, 0),
     "maximum": lambda s, x, y: s.Max(x, y), "minimum": lambda s, x, y: s.Min(x, y),
     "positive": lambda s, x: x, "sum": lambda s, x: x, "mean": lambda s, x: x, "clone": lambda s, x: x,
     "log1p": lambda s, x: s.log(1 + x), "expm1": lambda s, x: s.exp(x) - 1, "rsqrt": lambda s, x: 1 / s.sqrt(x),
 }  # fmt: skip
+SYMBOLIC |= {name: lambda s, x, name=name: getattr(s, name)(x) for name in IN_SYMPY}
 
 
 @dataclass

@@ -326,11 +326,10 @@ def jacrev(
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         f, chosen = _of_chosen(func, argnums, args, kwargs)
         inputs, build, outputs, rebuild, aux = recorded(f, chosen, has_aux)
-        back = passes_back(outputs, inputs, differentiable)
         blocks = []
-        for which, z in enumerate(outputs):
-            given = [[g if i == which else None for i in range(len(outputs))] for g in basis(z)]
-            rows = [back(gradients) for gradients in given]
+        for z in outputs:
+            back = passes_back([z], inputs, differentiable)
+            rows = [back([e]) for e in basis(z)]
             parts = []
             for k, x in enumerate(inputs):
                 block = joined([zeros(x) if row[k] is None else row[k] for row in rows], z, x)

@@ -89,7 +89,7 @@ class _Windows:
 
     def matrix(self, x, k):
         """The windows of the k-th group of channels: (n, entries, windows), or (n, windows, entries) in rows."""
-        xk = _group(x, k, self.groups, -1 if self.in_rows else 1)
+        xk = _group(x, k, self.groups, 3 if self.in_rows else 1)
         (sh, sw), (dh, dw), (kh, kw), (rows, columns) = self.stride, self.dilation, self.size, self.shape
         if self.in_rows:
             n, h, w, c = xk.strides
@@ -125,7 +125,7 @@ class _Windows:
                 for j in range(kw):
                     zk[:, :, down[i], across[j]] += matrix[:, :, i, j]
             return
-        zk, matrix = _group(z, k, self.groups, -1), matrix.reshape(-1, rows, columns, kh, kw, self.c)
+        zk, matrix = _group(z, k, self.groups, 3), matrix.reshape(-1, rows, columns, kh, kw, self.c)
         for i in range(kh):
             if self.dilation[1] == 1 and columns <= 4 * kw:  # contiguous runs of kw * c numbers
                 for j in range(columns):
@@ -136,12 +136,9 @@ class _Windows:
 
 
 def _group(x, k, groups, axis):
-    """The k-th of `groups` equal parts of x along axis 0, 1 or -1."""
-    if groups == 1:
-        return x
+    """The k-th of `groups` equal parts of x along an axis."""
     n = x.shape[axis] // groups
-    part = slice(k * n, (k + 1) * n)
-    return x[..., part] if axis == -1 else x[:, part] if axis else x[part]
+    return x[(slice(None),) * axis + (slice(k * n, (k + 1) * n),)]
 
 
 def _padded(shape, padding):

@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from minigrad.core.op import elementwise, general, linear
-from minigrad.ops.indexing import gather, own_places, put_zeros, scatter_add
+from minigrad.ops.indexing import gather, index_put, own_places, scatter_add
 
 
 @general(result="float", refuses="biu")
@@ -98,11 +98,7 @@ def nll_loss(x, *, target, weights, axis, reduced):
 
 def _nll_loss_dx(g, x_shape, target, weights, axis):
     g = np.broadcast_to(g * -weights, target.shape)
-    if not isinstance(g, np.ndarray):
-        return put_zeros(g, index=at_class(target, axis), shape=x_shape)
-    d = np.zeros(x_shape, g.dtype)
-    d[at_class(target, axis)] = g  # no position occurs twice
-    return d
+    return index_put(np.zeros(x_shape, g.dtype), g, index=at_class(target, axis))  # no position occurs twice
 
 
 nll_loss.vjp(x=_nll_loss_dx)

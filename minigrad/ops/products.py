@@ -141,20 +141,16 @@ def addmv(b, x, y, *, beta=1, alpha=1, out=None):
     return addmm.forward(b, x, y, beta=beta, alpha=alpha, out=out)
 
 
-addmv.vjp(b=lambda g, beta: _scaled(g, beta),
-          x=lambda g, y, alpha: _scaled(g[:, None] * y, alpha),
-          y=lambda g, x, alpha: _scaled(product(x.T, g), alpha))
-
-
 @general(result="strict", refuses="b")
 def baddbmm(b, x, y, *, beta=1, alpha=1, out=None):
     """z = beta * b + alpha * (x @ y), of two stacks        dL/db, dL/dx, dL/dy: as of addmm"""
     return addmm.forward(b, x, y, beta=beta, alpha=alpha, out=out)
 
 
-baddbmm.vjp(b=lambda g, beta: _scaled(g, beta),
-            x=lambda g, y, alpha: _scaled(g @ np.swapaxes(y, -1, -2), alpha),
-            y=lambda g, x, alpha: _scaled(np.swapaxes(x, -1, -2) @ g, alpha))
+for _op in (addmv, baddbmm):
+    _op.vjp(b=lambda g, beta: _scaled(g, beta),
+            x=lambda g, y, x_shape, alpha: _scaled(_matmul_dx(g, y, x_shape), alpha),
+            y=lambda g, x, y_shape, y_column_major, alpha: _scaled(_matmul_dy(g, x, y_shape, y_column_major), alpha))
 
 
 def _product_dot(b_dot, x_dot, y_dot, x, y, z, beta, alpha):

@@ -256,18 +256,9 @@ def norm(x, *, p=2, axis=None, keepdims=False):
     For p = inf, the largest of abs(x); for -inf, the smallest; for 0, the number of nonzero
     entries. Where the derivative is undefined, it is 0; ties share it.
     """
-    if p == 2:
+    if p == 2:  # the usual one, in a third of the time
         return np.sqrt(np.add.reduce(np.square(x), axis=axis, keepdims=keepdims))
-    x = np.abs(x)
-    if p == 1:
-        return np.add.reduce(x, axis=axis, keepdims=keepdims)
-    if p == math.inf:
-        return np.max(x, axis=axis, keepdims=keepdims)
-    if p == -math.inf:
-        return np.min(x, axis=axis, keepdims=keepdims)
-    if p == 0:
-        return np.add.reduce((x != 0).astype(x.dtype), axis=axis, keepdims=keepdims)
-    return np.add.reduce(x**p, axis=axis, keepdims=keepdims) ** (1 / p)
+    return np.linalg.vector_norm(x, axis=axis, keepdims=keepdims, ord=p)
 
 
 def _norm_slope(x, z, x_shape, p, axis, keepdims):
