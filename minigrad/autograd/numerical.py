@@ -22,7 +22,6 @@ from typing import Any
 
 import numpy as np
 
-from minigrad.autograd import reverse_ad
 from minigrad.autograd import transforms as F
 from minigrad.autograd.transforms import Func
 from minigrad.core import modes
@@ -79,6 +78,10 @@ def _results(f: Func, xs: Any) -> list[Tensor]:
 def _outputs(z: Any) -> list[Tensor]:
     zs = [z] if isinstance(z, Tensor) else list(z)
     return [t for t in zs if isinstance(t, Tensor) and t.array.dtype.kind == "f"]
+
+
+def _outputs_of(f: Func) -> Func:
+    return lambda *xs: tuple(_outputs(f(*xs)))
 
 
 def _arguments(inputs: Any) -> tuple[Any, ...]:
@@ -167,8 +170,7 @@ def _check(
 
 def _jacobians(transform: Func, f: Func, xs: tuple[Any, ...], k: int) -> list[Any]:
     """The Jacobian (entries of x, entries of the result) of each result, by jacrev or jacfwd."""
-    x = xs[k].detach()
-    blocks = transform(lambda x: tuple(_outputs(f(*_replaced(xs, k, x)))))(x)
+    x, blocks = xs[k], transform(_outputs_of(f), k)(*xs)
     return [b.array.reshape(math.prod(b.shape[: b.ndim - x.ndim]), x.array.size).T for b in blocks]
 
 
@@ -230,23 +232,12 @@ def gradgradcheck(
     else:
         gs = _arguments(grad_outputs)
     n = len(xs)
-    wanted = [k for k, x in enumerate(xs) if isinstance(x, Tensor) and x.node is not None]
+    wanted = tuple(k for k, x in enumerate(xs) if isinstance(x, Tensor) and x.node is not None)
 
     def gradient(*arguments: Any) -> Any:
-        own = [
-            x if k not in wanted or x.node is not None else F.watched(x)
-            for k, x in enumerate(arguments[:n])
-        ]
-        with modes.enable_grad():
-            zs = [z for z in _outputs(func(*own)) if z.node is not None]
-            return reverse_ad.grad(
-                zs,
-                [own[k] for k in wanted],
-                list(arguments[n:])[: len(zs)],
-                create_graph=True,
-                allow_unused=True,
-                materialize_grads=True,
-            )
+        f, chosen = F.of_chosen(_outputs_of(func), wanted, arguments[:n], {})
+        _, pull = F.vjp(f, *chosen)
+        return pull(arguments[n:])
 
     how = (eps, atol, rtol, check_fwd_over_rev, check_rev_over_rev)
     return _passes(gradient, (*xs, *gs), raise_exception, how)

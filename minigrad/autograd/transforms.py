@@ -200,7 +200,7 @@ def vjp(func: Func, *primals: Any, has_aux: bool = False, differentiable: bool =
     return (value, pull, aux) if has_aux else (value, pull)
 
 
-def _of_chosen(
+def of_chosen(
     func: Func, argnums: ArgNums, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Func, list[Any]]:
     """func as a function of only the chosen arguments, and these arguments."""
@@ -232,7 +232,7 @@ def grad_and_value(func: Func, argnums: ArgNums = 0, has_aux: bool = False) -> F
     """
 
     def derivative(*args: Any, **kwargs: Any) -> Any:
-        f, chosen = _of_chosen(func, argnums, args, kwargs)
+        f, chosen = of_chosen(func, argnums, args, kwargs)
         value, pull, *aux = vjp(f, *chosen, has_aux=has_aux)
         if not isinstance(value, Tensor) or value.array.ndim:
             got = f"tensor with {value.ndim} dims" if isinstance(value, Tensor) else type(value)
@@ -324,7 +324,7 @@ def jacrev(
     """
 
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        f, chosen = _of_chosen(func, argnums, args, kwargs)
+        f, chosen = of_chosen(func, argnums, args, kwargs)
         inputs, build, outputs, rebuild, aux = recorded(f, chosen, has_aux)
         blocks = []
         for z in outputs:
@@ -352,7 +352,7 @@ def jacfwd(func: Func, argnums: ArgNums = 0, has_aux: bool = False) -> Func:
     """
 
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        f, chosen = _of_chosen(func, argnums, args, kwargs)
+        f, chosen = of_chosen(func, argnums, args, kwargs)
         leaves, build = flatten(chosen)
         columns: list[list[list[Tensor]]] = []
         value: Any = None

@@ -202,28 +202,19 @@ def bitwise_not(x, *, out=None):
     """
 
 
-@constant(np.left_shift, inplace=True)
+@constant(np.left_shift, inplace=True, refuses="b")
 def bitwise_left_shift(x, y, *, out=None):
     """z = x << y = x * 2 ** y
 
     >>> minigrad.tensor([1, 3]).bitwise_left_shift(minigrad.tensor([2, 2]))
     tensor([ 4, 12])
     """
-    _check_bits(x)
-    return np.left_shift(x, y, out=out)
 
 
-@constant(np.right_shift, inplace=True)
+@constant(np.right_shift, inplace=True, refuses="b")
 def bitwise_right_shift(x, y, *, out=None):
     """z = x >> y = floor(x / 2 ** y)
 
     >>> minigrad.tensor([8, 9]).bitwise_right_shift(minigrad.tensor([2, 2]))
     tensor([2, 2])
     """
-    _check_bits(x)
-    return np.right_shift(x, y, out=out)
-
-
-def _check_bits(x):
-    if x.dtype.kind == "b":
-        raise TypeError("ufunc not defined for truth values")
