@@ -275,14 +275,10 @@ def _max_pool_dx(g, x, z, x_shape, size, stride, padding, dilation, shape):
     x = _margin(x, padding, _lowest(x.dtype))
     d = np.zeros(x.shape, x.dtype)
     apart = stride[0] >= size[0] and stride[1] >= size[1] and dilation == (1, 1)  # windows do not overlap
-    waiting = None  # the windows whose largest entry has not been found yet
+    waiting = np.ones(z.shape, bool)  # the windows whose largest entry has not been found yet
     for _, window in _each_place(size, stride, dilation, shape):
-        here = x[window] == z
-        if waiting is None:
-            waiting = ~here
-        else:
-            here &= waiting
-            waiting ^= here
+        here = (x[window] == z) & waiting
+        waiting ^= here
         if apart:
             np.multiply(g, here, out=d[window])
         else:

@@ -55,12 +55,8 @@ def expand(x, *, shape):
     if isinstance(x, np.ndarray) and x.flags.c_contiguous and 0 not in shape:
         return repeat_to(x.reshape((1,) * (len(shape) - x.ndim) + x.shape), shape)
     z = np.broadcast_to(x, shape)
-    if isinstance(x, np.ndarray) and not z.size:  # no entries to share, but the result must be a view of x
-        return (x[(slice(0, 0),) * x.ndim] if x.ndim else x[None][:0]).reshape(shape)
-    if isinstance(x, np.ndarray) and x.flags.writeable and type(z) is np.ndarray:
-        # A single entry of it can be written, but not several that share their memory.
-        return np.lib.stride_tricks.as_strided(x, z.shape, z.strides)
-    return z
+    # A view of x that can be written, though not where several entries share their memory.
+    return strided(x, z.shape, z.strides) if type(z) is np.ndarray else z
 
 
 expand.vjp(x=lambda g, x_shape: sum_to(g, x_shape))
@@ -82,9 +78,6 @@ def squeeze(x, *, axis):
     return x[...] if z is x else z  # NumPy returns the array itself if there is no axis to remove
 
 
-squeeze.vjp(x=lambda g, x_shape: reshape(g, shape=x_shape))
-
-
 @linear(view=True)
 def view(x, *, shape):
     """z = x with another shape, sharing its memory        dL/dx = g with the shape of x"""
@@ -97,9 +90,6 @@ def view(x, *, shape):
     return z
 
 
-view.vjp(x=lambda g, x_shape: reshape(g, shape=x_shape))
-
-
 @linear(as_computed=True)
 def unsafe_view(x, *, shape):
     """z = x with another shape        dL/dx = g with the shape of x
@@ -110,7 +100,8 @@ def unsafe_view(x, *, shape):
     return x.reshape(shape)
 
 
-unsafe_view.vjp(x=lambda g, x_shape: reshape(g, shape=x_shape))
+for _op in (squeeze, view, unsafe_view):
+    _op.vjp(x=lambda g, x_shape: reshape(g, shape=x_shape))
 
 
 @linear(view=True)
