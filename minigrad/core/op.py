@@ -24,6 +24,7 @@ There are five conventions:
 
         elementwise    call each rule with the tangent in place of g, and add up over the inputs
         linear         apply the op to each tangent in turn, and add up
+        reduction      multiply the tangent by the rule's result for g = 1, and sum over axis
         constant       the derivative is zero wherever it exists
         general        `.jvp(...)` gives the tangent's formula, with the same naming
 
@@ -68,7 +69,7 @@ class Op:
     operands    ("x", "y")                  settings    {"axis": None}
     rules       input name -> Rule          tangent     the formula given to .jvp(...), if any
     named       the rule for the node's name, if PyTorch has several names for this one op
-    kind        elementwise | linear | constant | general
+    kind        elementwise | linear | reduction | constant | general
     result      the dtype it computes in: "same": the operands' common dtype; "float": integers
                 become floating-point numbers; "sum": small integers become int64; "strict": the
                 operands' dtypes must agree; "bool" and "int": computes in the common dtype and
@@ -106,7 +107,7 @@ class Op:
         self.forward = numpy if forward.__code__.co_code == _ONLY_TEXT else forward
         self.kind, self.result, self.view, self.masks = kind, result, view, masks
         self.exact, self.refuses = exact, refuses
-        changes_order = kind in ("linear", "general") and result != "strict"
+        changes_order = kind in ("linear", "reduction", "general") and result != "strict"
         changes_order |= kind == "constant" and "axis" in defaults  # all, any
         self.in_order = changes_order and not (view or as_computed)
         self.numpy = numpy
@@ -244,6 +245,7 @@ def _declare(kind: str) -> Callable[..., Any]:
 
 elementwise = _declare("elementwise")
 linear = _declare("linear")
+reduction = _declare("reduction")
 constant = _declare("constant")
 general = _declare("general")
 
@@ -267,6 +269,10 @@ def push_forward(op: Op, values: dict[str, Any], tangents: dict[Any, Any]) -> An
         if op.kind == "elementwise" and name in op.rules:
             rule = op.rules[name]
             terms.append(rule.formula(x_dot, *(values[r] for r in rule.reads)))
+        elif op.kind == "reduction":
+            rule, one = op.rules[name], np.ones_like(values["z"])
+            slope = rule.formula(one, *(values[r] for r in rule.reads))
+            terms.append(np.sum(x_dot * slope, axis=values["axis"], keepdims=values["keepdims"]))
         elif op.kind == "linear":
             each = enumerate(values["xs"]) if op.variadic else [(n, values[n]) for n in op.operands]
             operands = [x_dot if n == name else x for n, x in each]

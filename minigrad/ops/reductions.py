@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from minigrad.core.op import constant, general, linear
+from minigrad.core.op import constant, general, linear, reduction
 from minigrad.core.shapes import normalize, repeat_to, restore_axes
 from minigrad.ops.elementwise import keep
 from minigrad.ops.indexing import along
@@ -115,10 +115,11 @@ put_along.vjp(x=lambda g, at, axis, keepdims: max(g, at=at, axis=axis, keepdims=
 # ------------------------------------------------------- products, variances, norms
 #
 # Each rule below is g times a slope, which has one number for each entry of x. In forward
-# mode, the tangent is the sum of the tangents of x times their slopes.
+# mode, the tangent is the sum of the tangents of x times their slopes: the slopes are what
+# the rule gives for g = 1.
 
 
-@general(np.prod, result="sum", node=lambda axis: "ProdBackward0" if axis is None else "ProdBackward1")
+@reduction(np.prod, result="sum", node=lambda axis: "ProdBackward0" if axis is None else "ProdBackward1")
 def prod(x, *, axis=None, keepdims=False, out=None):
     """z = product of x over axis        dL/dx = g * (product of the other entries)
 
@@ -172,11 +173,9 @@ def none_is_zero(x):
 prod.vjp(x=lambda g, x, z, x_shape, axis, keepdims:
              restore_axes(g, x_shape, axis, keepdims)
              * _prod_slope(x, restore_axes(z, x_shape, axis, keepdims), axis))
-prod.jvp(lambda x_dot, x, z, x_shape, axis, keepdims:
-             np.sum(x_dot * _prod_slope(x, restore_axes(z, x_shape, axis, keepdims), axis), axis=axis, keepdims=keepdims))
 
 
-@general()
+@reduction()
 def var(x, *, axis=None, correction=1, keepdims=False):
     """z = sum of (x - mean(x))**2 / (n - correction)        dL/dx = g * 2 * (x - mean(x)) / (n - correction)
 
@@ -201,11 +200,9 @@ def _deviation(x, x_shape, axis, correction):
 
 var.vjp(x=lambda g, x, x_shape, axis, correction, keepdims:
             restore_axes(g, x_shape, axis, keepdims) * (2 * _deviation(x, x_shape, axis, correction)))
-var.jvp(lambda x_dot, x, x_shape, axis, correction, keepdims:
-            np.sum(2 * _deviation(x, x_shape, axis, correction) * x_dot, axis=axis, keepdims=keepdims))
 
 
-@general()
+@reduction()
 def std(x, *, axis=None, correction=1, keepdims=False):
     """z = sqrt(var(x))        dL/dx = g * (x - mean(x)) / (n - correction) / z
 
@@ -221,11 +218,9 @@ def without_zeros(z, value=np.inf):
 
 std.vjp(x=lambda g, x, z, x_shape, axis, correction, keepdims:
             restore_axes(g / without_zeros(z), x_shape, axis, keepdims) * _deviation(x, x_shape, axis, correction))
-std.jvp(lambda x_dot, x, z, x_shape, axis, correction, keepdims:
-            np.sum(_deviation(x, x_shape, axis, correction) * x_dot, axis=axis, keepdims=keepdims) / without_zeros(z))
 
 
-@general(result="float")
+@reduction(result="float")
 def logsumexp(x, *, axis=None, keepdims=False):
     """z = log(sum of exp(x) over axis)        dL/dx = g * exp(x - z)
 
@@ -245,11 +240,9 @@ def _share(x, z, x_shape, axis, keepdims):
 
 logsumexp.vjp(x=lambda g, x, z, x_shape, axis, keepdims:
                   restore_axes(g, x_shape, axis, keepdims) * _share(x, z, x_shape, axis, keepdims))
-logsumexp.jvp(lambda x_dot, x, z, x_shape, axis, keepdims:
-                  np.sum(x_dot * _share(x, z, x_shape, axis, keepdims), axis=axis, keepdims=keepdims))
 
 
-@general(node="LinalgVectorNormBackward0")
+@reduction(node="LinalgVectorNormBackward0")
 def norm(x, *, p=2, axis=None, keepdims=False):
     """z = (sum of abs(x)**p over axis) ** (1 / p)        dL/dx = g * sign(x) * (abs(x) / z)**(p - 1)
 
@@ -284,8 +277,6 @@ def _norm_dx(g, x, z, x_shape, p, axis, keepdims):
 
 
 norm.vjp(x=_norm_dx)
-norm.jvp(lambda x_dot, x, z, x_shape, p, axis, keepdims:
-             np.sum(x_dot * _norm_slope(x, z, x_shape, p, axis, keepdims), axis=axis, keepdims=keepdims))
 
 
 @general(refuses="b")

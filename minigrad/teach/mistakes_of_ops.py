@@ -74,7 +74,7 @@ def _at_another_time(use: Use, values_of: Callable[[Any], list[Any]]) -> Iterato
 )
 def wrong_argument(use: Use) -> Any:
     op, values, reads, x = use.op, use.values, use.reads(), use.name
-    if op is None or op.kind not in ("elementwise", "general") or x not in values:
+    if op is None or op.kind not in ("elementwise", "reduction", "general") or x not in values:
         return
     if op.name in ("abs", "relu", "sign"):
         return  # their slope depends on a sign, which the result has too
