@@ -117,9 +117,7 @@ def grad(
         if x.node in found:
             continue
         g = task.captured.get(x.node)  # type: ignore[arg-type]
-        if g is None and materialize_grads:
-            g = like_of(x).zeros().requires_grad_(create_graph)
-        elif g is None and not allow_unused:
+        if g is None and not (allow_unused or materialize_grads):
             raise NoGradient(
                 f"The differentiated Tensor at index {k} appears to not have been used in the graph. "
                 "Set allow_unused=True if this is the desired behavior."
@@ -130,4 +128,9 @@ def grad(
         elif g is not None:
             g = wrap(np.array(g, order="C"))
         found[x.node] = g
-    return tuple([found[x.node] for x in xs])
+    grads = [found[x.node] for x in xs]
+    if materialize_grads:  # each input gets zeros of its own
+        for k, x in enumerate(xs):
+            if grads[k] is None:
+                grads[k] = like_of(x).zeros().requires_grad_(create_graph)
+    return tuple(grads)
