@@ -7,6 +7,7 @@ runs nothing in a container; against a real engine the tier is tried where one i
 import json
 import os
 import signal
+import socket
 import struct
 import subprocess
 import sys
@@ -18,6 +19,7 @@ import pytest
 place = pytest.importorskip("minigrad.grading.place")
 
 from minigrad.grading.sandbox import container, lockdown, selftest  # noqa: E402
+from minigrad.grading.sandbox.channel import Budget, Channel, TooMuch  # noqa: E402
 from minigrad.grading.sandbox.launch import Limits, Process  # noqa: E402
 from minigrad.grading.sandbox.wire import Kernel  # noqa: E402
 
@@ -134,6 +136,61 @@ def test_the_self_test_finds_what_is_open_without_any_wall(image, monkeypatch):
     assert not bare.holds
     assert "changes the kernel's settings" in bare.reason
     assert "writes into the first process" in bare.reason
+
+
+# ------------------------------------------------------------------------- what a kernel sends
+
+# Raw frames of ZMTP, to every socket that the kernel has: each says that MORE follow.
+FLOOD = """
+import os, stat
+flood = {frame} * {times}
+sockets = [fd for fd in range(3, 256) if os.path.exists(f"/dev/fd/{{fd}}") and stat.S_ISSOCK(os.fstat(fd).st_mode)]
+while True:
+    for fd in sockets:
+        try:
+            os.set_blocking(fd, False)
+            os.write(fd, flood)
+        except OSError:
+            pass
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="it looks for sockets in /dev/fd")
+@pytest.mark.parametrize("frame, times", [("b'\\1\\xff' + bytes(255)", 1000), ("b'\\1\\0'", 30000)])
+def test_frames_without_an_end_end_the_cell_and_take_no_memory(image, frame, times):
+    import resource
+
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+    with Kernel(Process("none", image, Limits())) as kernel:
+        began = time.monotonic()
+        run = kernel.run(FLOOD.format(frame=f"({frame})", times=times), began + 30)
+        took = time.monotonic() - began
+
+    assert run.end in ("bytes", "messages")
+    assert took < 15
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000  # KiB
+
+
+def test_a_message_in_many_pieces_is_one_message():
+    ours, theirs = socket.socketpair(socket.AF_UNIX)
+    connection = Channel.__new__(Channel)
+    connection.socket, connection._arrived, connection._message, connection._size = (
+        ours, bytearray(), [], 0,
+    )  # fmt: skip
+    long = bytes(300)
+    sent = b"\1\2ab" + b"\4\4\3abc" + b"\2" + (300).to_bytes(8, "big") + long
+
+    found = []
+    budget = Budget(frames=10, size=1000, message=500)
+    for k in range(len(sent)):
+        theirs.send(sent[k : k + 1])
+        found += connection.messages(budget)
+
+    assert found == [[b"ab", long]]  # the command between them is passed over
+    with pytest.raises(TooMuch, match="bytes"):
+        theirs.send(b"\2" + (501).to_bytes(8, "big"))
+        list(connection.messages(budget))
 
 
 # ------------------------------------------------------------------------- choosing

@@ -1,13 +1,14 @@
 """Talk to a kernel that is not to be trusted.
 
 Only what grading needs of Jupyter's protocol, over unix sockets: run a cell, and collect what it
-publishes until it is idle. Whatever the kernel sends is data of limited size; nothing of it is
-believed but its JSON, and the time limit is a point in time, which no message can put off.
+publishes until it is idle. Whatever the kernel sends is data of limited size, counted frame by
+frame (channel.py); nothing of it is believed but its JSON, and the time limit is a point in time,
+which no message can put off.
 
 The session key is in a file that the kernel itself reads, so signatures prove nothing here and
 are not checked: an answer is worth what its values are worth.
 
-Source: Jupyter's messaging protocol 5.3; ZMTP for the sizes.
+Source: Jupyter's messaging protocol 5.3.
 """
 
 import hashlib
@@ -15,21 +16,23 @@ import hmac
 import json
 import os
 import secrets
+import selectors
 import socket
 import stat
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-import zmq
-
+from minigrad.grading.sandbox.channel import Budget, Channel, Closed, TooMuch
 from minigrad.grading.sandbox.launch import Process
 
 End = Literal["idle", "died", "time", "messages", "bytes", "disk", "nonsense"]
 PORTS = {"shell": 1, "iopub": 2, "stdin": 3, "control": 4, "hb": 5}
 DELIMITER = b"<IDS|MSG>"
-SLICE = 50  # milliseconds between two looks at whether the kernel is alive
+SLICE = 0.05  # seconds between two looks at whether the kernel is alive
+FRAMES = 10  # the frames of a message: an honest one has seven
 
 
 class NotStarted(RuntimeError):
@@ -57,19 +60,7 @@ class Kernel:
         self.process = process
         self.key = secrets.token_bytes(16).hex()
         self.session = secrets.token_hex(8)
-        self.context = zmq.Context(io_threads=1)
-        self.shell = self._socket(zmq.DEALER)
-        self.iopub = self._socket(zmq.SUB)
-        self.iopub.setsockopt(zmq.SUBSCRIBE, b"")
-
-    def _socket(self, kind: int) -> zmq.Socket[bytes]:
-        made: zmq.Socket[bytes] = self.context.socket(kind)
-        made.setsockopt(zmq.MAXMSGSIZE, self.process.limits.message_bytes)
-        made.setsockopt(zmq.RCVHWM, 100)
-        made.setsockopt(zmq.LINGER, 0)
-        # once connected, never again: by then the socket may be a link to somewhere else
-        made.setsockopt(zmq.RECONNECT_IVL, -1)
-        return made
+        self.channels: dict[str, Channel] = {}
 
     def __enter__(self) -> "Kernel":
         try:
@@ -84,7 +75,8 @@ class Kernel:
 
     def close(self) -> None:
         self.process.kill()
-        self.context.destroy(linger=0)
+        for channel in self.channels.values():
+            channel.close()
 
     def _start(self) -> None:
         ends = time.monotonic() + self.process.limits.start
@@ -98,13 +90,17 @@ class Kernel:
         }
         (self.process.folder / "k.json").write_text(json.dumps(connection), encoding="utf-8")
         self.process.start({"connection": f"{self.process.inside}/k.json"})
-        for name, ours in (("shell", self.shell), ("iopub", self.iopub)):
+        for name, kind in (("shell", b"DEALER"), ("iopub", b"SUB")):
             path = self.process.folder / f"k-{PORTS[name]}"
             while not _listens(str(path)):
                 if not self.process.alive() or time.monotonic() > ends:
                     raise NotStarted("the kernel did not start")
                 time.sleep(0.01)
-            ours.connect(f"ipc://{path}")
+            # once connected, never again: by then the socket may be a link to somewhere else
+            try:
+                self.channels[name] = Channel(str(path), kind, ends)
+            except (OSError, Closed, TooMuch) as error:
+                raise NotStarted(f"the kernel did not start: {error}") from None
         # The subscription takes a moment to arrive; until then what is published is lost.
         while True:
             if not self.process.alive() or time.monotonic() > ends:
@@ -147,48 +143,51 @@ class Kernel:
         }
         parts = [json.dumps(part).encode() for part in (header, {}, {}, content)]
         signature = hmac.new(self.key.encode(), b"".join(parts), hashlib.sha256).hexdigest()
-        try:
-            self.shell.send_multipart([DELIMITER, signature.encode(), *parts], zmq.NOBLOCK)
-        except zmq.ZMQError:
-            pass  # it is gone, or does not listen: the deadline will tell
+        with suppress(Closed):  # it is gone, or does not listen: the deadline will tell
+            self.channels["shell"].send([DELIMITER, signature.encode(), *parts])
         return message
 
     def _await(
         self, message: str, deadline: float, take: Callable[[str, dict[str, Any]], None]
     ) -> End:
         limits = self.process.limits
-        poller = zmq.Poller()
-        poller.register(self.iopub, zmq.POLLIN)
-        poller.register(self.shell, zmq.POLLIN)
-        count = size = 0
+        budget = Budget(FRAMES * limits.messages, limits.bytes, limits.message_bytes)
+        count = 0
         looked = time.monotonic()
-        while True:
-            now = time.monotonic()
-            if now >= deadline:
-                return "time"
-            ready = dict(poller.poll(min(SLICE, max(1, int(1000 * (deadline - now))))))
-            if self.shell in ready:  # replies tell nothing that is needed
-                size += sum(map(len, self.shell.recv_multipart(zmq.NOBLOCK)))
-            if self.iopub in ready:
-                frames = self.iopub.recv_multipart(zmq.NOBLOCK)
-                size += sum(map(len, frames))
-                count += 1
-                for kind, parent, content in _parsed(frames):
-                    if parent != message:
-                        continue
-                    if kind == "status" and content.get("execution_state") == "idle":
-                        return "idle"
-                    take(kind, content)
-            if size > limits.bytes:
-                return "bytes"
-            if count > limits.messages:
-                return "messages"
-            if not ready and not self.process.alive():
-                return "died"
-            if now - looked > 0.5:
-                looked = now
-                if self.process.too_much_written():
-                    return "disk"
+        with selectors.DefaultSelector() as waiting:
+            for channel in self.channels.values():
+                waiting.register(channel.socket, selectors.EVENT_READ, channel)
+            while True:
+                now = time.monotonic()
+                if now >= deadline:
+                    return "time"
+                ready = waiting.select(min(SLICE, max(0.001, deadline - now)))
+                try:
+                    for key, _ in ready:
+                        for frames in key.data.messages(budget):
+                            count += 1
+                            if key.data is self.channels["shell"]:
+                                continue  # replies tell nothing that is needed
+                            for kind, parent, content in _parsed(frames):
+                                if parent != message:
+                                    continue
+                                if kind == "status" and content.get("execution_state") == "idle":
+                                    return "idle"
+                                take(kind, content)
+                            if count > limits.messages:
+                                return "messages"
+                except TooMuch as error:
+                    return "bytes" if error.what == "bytes" else "messages"
+                except Closed:
+                    waiting.unregister(key.fileobj)
+                    if not waiting.get_map():
+                        return "died"
+                if not ready and not self.process.alive():
+                    return "died"
+                if now - looked > 0.5:
+                    looked = now
+                    if self.process.too_much_written():
+                        return "disk"
 
 
 def _parsed(frames: list[bytes]) -> Iterator[tuple[str, str, dict[str, Any]]]:

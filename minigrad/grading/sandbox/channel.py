@@ -1,0 +1,152 @@
+"""One connection to a kernel: frames of ZMTP over a unix socket, each counted as it arrives.
+
+A library would gather a message of any number of frames before it shows the first one, in memory
+that nobody has limited. Here what arrives is read in small pieces, under a deadline, and whoever
+sends too much is heard no further.
+
+    greeting    64 bytes each way: the version, and the mechanism NULL (no encryption)
+    READY       a command each way: what kind of socket this is
+    messages    frames, of which all but the last have the flag MORE
+
+Source: ZMTP 3.0, https://rfc.zeromq.org/spec/23/
+"""
+
+import socket
+import time
+from collections.abc import Iterator
+
+GREETING = b"\xff" + bytes(8) + b"\x7f\x03\x00" + b"NULL".ljust(20, b"\0") + bytes(32)
+MORE, LONG, COMMAND = 1, 2, 4
+PIECE = 1 << 16  # bytes read at once
+
+
+class TooMuch(Exception):
+    """More frames or bytes than the limits allow."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(what)
+        self.what = what  # "messages" or "bytes"
+
+
+class Closed(Exception):
+    """The connection has ended, or what arrives is not ZMTP."""
+
+
+class Budget:
+    """How much may still arrive, over all channels of one cell.
+
+    frames   of any size: an empty one takes time too
+    bytes    of all frames
+    message  bytes of one message
+    """
+
+    def __init__(self, frames: int, size: int, message: int) -> None:
+        self.frames, self.bytes, self.message = frames, size, message
+
+    def pay(self, size: int) -> None:
+        """One more frame of this size. Raises TooMuch."""
+        self.frames -= 1
+        self.bytes -= size
+        if self.bytes < 0:
+            raise TooMuch("bytes")
+        if self.frames < 0:
+            raise TooMuch("messages")
+
+
+class Channel:
+    """A connection to a socket of the kernel, which listens at a path.
+
+    kind   b"DEALER", for requests, or b"SUB", for what the kernel publishes
+    """
+
+    def __init__(self, path: str, kind: bytes, ends: float) -> None:
+        self._arrived = bytearray()
+        self._message: list[bytes] = []  # the frames so far, and their bytes
+        self._size = 0
+        self.socket = socket.socket(socket.AF_UNIX)
+        try:
+            self.socket.settimeout(max(0.01, ends - time.monotonic()))
+            self.socket.connect(path)
+            self._shake_hands(kind, ends)
+            if kind == b"SUB":
+                self.send([b"\x01"])  # everything
+        except BaseException:
+            self.socket.close()
+            raise
+
+    def close(self) -> None:
+        """End the connection."""
+        self.socket.close()
+
+    def _shake_hands(self, kind: bytes, ends: float) -> None:
+        ready = b"\x05READY\x0bSocket-Type" + len(kind).to_bytes(4, "big") + kind
+        self.socket.sendall(GREETING + bytes([COMMAND, len(ready)]) + ready)
+        while len(self._arrived) < len(GREETING):
+            self._read(ends)
+        if self._arrived[0] != 0xFF or self._arrived[10] < 3 or self._arrived[12:17] != b"NULL\0":
+            raise Closed("this is not ZMTP 3 without encryption")
+        del self._arrived[: len(GREETING)]
+        while (frame := self._frame(PIECE)) is None:
+            self._read(ends)
+        if not frame[0] & COMMAND or not frame[1].startswith(b"\x05READY"):
+            raise Closed("the kernel did not say that it is ready")
+
+    def _read(self, ends: float) -> None:
+        """Wait for the next piece."""
+        self.socket.settimeout(max(0.01, ends - time.monotonic()))
+        try:
+            piece = self.socket.recv(PIECE)
+        except OSError as error:  # a timeout is one
+            raise Closed(str(error)) from None
+        if not piece:
+            raise Closed("the connection was closed")
+        self._arrived += piece
+
+    def send(self, frames: list[bytes]) -> None:
+        """Send a message. Raises Closed if the kernel is gone or does not listen."""
+        parts = []
+        for k, frame in enumerate(frames):
+            flags, n = MORE * (k + 1 < len(frames)), len(frame)
+            head = bytes([flags, n]) if n < 256 else bytes([flags | LONG]) + n.to_bytes(8, "big")
+            parts.append(head + frame)
+        self.socket.settimeout(1)
+        try:
+            self.socket.sendall(b"".join(parts))
+        except OSError as error:
+            raise Closed(str(error)) from None
+
+    def messages(self, budget: Budget) -> Iterator[list[bytes]]:
+        """The messages that one more piece completes. Only call it when there is something to read.
+
+        Raises TooMuch, and Closed.
+        """
+        self._read(time.monotonic() + 1)
+        while (frame := self._frame(budget.message)) is not None:
+            flags, body = frame
+            budget.pay(len(body))
+            if flags & COMMAND:
+                continue
+            self._message.append(body)
+            self._size += len(body)
+            if self._size > budget.message:
+                raise TooMuch("bytes")
+            if not flags & MORE:
+                whole, self._message, self._size = self._message, [], 0
+                yield whole
+
+    def _frame(self, most: int) -> tuple[int, bytes] | None:
+        """The next frame, if all of it has arrived: its flags and its body."""
+        arrived = self._arrived
+        if len(arrived) < 2:
+            return None
+        flags, start = arrived[0], 9 if arrived[0] & LONG else 2
+        if len(arrived) < start:
+            return None
+        n = int.from_bytes(arrived[1:start], "big")
+        if n > most:
+            raise TooMuch("bytes")
+        if len(arrived) < start + n:
+            return None
+        body = bytes(arrived[start : start + n])
+        del arrived[: start + n]
+        return flags, body
