@@ -28,6 +28,8 @@ def main() -> None:
     _limit(settings["limits"])
     _die_with_parent()
     _restrict_files(settings)
+    if settings["seccomp"]:
+        _lockdown().drop_capabilities()
     if "probe" in settings:
         if settings["seccomp"]:
             _lockdown().restrict_calls()
@@ -47,6 +49,7 @@ def _be_a_child(settings: dict[str, Any]) -> None:
         _limit({**settings["limits"], "CPU": 60})
         _restrict_files({**settings, "landlock": settings["landlock"] and NO_FILES})
         if settings["seccomp"]:
+            _lockdown().drop_capabilities()
             _lockdown().restrict_calls()
         _, status = os.waitpid(pid, 0)
         os._exit(os.waitstatus_to_exitcode(status) != 0)
@@ -131,6 +134,9 @@ def _probe(probe: dict[str, Any]) -> dict[str, bool]:
     def opened_to_write(path: str) -> None:  # nothing is written: it may be possible
         os.close(os.open(path, os.O_WRONLY))
 
+    def real_time() -> None:
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+
     def child() -> None:
         pid = os.fork()
         if pid == 0:
@@ -144,6 +150,7 @@ def _probe(probe: dict[str, Any]) -> dict[str, bool]:
         "sees the parent": tried(parent),
         "signals the parent": probe["parent"] != os.getpid() and tried(lambda: os.kill(probe["parent"], 0)),
         "starts a process": tried(child),
+        "takes real-time priority": tried(real_time),
         "changes the kernel's settings": tried(lambda: opened_to_write("/proc/sys/kernel/core_pattern")),
         "writes into the first process": tried(lambda: opened_to_write("/proc/1/mem")),
     }  # fmt: skip

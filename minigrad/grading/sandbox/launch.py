@@ -29,6 +29,9 @@ Tier = Literal["bwrap", "landlock", "container", "none"]
 TIERS: tuple[Tier, ...] = ("bwrap", "landlock", "container", "none")
 
 MEGABYTE = 1024 * 1024
+# In bwrap an ordinary user's threads are counted in the sandbox alone. Elsewhere all of the user's would
+# count, and root's never do.
+THREADS = 256
 
 
 @dataclass(frozen=True)
@@ -103,7 +106,8 @@ class Process:
             "image": f"{within}/site",
             "private": self.inside,
             "python": sys.version_info[:2],
-            "limits": self.limits.of_process(),
+            "limits": self.limits.of_process()
+            | ({"NPROC": THREADS} if self.tier == "bwrap" else {}),
             "landlock": None if self.tier == "none" else self._paths(),
             "needs_landlock": self.tier == "landlock",
             "seccomp": self.tier != "none",
