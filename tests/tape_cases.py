@@ -213,6 +213,16 @@ def hostile():
     return tape
 
 
+def not_finite():
+    x = minigrad.tensor([-1.0, -2.0, 0.5], requires_grad=True)
+    w = minigrad.tensor([[4.0, 4.0, -1.0, 4.0], [4.0, -1.0, 4.0, 0.0]], requires_grad=True)
+    with minigrad.record("not_finite") as tape:
+        z = x.log()
+        roots = w.rsqrt()
+        (z.sum() + roots.sum()).backward()
+    return tape
+
+
 CASES = [
     no_gradient_yet,
     version_conflict,
@@ -232,4 +242,5 @@ CASES = [
     modules,
     several_results,
     hostile,
+    not_finite,
 ]

@@ -9,6 +9,7 @@ import pytest
 
 import minigrad
 from minigrad.tape import draw, page
+from minigrad.tape.names import in_words
 from tests import tape_cases as cases
 
 SCHEMA = Path(minigrad.__file__).parent / "tape" / "schema.json"
@@ -465,3 +466,18 @@ def test_dot_has_both_kinds_of_edges(tmp_path):
 
     assert text.startswith("digraph tape {")
     assert "n1 -> n2;" in text and "n2 -> n1 [style=dashed" in text
+
+
+def test_numbers_that_are_not_finite_are_counted():
+    tape = cases.not_finite()
+
+    values = [in_words(v) for v in tape.document["values"] if v["nan"] or v["inf"]]
+    told = [d["text"] for step in tape.document["steps"] for d in step["details"]]
+
+    assert "[nan, nan, -0.6931]" in values
+    assert "from 0.5 to 0.5, mean 0.5; 2 NaN of 8, 1 inf of 8" in values
+    assert not any(text.startswith("all ") for text in values)
+    assert (
+        "roots = rsqrt(w) was computed: a (2, 4) of norm 1.118, but for 2 NaN of 8, 1 inf of 8."
+        in told
+    )

@@ -118,6 +118,8 @@ def in_words(snapshot: Mapping[str, Any] | None) -> str:
     '[1, 2]'
     >>> in_words({"shape": [8], "size": 8, "first": [], "min": 0.29999998, "max": 0.3})
     'all 0.3'
+    >>> in_words({"shape": [8], "size": 8, "first": [], "min": 0.3, "max": 0.3, "mean": 0.3, "nan": 2})
+    'from 0.3 to 0.3, mean 0.3; 2 NaN of 8'
     """
     if snapshot is None:
         return "not recorded"
@@ -130,18 +132,23 @@ def in_words(snapshot: Mapping[str, Any] | None) -> str:
         return number(first[0])
     if not size:
         return "empty"
-    if size > 1 and snapshot.get("min") is not None:
+    not_finite = count_not_finite(snapshot)
+    if size > 1 and snapshot.get("min") is not None and not not_finite:
         # Compare them as printed: whether the last digits agree depends on the CPU.
         if (least := number(snapshot["min"])) == number(snapshot["max"]):
             return f"all {least}"
     if len(snapshot["shape"]) == 1 and size <= 6:
         return "[" + ", ".join(number(v) for v in first) + "]"
     if snapshot.get("min") is None:
-        return "[" + ", ".join(number(v) for v in first[:6]) + ", …]"
-    return (
-        f"from {number(snapshot['min'])} to {number(snapshot['max'])},"
-        f" mean {number(snapshot['mean'])}"
-    )
+        return not_finite or "[" + ", ".join(number(v) for v in first[:6]) + ", …]"
+    least, most, mean = (number(snapshot[name]) for name in ("min", "max", "mean"))
+    return f"from {least} to {most}, mean {mean}{not_finite and '; ' + not_finite}"
+
+
+def count_not_finite(snapshot: Mapping[str, Any]) -> str:
+    """ "2 NaN of 8, 1 inf of 8"; "" if all numbers are finite."""
+    found = ((snapshot.get("nan"), "NaN"), (snapshot.get("inf"), "inf"))
+    return ", ".join(f"{count} {kind} of {snapshot['size']}" for count, kind in found if count)
 
 
 def near(name: str, known: Iterable[str]) -> str:

@@ -24,7 +24,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from minigrad.tape.events import Backward, HookRan, Turn
-from minigrad.tape.names import in_words, number, shape_text
+from minigrad.tape.names import count_not_finite, in_words, number, shape_text
 from minigrad.tape.recorder import Recorder
 from minigrad.tape.snapshot import Snapshot
 
@@ -47,7 +47,9 @@ def words(value: Snapshot | None) -> str:
     said = in_words(plain)
     if not said.startswith("from ") or plain["norm"] is None:
         return said
-    return f"a {shape_text(plain['shape'])} of norm {number(plain['norm'])}"
+    not_finite = count_not_finite(plain)
+    also = f", but for {not_finite}" if not_finite else ""
+    return f"a {shape_text(plain['shape'])} of norm {number(plain['norm'])}{also}"
 
 
 class _Steps:

@@ -140,6 +140,8 @@ class Values:
             plain["dtype"],
             plain["mean"],
             plain["norm"],
+            plain["nan"],
+            plain["inf"],
             tuple(plain["first"]),
             None if rows is None else tuple(rows),
         )

@@ -60,10 +60,11 @@ function words(v) {
   if (v.rows) return `sparse: rows ${v.rows.slice(0, 6).join(", ")}${v.rows.length > 6 ? ", …" : ""}`;
   if (!shape.length && size) return number(first[0]);
   if (!size) return "empty";
-  if (size > 1 && v.min !== undefined && number(v.min ?? 0) === number(v.max ?? 0)) return `all ${number(v.min ?? 0)}`;
+  const notFinite = [[v.nan, "NaN"], [v.inf, "inf"]].filter(([n]) => n).map(([n, kind]) => `${n} ${kind} of ${size}`).join(", ");
+  if (size > 1 && v.min !== undefined && !notFinite && number(v.min ?? 0) === number(v.max ?? 0)) return `all ${number(v.min ?? 0)}`;
   if (shape.length === 1 && size <= 6) return `[${first.map(number).join(", ")}]`;
-  if (!("mean" in v) && !("norm" in v)) return `[${first.slice(0, 6).map(number).join(", ")}, …]`;
-  return `from ${number(v.min ?? 0)} to ${number(v.max ?? 0)}, mean ${number(v.mean ?? 0)}`;
+  if (!("mean" in v) && !("norm" in v)) return notFinite || `[${first.slice(0, 6).map(number).join(", ")}, …]`;
+  return `from ${number(v.min ?? 0)} to ${number(v.max ?? 0)}, mean ${number(v.mean ?? 0)}${notFinite && `; ${notFinite}`}`;
 }
 
 /** All the numbers of a snapshot, or what is known of them. */
@@ -79,7 +80,7 @@ function inFull(v) {
   return nest(0, 0);
 }
 
-/** A matrix as colored cells: blue below zero, orange above; the numbers are in the titles. */
+/** A matrix as colored cells: blue below zero, orange above, crossed where there is no finite number; the numbers are in the titles. */
 function heatMap(v) {
   const shape = v?.shape ?? [], first = v?.first ?? [];
   if (!v || v.rows || shape.length !== 2 || first.length < (v.size ?? 0) || !v.size) return null;
@@ -95,6 +96,8 @@ function heatMap(v) {
       const mix = (c) => Math.round(255 + (c - 255) * Math.abs(t));
       picture.append(s("rect", { x: j * size, y: i * size, width: size, height: size,
         fill: `rgb(${mix(r)},${mix(g)},${mix(b)})` }, s("title", {}, `[${i}, ${j}] ${number(x)}`)));
+      if (typeof x === "string" && !x.endsWith("j"))  // "nan", "inf", "-inf"
+        picture.append(s("path", { class: "mg-not-finite", d: `M${j * size} ${i * size}l${size} ${size}m0 ${-size}l${-size} ${size}` }));
     }
   return picture;
 }
