@@ -1393,7 +1393,8 @@ def test_a_row_of_the_table_that_fails_does_not_fail_the_comparison():
     x = leaf(draw(3))
     z = (x * x).sum()
 
-    assert list(variants(Mistake("sign", "", "", lambda use: use.values["?"]), uses(z, x)[0])) == []
+    row = Mistake("sign", (), lambda use: use.values["?"], "", "")
+    assert list(variants(row, uses(z, x)[0])) == []
 
 
 def test_a_write_to_a_view_is_an_operation_too():

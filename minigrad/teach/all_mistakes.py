@@ -1,20 +1,26 @@
 """The whole table of mistakes: the rows of mistakes.py and of the modules that name single operations."""
 
-from minigrad.teach import (  # noqa: F401 - they enter their rows
+from functools import cache
+
+from minigrad.teach import (
+    mistakes,
     mistakes_of_arrays,
     mistakes_of_losses,
     mistakes_of_ops,
     mistakes_of_products,
     mistakes_of_statistics,
 )
-from minigrad.teach.mistakes import AT_A_USE, KINDS, NEIGHBORS, Mistake
+from minigrad.teach.mistakes import KINDS, NEIGHBORS, Mistake
 from minigrad.teach.steps_by_hand import MISTAKES
 
 
+@cache
 def rows() -> list[Mistake]:
     """The whole table, in the order of the search."""
+    subjects = (mistakes, mistakes_of_losses, mistakes_of_arrays, mistakes_of_ops,
+                mistakes_of_products, mistakes_of_statistics)  # fmt: skip
     order = list(KINDS)
-    return sorted(AT_A_USE, key=lambda row: order.index(row.kind))
+    return sorted((row for s in subjects for row in s.ROWS), key=lambda row: order.index(row.kind))
 
 
 def document() -> str:

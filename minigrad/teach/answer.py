@@ -13,7 +13,7 @@ import numpy as np
 from minigrad.core.node import Node
 from minigrad.core.tensor import Tensor
 from minigrad.core.views import CopySlices
-from minigrad.teach.uses import Graph, Use
+from minigrad.teach.uses import Graph, Use, called
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class Answer:
     def found(self, use: Use, kind: str, message: str, hint: str) -> Diagnosis:
         """A diagnosis at a use, in words."""
         node = use.node.write if isinstance(use.node, CopySlices) else use.node
-        op = node.name().partition("Backward")[0]
+        op = called(node)
         op = f"the in-place {op}" if use.wrote else op
         line = use.place.label if use.place is not None else None
         words = message.replace("{x}", self.name).replace("{op}", op)

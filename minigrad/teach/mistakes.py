@@ -1,13 +1,11 @@
 """The table of mistakes: what students get wrong about gradients, one row each.
 
-    @at_a_use("sign", "The sign ... is wrong.", hint="...")
-    def sign(use):
-        return -use.passed
+    ("sign", ANY, lambda use: -use.passed, "The sign ... is wrong.", "Check ..."),
 
-says: at one use of a tensor (an edge of the tape, see uses.py) the opposite of what should
-pass along it was passed. The function gives what a student who makes the mistake would
-pass there, or None where the mistake cannot be made. diagnose.py tries every row at every
-use, and reports a row only if exactly the student's numbers come out.
+says: at one use of a tensor (an edge of the tape, see uses.py), of any operation, the opposite
+of what should pass along it was passed. The function gives what a student who makes the
+mistake would pass there, or None where the mistake cannot be made. diagnose.py tries every row
+at every use, and reports a row only if exactly the student's numbers come out.
 
 KINDS names every kind, in the order of the search: what names the operation comes before
 what only names a factor, so that "the mask of relu is missing" wins over "the derivative of
@@ -22,6 +20,7 @@ mistakes_of_statistics.py (variance, norm), mistakes_of_arrays.py (indices, sums
 mistakes_of_products.py (matrices, einsum, convolution).
 """
 
+import inspect
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -83,13 +82,27 @@ NEIGHBORS = [
 ]
 
 
+ANY = ""  # in the place of the names of operations: the mistake can be made at any
+
+
 class Mistake(NamedTuple):
-    """A row of the table."""
+    """A row of the table.
+
+    kind      what it is called: a name in KINDS
+    ops       the names of the operations at which it can be made; none if at any
+    passes    what would pass along the edge: passes(use, *values)
+    message   what is said to the student
+    hint      what to do about it
+    needs     the names of the values that `passes` is given; where one of them is not known,
+              the mistake is not looked for
+    """
 
     kind: str
+    ops: tuple[str, ...]
+    passes: Callable[..., Any]
     message: str
     hint: str
-    passes: Callable[[Use], Any]
+    needs: tuple[str, ...] = ()
 
 
 class Variant(NamedTuple):
@@ -99,27 +112,29 @@ class Variant(NamedTuple):
     n: str = ""
 
 
-AT_A_USE: list[Mistake] = []
+def table(*rows: tuple[str, str, Callable[..., Any], str, str]) -> list[Mistake]:
+    """Rows as they are written: operations in one string, needs as the function's parameters.
+
+    The function returns what passes, or yields several Variants.
+    """
+    return [
+        Mistake(kind, tuple(ops.split()), passes, message, hint, _parameters(passes))
+        for kind, ops, passes, message, hint in rows
+    ]
 
 
-def is_one_of(use: Use, *names: str) -> bool:
-    return use.op is not None and use.op.name in names
-
-
-def at_a_use(kind: str, message: str, hint: str) -> Callable[[Any], Any]:
-    """Enter a function into the table. It returns what passes, or yields several Variants."""
-
-    def enter(passes: Callable[[Use], Any]) -> Callable[[Use], Any]:
-        AT_A_USE.append(Mistake(kind, message, hint, passes))
-        return passes
-
-    return enter
+def _parameters(passes: Callable[..., Any]) -> tuple[str, ...]:
+    """The names of a function's parameters after `use`."""
+    return tuple(inspect.signature(passes).parameters)[1:]
 
 
 def variants(row: Mistake, use: Use) -> Iterator[Variant]:
     """What the row's mistake would pass along this edge: none, one, or several possibilities."""
+    values = [use.values.get(name) for name in row.needs]
+    if (row.ops and use.op_name not in row.ops) or any(v is None for v in values):
+        return
     try:
-        given = row.passes(use)
+        given = row.passes(use, *values)
         if given is None:
             return
         if isinstance(given, np.ndarray | np.generic):
@@ -135,20 +150,6 @@ def variants(row: Mistake, use: Use) -> Iterator[Variant]:
 # ------------------------------------------------------------------ paths
 
 
-@at_a_use(
-    "missing_path",
-    "A path is missing: {x} is reached in several ways, and what comes back through {op}{line} was left out.",
-    "A tensor that is used several times gets the sum of what comes back from each use.",
-)
-def missing_path(use: Use) -> Any:
-    return np.zeros_like(use.passed) if use.fan_in > 1 else None
-
-
-@at_a_use(
-    "missing_path",
-    "A path is missing: {op}{line} uses one tensor {n} times, and all that comes back through it was left out.",
-    "A tensor that is used several times gets the sum of what comes back from each use.",
-)
 def missing_operation(use: Use) -> Any:
     twins = use.twins
     if not 1 < len(twins) < use.fan_in or use is not twins[0]:
@@ -156,11 +157,6 @@ def missing_operation(use: Use) -> Any:
     return [Variant(use.passed - sum(u.passed for u in twins), str(len(twins)))]
 
 
-@at_a_use(
-    "missing_path",
-    "A path is missing: several operands of {op}{line} lead to {x}, and what comes back through one was left out.",
-    "An operation passes something back to each of its operands; all that arrives at {x} is added up.",
-)
 def missing_operand(use: Use) -> Any:
     """Further up than the place where the paths meet: a term of a sum, a factor of a product."""
     paths = use.graph.paths
@@ -168,47 +164,19 @@ def missing_operand(use: Use) -> Any:
     return np.zeros_like(use.passed) if len(leading) > 1 and use.fan_in == 1 else None
 
 
-@at_a_use(
-    "missing_path",
-    "Only one path is there: the part of {x} that comes back through {op}{line}. The other uses were left out.",
-    "A tensor that is used several times gets the sum of what comes back from each use.",
-)
 def only_this_path(use: Use) -> Any:
     if use.fan_in < 3 or use.g is not use.graph.gradients[use.node]:
         return None
     return 2 * use.passed - use.graph.gradients[use.parent]
 
 
-@at_a_use(
-    "double_counted",
-    "The part that comes back through {op}{line} was counted twice.",
-    "Each use of a tensor contributes once.",
-)
-def double_counted(use: Use) -> Any:
-    return 2 * use.passed if use.fan_in > 1 else None
-
-
 # ------------------------------------------------------------------ factors
 
 
-@at_a_use(
-    "sign",
-    "The sign of what comes back through {op}{line} is wrong.",
-    "Check the minus signs of this derivative.",
-)
-def sign(use: Use) -> Any:
-    return -use.passed
-
-
-@at_a_use(
-    "scale",
-    "What comes back through {op}{line} is {n} times what it should be.",
-    "Look for a factor: the exponent of a power, a 2 of a square, a number of entries.",
-)
 def scale(use: Use) -> Any:
     yield Variant(2 * use.passed, "2")
     yield Variant(use.passed / 2, "1/2")
-    y = use.values.get("y") if use.op is not None and use.op.name == "pow" else None
+    y = use.values.get("y") if use.op_name == "pow" else None
     if y is not None and np.ndim(y) == 0 and float(y) not in (0.0, 1.0, 2.0, 0.5):
         yield Variant(use.passed / float(y), f"1/{float(y):g}")
         yield Variant(use.passed * float(y), f"{float(y):g}")
@@ -227,13 +195,13 @@ def scale(use: Use) -> Any:
 
 def constant_factor(use: Use) -> float:
     """The number that the operation multiplies with: 0.5 for x / 2; 0 if it does not."""
-    y = use.values.get("y" if use.name == "x" else "x")
-    if y is None or not is_one_of(use, "mul", "div") or len(use.origins) > 1 or np.size(y) != 1:
-        return 0.0
-    if is_one_of(use, "div") and use.name != "x":
+    y = use.values.get(use.beside)
+    if y is None or use.op_name not in ("mul", "div") or len(use.origins) > 1 or np.size(y) != 1:
         return 0.0
     number = float(np.reshape(y, ()))
-    return number if is_one_of(use, "mul") else 1 / number if number else 0.0
+    if use.op_name == "mul":
+        return number
+    return 1 / number if number and use.name == "x" else 0.0
 
 
 def one_number(a: Any) -> bool:
@@ -250,13 +218,8 @@ def _words(factor: float) -> str:
 # ------------------------------------------------------------------ the chain rule itself
 
 
-@at_a_use(
-    "forgot_inner",
-    "The chain rule stops one step early: the derivative of the inner function, {op}{line}, is missing.",
-    "Multiply by the derivative of the inner function as well.",
-)
 def forgot_inner(use: Use) -> Any:
-    return _unchanged(use) if use.parent is use.graph.target and inside_a_curve(use) else None
+    return upstream_only(use) if use.parent is use.graph.target and inside_a_curve(use) else None
 
 
 def inside_a_curve(use: Use) -> bool:
@@ -277,52 +240,74 @@ def inside_a_curve(use: Use) -> bool:
     return False
 
 
-@at_a_use(
-    "swapped_operands",
-    "The operands of {op}{line} are exchanged: this is the rule for the other one.",
-    "Write the rule of each operand down beside its name.",
-)
 def swapped_operands(use: Use) -> Any:
     op, values = use.op, use.values
-    products = ("matmul", "mm", "bmm", "addmm", "baddbmm")
     if op is None or not {"x", "y"} <= set(op.operands) or use.name not in ("x", "y"):
         return
-    if op.name not in products and (op.kind != "elementwise" or len(op.operands) != 2):
+    two = use.elementwise and len(op.operands) == 2
+    if not two and op.name not in ("matmul", "mm", "bmm", "addmm", "baddbmm"):
         return
-    yield use.rule(use.g, "y" if use.name == "x" else "x")
+    yield use.rule(use.g, use.beside)
     if "x" in values and "y" in values:
         yield use.rule(use.g, x=values["y"], y=values["x"])
 
 
-@at_a_use(
-    "upstream_ignored",
-    "The derivative of {op}{line} is there, but not multiplied by the gradient that comes from above.",
-    "Each rule is multiplied by g, the gradient of what comes after.",
-)
 def upstream_ignored(use: Use) -> Any:
-    return None if np.all(use.g == 1) else use.rule(np.ones_like(use.g))
+    return None if np.all(use.g == 1) else use.share()
 
 
-@at_a_use(
-    "upstream_only",
-    "What comes from above {op}{line} is passed on as it is: the operation's own derivative is missing.",
-    "Multiply g by the derivative of the operation.",
-)
+UNCHANGED = ("sum", "reshape", "view", "expand", "permute", "t", "transpose", "getitem")
+
+
 def upstream_only(use: Use) -> Any:
-    return _unchanged(use)
-
-
-def _unchanged(use: Use) -> Any:
     """g as it came, if it has the shape for it: once, also if the tensor is both operands (x * x)."""
     twins = use.twins
-    if use is not twins[0] or use.op is None:
-        return None
-    if use.op.name in ("sum", "reshape", "view", "expand", "permute", "t", "transpose", "getitem"):
-        return None  # no number changes here
+    if use is not twins[0] or use.op is None or use.op_name in UNCHANGED:
+        return None  # at those of UNCHANGED no number changes
     others = sum(u.passed for u in twins[1:])
     if use.g.shape == use.passed.shape:
         return use.g - others
-    d = use.fit(use.g) if use.op.kind == "elementwise" else None
-    if use.op.name in ("norm", "logsumexp", "prod", "std", "var"):
+    d = use.fit(use.g) if use.elementwise else None
+    if use.op_name in ("norm", "logsumexp", "prod", "std", "var"):
         d = use.widened()
     return None if d is None else d - others
+
+
+# ------------------------------------------------------------------ the rows
+
+
+ROWS = table(
+    ("missing_path", ANY, lambda use: np.zeros_like(use.passed) if use.fan_in > 1 else None,
+     "A path is missing: {x} is reached in several ways, and what comes back through {op}{line} was left out.",
+     "A tensor that is used several times gets the sum of what comes back from each use."),
+    ("missing_path", ANY, missing_operation,
+     "A path is missing: {op}{line} uses one tensor {n} times, and all that comes back through it was left out.",
+     "A tensor that is used several times gets the sum of what comes back from each use."),
+    ("missing_path", ANY, missing_operand,
+     "A path is missing: several operands of {op}{line} lead to {x}, and what comes back through one was left out.",
+     "An operation passes something back to each of its operands; all that arrives at {x} is added up."),
+    ("missing_path", ANY, only_this_path,
+     "Only one path is there: the part of {x} that comes back through {op}{line}. The other uses were left out.",
+     "A tensor that is used several times gets the sum of what comes back from each use."),
+    ("double_counted", ANY, lambda use: 2 * use.passed if use.fan_in > 1 else None,
+     "The part that comes back through {op}{line} was counted twice.",
+     "Each use of a tensor contributes once."),
+    ("sign", ANY, lambda use: -use.passed,
+     "The sign of what comes back through {op}{line} is wrong.",
+     "Check the minus signs of this derivative."),
+    ("scale", ANY, scale,
+     "What comes back through {op}{line} is {n} times what it should be.",
+     "Look for a factor: the exponent of a power, a 2 of a square, a number of entries."),
+    ("forgot_inner", ANY, forgot_inner,
+     "The chain rule stops one step early: the derivative of the inner function, {op}{line}, is missing.",
+     "Multiply by the derivative of the inner function as well."),
+    ("swapped_operands", ANY, swapped_operands,
+     "The operands of {op}{line} are exchanged: this is the rule for the other one.",
+     "Write the rule of each operand down beside its name."),
+    ("upstream_ignored", ANY, upstream_ignored,
+     "The derivative of {op}{line} is there, but not multiplied by the gradient that comes from above.",
+     "Each rule is multiplied by g, the gradient of what comes after."),
+    ("upstream_only", ANY, upstream_only,
+     "What comes from above {op}{line} is passed on as it is: the operation's own derivative is missing.",
+     "Multiply g by the derivative of the operation."),
+)  # fmt: skip

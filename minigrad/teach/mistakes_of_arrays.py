@@ -13,89 +13,56 @@ from typing import Any
 import numpy as np
 
 from minigrad.core.shapes import restore_axes
-from minigrad.teach.mistakes import Variant, at_a_use, is_one_of
+from minigrad.teach.mistakes import ANY, Variant, table
 from minigrad.teach.mistakes_of_losses import parts_of_cross_entropy, softmax
 from minigrad.teach.uses import Use
 
 # ------------------------------------------------------------------ indices
 
 
-@at_a_use(
-    "index_not_scattered",
-    "{op}{line} reads some entries more than once, and their parts were not added up: the last overwrote the others.",
-    "Add with np.add.at, or sum over all places where the same index stands.",
-)
-def index_not_scattered(use: Use) -> Any:
-    return _overwritten(use, use.g)
+PICKING = "getitem gather index_select embedding"
 
 
-@at_a_use(
-    "index_not_scattered",
-    "{op}{line} reads some entries more than once, and only the first part of each was kept.",
-    "Add with np.add.at, or sum over all places where the same index stands.",
-)
-def only_the_first_scattered(use: Use) -> Any:
+def overwritten(use: Use, index: Any) -> Any:
+    """As if each part had been written to its place, and not added to what is there."""
+    return _written(use, use.g, index)
+
+
+def only_the_first(use: Use, index: Any) -> Any:
     """As if the places had been written from the last to the first."""
-    index = use.values.get("index")
     if not isinstance(index, np.ndarray) or index.dtype.kind == "b" or index.ndim != 1:
         return None
-    if not is_one_of(use, "getitem", "index_select", "embedding"):
-        return None
-    axis = int(use.values.get("axis") or 0)
-    return _overwritten(use, np.flip(use.g, axis), np.flip(index))
+    return _written(use, np.flip(use.g, int(use.values.get("axis") or 0)), np.flip(index))
 
 
-@at_a_use(
-    "index_not_scattered",
-    "{op}{line} reads entries that are read elsewhere too, and its part overwrote theirs, where it had to be added.",
-    "Add each part to what is there already:  d[index] += g,  not  d[index] = g.",
-)
 def slices_overwrite_each_other(use: Use) -> Any:
     """x[:3] and x[1:]: d[:3] = ..., then d[1:] = ..."""
-    if not is_one_of(use, "getitem", "narrow", "select") or use.fan_in < 2:
+    read = use.share()
+    if use.fan_in < 2 or read is None:
         return None
-    read = use.rule(np.ones_like(use.g))
     others = np.asarray(use.graph.gradients[use.parent]) - use.passed
-    return None if read is None else use.passed - others * (read != 0)
+    return use.passed - others * (read != 0)
 
 
-def _overwritten(use: Use, g: Any, index: Any = None) -> Any:
-    d, axis = np.zeros_like(use.passed), use.values.get("axis")
-    index = use.values.get("index") if index is None else index
-    if index is None or not is_one_of(use, "getitem", "gather", "index_select", "embedding"):
-        return None
-    try:
-        if is_one_of(use, "gather"):
-            np.put_along_axis(d, index, g, int(axis or 0))
-        elif is_one_of(use, "index_select"):
-            d[(slice(None),) * int(axis or 0) + (index,)] = g
-        else:
-            d[index] = g
-    except (ValueError, IndexError, TypeError):
-        return None
+def _written(use: Use, g: Any, index: Any) -> Any:
+    d, axis = np.zeros_like(use.passed), int(use.values.get("axis") or 0)
+    if use.op_name == "gather":
+        np.put_along_axis(d, index, g, axis)
+    elif use.op_name == "index_select":
+        d[(slice(None),) * axis + (index,)] = g
+    else:
+        d[index] = g
     return d
 
 
-@at_a_use(
-    "mean_for_sum",
-    "{op}{line} reads some entries more than once, and your gradient is the mean of their parts, not the sum.",
-    "What was read several times gets the sum of what comes back.",
-)
 def mean_over_repeated_indices(use: Use) -> Any:
-    if not is_one_of(use, "getitem", "gather", "index_select", "embedding"):
-        return None
-    counts = use.rule(np.ones_like(use.g))
+    counts = use.share()
     return use.passed / np.maximum(counts, 1) if counts is not None and np.any(counts > 1) else None
 
 
 # ------------------------------------------------------------------ sums, means and axes
 
 
-@at_a_use(
-    "mean_for_sum",
-    "{op}{line} divides by {n}, the number of entries, and your gradient does not.",
-    "The derivative of a mean is 1/n for each entry.",
-)
 def mean_taken_for_sum(use: Use) -> Any:
     n = _averaged(use)
     return [Variant(use.passed * n, str(n))] if n > 1 else None
@@ -103,41 +70,29 @@ def mean_taken_for_sum(use: Use) -> Any:
 
 def _averaged(use: Use) -> int:
     """How many entries the operation averages; 0 if it does not."""
-    if is_one_of(use, "mean") and use.g.size:
-        return int(use.passed.size // use.g.size)
-    if is_one_of(use, "mse_loss") and use.values.get("mean", True):
-        return int(use.passed.size)
-    if is_one_of(use, "cross_entropy", "nll_loss") and use.values.get("reduced"):
-        weights = use.values.get("weights")
+    if use.op_name == "mean":
+        return use.gathered
+    if use.op_name == "mse_loss":
+        return int(use.passed.size) if use.values.get("mean", True) else 0
+    if use.op_name in ("cross_entropy", "nll_loss"):
+        weights = use.values.get("weights") if use.values.get("reduced") else None
         n = 1 / float(np.max(weights)) if weights is not None and np.size(weights) else 0
         return round(n) if abs(n - round(n)) < 1e-4 * max(n, 1) else 0
-    if is_one_of(use, "div", "mul") and use.name == "x" and np.size(use.values.get("y", [])) == 1:
-        y = float(np.reshape(use.values["y"], ()))
-        n = y if is_one_of(use, "div") else 1 / y if y else 0
-        sums = {
-            u.passed.size // u.g.size for u in use.graph.paths if is_one_of(u, "sum") and u.g.size
-        }
-        return round(n) if n > 1 and any(abs(n - m) < 1e-6 * n for m in sums) else 0
-    return 0
+    if use.name != "x" or np.size(use.values.get("y", [])) != 1:
+        return 0
+    y = float(np.reshape(use.values["y"], ()))
+    n = y if use.op_name == "div" else 1 / y if y else 0
+    sums = {u.gathered for u in use.graph.paths if u.op_name == "sum" and u.g.size}
+    return round(n) if n > 1 and any(abs(n - m) < 1e-6 * n for m in sums) else 0
 
 
-@at_a_use(
-    "mean_for_sum",
-    "{op}{line} is a sum, and your gradient is that of a mean: divided by {n}.",
-    "The derivative of a sum is 1 for each entry.",
-)
 def sum_taken_for_mean(use: Use) -> Any:
-    n = use.passed.size // use.g.size if is_one_of(use, "sum") and use.g.size else 0
+    n = use.gathered
     return [Variant(use.passed / n, str(n))] if n > 1 else None
 
 
-@at_a_use(
-    "mean_for_sum",
-    "The sum that undoes the broadcast in {op}{line} became a mean: your gradient is divided by {n}.",
-    "What was repeated gets the sum of what comes back, not its mean.",
-)
 def mean_over_a_broadcast(use: Use) -> Any:
-    wide = use.g if is_one_of(use, "convolution") and use.name == "b" else use.wide()
+    wide = use.g if use.op_name == "convolution" and use.name == "b" else use.wide()
     n = 0 if wide is None or not use.passed.size else wide.size // use.passed.size
     if wide is None or n < 2:
         return
@@ -147,33 +102,13 @@ def mean_over_a_broadcast(use: Use) -> Any:
             yield Variant(use.passed / m, str(m))
 
 
-REDUCTIONS = (
-    "sum",
-    "mean",
-    "amax",
-    "amin",
-    "softmax",
-    "log_softmax",
-    "logsumexp",
-    "cumsum",
-    "prod",
-)
-
-
-@at_a_use(
-    "reduction_axis",
-    "{op}{line} works along axis {n}, and your gradient is that of another axis.",
-    "What was summed along an axis is repeated along the same axis on the way back.",
-)
-def reduction_axis(use: Use) -> Any:
-    axis, values, op = use.values.get("axis"), use.values, use.op
-    if is_one_of(use, "cross_entropy") and use.passed.ndim == 2 and axis is not None:
-        if (parts := parts_of_cross_entropy(use)) is not None:
+def reduction_axis(use: Use, axis: Any) -> Any:
+    values, op, right = use.values, use.op, use.one_axis
+    if use.op_name == "cross_entropy":
+        if use.passed.ndim == 2 and (parts := parts_of_cross_entropy(use)) is not None:
             yield Variant(softmax(values["x"], 1 - int(axis)) * parts[3] - parts[1], str(axis))
-    if op is None or use.passed.ndim < 2 or not is_one_of(use, *REDUCTIONS):
         return
-    right = axis if isinstance(axis, int) else axis[0] if axis and len(axis) == 1 else None
-    if right is None:
+    if op is None or use.passed.ndim < 2 or right is None:
         return
     for other in range(use.passed.ndim):
         if other != right % use.passed.ndim:
@@ -187,22 +122,12 @@ def reduction_axis(use: Use) -> Any:
                 yield from _half_turned(use, changed, z, str(right))
 
 
-@at_a_use(
-    "tangent_for_gradient",
-    "{op}{line} is summed up from the front on the way back as well: so tangents move (forward mode).",
-    "An entry is part of all the sums that follow it, so its gradient sums from the end.",
-)
-def running_sum_forward(use: Use) -> Any:
-    axis = use.values.get("axis")
-    return np.cumsum(use.g, axis) if is_one_of(use, "cumsum") and axis is not None else None
-
-
 def _half_turned(use: Use, axis: Any, z: Any, right: str) -> Iterator[Variant]:
     """g repeated along one axis, and the derivative taken along another."""
-    if not is_one_of(use, "logsumexp", "amax", "amin", "prod") or use.values.get("keepdims"):
+    if use.op_name not in ("logsumexp", "amax", "amin", "prod") or use.values.get("keepdims"):
         return
-    ones, wide = np.ones_like(use.g), use.widened()
-    here, there = use.rule(ones), use.rule(np.ones_like(z), axis=axis, z=z)
+    here, wide = use.share(), use.widened()
+    there = use.rule(np.ones_like(z), axis=axis, z=z)
     if there is not None and wide is not None:
         yield Variant(there * wide, right)
     with suppress(ValueError, IndexError, RuntimeError):  # only where both axes are of one length
@@ -210,11 +135,6 @@ def _half_turned(use: Use, axis: Any, z: Any, right: str) -> Iterator[Variant]:
         yield Variant(here * turned, right)
 
 
-@at_a_use(
-    "reduction_axis",
-    "The sum that undoes the broadcast in {op}{line} was taken along another axis.",
-    "Sum along the axis along which the value was repeated.",
-)
 def broadcast_axis(use: Use) -> Any:
     """Only between axes of one length can the two be mistaken for each other."""
     wide, shape = use.wide(), use.passed.shape
@@ -225,3 +145,42 @@ def broadcast_axis(use: Use) -> Any:
         for axes in combinations(range(wide.ndim), many):
             if [n for k, n in enumerate(wide.shape) if k not in axes and n != 1] == long:
                 yield wide.sum(axes).reshape(shape)
+
+
+# ------------------------------------------------------------------ the rows
+
+
+ROWS = table(
+    ("index_not_scattered", PICKING, overwritten,
+     "{op}{line} reads some entries more than once, and their parts were not added up: "
+     "the last overwrote the others.",
+     "Add with np.add.at, or sum over all places where the same index stands."),
+    ("index_not_scattered", "getitem index_select embedding", only_the_first,
+     "{op}{line} reads some entries more than once, and only the first part of each was kept.",
+     "Add with np.add.at, or sum over all places where the same index stands."),
+    ("index_not_scattered", "getitem narrow select", slices_overwrite_each_other,
+     "{op}{line} reads entries that are read elsewhere too, and its part overwrote theirs, where it had to be added.",
+     "Add each part to what is there already:  d[index] += g,  not  d[index] = g."),
+    ("mean_for_sum", PICKING, mean_over_repeated_indices,
+     "{op}{line} reads some entries more than once, and your gradient is the mean of their parts, not the sum.",
+     "What was read several times gets the sum of what comes back."),
+    ("mean_for_sum", "mean mse_loss cross_entropy nll_loss div mul", mean_taken_for_sum,
+     "{op}{line} divides by {n}, the number of entries, and your gradient does not.",
+     "The derivative of a mean is 1/n for each entry."),
+    ("mean_for_sum", "sum", sum_taken_for_mean,
+     "{op}{line} is a sum, and your gradient is that of a mean: divided by {n}.",
+     "The derivative of a sum is 1 for each entry."),
+    ("mean_for_sum", ANY, mean_over_a_broadcast,
+     "The sum that undoes the broadcast in {op}{line} became a mean: your gradient is divided by {n}.",
+     "What was repeated gets the sum of what comes back, not its mean."),
+    ("reduction_axis",
+     "sum mean amax amin softmax log_softmax logsumexp cumsum prod cross_entropy", reduction_axis,
+     "{op}{line} works along axis {n}, and your gradient is that of another axis.",
+     "What was summed along an axis is repeated along the same axis on the way back."),
+    ("tangent_for_gradient", "cumsum", lambda use, axis: np.cumsum(use.g, axis),
+     "{op}{line} is summed up from the front on the way back as well: so tangents move (forward mode).",
+     "An entry is part of all the sums that follow it, so its gradient sums from the end."),
+    ("reduction_axis", ANY, broadcast_axis,
+     "The sum that undoes the broadcast in {op}{line} was taken along another axis.",
+     "Sum along the axis along which the value was repeated."),
+)  # fmt: skip

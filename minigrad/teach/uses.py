@@ -9,6 +9,7 @@ alone, from that edge to the tensor that was asked about:
     wrong gradient = right gradient + walk back (what passed by mistake - what should pass)
 """
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
@@ -34,7 +35,7 @@ class Use:
     """One edge of the tape, with all that is known where it starts.
 
     node       the operation's node                 parent    where the gradient goes
-    op         the operation, if it is in the table
+    op         the operation, if it is in the table        op_name   its name, or ""
     name       which operand is read: "x", "y", ...; "" if the node is none of the table's
     g          the gradient of the operation's result
     passed     what comes back along the edge
@@ -71,6 +72,7 @@ class Use:
             if isinstance(node, CopySlices):
                 self.g = np.asarray(walk(g, node.way))
                 self.passed = np.asarray(walk(passed, node.way)) if part else passed
+        self.op_name = "" if self.op is None else self.op.name
         self.values = graph.values(node)
 
     def at(self, g: Any) -> "Use":
@@ -105,6 +107,28 @@ class Use:
         return [self if u.k == self.k else u if u.g is self.g else u.at(self.g) for u in here]
 
     @property
+    def gathered(self) -> int:
+        """How many entries of the operand go into each of the result; 0 if there are none."""
+        return int(self.passed.size // self.g.size) if self.g.size else 0
+
+    @property
+    def one_axis(self) -> int | None:
+        """The axis of a reduction along one axis; None if it has several, or is over all."""
+        axis = self.values.get("axis")
+        if isinstance(axis, int):
+            return axis
+        return axis[0] if axis and len(axis) == 1 else None
+
+    @property
+    def elementwise(self) -> bool:
+        return self.op is not None and self.op.kind == "elementwise"
+
+    @property
+    def beside(self) -> str:
+        """The name of the other operand, of x and y."""
+        return "y" if self.name == "x" else "x"
+
+    @property
     def place(self) -> Place | None:
         return self.node.place
 
@@ -114,58 +138,64 @@ class Use:
             return ()
         return self.op.rules[self.name].reads
 
-    def rule(self, g: Any, name: str | None = None, **changed: Any) -> Any:
+    def formula(self, g: Any, name: str | None = None, /, **changed: Any) -> Any:
+        """What the rule of `name` says for this g, and for other values than it should read.
+
+        None if there is no such rule, or it reads what is not known. A sum may be left to do,
+        where something was broadcast.
+        """
+        rule = self.op.rules.get(name or self.name) if self.op is not None else None
+        values = {**self.values, "k": self.position, **changed}
+        if rule is None or any(r not in values for r in rule.reads):
+            return None
+        return rule.formula(g, *(values[r] for r in rule.reads))
+
+    def rule(self, g: Any, name: str | None = None, /, **changed: Any) -> Any:
         """What passes if the rule of `name` is given this g, and other values than it should."""
-        name = name or self.name
-        if self.op is None or name not in self.op.rules:
-            return None
-        values = {**self.values, **changed, "k": self.position}
-        rule = self.op.rules[name]
-        if any(r not in values for r in rule.reads):
-            return None
         with modes.no_grad(), np.errstate(all="ignore"):
             try:
-                return self.fit(rule.formula(g, *(values[r] for r in rule.reads)))
+                d = self.formula(g, name, **changed)
+                return None if d is None else self.fit(d)
             except Exception:  # the changed values do not go together: no such mistake here
                 return None
+
+    def share(self) -> Any:
+        """The derivative alone: what passes if 1 comes from above."""
+        return self.rule(np.ones_like(self.g))
 
     def wide(self) -> Any:
         """What the rule gives before it is summed to the shape of a tensor that was broadcast.
 
         None if nothing was broadcast here.
         """
-        if self.op is None or self.name not in self.op.rules:
-            return None
-        rule, g = self.op.rules[self.name], self.g
-        if self.op.name in ("expand", "addmm", "addmv", "baddbmm"):
-            if self.name not in ("x", "b") or (self.name == "x") != (self.op.name == "expand"):
+        g = self.g
+        if self.op_name in ("expand", "addmm", "addmv", "baddbmm"):
+            if self.name not in ("x", "b") or (self.name == "x") != (self.op_name == "expand"):
                 return None  # the factors of a product are not broadcast
             d = g * self.values.get("beta", 1)
-        elif self.op.kind == "elementwise" or self.op.name == "matmul":
-            if any(r not in self.values for r in rule.reads):
-                return None
-            if self._is_a_weight():  # one matrix for a batch of them
-                x = np.swapaxes(self.values["x"], -1, -2)
-                return x @ g if x.shape[:-2] == g.shape[:-2] else None
-            d = np.asarray(rule.formula(g, *(self.values[r] for r in rule.reads)))
-            if self.op.kind == "elementwise" and d.shape != np.shape(g):
+        elif self._is_a_weight():  # one matrix for a batch of them
+            x = np.swapaxes(self.values["x"], -1, -2)
+            return x @ g if x.shape[:-2] == g.shape[:-2] else None
+        elif self.elementwise or self.op_name == "matmul":
+            d = self.formula(g)
+            if d is not None and self.elementwise:
                 d = np.broadcast_to(d, np.shape(g))
         else:
             return None
-        return d if np.size(d) > self.passed.size else None
+        return d if d is not None and np.size(d) > self.passed.size else None
 
     def _is_a_weight(self) -> bool:
         """Is this the matrix in x @ w, where x is a batch of matrices?"""
         x = self.values.get("x")
         batch = self.name == "y" and x is not None and np.ndim(x) > 2 and self.passed.ndim == 2
-        return bool(batch and self.op is not None and self.op.name == "matmul")
+        return bool(batch and self.op_name == "matmul")
 
-    def widened(self) -> Any:
-        """g, given back to every entry that a reduction has read; None if it does not fit."""
-        g, shape = self.g, self.passed.shape
+    def widened(self, d: Any = None) -> Any:
+        """g (or d), given back to every entry that a reduction has read; None if it does not fit."""
+        d, shape = self.g if d is None else d, self.passed.shape
         axis, keepdims = self.values.get("axis"), bool(self.values.get("keepdims", False))
         try:
-            return np.broadcast_to(restore_axes(g, shape, axis, keepdims), shape)
+            return np.broadcast_to(restore_axes(d, shape, axis, keepdims), shape)
         except (ValueError, IndexError, RuntimeError):
             return None
 
@@ -212,10 +242,7 @@ class Graph:
         ]
         self.gradients, self.uses = self._walk()
         self.paths, self.leading = self._paths()
-        self.fan_in: dict[Any, int] = {}
-        for use in self.uses:
-            if not use.part:
-                self.fan_in[use.parent] = self.fan_in.get(use.parent, 0) + 1
+        self.fan_in = Counter(use.parent for use in self.uses if not use.part)
 
     def _known(self, namespace: Mapping[str, Any]) -> dict[Any, Any]:
         """node -> the value of the tensor it stands for, where something still holds it."""
@@ -265,7 +292,7 @@ class Graph:
 
     def entries(self, node: AnyNode | None) -> int:
         """How many entries of its operand go into each of a node's result."""
-        return next((u.passed.size // max(u.g.size, 1) for u in self.uses if u.node is node), 0)
+        return next((u.gathered for u in self.uses if u.node is node), 0)
 
     def earlier(self, node: AnyNode) -> list[Any]:
         """What the tensor held before the write of this node, and before those further back."""
@@ -393,6 +420,11 @@ def _of_the_write(node: CopySlices, k: int, part: bool) -> tuple[Any, int | None
 def plan_of(node: Node) -> Any:
     """The node's own plan, also where hooks hang around it."""
     return node.plan.plan if isinstance(node.plan, Hooked) else node.plan
+
+
+def called(node: Node) -> str:
+    """The operation as its node calls it: Mul, of MulBackward0."""
+    return node.name().partition("Backward")[0]
 
 
 def names_of(plan: Plan) -> list[str]:
