@@ -63,7 +63,7 @@ def _found(exercise: Any, asked: dict[str, Any]) -> Iterator[Any]:
 
 def _of_rows(exercise: Any, answer: Any) -> Iterator[Any]:
     """What is predicted is data, and can be checked as it is."""
-    for row, _ in exercise.rows(answer):
+    for row in exercise.rows(answer):
         if row.diagnosis is not None:
             yield row.diagnosis
 

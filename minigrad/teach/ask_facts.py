@@ -20,12 +20,12 @@ from minigrad.core.modes import enable_grad, unobserved
 from minigrad.core.tensor import Tensor
 from minigrad.teach.diagnose import Diagnosis
 from minigrad.teach.misconceptions import Misconception, alike
-from minigrad.teach.question import Question, unwritten
+from minigrad.teach.question import Written
 from minigrad.teach.results import CheckRow, Kind
 from minigrad.teach.trying import judge_plain, short
 
 
-class Facts(Question):
+class Facts(Written):
     """The student predicts facts, by name.
 
     name       the variable that the student assigns: a dict
@@ -40,6 +40,7 @@ class Facts(Question):
     """
 
     column = "fact"
+    begin = "write a prediction for each ..."
 
     def __init__(
         self,
@@ -64,16 +65,8 @@ class Facts(Question):
     def parts(self) -> Sequence[str]:
         return list(self.facts())
 
-    def rows(self, answer: Any) -> Iterator[tuple[CheckRow, str]]:
+    def judged(self, answer: Any) -> Iterator[CheckRow]:
         facts = self.facts()
-        if unwritten(answer):
-            message = f"there is no {self.name} yet; write a prediction for each ..."
-            yield CheckRow(None, "", "", "missing", message), ""
-            return
-        if not isinstance(answer, Mapping):
-            message = f"{self.name} is of type {type(answer).__name__}; it must be a dict"
-            yield CheckRow(None, "", "", "wrong type", message), ""
-            return
         wrong = {
             name
             for name, right in facts.items()
@@ -83,18 +76,15 @@ class Facts(Question):
         for name, right in facts.items():
             mine = answer.get(name, ...)
             if mine is ...:
-                yield CheckRow(1, "", name, "missing", f"there is no entry for {name}"), ""
+                yield self.no_entry(name)
             elif name not in wrong:
-                yield CheckRow(1, "", name, "right"), ""
+                yield self.row(name, "right")
             else:
                 message = f"{short(mine)} is not what happens"
                 if self.choices and mine not in self.choices:
                     message = f"{short(mine)} is none of " + ", ".join(map(repr, self.choices))
                 # Not what is right: a prediction is to be thought over, or tried out.
-                yield (
-                    CheckRow(1, "", name, _verdict(mine, right), message, found.get(name)),
-                    "",
-                )
+                yield self.row(name, _verdict(mine, right), message, found.get(name))
 
     def _explain(
         self, answer: Mapping[str, Any], facts: Mapping[str, Any], wrong: set[str]
@@ -106,7 +96,7 @@ class Facts(Question):
             predicted = one.gives(dict(facts))
             explained = [n for n in facts if n in wrong and alike(answer[n], predicted.get(n))]
             if len(explained) > len(best):
-                best, said = explained, Diagnosis(one.kind, None, None, one.message, one.hint)
+                best, said = explained, one.diagnosis()
         return {best[0]: said} if said is not None and len(best) == len(wrong) else {}
 
 

@@ -10,6 +10,7 @@ implementation that the author gives, which may be slow as long as it is plain.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -19,12 +20,12 @@ from minigrad.autograd.transforms import jvp
 from minigrad.core.modes import enable_grad, unobserved
 from minigrad.core.tensor import Tensor
 from minigrad.methods.creation import tensor
+from minigrad.teach.answer import Diagnosis
 from minigrad.teach.cases import Array, Case, Shape, draw, layouts, tolerance
-from minigrad.teach.checks import Exercise, in_all
-from minigrad.teach.diagnose import Diagnosis, diagnose
+from minigrad.teach.checks import Exercise, diagnosed, in_all
 from minigrad.teach.difference import as_array
 from minigrad.teach.misconceptions import Misconception, alike
-from minigrad.teach.results import Kind
+from minigrad.teach.results import CheckRow, Kind
 from minigrad.teach.trying import DIAGNOSED, FunctionQuestion, Mistaken, count
 
 
@@ -65,9 +66,7 @@ class Tangents(Exercise):
         return case.inputs
 
     def take_apart(self, returned: Any, case: Case) -> Sequence[Any] | str:
-        if returned is None:
-            return "nothing was returned; end with  return z_dot"
-        return [returned]
+        return count(returned, self.parts(), whole=True)
 
     def tangent(self, *given: Any) -> Array:
         """What is right: the engine's own forward mode."""
@@ -86,23 +85,19 @@ class Tangents(Exercise):
 
         There the Jacobian is diagonal, so J @ x_dot and x_dot @ J are the same numbers.
         """
-        found: list[Diagnosis] = []
-        for m in wrong[:DIAGNOSED] if len(self.inputs) == 1 else ():
-            x, x_dot = (m.case.inputs[n] for n in (self.inputs[0], f"{self.inputs[0]}_dot"))
-            z, tensors = self._program({self.inputs[0]: x})
-            with unobserved():
-                (back,) = grad(z, list(tensors.values()), tensor(x_dot), retain_graph=True)
-            if not alike(as_array(back), m.case.expected[0]):
-                return None
-            name = self.inputs[0]
-            d = diagnose(
-                z, tensors[name], m.mine, gradient=tensor(x_dot), name=name, namespace=tensors,
-                rtol=1e-9, atol=1e-12,
-            )  # fmt: skip
-            if d is None:
-                return None
-            found.append(d)
-        return in_all(found)
+        if len(self.inputs) != 1:
+            return None
+        return in_all(self._in_one_case(m) for m in wrong[:DIAGNOSED])
+
+    def _in_one_case(self, m: Mistaken) -> Diagnosis | None:
+        x, x_dot = m.case.inputs.values()
+        (name,) = self.inputs
+        z, tensors = self._program({name: x})
+        with unobserved():
+            (back,) = grad(z, tensors[name], tensor(x_dot), retain_graph=True)
+        if not alike(as_array(back), m.case.expected[0]):
+            return None
+        return diagnosed((z, tensors), name, m.mine, x_dot)
 
     def _known(self) -> Iterator[Misconception]:
         half = len(self.inputs)
@@ -162,15 +157,34 @@ class Differentiable(Exercise):
             )  # fmt: skip
 
     def given(self, case: Case) -> Mapping[str, Any]:
-        return {"case": replace(case, program=None)}  # what `_Watched` wants; see rows
+        return {"case": replace(case, program=None)}  # what `watched` wants; see judged
 
-    def rows(self, answer: Any) -> Iterator[Any]:
-        gone = self.missing(answer)
-        if gone is not None:
-            yield gone, ""
-            return
+    def judged(self, answer: Any) -> Iterator[CheckRow]:
         self._wrong_values: set[int] = set()
-        yield from super().rows(_Watched(answer, self.constants))
+
+        @wraps(answer)
+        def watched(case: Case) -> Any:
+            return self._value_and_gradients(answer, case)
+
+        yield from super().judged(watched)
+
+    def _value_and_gradients(self, answer: Callable[..., Any], case: Case) -> list[Any] | str:
+        """What a student's function of tensors gives; or in words why it cannot be taken back."""
+        z, tensors = self._program(case.inputs, answer)
+        if not isinstance(z, Tensor):
+            return f"a {type(z).__name__} was returned; it must be a tensor"
+        for name, t in tensors.items():
+            if t.detach().numpy().tobytes() != case.inputs[name].tobytes():
+                return f"the input {name} was changed in place"
+        if tuple(z.shape) != np.shape(case.g):
+            return f"z has the shape {tuple(z.shape)} instead of {np.shape(case.g)}"
+        wanted = [t for t in tensors.values() if t.requires_grad]
+        if not z.requires_grad:
+            return "z does not require a gradient: the chain from the inputs was cut"
+        with unobserved():
+            grads = grad(z, wanted, grad_outputs=tensor(case.g), allow_unused=True)
+        zeros = (np.zeros(t.shape) for t in wanted)
+        return [z.detach().numpy(), *(o if d is None else d for d, o in zip(grads, zeros))]
 
     def take_apart(self, returned: Any, case: Case) -> Sequence[Any] | str:
         return str(returned) if isinstance(returned, str) else list(returned)
@@ -185,36 +199,6 @@ class Differentiable(Exercise):
         if any(m.case.number in self._wrong_values for m in wrong):
             return None
         return super().explain(what, wrong)
-
-
-class _Watched:
-    """A student's function of tensors, as a function of a case: its value and its gradients."""
-
-    def __init__(self, answer: Callable[..., Any], constants: Sequence[str]) -> None:
-        self.answer = self.__wrapped__ = answer
-        self.constants = constants
-
-    def __call__(self, case: Case) -> Any:
-        with enable_grad(), unobserved():
-            tensors = {
-                name: tensor(value.copy(), requires_grad=name not in self.constants)
-                for name, value in case.inputs.items()
-            }
-            before = {name: t.detach().numpy().copy() for name, t in tensors.items()}
-            z = self.answer(*tensors.values())
-            if not isinstance(z, Tensor):
-                return f"a {type(z).__name__} was returned; it must be a tensor"
-            for name, t in tensors.items():
-                if t.detach().numpy().tobytes() != before[name].tobytes():
-                    return f"the input {name} was changed in place"
-            if tuple(z.shape) != np.shape(case.g):
-                return f"z has the shape {tuple(z.shape)} instead of {np.shape(case.g)}"
-            wanted = [t for t in tensors.values() if t.requires_grad]
-            if not z.requires_grad:
-                return "z does not require a gradient: the chain from the inputs was cut"
-            grads = grad(z, wanted, grad_outputs=tensor(case.g), allow_unused=True)
-            zeros = (np.zeros(t.shape) for t in wanted)
-            return [z.detach().numpy(), *(o if d is None else d for d, o in zip(grads, zeros))]
 
 
 class Function(FunctionQuestion):
@@ -274,11 +258,7 @@ class Function(FunctionQuestion):
         return [as_array(v) if isinstance(v, Tensor) else v for v in out]
 
     def take_apart(self, returned: Any, case: Case) -> Sequence[Any] | str:
-        if len(self.returns) == 1:
-            if returned is None:
-                return f"nothing was returned; end with  return {self.returns[0]}"
-            return [returned]
-        return count(returned, self.returns)
+        return count(returned, self.returns, whole=len(self.returns) == 1)
 
     def judge(self, what: str, mine: Any, case: Case, k: int) -> tuple[Kind, str]:
         if self.accepts is None:

@@ -12,6 +12,8 @@ steps_by_hand.py is asked which known variant gives the student's numbers at *ev
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -22,7 +24,7 @@ from minigrad.teach.cases import Array, Shape, draw
 from minigrad.teach.difference import as_array
 from minigrad.teach.question import Question
 from minigrad.teach.results import CheckRow
-from minigrad.teach.running import Outcome, run
+from minigrad.teach.running import run
 from minigrad.teach.trying import judge_array
 from minigrad.teach.updates import compare_update, run_optimizer
 
@@ -58,28 +60,24 @@ class Updates(Question):
     def parts(self) -> Sequence[str]:
         return [f"settings {n}" for n in range(1, len(self.settings) + 1)]
 
-    def rows(self, answer: Any) -> Iterator[tuple[CheckRow, str]]:
-        gone = self.missing(answer, self.wanted)
-        if gone is not None:
-            yield gone, ""
-            return
+    def judged(self, answer: Any) -> Iterator[CheckRow]:
         for n, settings in enumerate(self.settings, 1):
-            row, printed = self._one(n, settings, answer)
-            yield row, printed
+            row = self._one(n, settings, answer)
+            yield row
             if row.verdict in ("not written", "too slow"):
                 return
 
-    def _one(self, n: int, settings: Mapping[str, Any], answer: Any) -> tuple[CheckRow, str]:
+    def _one(self, n: int, settings: Mapping[str, Any], answer: Any) -> CheckRow:
         start = draw(f"public/{self.name}/{n}/p", self.shape)
         grads = [draw(f"public/{self.name}/{n}/g{k}", self.shape) for k in range(self.steps)]
         words = ", ".join(f"{k}={v}" for k, v in settings.items())
         student = (by_class if isinstance(answer, type) else by_function)(answer, settings)
         # One call for all the steps: the time limit and the messages are those of any function.
-        outcome: Outcome = run(_Steps(answer, student), {"p": start, "grads": grads}, self.seconds)
-        what = f"settings {n}"
+        outcome = run(_all_steps(answer, student), {"p": start, "grads": grads}, self.seconds)
+        row = CheckRow(n, words, f"settings {n}", "right", printed=outcome.printed)
         if outcome.trouble is not None:
             verdict, message = outcome.trouble
-            return CheckRow(n, words, "", verdict, message), outcome.printed
+            return replace(row, what="", verdict=verdict, message=message)
         yours = outcome.returned
         right = run_optimizer(self.optimizer, settings, start, grads)
         for k, (mine, r) in enumerate(zip(yours, right, strict=True), 1):
@@ -93,18 +91,18 @@ class Updates(Question):
                 )
                 found = report.diagnosis
             message = f"after step {k}: {message}"
-            return CheckRow(n, words, what, verdict, message, found), outcome.printed
-        return CheckRow(n, words, what, "right"), outcome.printed
+            return replace(row, verdict=verdict, message=message, diagnosis=found)
+        return row
 
 
-class _Steps:
+def _all_steps(answer: Any, student: Callable[..., Any]) -> Callable[..., list[Any]]:
     """All the steps as one call; errors are looked up in the student's own code."""
 
-    def __init__(self, answer: Any, student: Callable[..., Any]) -> None:
-        self.student, self.__wrapped__ = student, answer
+    @wraps(answer)
+    def steps(p: Array, grads: Sequence[Array]) -> list[Any]:
+        return list(student(p, grads))
 
-    def __call__(self, p: Array, grads: Sequence[Array]) -> list[Any]:
-        return list(self.student(p, grads))
+    return steps
 
 
 def by_function(step: Callable[..., Any], settings: Mapping[str, Any]) -> Callable[..., Any]:
@@ -138,9 +136,8 @@ def by_class(make: type, settings: Mapping[str, Any]) -> Callable[..., Any]:
 
 
 def _set_rate(optimizer: Any, lr: float) -> None:
-    groups = getattr(optimizer, "param_groups", None)
-    if groups:
-        groups[0]["lr"] = lr
+    if getattr(optimizer, "param_groups", None):
+        optimizer.param_groups[0]["lr"] = lr
     else:
         optimizer.lr = lr
 

@@ -19,20 +19,23 @@ from minigrad.autograd import grad
 from minigrad.core.modes import enable_grad, unobserved
 from minigrad.core.tensor import Tensor
 from minigrad.methods.creation import tensor
-from minigrad.teach.diagnose import Diagnosis, diagnose
+from minigrad.teach.answer import Diagnosis, nowhere
+from minigrad.teach.diagnose import diagnose
 from minigrad.teach.difference import as_array
-from minigrad.teach.question import Question, unwritten
+from minigrad.teach.question import Written
 from minigrad.teach.results import CheckRow, Kind
 from minigrad.teach.trying import judge_array, short
 
 
-class OnATape(Question):
-    """A question about the tape of one small program.
+class OnATape(Written):
+    """A question about the tape of one small program. A subclass gives an example of an answer.
 
     name      the variable that the student assigns
     program   program(**inputs) -> locals(), with the result in the variable z
     inputs    name -> numbers; all of them require a gradient
     """
+
+    example = ""
 
     def __init__(
         self,
@@ -42,6 +45,7 @@ class OnATape(Question):
         **settings: Any,
     ) -> None:
         super().__init__(name, **settings)
+        self.like, self.begin = f"like  {self.example}", f"assign it, for example  {self.example}"
         self.program = program
         self.inputs = {k: np.asarray(v, dtype=np.float64) for k, v in inputs.items()}
 
@@ -66,20 +70,15 @@ class OnATape(Question):
     def parts(self) -> Sequence[str]:
         return [name for name in self.tensors() if name not in self.inputs]
 
-    def row(
-        self, what: str, verdict: Kind, message: str = "", found: Diagnosis | None = None
-    ) -> tuple[CheckRow, str]:
-        return CheckRow(1, "", what, verdict, message, found), ""
-
-    def given_as(self, answer: Any, form: type, example: str) -> CheckRow | None:
-        """A row, if the variable is missing, still unwritten, or of another type."""
-        if unwritten(answer):
-            message = f"there is no {self.name} yet; assign it, for example  {example}"
-            return CheckRow(None, "", "", "missing", message)
-        if not isinstance(answer, form):
-            message = f"{self.name} is of type {type(answer).__name__}; it must be like  {example}"
-            return CheckRow(None, "", "", "wrong type", message)
-        return None
+    def behind(self, name: str) -> set[str]:
+        """The tensors that a result depends on, near and far."""
+        edges = self.edges()
+        found, stack = set[str](), [name]
+        while stack:
+            new = set(edges.get(stack.pop(), ())) - found
+            found |= new
+            stack += new
+        return found
 
 
 class Edges(OnATape):
@@ -88,18 +87,14 @@ class Edges(OnATape):
     The order within a list does not count; that a tensor is read twice does.
     """
 
-    column = "node of"
+    column, form, example = "node of", dict, '{"z": ["a", "b"]}'
 
-    def rows(self, answer: Any) -> Iterator[tuple[CheckRow, str]]:
-        gone = self.given_as(answer, dict, '{"z": ["a", "b"]}')
-        if gone is not None:
-            yield gone, ""
-            return
+    def judged(self, answer: Any) -> Iterator[CheckRow]:
         edges = self.edges()
         users = {name: [z for z, xs in edges.items() if name in xs] for name in self.tensors()}
         for name, right in edges.items():
             if answer.get(name, ...) is ...:
-                yield self.row(name, "missing", f"there is no entry for {name}")
+                yield self.no_entry(name)
                 continue
             mine = [answer[name]] if isinstance(answer[name], str) else answer[name]
             try:
@@ -111,49 +106,33 @@ class Edges(OnATape):
                 yield self.row(name, "right")
                 continue
             missing, extra = want - have, have - want
-            words = [
-                *(f"{k} is missing" for k in missing),
-                *(f"{k} does not belong here" for k in extra),
-            ]
-            yield self.row(
-                name, "wrong answer", "; ".join(words), self._explain(name, have, want, users)
-            )
+            words = [f"{k} is missing" for k in missing]
+            words += [f"{k} does not belong here" for k in extra]
+            found = self._explain(name, have, want, users)
+            yield self.row(name, "wrong answer", "; ".join(words), found)
 
     def _explain(
         self, name: str, have: Counter[str], want: Counter[str], users: Mapping[str, list[str]]
     ) -> Diagnosis | None:
-        def found(kind: str, message: str, hint: str) -> Diagnosis:
-            return Diagnosis(kind, None, None, message, hint)
-
         if have == Counter(users.get(name, [])):
-            return found(
+            return nowhere(
                 "forward_edges",
                 f"These are the operations that read {name}: the edges of the forward pass.",
                 f"The node of {name} sends gradients to the tensors that {name} was computed from.",
             )
         if set(have) == set(want):
-            return found(
+            return nowhere(
                 "double_use",
                 "Each use of an operand is an edge of its own; a tensor that is read twice gets two.",
                 "Both contributions are added where the edges end.",
             )
-        leaves = set(self.inputs)
-        if set(have) <= leaves and set(have) == self._leaves_behind(name):
-            return found(
+        if set(have) == self.behind(name) & set(self.inputs):
+            return nowhere(
                 "jumped_to_the_leaves",
                 f"These are the inputs that {name} depends on in the end.",
                 "An edge goes one operation back, no further.",
             )
         return None
-
-    def _leaves_behind(self, name: str) -> set[str]:
-        edges, seen, stack = self.edges(), set(), [name]
-        while stack:
-            for parent in edges.get(stack.pop(), []):
-                if parent not in seen:
-                    seen.add(parent)
-                    stack.append(parent)
-        return seen & set(self.inputs)
 
 
 class Order(OnATape):
@@ -162,25 +141,13 @@ class Order(OnATape):
     Every tensor from z on, inputs included, once; none before all that send it a gradient.
     """
 
-    column = "step"
+    column, form, example = "step", list | tuple, '["z", "s", "x"]'
 
     def parts(self) -> Sequence[str]:
         return ("order",)
 
-    def rows(self, answer: Any) -> Iterator[tuple[CheckRow, str]]:
-        gone = self.given_as(answer, list | tuple, '["z", "s", "x"]')  # type: ignore[arg-type]
-        if gone is not None:
-            yield gone, ""
-            return
-        edges = self.edges()
-        reached, stack = {"z"}, ["z"]
-        while stack:
-            for parent in edges.get(stack.pop(), []):
-                if parent not in reached:
-                    reached.add(parent)
-                    stack.append(parent)
-        verdict, message, found = self._judge(list(answer), edges, reached)
-        yield self.row("order", verdict, message, found)
+    def judged(self, answer: Any) -> Iterator[CheckRow]:
+        yield self.row("order", *self._judge(list(answer), self.edges(), {"z"} | self.behind("z")))
 
     def _judge(
         self, order: list[Any], edges: Mapping[str, list[str]], reached: set[str]
@@ -194,15 +161,12 @@ class Order(OnATape):
             return "wrong answer", f"{missing[0]} is missing", None
         if len(order) > len(place):
             twice = next(name for name in order if order.count(name) > 1)
-            return (
-                "wrong answer",
-                f"{twice} is visited {order.count(twice)} times",
-                Diagnosis(
-                    "visited_twice", None, None,
-                    f"{twice} is visited once for each path that leads to it.",
-                    "Wait until all contributions are there, add them, and go on once.",
-                ),
-            )  # fmt: skip
+            found = nowhere(
+                "visited_twice",
+                f"{twice} is visited once for each path that leads to it.",
+                "Wait until all contributions are there, add them, and go on once.",
+            )
+            return "wrong answer", f"{twice} is visited {order.count(twice)} times", found
         for name in order:
             for z, xs in edges.items():
                 if name in xs and place[z] > place[name]:
@@ -212,16 +176,16 @@ class Order(OnATape):
     def _early(self, order: list[Any], name: str, z: str) -> tuple[str, Diagnosis]:
         message = f"{name} is visited before {z}, which has yet to send it a gradient"
         if order[-1] == "z":
-            return message, Diagnosis(
-                "forward_order", None, None,
+            return message, nowhere(
+                "forward_order",
                 "This is an order for computing z, from the inputs on.",
                 "A backward pass starts at z.",
-            )  # fmt: skip
-        return message, Diagnosis(
-            "too_early", None, None,
+            )
+        return message, nowhere(
+            "too_early",
             f"{name} passed its gradient on before all of it had arrived.",
             f"Count the edges that end at {name}: it is ready when as many gradients have come.",
-        )  # fmt: skip
+        )
 
 
 class Adjoints(OnATape):
@@ -230,7 +194,7 @@ class Adjoints(OnATape):
     The answer is a dict, {"s": array, "x": array}.
     """
 
-    column = "adjoint of"
+    column, form, example = "adjoint of", dict, '{"s": 2.0 * x}'
 
     def __init__(self, *args: Any, of: Sequence[str], **settings: Any) -> None:
         super().__init__(*args, **settings)
@@ -239,11 +203,7 @@ class Adjoints(OnATape):
     def parts(self) -> Sequence[str]:
         return self.of
 
-    def rows(self, answer: Any) -> Iterator[tuple[CheckRow, str]]:
-        gone = self.given_as(answer, dict, '{"s": 2.0 * x}')
-        if gone is not None:
-            yield gone, ""
-            return
+    def judged(self, answer: Any) -> Iterator[CheckRow]:
         tensors = self.tensors()
         z = tensors["z"]
         wanted = [tensors[name] for name in self.of]
@@ -252,7 +212,7 @@ class Adjoints(OnATape):
         for name, t, r in zip(self.of, wanted, right, strict=True):
             mine = answer.get(name)
             if mine is None or mine is Ellipsis:
-                yield self.row(name, "missing", f"there is no entry for {name}")
+                yield self.no_entry(name)
                 continue
             verdict, message = judge_array(name, mine, np.asarray(as_array(r)), 1e-9, 1e-12)
             found = None

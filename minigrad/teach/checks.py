@@ -26,7 +26,7 @@ Read question.py for what all exercises have, and trying.py for how a function i
 """
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -39,7 +39,7 @@ from minigrad.teach.diagnose import Diagnosis, diagnose
 from minigrad.teach.difference import as_array
 from minigrad.teach.misconceptions import Misconception
 from minigrad.teach.results import CheckResult, CheckRow, ChecksFailed
-from minigrad.teach.trying import DIAGNOSED, FunctionQuestion, Mistaken, count
+from minigrad.teach.trying import DIAGNOSED, FunctionQuestion, Mistaken
 
 __all__ = ["Case", "CheckResult", "CheckRow", "ChecksFailed", "Exercise"]
 
@@ -103,13 +103,16 @@ class Exercise(FunctionQuestion):
             inputs[name] = np.asarray(self.numbers[name](value)) if name in self.numbers else value
         return inputs
 
-    def _program(self, inputs: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+    def _program(
+        self, inputs: Mapping[str, Any], function: Callable[..., Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """The result and the inputs, as tensors; of another function than the author's, if given."""
         with enable_grad(), unobserved():
             tensors = {
                 name: tensor(value, requires_grad=name not in self.constants)
                 for name, value in inputs.items()
             }
-            return self.forward(*tensors.values()), tensors
+            return (function or self.forward)(*tensors.values()), tensors
 
     def _gradients(self, given: Mapping[str, Any]) -> list[Array]:
         """The right answers, from the engine."""
@@ -122,9 +125,6 @@ class Exercise(FunctionQuestion):
     def given(self, case: Case) -> Mapping[str, Any]:
         return {**case.inputs, "g": case.g}
 
-    def take_apart(self, returned: Any, case: Case) -> Sequence[Any] | str:
-        return count(returned, self.parts())
-
     def explain(
         self, what: str, wrong: Sequence[Mistaken], in_general: bool = True
     ) -> Diagnosis | None:
@@ -135,20 +135,25 @@ class Exercise(FunctionQuestion):
         name = what.removeprefix("d")
         told = [m for m in wrong if m.case.expected[m.k].size and m.case.label != "zero"]
         told = sorted(told, key=lambda m: -m.case.expected[m.k].size)[:DIAGNOSED]
-        found: list[Diagnosis] = []
-        for m in told:
-            z, tensors = m.case.program
-            d = diagnose(
-                z, tensors[name], m.mine, gradient=tensor(m.case.g), name=name, namespace=tensors,
-                rtol=1e-9, atol=1e-12,
-            )  # fmt: skip
-            if d is None:
-                return super().explain(what, wrong)
-            found.append(d)
-        return in_all(found) or super().explain(what, wrong)
+        on_the_tape = in_all(diagnosed(m.case.program, name, m.mine, m.case.g) for m in told)
+        return on_the_tape or super().explain(what, wrong)
 
 
-def in_all(found: Sequence[Diagnosis]) -> Diagnosis | None:
+def diagnosed(program: Any, name: str, mine: Any, g: Any) -> Diagnosis | None:
+    """What the search of a tape finds; an exercise's numbers are right to more digits than others."""
+    z, tensors = program
+    return diagnose(
+        z, tensors[name], mine, gradient=tensor(g), name=name, namespace=tensors,
+        rtol=1e-9, atol=1e-12,
+    )  # fmt: skip
+
+
+def in_all(found: Iterable[Diagnosis | None]) -> Diagnosis | None:
     """The first diagnosis whose kind accounts for every case, not for some by coincidence."""
-    kinds = [{d.kind, *d.also} for d in found]
-    return next((d for d in found if all(d.kind in also for also in kinds)), None)
+    told: list[Diagnosis] = []
+    for d in found:
+        if d is None:
+            return None
+        told.append(d)
+    kinds = [{d.kind, *d.also} for d in told]
+    return next((d for d in told if all(d.kind in also for also in kinds)), None)

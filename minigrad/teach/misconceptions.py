@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minigrad.teach.diagnose import Diagnosis
+from minigrad.teach.answer import Diagnosis, nowhere
 from minigrad.teach.difference import difference
 from minigrad.teach.running import TooSlow, quiet, time_limit
 
@@ -36,6 +36,9 @@ class Misconception(NamedTuple):
     gives: Callable[..., Any]
     message: str
     hint: str = ""
+
+    def diagnosis(self) -> Diagnosis:
+        return nowhere(self.kind, self.message, self.hint)
 
 
 class Seen(NamedTuple):
@@ -63,16 +66,17 @@ def recognize(
                 continue
         same = bool(told) and all(alike(case.mine, theirs) for case, theirs in told)
         if same and not all(alike(case.right, theirs) for case, theirs in told):
-            return Diagnosis(one.kind, None, None, one.message, one.hint)
+            return one.diagnosis()
     return None
 
 
-GENERAL: list[tuple[str, Callable[[Any], Any], str, str]] = [
-    ("sign", lambda r: -r, "The sign is wrong: this is the negative of what is asked for.", ""),
-    ("scale", lambda r: 2 * r, "All is doubled.", "Look for a factor 2 too many."),
-    ("scale", lambda r: r / 2, "All is halved.", "Look for a factor 2 that is missing."),
-    ("transposed", lambda r: r.T, "This is the transpose of what is asked for.", ""),
-]
+# What may be wrong anywhere, made of the right answer.
+GENERAL = [
+    Misconception("sign", lambda r: -r, "The sign is wrong: this is the negative of what is asked for."),
+    Misconception("scale", lambda r: 2 * r, "All is doubled.", "Look for a factor 2 too many."),
+    Misconception("scale", lambda r: r / 2, "All is halved.", "Look for a factor 2 that is missing."),
+    Misconception("transposed", lambda r: r.T, "This is the transpose of what is asked for."),
+]  # fmt: skip
 
 
 def generally(cases: Sequence[Seen]) -> Diagnosis | None:
@@ -85,15 +89,15 @@ def generally(cases: Sequence[Seen]) -> Diagnosis | None:
             return None
         arrays.append((mine, right))
     told = [(m, r) for m, r in arrays if r.size and np.any(r)]
-    for kind, change, message, hint in GENERAL:
-        tells = any(not alike(change(r), r) for _, r in told)  # the transpose of a vector does not
-        if tells and all(alike(m, change(r)) for m, r in told):
-            return Diagnosis(kind, None, None, message, hint)
+    for one in GENERAL:
+        tells = any(
+            not alike(one.gives(r), r) for _, r in told
+        )  # the transpose of a vector does not
+        if tells and all(alike(m, one.gives(r)) for m, r in told):
+            return one.diagnosis()
     if told and all(m.shape == r.shape and _nearly(m, r) for m, r in told):
-        return Diagnosis(
+        return nowhere(
             "finite_difference_noise",
-            None,
-            None,
             "The numbers are nearly right, as finite differences or rounded numbers are.",
             "Derive the formula: a derivation is right to some fifteen digits.",
         )

@@ -101,7 +101,9 @@ def is_dropout(use: Use) -> bool:
     keep = use.values.get(use.beside)
     if use.op_name != "mul" or keep is None or not np.ndim(keep) or len(use.origins) > 1:
         return False
-    kinds = np.unique(keep) if keep.shape == use.g.shape == use.passed.shape else ()
+    if not keep.shape == use.g.shape == use.passed.shape:
+        return False
+    kinds = np.unique(keep)
     return len(kinds) == 2 and bool(kinds[0] == 0 and kinds[1] > 0)
 
 

@@ -15,12 +15,14 @@ import linecache
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from html import escape
 from typing import Any
 
 from minigrad.core import display
+from minigrad.teach.answer import Diagnosis
 from minigrad.teach.report import Report
-from minigrad.teach.results import CheckResult, CheckRow
+from minigrad.teach.results import CheckResult, CheckRow, Kind
 from minigrad.teach.running import defined_in, loose_names
 
 DECLARED: dict[str, "Question"] = {}  # the exercises of this session, by name
@@ -76,6 +78,7 @@ class Question(metaclass=_Declares):
     """
 
     column = "part"  # the heading of the column that names the parts
+    wanted = "function"  # or "class"
 
     def __init__(
         self,
@@ -99,20 +102,12 @@ class Question(metaclass=_Declares):
         if answer is None:
             namespace = {**frame.f_globals, **frame.f_locals}
             answer = namespace.get(self.name)
-        rows, printed = [], ""
-        for row, text in self.rows(answer):
-            rows.append(row)
-            printed = printed or text
-        result = CheckResult(
-            self.name,
-            rows,
-            parts=self.parts_with_points(),
-            column=self.column,
-            remarks=list(self._remarks(answer, rows, printed)),
-        )
-        self.last = result
+        rows = list(self.rows(answer))
+        remarks = list(self._remarks(answer, rows))
+        parts = self.parts_with_points()
+        self.last = CheckResult(self.name, rows, parts=parts, column=self.column, remarks=remarks)
         _tell()
-        return result
+        return self.last
 
     def hint(self) -> Hint:
         """The next hint. When all have been seen, the last one again."""
@@ -130,15 +125,10 @@ class Question(metaclass=_Declares):
         Write it between ### BEGIN HIDDEN TESTS and ### END HIDDEN TESTS: students do not
         see it then, and a test of the course runs it.
         """
-        if answer is not None:
-            self.wrongs.append(Wrong(kind, answer))
-            return answer
-
-        def register(answer: Any) -> Any:
-            self.wrongs.append(Wrong(kind, answer))
-            return answer
-
-        return register
+        if answer is None:
+            return partial(self.wrong, kind)
+        self.wrongs.append(Wrong(kind, answer))
+        return answer
 
     def recognized(self, wrong: Wrong) -> bool:
         """Does a wrong answer lose points, and for the reason that it was written for?"""
@@ -153,8 +143,16 @@ class Question(metaclass=_Declares):
         """What points are given for."""
         return (self.name,)
 
-    def rows(self, answer: Any) -> Iterator[tuple[CheckRow, str]]:
-        """The facts about an answer, each with what the student's code printed."""
+    def rows(self, answer: Any) -> Iterator[CheckRow]:
+        """The facts about an answer; a single one, if there is none yet."""
+        gone = self.missing(answer)
+        if gone is None:
+            yield from self.judged(answer)
+        else:
+            yield gone
+
+    def judged(self, answer: Any) -> Iterator[CheckRow]:
+        """The facts about an answer of the right type."""
         raise NotImplementedError
 
     def parts_with_points(self) -> dict[str, float]:
@@ -163,19 +161,17 @@ class Question(metaclass=_Declares):
             return {part: float(self.points.get(part, 0)) for part in parts}
         return {part: self.points / len(parts) for part in parts}
 
-    def missing(self, answer: Any, wanted: str = "function") -> CheckRow | None:
+    def missing(self, answer: Any) -> CheckRow | None:
         """A row, if there is no answer or it is of another type."""
         if answer is None:
-            message = f"there is no {wanted} {self.name} yet; run the cell that defines it"
-        elif wanted == "function" and not callable(answer):
-            message = f"{self.name} is of type {type(answer).__name__}; it must be a function"
-        elif wanted == "class" and not isinstance(answer, type):
-            message = f"{self.name} is of type {type(answer).__name__}; it must be a class"
+            message = f"there is no {self.wanted} {self.name} yet; run the cell that defines it"
+        elif not (isinstance(answer, type) if self.wanted == "class" else callable(answer)):
+            message = f"{self.name} is of type {type(answer).__name__}; it must be a {self.wanted}"
         else:
             return None
         return CheckRow(None, "", "", "missing", message)
 
-    def _remarks(self, answer: Any, rows: Sequence[CheckRow], printed: str) -> Iterator[str]:
+    def _remarks(self, answer: Any, rows: Sequence[CheckRow]) -> Iterator[str]:
         loose = [n for n in loose_names(answer, self._given) if n not in DECLARED]
         if loose:
             names, verb = ", ".join(loose), "is" if len(loose) == 1 else "are"
@@ -185,8 +181,39 @@ class Question(metaclass=_Declares):
             )
         if all(row.ok for row in rows):
             return
+        printed = next((row.printed for row in rows if row.printed), "")
         for line in printed.splitlines()[:5]:
             yield f"printed: {line}"
+
+
+class Written(Question):
+    """An exercise whose answer is data: a dict or a list that the student assigns.
+
+    form      its type
+    like      what it must be, in words
+    begin     what to do where there is none yet
+    """
+
+    form: Any = Mapping
+    like = "a dict"
+    begin = ""
+
+    def missing(self, answer: Any) -> CheckRow | None:
+        if unwritten(answer):
+            message = f"there is no {self.name} yet; {self.begin}"
+            return CheckRow(None, "", "", "missing", message)
+        if not isinstance(answer, self.form):
+            message = f"{self.name} is of type {type(answer).__name__}; it must be {self.like}"
+            return CheckRow(None, "", "", "wrong type", message)
+        return None
+
+    def row(
+        self, what: str, verdict: Kind, message: str = "", found: Diagnosis | None = None
+    ) -> CheckRow:
+        return CheckRow(1, "", what, verdict, message, found)
+
+    def no_entry(self, name: str) -> CheckRow:
+        return self.row(name, "missing", f"there is no entry for {name}")
 
 
 def unwritten(answer: Any) -> bool:
@@ -298,6 +325,3 @@ def _progress_of(q: Question) -> ProgressRow:
         return ProgressRow(q.name, None, 0, 0.0, out_of, hints)
     right = sum(row.ok for row in q.last.rows)
     return ProgressRow(q.name, right, len(q.last.rows), q.last.points, out_of, hints)
-
-
-Answer = Callable[..., Any]

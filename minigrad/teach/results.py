@@ -9,7 +9,7 @@ prediction. Its points are earned if it is right in every case.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from minigrad.teach.diagnose import Diagnosis
@@ -39,6 +39,7 @@ class CheckRow:
     verdict    right, or what kind of mistake
     message    what is wrong and where, in words
     diagnosis  the misconception that gives exactly this answer, if one is known
+    printed    what the student's code printed meanwhile
     """
 
     case: int | None
@@ -47,6 +48,7 @@ class CheckRow:
     verdict: Kind
     message: str = ""
     diagnosis: Diagnosis | None = None
+    printed: str = field(default="", repr=False, compare=False)
 
     @property
     def ok(self) -> bool:

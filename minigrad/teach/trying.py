@@ -51,31 +51,23 @@ class FunctionQuestion(Question):
 
     def take_apart(self, returned: Any, case: Case) -> Sequence[Any] | str:
         """The parts of what was returned, or in words why there are none."""
-        return [returned]
+        return count(returned, self.parts())
 
-    def rows(self, answer: Any) -> Iterator[tuple[CheckRow, str]]:
-        gone = self.missing(answer)
-        if gone is not None:
-            yield gone, ""
-            return
-        rows: list[tuple[CheckRow, str]] = []
-        wrong: dict[str, list[Mistaken]] = {}
-        first: dict[str, int] = {}
+    def judged(self, answer: Any) -> Iterator[CheckRow]:
+        rows: list[CheckRow] = []
+        wrong: dict[str, list[tuple[int, Mistaken]]] = {}  # part -> its wrong rows
         for case in self.cases():
             outcome = run(answer, self.given(case), self.seconds, self.settings(case))
-            stop = False
             for row, mistaken in self._one_case(case, outcome):
                 if mistaken is not None:
-                    wrong.setdefault(row.what, []).append(mistaken)
-                    first.setdefault(row.what, len(rows))
-                rows.append((row, outcome.printed))
-                stop = row.verdict in ("not written", "too slow")
-            if stop:  # the other cases would say the same, and take as long
-                break
+                    wrong.setdefault(row.what, []).append((len(rows), mistaken))
+                rows.append(replace(row, printed=outcome.printed))
+            if outcome.trouble is not None and outcome.trouble[0] in ("not written", "too slow"):
+                break  # the other cases would say the same, and take as long
         for what, mistakes in wrong.items():
-            found = self.explain(what, mistakes)
-            row, printed = rows[first[what]]
-            rows[first[what]] = replace(row, diagnosis=found), printed
+            first = mistakes[0][0]
+            found = self.explain(what, [mistaken for _, mistaken in mistakes])
+            rows[first] = replace(rows[first], diagnosis=found)
         yield from rows
 
     def _one_case(self, case: Case, outcome: Any) -> Iterator[tuple[CheckRow, Mistaken | None]]:
@@ -174,14 +166,15 @@ def _first_wrong(mine: Any, right: Any, rtol: float, atol: float) -> tuple[int, 
     return tuple(int(i) for i in (wrong[0] if len(wrong) else np.zeros(right.ndim)))
 
 
-def count(returned: Any, names: Sequence[str]) -> Sequence[Any] | str:
-    """What was returned as one value for each name, or in words what is wrong with it."""
-    values = returned if isinstance(returned, tuple | list) else (returned,)
-    if len(names) == 1 and not isinstance(returned, tuple | list):
-        values = (returned,)
+def count(returned: Any, names: Sequence[str], whole: bool = False) -> Sequence[Any] | str:
+    """What was returned as one value for each name, or in words what is wrong with it.
+
+    whole   is what was returned one value, also if it is a tuple or a list?
+    """
     wanted = ", ".join(names)
     if returned is None:
         return f"nothing was returned; end with  return {wanted}"
+    values = returned if isinstance(returned, tuple | list) and not whole else (returned,)
     if len(values) != len(names):
         got = f"{len(values)} value{'s' * (len(values) != 1)}"
         return f"{got} returned instead of {len(names)}; end with  return {wanted}"
