@@ -11,7 +11,7 @@ from minigrad.teach import (
     mistakes_of_statistics,
 )
 from minigrad.teach.mistakes import KINDS, NEIGHBORS, Mistake
-from minigrad.teach.steps_by_hand import MISTAKES
+from minigrad.teach.steps_by_hand import MISTAKES, UPHILL
 
 
 @cache
@@ -30,9 +30,8 @@ def document() -> str:
     """
     kinds = [f"| `{kind}` | {meaning} |" for kind, meaning in KINDS.items()]
     steps: dict[str, str] = {}
-    for _, kind, message, _ in MISTAKES:
-        steps.setdefault(kind, message)
-    steps["sign"] = "The steps go up the gradient."
+    for slip in (*MISTAKES, UPHILL):
+        steps.setdefault(slip.kind, slip.message)
     return "\n".join(
         [
             "# What minigrad says about a wrong gradient",

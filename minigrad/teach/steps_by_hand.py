@@ -1,22 +1,152 @@
 """The updates of the optimizers, written out, and what goes wrong in them.
 
-Each takes the values, one gradient a step, and the settings, and gives the values after
-each step; `wrong` names what is done differently. Without it, this is what the optimizer
-does, which a test holds to.
+    by_hand(name, p, grads, settings)             the values after each step
+    by_hand(name, p, grads, settings, mistake)    the same, with one thing done differently
+
+An update is made of its settings (lr, betas, ...) and of its rules (how the velocity is formed,
+what the step is divided by, ...). Both stand in one dict. A mistake is a row of the table below:
+what it changes in this dict, and what is said to the student. Without a mistake this is what
+the optimizer does, which a test holds to.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-Steps = list[Any]
+from minigrad.teach.answer import Diagnosis, nowhere
+
+Settings = Mapping[str, Any]
+
+# ------------------------------------------------------------------ the rules
 
 
-def rates_of(lr: Any, n: int, wrong: str = "") -> list[float]:
+def decayed(p: Any, g: Any, lr: float, s: Settings) -> tuple[Any, Any]:
+    """Weight decay is added to the gradient, or taken off the parameter."""
+    if s["decoupled_weight_decay"]:
+        return p - lr * s["weight_decay"] * p, g
+    return p, g + s["weight_decay"] * p
+
+
+def average(old: Any, new: Any, beta: float) -> Any:
+    """beta says how much is kept."""
+    return beta * old + (1 - beta) * new
+
+
+RULES: dict[str, Any] = {
+    "decay": decayed,
+    "after": lambda p, lr, s: p,  # the step ends here
+    "first": lambda g, lr, s: g,  # the first velocity
+    "added": lambda g, lr, s: (1 - s["dampening"]) * g if s["momentum"] else g,  # to mu * v, later
+    "step": lambda v, g, lr, s: lr * (g + s["momentum"] * v if s["nesterov"] else v),
+    "average": average,
+    "correct_m": lambda beta, t: 1 - beta**t,
+    "correct_v": lambda beta, t: 1 - beta**t,
+    "divisor": lambda v, c, eps: (
+        np.sqrt(v / c) + eps
+    ),  # of the average v, too small by the factor c
+    "forgets": "",  # what is not kept from one step to the next
+}
+COMMON = {**RULES, "maximize": False, "weight_decay": 0, "decoupled_weight_decay": False}
+MOMENTUM = {**COMMON, "momentum": 0, "dampening": 0, "nesterov": False}
+
+
+# ------------------------------------------------------------------ the updates
+
+
+def sgd(p: Any, g: Any, lr: float, t: int, state: dict[str, Any], s: Settings) -> Any:
+    """v = mu * v + (1 - tau) * g;  p = p - lr * v"""
+    if "velocity" in state:
+        v = s["momentum"] * state["velocity"] + s["added"](g, lr, s)
+    else:
+        v = s["first"](g, lr, s)
+    state["velocity"] = v
+    return p - s["step"](v, g, lr, s)
+
+
+def adam(p: Any, g: Any, lr: float, t: int, state: dict[str, Any], s: Settings) -> Any:
+    """m = b1 * m + (1 - b1) * g;  v = b2 * v + (1 - b2) * g**2;  p = p - lr * m^ / (sqrt(v^) + eps)"""
+    b1, b2 = s["betas"]
+    m = state["m"] = s["average"](state.get("m", 0), g, b1)
+    v = state["v"] = average(state.get("v", 0), g * g, b2)
+    greatest = state["greatest"] = np.maximum(state.get("greatest", 0), v)
+    c1, c2 = s["correct_m"](b1, t), s["correct_v"](b2, t)
+    return p - lr * (m / c1) / s["divisor"](greatest if s["amsgrad"] else v, c2, s["eps"])
+
+
+def adagrad(p: Any, g: Any, lr: float, t: int, state: dict[str, Any], s: Settings) -> Any:
+    """a = a + g**2;  p = p - lr * g / (sqrt(a) + eps)"""
+    a = state["a"] = state.get("a", s["initial_accumulator_value"]) + g * g
+    return p - lr / (1 + (t - 1) * s["lr_decay"]) * g / s["divisor"](a, 1, s["eps"])
+
+
+def rmsprop(p: Any, g: Any, lr: float, t: int, state: dict[str, Any], s: Settings) -> Any:
+    """a = alpha * a + (1 - alpha) * g**2;  then a step of SGD along  g / (sqrt(a) + eps)"""
+    a = state["a"] = s["average"](state.get("a", 0), g * g, s["alpha"])
+    mean = state["mean"] = average(state.get("mean", 0), g, s["alpha"])
+    spread = a - mean * mean if s["centered"] else a
+    return sgd(p, g / s["divisor"](spread, 1, s["eps"]), lr, t, state, s)
+
+
+OF_ADAM = {**COMMON, "lr": 1e-3, "betas": (0.9, 0.999), "eps": 1e-8, "amsgrad": False}
+# name -> one step of the update, and the settings that it has by default
+UPDATES: dict[str, tuple[Callable[..., Any], Settings]] = {
+    "SGD": (sgd, {**MOMENTUM, "lr": 1e-3}),
+    "Adam": (adam, OF_ADAM),
+    "AdamW": (adam, {**OF_ADAM, "weight_decay": 1e-2, "decoupled_weight_decay": True}),
+    "Adagrad": (
+        adagrad,
+        {**COMMON, "lr": 1e-2, "eps": 1e-10, "lr_decay": 0, "initial_accumulator_value": 0},
+    ),
+    "RMSprop": (rmsprop, {**MOMENTUM, "lr": 1e-2, "alpha": 0.99, "eps": 1e-8, "centered": False}),
+}
+
+
+class Slip(NamedTuple):
+    """A mistake in the steps of an optimizer.
+
+    kind      what it is called
+    of        the optimizers in which it can be made
+    changes   the settings and the rules that become others, made of the right ones
+    message   what is said to the student
+    hint      what to do about it
+    """
+
+    kind: str
+    of: str
+    changes: Callable[[Settings], Settings]
+    message: str
+    hint: str
+
+    def diagnosis(self) -> Diagnosis:
+        return nowhere(self.kind, self.message, self.hint)
+
+
+def by_hand(
+    name: str, p: Any, grads: Sequence[Any], settings: Settings, mistake: Slip | None = None
+) -> list[Any]:
+    """The values after each step of an update, right or with a mistake in it.
+
+    p, grads   arrays: the values before the first step, and the gradient at each step
+    settings   those that are not the default; lr may be a list, one rate for each step
+    """
+    update, defaults = UPDATES[name]
+    s = {**defaults, **settings}
+    if mistake is not None:
+        s |= mistake.changes(s)
+    state: dict[str, Any] = {}
+    after = []
+    for t, (lr, g) in enumerate(zip(rates_of(s["lr"], len(grads)), grads, strict=True), 1):
+        state = {k: v for k, v in state.items() if k not in s["forgets"].split()}
+        t = 1 if "t" in s["forgets"].split() else t
+        p, g = s["decay"](p, -g if s["maximize"] else g, lr, s)
+        p = s["after"](update(p, g, lr, t, state, s), lr, s)
+        after.append(p)
+    return after
+
+
+def rates_of(lr: Any, n: int) -> list[float]:
     """The learning rate of each step."""
-    if wrong == "lr_missing":
-        return [1.0] * n
     several = isinstance(lr, Sequence) or np.ndim(getattr(lr, "array", lr)) > 0
     rates = [float(r) for r in lr] if several else [float(lr)] * n
     if len(rates) != n:
@@ -24,241 +154,150 @@ def rates_of(lr: Any, n: int, wrong: str = "") -> list[float]:
     return rates
 
 
-def decayed(p: Any, g: Any, lr: float, decay: float, wrong: str) -> tuple[Any, Any]:
-    """Weight decay, which is added to the gradient; or what else is done with it."""
-    if wrong == "weight_decay_missing":
-        return p, g
-    if wrong == "decoupled_weight_decay":
-        return p - lr * decay * p, g
-    return p, g + (-decay if wrong == "weight_decay_sign" else decay) * p
-
-
-def sgd(p: Any, grads: Sequence[Any], s: Mapping[str, Any], wrong: str = "") -> Steps:
-    """v = mu * v + (1 - tau) * g;  p = p - lr * v"""
-    mu, tau = s.get("momentum", 0), s.get("dampening", 0)
-    decay, nesterov = s.get("weight_decay", 0), s.get("nesterov", False)
-    sign = -1 if s.get("maximize", False) else 1
-    v, after = None, []
-    for lr, g in zip(rates_of(s.get("lr", 1e-3), len(grads), wrong), grads, strict=True):
-        g = sign * g
-        p, g = decayed(p, g, lr, decay, wrong)
-        if wrong in ("momentum_convention", "momentum_convention_damped"):
-            damped = lr * ((1 - tau) * g if wrong == "momentum_convention_damped" else g)
-            v = lr * g if v is None else mu * v + damped
-            p = p - (mu * v + lr * g if nesterov else v)
-        elif wrong == "momentum_average":
-            v = (1 - mu) * g if v is None else mu * v + (1 - mu) * g
-            p = p - lr * v
-        elif wrong == "dampening_added":
-            v = g if v is None else mu * v + (1 - mu) * g
-            p = p - lr * (g + mu * v if nesterov else v)
-        elif mu:
-            damped = g if wrong == "dampening" else (1 - tau) * g
-            if v is None or wrong == "state_not_kept":
-                v = (1 - tau) * g if wrong == "dampening_first" else g
-            else:
-                v = mu * v + damped
-            plain = not nesterov if wrong != "nesterov_missing" else True
-            p = p - lr * (v if plain else g + mu * v)
-        else:
-            p = p - lr * g
-        after.append(p)
-    return after
-
-
-def adam(p: Any, grads: Sequence[Any], s: Mapping[str, Any], wrong: str = "") -> Steps:
-    """m = b1 * m + (1 - b1) * g;  v = b2 * v + (1 - b2) * g**2;  p = p - lr * m^ / (sqrt(v^) + eps)"""
-    (b1, b2), eps = betas_of(s, wrong), s.get("eps", 1e-8)
-    decay, decoupled = s.get("weight_decay", 0), s.get("decoupled_weight_decay", False)
-    sign = -1 if s.get("maximize", False) else 1
-    m = v = greatest = np.zeros_like(p)
-    after = []
-    for t, (lr, g) in enumerate(
-        zip(rates_of(s.get("lr", 1e-3), len(grads), wrong), grads, strict=True), 1
-    ):
-        g = sign * g
-        signed = -decay if wrong == "weight_decay_sign" else decay
-        late = wrong == "decay_after_the_step" and decoupled
-        if late or wrong == "weight_decay_missing":
-            pass
-        elif decoupled != (wrong == "decoupled_weight_decay"):
-            p = p - (1 if wrong == "decay_without_lr" else lr) * signed * p
-        else:
-            g = g + signed * p
-        if wrong in ("state_not_kept", "state_and_t_not_kept", "m_not_kept"):
-            m = np.zeros_like(p)
-        if wrong in ("state_not_kept", "state_and_t_not_kept", "v_not_kept"):
-            v = np.zeros_like(p)
-        m = b1 * m + (1 if wrong == "sum_for_average" else 1 - b1) * g
-        v = b2 * v + (1 - b2) * (g if wrong == "not_squared" else g * g)
-        greatest = np.maximum(greatest, v)
-        t = 1 if wrong in ("bias_correction_at_1", "state_and_t_not_kept") else t
-        t = t + 1 if wrong == "bias_correction_late" else t
-        c1, c2 = 1 - b1**t, 1 - b2**t
-        if wrong in ("bias_correction", "bias_correction_of_m"):
-            c1 = 1.0
-        if wrong in ("bias_correction", "bias_correction_of_v"):
-            c2 = 1.0
-        v_hat = (greatest if s.get("amsgrad", False) else v) / c2
-        if wrong == "eps_inside_sqrt":
-            divisor = np.sqrt(v_hat + eps)
-        elif wrong == "eps_inside_sqrt_early":
-            divisor = np.sqrt(v_hat * c2 + eps) / np.sqrt(c2)
-        else:
-            divisor = np.sqrt(v_hat) + eps
-        p = p - lr * (m / c1) / divisor
-        if late:
-            p = p - lr * decay * p
-        after.append(p)
-    return after
-
-
-def betas_of(s: Mapping[str, Any], wrong: str = "") -> tuple[float, float]:
-    """The two betas, exchanged, or taken as they are by default."""
-    b1, b2 = s.get("betas", (0.9, 0.999))
-    if wrong == "betas_swapped":
-        return b2, b1
-    if wrong == "betas_by_default":
-        return 0.9, 0.999
-    if wrong == "one_beta":
-        return b1, b1
-    return (1 - b1, 1 - b2) if wrong == "betas_turned" else (b1, b2)
-
-
-def adagrad(p: Any, grads: Sequence[Any], s: Mapping[str, Any], wrong: str = "") -> Steps:
-    """a = a + g**2;  p = p - lr * g / (sqrt(a) + eps)"""
-    eps, decay = s.get("eps", 1e-10), s.get("weight_decay", 0)
-    slower, a, after = (
-        s.get("lr_decay", 0),
-        s.get("initial_accumulator_value", 0) + np.zeros_like(p),
-        [],
-    )
-    sign = -1 if s.get("maximize", False) else 1
-    for t, (lr, g) in enumerate(
-        zip(rates_of(s.get("lr", 1e-2), len(grads), wrong), grads, strict=True)
-    ):
-        p, g = decayed(p, sign * g, lr, decay, wrong)
-        a = g * g if wrong == "state_not_kept" else a + g * g
-        rate = lr if wrong == "lr_decay_missing" else lr / (1 + t * slower)
-        root = np.sqrt(a + eps) if wrong == "eps_inside_sqrt" else np.sqrt(a) + eps
-        p = p - rate * g / root
-        after.append(p)
-    return after
-
-
-def rmsprop(p: Any, grads: Sequence[Any], s: Mapping[str, Any], wrong: str = "") -> Steps:
-    """a = alpha * a + (1 - alpha) * g**2;  p = p - lr * g / (sqrt(a) + eps)"""
-    alpha, eps = s.get("alpha", 0.99), s.get("eps", 1e-8)
-    alpha = 1 - alpha if wrong == "betas_turned" else 0.99 if wrong == "betas_by_default" else alpha
-    decay, mu, centered = s.get("weight_decay", 0), s.get("momentum", 0), s.get("centered", False)
-    sign = -1 if s.get("maximize", False) else 1
-    a = mean = b = np.zeros_like(p)
-    after = []
-    for lr, g in zip(rates_of(s.get("lr", 1e-2), len(grads), wrong), grads, strict=True):
-        p, g = decayed(p, sign * g, lr, decay, wrong)
-        if wrong == "state_not_kept":
-            a = mean = b = np.zeros_like(p)
-        if wrong == "v_not_kept":
-            a = mean = np.zeros_like(p)
-        if wrong == "m_not_kept":
-            b = np.zeros_like(p)
-        a = alpha * a + (1 if wrong == "sum_for_average" else 1 - alpha) * g * g
-        mean = alpha * mean + (1 - alpha) * g
-        spread = a - mean * mean if centered and wrong != "not_centered" else a
-        root = np.sqrt(spread + eps) if wrong == "eps_inside_sqrt" else np.sqrt(spread) + eps
-        if wrong == "momentum_average":
-            b = mu * b + (1 - mu) * g / root
-            p = p - lr * b
-        elif wrong == "momentum_convention" and mu:
-            b = mu * b + lr * g / root
-            p = p - b
-        elif mu:
-            b = mu * b + g / root
-            p = p - lr * b
-        else:
-            p = p - lr * g / root
-        after.append(p)
-    return after
-
-
-def adamw(p: Any, grads: Sequence[Any], s: Mapping[str, Any], wrong: str = "") -> Steps:
-    """Adam, with p = p - lr * decay * p beside it"""
-    return adam(p, grads, {"weight_decay": 1e-2, **s, "decoupled_weight_decay": True}, wrong)
-
-
-UPDATES: dict[str, Callable[..., Steps]] = {
-    "SGD": sgd, "Adam": adam, "AdamW": adamw, "Adagrad": adagrad, "RMSprop": rmsprop,
-}  # fmt: skip
-
-
 # ------------------------------------------------------------------ the mistakes
 
 
-MISTAKES: list[tuple[str, str, str, str]] = [
-    ("lr_missing", "lr_missing", "The learning rate is missing: the step is taken with its full length.",
+def decayed_without_lr(s: Settings) -> Settings:
+    return {"decay": lambda p, g, lr, s: decayed(p, g, 1 if s["decoupled_weight_decay"] else lr, s)}
+
+
+def decayed_after_the_step(s: Settings) -> Settings:
+    if not s["decoupled_weight_decay"]:
+        return {}
+    return {
+        "decay": lambda p, g, lr, s: (p, g),
+        "after": lambda p, lr, s: p - lr * s["weight_decay"] * p,
+    }
+
+
+def sutskevers(added: Callable[..., Any]) -> Settings:
+    """v = mu * v + lr * g;  p = p - v"""
+    return {
+        "first": lambda g, lr, s: lr * g,
+        "added": added,
+        "step": lambda v, g, lr, s: s["momentum"] * v + lr * g if s["nesterov"] else v,
+    }
+
+
+def averaged_velocity(s: Settings) -> Settings:
+    """v = mu * v + (1 - mu) * g"""
+    less = damped_by_momentum(s)["added"]
+    return {"first": less, "added": less, "step": lambda v, g, lr, s: lr * v}
+
+
+def damped_by_momentum(s: Settings) -> Settings:
+    return {"added": lambda g, lr, s: (1 - s["momentum"]) * g}
+
+
+def turned_betas(s: Settings) -> Settings:
+    return {name: 1 - np.asarray(s[name]) for name in ("betas", "alpha") if name in s}
+
+
+def not_corrected(beta: float, t: int) -> float:
+    return 1.0
+
+
+def corrected_late(beta: float, t: int) -> float:
+    return 1 - beta ** (t + 1)
+
+
+ALL = " ".join(UPDATES)
+UPHILL = Slip("sign", ALL, dict, "The steps go up the gradient.", "Subtract the step.")
+ADAMS, VELOCITIES = "Adam AdamW", "SGD RMSprop"
+MISTAKES = [Slip(*row) for row in (
+    ("lr_missing", ALL, lambda s: {"lr": 1.0},
+     "The learning rate is missing: the step is taken with its full length.",
      "Multiply the step by lr."),
-    ("decay_without_lr", "lr_missing", "The learning rate is missing in the weight decay: p - wd * p.",
+    ("lr_missing", ADAMS, decayed_without_lr,
+     "The learning rate is missing in the weight decay: p - wd * p.",
      "AdamW: p = p - lr * wd * p, beside the step."),
-    ("state_not_kept", "state_not_kept", "What the optimizer remembers starts from zero at each step.",
+    ("state_not_kept", ALL,
+     lambda s: {"forgets": "velocity m v a mean", "initial_accumulator_value": 0},
+     "What the optimizer remembers starts from zero at each step.",
      "Keep the state from one step to the next."),
-    ("state_and_t_not_kept", "state_not_kept", "Each step is taken as if it were the first.",
+    ("state_not_kept", ADAMS, lambda s: {"forgets": "m v t"},
+     "Each step is taken as if it were the first.",
      "Keep the averages, and the number t of the step, from one step to the next."),
-    ("m_not_kept", "state_not_kept", "The velocity, or the average of the gradients, starts from zero at each step.",
+    ("state_not_kept", "Adam AdamW RMSprop", lambda s: {"forgets": "m velocity"},
+     "The velocity, or the average of the gradients, starts from zero at each step.",
      "Keep the state from one step to the next."),
-    ("v_not_kept", "state_not_kept", "The average of the squares starts from zero at each step.",
+    ("state_not_kept", "Adam AdamW RMSprop", lambda s: {"forgets": "v a mean"},
+     "The average of the squares starts from zero at each step.",
      "Keep the state from one step to the next."),
-    ("dampening", "dampening", "The dampening is missing: the velocity takes (1 - dampening) * g.",
+    ("dampening", "SGD", lambda s: {"dampening": 0},
+     "The dampening is missing: the velocity takes (1 - dampening) * g.",
      "Only the first velocity is the whole gradient."),
-    ("dampening_first", "dampening", "The first velocity was dampened as well.",
+    ("dampening", "SGD", lambda s: {"first": RULES["added"]},
+     "The first velocity was dampened as well.",
      "As in PyTorch, the first velocity is the whole gradient, and dampening begins with the second."),
-    ("momentum_convention", "momentum_convention",
+    ("momentum_convention", VELOCITIES, lambda s: sutskevers(lambda g, lr, s: lr * g),
      "The learning rate is inside the velocity, as Sutskever writes it: v = mu * v + lr * g; p = p - v.",
      "PyTorch keeps it outside: v = mu * v + g; p = p - lr * v. The two part when lr changes."),
-    ("momentum_convention_damped", "momentum_convention",
+    ("momentum_convention", "SGD", lambda s: sutskevers(lambda g, lr, s: lr * (1 - s["dampening"]) * g),
      "The learning rate is inside the velocity, as Sutskever writes it: v = mu * v + lr * g; p = p - v.",
      "PyTorch keeps it outside: v = mu * v + g; p = p - lr * v. The two part when lr changes."),
-    ("dampening_added", "dampening", "The velocity is dampened: it takes (1 - mu) * g from the second step on.",
+    ("dampening", "SGD", damped_by_momentum,
+     "The velocity is dampened: it takes (1 - mu) * g from the second step on.",
      "Without dampening, the velocity takes the whole gradient at each step."),
-    ("momentum_average", "momentum_convention",
+    ("momentum_convention", VELOCITIES, averaged_velocity,
      "The velocity is a moving average here: v = mu * v + (1 - mu) * g.",
      "PyTorch's velocity is a sum: v = mu * v + g. (dampening=mu damps as yours does, but from the second step on.)"),
-    ("momentum_average", "dampening", "The velocity is dampened: it takes (1 - mu) * g.",
+    ("dampening", VELOCITIES, averaged_velocity,
+     "The velocity is dampened: it takes (1 - mu) * g.",
      "Without dampening, the velocity takes the whole gradient at each step."),
-    ("nesterov_missing", "nesterov_missing", "The look ahead is missing: the step was taken along v.",
+    ("nesterov_missing", "SGD", lambda s: {"nesterov": False},
+     "The look ahead is missing: the step was taken along v.",
      "With Nesterov the step is  g + mu * v."),
-    ("bias_correction", "bias_correction",
+    ("bias_correction", ADAMS, lambda s: {"correct_m": not_corrected, "correct_v": not_corrected},
      "The bias correction is missing: m and v start from zero, and are too small at first.",
      "Divide m by 1 - beta1**t and v by 1 - beta2**t, with t = 1 at the first step."),
-    ("bias_correction_of_m", "bias_correction", "The bias correction of m is missing.", "Divide m by 1 - beta1**t."),
-    ("bias_correction_of_v", "bias_correction", "The bias correction of v is missing.", "Divide v by 1 - beta2**t."),
-    ("bias_correction_at_1", "bias_correction", "The steps are not counted: each is corrected as the first is.",
+    ("bias_correction", ADAMS, lambda s: {"correct_m": not_corrected},
+     "The bias correction of m is missing.", "Divide m by 1 - beta1**t."),
+    ("bias_correction", ADAMS, lambda s: {"correct_v": not_corrected},
+     "The bias correction of v is missing.", "Divide v by 1 - beta2**t."),
+    ("bias_correction", ADAMS, lambda s: {"forgets": "t"},
+     "The steps are not counted: each is corrected as the first is.",
      "t is 1 at the first step, 2 at the second, and so on."),
-    ("bias_correction_late", "bias_correction", "The steps are counted from 2 instead of 1.",
+    ("bias_correction", ADAMS, lambda s: {"correct_m": corrected_late, "correct_v": corrected_late},
+     "The steps are counted from 2 instead of 1.",
      "t is 1 at the first step, 2 at the second, and so on."),
-    ("eps_inside_sqrt", "eps_inside_sqrt", "eps stands inside the square root.",
+    ("eps_inside_sqrt", "Adam AdamW Adagrad RMSprop",
+     lambda s: {"divisor": lambda v, c, eps: np.sqrt(v / c + eps)},
+     "eps stands inside the square root.",
      "It is added to the root: sqrt(v) + eps."),
-    ("eps_inside_sqrt_early", "eps_inside_sqrt", "eps stands inside the square root, before the bias correction.",
+    ("eps_inside_sqrt", ADAMS, lambda s: {"divisor": lambda v, c, eps: np.sqrt(v + eps) / np.sqrt(c)},
+     "eps stands inside the square root, before the bias correction.",
      "It is added to the root of the corrected average: sqrt(v_hat) + eps."),
-    ("weight_decay_sign", "weight_decay_sign", "Weight decay has the wrong sign: it pushes away from zero.",
+    ("weight_decay_sign", ALL, lambda s: {"weight_decay": -s["weight_decay"]},
+     "Weight decay has the wrong sign: it pushes away from zero.",
      "It is added to the gradient: g + weight_decay * p."),
-    ("decoupled_weight_decay", "decoupled_weight_decay",
+    ("decoupled_weight_decay", ALL,
+     lambda s: {"decoupled_weight_decay": not s["decoupled_weight_decay"]},
      "Weight decay was taken the other way: Adam adds it to the gradient, AdamW takes it off the parameter directly.",
      "Adam: g = g + wd * p, before m and v. AdamW: p = p - lr * wd * p, beside the step."),
-    ("decay_after_the_step", "decoupled_weight_decay", "The decay is taken off after the step, from the new parameter.",
+    ("decoupled_weight_decay", ADAMS, decayed_after_the_step,
+     "The decay is taken off after the step, from the new parameter.",
      "AdamW first takes  lr * wd * p  off the parameter as it was before the step."),
-    ("weight_decay_missing", "weight_decay_missing", "There is no weight decay in these steps.",
+    ("weight_decay_missing", ALL, lambda s: {"weight_decay": 0},
+     "There is no weight decay in these steps.",
      "Look at the settings: weight_decay is not 0."),
-    ("betas_swapped", "wrong_beta", "The two betas are exchanged.", "The first belongs to m, the second to v."),
-    ("one_beta", "wrong_beta", "The first beta was used for both averages.",
-     "The first belongs to m, the second to v."),
-    ("betas_turned", "wrong_beta", "The averages keep 1 - beta of the old value, and take beta of the new one.",
+    ("wrong_beta", ADAMS, lambda s: {"betas": s["betas"][::-1]},
+     "The two betas are exchanged.", "The first belongs to m, the second to v."),
+    ("wrong_beta", ADAMS, lambda s: {"betas": s["betas"][:1] * 2},
+     "The first beta was used for both averages.", "The first belongs to m, the second to v."),
+    ("wrong_beta", "Adam AdamW RMSprop", turned_betas,
+     "The averages keep 1 - beta of the old value, and take beta of the new one.",
      "beta says how much is kept."),
-    ("sum_for_average", "wrong_beta", "The factor 1 - beta before the gradient is missing.",
+    ("wrong_beta", "Adam AdamW RMSprop", lambda s: {"average": lambda a, g, beta: beta * a + g},
+     "The factor 1 - beta before the gradient is missing.",
      "An average takes beta of the old value, and 1 - beta of the new one."),
-    ("betas_by_default", "wrong_beta", "The averages keep as much as they do by default, not as the settings say.",
+    ("wrong_beta", "Adam AdamW RMSprop", lambda s: {"betas": (0.9, 0.999), "alpha": 0.99},
+     "The averages keep as much as they do by default, not as the settings say.",
      "Look at the settings."),
-    ("not_centered", "centering_missing", "The square of the mean gradient was not subtracted.",
+    ("centering_missing", "RMSprop", lambda s: {"centered": False},
+     "The square of the mean gradient was not subtracted.",
      "With centered=True the divisor is the root of a variance: a - mean**2."),
-    ("lr_decay_missing", "lr_decay_missing", "The learning rate does not become smaller.",
+    ("lr_decay_missing", "Adagrad", lambda s: {"lr_decay": 0},
+     "The learning rate does not become smaller.",
      "Adagrad divides lr by  1 + (t - 1) * lr_decay."),
-]  # fmt: skip
+)]  # fmt: skip

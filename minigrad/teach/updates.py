@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from minigrad.core.tensor import Tensor, wrap
-from minigrad.teach.diagnose import Diagnosis
+from minigrad.teach.answer import Diagnosis, nowhere
 from minigrad.teach.difference import Difference, Verdict, difference, magnitude, number, position
 from minigrad.teach.report import Report
-from minigrad.teach.steps_by_hand import MISTAKES, UPDATES, Steps, rates_of
+from minigrad.teach.steps_by_hand import MISTAKES, UPDATES, UPHILL, by_hand, rates_of
 
 
 @dataclass(frozen=True)
@@ -220,46 +220,30 @@ def diagnose_update(
     right: Sequence[Any],
 ) -> Diagnosis | None:
     """The mistake that gives these values at every step, or None if none is known."""
-    update = UPDATES.get(optimizer.__name__)
-    up = Diagnosis("sign", None, None, "The steps go up the gradient.", "Subtract the step.")
+    name = optimizer.__name__
+
+    def same(candidate: Sequence[Any]) -> bool:
+        """Are these the student's values, and not the right ones?"""
+        return _agree(yours, candidate) and not _agree(candidate, right)
+
     with np.errstate(all="ignore"):
-        if update is not None:
-            found = [
-                Diagnosis(kind, None, None, message, hint)
-                for wrong, kind, message, hint in MISTAKES
-                if _same(yours, update(start, grads, settings, wrong), right)
-            ]
+        if name in UPDATES:
+            made = [slip for slip in MISTAKES if name in slip.of.split()]
+            found = [slip for slip in made if same(by_hand(name, start, grads, settings, slip))]
         else:  # an optimizer that is not written out: what can be seen from outside
-            found = []
-            if "lr" in settings:
-                without = run_optimizer(optimizer, {**settings, "lr": 1.0}, start, grads)
-                if _same(yours, without, right):
-                    _, kind, message, hint = MISTAKES[0]
-                    found.append(Diagnosis(kind, None, None, message, hint))
-        if _same(yours, _uphill(optimizer, settings, start, grads), right) or _same(
-            yours, _mirrored(start, right), right
-        ):
-            found.append(up)
+            without = {**settings, "lr": 1.0} if "lr" in settings else settings
+            steps = run_optimizer(optimizer, without, start, grads)
+            found = [slip for slip in MISTAKES[:1] if same(steps)]
+        uphill = run_optimizer(optimizer, settings, start, [-g for g in grads])
+        mirrored = [2 * start - p for p in right]  # p + step, where the steps do not depend on p
+        if same(uphill) or same(mirrored):
+            found.append(UPHILL)
     if not found:
         return None
     first = found[0]
-    also = tuple(dict.fromkeys(d.kind for d in found if d.kind != first.kind))
-    return Diagnosis(first.kind, None, None, first.message, first.hint, also)
+    also = tuple(dict.fromkeys(slip.kind for slip in found if slip.kind != first.kind))
+    return nowhere(first.kind, first.message, first.hint, also)
 
 
-def _uphill(
-    optimizer: Callable[..., Any], settings: dict[str, Any], start: Any, grads: Sequence[Any]
-) -> Steps:
-    return run_optimizer(optimizer, settings, start, [-g for g in grads])
-
-
-def _mirrored(start: Any, right: Sequence[Any]) -> Steps:
-    """p + step for p - step, where the steps do not depend on p."""
-    return [2 * start - p for p in right]
-
-
-def _same(yours: Sequence[Any], candidate: Steps, right: Sequence[Any]) -> bool:
-    """Are these the student's values, and not the right ones?"""
-    return all(difference(a, b).ok for a, b in zip(yours, candidate, strict=True)) and any(
-        not difference(a, b).ok for a, b in zip(candidate, right, strict=True)
-    )
+def _agree(some: Sequence[Any], others: Sequence[Any]) -> bool:
+    return all(difference(a, b).ok for a, b in zip(some, others, strict=True))
