@@ -13,6 +13,7 @@ import numpy as np
 from minigrad.core.node import Node
 from minigrad.core.tensor import Tensor
 from minigrad.core.views import CopySlices
+from minigrad.teach.difference import as_array
 from minigrad.teach.uses import Graph, Use, called
 
 
@@ -44,6 +45,7 @@ class Answer:
 
     mine     the student's array        right   the right one
     name     what the student calls x   graph   the graph from z to x
+    plain    was no gradient of z given, so that it is ones?
     """
 
     def __init__(
@@ -51,7 +53,7 @@ class Answer:
         z: Tensor,
         x: Tensor,
         mine: Any,
-        seed: Any,
+        gradient: Any,
         name: str,
         namespace: Mapping[str, Any],
         rtol: float | None,
@@ -59,10 +61,12 @@ class Answer:
     ) -> None:
         assert x.node is not None
         self.z, self.x, self.target, self.name = z, x, x.node, name
+        self.plain = gradient is None
+        seed = np.ones(z.shape, z.dtype) if gradient is None else as_array(gradient)
         self.graph = Graph(z, seed, namespace, self.target)
         right = self.graph.gradients.get(self.target)
         self.right = np.asarray(np.zeros(x.shape, x.dtype) if right is None else right)
-        self.mine = np.asarray(mine, np.float64)
+        self.mine = as_array(mine).astype(np.float64)
         small = self.right.dtype.itemsize < 8
         # What may be lost to rounding on the way is a share of the greatest number, not of
         # each. A fixed share would take small gradients for equal.
@@ -80,9 +84,9 @@ class Answer:
         """Is this the student's array?"""
         return self.equal(self.mine, candidate)
 
-    def wrong(self, candidate: Any) -> bool:
-        """Is this another array than the right one?"""
-        return not self.equal(candidate, self.right)
+    def gives(self, candidate: Any) -> bool:
+        """Is this the student's array, and another one than the right one?"""
+        return self.same(candidate) and not self.equal(candidate, self.right)
 
     def equal(self, a: Any, b: Any) -> bool:
         a, b = np.asarray(a), np.asarray(b)

@@ -18,7 +18,7 @@ mistakes that belong to no operation, noise.py for finite differences, pairs.py 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,7 +32,7 @@ from minigrad.teach.difference import as_array
 from minigrad.teach.mistakes import KINDS, one_number, variants
 from minigrad.teach.noise import noise
 from minigrad.teach.pairs import Tried, everywhere, one_branch, two_at_once, whole_nodes
-from minigrad.teach.uses import plan_of
+from minigrad.teach.uses import op_name, plan_of
 from minigrad.teach.whole import repeated
 
 __all__ = ["Diagnosis", "diagnose", "diagnose_function", "repeated"]
@@ -68,12 +68,9 @@ def diagnose(
     if z.node is None or x.node is None:
         return None
     try:
-        mine = as_array(mine).astype(np.float64)
-        seed = np.ones(z.shape, z.dtype) if gradient is None else as_array(gradient)
         with unobserved(), np.errstate(all="ignore"):
-            answer = Answer(z, x, mine, seed, name, namespace or {}, rtol, atol)
-            vector = gradient is None and x.ndim == z.ndim == 1
-            return _best(_search(answer), answer, vector, one_number(answer.mine))
+            answer = Answer(z, x, mine, gradient, name, namespace or {}, rtol, atol)
+            return _best(_search(answer), answer)
     except (AutogradError, TypeError, NotImplementedError):
         return None  # a graph that was freed or spoiled, or no numbers: nothing can be said
     except (ArithmeticError, LookupError, ValueError):
@@ -170,8 +167,7 @@ def at_the_uses(a: Answer, tried: list[Tried], until: float) -> Iterator[Diagnos
                 if effect is None:
                     continue
                 one = Tried(row, use, variant.n, np.asarray(effect), changed)
-                candidate = a.right + effect
-                if a.same(candidate) and a.wrong(candidate):
+                if a.gives(a.right + effect):
                     yield one.diagnosis(a)
                 tried.append(one)
 
@@ -179,66 +175,73 @@ def at_the_uses(a: Answer, tried: list[Tried], until: float) -> Iterator[Diagnos
 # What names only a factor, or a step left out: true of many a mistake that has a better name.
 GENERAL = {"sign", "scale", "upstream_only", "upstream_ignored", "transposed", "shape",
            "accumulated_twice", "tangent_for_gradient"}  # fmt: skip
+# Operations that have a sign, or a factor, of their own.
 MINUS = {"sub", "neg", "div", "reciprocal", "cos", "rsqrt", "sigmoid", "tanh"}
-# What moves numbers or adds them up has no sign of its own to mistake.
-MOVES = {
-    "t",
-    "transpose",
-    "permute",
-    "reshape",
-    "getitem",
-    "gather",
-    "stack",
-    "cat",
-    "amax",
-    "amin",
-    "sum",
-}
 FACTOR = {"pow", "square", "mean", "sum", "mse_loss", "norm", "sqrt"}
+# What moves numbers or adds them up has no sign of its own to mistake.
+MOVES = {"t", "transpose", "permute", "reshape", "getitem", "gather", "stack", "cat", "amax",
+         "amin", "sum"}  # fmt: skip
 
 
-# Where several kinds give the same numbers, the order of the table decides, but for these:
-#   the inner derivative is forgotten rather than the outer one taken at another place (x**2);
-#   a rule that only leaves something out is rather the gradient of another leaf, if it is one.
-LIKELIER = [
-    ("forgot_inner", {"wrong_argument"}),
-    ("other_variable", {"upstream_only", "upstream_ignored"}),
-]
-# One number only (2 * 2 is 2**2): what is simple, before what happens to give it.
-LIKELIER_OF_ONE = [("scale", {"wrong_argument", "stale_value"}), ("sign", {"wrong_argument"})]
+class Likelier(NamedTuple):
+    """An exception from the order of the table, where several mistakes give the same numbers.
 
-
-def _best(found: list[Diagnosis], a: Answer, vector: bool, single: bool) -> Diagnosis | None:
-    """The first; of several places for a sign or a factor, the operation that has one.
-
-    vector   a vector comes from a vector: J @ 1 in the place of 1 @ J is then rather the other
-             mode than a matrix that was not transposed
-    single   the answer holds one number only
+    kind   it is rather of this kind
+    than   than of one of these
+    fits   if fits(a, first, d): `first` is the diagnosis so far, and d the one of this kind
     """
+
+    kind: str
+    than: set[str]
+    fits: Callable[[Answer, Diagnosis, Diagnosis], bool]
+
+
+def one_vector_from_another(a: Answer, first: Diagnosis, d: Diagnosis) -> bool:
+    return a.plain and a.x.ndim == a.z.ndim == 1
+
+
+def of_one_number(a: Answer, first: Diagnosis, d: Diagnosis) -> bool:
+    return one_number(a.mine)
+
+
+def of_the_power(a: Answer, first: Diagnosis, d: Diagnosis) -> bool:
+    if op_name(first.node) != "sum" or d.node is None:
+        return False
+    return a.graph.exponent(d.node) == a.graph.entries(first.node)
+
+
+# Tried from the first to the last.
+LIKELIER = [
+    # J @ 1 in the place of 1 @ J is rather the other mode than a matrix that was not transposed
+    Likelier("tangent_for_gradient", {"transposed"}, one_vector_from_another),
+    # the inner derivative is forgotten rather than the outer one taken at another place (x**2)
+    Likelier("forgot_inner", {"wrong_argument"}, lambda a, first, d: True),
+    # a rule that only leaves something out is rather the gradient of another leaf, if it is one;
+    # that of an intermediate tensor is a step left out
+    Likelier("other_variable", {"upstream_only", "upstream_ignored"},
+             lambda a, first, d: d.node is None),
+    # one number only (2 * 2 is 2**2): what is simple, before what happens to give it
+    Likelier("scale", {"wrong_argument", "stale_value"}, of_one_number),
+    Likelier("sign", {"wrong_argument"}, of_one_number),
+    # x**2 summed over two entries: the 2 that is missing is rather that of the square
+    Likelier("scale", {"mean_for_sum"}, of_the_power),
+    # of several places for a sign or a factor, the operation that has one
+    Likelier("sign", {"sign"}, lambda a, first, d: bool(first.node) and op_name(d.node) in MINUS),
+    Likelier("sign", {"sign"}, lambda a, first, d: op_name(first.node) in MOVES and d.node is None),
+    Likelier("scale", {"scale"}, lambda a, first, d: bool(first.node) and op_name(d.node) in FACTOR),
+]  # fmt: skip
+
+
+def _best(found: list[Diagnosis], a: Answer) -> Diagnosis | None:
+    """The first in the order of the table, or what is likelier."""
     if not found:
         return None
     order = list(KINDS)
     found = sorted(found, key=lambda d: order.index(d.kind))
-    if vector and found[0].kind == "transposed":
-        found.sort(key=lambda d: d.kind != "tangent_for_gradient")
     first = found[0]
-    for likelier, than in LIKELIER + (LIKELIER_OF_ONE if single else []):
-        named = [d for d in found if d.kind == likelier]
-        if likelier == "other_variable":  # that of an intermediate tensor is a step left out
-            named = [d for d in named if d.node is None]
-        if first.kind in than and named:
-            first = named[0]
-    if first.kind == "mean_for_sum" and _op_name(first) == "sum":
-        # x**2 summed over two entries: the 2 that is missing is rather that of the square
-        own = [d for d in found if d.kind == "scale" and d.node is not None]
-        entries = a.graph.entries(first.node)
-        first = next((d for d in own if a.graph.exponent(d.node) == entries), first)
-    if first.kind in ("sign", "scale") and first.node is not None:
-        likely = MINUS if first.kind == "sign" else FACTOR
-        same = [d for d in found if d.kind == first.kind]
-        if first.kind == "sign" and _op_name(first) in MOVES:
-            first = next((d for d in same if d.node is None), first)
-        first = next((d for d in same if _op_name(d) in likely), first)
+    for kind, than, fits in LIKELIER:
+        if first.kind in than:
+            first = next((d for d in found if d.kind == kind and fits(a, first, d)), first)
     kinds = [kind for d in found for kind in (d.kind, *d.also)]
     also = tuple(k for k in dict.fromkeys(kinds) if k != first.kind)
     message = first.message
@@ -254,10 +257,6 @@ def _best(found: list[Diagnosis], a: Answer, vector: bool, single: bool) -> Diag
 def _a_function(found: list[Diagnosis]) -> bool:
     """Is what was left out at a node the derivative of a function of one tensor, like tanh?"""
     nodes = [d.node for d in found if "upstream_only" in (d.kind, *d.also) and d.node is not None]
-    ops = [getattr(plan_of(node), "op", None) for node in nodes]
-    return any(op is not None and op.kind == "elementwise" for op in ops)
-
-
-def _op_name(d: Diagnosis) -> str:
-    plan = plan_of(d.node) if d.node is not None else None
-    return getattr(getattr(plan, "op", None), "name", "")
+    return any(
+        getattr(plan_of(n), "op", None) and plan_of(n).op.kind == "elementwise" for n in nodes
+    )

@@ -12,6 +12,7 @@ Read diagnose.py first.
 """
 
 import time
+from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any, NamedTuple
@@ -57,18 +58,18 @@ class Tried(NamedTuple):
 
 def everywhere(a: Answer, until: float) -> Iterator[Diagnosis]:
     """One mistake at every use of one operation, wherever it is used."""
-    names = [use.op.name for use in a.graph.paths if use.op is not None]
+    names = Counter(use.op_name for use in a.graph.paths if use.op is not None)
     for row in rows():
         if row.kind not in PER_OPERATION:
             continue
-        for name in dict.fromkeys(n for n in names if names.count(n) > 1):
+        for name in [name for name, n in names.items() if n > 1]:
             for k in range(2):
                 if time.thread_time() > until:
                     return
                 candidate, first = _all_wrong(a, row, name, k)
                 if first is None:
                     break
-                if candidate is not None and a.same(candidate) and a.wrong(candidate):
+                if candidate is not None and a.gives(candidate):
                     d = a.found(first, row.kind, row.message, row.hint)
                     words = d.message.replace("{n}", "as at the other places")
                     words += f" So it is at every {first.node.name().partition('Backward')[0]}."
@@ -81,9 +82,7 @@ def _all_wrong(a: Answer, row: Mistake, name: str, k: int) -> tuple[Any, Use | N
     gradients: dict[Any, Any] = {graph.root: graph.seed}
     first: Use | None = None
     by_node: dict[Any, list[Use]] = {}
-    for use in graph.paths:
-        if use.part:
-            continue
+    for use in (use for use in graph.paths if not use.part):
         by_node.setdefault(use.node, []).append(use)
     for node in graph.nodes:
         g = gradients.get(node)
@@ -92,13 +91,11 @@ def _all_wrong(a: Answer, row: Mistake, name: str, k: int) -> tuple[Any, Use | N
         for use in by_node.get(node, ()):
             here = use.at(g)
             passed = here.passed
-            if use.op is not None and use.op.name == name:
+            if use.op_name == name:
                 given = list(variants(row, here))
                 if k < len(given):
                     passed, first = np.asarray(given[k].array), first or use
-            if use.parent in gradients:
-                passed = gradients[use.parent] + passed
-            gradients[use.parent] = passed
+            gradients[use.parent] = gradients.get(use.parent, 0) + passed
     return gradients.get(a.target), first
 
 
@@ -114,7 +111,7 @@ def whole_nodes(a: Answer) -> Iterator[Diagnosis]:
         if np.all(g == 1):
             continue
         effect = graph.walk_back(node, (1 - g).astype(g.dtype))
-        if effect is not None and a.same(a.right + effect) and a.wrong(a.right + effect):
+        if effect is not None and a.gives(a.right + effect):
             yield a.found(
                 use,
                 "upstream_ignored",
@@ -127,7 +124,7 @@ def one_branch(a: Answer) -> Iterator[Diagnosis]:
     """where(c, x, y), differentiated as if it had been x, or y, everywhere."""
     for use in a.graph.paths:
         both = [u for u in a.graph.paths if u.node is use.node and not u.part]
-        if use.op is None or use.op.name != "where" or len(both) != 2 or use is not both[0]:
+        if use.op_name != "where" or len(both) != 2 or use is not both[0]:
             continue
         for taken, left in (both, both[::-1]):
             everywhere = taken.fit(taken.g)
@@ -137,8 +134,7 @@ def one_branch(a: Answer) -> Iterator[Diagnosis]:
                 a.graph.walk_back(taken.parent, everywhere - taken.passed),
                 a.graph.walk_back(left.parent, -left.passed),
             ]
-            candidate = a.right + sum(e for e in effects if e is not None)
-            if a.same(candidate) and a.wrong(candidate):
+            if a.gives(a.right + sum(e for e in effects if e is not None)):
                 yield a.found(
                     use,
                     "mask_missing",

@@ -280,11 +280,9 @@ class Graph:
                     known[node.edges[0]] = x
         return known
 
-    def exponent(self, node: AnyNode | None) -> float:
+    def exponent(self, node: Node) -> float:
         """The exponent of a power; 0 if the operation is none."""
-        if not isinstance(node, Node):
-            return 0.0
-        name = getattr(getattr(plan_of(node), "op", None), "name", "")
+        name = op_name(node)
         if name == "square":
             return 2.0
         y = self.values(node).get("y") if name == "pow" else None
@@ -425,6 +423,11 @@ def plan_of(node: Node) -> Any:
 def called(node: Node) -> str:
     """The operation as its node calls it: Mul, of MulBackward0."""
     return node.name().partition("Backward")[0]
+
+
+def op_name(node: Node | None) -> str:
+    """The name of a node's operation in the table; "" if it is not there."""
+    return "" if node is None else getattr(getattr(plan_of(node), "op", None), "name", "")
 
 
 def names_of(plan: Plan) -> list[str]:

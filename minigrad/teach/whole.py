@@ -34,14 +34,13 @@ def shapes(a: Answer) -> Iterator[Diagnosis]:
     mine, right, x = a.mine, a.right, a.name
     for use in a.graph.paths:
         yield from _unsummed(a, use)
-        if use.parent is a.target and use.op is not None and use.op.name in _PICKING:
-            if mine.shape == use.g.shape and a.same(use.g):
-                yield a.found(
-                    use,
-                    "index_not_scattered",
-                    "This is the gradient of the entries that {op}{line} picked, and was not put back into place.",
-                    "Begin with zeros like {x}, and add each part at its index.".replace("{x}", x),
-                )
+        if use.parent is a.target and use.op_name in _PICKING and a.same(use.g):
+            yield a.found(
+                use,
+                "index_not_scattered",
+                "This is the gradient of the entries that {op}{line} picked, and was not put back into place.",
+                "Begin with zeros like {x}, and add each part at its index.",
+            )
     yield from _never_summed(a)
     yield from _examples_not_summed(a)
     if right.ndim == 2 and a.same(right.T):
@@ -105,7 +104,7 @@ def _repeats(a: Answer) -> bool:
 
 def _unsummed(a: Answer, use: Use) -> Iterator[Diagnosis]:
     """Sums that undo a broadcast: left out, or taken along another axis."""
-    bias = use.op is not None and use.op.name == "convolution" and use.name == "b"
+    bias = use.op_name == "convolution" and use.name == "b"
     wide = use.g if bias else use.wide()
     if wide is None:
         return
@@ -164,7 +163,7 @@ def _examples_not_summed(a: Answer) -> Iterator[Diagnosis]:
         x = use.values.get("x")
         if use.parent is not a.target or use.name != "y" or x is None or np.ndim(x) != 2:
             continue
-        if use.op is None or use.op.name not in ("matmul", "mv", "mm") or use.fan_in > 1:
+        if use.op_name not in ("matmul", "mv", "mm") or use.fan_in > 1:
             continue
         each = x[:, :, None] * use.g[:, None] if use.g.ndim == 2 else x * use.g[:, None]
         if a.mine.shape == each.shape and a.same(each):
@@ -195,11 +194,13 @@ def _carried(a: Answer, use: Use, wide: Any) -> Iterator[Any]:
         if parent is a.target or len(onward) != 1:
             return
         (u,) = onward
-        if u.op is None or u.op.kind != "elementwise" or any(r not in u.values for r in u.reads()):
+        if not u.elementwise:
             return
         try:
-            wide = u.op.rules[u.name].formula(wide, *(u.values[r] for r in u.reads()))
+            wide = u.formula(wide)
         except ValueError:  # this shape goes with the values no longer
+            return
+        if wide is None:
             return
         parent = u.parent
 
@@ -218,7 +219,7 @@ def kept(a: Answer) -> Iterator[Diagnosis]:
     left = a.x.grad if a.x.is_leaf else None
     if left is None or left.is_sparse:
         return
-    if any(a.wrong(g) and a.same(g) for g in (left.array, left.array + a.right)):
+    if any(a.gives(g) for g in (left.array, left.array + a.right)):
         yield nowhere(
             "accumulated_twice",
             f"This is the sum over several backward passes, as it stands in {a.name}.grad; "
@@ -266,10 +267,8 @@ def factor(a: Answer) -> Iterator[Diagnosis]:
     for n in (2, *sorted(sizes)):
         for times, words in ((n, str(n)), (1 / n, f"1/{n}")):
             if a.same(times * a.right):
-                yield Diagnosis(
+                yield nowhere(
                     "scale",
-                    None,
-                    None,
                     f"The gradient of {a.name} is {words} times what it should be.",
                     "Look for a factor that all its parts have in common.",
                     ("accumulated_twice",) if times == 2 and a.x.is_leaf else (),
@@ -279,7 +278,7 @@ def factor(a: Answer) -> Iterator[Diagnosis]:
 
 def turned(a: Answer) -> Iterator[Diagnosis]:
     """A square matrix, transposed."""
-    if a.right.ndim == 2 and a.wrong(a.right.T) and a.same(a.right.T):
+    if a.right.ndim == 2 and a.gives(a.right.T):
         yield nowhere(
             "transposed",
             f"The gradient of {a.name} is transposed.",
@@ -322,23 +321,16 @@ def stopped(a: Answer) -> Iterator[Diagnosis]:
     graph = a.graph
     for use in graph.paths:
         g = graph.gradients[use.node]
-        if use.parent is a.target or not a.same(g) or tells_nothing(g) or not a.wrong(g):
+        if use.parent is a.target or not a.gives(g) or tells_nothing(g):
             continue
         inner = f"The derivatives from {{op}}{{line}} on, down to {a.name}, are missing"
         if inside_a_curve(use):
-            yield a.found(
-                use,
-                "forgot_inner",
-                f"{inner}: the chain rule stops at the outer function.",
-                "Multiply by the derivative of each function further in as well.",
-            )
+            kind, words = "forgot_inner", "the chain rule stops at the outer function."
+            hint = "Multiply by the derivative of each function further in as well."
         else:
-            yield a.found(
-                use,
-                "upstream_only",
-                f"{inner}: what comes from above is passed on as it is.",
-                "Multiply it by the derivative of each operation on the way.",
-            )
+            kind, words = "upstream_only", "what comes from above is passed on as it is."
+            hint = "Multiply it by the derivative of each operation on the way."
+        yield a.found(use, kind, f"{inner}: {words}", hint)
         return
 
 
