@@ -10,7 +10,7 @@ from minigrad.teach import (
     mistakes_of_products,
     mistakes_of_statistics,
 )
-from minigrad.teach.mistakes import KINDS, NEIGHBORS, Mistake
+from minigrad.teach.mistakes import KINDS, NEIGHBORS, ORDER, Mistake
 from minigrad.teach.steps_by_hand import MISTAKES, UPHILL
 
 
@@ -19,8 +19,7 @@ def rows() -> list[Mistake]:
     """The whole table, in the order of the search."""
     subjects = (mistakes, mistakes_of_losses, mistakes_of_arrays, mistakes_of_ops,
                 mistakes_of_products, mistakes_of_statistics)  # fmt: skip
-    order = list(KINDS)
-    return sorted((row for s in subjects for row in s.ROWS), key=lambda row: order.index(row.kind))
+    return sorted((row for s in subjects for row in s.ROWS), key=lambda row: ORDER[row.kind])
 
 
 def document() -> str:

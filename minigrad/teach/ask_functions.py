@@ -75,19 +75,18 @@ class Tangents(Exercise):
             x, x_dot = (tuple(tensor(a) for a in part) for part in (given[:half], given[half:]))
             return np.array(as_array(jvp(self.forward, x, x_dot)[1]))
 
-    def explain(
-        self, what: str, wrong: Sequence[Mistaken], in_general: bool = True
-    ) -> Diagnosis | None:
-        return FunctionQuestion.explain(self, what, wrong) or self._on_the_tape(wrong)
-
-    def _on_the_tape(self, wrong: Sequence[Mistaken]) -> Diagnosis | None:
-        """What the search of the tape finds, for a function of one input, entry by entry.
+    def explain(self, what: str, wrong: Sequence[Mistaken]) -> Diagnosis | None:
+        """Last of all what the search of the tape finds, for a function of one input, entry by entry.
 
         There the Jacobian is diagonal, so J @ x_dot and x_dot @ J are the same numbers.
         """
-        if len(self.inputs) != 1:
-            return None
+        found = super().explain(what, wrong)
+        if found is not None or len(self.inputs) != 1:
+            return found
         return in_all(self._in_one_case(m) for m in wrong[:DIAGNOSED])
+
+    def searched(self, what: str, wrong: Sequence[Mistaken]) -> Diagnosis | None:
+        return None  # before a sign or a factor; see explain
 
     def _in_one_case(self, m: Mistaken) -> Diagnosis | None:
         x, x_dot = m.case.inputs.values()
@@ -189,9 +188,7 @@ class Differentiable(Exercise):
     def take_apart(self, returned: Any, case: Case) -> Sequence[Any] | str:
         return str(returned) if isinstance(returned, str) else list(returned)
 
-    def explain(
-        self, what: str, wrong: Sequence[Mistaken], in_general: bool = True
-    ) -> Diagnosis | None:
+    def explain(self, what: str, wrong: Sequence[Mistaken]) -> Diagnosis | None:
         """The gradient's mistake; none is looked for where the value is wrong already."""
         if what == "z":
             self._wrong_values = {m.case.number for m in wrong}

@@ -24,15 +24,15 @@ from minigrad.core.modes import unobserved
 from minigrad.core.node import reachable
 from minigrad.core.tensor import Tensor
 from minigrad.methods.creation import ones_like
-from minigrad.teach.diagnose import Diagnosis, diagnose, repeated
-from minigrad.teach.difference import Verdict, difference, magnitude, number, position
-from minigrad.teach.report import Report
+from minigrad.teach.diagnose import diagnose, repeated
+from minigrad.teach.difference import difference
+from minigrad.teach.report import Compared, Report
 
 FREED = "from .grad: an earlier backward() has freed the graph"
 
 
-@dataclass(frozen=True)
-class CompareRow:
+@dataclass(frozen=True, kw_only=True)
+class CompareRow(Compared):
     """One gradient that was derived by hand.
 
     name       the tensor's name
@@ -49,31 +49,11 @@ class CompareRow:
 
     name: str
     shape: tuple[int, ...]
-    verdict: Verdict
-    absolute: float | None
     relative: float | None
-    index: tuple[int, ...] | None
-    yours: float | None
     tape: float | None
-    note: str = ""
-    diagnosis: Diagnosis | None = None
-
-    @property
-    def ok(self) -> bool:
-        return self.verdict in ("exact", "close")
 
     def cells(self) -> tuple[str, ...]:
-        different = self.verdict == "different"
-        return (
-            self.name,
-            str(self.shape),
-            self.verdict,
-            magnitude(self.absolute, self.verdict),
-            magnitude(self.relative, self.verdict),
-            position(self.index) if different else "",
-            number(self.yours) if different else "",
-            number(self.tape) if different else "",
-        )
+        return self.name, str(self.shape), *self.measured(self.tape, self.relative)
 
 
 class Comparison(Report[CompareRow]):
@@ -144,19 +124,26 @@ def compare_in(
     namespace = {**_parameters(namespace), **namespace}
     named = [(*_tensor(key, namespace), value) for key, value in derived.items()]
     for name, tensor, _ in named:
-        _must_require_grad(name, tensor)
+        if not tensor.requires_grad:
+            raise NoGradient(
+                f"compare: {name} does not require a gradient, so the tape has none to compare with. "
+                f"To fix it, make {name} with requires_grad=True and compute z again."
+            )
     theirs = _from_the_tape(z, [tensor for _, tensor, _ in named], gradient)
     rows = []
     for (name, tensor, mine), (right, note) in zip(named, theirs, strict=True):
         if right is None:
-            raise NoGradient(_unused(name))
+            raise NoGradient(
+                f"compare: z does not depend on {name}, so its gradient is None (not zeros). "
+                f"If {name} was assigned anew after z had been computed, compute z again."
+            )
         d = difference(mine, right, rtol, atol)
         found = None
         if not d.ok:
             how = {"gradient": gradient, "name": name, "namespace": namespace}
             found = repeated(name, mine, right) if note else None
             found = found or diagnose(z, tensor, mine, rtol=rtol, atol=atol, **how)
-        said = [said for said in (d.reason, note) if said] + ([str(found)] if found else [])
+        said = [str(said) for said in (d.reason, note, found) if said]
         rows.append(
             CompareRow(
                 name=name,
@@ -245,18 +232,3 @@ def _parameters(namespace: Mapping[str, Any]) -> dict[str, Any]:
         if not name.startswith("_") and hasattr(type(module), "named_parameters")
         for inner, parameter in module.named_parameters()
     }
-
-
-def _must_require_grad(name: str, tensor: Tensor) -> None:
-    if not tensor.requires_grad:
-        raise NoGradient(
-            f"compare: {name} does not require a gradient, so the tape has none to compare with. "
-            f"To fix it, make {name} with requires_grad=True and compute z again."
-        )
-
-
-def _unused(name: str) -> str:
-    return (
-        f"compare: z does not depend on {name}, so its gradient is None (not zeros). "
-        f"If {name} was assigned anew after z had been computed, compute z again."
-    )

@@ -29,7 +29,7 @@ from minigrad.teach import whole
 from minigrad.teach.all_mistakes import rows
 from minigrad.teach.answer import Answer, Diagnosis
 from minigrad.teach.difference import as_array
-from minigrad.teach.mistakes import KINDS, one_number, variants
+from minigrad.teach.mistakes import KINDS, ORDER, one_number, variants
 from minigrad.teach.noise import noise
 from minigrad.teach.pairs import Tried, everywhere, one_branch, two_at_once, whole_nodes
 from minigrad.teach.uses import op_name, plan_of
@@ -71,10 +71,17 @@ def diagnose(
         with unobserved(), np.errstate(all="ignore"):
             answer = Answer(z, x, mine, gradient, name, namespace or {}, rtol, atol)
             return _best(_search(answer), answer)
-    except (AutogradError, TypeError, NotImplementedError):
-        return None  # a graph that was freed or spoiled, or no numbers: nothing can be said
-    except (ArithmeticError, LookupError, ValueError):
-        return None  # arrays that do not go together as a row expects: the report is worth more
+    # A graph that was freed or spoiled, no numbers, or arrays that do not go together as a row
+    # expects: nothing can be said, and the report is worth more.
+    except (
+        AutogradError,
+        TypeError,
+        NotImplementedError,
+        ArithmeticError,
+        LookupError,
+        ValueError,
+    ):
+        return None
 
 
 def diagnose_function(
@@ -236,8 +243,7 @@ def _best(found: list[Diagnosis], a: Answer) -> Diagnosis | None:
     """The first in the order of the table, or what is likelier."""
     if not found:
         return None
-    order = list(KINDS)
-    found = sorted(found, key=lambda d: order.index(d.kind))
+    found = sorted(found, key=lambda d: ORDER[d.kind])
     first = found[0]
     for kind, than, fits in LIKELIER:
         if first.kind in than:

@@ -57,7 +57,7 @@ KINDS = {
     "tangent_for_gradient": "J @ v (forward mode) is given where v @ J (reverse mode) is asked for",
     "finite_difference_noise": "the numbers are right to a few digits only, as finite differences are",
 }
-
+ORDER = {kind: k for k, kind in enumerate(KINDS)}  # of the search
 
 NEIGHBORS = [
     (

@@ -22,7 +22,7 @@ import numpy as np
 from minigrad.core.leaf import AccumulateGrad
 from minigrad.teach.all_mistakes import rows
 from minigrad.teach.answer import Answer, Diagnosis
-from minigrad.teach.mistakes import KINDS, Mistake, variants
+from minigrad.teach.mistakes import ORDER, Mistake, variants
 from minigrad.teach.uses import Use
 
 SMALL = 24  # uses: the tapes on which pairs are tried
@@ -218,8 +218,7 @@ def _on_one_path(a: Answer, tried: list[Tried], until: float) -> Iterator[Diagno
 
 def _both(a: Answer, one: Tried, two: Tried) -> Diagnosis:
     """Two mistakes as one diagnosis, under the name of the more particular."""
-    order = list(KINDS)
-    one, two = sorted((one, two), key=lambda t: order.index(t.row.kind))
+    one, two = sorted((one, two), key=lambda t: ORDER[t.row.kind])
     first, second = one.diagnosis(a), two.diagnosis(a)
     if first.kind == second.kind == "missing_path":
         message = f"Two paths are missing. {first.message} {second.message}"

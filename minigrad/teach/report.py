@@ -5,12 +5,17 @@ output can be checked; the HTML escapes everything, because names and messages c
 a learner's code, and it sets no colors of its own, so that it reads on light and on dark.
 
     Row       what a line of a report offers
+    Compared  what is in a line about numbers that were derived by hand
     Report    the headline, the rows, and their two forms
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from html import escape
 from typing import Any, Generic, Protocol, TypeVar
+
+from minigrad.teach.answer import Diagnosis
+from minigrad.teach.difference import Verdict, magnitude, number, position
 
 _CELL = "text-align: left; padding: 0.15em 0.9em 0.15em 0; white-space: pre-wrap"
 
@@ -26,6 +31,38 @@ class Row(Protocol):
 
 
 R = TypeVar("R", bound=Row)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compared:
+    """A row about numbers that were derived by hand, beside the right ones.
+
+    verdict    exact, close, different, wrong shape, not an array
+    absolute   the greatest absolute difference; None if the two cannot be subtracted
+    index      where it sits
+    yours      the value there, derived by hand
+    note       what else is to be known, in words
+    diagnosis  the mistake that gives just these numbers, if one is known
+    """
+
+    verdict: Verdict
+    absolute: float | None
+    index: tuple[int, ...] | None
+    yours: float | None
+    note: str = ""
+    diagnosis: Diagnosis | None = None
+
+    @property
+    def ok(self) -> bool:
+        return self.verdict in ("exact", "close")
+
+    def measured(self, right: float | None, *relative: float | None) -> tuple[str, ...]:
+        """The verdict and the differences as cells, and if they count, where and what they are."""
+        sizes = [magnitude(size, self.verdict) for size in (self.absolute, *relative)]
+        where = ("", "", "")
+        if self.verdict == "different":
+            where = position(self.index), number(self.yours), number(right)
+        return (self.verdict, *sizes, *where)
 
 
 class Report(Generic[R]):

@@ -203,7 +203,7 @@ def loose_names(answer: Any, given: frozenset[str]) -> list[str]:
     own = defined_in(source)
     if not own:
         return []
-    space = _globals(answer)
+    space = getattr(next(iter(_functions(answer))), "__globals__", {})
     used: dict[str, None] = {}
     for code in codes:
         used |= dict.fromkeys(_global_reads(code))
@@ -241,19 +241,18 @@ def defined_in(source: str) -> set[str]:
 
 def _codes(answer: Any) -> list[types.CodeType]:
     """The code of a function, or of the methods of a class; of a wrapper, what it wraps."""
-    answer = getattr(answer, "__wrapped__", answer)
-    if isinstance(answer, type):
-        members = [getattr(m, "__func__", m) for m in vars(answer).values()]
-        return [m.__code__ for m in members if isinstance(m, types.FunctionType)]
-    code = getattr(answer, "__code__", None)
-    return [code] if isinstance(code, types.CodeType) else []
+    codes = [
+        getattr(f, "__code__", None) for f in _functions(getattr(answer, "__wrapped__", answer))
+    ]
+    return [code for code in codes if isinstance(code, types.CodeType)]
 
 
-def _globals(answer: Any) -> Mapping[str, Any]:
-    if isinstance(answer, type):
-        members = [getattr(m, "__func__", m) for m in vars(answer).values()]
-        answer = next((m for m in members if isinstance(m, types.FunctionType)), answer)
-    return getattr(answer, "__globals__", {})
+def _functions(answer: Any) -> list[Any]:
+    """The methods of a class; or the answer itself."""
+    if not isinstance(answer, type):
+        return [answer]
+    members = [getattr(m, "__func__", m) for m in vars(answer).values()]
+    return [m for m in members if isinstance(m, types.FunctionType)]
 
 
 def _global_reads(code: types.CodeType) -> Iterator[str]:

@@ -103,19 +103,22 @@ class FunctionQuestion(Question):
             atol if self.atol is None else self.atol,
         )
 
-    def explain(
-        self, what: str, wrong: Sequence[Mistaken], in_general: bool = True
-    ) -> Diagnosis | None:
-        """The misconception behind a part that is wrong in these cases.
+    def explain(self, what: str, wrong: Sequence[Mistaken]) -> Diagnosis | None:
+        """What is behind a part that is wrong in these cases.
 
-        in_general   look for a sign or a factor, too, if none that was declared fits
+        First the misconceptions that were declared; then what a search finds; then a sign or a
+        factor.
         """
         seen = [Seen(self.given(m.case), m.mine, m.case.expected[m.k]) for m in wrong]
         k = wrong[0].k
         several = len(self.parts()) > 1
         pick: Callable[[Any], Any] = (lambda out: out[k]) if several else (lambda out: out)
         found = recognize(seen, self.mistakes, pick)
-        return generally(seen) if found is None and in_general else found
+        return found or self.searched(what, wrong) or generally(seen)
+
+    def searched(self, what: str, wrong: Sequence[Mistaken]) -> Diagnosis | None:
+        """What a search finds, for those kinds of exercise that have something to search."""
+        return None
 
 
 def judge_array(

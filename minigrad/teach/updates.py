@@ -16,13 +16,13 @@ import numpy as np
 
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.teach.answer import Diagnosis, nowhere
-from minigrad.teach.difference import Difference, Verdict, difference, magnitude, number, position
-from minigrad.teach.report import Report
+from minigrad.teach.difference import Difference, difference
+from minigrad.teach.report import Compared, Report
 from minigrad.teach.steps_by_hand import MISTAKES, UPDATES, UPHILL, by_hand, rates_of
 
 
-@dataclass(frozen=True)
-class UpdateRow:
+@dataclass(frozen=True, kw_only=True)
+class UpdateRow(Compared):
     """One step of an optimizer.
 
     step       the number of the step, from 1
@@ -32,28 +32,10 @@ class UpdateRow:
     """
 
     step: int
-    verdict: Verdict
-    absolute: float | None
-    index: tuple[int, ...] | None
-    yours: float | None
     optimizer: float | None
-    note: str = ""
-    diagnosis: Diagnosis | None = None
-
-    @property
-    def ok(self) -> bool:
-        return self.verdict in ("exact", "close")
 
     def cells(self) -> tuple[str, ...]:
-        different = self.verdict == "different"
-        return (
-            str(self.step),
-            self.verdict,
-            magnitude(self.absolute, self.verdict),
-            position(self.index) if different else "",
-            number(self.yours) if different else "",
-            number(self.optimizer) if different else "",
-        )
+        return str(self.step), *self.measured(self.optimizer)
 
 
 class UpdateComparison(Report[UpdateRow]):
@@ -115,13 +97,9 @@ def compare_update(
     ]
     first = next((k for k, (_, d) in enumerate(differences) if not d.ok), None)
     found = None
-    if first is not None and all(
-        d.verdict in ("exact", "close", "different") for _, d in differences
-    ):
-        one = [_joined(step) for step in mine], [_joined(step) for step in right]
-        found = diagnose_update(
-            optimizer, dict(settings), _joined(start), [_joined(g) for g in gs], *one
-        )
+    if first is not None and all(d.ok or d.verdict == "different" for _, d in differences):
+        steps = ([_joined(step) for step in steps] for steps in (gs, mine, right))
+        found = diagnose_update(optimizer, dict(settings), _joined(start), *steps)
     rows = []
     for k, (name, d) in enumerate(differences):
         here = found if k == first else None
@@ -129,11 +107,16 @@ def compare_update(
         reason = f"{name}: {d.reason}" if name and d.reason else d.reason
         rows.append(
             UpdateRow(
-                k + 1, d.verdict, d.absolute, d.index, d.mine, d.theirs,
-                note="; ".join(text for text in (reason, where, str(here) if here else "") if text),
+                step=k + 1,
+                verdict=d.verdict,
+                absolute=d.absolute,
+                index=d.index,
+                yours=d.mine,
+                optimizer=d.theirs,
+                note="; ".join(str(said) for said in (reason, where, here) if said),
                 diagnosis=here,
             )
-        )  # fmt: skip
+        )
     name = optimizer.__name__
     agree = sum(row.ok for row in rows)
     parts = "" if first is None else f"; the two part at step {first + 1}"

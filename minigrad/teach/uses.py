@@ -296,8 +296,7 @@ class Graph:
         """What the tensor held before the write of this node, and before those further back."""
         found = []
         while not isinstance(node, AccumulateGrad):
-            whole = isinstance(node, CopySlices) and node.keeps
-            if not whole and (not node.wrote or plan_of(node).wanted[0][0] != 0):
+            if not _writes(node):
                 break
             node = node.edges[0]
             if node in self.known:
@@ -310,8 +309,7 @@ class Graph:
         for n in reversed(self.nodes):
             if isinstance(n, AccumulateGrad) or not n.edges or n.edges[0] is not now:
                 continue
-            whole = isinstance(n, CopySlices) and n.keeps
-            if whole or (n.wrote and plan_of(n).wanted[0][0] == 0):
+            if _writes(n):
                 now = n
                 if n in self.known:
                     found.append(self.known[n])
@@ -418,6 +416,13 @@ def _of_the_write(node: CopySlices, k: int, part: bool) -> tuple[Any, int | None
 def plan_of(node: Node) -> Any:
     """The node's own plan, also where hooks hang around it."""
     return node.plan.plan if isinstance(node.plan, Hooked) else node.plan
+
+
+def _writes(node: Node) -> bool:
+    """Is this a write to a tensor whose gradient goes on along the first edge?"""
+    if isinstance(node, CopySlices) and node.keeps:
+        return True
+    return bool(node.wrote and plan_of(node).wanted[0][0] == 0)
 
 
 def called(node: Node) -> str:
