@@ -17,6 +17,7 @@ mistakes that belong to no operation, noise.py for finite differences, pairs.py 
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -108,15 +109,10 @@ def diagnose_function(
     for k in range(3):
         arrays = [as_array(a).copy() for a in inputs]
         if k:
-            arrays = [
-                (a * (1 + rng.uniform(0.05, 0.15, a.shape))).astype(a.dtype)
-                if a.dtype.kind == "f"
-                else a
-                for a in arrays
-            ]
+            arrays = [_beside(a, rng) for a in arrays]
         tensors = [wrap(a.copy()) for a in arrays]
-        found = diagnose(f(*(t.requires_grad_() if i == wrt else t for i, t in enumerate(tensors))),
-                         tensors[wrt], mine(*arrays), name=name)  # fmt: skip
+        tensors[wrt].requires_grad_()
+        found = diagnose(f(*tensors), tensors[wrt], mine(*arrays), name=name)
         if found is None:
             return None
         first = first or found
@@ -124,6 +120,13 @@ def diagnose_function(
         kinds = here if kinds is None else kinds & here
     assert first is not None and kinds is not None
     return first if first.kind in kinds else None
+
+
+def _beside(a: Any, rng: np.random.Generator) -> Any:
+    """Other numbers near by; an array of indices stays as it is."""
+    if a.dtype.kind != "f":
+        return a
+    return (a * (1 + rng.uniform(0.05, 0.15, a.shape))).astype(a.dtype)
 
 
 def _search(a: Answer) -> list[Diagnosis]:
@@ -165,11 +168,7 @@ def at_the_uses(a: Answer, tried: list[Tried], until: float) -> Iterator[Diagnos
             if time.thread_time() > until:
                 return
             for variant in variants(row, use):
-                change = np.asarray(variant.array) - use.passed
-                if not np.any(change):
-                    continue
-                change = use.whole(change.astype(use.passed.dtype))
-                changed = a.graph.changes(use.parent, change)
+                changed = use.changes(variant.array)
                 effect = changed.get(a.target)
                 if effect is None:
                     continue
@@ -257,7 +256,7 @@ def _best(found: list[Diagnosis], a: Answer) -> Diagnosis | None:
         message += f" (The same numbers come out if {', or if '.join(others)}.)"
     if "upstream_only" in kinds and "forgot_inner" not in kinds and _a_function(found):
         also = (*also, "forgot_inner")  # another name for it, if the function stands further out
-    return Diagnosis(first.kind, first.node, first.line, message, first.hint, also)
+    return replace(first, message=message, also=also)
 
 
 def _a_function(found: list[Diagnosis]) -> bool:

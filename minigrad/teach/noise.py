@@ -31,9 +31,7 @@ def noise(a: Answer) -> Iterator[Diagnosis]:
         return
     if worst <= 1e-3 * size or _rounded(a, worst, size) or _one_sided(a, error, worst, size):
         digits = max(int(-np.log10(worst / size)), 0)
-        right_to = (
-            f"{digits} digit{'s' if digits != 1 else ''}" if digits else "less than one digit"
-        )
+        right_to = f"{digits} digit{'s' * (digits != 1)}" if digits else "less than one digit"
         yield nowhere(
             "finite_difference_noise",
             f"The numbers are right to about {right_to}, as finite differences or rounded numbers are.",

@@ -155,7 +155,7 @@ def _row(
 ) -> ParameterRow:
     node = p.node if isinstance(p.node, AccumulateGrad) else None
     reached = None if leaves is None else node in leaves
-    graded = p.grad is not None
+    same, graded = node is not None and node.variable is p, p.grad is not None
     note = ""
     if node is None:
         note = f"{name} requires no gradient, so no backward pass fills its .grad, and step passes it over."
@@ -166,18 +166,7 @@ def _row(
         )
     elif not graded and wrote is None:
         note = f"{name}.grad is None: step passes it over until a backward pass has filled it."
-    return ParameterRow(
-        p,
-        name,
-        group,
-        node,
-        node is not None and node.variable is p,
-        reached,
-        graded,
-        p._version,
-        wrote,
-        note,
-    )
+    return ParameterRow(p, name, group, node, same, reached, graded, p._version, wrote, note)
 
 
 def _strangers(
@@ -206,11 +195,9 @@ def _answers(rows: Sequence[ParameterRow], optimizer: Optimizer) -> Iterator[str
             f"the gradient, and it adds that to {row.name}.grad. Its `variable` is {row.name} itself: {row.same}."
         )
     if row.wrote is None:
-        so_far = (
-            "Its last call found no gradient"
-            if optimizer._opt_called
-            else "It has not been called yet"
-        )
+        so_far = "It has not been called yet"
+        if optimizer._opt_called:
+            so_far = "Its last call found no gradient"
         yield f"What does step write?  {row.name}, in place, from {row.name}.grad. {so_far}."
     else:
         yield (

@@ -14,6 +14,7 @@ Read diagnose.py first.
 import time
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -73,7 +74,7 @@ def everywhere(a: Answer, until: float) -> Iterator[Diagnosis]:
                     d = a.found(first, row.kind, row.message, row.hint)
                     words = d.message.replace("{n}", "as at the other places")
                     words += f" So it is at every {first.node.name().partition('Backward')[0]}."
-                    yield Diagnosis(d.kind, d.node, d.line, words, d.hint)
+                    yield replace(d, message=words)
 
 
 def _all_wrong(a: Answer, row: Mistake, name: str, k: int) -> tuple[Any, Use | None]:
@@ -172,7 +173,7 @@ def _with_a_factor(a: Answer, tried: list[Tried], until: float) -> Iterator[Diag
             if np.any(candidate) and a.same(times * candidate):
                 d = one.diagnosis(a)
                 message = f"There are two mistakes: {words}; and the other: {d.message}"
-                yield Diagnosis(d.kind, d.node, d.line, message, d.hint, (kind,))
+                yield replace(d, message=message, also=(kind,))
 
 
 def _on_two_branches(a: Answer, tried: list[Tried], until: float) -> Iterator[Diagnosis]:
@@ -205,10 +206,7 @@ def _on_one_path(a: Answer, tried: list[Tried], until: float) -> Iterator[Diagno
                 for variant in variants(row, below):
                     if row.kind == "scale" and variant.n not in ("2", "1/2"):
                         continue
-                    change = (np.asarray(variant.array) - below.passed).astype(below.passed.dtype)
-                    effect = (
-                        graph.walk_back(use.parent, use.whole(change)) if np.any(change) else None
-                    )
+                    effect = below.changes(variant.array).get(a.target)
                     if effect is None:
                         continue
                     candidate = a.right + one.effect + effect
@@ -226,4 +224,4 @@ def _both(a: Answer, one: Tried, two: Tried) -> Diagnosis:
         message = f"There are two mistakes. One: {first.message} The other: {second.message}"
     also = (second.kind,) if second.kind != first.kind else ()
     hint = first.hint if first.hint == second.hint else f"{first.hint} {second.hint}"
-    return Diagnosis(first.kind, first.node, first.line, message, hint, also)
+    return replace(first, message=message, hint=hint, also=also)

@@ -99,14 +99,9 @@ def tangents(
         lines, slopes = figure.subplots(1, 2)
         grid = np.linspace(min(at) - 0.5, max(at) + 0.5, 121)
         values = np.asarray(right(grid), dtype=float)
+        slope = np.gradient(values, grid, edge_order=2)
         lines.plot(grid, values, color=ASIDE, linewidth=3, label="the curve")
-        slopes.plot(
-            grid,
-            np.gradient(values, grid, edge_order=2),
-            color=ASIDE,
-            linewidth=3,
-            label="its slope",
-        )
+        slopes.plot(grid, slope, color=ASIDE, linewidth=3, label="its slope")
         points, trouble = tried(numbers)
         for k, (x, (z, z_dot)) in enumerate(zip(at, points or ())):
             name = "your z + z_dot e" if k == 0 else None

@@ -12,6 +12,7 @@ alone, from that edge to the tensor that was asked about:
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ from minigrad.core.views import CopySlices, walk
 AnyNode = Node | AccumulateGrad
 
 
+@dataclass(eq=False, repr=False)
 class Use:
     """One edge of the tape, with all that is known where it starts.
 
@@ -45,35 +47,32 @@ class Use:
     part       is this what passes through a write to a view, without the rest of the base?
     """
 
-    def __init__(
-        self,
-        graph: "Graph",
-        node: Node,
-        k: int,
-        parent: AnyNode,
-        g: Any,
-        passed: Any,
-        part: bool = False,
-    ) -> None:
-        self.graph, self.node, self.k, self.parent = graph, node, k, parent
-        self.g, self.passed, self.part = g, passed, part
+    graph: "Graph"
+    node: Node
+    k: int
+    parent: AnyNode
+    g: Any
+    passed: Any
+    part: bool = False
+
+    def __post_init__(self) -> None:
+        node = self.node
         self.op: Op | None = None
-        self.position, self.name = k, ""
+        self.position, self.name = self.k, ""
         self.origins: dict[str, AnyNode] = {}
-        plan: Any = plan_of(node)
-        which: int | None = k
+        plan, edges = operation_of(node)
+        which: int | None = self.k
         if isinstance(node, CopySlices):
-            plan, which = _of_the_write(node, k, part)
+            which = _which_operand(node, self.k, self.part)
         if isinstance(plan, Plan) and which is not None:
             self.op = plan.op
             self.position, self.name = plan.wanted[which]
-            edges = node.write.edges if isinstance(node, CopySlices) else node.edges
             self.origins = dict(zip(names_of(plan), edges, strict=True))
             if isinstance(node, CopySlices):
-                self.g = np.asarray(walk(g, node.way))
-                self.passed = np.asarray(walk(passed, node.way)) if part else passed
+                self.g = np.asarray(walk(self.g, node.way))
+                self.passed = np.asarray(walk(self.passed, node.way)) if self.part else self.passed
         self.op_name = "" if self.op is None else self.op.name
-        self.values = graph.values(node)
+        self.values = self.graph.values(node)
 
     def at(self, g: Any) -> "Use":
         """The same edge, if another gradient had arrived at its node."""
@@ -87,6 +86,13 @@ class Use:
         full = np.zeros(self.graph.gradients[self.parent].shape, change.dtype)
         walk(full, self.node.way)[...] = change
         return full
+
+    def changes(self, array: Any) -> dict[Any, Any]:
+        """What is added to the gradients of the nodes after this edge if `array` passes instead."""
+        change = np.asarray(array) - self.passed
+        if not np.any(change):
+            return {}
+        return self.graph.changes(self.parent, self.whole(change.astype(self.passed.dtype)))
 
     @property
     def wrote(self) -> bool:
@@ -317,9 +323,7 @@ class Graph:
 
     def values(self, node: Node) -> dict[str, Any]:
         """What the rules of a node may read, by name, as arrays."""
-        plan, edges = plan_of(node), node.edges
-        if isinstance(node, CopySlices):
-            plan, edges = node.write.plan, node.write.edges
+        plan, edges = operation_of(node)
         if not isinstance(plan, Plan):
             return {}
         values: dict[str, Any] = dict(plan.op.settings)
@@ -405,12 +409,18 @@ UNDONE: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def _of_the_write(node: CopySlices, k: int, part: bool) -> tuple[Any, int | None]:
-    """The plan of the write to a view, and which of its operands the k-th edge stands for."""
-    plan = node.write.plan
+def operation_of(node: Node) -> tuple[Any, Any]:
+    """The plan and the edges of a node; for a write to a view, those of what was written."""
+    if isinstance(node, CopySlices):
+        return node.write.plan, node.write.edges
+    return plan_of(node), node.edges
+
+
+def _which_operand(node: CopySlices, k: int, part: bool) -> int | None:
+    """Which operand of a write to a view the k-th edge stands for."""
     if node.keeps and k == 0:
-        return plan, 0 if part else None
-    return plan, k - node.keeps + bool(plan.needs[0])
+        return 0 if part else None
+    return k - node.keeps + bool(node.write.plan.needs[0])
 
 
 def plan_of(node: Node) -> Any:
