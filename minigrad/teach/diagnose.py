@@ -148,10 +148,8 @@ def _search(a: Answer) -> list[Diagnosis]:
         found += search
         if found:
             break
-    found += whole.factor(a)
-    found += whole.turned(a)
-    found += whole.other(a)
-    found += whole.tangent(a)
+    for look in (whole.factor, whole.turned, whole.other, whole.tangent):
+        found += look(a)
     if not found:
         found += noise(a)
     if not found:

@@ -26,9 +26,8 @@ from minigrad.teach.results import CheckResult, CheckRow, Kind
 from minigrad.teach.running import defined_in, loose_names
 
 DECLARED: dict[str, "Question"] = {}  # the exercises of this session, by name
-WATCHING: list[
-    Callable[[], None]
-] = []  # called when an exercise was declared, checked, or gave a hint
+# called when an exercise was declared, checked, or gave a hint
+WATCHING: list[Callable[[], None]] = []
 
 
 @dataclass(frozen=True)

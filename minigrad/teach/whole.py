@@ -31,7 +31,7 @@ from minigrad.teach.uses import Use
 
 def shapes(a: Answer) -> Iterator[Diagnosis]:
     """Mistakes that leave an array of the wrong shape."""
-    mine, right, x = a.mine, a.right, a.name
+    mine, right = a.mine, a.right
     for use in a.graph.paths:
         yield from _unsummed(a, use)
         if use.parent is a.target and use.op_name in _PICKING and a.same(use.g):
@@ -43,63 +43,76 @@ def shapes(a: Answer) -> Iterator[Diagnosis]:
             )
     yield from _never_summed(a)
     yield from _examples_not_summed(a)
-    if right.ndim == 2 and a.same(right.T):
-        yield nowhere(
-            "transposed",
-            f"The gradient of {x} is transposed: it has the shape {mine.shape}, and {x} is {right.shape}.",
-            "A gradient has the shape of its tensor. To fix it, write  .T  behind it, or exchange the factors.",
-            also=("shape",),
-        )
-    elif right.ndim in (3, 4) and (axes := _permuted(a)):
-        yield nowhere(
-            "transposed",
-            f"The axes of the gradient of {x} are exchanged: it has the shape {mine.shape}, and {x} is {right.shape}.",
-            f"A gradient has the shape of its tensor. To fix it, write  .transpose{axes}  behind it.",
-            also=("shape",),
-        )
-    elif mine.size == right.size and a.same(right.reshape(mine.shape)):
-        yield nowhere(
-            "shape",
-            f"The numbers are right, but the shape {mine.shape} is not that of {x}, which is {right.shape}.",
-            f"To fix it, write  .reshape{right.shape}.",
-        )
-    elif right.ndim and mine.shape == (*a.z.shape, *right.shape) and a.same_contracted(mine):
-        yield nowhere(
-            "shape",
-            f"This is the whole Jacobian, of the shape {mine.shape}; the gradient of {x} has the shape {right.shape}.",
-            "Multiply by dL/dz, and sum over the axes of z.",
-        )
-    elif mine.size < right.size and _repeats(a):
-        what = "one number" if mine.size == 1 else f"of the shape {mine.shape}"
-        yield nowhere(
-            "shape",
-            f"The gradient of {x} is {what} here; it should be the same for each entry, {right.shape}.",
-            "A gradient has the shape of its tensor, also where its entries repeat.",
-        )
+    for kind, fits, message, hint in WRONG_SHAPES:
+        n = fits(a)
+        if n is not None:
+            names = {
+                "{x}": a.name,
+                "{n}": n,
+                "{mine}": str(mine.shape),
+                "{right}": str(right.shape),
+            }
+            for name, words in names.items():
+                message, hint = message.replace(name, words), hint.replace(name, words)
+            yield nowhere(kind, message, hint, also=("shape",) if kind != "shape" else ())
+            return
 
 
-def _permuted(a: Answer) -> tuple[int, ...] | None:
+def _matrix_turned(a: Answer) -> str | None:
+    return "" if a.right.ndim == 2 and a.same(a.right.T) else None
+
+
+def _axes_exchanged(a: Answer) -> str | None:
     """The order of axes that turns the student's array into the right one."""
-    if sorted(a.mine.shape) != sorted(a.right.shape):
+    if a.right.ndim not in (3, 4) or sorted(a.mine.shape) != sorted(a.right.shape):
         return None
     orders = permutations(range(a.right.ndim))
-    return next((k for k in orders if a.equal(a.mine.transpose(k), a.right)), None)
+    return next((str(k) for k in orders if a.equal(a.mine.transpose(k), a.right)), None)
 
 
-_PICKING = ("getitem", "gather", "index_select", "embedding", "diagonal", "take_along_dim")
+def _other_shape(a: Answer) -> str | None:
+    return "" if a.mine.size == a.right.size and a.same(a.right.reshape(a.mine.shape)) else None
 
 
-def _repeats(a: Answer) -> bool:
+def _jacobian(a: Answer) -> str | None:
+    whole = a.right.ndim and a.mine.shape == (*a.z.shape, *a.right.shape)
+    return "" if whole and a.same_contracted(a.mine) else None
+
+
+def _repeats(a: Answer) -> str | None:
     """Does the right gradient only repeat the student's numbers along some axes?"""
     missing = a.right.ndim - a.mine.ndim
-    if missing < 0:
-        return False
+    if missing < 0 or a.mine.size >= a.right.size:
+        return None
     for axes in combinations(range(a.right.ndim), missing):
         mine = np.expand_dims(a.mine, axes)
         if all(n in (1, m) for n, m in zip(mine.shape, a.right.shape, strict=True)):
             if a.equal(np.broadcast_to(mine, a.right.shape), a.right):
-                return True
-    return False
+                return "one number" if a.mine.size == 1 else f"of the shape {a.mine.shape}"
+    return None
+
+
+# What is told from the arrays alone: the first that fits. A function gives words for {n}, or None.
+WRONG_SHAPES = [
+    ("transposed", _matrix_turned,
+     "The gradient of {x} is transposed: it has the shape {mine}, and {x} is {right}.",
+     "A gradient has the shape of its tensor. To fix it, write  .T  behind it, or exchange the factors."),
+    ("transposed", _axes_exchanged,
+     "The axes of the gradient of {x} are exchanged: it has the shape {mine}, and {x} is {right}.",
+     "A gradient has the shape of its tensor. To fix it, write  .transpose{n}  behind it."),
+    ("shape", _other_shape,
+     "The numbers are right, but the shape {mine} is not that of {x}, which is {right}.",
+     "To fix it, write  .reshape{right}."),
+    ("shape", _jacobian,
+     "This is the whole Jacobian, of the shape {mine}; the gradient of {x} has the shape {right}.",
+     "Multiply by dL/dz, and sum over the axes of z."),
+    ("shape", _repeats,
+     "The gradient of {x} is {n} here; it should be the same for each entry, {right}.",
+     "A gradient has the shape of its tensor, also where its entries repeat."),
+]  # fmt: skip
+
+
+_PICKING = ("getitem", "gather", "index_select", "embedding", "diagonal", "take_along_dim")
 
 
 def _unsummed(a: Answer, use: Use) -> Iterator[Diagnosis]:
