@@ -75,9 +75,8 @@ class Answer:
         self.atol = atol if atol is not None else (1e-5 if small else 1e-8) * size
         if atol is None:  # where great parts cancel, what is left is no more exact than they are
             parts = [np.max(np.abs(u.passed), initial=0) for u in self.graph.paths]
-            last_digit = (
-                float(np.finfo(self.right.dtype).eps) if self.right.dtype.kind == "f" else 0
-            )
+            real = self.right.dtype.kind == "f"
+            last_digit = float(np.finfo(self.right.dtype).eps) if real else 0
             self.atol = max(self.atol, 4 * last_digit * float(max(parts, default=0)))
 
     def same(self, candidate: Any) -> bool:

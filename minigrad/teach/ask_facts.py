@@ -107,15 +107,7 @@ def _verdict(mine: Any, right: Any) -> Kind:
 
 def outcome(program: Callable[[], Any]) -> str:
     """Run a program, then backward from the sum of what it returns; where does it stop?"""
-    try:
-        z = program()
-    except RuntimeError:
-        return "error at the write"
-    try:
-        z.sum().backward()
-    except RuntimeError:
-        return "error in backward"
-    return "runs"
+    return _stop(program)[0]
 
 
 def complaint(program: Callable[[], Any]) -> Any:
@@ -133,19 +125,26 @@ def complaint(program: Callable[[], Any]) -> Any:
     >>> complaint(program)
     ('ExpBackward0', 0, 1)
     """
+    where, error = _stop(program)
+    if where != "error in backward" or error is None:
+        return where
+    words = str(error) if isinstance(error, SavedValueChanged) else ""
+    found = re.search(r"at version (\d+); expected version (\d+)", words)
+    if found is None:
+        raise error
+    return words.split()[0], int(found[2]), int(found[1])
+
+
+def _stop(program: Callable[[], Any]) -> tuple[str, RuntimeError | None]:
+    """Where a program stops, and the error that stops it."""
+    where = "error at the write"
     try:
         z = program()
-    except RuntimeError:
-        return "error at the write"
-    try:
+        where = "error in backward"
         z.sum().backward()
-    except SavedValueChanged as error:
-        words = str(error)
-        found = re.search(r"at version (\d+); expected version (\d+)", words)
-        if found is None:
-            raise
-        return words.split()[0], int(found[2]), int(found[1])
-    return "runs"
+    except RuntimeError as error:
+        return where, error
+    return "runs", None
 
 
 def saved_at(z: Tensor) -> int | None:

@@ -16,6 +16,7 @@ Colors: Okabe and Ito's (2008), which people with color-blindness can tell apart
 
 import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -33,6 +34,7 @@ RIGHT, YOURS, ASIDE = "#0072B2", "#D55E00", "0.7"
 SECONDS = 2.0
 
 
+@dataclass(eq=False, repr=False)
 class Picture:
     """A picture that is drawn when it is shown.
 
@@ -41,10 +43,9 @@ class Picture:
     size     width and height in inches
     """
 
-    def __init__(
-        self, title: str, draw: Callable[[Any], None], size: tuple[float, float] = (8.0, 3.0)
-    ) -> None:
-        self.title, self.draw, self.size = title, draw, size
+    title: str
+    draw: Callable[[Any], None]
+    size: tuple[float, float] = (8.0, 3.0)
 
     def __repr__(self) -> str:
         return f"Picture: {self.title}"

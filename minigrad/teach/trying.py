@@ -94,14 +94,11 @@ class FunctionQuestion(Question):
         right = case.expected[k]
         if not isinstance(right, np.ndarray | float | int | np.generic) or isinstance(right, bool):
             return judge_plain(what, mine, right)
-        atol = case.atol[k] if case.atol else 0.0
-        return judge_array(
-            what,
-            mine,
-            np.asarray(right),
-            0.0 if self.rtol is None and case.atol else self.rtol,
-            atol if self.atol is None else self.atol,
-        )
+        rtol = 0.0 if self.rtol is None and case.atol else self.rtol
+        atol = self.atol
+        if atol is None:
+            atol = case.atol[k] if case.atol else 0.0
+        return judge_array(what, mine, np.asarray(right), rtol, atol)
 
     def explain(self, what: str, wrong: Sequence[Mistaken]) -> Diagnosis | None:
         """What is behind a part that is wrong in these cases.
@@ -135,10 +132,8 @@ def judge_array(
     first = _first_wrong(as_array(mine), right, rtol or 0.0, atol or 0.0)
     yours, theirs = float(as_array(mine)[first]), float(right[first])
     digits = next((n for n in (6, 9, 12, 17) if number(yours, n) != number(theirs, n)), 17)
-    return (
-        "wrong value",
-        f"{what}{position(first)} is {number(yours, digits)} and should be {number(theirs, digits)}",
-    )
+    is_it, should_be = number(yours, digits), number(theirs, digits)
+    return "wrong value", f"{what}{position(first)} is {is_it} and should be {should_be}"
 
 
 def judge_plain(what: str, mine: Any, right: Any) -> tuple[Kind, str]:

@@ -301,9 +301,7 @@ class Graph:
     def earlier(self, node: AnyNode) -> list[Any]:
         """What the tensor held before the write of this node, and before those further back."""
         found = []
-        while not isinstance(node, AccumulateGrad):
-            if not _writes(node):
-                break
+        while not isinstance(node, AccumulateGrad) and _writes(node):
             node = node.edges[0]
             if node in self.known:
                 found.append(self.known[node])
@@ -313,9 +311,9 @@ class Graph:
         """What the tensor holds after the writes that came after this node."""
         found, now = [], node
         for n in reversed(self.nodes):
-            if isinstance(n, AccumulateGrad) or not n.edges or n.edges[0] is not now:
+            if isinstance(n, AccumulateGrad) or not n.edges:
                 continue
-            if _writes(n):
+            if n.edges[0] is now and _writes(n):
                 now = n
                 if n in self.known:
                     found.append(self.known[n])

@@ -201,21 +201,15 @@ def _wide_of_a_use(a: Answer, use: Use) -> Any:
 def _carried(a: Answer, use: Use, wide: Any) -> Iterator[Any]:
     """The array in its wrong shape, and what further rules make of it on the way to x."""
     parent = use.parent
-    while True:
+    while wide is not None:
         yield wide
         onward = [u for u in a.graph.paths if u.node is parent]
-        if parent is a.target or len(onward) != 1:
-            return
-        (u,) = onward
-        if not u.elementwise:
+        if parent is a.target or len(onward) != 1 or not onward[0].elementwise:
             return
         try:
-            wide = u.formula(wide)
+            wide, parent = onward[0].formula(wide), onward[0].parent
         except ValueError:  # this shape goes with the values no longer
             return
-        if wide is None:
-            return
-        parent = u.parent
 
 
 def _summed_axes(wide: tuple[int, ...], narrow: tuple[int, ...]) -> list[int]:
