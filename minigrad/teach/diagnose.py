@@ -72,17 +72,10 @@ def diagnose(
         with unobserved(), np.errstate(all="ignore"):
             answer = Answer(z, x, mine, gradient, name, namespace or {}, rtol, atol)
             return _best(_search(answer), answer)
-    # A graph that was freed or spoiled, no numbers, or arrays that do not go together as a row
-    # expects: nothing can be said, and the report is worth more.
-    except (
-        AutogradError,
-        TypeError,
-        NotImplementedError,
-        ArithmeticError,
-        LookupError,
-        ValueError,
-    ):
-        return None
+    except (AutogradError, TypeError, NotImplementedError):
+        return None  # a graph that was freed or spoiled, or no numbers: nothing can be said
+    except (ArithmeticError, LookupError, ValueError):
+        return None  # arrays that do not go together as a row expects: the report is worth more
 
 
 def diagnose_function(
