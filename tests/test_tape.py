@@ -461,3 +461,18 @@ def test_create_graph_shows_the_backward_passs_own_operations():
     made = [n for n in tape.document["nodes"] if n["made_by"] == 1]
     assert made
     assert x.grad.item() == 18.0
+
+
+def test_operators_are_shown_as_they_are_written():
+    x, n = minigrad.tensor([1.0, 2.0]), minigrad.tensor([5, 6])
+    namespace = {"x": x, "n": n}
+    with minigrad.record("tape", namespace=namespace) as tape:
+        for _ in (x == 1, x != 1, x < 1, x <= 1, x > 1, x >= 1, x // 2, n % 4, n & 1, n | 1, n ^ 1):
+            pass
+        n << 1, n >> 1
+
+    shown = [node["expression"] for node in tape.document["nodes"] if node["op"]]
+
+    signs = "== != < <= > >=".split()
+    assert shown[:6] == [f"x {sign} 1" for sign in signs]
+    assert shown[6:] == ["x // 2", "n % 4", "n & 1", "n | 1", "n ^ 1", "n << 1", "n >> 1"]

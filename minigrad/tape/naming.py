@@ -5,20 +5,13 @@ from __future__ import annotations
 from minigrad.tape.events import Entry, Input
 from minigrad.tape.recorder import Recorder
 
+# The operators of Python, by the names of their ops; those that can also be written like z += x.
 INFIX = {
-    "add": "+",
-    "sub": "-",
-    "mul": "*",
-    "div": "/",
-    "pow": "**",
-    "matmul": "@",
-    "equal": "==",
-    "not_equal": "!=",
-    "less": "<",
-    "less_equal": "<=",
-    "greater": ">",
-    "greater_equal": ">=",
-}
+    "add": "+", "sub": "-", "mul": "*", "div": "/", "pow": "**", "matmul": "@", "floor_divide": "//",
+    "remainder": "%", "bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^",
+    "bitwise_left_shift": "<<", "bitwise_right_shift": ">>",
+}  # fmt: skip
+COMPARED = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 
 
 def versions_of(recorder: Recorder) -> dict[int, int]:
@@ -82,6 +75,7 @@ def expression(entry: Entry, names: list[str], through: str | None = None) -> st
         if infix and len(terms) == 2:
             return f"{target} {infix}= {terms[1]}"
         return f"{target}.{entry.op}_({', '.join(terms[1:] + settings)})"
+    infix = infix or COMPARED.get(entry.op)
     if infix and len(terms) == 2:
         return f"{terms[0]} {infix} {terms[1]}"
     if entry.op == "neg":
