@@ -16,8 +16,8 @@ import numpy as np
 from minigrad.core import dtypes, modes
 from minigrad.core.allocator import keep_freed_memory
 from minigrad.core.data import as_array
-from minigrad.core.engine import GraphTask, Step
-from minigrad.core.engines import contributions, engine_named
+from minigrad.core.engine import GraphTask, Step, contributions
+from minigrad.core.engines import engine_named
 from minigrad.core.errors import DtypeError, NoGradient, ShapeError, at
 from minigrad.core.hooks import hooks_of
 from minigrad.core.leaf import AccumulateGrad
@@ -91,35 +91,29 @@ def run_task(task: GraphTask, engine: str = "graph") -> None:
     with modes.set_grad_enabled(task.create_graph):
         if plain:
             task.run()
-        elif watched:
-            _run_watched(task, engine)
         else:
-            engine_named(engine)(task)
+            _run_by_steps(task, engine)
 
 
-def _run_watched(task: GraphTask, engine: str) -> None:
-    """Run a pass step by step. Each step is reported to the observer, or checked for NaN, or both."""
+def _run_by_steps(task: GraphTask, engine: str) -> None:
+    """Run a pass step by step. Each step is reported to the observer, if any, or checked for NaN, or both."""
     run, observer = engine_named(engine), modes.state.observer
     anomaly = modes.state.anomaly and engine == "graph"
     if engine != "graph":  # which counts by itself
-        task.waiting = contributions(engine, task)
-
-    def watch(node: Node | AccumulateGrad, g: Any, grads: Sequence[Any]) -> None:
-        for parent in node.edges if engine != "graph" else ():
-            task.waiting[parent] -= 1
-        if isinstance(node, Result):  # belongs to an edge; not a step of its own
-            return
-        step = Step(node, g, grads)
-        if observer is not None:
-            observer.step(task, step)
-        if anomaly:
-            refuse_nan(step)
-
+        task.waiting = contributions(task.roots, by_path=engine == "recursive")
     error: BaseException | None = None
     if observer is not None:
         observer.backward(task, engine)
     try:
-        run(task, watch)
+        for step in run(task):
+            for parent in step.node.edges if engine != "graph" else ():
+                task.waiting[parent] -= 1
+            if isinstance(step.node, Result):  # belongs to an edge; not a step of its own
+                continue
+            if observer is not None:
+                observer.step(task, step)
+            if anomaly:
+                refuse_nan(step)
     except BaseException as e:
         error = e
         raise

@@ -116,7 +116,7 @@ class GraphTask:
                 while True:
                     g = pending.pop(node)
                     if inputs is not None and node in inputs:
-                        grads = self._apply(node, g, freed)
+                        grads = self.run_node(node, g, freed)
                     else:
                         plan: Any = node.plan
                         grads = plan.run_tensors(g, node) if tensors else plan.run(g, node)
@@ -159,10 +159,7 @@ class GraphTask:
         Between two steps, `ready`, `waiting` and `pending` show the state of the pass. If the
         pass is abandoned, the nodes that have run stay freed and the rest of its state is dropped.
         """
-        self.waiting = waiting = dict.fromkeys(reachable(self.roots), 0)
-        for node in waiting:
-            for parent in node.edges:
-                waiting[parent] += 1
+        self.waiting = waiting = contributions(self.roots)
         if self.inputs is not None:
             self.prune()
         freed = None if self.retain_graph else Freed()
@@ -176,7 +173,7 @@ class GraphTask:
             while heap:
                 node = heappop(heap)[1]
                 g = pending.pop(node, None)
-                grads = self._apply(node, g, freed)
+                grads = self.run_node(node, g, freed)
                 for parent, d in zip(node.edges, grads, strict=True):
                     if not self._leads_to_an_input(parent):
                         continue
@@ -204,7 +201,7 @@ class GraphTask:
     def _leads_to_an_input(self, node: AnyNode) -> bool:
         return self.needed is None or node in self.needed
 
-    def _apply(self, node: AnyNode, g: Any, freed: Freed | None) -> Sequence[Any]:
+    def run_node(self, node: AnyNode, g: Any, freed: Freed | None) -> Sequence[Any]:
         """Run one node's rules: the body of a step."""
         if g is None:  # only missing gradients (None) have arrived: pass None on
             return (None,) * len(node.edges)
@@ -229,3 +226,17 @@ class GraphTask:
         if freed is not None and plan.frees:
             node.saved = freed
         return grads
+
+
+def contributions(roots: Sequence[AnyNode], by_path: bool = False) -> dict[AnyNode, int]:
+    """How many contributions each node will receive: one per edge that leads to it.
+
+    With `by_path`, as in the recursive engine, one per path.
+    """
+    found = dict.fromkeys(reachable(roots), 0)
+    turns = {node: roots.count(node) if by_path else 1 for node in found}
+    for node in sorted(found, key=attrgetter("queue_key")):
+        for parent in node.edges:
+            found[parent] += turns[node]
+            turns[parent] += turns[node] * by_path
+    return found

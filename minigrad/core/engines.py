@@ -16,32 +16,18 @@ need n applications and the third needs 2**n. That is why engines wait and add u
 Source: Wengert, "A simple automatic derivative evaluation program", CACM 7 (1964).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-from minigrad.core.engine import AnyNode, GraphTask
+from minigrad.core.engine import AnyNode, GraphTask, Step
 from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.node import reachable
 from minigrad.core.saved import Freed
 
-# Called after each node has run, with the node, the incoming gradient, and the outgoing ones.
-Watch = Callable[[AnyNode, Any, Sequence[Any]], None]
 
-
-def nobody(node: AnyNode, g: Any, grads: Sequence[Any]) -> None:
-    """Nobody is watching."""
-
-
-def by_graph(task: GraphTask, watch: Watch = nobody) -> int:
-    """The default engine; returns how many rules were applied."""
-    for step in task.steps():
-        watch(*step)
-    return task.applications
-
-
-def by_tape(task: GraphTask, watch: Watch = nobody) -> int:
+def by_tape(task: GraphTask) -> Iterator[Step]:
     """Go through the list of nodes from the latest to the first.
 
     The list is what a recorder would have written: the nodes in the order in which
@@ -51,36 +37,32 @@ def by_tape(task: GraphTask, watch: Watch = nobody) -> int:
     for node, g in zip(task.roots, task.gradients, strict=True):
         listed[node] = g if listed[node] is None else listed[node] + g
     freed = None if task.retain_graph else Freed()
-    applied = 0
     for node in sorted(listed, key=lambda n: n.queue_key):
         g = listed[node]
         if g is None:
             continue
-        grads = _rules(task, node, g)
-        applied += len(grads)
-        if freed is not None and node.plan.frees:
-            node.saved = freed
+        grads = task.run_node(node, g, freed)
         for parent, d in zip(node.edges, grads, strict=True):
             if d is not None:
                 listed[parent] = d if listed[parent] is None else listed[parent] + d
-        watch(node, g, grads)
-    return applied
+        yield Step(node, g, grads)
 
 
-def by_recursion(task: GraphTask, watch: Watch = nobody) -> int:
+def by_recursion(task: GraphTask) -> Iterator[Step]:
     """Pass each contribution on separately, as soon as it arrives."""
     visited: set[AnyNode] = set()
 
-    def visit(node: AnyNode, g: Any) -> int:
+    def visit(node: AnyNode, g: Any) -> Iterator[Step]:
         visited.add(node)
-        grads = _rules(task, node, g)
-        watch(node, g, grads)
-        return len(grads) + sum(
-            visit(p, d) for p, d in zip(node.edges, grads, strict=True) if d is not None
-        )
+        grads = task.run_node(node, g, None)
+        yield Step(node, g, grads)
+        for parent, d in zip(node.edges, grads, strict=True):
+            if d is not None:
+                yield from visit(parent, d)
 
     try:
-        applied = sum(visit(node, g) for node, g in zip(task.roots, task.gradients, strict=True))
+        for node, g in zip(task.roots, task.gradients, strict=True):
+            yield from visit(node, g)
     except RecursionError:
         raise RecursionError(
             "the recursive engine goes one call deeper for each node, and this graph is deeper than Python's "
@@ -91,16 +73,14 @@ def by_recursion(task: GraphTask, watch: Watch = nobody) -> int:
         for node in visited:
             if node.plan.frees:
                 node.saved = freed
-    return applied
 
 
-def _rules(task: GraphTask, node: AnyNode, g: Any) -> list[Any]:
-    plan: Any = node.plan
-    return list((plan.run_tensors if task.tensors else plan.run)(g, node))
-
-
-Engine = Callable[..., int]
-ENGINES: dict[str, Engine] = {"graph": by_graph, "tape": by_tape, "recursive": by_recursion}
+Engine = Callable[[GraphTask], Iterator[Step]]
+ENGINES: dict[str, Engine] = {
+    "graph": GraphTask.steps,
+    "tape": by_tape,
+    "recursive": by_recursion,
+}
 
 
 def engine_named(name: str) -> Engine:
@@ -110,19 +90,6 @@ def engine_named(name: str) -> Engine:
             f"engine must be one of {', '.join(map(repr, ENGINES))}, but got {name!r}."
         )
     return ENGINES[name]
-
-
-def contributions(engine: str, task: GraphTask) -> dict[AnyNode, int]:
-    """How many contributions each node will receive: one per edge that leads to it; with the
-    recursive engine, one per path."""
-    by_path = engine == "recursive"
-    found = dict.fromkeys(reachable(task.roots), 0)
-    turns = {node: task.roots.count(node) if by_path else 1 for node in found}
-    for node in sorted(found, key=lambda n: n.queue_key):
-        for parent in node.edges:
-            found[parent] += turns[node]
-            turns[parent] += turns[node] * by_path
-    return found
 
 
 def applications(z: Any, gradient: Any = None) -> dict[str, int]:
@@ -145,7 +112,10 @@ def applications(z: Any, gradient: Any = None) -> dict[str, int]:
         for name, engine in ENGINES.items():
             for leaf in leaves:
                 leaf.grad = None
-            counts[name] = engine(GraphTask([z.node], [g], retain_graph=True))
+            task = GraphTask([z.node], [g], retain_graph=True)
+            for _ in engine(task):
+                pass
+            counts[name] = task.applications
     finally:
         for leaf, grad in zip(leaves, kept, strict=True):
             leaf.grad = grad

@@ -19,8 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from minigrad.core.engine import GraphTask, Step
-from minigrad.core.engines import contributions
+from minigrad.core.engine import GraphTask, Step, contributions
 from minigrad.core.errors import user_line
 from minigrad.core.hooks import Hooked
 from minigrad.core.leaf import AccumulateGrad
@@ -114,7 +113,7 @@ class Recorder(ForwardHalf):
                 if task._leads_to_an_input(parent):
                     in_order[self._entry(parent)] += 1
         if now.engine == "recursive":  # it does not wait: one contribution for each path
-            for node, paths in contributions("recursive", task).items():
+            for node, paths in contributions(task.roots, by_path=True).items():
                 if not isinstance(node, Edge):
                     in_order[self._entry(node)] = paths
         now.expected = in_order
