@@ -128,6 +128,24 @@ class Hooked:
         return self.depart(self.plan.run_tensors(g, node), g, node, tensors=True)
 
 
+class Hookable:
+    """What Node and AccumulateGrad have in common: a name, and hooks."""
+
+    __slots__ = ()
+
+    def name(self) -> str:
+        """The name of the node in PyTorch, like "MulBackward0"."""
+        return type(self).__name__
+
+    def register_hook(self, hook: Hook) -> RemovableHandle:
+        """Call hook(grad_inputs, grad_outputs) after this node has run. A leaf has no grad_inputs: ()."""
+        return RemovableHandle(hooks_of(self).after, hook)
+
+    def register_prehook(self, hook: Hook) -> RemovableHandle:
+        """Call hook(grad_outputs) before this node runs; it may return other gradients."""
+        return RemovableHandle(hooks_of(self).before, hook)
+
+
 def hooks_of(node: Any) -> Hooked:
     """The hooks of a node. The first call gives the node a `Hooked` plan."""
     plan = node.plan

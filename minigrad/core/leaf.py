@@ -7,7 +7,6 @@ weakly, so the two do not keep each other alive. If the leaf is gone, the graph 
 
 import threading
 import weakref
-from collections.abc import Callable
 from itertools import count
 from sys import getrefcount
 from typing import Any
@@ -15,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from minigrad.core.errors import Place
-from minigrad.core.hooks import RemovableHandle, hooks_of
+from minigrad.core.hooks import Hookable
 from minigrad.core.memory import make
 from minigrad.core.sparse import RowSparse
 
@@ -23,7 +22,7 @@ next_leaf_queue_key = count(1).__next__  # for leaves: 1, 2, ...; they run after
 _accumulating = threading.Lock()
 
 
-class AccumulateGrad:
+class AccumulateGrad(Hookable):
     """The end of an edge: where the gradient of a leaf is added to its `.grad`.
 
     >>> x = minigrad.tensor(3.0, requires_grad=True)
@@ -56,18 +55,6 @@ class AccumulateGrad:
         """The leaf. If it is gone, makes an equal one."""
         leaf = self._leaf()
         return leaf if leaf is not None else make.tensor(self._array, self._counter, self)
-
-    def name(self) -> str:
-        """The name that the node has in PyTorch."""
-        return "AccumulateGrad"
-
-    def register_hook(self, hook: Callable[..., Any]) -> Any:
-        """Call hook((), grad_outputs) after the gradient has been added."""
-        return RemovableHandle(hooks_of(self).after, hook)
-
-    def register_prehook(self, hook: Callable[..., Any]) -> Any:
-        """Call hook(grad_outputs) before the gradient is added; it may return another."""
-        return RemovableHandle(hooks_of(self).before, hook)
 
     def saved_values(self) -> dict[str, Any]:
         """Nothing: to add a gradient, no value is needed."""

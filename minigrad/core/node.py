@@ -19,13 +19,13 @@ The node's plan (plan.py) decides what is saved and what is run.
 Read op.py first. Then engine.py, which runs the nodes.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import cache, partial
 from itertools import count
 from typing import Any
 
 from minigrad.core.errors import Place, SavedValueChanged
-from minigrad.core.hooks import RemovableHandle, hooks_of
+from minigrad.core.hooks import Hookable
 from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.memory import Counter, make
 from minigrad.core.op import Op
@@ -34,7 +34,7 @@ from minigrad.core.saved import Freed, what_changed
 next_queue_key = count(-1, -1).__next__  # -1, -2, ...: later nodes come first
 
 
-class Node:
+class Node(Hookable):
     """One application of an op, recorded on the tape. `z.grad_fn` is a node.
 
     >>> x = minigrad.tensor(3.0, requires_grad=True)
@@ -69,10 +69,6 @@ class Node:
     def _sequence_nr(self) -> int:
         """The sequence number: later nodes have larger ones."""
         return -self.queue_key
-
-    def name(self) -> str:
-        """The name of the node, like "MulBackward0"."""
-        return type(self).__name__
 
     @property
     def next_functions(self) -> tuple[tuple["Node | AccumulateGrad | None", int], ...]:
@@ -130,14 +126,6 @@ class Node:
             since //= list(now.values()).count(now[name])  # x * x saves the same memory twice
             before = now[name].count - since
         raise SavedValueChanged(what_changed(self, name, before, now[name]))
-
-    def register_hook(self, hook: Callable[..., Any]) -> Any:
-        """Call hook(grad_inputs, grad_outputs) after this node has run; see hooks.py."""
-        return RemovableHandle(hooks_of(self).after, hook)
-
-    def register_prehook(self, hook: Callable[..., Any]) -> Any:
-        """Call hook(grad_outputs) before this node runs; it may return other gradients."""
-        return RemovableHandle(hooks_of(self).before, hook)
 
     def __repr__(self) -> str:
         reads = self.plan.tensors

@@ -144,10 +144,6 @@ class CopySlices(Node):
         plan = copy_slices_plan(write.plan.frees, len(edges))
         super().__init__(plan, edges, (write,), write.place)
 
-    def name(self) -> str:
-        """The name that the node has in PyTorch."""
-        return "CopySlices"
-
     @property
     def op(self) -> Op:
         """The op that wrote."""
