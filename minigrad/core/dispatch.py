@@ -195,9 +195,7 @@ def record(
     if plan.reads:
         if in_place and op.operands[0] in plan.tensors:
             operands = (copy_of(z), *operands[1:])
-        counter = z._shared_counter() if "z" in plan.tensors else z.counter
-        version = counter.count + in_place if "z" in plan.tensors else 0
-        node.saved, node.version = plan.save(operands, settings, z.array, counter, version)
+        node.saved, node.version = plan.save(operands, settings, z, in_place)
     if plan.frees and modes.state.saved_hooks:
         node.saved, node.version = Packed(node, modes.state.saved_hooks[-1]), 0
     elif modes.state.tracing:

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minigrad.core.memory import Counter, make
+from minigrad.core.memory import make
 from minigrad.core.node import Node, node_type, show_saved
 from minigrad.core.op import Op
 from minigrad.core.shapes import Shape, sum_to
@@ -108,19 +108,16 @@ class Plan:
         return compiled(label, source, scope)[f"{self.op.name}_backward"]
 
     def save(
-        self,
-        operands: Sequence[Any],
-        settings: dict[str, Any],
-        z_array: Any,
-        z_counter: Counter,
-        z_version: int,
+        self, operands: Sequence[Any], settings: dict[str, Any], z: Any, in_place: bool
     ) -> tuple[Any, int]:
         """The tuple of saved values, and the sum of the versions of the tensors in it."""
-        op, saved, version = self.op, [], 0
+        op, version = self.op, 0
+        saved: list[Any] = []
         for name in self.reads:
             if name == "z":
-                saved += [z_array, z_counter]
-                version += z_version
+                counter = z._shared_counter()
+                saved += [z.array, counter]
+                version += counter.count + in_place
             else:
                 value = value_of(op, name, operands, settings)
                 saved.append(held(value) if name in HELD else value)
