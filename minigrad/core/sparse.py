@@ -13,7 +13,7 @@ adding one to a dense array changes only its rows.
 
 import math
 from functools import lru_cache
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import numpy as np
 
@@ -161,6 +161,7 @@ class Rows:
     __slots__ = ()
 
     array: Any
+    _constant: Any  # makes an array a tensor of the same kind
 
     @property
     def is_sparse(self) -> bool:
@@ -169,20 +170,20 @@ class Rows:
 
     def to_dense(self, dtype: Any = None, *, masked_grad: Any = None) -> Self:
         """The same as a dense tensor. (`masked_grad` has no effect: gradients of tables have no gradient.)"""
-        dense: Any = wrapped(self, rows(self).to_dense()) if self.is_sparse else self
+        dense: Any = self._constant(rows(self).to_dense()) if self.is_sparse else self
         return dense if dtype is None else dense.to(dtype)
 
     def coalesce(self) -> Self:
         """The same gradient with each row once."""
-        return wrapped(self, rows(self).coalesce())
+        return self._constant(rows(self).coalesce())
 
     def indices(self) -> Self:
         """The indices of the rows, of shape (1, k), as in PyTorch's sparse tensors."""
-        return wrapped(self, rows(self).indices[None])
+        return self._constant(rows(self).indices[None])
 
     def values(self) -> Self:
         """The values of the rows, of shape (k, ...)."""
-        return wrapped(self, rows(self).values)
+        return self._constant(rows(self).values)
 
     _indices, _values = indices, values
 
@@ -190,16 +191,8 @@ class Rows:
         return len(rows(self).indices)
 
 
-R = TypeVar("R", bound=Rows)
-
-
 def rows(x: Rows) -> RowSparse:
     """The array of a sparse gradient."""
     if not isinstance(x.array, RowSparse):
         raise RuntimeError("only sparse gradients have rows: this tensor is dense.")
     return x.array
-
-
-def wrapped(x: R, array: Any) -> R:
-    """The array as a tensor like x."""
-    return x._constant(array)  # type: ignore[attr-defined]
