@@ -31,6 +31,7 @@ from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.memory import INFERENCE, make
 from minigrad.core.node import Node
 from minigrad.core.op import Op
+from minigrad.core.shapes import Shape
 from minigrad.core.views import CopySlices, way_of
 
 Tensor = Any  # defined in tensor.py, which imports this module
@@ -60,14 +61,9 @@ def check_not_expanded(op: Op, array: Any, arrays: Sequence[Any]) -> None:
         raise AutogradError(WRITTEN_TWICE)
 
 
-def check_shape(
-    op: Op, shape: tuple[int, ...], arrays: Sequence[Any], settings: dict[str, Any]
-) -> None:
+def check_shape(op: Op, shape: Shape, arrays: Sequence[Any], settings: dict[str, Any]) -> None:
     """Raise unless the result fits into a tensor of this shape."""
-    for a in arrays:
-        if a.shape != shape and a.shape:
-            break
-    else:
+    if {a.shape for a in arrays} <= {shape, ()}:
         return
     try:
         result = np.broadcast_shapes(*(a.shape for a in arrays))

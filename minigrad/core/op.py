@@ -67,6 +67,7 @@ class Op:
     name        "mul"                       node_name   "MulBackward0"
     forward     the function that computes  formula     the first line of its docstring
     operands    ("x", "y")                  settings    {"axis": None}
+    inputs      the names that have rules: the operands, or ("xs",) for an op that is variadic
     rules       input name -> Rule          tangent     the formula given to .jvp(...), if any
     named       the rule for the node's name, if PyTorch has several names for this one op
     kind        elementwise | linear | reduction | constant | general
@@ -113,6 +114,7 @@ class Op:
         self.numpy = numpy
         self.operands = code.co_varnames[:positional]
         self.variadic = bool(code.co_flags & 0x04)  # *xs
+        self.inputs = ("xs",) if self.variadic else self.operands
         keywords = code.co_varnames[positional:n]
         self.settings = {k: defaults.get(k, REQUIRED) for k in keywords if k != "out"}
         self.takes_out = "out" in keywords
@@ -166,10 +168,9 @@ class Op:
 
     def vjp(self, **formulas: Callable[..., Any]) -> "Op":
         """Set the reverse-mode rule of each input, by the input's name."""
-        known = ("xs",) if self.variadic else self.operands
         for name, formula in formulas.items():
-            if name not in known:
-                raise TypeError(f"{self.name} has no input {name!r}; its inputs are {known}.")
+            if name not in self.inputs:
+                raise TypeError(f"{self.name} has no input {name!r}; its inputs are {self.inputs}.")
             self.rules[name] = self._rule(formula, first="g")
         return self
 
@@ -191,13 +192,12 @@ class Op:
                     f"{self.name}: a rule's first parameter is {first}, not {names[:1]}."
                 )
             names = names[1:]
-        inputs = ("xs",) if self.variadic else self.operands
-        allowed = {*inputs, "z", "needs", *self.settings}
-        allowed |= {f"{x}_{what}" for x in inputs for what in ("shape", "column_major")}
+        allowed = {*self.inputs, "z", "needs", *self.settings}
+        allowed |= {f"{x}_{what}" for x in self.inputs for what in ("shape", "column_major")}
         if self.variadic:
             allowed |= {"xs_shapes", "k"}
         if first is None:
-            allowed |= {f"{x}_dot" for x in inputs}
+            allowed |= {f"{x}_dot" for x in self.inputs}
         for name in names:
             if name not in allowed:
                 raise TypeError(
@@ -281,8 +281,6 @@ def push_forward(op: Op, values: dict[str, Any], tangents: dict[Any, Any]) -> An
         if op.kind == "general":
             raise NotImplementedError(f"forward mode is not implemented for {op.name}.")
         return None
-    z_dot = terms[0]
-    for term in terms[1:]:
-        z_dot = z_dot + term
+    z_dot = sum(terms[1:], start=terms[0])
     z_shape = values["z"].shape
     return z_dot if z_dot.shape == z_shape else np.broadcast_to(z_dot, z_shape)
