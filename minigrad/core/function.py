@@ -368,11 +368,10 @@ def once_differentiable(backward: Any) -> Any:
     def once(ctx: Any, *grads: Any) -> Any:
         with modes.no_grad():
             given = backward(ctx, *grads)
-        if not modes.state.recording:
+        followed = any(isinstance(g, Tensor) and g.node is not None for g in grads)
+        if not (modes.state.recording and followed):
             return given
         values = given if isinstance(given, tuple) else (given,)
-        if not any(isinstance(g, Tensor) and g.node is not None for g in grads):
-            return given
         with modes.unobserved():
             marked = tuple(
                 _Once.apply(v.detach().requires_grad_()) if isinstance(v, Tensor) else v

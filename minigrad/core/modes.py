@@ -193,17 +193,16 @@ class inference_mode(_Mode):
 
     def __init__(self, mode: Any = True) -> None:
         super().__init__()
-        self._inference: list[bool] = []
         if mode is False:
             self.mode = True
 
     def __enter__(self) -> None:
-        self._inference.append(set_mode("inference", not self.mode))
+        self._before.append(set_mode("inference", not self.mode))
         super().__enter__()
 
     def __exit__(self, *raised: Any) -> None:
         super().__exit__(*raised)
-        set_mode("inference", self._inference.pop())
+        set_mode("inference", self._before.pop())
 
     def __call__(self, function: F) -> F:
         return _decorated(lambda: inference_mode(not self.mode), function)

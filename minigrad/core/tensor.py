@@ -26,7 +26,7 @@ from minigrad.core.data import sized_or_filled
 from minigrad.core.devices import check_device
 from minigrad.core.dispatch import apply, write, written_at_once
 from minigrad.core.errors import AutogradError, DtypeError, ShapeError
-from minigrad.core.hooks import RemovableHandle, hooks_of
+from minigrad.core.hooks import Hooked, RemovableHandle, hooks_of
 from minigrad.core.inplace import bump, refuse, refused_view
 from minigrad.core.leaf import SWITCHED_OFF, AccumulateGrad
 from minigrad.core.memory import FRESH, INFERENCE, Counter, make, new
@@ -101,9 +101,6 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
     def __new__(cls, *data: Any, **settings: Any) -> Self:
         """The legacy constructor: Tensor([1, 2]) is float32, and Tensor(2, 3) has that shape."""
         return made(cls, dtypes.get_default_dtype(), *data, **settings)
-
-    def __init__(self, *data: Any, **settings: Any) -> None:
-        pass  # done in __new__
 
     # ------------------------------------------------------------------ properties
 
@@ -340,9 +337,7 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
         >>> x.grad
         tensor([10., 10.])
         """
-        if self.node is None:
-            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-        return RemovableHandle(hooks_of(self.node).on_result, hook)
+        return RemovableHandle(self._hooks().on_result, hook)
 
     def register_post_accumulate_grad_hook(self, hook: Any) -> RemovableHandle:
         """Call hook(leaf) whenever a backward pass has added to this leaf's `.grad`.
@@ -350,13 +345,16 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
         >>> x = minigrad.tensor([1.0, 2.0], requires_grad=True)
         >>> handle = x.register_post_accumulate_grad_hook(lambda x: print(x.grad))
         """
-        if self.node is None:
-            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-        if not isinstance(self.node, AccumulateGrad):
+        if not self.is_leaf:
             raise RuntimeError(
                 "post accumulate grad hooks cannot be registered on non-leaf tensors"
             )
-        return RemovableHandle(hooks_of(self.node).finally_, hook)
+        return RemovableHandle(self._hooks().finally_, hook)
+
+    def _hooks(self) -> Hooked:
+        if self.node is None:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        return hooks_of(self.node)
 
     def detach_(self) -> Self:
         """Drop this tensor's history: from now on it is a leaf that requires no gradient.
