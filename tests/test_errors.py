@@ -157,6 +157,7 @@ def test_a_place_knows_its_line():
             "",
         ),
         (lambda a: minigrad.stack([a(2), a(3)]), "stack expects each tensor to be equal size", ""),
+        (lambda a: minigrad.stack([a(2), a(2, 3)]), "stack expects each tensor to be equal", ""),
         (lambda a: a(2).__iadd__(a(3, 2)), "doesn't match the broadcast shape", ""),
     ],
 )

@@ -297,15 +297,15 @@ def _matmul_error(x: tuple[int, ...], y: tuple[int, ...]) -> Exception:
 def _cat_error(name: str, shapes: list[tuple[int, ...]], axis: int) -> Exception:
     first = shapes[0]
     for k, s in enumerate(shapes):
-        if len(s) != len(first):
-            return ShapeError(
-                f"Tensors must have same number of dimensions: got {len(first)} and {len(s)} "
-                f"({name} of {first} and {s})"
-            )
         if name == "stack" and s != first:
             return ShapeError(
                 f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 "
                 f"and {list(s)} at entry {k}"
+            )
+        if len(s) != len(first):
+            return ShapeError(
+                f"Tensors must have same number of dimensions: got {len(first)} and {len(s)} "
+                f"({name} of {first} and {s})"
             )
         for i, (m, n) in enumerate(zip(first, s, strict=True)):
             if m != n and i != axis:
