@@ -21,12 +21,10 @@ from minigrad.core.engines import engine_named
 from minigrad.core.errors import DtypeError, NoGradient, ShapeError, at
 from minigrad.core.hooks import hooks_of
 from minigrad.core.leaf import AccumulateGrad
-from minigrad.core.memory import make
+from minigrad.core.memory import Tensor, make
 from minigrad.core.node import Node
 from minigrad.core.results import Pack, Result
 from minigrad.ops.elementwise import to
-
-Tensor = Any  # defined in tensor.py, which imports this module
 
 
 def run_backward(

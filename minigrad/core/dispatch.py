@@ -19,29 +19,25 @@ from typing import Any
 import numpy as np
 
 from minigrad.core import modes
-from minigrad.core.dtypes import category, is_floating, torch_name
+from minigrad.core.dtypes import is_floating, torch_name
 from minigrad.core.duals import push, push_write
 from minigrad.core.errors import dtype_error, shape_error, user_line
 from minigrad.core.inplace import (
     attach,
     bump,
-    cannot_be_cast,
-    check_not_expanded,
+    check_fits,
     check_not_inference,
-    check_shape,
     copy_of,
     is_plain,
     refuse,
 )
-from minigrad.core.memory import INFERENCE, make, new
+from minigrad.core.memory import INFERENCE, Tensor, make, new
 from minigrad.core.node import Node, next_queue_key
 from minigrad.core.op import Op
 from minigrad.core.plan import plan_of, value_of
 from minigrad.core.promotion import NUMBERS, number_like, prepare
 from minigrad.core.saved import Packed
 from minigrad.core.views import Hop, shows
-
-Tensor = Any  # defined in tensor.py, which imports this module
 
 
 def apply(op: Op, args: Sequence[Any], settings: dict[str, Any]) -> Any:
@@ -95,18 +91,12 @@ def write(op: Op, x: Tensor, others: Sequence[Any], settings: dict[str, Any]) ->
     nodes = [a.node for a in operands]
     if state.recording:
         refuse(x, nodes)
-    dtype = arrays[0].dtype
-    if dtype is not array.dtype and category(dtype) > category(array.dtype):
-        raise cannot_be_cast(op, dtype, array.dtype)
-    if not array.flags.forc:
-        check_not_expanded(op, array, arrays)
-    if len(arrays) > 1 and op.kind == "elementwise":
-        check_shape(op, array.shape, arrays, settings)
+    check_fits(op, array, arrays, settings)
     node = None
     if state.recording and op.rules and nodes.count(None) < len(nodes):
         node = record(op, operands, nodes, settings, x, in_place=True)
     before = [copy_of(x), *operands[1:]] if state.levels else operands
-    if dtype == array.dtype:
+    if arrays[0].dtype == array.dtype:
         computed(op, arrays, {**settings, "out": array})
     else:
         np.copyto(array, computed(op, arrays, settings), casting="unsafe")

@@ -16,7 +16,7 @@ import numpy as np
 
 from minigrad.core import modes
 from minigrad.core.backward import keep_gradient
-from minigrad.core.dtypes import torch_name
+from minigrad.core.dtypes import category, torch_name
 from minigrad.core.errors import (
     AutogradError,
     DtypeError,
@@ -28,13 +28,10 @@ from minigrad.core.errors import (
 )
 from minigrad.core.hooks import hooks_of
 from minigrad.core.leaf import AccumulateGrad
-from minigrad.core.memory import INFERENCE, make
+from minigrad.core.memory import INFERENCE, Tensor, make
 from minigrad.core.node import Node
 from minigrad.core.op import Op
-from minigrad.core.shapes import Shape
 from minigrad.core.views import CopySlices, way_of
-
-Tensor = Any  # defined in tensor.py, which imports this module
 
 
 def cannot_be_cast(op: Op, dtype: Any, own: Any) -> DtypeError:
@@ -52,18 +49,20 @@ WRITTEN_TWICE = (
 )
 
 
-def check_not_expanded(op: Op, array: Any, arrays: Sequence[Any]) -> None:
-    """Raise if several entries share the same memory and could be given different values."""
-    if op.name == "copy" and not arrays[1].ndim:
-        return  # every entry gets the same value: fill_, zero_
-    strides = zip(array.strides, array.shape, strict=True)
-    if array.size and any(s == 0 and n > 1 for s, n in strides):
-        raise AutogradError(WRITTEN_TWICE)
+def check_fits(op: Op, array: Any, arrays: Sequence[Any], settings: dict[str, Any]) -> None:
+    """Raise unless the op's result can be written to `array`: unless dtype, memory and shape fit.
 
-
-def check_shape(op: Op, shape: Shape, arrays: Sequence[Any], settings: dict[str, Any]) -> None:
-    """Raise unless the result fits into a tensor of this shape."""
-    if {a.shape for a in arrays} <= {shape, ()}:
+    arrays   the operands, as the op will compute with them
+    """
+    dtype, shape = arrays[0].dtype, array.shape
+    if dtype is not array.dtype and category(dtype) > category(array.dtype):
+        raise cannot_be_cast(op, dtype, array.dtype)
+    # Entries that share their memory must not be given different values. (fill_ gives all the same.)
+    if not array.flags.forc and not (op.name == "copy" and not arrays[1].ndim):
+        strides = zip(array.strides, shape, strict=True)
+        if array.size and any(s == 0 and n > 1 for s, n in strides):
+            raise AutogradError(WRITTEN_TWICE)
+    if op.kind != "elementwise" or {a.shape for a in arrays} <= {shape, ()}:
         return
     try:
         result = np.broadcast_shapes(*(a.shape for a in arrays))

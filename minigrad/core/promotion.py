@@ -15,11 +15,9 @@ import numpy as np
 from minigrad.core import dtypes
 from minigrad.core.data import as_array
 from minigrad.core.errors import DtypeError, wrong_kind
-from minigrad.core.memory import make
+from minigrad.core.memory import Tensor, make
 from minigrad.core.op import Op
 from minigrad.core.shapes import order_of
-
-Tensor = Any  # defined in tensor.py, which imports this module
 
 
 def prepare(op: Op, args: Sequence[Any]) -> tuple[Sequence[Tensor], list[Any]]:
