@@ -26,12 +26,11 @@ import numpy as np
 from minigrad.core import modes
 from minigrad.core.allocator import keep_freed_memory
 from minigrad.core.dtypes import is_floating
-from minigrad.core.memory import make
+from minigrad.core.memory import Tensor, make
 from minigrad.core.op import Op, push_forward
 from minigrad.core.plan import values_of
-from minigrad.core.views import axes_in_memory, laid_out, walk, way_of
+from minigrad.core.views import walk, way_of
 
-Tensor = Any  # defined in tensor.py, which imports this module
 _next_level = count(1).__next__
 
 
@@ -123,7 +122,7 @@ def push_write(op: Op, before: Sequence[Tensor], settings: dict[str, Any], x: Te
             set_tangent(x, level, z_dot)
             continue
         known = tangent_of(base, level)
-        whole = make.wrap(laid_out(np.zeros_like(base.array), axes_in_memory(base.array)))
+        whole = make.wrap(np.zeros_like(base.array))  # its axes are stored in the same order
         if known is not None:
             whole.copy_(known)
         walk(whole, way_of(x)).copy_(z_dot)

@@ -106,17 +106,10 @@ def applications(z: Any, gradient: Any = None) -> dict[str, int]:
     """
     g = np.ones(z.array.shape, z.array.dtype) if gradient is None else np.asarray(gradient)
     leaves = [node for node in reachable([z.node]) if isinstance(node, AccumulateGrad)]
-    kept = [leaf.grad for leaf in leaves]
     counts = {}
-    try:
-        for name, engine in ENGINES.items():
-            for leaf in leaves:
-                leaf.grad = None
-            task = GraphTask([z.node], [g], retain_graph=True)
-            for _ in engine(task):
-                pass
-            counts[name] = task.applications
-    finally:
-        for leaf, grad in zip(leaves, kept, strict=True):
-            leaf.grad = grad
+    for name, engine in ENGINES.items():
+        task = GraphTask([z.node], [g], retain_graph=True, inputs=leaves, accumulate=False)
+        for _ in engine(task):
+            pass
+        counts[name] = task.applications
     return counts

@@ -92,10 +92,7 @@ def laid_out(x: Any, axes: tuple[int, ...] | None) -> Any:
     """
     if axes is None:
         return np.array(x, order="C")
-    z = np.empty([x.shape[axis] for axis in axes], x.dtype)
-    z = z.transpose(sorted(range(x.ndim), key=axes.__getitem__))
-    z[...] = x
-    return z
+    return np.array(x.transpose(axes), order="C").transpose(np.argsort(axes))
 
 
 def walk_back(part: Any, way: Way, like: Any) -> Any:
