@@ -451,3 +451,12 @@ def test_lgamma_of_a_number_that_is_too_large_is_infinite():
     x = minigrad.tensor([1e306, 1.0, -2.0], dtype=minigrad.float64)
 
     assert x.lgamma().tolist() == [np.inf, 0.0, np.inf]
+
+
+def test_the_storage_of_a_part_of_an_array_includes_the_gaps():
+    a = np.arange(12.0).reshape(3, 4)
+    memory = minigrad.from_numpy(a[:, :3]).storage()
+
+    assert memory.tolist() == list(range(11))
+    memory[3] = -1.0
+    assert a[0, 3] == -1.0

@@ -34,13 +34,9 @@ class Storage:
     def __init__(self, tensor: Any, typed: bool = True) -> None:
         base = tensor._base
         array = (tensor if base is None else base).memory()
-        self._row = np.ravel(array, order="K")
-        if not np.shares_memory(self._row, array) and array.size:  # there are gaps: include them
-            low, high = np.lib.array_utils.byte_bounds(array)
-            n = (high - low) // array.itemsize
-            self._row = np.lib.stride_tricks.as_strided(
-                array.reshape(-1)[:0], (n,), (array.itemsize,)
-            )
+        low, high = np.lib.array_utils.byte_bounds(array)  # gaps between the entries are included
+        n = (high - low) // array.itemsize if array.size else 0
+        self._row = np.lib.stride_tricks.as_strided(array, (n,), (array.itemsize,))
         if not typed:
             self._row = self._row.view(np.uint8)
         self._typed = typed
