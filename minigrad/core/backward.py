@@ -43,9 +43,8 @@ def run_backward(
         wanted = [inputs] if isinstance(inputs, make.Tensor) else list(inputs)
         if not wanted:
             raise RuntimeError("`inputs` argument to `backward` cannot be empty.")
-        for x in wanted:
-            if x.node is None:
-                raise NoGradient("One of the differentiated Tensors does not require grad")
+        if any(x.node is None for x in wanted):
+            raise NoGradient("One of the differentiated Tensors does not require grad")
         for x in wanted:
             x.retain_grad()  # for a non-leaf tensor; it keeps later gradients as well
     tensors = create_graph or (modes.unusual > 0 and bool(modes.state.levels))
@@ -70,7 +69,6 @@ def keep_gradient(x: Tensor) -> None:
             g = g if g.node is not None else make.wrap(np.array(g.array))
             tensor._kept_grad = g if tensor._kept_grad is None else tensor._kept_grad + g
 
-    assert x.node is not None
     hooks_of(x.node).keep = keep
 
 

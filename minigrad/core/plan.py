@@ -49,7 +49,10 @@ class Plan:
         self.wanted = tuple((k, n) for k, n in enumerate(names) if needs[k])
         for _, name in self.wanted:
             if name not in op.rules:
-                raise NotDifferentiable(op, name)
+                raise NotDifferentiable(
+                    f"the derivative of {op.name} with respect to its input {name} is not "
+                    f"implemented    ({op.formula}). To fix it, pass {name}.detach()."
+                )
         read = [r for _, n in self.wanted for r in op.rules[n].reads if r != "k"]
         reads = list(dict.fromkeys(read))
         if fitted:
@@ -224,9 +227,3 @@ def column_major(a: Any) -> bool:
 
 class NotDifferentiable(NotImplementedError, RuntimeError):
     """A gradient was requested for an op, or one of its inputs, that has no rule."""
-
-    def __init__(self, op: Op, name: str) -> None:
-        super().__init__(
-            f"the derivative of {op.name} with respect to its input {name} is not implemented"
-            f"    ({op.formula}). To fix it, pass {name}.detach()."
-        )

@@ -22,9 +22,6 @@ class Freed:
     def __init__(self) -> None:
         self.place = user_line()
 
-    def __bool__(self) -> bool:
-        return False
-
     def __iter__(self) -> Any:
         raise BackwardTwice(
             "Trying to backward through the graph a second time (or directly access saved tensors "

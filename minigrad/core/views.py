@@ -100,15 +100,13 @@ def walk_back(part: Any, way: Way, like: Any) -> Any:
 
     Each hop is undone by its own gradient rule, which puts a view's gradient back in place.
     """
-    shapes = []
-    for op, settings in way:
-        shapes.append(like.shape)
-        like = op.forward(like, **settings)
-    for (op, settings), x_shape in zip(reversed(way), reversed(shapes), strict=True):
-        rule = op.rules["x"]
-        known = {**settings, "x_shape": x_shape}
-        part = rule.formula(part, *(known[name] for name in rule.reads))
-    return part
+    if not way:
+        return part
+    op, settings = way[0]
+    part = walk_back(part, way[1:], op.forward(like, **settings))
+    known = {**settings, "x_shape": like.shape}
+    rule = op.rules["x"]
+    return rule.formula(part, *(known[name] for name in rule.reads))
 
 
 def shows(z: Any, x: Any) -> bool:
