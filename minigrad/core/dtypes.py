@@ -169,14 +169,8 @@ def result_type(
 
     A later group counts only if its category is higher than that of the groups before it.
     """
-    result: Dtype | None = None
-    for group in (with_axes, without, numbers):
-        if not group:
-            continue
-        joined = group[0] if len(group) == 1 else reduce(promote_types, group)
-        if result is None:
-            result = joined
-        elif category(joined) > category(result):
+    result, *later = [reduce(promote_types, g) for g in (with_axes, without, numbers) if g]
+    for joined in later:
+        if category(joined) > category(result):
             result = promote_types(result, joined) if category(result) >= 2 else joined
-    assert result is not None
     return result

@@ -48,7 +48,7 @@ def user_line() -> Place | None:
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         file = frame.f_code.co_filename
-        if not (_is_ours(file) if (ours := _ours.get(file)) is None else ours):
+        if not _is_ours[file]:
             return tuple.__new__(Place, (file, frame.f_lineno))  # Place(...), twice as fast
         frame = frame.f_back
     return None
@@ -60,7 +60,7 @@ def user_names(arrays: Sequence[Any]) -> list[str | None]:
     None for one that has no name there: a constant, or a value inside an expression.
     """
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and _is_ours(frame.f_code.co_filename):
+    while frame is not None and _is_ours[frame.f_code.co_filename]:
         frame = frame.f_back
     if frame is None:
         return [None] * len(arrays)
@@ -77,20 +77,20 @@ def user_names(arrays: Sequence[Any]) -> list[str | None]:
     return [found.get(id(a)) for a in arrays]
 
 
-_ours: dict[str, bool] = {}
-
-
-def _is_ours(file: str) -> bool:
+class _IsOurs(dict[str, bool]):
     """Is this source file part of minigrad or its machinery, not of the user's program?"""
-    known = _ours.get(file)
-    if known is None:
+
+    def __missing__(self, file: str) -> bool:
         module = file.replace("\\", "/")
-        known = _ours[file] = (
+        self[file] = (
             file.startswith((_OUR_FOLDER, "<frozen", "<minigrad", "<__array_function__"))
             or "/numpy/" in module
             or module.endswith(("/contextlib.py", "/functools.py"))
         )
-    return known
+        return self[file]
+
+
+_is_ours = _IsOurs()
 
 
 def _cell_name(file: str) -> str | None:

@@ -35,7 +35,7 @@ itself (a Tensor, or a Slot of a program being recorded), the op calls that argu
 
 from collections.abc import Callable
 from types import FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -52,13 +52,11 @@ def _only_text() -> None:
 _ONLY_TEXT = _only_text.__code__.co_code  # all such functions have this code
 
 
-class Rule:
+class Rule(NamedTuple):
     """The formula for one input's gradient, and the names of what it reads."""
 
-    __slots__ = ("formula", "reads")
-
-    def __init__(self, formula: Callable[..., Any], reads: tuple[str, ...]) -> None:
-        self.formula, self.reads = formula, reads
+    formula: Callable[..., Any]
+    reads: tuple[str, ...]
 
 
 class Op:

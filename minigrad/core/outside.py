@@ -121,9 +121,7 @@ class Outside(ArrayMethods):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         a = shared_with_numpy(self, not modes.state.recording)
-        if dtype is not None and dtype != a.dtype:
-            return a.astype(dtype)
-        return a.copy() if copy else a
+        return np.array(a, dtype, copy=copy, subok=True)
 
     # ------------------------------------------------------------------ as memory
 

@@ -186,7 +186,7 @@ def place_in(error: BaseException) -> Place | None:
     found, trace = None, error.__traceback__
     while trace is not None:
         file = trace.tb_frame.f_code.co_filename
-        if not _is_ours(file):
+        if not _is_ours[file]:
             found = Place(file, trace.tb_lineno)
         trace = trace.tb_next
     return found
