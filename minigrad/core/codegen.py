@@ -290,6 +290,11 @@ def _saving(op: Op, plan: Plan, in_place: bool) -> list[str]:
     """The lines that save in the node what the plan reads."""
     if not plan.reads:
         return []
+    # How the names are written that are neither tensors nor the result.
+    others = {s: f"held({s})" if s in HELD else s for s in op.settings}
+    for x in op.operands:
+        others |= {f"{x}_shape": f"{x}d.shape", f"{x}_like": f"({x}d.shape, {x}d.dtype)"}
+        others[f"{x}_column_major"] = f"column_major({x}d)"
     lines, values, counts = [], [], []
     for name in plan.reads:
         if name == "z":
@@ -301,15 +306,8 @@ def _saving(op: Op, plan: Plan, in_place: bool) -> list[str]:
         elif name in op.operands:
             values += [name]
             counts += [f"{name}.counter.count"]
-        elif name.endswith("_shape"):
-            values += [f"{name.removesuffix('_shape')}d.shape"]
-        elif name.endswith("_column_major"):
-            values += [f"column_major({name.removesuffix('_column_major')}d)"]
-        elif name.endswith("_like"):
-            x = name.removesuffix("_like")
-            values += [f"({x}d.shape, {x}d.dtype)"]
         else:
-            values += [f"held({name})" if name in HELD else name]
+            values += [others[name]]
     lines += [f"n.saved = {_tuple(values)}"]
     if plan.tensors:
         lines += [f"n.version = {' + '.join(counts) or '0'}"]

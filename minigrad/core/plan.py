@@ -79,18 +79,11 @@ class Plan:
             body.append(f"if {' + '.join(counts)} != node.version: node.changed()")
         if not raw and "z" in self.reads:
             body.append("z = result_of(node, z, z_counter)")
+        arrays = {"xs": "xs_arrays", **{x: f"{x}.array" for x in self.op.operands}} if raw else {}
         terms = []
         for k, name in self.wanted:
-            arguments = ["g"]
-            for r in self.op.rules[name].reads:
-                if r == "k":
-                    arguments.append(str(k))
-                elif raw and r in self.op.operands:
-                    arguments.append(f"{r}.array")
-                elif raw and r == "xs":
-                    arguments.append("xs_arrays")
-                else:
-                    arguments.append(r)
+            reads = self.op.rules[name].reads
+            arguments = ["g", *(str(k) if r == "k" else arrays.get(r, r) for r in reads)]
             term = f"rule_{name}({', '.join(arguments)})"
             if self.fitted:
                 like = f"xs_like[{k}]" if self.op.variadic else f"{name}_like"
