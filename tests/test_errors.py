@@ -279,3 +279,8 @@ def test_numpy_of_a_tensor_that_requires_grad_says_how_to_mend_it():
         x.numpy()
 
     assert "To fix it, write  x.detach().numpy()" in str(caught.value)
+
+
+def test_a_list_is_refused_as_an_operand_whatever_the_dtype_of_the_tensor():
+    with pytest.raises(TypeError, match="unsupported operand type"):
+        minigrad.tensor([True]) ** [1]

@@ -42,10 +42,8 @@ def sized_or_filled(what: Sequence[Any], dtype: dtypes.Dtype) -> Any:
     if isinstance(data, np.ndarray) and (data.ndim or data.dtype.kind not in "iu"):
         dtypes.category(data.dtype)
         return data.astype(dtype, copy=False)
-    if isinstance(data, (list, tuple, range)):
+    if isinstance(data, (list, tuple, range, str)):  # of a str, as_array says that it is no number
         return as_array(data, dtype)
-    if isinstance(data, str):
-        raise TypeError(NO_NUMBER.format(type(data).__name__))
     if len(what) == 1 and (isinstance(data, (bool, np.bool_)) or not hasattr(data, "__index__")):
         raise TypeError(
             f"new(): data must be a sequence (got {type(data).__name__}). To fix it, write "
@@ -59,7 +57,6 @@ def sized_or_filled(what: Sequence[Any], dtype: dtypes.Dtype) -> Any:
     return np.zeros(shape, dtype)
 
 
-NO_NUMBER = "tensors hold numbers or truth values; new(): invalid data type {!r}."
 PLAIN = frozenset([bool, int, float, complex])
 
 
@@ -87,7 +84,7 @@ def _array_of_python(data: Any, dtype: dtypes.Dtype | None) -> Any:
             kinds.add(array.dtype)
             return array
         if isinstance(value, str):
-            raise TypeError(NO_NUMBER.format("str"))
+            raise TypeError("tensors hold numbers or truth values; new(): invalid data type 'str'.")
         if not isinstance(value, (int, float, complex)):
             raise DtypeError(
                 f"Could not infer dtype of {type(value).__name__}: tensors hold numbers or truth values."

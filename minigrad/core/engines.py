@@ -76,11 +76,7 @@ def by_recursion(task: GraphTask) -> Iterator[Step]:
 
 
 Engine = Callable[[GraphTask], Iterator[Step]]
-ENGINES: dict[str, Engine] = {
-    "graph": GraphTask.steps,
-    "tape": by_tape,
-    "recursive": by_recursion,
-}
+ENGINES: dict[str, Engine] = {"graph": GraphTask.steps, "tape": by_tape, "recursive": by_recursion}
 
 
 def engine_named(name: str) -> Engine:

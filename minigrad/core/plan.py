@@ -67,9 +67,7 @@ class Plan:
 
     def _write(self, raw: bool) -> str:
         """The source of `run` (on arrays) or of `run_tensors`."""
-        body = []
-        if self.slots:
-            body.append(f"{listed(self.slots)} = node.saved")
+        body = [f"{listed(self.slots)} = node.saved"] if self.slots else []
         counts = ["z_counter.count" if t == "z" else f"{t}.counter.count" for t in self.tensors]
         if self.op.variadic and "xs" in self.reads:
             counts.append("sum([x.counter.count for x in xs])")

@@ -41,11 +41,7 @@ def prepare(op: Op, args: Sequence[Any]) -> tuple[Sequence[Tensor], list[Any]]:
 
 def check_kinds(op: Op, args: Sequence[Any]) -> None:
     """Raise if the op does not support operands of this kind. (No operand of a subtraction may be boolean.)"""
-    found = [
-        a.dtype if hasattr(a, "dtype") else dtypes.of_number(a)
-        for a in args
-        if not isinstance(a, (list, tuple))
-    ]
+    found = [a.dtype if hasattr(a, "dtype") else dtypes.of_number(a) for a in args]
     kinds = {d.kind for d in found}
     if "b" in kinds if op.name == "sub" else kinds and kinds <= set(op.refuses):
         raise wrong_kind(op.name, [dtypes.torch_name(d) for d in found])
