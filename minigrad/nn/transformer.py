@@ -27,7 +27,21 @@ from minigrad.nn.transformer_layers import (
 __all__ = ["Transformer", "TransformerDecoder", "TransformerEncoder"]
 
 
-class TransformerEncoder(Module):
+class _Stack(Module):
+    """The base class of both stacks: copies of one layer, applied one after another."""
+
+    def __init__(self, layer: Module, num_layers: int, norm: Module | None) -> None:
+        super().__init__()
+        self.layers = ModuleList([copy.deepcopy(layer) for _ in range(num_layers)])
+        self.num_layers, self.norm = num_layers, norm
+
+    def _through(self, x: Tensor, *memory: Tensor, **masks: Tensor | None) -> Tensor:
+        for layer in self.layers:
+            x = layer(x, *memory, **masks)
+        return x if self.norm is None else self.norm(x)
+
+
+class TransformerEncoder(_Stack):
     """A stack of encoder layers: copies of one layer, each with its own parameters.
 
     norm   an optional LayerNorm at the end
@@ -41,9 +55,7 @@ class TransformerEncoder(Module):
         enable_nested_tensor: bool = True,
         mask_check: bool = True,
     ) -> None:
-        super().__init__()
-        self.layers = ModuleList([copy.deepcopy(encoder_layer) for _ in range(num_layers)])
-        self.num_layers, self.norm = num_layers, norm
+        super().__init__(encoder_layer, num_layers, norm)
 
     def forward(
         self,
@@ -52,19 +64,15 @@ class TransformerEncoder(Module):
         src_key_padding_mask: Tensor | None = None,
         is_causal: bool | None = None,
     ) -> Tensor:
-        x = src
-        for layer in self.layers:
-            x = layer(x, src_mask=mask, src_key_padding_mask=src_key_padding_mask)
-        return x if self.norm is None else self.norm(x)
+        """src to a tensor of the same shape."""
+        return self._through(src, src_mask=mask, src_key_padding_mask=src_key_padding_mask)
 
 
-class TransformerDecoder(Module):
+class TransformerDecoder(_Stack):
     """A stack of decoder layers, which all attend to the same memory."""
 
     def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
-        super().__init__()
-        self.layers = ModuleList([copy.deepcopy(decoder_layer) for _ in range(num_layers)])
-        self.num_layers, self.norm = num_layers, norm
+        super().__init__(decoder_layer, num_layers, norm)
 
     def forward(
         self,
@@ -77,17 +85,15 @@ class TransformerDecoder(Module):
         tgt_is_causal: bool | None = None,
         memory_is_causal: bool = False,
     ) -> Tensor:
-        x = tgt
-        for layer in self.layers:
-            x = layer(
-                x,
-                memory,
-                tgt_mask=tgt_mask,
-                memory_mask=memory_mask,
-                tgt_key_padding_mask=tgt_key_padding_mask,
-                memory_key_padding_mask=memory_key_padding_mask,
-            )
-        return x if self.norm is None else self.norm(x)
+        """tgt and memory to a tensor of the shape of tgt."""
+        return self._through(
+            tgt,
+            memory,
+            tgt_mask=tgt_mask,
+            memory_mask=memory_mask,
+            tgt_key_padding_mask=tgt_key_padding_mask,
+            memory_key_padding_mask=memory_key_padding_mask,
+        )
 
 
 class Transformer(Module):
@@ -127,17 +133,12 @@ class Transformer(Module):
         super().__init__()
         layer = (d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first,
                  norm_first, bias, device, dtype)  # fmt: skip
-        norm: dict[str, Any] = {
-            "eps": layer_norm_eps,
-            "bias": bias,
-            "device": device,
-            "dtype": dtype,
-        }
+        norm = (d_model, layer_norm_eps, True, bias, device, dtype)
         self.encoder = custom_encoder or TransformerEncoder(
-            TransformerEncoderLayer(*layer), num_encoder_layers, LayerNorm(d_model, **norm)
+            TransformerEncoderLayer(*layer), num_encoder_layers, LayerNorm(*norm)
         )
         self.decoder = custom_decoder or TransformerDecoder(
-            TransformerDecoderLayer(*layer), num_decoder_layers, LayerNorm(d_model, **norm)
+            TransformerDecoderLayer(*layer), num_decoder_layers, LayerNorm(*norm)
         )
         self.d_model, self.nhead, self.batch_first = d_model, nhead, batch_first
         self._reset_parameters()
@@ -161,6 +162,7 @@ class Transformer(Module):
         tgt_is_causal: bool | None = None,
         memory_is_causal: bool = False,
     ) -> Tensor:
+        """src and tgt to a tensor of the shape of tgt."""
         axis = 0 if self.batch_first else 1
         if src.ndim == 3 and src.shape[axis] != tgt.shape[axis]:
             raise RuntimeError("the batch number of src and tgt must be equal")

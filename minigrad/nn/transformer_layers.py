@@ -31,24 +31,25 @@ Activation = str | Callable[[Tensor], Tensor]
 class _Layer(Module):
     """The base class of both kinds of layer: the small network, and sums with a norm before or after."""
 
+    _attentions: tuple[str, ...]  # the names of the attention layers, in order
+
     def __init__(
         self,
         d_model: int,
         nhead: int,
-        dim_feedforward: int,
-        dropout: float,
-        activation: Activation,
-        layer_norm_eps: float,
-        batch_first: bool,
-        norm_first: bool,
-        bias: bool,
-        attentions: tuple[str, ...],
-        device: Any,
-        dtype: Any,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: Activation = F.relu,
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
     ) -> None:
         super().__init__()
         how: dict[str, Any] = {"device": device, "dtype": dtype}
-        for name in attentions:
+        for name in self._attentions:
             attention = MultiheadAttention(
                 d_model, nhead, dropout=dropout, bias=bias, batch_first=batch_first, **how
             )
@@ -57,7 +58,7 @@ class _Layer(Module):
         self.dropout = Dropout(dropout)
         self.linear2 = Linear(dim_feedforward, d_model, bias=bias, **how)
         self.norm_first = norm_first
-        parts = range(1, len(attentions) + 2)
+        parts = range(1, len(self._attentions) + 2)
         for k in parts:
             setattr(self, f"norm{k}", LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **how))
         for k in parts:
@@ -68,6 +69,19 @@ class _Layer(Module):
         """x + part(x), with the k-th norm before the part or after the sum."""
         norm, dropout = getattr(self, f"norm{k}"), getattr(self, f"dropout{k}")
         return x + dropout(part(norm(x))) if self.norm_first else norm(x + dropout(part(x)))
+
+    def _attend(
+        self, k: int, x: Tensor, memory: Tensor | None, mask: Tensor | None, padding: Tensor | None
+    ) -> Tensor:
+        """x + attention of x to memory, or to itself: the k-th part of the layer."""
+        attention = getattr(self, self._attentions[k - 1])
+
+        def attend(x: Tensor) -> Tensor:
+            read = x if memory is None else memory
+            found = attention(x, read, read, padding, need_weights=False, attn_mask=mask)
+            return found[0]  # without the weights
+
+        return self._around(k, x, attend)
 
     def _network(self, x: Tensor) -> Tensor:
         return self.linear2(self.dropout(self.activation(self.linear1(x))))
@@ -91,22 +105,7 @@ class TransformerEncoderLayer(_Layer):
     minigrad.Size([3, 5, 8])
     """
 
-    def __init__(
-        self,
-        d_model: int,
-        nhead: int,
-        dim_feedforward: int = 2048,
-        dropout: float = 0.1,
-        activation: Activation = F.relu,
-        layer_norm_eps: float = 1e-5,
-        batch_first: bool = False,
-        norm_first: bool = False,
-        bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__(d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps,
-                         batch_first, norm_first, bias, ("self_attn",), device, dtype)  # fmt: skip
+    _attentions = ("self_attn",)
 
     def forward(
         self,
@@ -115,12 +114,9 @@ class TransformerEncoderLayer(_Layer):
         src_key_padding_mask: Tensor | None = None,
         is_causal: bool = False,
     ) -> Tensor:
-        def attend(x: Tensor) -> Tensor:
-            return self.self_attn(
-                x, x, x, src_key_padding_mask, need_weights=False, attn_mask=src_mask
-            )[0]
-
-        return self._around(2, self._around(1, src, attend), self._network)
+        """src to a tensor of the same shape."""
+        x = self._attend(1, src, None, src_mask, src_key_padding_mask)
+        return self._around(2, x, self._network)
 
 
 class TransformerDecoderLayer(_Layer):
@@ -136,22 +132,7 @@ class TransformerDecoderLayer(_Layer):
     The settings are those of TransformerEncoderLayer.
     """
 
-    def __init__(
-        self,
-        d_model: int,
-        nhead: int,
-        dim_feedforward: int = 2048,
-        dropout: float = 0.1,
-        activation: Activation = F.relu,
-        layer_norm_eps: float = 1e-5,
-        batch_first: bool = False,
-        norm_first: bool = False,
-        bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__(d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first,
-                         norm_first, bias, ("self_attn", "multihead_attn"), device, dtype)  # fmt: skip
+    _attentions = ("self_attn", "multihead_attn")
 
     def forward(
         self,
@@ -164,18 +145,9 @@ class TransformerDecoderLayer(_Layer):
         tgt_is_causal: bool = False,
         memory_is_causal: bool = False,
     ) -> Tensor:
-        def attend(x: Tensor) -> Tensor:
-            return self.self_attn(
-                x, x, x, tgt_key_padding_mask, need_weights=False, attn_mask=tgt_mask
-            )[0]
-
-        def look_up(x: Tensor) -> Tensor:
-            padding, mask = memory_key_padding_mask, memory_mask
-            return self.multihead_attn(
-                x, memory, memory, padding, need_weights=False, attn_mask=mask
-            )[0]
-
-        x = self._around(2, self._around(1, tgt, attend), look_up)
+        """tgt and memory to a tensor of the shape of tgt."""
+        x = self._attend(1, tgt, None, tgt_mask, tgt_key_padding_mask)
+        x = self._attend(2, x, memory, memory_mask, memory_key_padding_mask)
         return self._around(3, x, self._network)
 
 
