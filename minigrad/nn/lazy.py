@@ -13,7 +13,7 @@ them, and turns the layer into an ordinary one:
 
 from typing import Any
 
-from minigrad.core.tensor import Tensor, wrap
+from minigrad.core.tensor import Tensor
 from minigrad.methods.creation import empty, ones, zeros
 from minigrad.nn.batchnorm import BatchNorm1d, BatchNorm2d
 from minigrad.nn.convolution import Conv1d, Conv2d
@@ -42,6 +42,7 @@ class UninitializedParameter(Parameter):
 
     @property
     def shape(self) -> Any:
+        """Raises RuntimeError: there is no shape yet."""
         raise RuntimeError(
             "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in "
             "`load_state_dict` when trying to load an uninitialized parameter into an initialized one. Call "
@@ -51,24 +52,35 @@ class UninitializedParameter(Parameter):
     def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
         return "<UninitializedParameter>"
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        z = type(self)(wrap(self.array.copy()), self.requires_grad)
-        memo[id(self)] = z
-        return z
-
 
 class _Lazy:
-    """The base class of lazy layers, which change their class in the first call."""
+    """The base class of lazy layers, which change their class in the first call.
+
+    Until then, the layer is one with 0 inputs, whose parameters have no shape.
+    """
 
     becomes: type
     weight: Any
     bias: Any
 
-    def _wait(self, bias: bool, dtype: Any) -> None:
+    def _wait(self) -> None:
         """Replace the layer's parameters by parameters without a shape."""
-        self.weight = UninitializedParameter(empty(0, dtype=dtype))
-        if bias:
-            self.bias = UninitializedParameter(empty(0, dtype=dtype))
+        for name in ("weight", "bias"):
+            p = getattr(self, name)
+            if p is not None:
+                setattr(self, name, UninitializedParameter(empty(0, dtype=p.dtype)))
+
+    def _materialize(self, *shapes: tuple[int, ...]) -> None:
+        """Give weight and bias their shapes, and initialize all parameters."""
+        for p, shape in zip((self.weight, self.bias), shapes, strict=True):
+            if p is not None:
+                p.materialize(shape)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Initialize the parameters, if they have a shape."""
+        if self.weight is None or self.weight.array.size:
+            super().reset_parameters()  # type: ignore[misc]  # the layer's
 
     def has_uninitialized_params(self) -> bool:
         """True before the first input."""
@@ -79,6 +91,7 @@ class _Lazy:
         raise NotImplementedError
 
     def forward(self, input: Tensor) -> Any:
+        """Initialize the parameters for this input, and go on as the ordinary layer."""
         self.initialize_parameters(input)
         self.__class__ = self.becomes
         return self.forward(input)
@@ -92,47 +105,23 @@ class LazyLinear(_Lazy, Linear):
     def __init__(
         self, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None
     ) -> None:
-        super().__init__(0, 0, bias=False, device=device, dtype=dtype)
-        self.out_features = out_features
-        self._wait(bias, dtype)
-
-    def reset_parameters(self) -> None:
-        if not self.has_uninitialized_params() and self.in_features:
-            super().reset_parameters()
+        super().__init__(0, out_features, bias, device, dtype)
+        self._wait()
 
     def initialize_parameters(self, input: Tensor) -> None:
+        """Set in_features to the size of the last axis."""
         self.in_features = input.shape[-1]
-        self.weight.materialize((self.out_features, self.in_features))
-        if self.bias is not None:
-            self.bias.materialize((self.out_features,))
-        self.reset_parameters()
+        self._materialize((self.out_features, self.in_features), (self.out_features,))
 
 
 class _LazyConv(_Lazy):
-    in_channels: int
-
     def __init__(self, out_channels: int, kernel_size: Any, *args: Any, **kwargs: Any) -> None:
-        names = (
-            "stride",
-            "padding",
-            "dilation",
-            "groups",
-            "bias",
-            "padding_mode",
-            "device",
-            "dtype",
-        )
-        settings = dict(zip(names, args, strict=False)) | kwargs
-        bias = settings.pop("bias", True)
-        super().__init__(0, 0, kernel_size, bias=False, **settings)  # type: ignore[call-arg]
+        super().__init__(0, 0, kernel_size, *args, **kwargs)  # type: ignore[call-arg]
         self.out_channels = out_channels
-        self._wait(bias, settings.get("dtype"))
-
-    def reset_parameters(self) -> None:
-        if self.in_channels:
-            super().reset_parameters()  # type: ignore[misc]  # the convolution's
+        self._wait()
 
     def initialize_parameters(self, input: Tensor) -> None:
+        """Set in_channels to the size of the axis of the channels."""
         layer: Any = self
         if input.ndim not in (layer.axes + 1, layer.axes + 2):
             raise RuntimeError(
@@ -141,10 +130,7 @@ class _LazyConv(_Lazy):
             )
         layer.in_channels = input.shape[-layer.axes - 1]
         layer._check()
-        self.weight.materialize(layer._weight_shape())
-        if self.bias is not None:
-            self.bias.materialize((self.out_channels,))
-        layer.reset_parameters()
+        self._materialize(layer._weight_shape(), (layer.out_channels,))
 
 
 class LazyConv1d(_LazyConv, Conv1d):
@@ -162,18 +148,15 @@ class LazyConv2d(_LazyConv, Conv2d):
 class _LazyBatchNorm(_Lazy):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(0, *args, **kwargs)  # type: ignore[call-arg]
-        layer: Any = self
-        if layer.affine:
-            self._wait(True, kwargs.get("dtype"))
+        self._wait()
 
     def initialize_parameters(self, input: Tensor) -> None:
+        """Set num_features to the number of channels."""
         layer: Any = self
         n = layer.num_features = input.shape[1]
-        for p in (self.weight, self.bias) if layer.affine else ():
-            p.materialize((n,))
         if layer.track_running_stats:
             layer.running_mean, layer.running_var = zeros(n), ones(n)
-        layer.reset_parameters()
+        self._materialize((n,), (n,))
 
 
 class LazyBatchNorm1d(_LazyBatchNorm, BatchNorm1d):
