@@ -591,3 +591,11 @@ def test_a_users_subclass_of_a_layer_is_an_ordinary_class():
     assert Scaled()(tensor([-1.0, 3.0])).tolist() == [0.0, 6.0]
     assert Scaled.factor == 2.0
     assert repr(Noted("here")) == "Noted(p=0.25, inplace=False)"
+
+
+@pytest.mark.parametrize("kind", ["LazyBatchNorm1d", "LazyBatchNorm2d"])
+def test_a_lazy_batch_norm_keeps_its_dtype(kind):
+    layer = getattr(nn, kind)(dtype=minigrad.float64)
+    shape = (4, 3) if kind.endswith("1d") else (4, 3, 2, 2)
+    assert layer(minigrad.randn(*shape, dtype=minigrad.float64)).dtype == minigrad.float64
+    assert layer.running_mean.dtype == layer.running_var.dtype == minigrad.float64

@@ -14,7 +14,7 @@ them, and turns the layer into an ordinary one:
 from typing import Any
 
 from minigrad.core.tensor import Tensor
-from minigrad.methods.creation import empty, ones, zeros
+from minigrad.methods.creation import empty
 from minigrad.nn.batchnorm import BatchNorm1d, BatchNorm2d
 from minigrad.nn.convolution import Conv1d, Conv2d
 from minigrad.nn.linear import Linear
@@ -155,7 +155,8 @@ class _LazyBatchNorm(_Lazy):
         layer: Any = self
         n = layer.num_features = input.shape[1]
         if layer.track_running_stats:
-            layer.running_mean, layer.running_var = zeros(n), ones(n)
+            layer.running_mean = layer.running_mean.new_zeros(n)
+            layer.running_var = layer.running_var.new_ones(n)
         self._materialize((n,), (n,))
 
 
