@@ -191,6 +191,27 @@ class Module(Stateful, Called):
         """The settings to show in parentheses. A class can define its own."""
         return ""
 
+    def _settings(self, *always: str, **usual: Any) -> str:
+        """The text of settings, for extra_repr: "3, 8, kernel_size=(5, 5), bias=False".
+
+        always   the names of those to show; with a "=" at the end, the name is shown too
+        usual    those to show only if their value is not this one
+
+        A bias is shown as True or False.
+        """
+        values = {name: getattr(self, name.rstrip("=")) for name in (*always, *usual)}
+        for name in ("bias", "bias="):
+            if name in values and not isinstance(values[name], bool):
+                values[name] = values[name] is not None
+        parts = []
+        for name, value in values.items():
+            if name not in usual:
+                shown = repr(value) if isinstance(value, str) else str(value)
+                parts.append(name + shown if name.endswith("=") else shown)
+            elif value != usual[name]:
+                parts.append(f"{name}={value}")
+        return ", ".join(parts)
+
     def _get_name(self) -> str:
         return type(self).__name__
 

@@ -3,19 +3,21 @@
 The part of a step that depends only on the element is computed for the whole sequence at
 once, by one matrix product. Only the part that depends on the state is computed step by step.
 
-packed.py handles packed sequences of unequal length. proj_size is not supported.
+Packed sequences of unequal length (see utils/rnn.py) take the same steps: each includes only
+the sequences that have not ended. proj_size is not supported.
 """
 
 import warnings
 from typing import Any
 
+import numpy as np
+
 from minigrad.core.tensor import Tensor
 from minigrad.methods.creation import zeros
 from minigrad.methods.functions import cat, stack
 from minigrad.nn import functional as F
-from minigrad.nn.packed import run_packed
 from minigrad.nn.parameter import Parameter
-from minigrad.nn.recurrent_cells import KINDS, State, _Recurrent
+from minigrad.nn.recurrent_cells import KINDS, State, _Recurrent, as_states
 from minigrad.nn.utils.rnn import PackedSequence
 
 __all__ = ["GRU", "LSTM", "RNN", "RNNBase"]
@@ -39,25 +41,25 @@ class RNNBase(_Recurrent):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        _check_settings(
-            mode, input_size, hidden_size, num_layers, bias, batch_first, dropout, proj_size
-        )
         self.mode, self.input_size, self.hidden_size = mode, input_size, hidden_size
         self.num_layers, self.bias, self.batch_first = num_layers, bias, batch_first
-        self.dropout, self.bidirectional = float(dropout), bidirectional
+        self.dropout, self.bidirectional = dropout, bidirectional
+        self._check_settings(proj_size)
+        self.dropout = float(dropout)
         rows = KINDS[mode][0] * hidden_size
         self._names: list[tuple[str, ...]] = []  # of the parameters of each pass, in order
         for layer in range(num_layers):
-            for reverse in (False, True) if bidirectional else (False,):
-                end = f"_l{layer}{'_reverse' if reverse else ''}"
-                width = input_size if layer == 0 else hidden_size * (1 + bidirectional)
-                self._add(f"weight_ih{end}", True, (rows, width), device, dtype)
-                self._add(f"weight_hh{end}", True, (rows, hidden_size), device, dtype)
+            width = input_size if layer == 0 else hidden_size * (1 + bidirectional)
+            for end in ("", "_reverse") if bidirectional else ("",):
+                shapes: dict[str, Any] = {
+                    "weight_ih": (rows, width),
+                    "weight_hh": (rows, hidden_size),
+                }
                 if bias:
-                    self._add(f"bias_ih{end}", True, (rows,), device, dtype)
-                    self._add(f"bias_hh{end}", True, (rows,), device, dtype)
-                kinds = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")[: 4 if bias else 2]
-                self._names.append(tuple(kind + end for kind in kinds))
+                    shapes |= {"bias_ih": (rows,), "bias_hh": (rows,)}
+                for kind, shape in shapes.items():
+                    self._add(f"{kind}_l{layer}{end}", True, shape, device, dtype)
+                self._names.append(tuple(f"{kind}_l{layer}{end}" for kind in shapes))
         self.reset_parameters()
 
     @property
@@ -68,134 +70,176 @@ class RNNBase(_Recurrent):
     def flatten_parameters(self) -> None:
         """Does nothing. (PyTorch makes the parameters contiguous for its GPU library.)"""
 
-    def _run(self, input: Any, given: State | None) -> tuple[Any, State]:
+    def forward(self, input: Any, hx: Any = None) -> Any:
+        """A sequence (l, n, input_size), and the initial state hx, to output and last state."""
+        n_states = KINDS[self.mode][1]
+        run = self._run_packed if isinstance(input, PackedSequence) else self._run
+        output, ends = run(input, as_states(hx, n_states))
+        return output, (ends if n_states > 1 else ends[0])
+
+    def _run(self, input: Tensor, given: State) -> tuple[Tensor, State]:
         """Run all passes over a sequence. Returns h of the last layer for every step, and the last states."""
-        if isinstance(input, PackedSequence):
-            return run_packed(self, input, given)
-        x, state = self._batch(input, given)
-        x, ends = self._layers(x, state, self._pass)
-        if input.ndim == 2:
+        self._check_input(input, given)
+        single = input.ndim == 2  # one example, without the batch axis
+        if single:
+            x, given = input.unsqueeze(1), tuple(s.unsqueeze(1) for s in given)
+        else:
+            x = input.transpose(0, 1) if self.batch_first else input
+        if not x.shape[0]:
+            raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
+        x, ends = self._layers(x, self._first_states(given, x.shape[1], x.dtype))
+        if single:
             return x.squeeze(1), tuple(e.squeeze(1) for e in ends)
         return x.transpose(0, 1) if self.batch_first else x, ends
 
-    def _layers(self, x: Tensor, state: State, walk: Any) -> tuple[Tensor, State]:
-        """Run one layer after another. `walk` makes one pass along a sequence, like `_pass`."""
+    def _run_packed(self, packed: PackedSequence, given: State) -> tuple[Any, State]:
+        """Run all passes over packed sequences. Returns packed outputs and the last states."""
+        x, sizes = packed.data, np.asarray(packed.batch_sizes.array).tolist()
+        self._check_width(x, x.ndim == 2)
+        first = self._first_states(given, sizes[0], x.dtype)
+        if given:
+            first = _ordered(first, packed.sorted_indices)
+        x, ends = self._layers(x, first, sizes)
+        return packed._replace(data=x), _ordered(ends, packed.unsorted_indices)
+
+    def _layers(
+        self, x: Tensor, first: State, sizes: list[int] | None = None
+    ) -> tuple[Tensor, State]:
+        """Run one layer after another, each in one direction or in both."""
         directions = 1 + self.bidirectional
-        n_states = KINDS[self.mode][1]
         last: list[State] = []
         for layer in range(self.num_layers):
             outputs = []
             for k in range(layer * directions, (layer + 1) * directions):
-                output, end = walk(x, tuple(s[k] for s in state), k, reverse=k % directions == 1)
+                output, end = self._pass(x, tuple(s[k] for s in first), k, sizes)
                 outputs.append(output)
                 last.append(end)
             x = outputs[0] if directions == 1 else cat(outputs, -1)
             if self.dropout and layer < self.num_layers - 1:
                 x = F.dropout(x, self.dropout, self.training)
-        return x, tuple(stack([end[k] for end in last]) for k in range(n_states))
+        return x, tuple(stack(ends) for ends in zip(*last, strict=True))
 
-    def _pass(self, x: Tensor, state: State, k: int, reverse: bool) -> tuple[Tensor, State]:
-        """One pass along the sequence x, of shape (l, n, width), in one direction."""
+    def _pass(
+        self, x: Tensor, first: State, k: int, sizes: list[int] | None
+    ) -> tuple[Tensor, State]:
+        """The k-th pass along a sequence: forward, or backward if it is a second direction.
+
+        x       (l, n, width); or packed, (sum of the sizes, width)
+        first   the initial state
+        sizes   of a packed sequence, the number of sequences in each step
+
+        Forward, packed sequences that end are removed at the bottom, and keep their last state.
+        Backward, sequences are added at the bottom, with their initial state.
+        """
         w_ih, w_hh, b_ih, b_hh = (*(getattr(self, name) for name in self._names[k]), None, None)[:4]
-        step = KINDS[self.mode][2]
-        parts = list(F.linear(x, w_ih, b_ih).unbind(0))
-        hs = []
-        for a in reversed(parts) if reverse else parts:
+        reverse, step = self.bidirectional and k % 2 == 1, KINDS[self.mode][2]
+        a = F.linear(x, w_ih, b_ih)
+        parts = list(a.unbind(0) if sizes is None else a.split(sizes))
+        if reverse:
+            parts.reverse()
+        rows, n = first[0].shape[0], parts[0].shape[0]
+        state = first if rows == n else tuple(s[:n] for s in first)
+        hs, ended = [], []
+        for a in parts:
+            rows, n = state[0].shape[0], a.shape[0]
+            if n > rows:
+                state = tuple(cat([s, f[rows:n]]) for s, f in zip(state, first, strict=True))
+            elif n < rows:
+                ended.append(tuple(s[n:] for s in state))
+                state = tuple(s[:n] for s in state)
             state = step(a, state, w_hh, b_hh)
             hs.append(state[0])
-        return stack(hs[::-1] if reverse else hs), state
+        if reverse:
+            hs.reverse()
+        if ended:
+            state = tuple(cat(parts) for parts in zip(state, *reversed(ended), strict=True))
+        return (stack(hs) if sizes is None else cat(hs)), state
 
-    def _batch(self, input: Tensor, given: State | None) -> tuple[Tensor, State]:
-        """The input as (l, n, input_size), and the initial state for each pass, (n, hidden_size)."""
-        name = type(self).__name__
+    def _first_states(self, given: State, n: int, dtype: Any) -> State:
+        """The initial state for each pass, each (passes, n, hidden_size): zeros, if none is given."""
+        expected = (self.num_layers * (1 + self.bidirectional), n, self.hidden_size)
+        n_states = KINDS[self.mode][1]
+        for k, s in enumerate(given):
+            if tuple(s.shape) != expected:
+                which = "Expected hidden size" if n_states == 1 else f"Expected hidden[{k}] size"
+                raise RuntimeError(f"{which} {expected}, got {list(s.shape)}")
+        return given or (zeros(*expected, dtype=dtype),) * n_states
+
+    def _check_input(self, input: Tensor, given: State) -> None:
+        """Raise an error unless the input and the given states fit the layer."""
         if input.ndim not in (2, 3):
-            raise ValueError(f"{name}: Expected input to be 2D or 3D, got {input.ndim}D instead")
+            raise ValueError(
+                f"{type(self).__name__}: Expected input to be 2D or 3D, got {input.ndim}D instead"
+            )
         if input.dtype != self.all_weights[0][0].dtype:
             theirs, ours = f"minigrad.{input.dtype}", f"minigrad.{self.all_weights[0][0].dtype}"
             raise ValueError(
                 f"RNN input dtype ({theirs}) does not match weight dtype ({ours}). "
                 f"Convert input: input.to({ours}), or convert model: model.to({theirs})"
             )
-        if input.shape[-1] != self.input_size:
+        self._check_width(input)
+        if any(s.ndim != input.ndim for s in given):
+            a = "batched 3-D" if input.ndim == 3 else "unbatched 2-D"
+            both = " and ".join(["hx", "cx"][: len(given)])
+            got = ", ".join(f"{s.ndim}-D" for s in given)
+            tensors = f"({got}) tensors" if len(given) > 1 else f"{got} tensor"
+            raise RuntimeError(
+                f"For {a} input, {both} should also be {input.ndim}-D but got {tensors}"
+            )
+
+    def _check_width(self, x: Tensor, fits: bool = True) -> None:
+        if not fits or x.shape[-1] != self.input_size:
             raise RuntimeError(
                 "input.size(-1) must be equal to input_size. "
-                f"Expected {self.input_size}, got {input.shape[-1]}"
+                f"Expected {self.input_size}, got {x.shape[-1]}"
             )
-        x = input.unsqueeze(1) if input.ndim == 2 else input
-        if input.ndim == 3 and self.batch_first:
-            x = x.transpose(0, 1)
-        if not x.shape[0]:
-            raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
-        passes = self.num_layers * (1 + self.bidirectional)
-        n_states = KINDS[self.mode][1]
-        expected = (passes, x.shape[1], self.hidden_size)
-        if given is None:
-            return x, (zeros(*expected, dtype=x.dtype),) * n_states
-        if any(s.ndim != input.ndim for s in given):
-            a, b = ("batched", 3) if input.ndim == 3 else ("unbatched", 2)
-            both = f"({', '.join(f'{s.ndim}-D' for s in given)}) tensors"
-            raise RuntimeError(
-                f"For {a} {b}-D input, hx and cx should also be {b}-D but got {both}"
-                if n_states == 2
-                else f"For {a} {b}-D input, hx should also be {b}-D but got {given[0].ndim}-D tensor"
+
+    def _check_settings(self, proj_size: int) -> None:
+        """Raise an error if the arguments of __init__ do not fit."""
+        dropout, num_layers = self.dropout, self.num_layers
+        if (
+            isinstance(dropout, bool)
+            or not isinstance(dropout, (int, float))
+            or not 0 <= dropout <= 1
+        ):
+            raise ValueError(
+                "dropout should be a number in range [0, 1] representing the probability of an element "
+                "being zeroed"
             )
-        state = given if input.ndim == 3 else tuple(s.unsqueeze(1) for s in given)
-        for k, s in enumerate(state):
-            if tuple(s.shape) != expected:
-                which = "Expected hidden size" if n_states == 1 else f"Expected hidden[{k}] size"
-                raise RuntimeError(f"{which} {expected}, got {list(s.shape)}")
-        return x, state
+        if dropout > 0 and num_layers == 1:
+            warnings.warn(
+                "dropout option adds dropout after all but last recurrent layer, so non-zero dropout "
+                f"expects num_layers greater than 1, but got dropout={dropout} and num_layers={num_layers}",
+                stacklevel=4,
+            )
+        for name in ("bias", "batch_first"):
+            flag = getattr(self, name)
+            if not isinstance(flag, bool):
+                raise TypeError(f"{name} should be of type bool, got: {type(flag).__name__}")
+        for name in ("input_size", "hidden_size"):
+            size = getattr(self, name)
+            if not isinstance(size, int):
+                raise TypeError(f"{name} should be of type int, got: {type(size).__name__}")
+            if size <= 0:
+                raise ValueError(f"{name} must be greater than zero")
+        if num_layers <= 0:
+            raise ValueError("num_layers must be greater than zero")
+        if proj_size:
+            if self.mode != "LSTM":
+                raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
+            raise NotImplementedError("LSTM with proj_size is not there.")
 
     def extra_repr(self) -> str:
-        text = f"{self.input_size}, {self.hidden_size}"
-        if self.num_layers != 1:
-            text += f", num_layers={self.num_layers}"
-        if self.bias is not True:
-            text += f", bias={self.bias}"
-        if self.batch_first is not False:
-            text += f", batch_first={self.batch_first}"
-        if self.dropout != 0:
-            text += f", dropout={self.dropout}"
-        if self.bidirectional is not False:
-            text += f", bidirectional={self.bidirectional}"
-        return text
+        """The sizes, and the settings that differ from the usual ones."""
+        return self._settings(
+            "input_size", "hidden_size", num_layers=1, bias=True, batch_first=False, dropout=0,
+            bidirectional=False,
+        )  # fmt: skip
 
 
-def _check_settings(
-    mode: str,
-    input_size: Any,
-    hidden_size: Any,
-    num_layers: int,
-    bias: Any,
-    batch_first: Any,
-    dropout: Any,
-    proj_size: int,
-) -> None:
-    if isinstance(dropout, bool) or not isinstance(dropout, (int, float)) or not 0 <= dropout <= 1:
-        raise ValueError(
-            "dropout should be a number in range [0, 1] representing the probability of an element "
-            "being zeroed"
-        )
-    if dropout > 0 and num_layers == 1:
-        warnings.warn(
-            "dropout option adds dropout after all but last recurrent layer, so non-zero dropout "
-            f"expects num_layers greater than 1, but got dropout={dropout} and num_layers={num_layers}",
-            stacklevel=4,
-        )
-    for name, flag in (("bias", bias), ("batch_first", batch_first)):
-        if not isinstance(flag, bool):
-            raise TypeError(f"{name} should be of type bool, got: {type(flag).__name__}")
-    for name, size in (("input_size", input_size), ("hidden_size", hidden_size)):
-        if not isinstance(size, int):
-            raise TypeError(f"{name} should be of type int, got: {type(size).__name__}")
-        if size <= 0:
-            raise ValueError(f"{name} must be greater than zero")
-    if num_layers <= 0:
-        raise ValueError("num_layers must be greater than zero")
-    if proj_size:
-        if mode != "LSTM":
-            raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
-        raise NotImplementedError("LSTM with proj_size is not there.")
+def _ordered(states: State, order: Tensor | None) -> State:
+    """The states of the sequences, in another order."""
+    return states if order is None else tuple(s.index_select(1, order) for s in states)
 
 
 class RNN(RNNBase):
@@ -242,10 +286,6 @@ class RNN(RNNBase):
         super().__init__(mode, input_size, hidden_size, num_layers, *args, **kwargs)
         self.nonlinearity = nonlinearity
 
-    def forward(self, input: Tensor, hx: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        output, (h,) = self._run(input, None if hx is None else (hx,))
-        return output, h
-
 
 class LSTM(RNNBase):
     """One or several layers of LSTMCell, applied along a sequence.
@@ -266,12 +306,6 @@ class LSTM(RNNBase):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__("LSTM", *args, **kwargs)
 
-    def forward(
-        self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None
-    ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-        output, (h, c) = self._run(input, None if hx is None else tuple(hx))
-        return output, (h, c)
-
 
 class GRU(RNNBase):
     """One or several layers of GRUCell, applied along a sequence.
@@ -288,7 +322,3 @@ class GRU(RNNBase):
         if "proj_size" in kwargs:
             raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
         super().__init__("GRU", *args, **kwargs)
-
-    def forward(self, input: Tensor, hx: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        output, (h,) = self._run(input, None if hx is None else (hx,))
-        return output, h

@@ -86,6 +86,13 @@ KINDS: dict[str, tuple[int, int, Step]] = {  # gates, states, step
 }
 
 
+def as_states(hx: Any, n_states: int) -> State:
+    """The given states as a tuple, which is empty if none are given."""
+    if hx is None:
+        return ()
+    return tuple(hx) if n_states > 1 else (hx,)
+
+
 class _Recurrent(Module):
     """The base class of cells and layers."""
 
@@ -106,6 +113,7 @@ class _Recurrent(Module):
 
 
 class _Cell(_Recurrent):
+    kind: str  # a key of KINDS
     weight_ih: Parameter
     weight_hh: Parameter
     bias_ih: Parameter | None
@@ -113,44 +121,42 @@ class _Cell(_Recurrent):
 
     def __init__(
         self,
-        kind: str,
         input_size: int,
         hidden_size: int,
-        bias: bool,
-        device: Any,
-        dtype: Any,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
     ) -> None:
         super().__init__()
         self.input_size, self.hidden_size, self.bias = input_size, hidden_size, bias
-        self.kind = kind
-        rows = KINDS[kind][0] * hidden_size
+        rows = KINDS[self.kind][0] * hidden_size
         self._add("weight_ih", True, (rows, input_size), device, dtype)
         self._add("weight_hh", True, (rows, hidden_size), device, dtype)
         self._add("bias_ih", bias, (rows,), device, dtype)
         self._add("bias_hh", bias, (rows,), device, dtype)
         self.reset_parameters()
 
-    def _step(self, input: Tensor, given: State | None) -> State:
-        """One step from the given state, or from zeros. Also handles a single example without the batch axis."""
-        name = type(self).__name__
-        if input.ndim not in (1, 2):
-            raise ValueError(f"{name}: Expected input to be 1D or 2D, got {input.ndim}D instead")
-        x = input if input.ndim == 2 else input.unsqueeze(0)
+    def forward(self, input: Tensor, hx: Any = None) -> Any:
+        """input (n, input_size) and the state hx, by default zeros, to the next state."""
         _, n_states, step = KINDS[self.kind]
-        if given is None:
-            state: State = (zeros(x.shape[0], self.hidden_size, dtype=x.dtype),) * n_states
-        else:
-            for k, h in enumerate(given):
-                what = "hidden" if n_states == 1 else f"hx[{k}]"
-                if h.ndim not in (1, 2):
-                    raise ValueError(
-                        f"{name}: Expected {what} to be 1D or 2D, got {h.ndim}D instead"
-                    )
-            state = given if input.ndim == 2 else tuple(h.unsqueeze(0) for h in given)
+        given: State = as_states(hx, n_states)
+        names = ["hidden"] if n_states == 1 else [f"hx[{k}]" for k in range(n_states)]
+        for name, t in (("input", input), *zip(names, given)):
+            if t.ndim not in (1, 2):
+                raise ValueError(
+                    f"{type(self).__name__}: Expected {name} to be 1D or 2D, got {t.ndim}D instead"
+                )
+        x, state = input, given
+        if input.ndim == 1:  # one example, without the batch axis
+            x, state = x.unsqueeze(0), tuple(h.unsqueeze(0) for h in state)
+        if not given:
+            state = (zeros(x.shape[0], self.hidden_size, dtype=x.dtype),) * n_states
         self._check(x, state)
         a = F.linear(x, self.weight_ih, self.bias_ih)
         state = step(a, state, self.weight_hh, self.bias_hh)
-        return state if input.ndim == 2 else tuple(h.squeeze(0) for h in state)
+        if input.ndim == 1:
+            state = tuple(h.squeeze(0) for h in state)
+        return state if n_states > 1 else state[0]
 
     def _check(self, x: Tensor, state: State) -> None:
         if x.shape[1] != self.input_size:
@@ -168,7 +174,8 @@ class _Cell(_Recurrent):
                 )
 
     def extra_repr(self) -> str:
-        return f"{self.input_size}, {self.hidden_size}" + ("" if self.bias else ", bias=False")
+        """The sizes, and the settings that differ from the usual ones."""
+        return self._settings("input_size", "hidden_size", bias=True)
 
 
 class RNNCell(_Cell):
@@ -198,18 +205,19 @@ class RNNCell(_Cell):
         device: Any = None,
         dtype: Any = None,
     ) -> None:
-        self_kind = {"tanh": "RNN_TANH", "relu": "RNN_RELU"}.get(nonlinearity, "RNN_TANH")
-        super().__init__(self_kind, input_size, hidden_size, bias, device, dtype)
+        self.kind = "RNN_RELU" if nonlinearity == "relu" else "RNN_TANH"
+        super().__init__(input_size, hidden_size, bias, device, dtype)
         self.nonlinearity = nonlinearity
 
-    def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
+    def forward(self, input: Tensor, hx: Any = None) -> Any:
+        """input (n, input_size) and hx (n, hidden_size) to the next hx."""
         if self.nonlinearity not in ("tanh", "relu"):
             raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
-        return self._step(input, None if hx is None else (hx,))[0]
+        return super().forward(input, hx)
 
     def extra_repr(self) -> str:
-        other = f", nonlinearity={self.nonlinearity}" if self.nonlinearity != "tanh" else ""
-        return super().extra_repr() + other
+        """The sizes, and the settings that differ from the usual ones."""
+        return self._settings("input_size", "hidden_size", bias=True, nonlinearity="tanh")
 
 
 class LSTMCell(_Cell):
@@ -229,21 +237,7 @@ class LSTMCell(_Cell):
     al., Learning to Forget (2000).
     """
 
-    def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__("LSTM", input_size, hidden_size, bias, device, dtype)
-
-    def forward(
-        self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None
-    ) -> tuple[Tensor, Tensor]:
-        h, c = self._step(input, None if hx is None else tuple(hx))
-        return h, c
+    kind = "LSTM"
 
 
 class GRUCell(_Cell):
@@ -260,15 +254,4 @@ class GRUCell(_Cell):
     Source: Cho et al., Learning Phrase Representations using RNN Encoder-Decoder (2014).
     """
 
-    def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__("GRU", input_size, hidden_size, bias, device, dtype)
-
-    def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
-        return self._step(input, None if hx is None else (hx,))[0]
+    kind = "GRU"
