@@ -91,10 +91,12 @@ class PReLU(Module):
             self.weight.fill_(self.init)
 
     def forward(self, input: Tensor) -> Tensor:
+        """(n, c, ...) to the same shape."""
         return F.prelu(input, self.weight)
 
     def extra_repr(self) -> str:
-        return f"num_parameters={self.num_parameters}"
+        """The number of slopes."""
+        return self._settings("num_parameters=")
 
 
 class RReLU(FunctionLayer, of=F.rrelu):
@@ -139,6 +141,7 @@ class ReLU6(Hardtanh):
         super().__init__(0.0, 6.0, inplace)
 
     def extra_repr(self) -> str:
+        """Only `inplace`, if it is set."""
         return "inplace=True" if self.inplace else ""
 
 
@@ -159,19 +162,15 @@ class Hardswish(FunctionLayer, of=F.hardswish):
 class Hardshrink(FunctionLayer, of=F.hardshrink):
     """0 where |x| <= lambd, else x"""
 
+    _shown = ("lambd",)
     lambd: float = 0.5
-
-    def extra_repr(self) -> str:
-        return f"{self.lambd}"
 
 
 class Softshrink(FunctionLayer, of=F.softshrink):
     """0 where |x| <= lambd, else x moved by lambd towards 0"""
 
+    _shown = ("lambd",)
     lambd: float = 0.5
-
-    def extra_repr(self) -> str:
-        return f"{self.lambd}"
 
 
 # ------------------------------------------------------------------------ smooth
@@ -261,17 +260,11 @@ class Softmax(FunctionLayer, of=F.softmax):
 
     dim: int | None = None
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.softmax(input, self.dim, _stacklevel=5)
-
 
 class LogSoftmax(FunctionLayer, of=F.log_softmax):
     """log(softmax(x)), computed in one step so that large scores do not overflow"""
 
     dim: int | None = None
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.log_softmax(input, self.dim, _stacklevel=5)
 
 
 class Softmin(FunctionLayer, of=F.softmin):
@@ -279,14 +272,12 @@ class Softmin(FunctionLayer, of=F.softmin):
 
     dim: int | None = None
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.softmin(input, self.dim, _stacklevel=5)
-
 
 class Softmax2d(Module):
     """softmax over the channels of (n, c, h, w) or (c, h, w), at each position"""
 
     def forward(self, input: Tensor) -> Tensor:
+        """(n, c, h, w) to the same shape."""
         if input.ndim not in (3, 4):
             raise ValueError(f"Softmax2d: expected input to be 3D or 4D, got {input.ndim}D instead")
         return F.softmax(input, -3)

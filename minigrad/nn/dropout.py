@@ -12,7 +12,7 @@ __all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d"]
 
 
 class _DropoutNd(FunctionLayer, of=None):
-    _shown = ("p", "inplace")
+    _shown = ("p=", "inplace=")
     p: float = 0.5
     inplace: bool = False
 
@@ -47,4 +47,5 @@ class AlphaDropout(_DropoutNd, of=F.alpha_dropout):
     """
 
     def forward(self, input: Tensor) -> Tensor:
+        """Any shape to the same shape. As in PyTorch, never in place."""
         return F.alpha_dropout(input, self.p, self.training)

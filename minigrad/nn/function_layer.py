@@ -18,7 +18,8 @@ module. The row is read once, when Python defines the class, and gives it these 
         return leaky_relu(input, negative_slope=self.negative_slope, inplace=self.inplace)
 
 `forward` takes what the function requires and what is not in the row; it passes on the attributes
-that the function has parameters for, `training` among them. A row can define either method itself.
+that the function has parameters for: those of the row, and those of the class, `training` among
+them. A row can define either method itself.
 It defines `_keep` if an argument is not kept as it is given, and `_check` if not all values will do.
 """
 
@@ -31,6 +32,7 @@ from minigrad.nn.module import Module
 
 NO_ROW: Any = object()  # stands for "the class statement has no `of`"
 REQUIRED: Any = object()  # stands for the default of a field without one
+DOCUMENTED = {"__init__": None, "forward": "The function's result, with the settings of the layer."}
 
 
 @dataclass_transform(eq_default=False)
@@ -38,19 +40,24 @@ class FunctionLayer(Module):
     """The base class of the rows; see the top of this module.
 
     of        the function; None for a base class that only declares fields
+    optional  the function's optional parameters that `forward` takes too; they are None by default
     kw_only   must all arguments be given by name?
 
     A subclass without `of` is an ordinary module, with the `__init__` and `forward` of its row.
     """
 
     _fields: dict[str, Any] = {}  # name -> default, of the rows above and this one
-    _shown: tuple[str, ...] | None = (
-        None  # the fields in repr(); None: all, `inplace` only if it is set
-    )
+    # the fields in repr(), as Module._settings takes them; None: all, `inplace` only if it is set
+    _shown: tuple[str, ...] | None = None
     _not_kept: tuple[str, ...] = ()  # arguments that `_keep` uses up
+    _renamed: dict[str, str] = {}  # the function's name -> the attribute's, if they differ
 
     def __init_subclass__(
-        cls, of: Callable[..., Any] | None = NO_ROW, kw_only: bool = False, **settings: Any
+        cls,
+        of: Callable[..., Any] | None = NO_ROW,
+        optional: tuple[str, ...] = (),
+        kw_only: bool = False,
+        **settings: Any,
     ) -> None:
         super().__init_subclass__(**settings)
         if of is NO_ROW:
@@ -71,10 +78,13 @@ class FunctionLayer(Module):
             source += "    self._check()\n"
         if of is not None:
             wanted = inspect.signature(of).parameters
-            kept = [n for n in wanted if n == "training" or n in fields and n not in cls._not_kept]
-            inputs = [n for n, p in wanted.items() if p.default is p.empty and n not in fields]
-            passed = ", ".join([*inputs, *[f"{name}=self.{name}" for name in kept]])
-            source += f"def forward({', '.join(['self', *inputs])}):\n    return {of.__name__}({passed})\n"
+            attributes = {name: cls._renamed.get(name, name) for name in wanted}
+            known = {n for n, a in attributes.items() if {n, a} & fields.keys() or hasattr(cls, a)}
+            inputs = [n for n, p in wanted.items() if p.default is p.empty and n not in known]
+            kept = [f"{n}=self.{attributes[n]}" for n in wanted if n in known - {*cls._not_kept}]
+            passed = ", ".join([*inputs, *[f"{n}={n}" for n in optional], *kept])
+            taken = ", ".join(["self", *inputs, *[f"{n}=None" for n in optional]])
+            source += f"def forward({taken}):\n    return {of.__name__}({passed})\n"
         scope = {"Module": Module} | ({} if of is None else {of.__name__: of})
         made = compiled(f"nn.{cls.__name__}", source, scope)
         made["__init__"].__annotations__ = types | {"return": None}
@@ -82,22 +92,21 @@ class FunctionLayer(Module):
             if name in made and name not in cls.__dict__:
                 made[name].__qualname__ = f"{cls.__qualname__}.{name}"
                 made[name].__module__ = cls.__module__
+                made[name].__doc__ = DOCUMENTED[name]
                 setattr(cls, name, made[name])
 
     def _keep(self, **arguments: Any) -> None:
         """Keep the arguments of `__init__` as attributes."""
         for name, value in arguments.items():
-            setattr(self, name, value)
+            setattr(self, self._renamed.get(name, name), value)
 
     def _check(self) -> None:
         """Raise an error if the arguments do not fit the layer."""
 
     def extra_repr(self) -> str:
         """The arguments, as they are shown in the text of a model."""
-        shown = self._shown
-        if shown is None:
-            shown = tuple(n for n in self._fields if n != "inplace" or getattr(self, n))
-        values = {name: getattr(self, name) for name in shown}
-        return ", ".join(
-            f"{n}={v!r}" if isinstance(v, str) else f"{n}={v}" for n, v in values.items()
+        if self._shown is not None:
+            return self._settings(*self._shown)
+        return self._settings(
+            *[f"{n}=" for n in self._fields if n != "inplace" or getattr(self, n)]
         )

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from minigrad.core.tensor import Tensor
 from minigrad.nn import functional as F
 from minigrad.nn.convolution import each_axis
 from minigrad.nn.function_layer import FunctionLayer
@@ -29,12 +28,14 @@ __all__ = [
 # ------------------------------------------------------------------------ padding
 
 
-class _Pad(FunctionLayer, of=None):
+class _Pad(FunctionLayer, of=F.pad):
     """Padding on the last axes.
 
     padding   (left, right), or (left, right, top, bottom), or one number for all sides
     """
 
+    _shown = ("padding",)
+    _renamed = {"pad": "padding"}
     axes = 1
     mode = "constant"
     padding: Any
@@ -42,21 +43,10 @@ class _Pad(FunctionLayer, of=None):
     def _keep(self, *, padding: Any = None, **arguments: Any) -> None:
         super()._keep(padding=each_axis(padding, 2 * self.axes), **arguments)
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.pad(input, self.padding, self.mode)
 
-    def extra_repr(self) -> str:
-        return f"{self.padding}"
-
-
-class _ConstantPad(_Pad, of=None):
+class _ConstantPad(_Pad, of=F.pad):
+    _shown = ("padding=", "value=")  # type: ignore[assignment]  # two instead of one
     value: float
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.pad(input, self.padding, self.mode, self.value)
-
-    def extra_repr(self) -> str:
-        return FunctionLayer.extra_repr(self)
 
 
 class ConstantPad1d(_ConstantPad):
@@ -149,10 +139,8 @@ class Upsample(FunctionLayer, of=F.interpolate):
         super()._keep(scale_factor=scale_factor, **arguments)
 
     def extra_repr(self) -> str:
-        how = f"size={self.size!r}"
-        if self.scale_factor is not None:
-            how = f"scale_factor={self.scale_factor!r}"
-        return f"{how}, mode={self.mode!r}"
+        """The size, or the factor, and the mode."""
+        return self._settings("size=" if self.scale_factor is None else "scale_factor=", "mode=")
 
 
 class PixelShuffle(FunctionLayer, of=F.pixel_shuffle):

@@ -14,7 +14,6 @@ from minigrad.core.tensor import Tensor
 from minigrad.nn import functional as F
 from minigrad.nn.function_layer import FunctionLayer
 from minigrad.nn.functional.losses import reduction_of
-from minigrad.nn.module import Module
 
 __all__ = [
     "CosineEmbeddingLoss",
@@ -106,6 +105,7 @@ class PoissonNLLLoss(_Loss, of=F.poisson_nll_loss):
     reduction: str = "mean"
 
     def forward(self, log_input: Tensor, target: Tensor) -> Tensor:
+        """log_input (n, ...) and target, of the same shape, to the loss."""
         return F.poisson_nll_loss(
             log_input, target, self.log_input, self.full, None, self.eps, None, self.reduction
         )
@@ -206,12 +206,11 @@ class CosineSimilarity(FunctionLayer, of=F.cosine_similarity):
     eps: float = 1e-8
 
 
-class PairwiseDistance(Module):
+class PairwiseDistance(FunctionLayer, of=F.pairwise_distance):
     """The p-norm of x1 - x2 + eps along the last axis"""
 
-    def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:
-        super().__init__()
-        self.norm, self.eps, self.keepdim = p, eps, keepdim
-
-    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
-        return F.pairwise_distance(x1, x2, self.norm, self.eps, self.keepdim)
+    _shown = ()
+    _renamed = {"p": "norm"}
+    p: float = 2.0
+    eps: float = 1e-6
+    keepdim: bool = False

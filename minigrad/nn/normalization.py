@@ -15,7 +15,7 @@ from typing import Any
 from minigrad.core.tensor import Tensor
 from minigrad.nn import functional as F
 from minigrad.nn.batchnorm import _Affine
-from minigrad.nn.module import Module
+from minigrad.nn.function_layer import FunctionLayer
 
 __all__ = ["GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSNorm"]
 
@@ -48,13 +48,12 @@ class LayerNorm(_Affine):
         self.reset_parameters()
 
     def forward(self, input: Tensor) -> Tensor:
+        """(..., *normalized_shape) to the same shape."""
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
-        return (
-            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}, "
-            f"bias={self.bias is not None}"
-        )
+        """The settings, as they are shown in the text of a model."""
+        return self._settings("normalized_shape", "eps=", "elementwise_affine=", "bias=")
 
 
 class GroupNorm(_Affine):
@@ -89,13 +88,12 @@ class GroupNorm(_Affine):
         self.reset_parameters()
 
     def forward(self, input: Tensor) -> Tensor:
+        """(n, num_channels, ...) to the same shape."""
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
-        return (
-            f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, "
-            f"bias={self.bias is not None}"
-        )
+        """The settings, as they are shown in the text of a model."""
+        return self._settings("num_groups", "num_channels", "eps=", "affine=", "bias=")
 
 
 class RMSNorm(_Affine):
@@ -124,15 +122,15 @@ class RMSNorm(_Affine):
         self.reset_parameters()
 
     def forward(self, input: Tensor) -> Tensor:
+        """(..., *normalized_shape) to the same shape."""
         return F.rms_norm(input, self.normalized_shape, self.weight, self.eps)
 
     def extra_repr(self) -> str:
-        return (
-            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
-        )
+        """The settings, as they are shown in the text of a model."""
+        return self._settings("normalized_shape", "eps=", "elementwise_affine=")
 
 
-class LocalResponseNorm(Module):
+class LocalResponseNorm(FunctionLayer, of=F.local_response_norm):
     """z = x / (k + alpha * mean of x**2 over `size` channels around)**beta
 
     input    (n, c, ...)
@@ -141,15 +139,11 @@ class LocalResponseNorm(Module):
     Convolutional Neural Networks (2012).
     """
 
-    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
-        super().__init__()
-        self.size, self.alpha, self.beta, self.k = size, alpha, beta, k
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
-
-    def extra_repr(self) -> str:
-        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
+    _shown = ("size", "alpha=", "beta=", "k=")
+    size: int
+    alpha: float = 1e-4
+    beta: float = 0.75
+    k: float = 1.0
 
 
 def as_shape(sizes: Any) -> tuple[int, ...]:

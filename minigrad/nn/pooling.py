@@ -5,7 +5,6 @@ Read function_layer.py first.
 
 from typing import Any
 
-from minigrad.core.tensor import Tensor
 from minigrad.nn import functional as F
 from minigrad.nn.convolution import each_axis
 from minigrad.nn.function_layer import FunctionLayer
@@ -35,7 +34,7 @@ class _WindowLayer(FunctionLayer, of=None):
 
 
 class _MaxPoolNd(_WindowLayer, of=None):
-    _shown = ("kernel_size", "stride", "padding", "dilation", "ceil_mode")
+    _shown = ("kernel_size=", "stride=", "padding=", "dilation=", "ceil_mode=")
     kernel_size: Any
     stride: Any = None
     padding: Any = 0
@@ -72,7 +71,7 @@ class MaxPool2d(_MaxPoolNd, of=F.max_pool2d):
 class AvgPool1d(_WindowLayer, of=F.avg_pool1d):
     """The mean of each window of (n, c, l); see AvgPool2d."""
 
-    _shown = ("kernel_size", "stride", "padding")
+    _shown = ("kernel_size=", "stride=", "padding=")
     kernel_size: Any
     stride: Any = None
     padding: Any = 0
@@ -96,7 +95,7 @@ class AvgPool2d(_WindowLayer, of=F.avg_pool2d):
     divisor_override    divide the sum by this instead of the number of entries
     """
 
-    _shown = ("kernel_size", "stride", "padding")
+    _shown = ("kernel_size=", "stride=", "padding=")
     kernel_size: Any
     stride: Any = None
     padding: Any = 0
@@ -125,7 +124,7 @@ class AdaptiveAvgPool2d(FunctionLayer, of=F.adaptive_avg_pool2d):
 class AdaptiveMaxPool1d(FunctionLayer, of=F.adaptive_max_pool1d):
     """The largest entries of output_size parts of (n, c, l)."""
 
-    _shown = ("output_size",)
+    _shown = ("output_size=",)
     output_size: Any
     return_indices: bool = False
 
@@ -133,7 +132,7 @@ class AdaptiveMaxPool1d(FunctionLayer, of=F.adaptive_max_pool1d):
 class AdaptiveMaxPool2d(FunctionLayer, of=F.adaptive_max_pool2d):
     """The largest entries of output_size parts of (n, c, h, w)."""
 
-    _shown = ("output_size",)
+    _shown = ("output_size=",)
     output_size: Any
     return_indices: bool = False
 
@@ -154,25 +153,15 @@ class LPPool2d(_LPPoolNd, of=F.lp_pool2d):
 
 
 class _MaxUnpoolNd(_WindowLayer, of=None):
-    _shown = ("kernel_size", "stride", "padding")
+    _shown = ("kernel_size=", "stride=", "padding=")
     kernel_size: Any
     stride: Any = None
     padding: Any = 0
 
 
-class MaxUnpool1d(_MaxUnpoolNd, of=F.max_unpool1d):
+class MaxUnpool1d(_MaxUnpoolNd, of=F.max_unpool1d, optional=("output_size",)):
     """The inverse of MaxPool1d(return_indices=True): the maxima at their old positions, and zeros elsewhere."""
 
-    def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
-        return F.max_unpool1d(
-            input, indices, self.kernel_size, self.stride, self.padding, output_size
-        )
 
-
-class MaxUnpool2d(_MaxUnpoolNd, of=F.max_unpool2d):
+class MaxUnpool2d(_MaxUnpoolNd, of=F.max_unpool2d, optional=("output_size",)):
     """The inverse of MaxPool2d(return_indices=True): the maxima at their old positions, and zeros elsewhere."""
-
-    def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
-        return F.max_unpool2d(
-            input, indices, self.kernel_size, self.stride, self.padding, output_size
-        )

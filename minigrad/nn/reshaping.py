@@ -4,7 +4,6 @@ from typing import Any
 
 from minigrad.core.tensor import Tensor
 from minigrad.nn.function_layer import FunctionLayer
-from minigrad.nn.module import Module
 
 __all__ = ["Flatten", "Unflatten"]
 
@@ -20,10 +19,11 @@ class Flatten(FunctionLayer, of=None):
     end_dim: int = -1
 
     def forward(self, input: Tensor) -> Tensor:
+        """(..., a, ..., b, ...) to (..., a * ... * b, ...)."""
         return input.flatten(self.start_dim, self.end_dim)
 
 
-class Unflatten(Module):
+class Unflatten(FunctionLayer, of=None):
     """Split one axis into several.
 
     >>> from minigrad import ones
@@ -31,10 +31,17 @@ class Unflatten(Module):
     minigrad.Size([4, 2, 3])
     """
 
-    def __init__(self, dim: int, unflattened_size: Any) -> None:
-        super().__init__()
-        if not isinstance(dim, int):
-            raise TypeError(f"dim must be int, but found type {type(dim).__name__}")
+    dim: int
+    unflattened_size: Any
+
+    def forward(self, input: Tensor) -> Tensor:
+        """(..., n, ...) to (..., *unflattened_size, ...)."""
+        return input.unflatten(self.dim, self.unflattened_size)
+
+    def _check(self) -> None:
+        unflattened_size = self.unflattened_size
+        if not isinstance(self.dim, int):
+            raise TypeError(f"dim must be int, but found type {type(self.dim).__name__}")
         if not isinstance(unflattened_size, (tuple, list)):
             raise TypeError(
                 f"unflattened_size must be a tuple of ints, but found type {type(unflattened_size).__name__}"
@@ -44,10 +51,3 @@ class Unflatten(Module):
                 raise TypeError(
                     f"unflattened_size must be tuple of ints, but found element of type {type(n).__name__} at pos {k}"
                 )
-        self.dim, self.unflattened_size = dim, unflattened_size
-
-    def forward(self, input: Tensor) -> Tensor:
-        return input.unflatten(self.dim, self.unflattened_size)
-
-    def extra_repr(self) -> str:
-        return f"dim={self.dim}, unflattened_size={self.unflattened_size}"
