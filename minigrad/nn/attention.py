@@ -22,7 +22,7 @@ from minigrad.core.tensor import Size, Tensor, wrap
 from minigrad.methods.functions import cat
 from minigrad.nn import functional as F
 from minigrad.nn import init
-from minigrad.nn.linear import Linear, parameter
+from minigrad.nn.linear import Linear, add_parameters
 from minigrad.nn.module import Module
 from minigrad.nn.parameter import Parameter
 
@@ -91,17 +91,20 @@ class MultiheadAttention(Module):
         self.dropout, self.batch_first, self.add_zero_attn = dropout, batch_first, add_zero_attn
         if self.head_dim * num_heads != embed_dim:
             raise AssertionError("embed_dim must be divisible by num_heads")
-        how: dict[str, Any] = {"dtype": dtype, "device": device}
         same, e = self._qkv_same_embed_dim, embed_dim
-        shapes = {"q_proj_weight": (e, e), "k_proj_weight": (e, self.kdim),
-                  "v_proj_weight": (e, self.vdim), "in_proj_weight": (3 * e, e)}  # fmt: skip
-        for name, shape in shapes.items():
-            there = (name == "in_proj_weight") == same
-            self.register_parameter(name, parameter(*shape, **how) if there else None)
-        self.register_parameter("in_proj_bias", parameter(3 * e, **how) if bias else None)
-        self.out_proj = NonDynamicallyQuantizableLinear(e, e, bias=bias, **how)
-        for name in ("bias_k", "bias_v"):
-            self.register_parameter(name, parameter(1, 1, e, **how) if add_bias_kv else None)
+        add_parameters(
+            self,
+            device,
+            dtype,
+            q_proj_weight=None if same else (e, e),
+            k_proj_weight=None if same else (e, self.kdim),
+            v_proj_weight=None if same else (e, self.vdim),
+            in_proj_weight=(3 * e, e) if same else None,
+            in_proj_bias=(3 * e,) if bias else None,
+        )
+        self.out_proj = NonDynamicallyQuantizableLinear(e, e, bias, device, dtype)
+        extra = (1, 1, e) if add_bias_kv else None
+        add_parameters(self, device, dtype, bias_k=extra, bias_v=extra)
         self._reset_parameters()
 
     def _reset_parameters(self) -> None:

@@ -10,13 +10,18 @@ buffers, and uses them after `eval()`.
 from typing import Any
 
 from minigrad.core.tensor import Tensor
-from minigrad.methods.creation import empty, ones, tensor, zeros
+from minigrad.methods.creation import ones, tensor, zeros
 from minigrad.nn import functional as F
 from minigrad.nn import init
+from minigrad.nn.linear import add_parameters
 from minigrad.nn.module import Module
 from minigrad.nn.parameter import Parameter
 
 __all__ = ["BatchNorm1d", "BatchNorm2d", "InstanceNorm1d", "InstanceNorm2d"]
+
+
+def as_shape(sizes: Any) -> tuple[int, ...]:
+    return (sizes,) if isinstance(sizes, int) else tuple(sizes)
 
 
 class _Affine(Module):
@@ -28,9 +33,8 @@ class _Affine(Module):
     def _scale_and_shift(
         self, shape: Any, affine: bool, bias: bool, device: Any, dtype: Any
     ) -> None:
-        for name, wanted in (("weight", affine), ("bias", affine and bias)):
-            empty_one = empty(shape, dtype=dtype, device=device) if wanted else None
-            self.register_parameter(name, None if empty_one is None else Parameter(empty_one))
+        weight = as_shape(shape) if affine else None
+        add_parameters(self, device, dtype, weight=weight, bias=weight if bias else None)
 
     def reset_parameters(self) -> None:
         """Reset the weight to 1 and the bias to 0."""
@@ -42,6 +46,8 @@ class _Affine(Module):
 
 class _Tracking(_Affine):
     """A normalization of channels, optionally with running statistics."""
+
+    ndims: tuple[int, ...]  # the numbers of axes that an input can have
 
     _version = 2  # since version 2, a state has num_batches_tracked
 
@@ -65,22 +71,20 @@ class _Tracking(_Affine):
         self.num_features, self.eps, self.momentum = num_features, eps, momentum
         self.affine, self.track_running_stats = affine, track_running_stats
         self._scale_and_shift(num_features, affine, bias, device, dtype)
-        tracked = track_running_stats
-        where = {"dtype": dtype, "device": device}
-        self.register_buffer("running_mean", zeros(num_features, **where) if tracked else None)
-        self.register_buffer("running_var", ones(num_features, **where) if tracked else None)
-        self.register_buffer("num_batches_tracked", tensor(0) if tracked else None)
+        buffers = {
+            "running_mean": zeros(num_features, dtype=dtype, device=device),
+            "running_var": ones(num_features, dtype=dtype, device=device),
+            "num_batches_tracked": tensor(0),
+        }
+        for name, buffer in buffers.items():
+            self.register_buffer(name, buffer if track_running_stats else None)
         self.reset_parameters()
 
     def reset_running_stats(self) -> None:
         """Reset the running statistics."""
-        for buffer, start in (
-            (self.running_mean, 0),
-            (self.running_var, 1),
-            (self.num_batches_tracked, 0),
-        ):
+        for buffer in (self.running_mean, self.running_var, self.num_batches_tracked):
             if buffer is not None:
-                buffer.fill_(start)
+                buffer.fill_(1 if buffer is self.running_var else 0)
 
     def reset_parameters(self) -> None:
         """Reset the running statistics, the weight to 1, and the bias to 0."""
@@ -88,7 +92,9 @@ class _Tracking(_Affine):
         super().reset_parameters()
 
     def _check_input_dim(self, input: Tensor) -> None:
-        raise NotImplementedError
+        if input.ndim not in self.ndims:
+            wanted = " or ".join(f"{n}D" for n in self.ndims)
+            raise ValueError(f"expected {wanted} input (got {input.ndim}D input)")
 
     def _load_from_state_dict(self, state_dict: Any, prefix: str, *rest: Any) -> None:
         key = prefix + "num_batches_tracked"
@@ -98,16 +104,16 @@ class _Tracking(_Affine):
         super()._load_from_state_dict(state_dict, prefix, *rest)
 
     def extra_repr(self) -> str:
-        return (
-            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
-            f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
-        )
+        """The settings, as they are shown in the text of a model."""
+        shown = ("eps=", "momentum=", "affine=", "bias=", "track_running_stats=")
+        return self._settings("num_features", *shown)
 
 
 class _BatchNorm(_Tracking):
     """The base class of BatchNorm1d and BatchNorm2d."""
 
     def forward(self, input: Tensor) -> Tensor:
+        """(n, num_features, ...) to the same shape."""
         self._check_input_dim(input)
         momentum = 0.0 if self.momentum is None else self.momentum
         if self.training and self.track_running_stats and self.num_batches_tracked is not None:
@@ -116,16 +122,8 @@ class _BatchNorm(_Tracking):
                 momentum = 1.0 / self.num_batches_tracked.item()
         use_batch = self.training or (self.running_mean is None and self.running_var is None)
         keep = not self.training or self.track_running_stats
-        return F.batch_norm(
-            input,
-            self.running_mean if keep else None,
-            self.running_var if keep else None,
-            self.weight,
-            self.bias,
-            use_batch,
-            momentum,
-            self.eps,
-        )
+        running = (self.running_mean, self.running_var) if keep else (None, None)
+        return F.batch_norm(input, *running, self.weight, self.bias, use_batch, momentum, self.eps)
 
 
 class BatchNorm1d(_BatchNorm):
@@ -148,9 +146,7 @@ class BatchNorm1d(_BatchNorm):
     Source: Ioffe and Szegedy, Batch Normalization (2015).
     """
 
-    def _check_input_dim(self, input: Tensor) -> None:
-        if input.ndim not in (2, 3):
-            raise ValueError(f"expected 2D or 3D input (got {input.ndim}D input)")
+    ndims = (2, 3)
 
 
 class BatchNorm2d(_BatchNorm):
@@ -162,15 +158,11 @@ class BatchNorm2d(_BatchNorm):
     True
     """
 
-    def _check_input_dim(self, input: Tensor) -> None:
-        if input.ndim != 4:
-            raise ValueError(f"expected 4D input (got {input.ndim}D input)")
+    ndims = (4,)
 
 
 class _InstanceNorm(_Tracking):
     """The base class of InstanceNorm1d and InstanceNorm2d."""
-
-    axes: int  # the number of axes after the channels
 
     def __init__(
         self,
@@ -189,39 +181,27 @@ class _InstanceNorm(_Tracking):
         )
 
     def forward(self, input: Tensor) -> Tensor:
+        """(n, num_features, ...) to the same shape."""
         self._check_input_dim(input)
-        batched = input.ndim == self.axes + 2
-        if input.shape[-self.axes - 1] != self.num_features and self.affine:
+        batched = input.ndim == max(self.ndims)
+        channels = input.shape[int(batched)]
+        if channels != self.num_features and self.affine:
             raise ValueError(
                 f"expected input's size at dim={int(batched)} to match num_features "
-                f"({self.num_features}), but got: {input.shape[-self.axes - 1]}."
+                f"({self.num_features}), but got: {channels}."
             )
         x = input if batched else input.unsqueeze(0)
         use_input = self.training or not self.track_running_stats
         momentum = self.momentum or 0.0
-        z = F.instance_norm(
-            x,
-            self.running_mean,
-            self.running_var,
-            self.weight,
-            self.bias,
-            use_input,
-            momentum,
-            self.eps,
-        )
+        z = F.instance_norm(x, self.running_mean, self.running_var, self.weight, self.bias,
+                            use_input, momentum, self.eps)  # fmt: skip
         return z if batched else z.squeeze(0)
-
-    def _check_input_dim(self, input: Tensor) -> None:
-        if input.ndim not in (self.axes + 1, self.axes + 2):
-            raise ValueError(
-                f"expected {self.axes + 1}D or {self.axes + 2}D input (got {input.ndim}D input)"
-            )
 
 
 class InstanceNorm1d(_InstanceNorm):
     """InstanceNorm2d for sequences: (n, num_features, l), or without n."""
 
-    axes = 1
+    ndims = (2, 3)
 
 
 class InstanceNorm2d(_InstanceNorm):
@@ -235,4 +215,4 @@ class InstanceNorm2d(_InstanceNorm):
     Source: Ulyanov, Vedaldi and Lempitsky, Instance Normalization (2016).
     """
 
-    axes = 2
+    ndims = (3, 4)

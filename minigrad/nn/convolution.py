@@ -11,7 +11,7 @@ from typing import Any
 from minigrad.core.tensor import Tensor
 from minigrad.nn import functional as F
 from minigrad.nn import init
-from minigrad.nn.linear import parameter
+from minigrad.nn.linear import add_parameters
 from minigrad.nn.module import Module
 from minigrad.nn.parameter import Parameter
 
@@ -30,6 +30,8 @@ class _ConvNd(Module):
     """The base class of Conv1d and Conv2d."""
 
     axes: int
+    weight: Parameter
+    bias: Parameter | None
 
     def __init__(
         self,
@@ -51,13 +53,11 @@ class _ConvNd(Module):
         self.stride = each_axis(stride, self.axes)
         self.padding: Any = padding if isinstance(padding, str) else each_axis(padding, self.axes)
         self.dilation = each_axis(dilation, self.axes)
+        self.output_padding = each_axis(0, self.axes)
         self.padding_mode = padding_mode
         self._check()
-        self.weight = parameter(*self._weight_shape(), dtype=dtype, device=device)
-        if bias:
-            self.bias: Parameter | None = parameter(out_channels, dtype=dtype, device=device)
-        else:
-            self.register_parameter("bias", None)
+        of_bias = (out_channels,) if bias else None
+        add_parameters(self, device, dtype, weight=self._weight_shape(), bias=of_bias)
         self.reset_parameters()
 
     def _weight_shape(self) -> tuple[int, ...]:
@@ -89,11 +89,15 @@ class _ConvNd(Module):
         if self.bias is not None and fan_in:
             init.uniform_(self.bias, -1 / math.sqrt(fan_in), 1 / math.sqrt(fan_in))
 
-    def _padded(self, input: Tensor) -> tuple[Tensor, Any]:
-        """The input, padded here if padding_mode is not "zeros", and the padding that is left for the op."""
-        if self.padding_mode == "zeros":
-            return input, self.padding
-        return F.pad(input, self._margins(), mode=self.padding_mode), 0
+    def forward(self, input: Tensor) -> Tensor:
+        """(n, in_channels, ...) to (n, out_channels, ...)."""
+        padding = self.padding
+        if self.padding_mode != "zeros":
+            input, padding = F.pad(input, self._margins(), mode=self.padding_mode), 0
+        convolve = F.conv1d if self.axes == 1 else F.conv2d
+        return convolve(
+            input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups
+        )
 
     def _margins(self) -> list[int]:
         """(before, after) for each axis, the last axis first, as F.pad takes them."""
@@ -107,22 +111,12 @@ class _ConvNd(Module):
         return margins
 
     def extra_repr(self) -> str:
-        parts = [
-            f"{self.in_channels}, {self.out_channels}",
-            f"kernel_size={self.kernel_size}",
-            f"stride={self.stride}",
-        ]
-        if self.padding != (0,) * self.axes:
-            parts.append(f"padding={self.padding}")
-        if self.dilation != (1,) * self.axes:
-            parts.append(f"dilation={self.dilation}")
-        if self.groups != 1:
-            parts.append(f"groups={self.groups}")
-        if self.bias is None:
-            parts.append("bias=False")
-        if self.padding_mode != "zeros":
-            parts.append(f"padding_mode={self.padding_mode}")
-        return ", ".join(parts)
+        """The channels and windows, and the settings that differ from the usual ones."""
+        zeros, ones = each_axis(0, self.axes), each_axis(1, self.axes)
+        return self._settings(
+            "in_channels", "out_channels", "kernel_size=", "stride=", padding=zeros, dilation=ones,
+            output_padding=zeros, groups=1, bias=True, padding_mode="zeros",
+        )  # fmt: skip
 
 
 class Conv1d(_ConvNd):
@@ -134,10 +128,6 @@ class Conv1d(_ConvNd):
     """
 
     axes = 1
-
-    def forward(self, input: Tensor) -> Tensor:
-        x, padding = self._padded(input)
-        return F.conv1d(x, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
 
 
 class Conv2d(_ConvNd):
@@ -168,10 +158,6 @@ class Conv2d(_ConvNd):
 
     axes = 2
 
-    def forward(self, input: Tensor) -> Tensor:
-        x, padding = self._padded(input)
-        return F.conv2d(x, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
-
 
 class _ConvTransposeNd(_ConvNd):
     """The base class of ConvTranspose1d and ConvTranspose2d."""
@@ -193,19 +179,8 @@ class _ConvTransposeNd(_ConvNd):
     ) -> None:
         if padding_mode != "zeros":
             raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
-        super().__init__(
-            in_channels,
-            out_channels,
-            kernel_size,
-            stride,
-            padding,
-            dilation,
-            groups,
-            bias,
-            padding_mode,
-            device,
-            dtype,
-        )
+        super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, groups,
+                         bias, padding_mode, device, dtype)  # fmt: skip
         self.output_padding = each_axis(output_padding, self.axes)
 
     def _weight_shape(self) -> tuple[int, ...]:
@@ -221,16 +196,14 @@ class _ConvTransposeNd(_ConvNd):
                 f"ConvTranspose{self.axes}D: for {input.ndim}D input, output_size must have {self.axes} or "
                 f"{input.ndim} elements (got {len(output_size)})"
             )
-        least = [
-            (n - 1) * s - 2 * p + d * (k - 1) + 1
-            for n, s, p, d, k in zip(
-                input.shape[-self.axes :],
-                self.stride,
-                self.padding,
-                self.dilation,
-                self.kernel_size,
-            )
-        ]
+        of_axes = (
+            input.shape[-self.axes :],
+            self.stride,
+            self.padding,
+            self.dilation,
+            self.kernel_size,
+        )
+        least = [(n - 1) * s - 2 * p + d * (k - 1) + 1 for n, s, p, d, k in zip(*of_axes)]
         most = [n + s - 1 for n, s in zip(least, self.stride)]
         if any(not low <= n <= high for low, n, high in zip(least, sizes, most)):
             raise ValueError(
@@ -239,26 +212,18 @@ class _ConvTransposeNd(_ConvNd):
             )
         return [n - low for n, low in zip(sizes, least)]
 
-    def extra_repr(self) -> str:
-        text = super().extra_repr()
-        if self.output_padding == (0,) * self.axes:
-            return text
-        extra = f"output_padding={self.output_padding}"
-        for name in (", groups=", ", bias="):  # it is shown before these
-            if name in text:
-                return text.replace(name, f", {extra}{name}", 1)
-        return f"{text}, {extra}"
+    def forward(self, input: Tensor, output_size: Any = None) -> Tensor:
+        """(n, in_channels, ...) to (n, out_channels, ...)."""
+        extra = self._extra_rows(input, output_size)
+        transposed = F.conv_transpose1d if self.axes == 1 else F.conv_transpose2d
+        return transposed(input, self.weight, self.bias, self.stride, self.padding, extra,
+                          self.groups, self.dilation)  # fmt: skip
 
 
 class ConvTranspose1d(_ConvTransposeNd):
     """ConvTranspose2d for sequences: (n, in_channels, l), or without n."""
 
     axes = 1
-
-    def forward(self, input: Tensor, output_size: Any = None) -> Tensor:
-        extra = self._extra_rows(input, output_size)
-        return F.conv_transpose1d(input, self.weight, self.bias, self.stride, self.padding, extra,
-                                  self.groups, self.dilation)  # fmt: skip
 
 
 class ConvTranspose2d(_ConvTransposeNd):
@@ -277,8 +242,3 @@ class ConvTranspose2d(_ConvTransposeNd):
     """
 
     axes = 2
-
-    def forward(self, input: Tensor, output_size: Any = None) -> Tensor:
-        extra = self._extra_rows(input, output_size)
-        return F.conv_transpose2d(input, self.weight, self.bias, self.stride, self.padding, extra,
-                                  self.groups, self.dilation)  # fmt: skip

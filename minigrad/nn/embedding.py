@@ -101,19 +101,13 @@ class Embedding(Module):
                    _weight=embeddings, _freeze=freeze)  # fmt: skip
 
     def forward(self, input: Any) -> Tensor:
+        """Integers (...) to rows (..., embedding_dim)."""
         return F.embedding(input, self.weight, self.padding_idx, self.max_norm, self.norm_type,
                            self.scale_grad_by_freq, self.sparse)  # fmt: skip
 
     def extra_repr(self) -> str:
-        parts = [f"{self.num_embeddings}, {self.embedding_dim}"]
-        if self.padding_idx is not None:
-            parts.append(f"padding_idx={self.padding_idx}")
-        if self.max_norm is not None:
-            parts.append(f"max_norm={self.max_norm}")
-        if self.norm_type != 2:
-            parts.append(f"norm_type={self.norm_type}")
-        if self.scale_grad_by_freq is not False:
-            parts.append(f"scale_grad_by_freq={self.scale_grad_by_freq}")
-        if self.sparse is not False:
-            parts.append("sparse=True")
-        return ", ".join(parts)
+        """The sizes, and the settings that differ from the usual ones."""
+        return self._settings(
+            "num_embeddings", "embedding_dim", padding_idx=None, max_norm=None, norm_type=2,
+            scale_grad_by_freq=False, sparse=False,
+        )  # fmt: skip

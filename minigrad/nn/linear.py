@@ -23,6 +23,15 @@ def parameter(*shape: int, dtype: Any = None, device: Any = None) -> Parameter:
     return Parameter(empty(shape, dtype=dtype, device=device))
 
 
+def add_parameters(
+    module: Module, device: Any = None, dtype: Any = None, **shapes: tuple[int, ...] | None
+) -> None:
+    """Register parameters that still have to be initialized, or None for those without a shape."""
+    for name, shape in shapes.items():
+        new = None if shape is None else parameter(*shape, dtype=dtype, device=device)
+        module.register_parameter(name, new)
+
+
 class Identity(Module):
     """Returns its input. It accepts and ignores any settings, so it can replace other layers."""
 
@@ -30,6 +39,7 @@ class Identity(Module):
         super().__init__()
 
     def forward(self, input: Tensor) -> Tensor:
+        """Any input, unchanged."""
         return input
 
 
@@ -54,6 +64,9 @@ class Linear(Module):
     Source: LeCun et al., Efficient BackProp (1998), section 4.6, for the initialization.
     """
 
+    weight: Parameter
+    bias: Parameter | None
+
     def __init__(
         self,
         in_features: int,
@@ -64,11 +77,8 @@ class Linear(Module):
     ) -> None:
         super().__init__()
         self.in_features, self.out_features = in_features, out_features
-        self.weight = parameter(out_features, in_features, dtype=dtype, device=device)
-        if bias:
-            self.bias: Parameter | None = parameter(out_features, dtype=dtype, device=device)
-        else:
-            self.register_parameter("bias", None)
+        shape = (out_features, in_features)
+        add_parameters(self, device, dtype, weight=shape, bias=shape[:1] if bias else None)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -80,13 +90,12 @@ class Linear(Module):
             init.uniform_(self.bias, -bound, bound)
 
     def forward(self, input: Tensor) -> Tensor:
+        """(..., in_features) to (..., out_features)."""
         return F.linear(input, self.weight, self.bias)
 
     def extra_repr(self) -> str:
-        return (
-            f"in_features={self.in_features}, out_features={self.out_features}, "
-            f"bias={self.bias is not None}"
-        )
+        """The settings, as they are shown in the text of a model."""
+        return self._settings("in_features=", "out_features=", "bias=")
 
 
 class Bilinear(Module):
@@ -100,6 +109,9 @@ class Bilinear(Module):
 
     Initialized uniformly between -1/sqrt(in1_features) and 1/sqrt(in1_features).
     """
+
+    weight: Parameter
+    bias: Parameter | None
 
     def __init__(
         self,
@@ -115,13 +127,8 @@ class Bilinear(Module):
             raise ValueError(f"in1_features must be > 0, but got (in1_features={in1_features})")
         self.in1_features, self.in2_features = in1_features, in2_features
         self.out_features = out_features
-        self.weight = parameter(
-            out_features, in1_features, in2_features, dtype=dtype, device=device
-        )
-        if bias:
-            self.bias: Parameter | None = parameter(out_features, dtype=dtype, device=device)
-        else:
-            self.register_parameter("bias", None)
+        shape = (out_features, in1_features, in2_features)
+        add_parameters(self, device, dtype, weight=shape, bias=shape[:1] if bias else None)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -132,10 +139,9 @@ class Bilinear(Module):
             init.uniform_(self.bias, -bound, bound)
 
     def forward(self, input1: Tensor, input2: Tensor) -> Tensor:
+        """(..., in1_features) and (..., in2_features) to (..., out_features)."""
         return F.bilinear(input1, input2, self.weight, self.bias)
 
     def extra_repr(self) -> str:
-        return (
-            f"in1_features={self.in1_features}, in2_features={self.in2_features}, "
-            f"out_features={self.out_features}, bias={self.bias is not None}"
-        )
+        """The settings, as they are shown in the text of a model."""
+        return self._settings("in1_features=", "in2_features=", "out_features=", "bias=")

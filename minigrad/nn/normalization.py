@@ -14,7 +14,7 @@ from typing import Any
 
 from minigrad.core.tensor import Tensor
 from minigrad.nn import functional as F
-from minigrad.nn.batchnorm import _Affine
+from minigrad.nn.batchnorm import _Affine, as_shape
 from minigrad.nn.function_layer import FunctionLayer
 
 __all__ = ["GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSNorm"]
@@ -144,7 +144,3 @@ class LocalResponseNorm(FunctionLayer, of=F.local_response_norm):
     alpha: float = 1e-4
     beta: float = 0.75
     k: float = 1.0
-
-
-def as_shape(sizes: Any) -> tuple[int, ...]:
-    return (sizes,) if isinstance(sizes, int) else tuple(sizes)

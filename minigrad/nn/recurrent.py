@@ -16,6 +16,7 @@ from minigrad.core.tensor import Tensor
 from minigrad.methods.creation import zeros
 from minigrad.methods.functions import cat, stack
 from minigrad.nn import functional as F
+from minigrad.nn.linear import add_parameters
 from minigrad.nn.parameter import Parameter
 from minigrad.nn.recurrent_cells import KINDS, State, _Recurrent, as_states
 from minigrad.nn.utils.rnn import PackedSequence
@@ -51,15 +52,12 @@ class RNNBase(_Recurrent):
         for layer in range(num_layers):
             width = input_size if layer == 0 else hidden_size * (1 + bidirectional)
             for end in ("", "_reverse") if bidirectional else ("",):
-                shapes: dict[str, Any] = {
-                    "weight_ih": (rows, width),
-                    "weight_hh": (rows, hidden_size),
-                }
+                of: dict[str, Any] = {"weight_ih": (rows, width), "weight_hh": (rows, hidden_size)}
                 if bias:
-                    shapes |= {"bias_ih": (rows,), "bias_hh": (rows,)}
-                for kind, shape in shapes.items():
-                    self._add(f"{kind}_l{layer}{end}", True, shape, device, dtype)
-                self._names.append(tuple(f"{kind}_l{layer}{end}" for kind in shapes))
+                    of |= {"bias_ih": (rows,), "bias_hh": (rows,)}
+                shapes = {f"{kind}_l{layer}{end}": shape for kind, shape in of.items()}
+                add_parameters(self, device, dtype, **shapes)
+                self._names.append(tuple(shapes))
         self.reset_parameters()
 
     @property

@@ -24,7 +24,7 @@ from minigrad.core.tensor import Tensor
 from minigrad.methods.creation import zeros
 from minigrad.nn import functional as F
 from minigrad.nn import init
-from minigrad.nn.linear import parameter
+from minigrad.nn.linear import add_parameters
 from minigrad.nn.module import Module
 from minigrad.nn.parameter import Parameter
 
@@ -104,10 +104,6 @@ class _Recurrent(Module):
         for weight in self.parameters():
             init.uniform_(weight, -bound, bound)
 
-    def _add(self, name: str, wanted: bool, shape: Any, device: Any, dtype: Any) -> None:
-        new = parameter(*shape, dtype=dtype, device=device) if wanted else None
-        self.register_parameter(name, new)
-
 
 # ------------------------------------------------------------------------ cells
 
@@ -130,10 +126,11 @@ class _Cell(_Recurrent):
         super().__init__()
         self.input_size, self.hidden_size, self.bias = input_size, hidden_size, bias
         rows = KINDS[self.kind][0] * hidden_size
-        self._add("weight_ih", True, (rows, input_size), device, dtype)
-        self._add("weight_hh", True, (rows, hidden_size), device, dtype)
-        self._add("bias_ih", bias, (rows,), device, dtype)
-        self._add("bias_hh", bias, (rows,), device, dtype)
+        of_bias = (rows,) if bias else None
+        add_parameters(
+            self, device, dtype, weight_ih=(rows, input_size), weight_hh=(rows, hidden_size),
+            bias_ih=of_bias, bias_hh=of_bias,
+        )  # fmt: skip
         self.reset_parameters()
 
     def forward(self, input: Tensor, hx: Any = None) -> Any:
