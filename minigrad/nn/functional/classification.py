@@ -11,6 +11,7 @@ import numpy as np
 from minigrad import ops
 from minigrad.core.dtypes import torch_name
 from minigrad.core.errors import NotForDtype
+from minigrad.core.op import Op
 from minigrad.core.tensor import Tensor
 from minigrad.nn.functional.losses import reduced_by, reduction_of
 
@@ -56,7 +57,6 @@ def cross_entropy(
     Source: Bishop, Pattern Recognition and Machine Learning (2006), section 4.3.4.
     """
     reduction = reduction_of(size_average, reduce, reduction)
-    _check_reduction(reduction)
     if not 0 <= label_smoothing <= 1:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     array = getattr(target, "array", None)
@@ -64,31 +64,51 @@ def cross_entropy(
         if ignore_index >= 0:
             raise RuntimeError("ignore_index is not supported for floating point target")
         return _soft_cross_entropy(input, target, weight, reduction, label_smoothing)
-    t = _targets(target)
-    axis = _class_axis(input, t, "cross_entropy")
-    t = t.reshape(()) if input.ndim == 1 else t
-    n = input.shape[axis]
-    weights, t = _class_weights(input, t, axis, weight, ignore_index, reduction)
-    reduced = reduction != "none"
-    z: Tensor = ops.cross_entropy.apply(
-        input, target=t, weights=weights, axis=axis, reduced=reduced
-    )
-    z = _of_none(z, t, reduction)
+    t, axis = _class_targets(input, target, "cross_entropy")
+    how = (weight, ignore_index, reduction)
+    z = _class_loss(ops.cross_entropy, input, t, axis, *how)
     if not label_smoothing:
         return z
-    # The smoothing term: each class has probability 1 / k.
-    counted, _ = _class_weights(input, _targets(target), axis, None, ignore_index, "sum")
-    logp = input.log_softmax(axis)
+    smooth = _of_all_classes(input, t, axis, *how)
+    return z * (1 - label_smoothing) + smooth * (label_smoothing / input.shape[axis])
+
+
+def _class_loss(
+    op: Op,
+    x: Tensor,
+    target: Any,
+    axis: int,
+    weight: Tensor | None,
+    ignore_index: int,
+    reduction: str,
+) -> Tensor:
+    """The loss of cross_entropy or nll_loss: the op, with the factor for each example."""
+    if reduction not in ("mean", "sum", "none"):
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    weights, target = _class_weights(x, target, axis, weight, ignore_index, reduction)
+    reduced = reduction != "none"
+    z: Tensor = op.apply(x, target=target, weights=weights, axis=axis, reduced=reduced)
+    return z / 0 if reduction == "mean" and not target.size else z  # 0 / 0: a mean of no examples
+
+
+def _of_all_classes(
+    x: Tensor, target: Any, axis: int, weight: Tensor | None, ignore_index: int, reduction: str
+) -> Tensor:
+    """The sum of the losses for all classes, as if each were the target: for label_smoothing."""
+    counted, _ = _class_weights(x, target, axis, None, ignore_index, "none")
+    logp = x.log_softmax(axis)
     if weight is not None:
-        logp = logp * weight.detach().reshape(*(-1 if i == axis else 1 for i in range(input.ndim)))
-    smooth = -logp.sum(axis) * input._constant(counted)
-    if reduced:
-        smooth = smooth.sum()
+        logp = logp * _along(weight.detach(), x, axis)
+    z = -logp.sum(axis) * x._constant(counted)
     if reduction == "mean":
-        _, kept = _class_weights(input, _targets(target), axis, weight, ignore_index, "none")
-        total, _ = _class_weights(input, _targets(target), axis, weight, ignore_index, "sum")
-        smooth = smooth / float(np.sum(np.broadcast_to(total, kept.shape)))
-    return z * (1 - label_smoothing) + smooth * (label_smoothing / n)
+        weights, _ = _class_weights(x, target, axis, weight, ignore_index, "none")
+        return z.sum() / float(np.sum(np.broadcast_to(weights, target.shape)))
+    return reduced_by(z, reduction)
+
+
+def _along(weight: Tensor, x: Tensor, axis: int) -> Tensor:
+    """The class weights, shaped so that they broadcast along the axis of the classes."""
+    return weight.reshape(*(-1 if i == axis else 1 for i in range(x.ndim)))
 
 
 def _soft_cross_entropy(
@@ -101,7 +121,7 @@ def _soft_cross_entropy(
         target = target * (1 - smoothing) + smoothing / n
     logp = x.log_softmax(axis) * target
     if weight is not None:
-        logp = logp * weight.reshape(*(-1 if i == axis else 1 for i in range(x.ndim)))
+        logp = logp * _along(weight, x, axis)
     if reduction == "mean":
         return -logp.sum() / (x.numel() // max(n, 1))
     return reduced_by(-logp.sum(axis), reduction)
@@ -124,15 +144,8 @@ def nll_loss(
     ignore_index   a target value to ignore
     """
     reduction = reduction_of(size_average, reduce, reduction)
-    _check_reduction(reduction)
-    t = _targets(target)
-    axis = _class_axis(input, t, "nll_loss")
-    t = t.reshape(()) if input.ndim == 1 else t
-    weights, t = _class_weights(input, t, axis, weight, ignore_index, reduction)
-    z: Tensor = ops.nll_loss.apply(
-        input, target=t, weights=weights, axis=axis, reduced=reduction != "none"
-    )
-    return _of_none(z, t, reduction)
+    t, axis = _class_targets(input, target, "nll_loss")
+    return _class_loss(ops.nll_loss, input, t, axis, weight, ignore_index, reduction)
 
 
 def binary_cross_entropy(
@@ -147,13 +160,12 @@ def binary_cross_entropy(
 
     Each logarithm is limited to at least -100, so the loss is finite for p = 0.
     """
-    reduction = reduction_of(size_average, reduce, reduction)
     _same_size(input, target, "binary_cross_entropy")
     p = input.array
     if p.size and not ((p >= 0) & (p <= 1)).all():
         raise RuntimeError("all elements of input should be between 0 and 1")
     z: Tensor = ops.binary_cross_entropy.apply(input, target)
-    return reduced_by(z if weight is None else z * weight, reduction)
+    return reduced_by(z if weight is None else z * weight, reduction, size_average, reduce)
 
 
 def binary_cross_entropy_with_logits(
@@ -169,13 +181,12 @@ def binary_cross_entropy_with_logits(
 
     pos_weight   a factor for the loss of positive examples
     """
-    reduction = reduction_of(size_average, reduce, reduction)
     _same_size(input, target, "binary_cross_entropy_with_logits")
-    if pos_weight is None:
-        z = (1 - target) * input - ops.logsigmoid.apply(input)
-    else:
-        z = (1 - target) * input - (1 + (pos_weight - 1) * target) * ops.logsigmoid.apply(input)
-    return reduced_by(z if weight is None else z * weight, reduction)
+    logp = ops.logsigmoid.apply(input)
+    if pos_weight is not None:
+        logp = (1 + (pos_weight - 1) * target) * logp
+    z = (1 - target) * input - logp
+    return reduced_by(z if weight is None else z * weight, reduction, size_average, reduce)
 
 
 def kl_div(
@@ -222,18 +233,16 @@ def multi_margin_loss(
 
     Source: Crammer and Singer, Multiclass Kernel-based Vector Machines (2001).
     """
-    reduction = reduction_of(size_average, reduce, reduction)
     if p not in (1, 2):
         raise ValueError("only p == 1 and p == 2 supported")
-    t = _targets(target)
-    t = t.reshape(()) if input.ndim == 1 and t.shape == (1,) else t
-    axis = _class_axis(input, t, "multi_margin_loss")
-    of_class = None if weight is None else _of_class(weight, t)
+    t, axis = _class_targets(input, target, "multi_margin_loss")
     at = np.expand_dims(t, axis)
     room = (input - input.gather(axis, at) + margin).relu()
     room = room.scatter(axis, at, 0.0)
     z = (room if p == 1 else room.square()).sum(axis) / input.shape[axis]
-    return reduced_by(z if of_class is None else z * of_class, reduction)
+    if weight is not None:
+        z = z * _of_class(weight, t)
+    return reduced_by(z, reduction, size_average, reduce)
 
 
 def multilabel_soft_margin_loss(
@@ -245,13 +254,17 @@ def multilabel_soft_margin_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """binary_cross_entropy_with_logits, averaged over the classes of each example first."""
-    reduction = reduction_of(size_average, reduce, reduction)
     z = (target - 1) * -input - ops.logsigmoid.apply(input)
-    return reduced_by((z if weight is None else z * weight).mean(-1), reduction)
+    z = (z if weight is None else z * weight).mean(-1)
+    return reduced_by(z, reduction, size_average, reduce)
 
 
-def _class_axis(x: Tensor, target: Any, name: str) -> int:
-    """The axis of the classes. target has the shape of x without it."""
+def _class_targets(x: Tensor, target: Any, name: str) -> tuple[Any, int]:
+    """The array of targets, and the axis of the classes. The targets have the shape of x without it."""
+    target = np.asanyarray(getattr(target, "array", target))
+    if target.dtype.kind not in "iu":
+        raise RuntimeError(f"expected scalar type Long but found {target.dtype}")
+    target = target.astype(np.int64, order="C", copy=False)
     shape, ndim = x.array.shape, x.array.ndim
     axis = 0 if ndim == 1 else 1
     if name == "cross_entropy" and target.shape == shape and ndim:
@@ -283,7 +296,7 @@ def _class_axis(x: Tensor, target: Any, name: str) -> int:
             f"Expected target size {list(expected)}, got {list(target.shape)}: input is "
             f"{list(shape)}, with the classes along axis {axis}."
         )
-    return axis
+    return (target.reshape(()) if ndim == 1 else target), axis
 
 
 def _class_weights(
@@ -324,26 +337,9 @@ def _class_weights(
     return dtype.type(1) if weights is None else weights, target
 
 
-def _of_none(z: Tensor, target: Any, reduction: str) -> Tensor:
-    """The loss, or 0 / 0 for a mean over no examples."""
-    return z / 0 if reduction == "mean" and not target.size else z
-
-
 def _of_class(weight: Tensor, target: Any) -> Tensor:
     """The class weight of each example."""
     return weight.detach().index_select(0, target.reshape(-1)).reshape(target.shape)
-
-
-def _targets(target: Any) -> Any:
-    array = np.asanyarray(getattr(target, "array", target))
-    if array.dtype.kind not in "iu":
-        raise RuntimeError(f"expected scalar type Long but found {array.dtype}")
-    return array.astype(np.int64, order="C", copy=False)
-
-
-def _check_reduction(reduction: str) -> None:
-    if reduction not in ("mean", "sum", "none"):
-        raise ValueError(f"{reduction} is not a valid value for reduction")
 
 
 def _same_size(input: Tensor, target: Tensor, name: str) -> None:

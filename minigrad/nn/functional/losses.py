@@ -46,8 +46,8 @@ def mse_loss(
     >>> mse_loss(minigrad.tensor([1.0, 2.0]), minigrad.tensor([1.0, 4.0]))
     tensor(2.)
     """
-    reduction = reduction_of(size_average, reduce, reduction)
     input, target = _paired(input, target)
+    reduction = reduction_of(size_average, reduce, reduction)
     if reduction in ("mean", "sum") and weight is None:
         return ops.mse_loss.apply(input, target, mean=reduction == "mean")
     d = (input - target).square()
@@ -63,8 +63,8 @@ def l1_loss(
     weight: Tensor | None = None,
 ) -> Tensor:
     """The mean of |input - target|."""
-    reduction = reduction_of(size_average, reduce, reduction)
     input, target = _paired(input, target)
+    reduction = reduction_of(size_average, reduce, reduction)
     return _weighted((input - target).abs(), weight, reduction)
 
 
@@ -93,16 +93,14 @@ def smooth_l1_loss(
     beta: float = 1.0,
 ) -> Tensor:
     """With d = |input - target|: d**2 / (2 * beta) where d < beta, else d - beta / 2."""
-    reduction = reduction_of(size_average, reduce, reduction)
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
+    if beta == 0:
+        return l1_loss(input, target, size_average, reduce, reduction)
     input, target = _paired(input, target)
     d = (input - target).abs()
-    if beta == 0:
-        return reduced_by(d, reduction)
-    return reduced_by(
-        ops.where.apply(d.detach() < beta, d * d * (0.5 / beta), d - 0.5 * beta), reduction
-    )
+    z = ops.where.apply(d.detach() < beta, d * d * (0.5 / beta), d - 0.5 * beta)
+    return reduced_by(z, reduction, size_average, reduce)
 
 
 def hinge_embedding_loss(
@@ -114,9 +112,9 @@ def hinge_embedding_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """x where target is 1, max(0, margin - x) where it is -1."""
-    reduction = reduction_of(size_average, reduce, reduction)
     near, far = ((target.detach() != n).to(input.dtype) for n in (-1, 1))
-    return reduced_by(input * near + (margin - input).relu() * far, reduction)
+    z = input * near + (margin - input).relu() * far
+    return reduced_by(z, reduction, size_average, reduce)
 
 
 def margin_ranking_loss(
@@ -129,13 +127,13 @@ def margin_ranking_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """max(0, -target * (x1 - x2) + margin)."""
-    reduction = reduction_of(size_average, reduce, reduction)
     if not input1.ndim == input2.ndim == target.ndim:
         raise RuntimeError(
             "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
             f"input1: {input1.shape}, input2: {input2.shape}, target: {target.shape}"
         )
-    return reduced_by((-target * (input1 - input2) + margin).relu(), reduction)
+    z = (-target * (input1 - input2) + margin).relu()
+    return reduced_by(z, reduction, size_average, reduce)
 
 
 def soft_margin_loss(
@@ -146,8 +144,7 @@ def soft_margin_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """log(1 + exp(-target * x)), without overflow."""
-    reduction = reduction_of(size_average, reduce, reduction)
-    return reduced_by(-ops.logsigmoid.apply(target * input), reduction)
+    return reduced_by(-ops.logsigmoid.apply(target * input), reduction, size_average, reduce)
 
 
 def triplet_margin_loss(
@@ -163,19 +160,20 @@ def triplet_margin_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """max(0, distance to the positive - distance to the negative + margin)."""
-    reduction = reduction_of(size_average, reduce, reduction)
-    check_margin(margin)
     if not anchor.ndim == positive.ndim == negative.ndim:
         raise RuntimeError(
             "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
             f"anchor {anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs"
         )
-    far = pairwise_distance(anchor, negative, p, eps)
-    if swap:
-        far = far.minimum(pairwise_distance(positive, negative, p, eps))
-    return reduced_by(
-        (pairwise_distance(anchor, positive, p, eps) - far + margin).relu(), reduction
-    )
+
+    def distance(x1: Tensor, x2: Tensor) -> Tensor:
+        return pairwise_distance(x1, x2, p, eps)
+
+    reduction = reduction_of(size_average, reduce, reduction)
+    return triplet_margin_with_distance_loss(
+        anchor, positive, negative, distance_function=distance, margin=margin, swap=swap,
+        reduction=reduction,
+    )  # fmt: skip
 
 
 def triplet_margin_with_distance_loss(
@@ -189,7 +187,8 @@ def triplet_margin_with_distance_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """triplet_margin_loss with your own distance function."""
-    check_margin(margin)
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
     distance = pairwise_distance if distance_function is None else distance_function
     far = distance(anchor, negative)
     if swap:
@@ -212,12 +211,11 @@ def poisson_nll_loss(
     log_input   whether input is the logarithm of the rate, or the rate itself
     full        add the term that does not depend on the rate: Stirling's formula for log(target!)
     """
-    reduction = reduction_of(size_average, reduce, reduction)
     z = input.exp() - target * input if log_input else input - target * (input + eps).log()
     if full:
         stirling = target * target.log() - target + (target * (2 * math.pi)).log() * 0.5
         z = z + stirling.masked_fill(target.detach() <= 1, 0)
-    return reduced_by(z, reduction)
+    return reduced_by(z, reduction, size_average, reduce)
 
 
 def gaussian_nll_loss(
@@ -262,7 +260,6 @@ def cosine_embedding_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """1 - cos where target is 1, max(0, cos - margin) where it is -1."""
-    reduction = reduction_of(size_average, reduce, reduction)
     if target.ndim > 1 or not input1.ndim == input2.ndim == target.ndim + 1:
         raise RuntimeError(
             f"{target.ndim}D target tensor expects {target.ndim + 1}D input tensors, but found inputs with sizes "
@@ -270,12 +267,8 @@ def cosine_embedding_loss(
         )
     c = cosine_similarity(input1, input2, -1)
     t = target.detach()
-    return reduced_by((1 - c) * (t == 1) + (c - margin).relu() * (t == -1), reduction)
-
-
-def check_margin(margin: float) -> None:
-    if margin <= 0:
-        raise ValueError(f"margin must be greater than 0, got {margin}")
+    z = (1 - c) * (t == 1) + (c - margin).relu() * (t == -1)
+    return reduced_by(z, reduction, size_average, reduce)
 
 
 def reduction_of(
@@ -295,7 +288,9 @@ def reduction_of(
     return meant
 
 
-def reduced_by(z: Tensor, reduction: str) -> Tensor:
+def reduced_by(z: Tensor, reduction: str, size_average: Any = None, reduce: Any = None) -> Tensor:
+    """The loss of each entry, reduced as the caller's arguments say."""
+    reduction = reduction_of(size_average, reduce, reduction, stacklevel=4)
     if reduction == "mean":
         return z.mean()
     if reduction == "sum":

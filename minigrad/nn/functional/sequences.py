@@ -7,7 +7,7 @@ import numpy as np
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods.functions import cat, stack, where
 from minigrad.nn.functional.linear import embedding
-from minigrad.nn.functional.losses import reduced_by, reduction_of
+from minigrad.nn.functional.losses import reduced_by
 
 __all__ = ["ctc_loss", "embedding_bag", "multilabel_margin_loss"]
 
@@ -174,7 +174,6 @@ def multilabel_margin_loss(
     input     (n, k) or (k,)
     target    (n, k) or (k,)   the correct classes, followed by -1
     """
-    reduction = reduction_of(size_average, reduce, reduction)
     if input.ndim not in (1, 2) or tuple(target.shape) != tuple(input.shape):
         raise RuntimeError(
             f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}"
@@ -189,4 +188,5 @@ def multilabel_margin_loss(
     room = (1 - at.unsqueeze(2) + x.unsqueeze(1)).relu()
     counted = given[:, :, None] & ~right[:, None, :]
     z = (room * wrap(counted.astype(x.dtype))).sum((1, 2)) / x.shape[1]
-    return reduced_by(z if input.ndim == 2 else z.squeeze(0), reduction)
+    z = z if input.ndim == 2 else z.squeeze(0)
+    return reduced_by(z, reduction, size_average, reduce)
