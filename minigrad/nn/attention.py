@@ -22,6 +22,7 @@ from minigrad.core.tensor import Size, Tensor, wrap
 from minigrad.methods.functions import cat
 from minigrad.nn import functional as F
 from minigrad.nn import init
+from minigrad.nn.functional.attention import masked_weights
 from minigrad.nn.linear import Linear, add_parameters
 from minigrad.nn.module import Module
 from minigrad.nn.parameter import Parameter
@@ -131,6 +132,7 @@ class MultiheadAttention(Module):
         average_attn_weights: bool = True,
         is_causal: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
+        """query (l, n, embed_dim), key and value to output, of the shape of query, and weights."""
         if is_causal and attn_mask is None:
             raise RuntimeError("Need attn_mask if specifying the is_causal hint.")
         self._check(query, key, value, key_padding_mask)
@@ -142,26 +144,19 @@ class MultiheadAttention(Module):
         elif not self.batch_first:
             query, key, value = (x.transpose(0, 1) for x in (query, key, value))
         q, k, v = self._project(query, key, value, together)
-        n, rows = q.shape[:2]
         mask = self._mask(q, k, attn_mask, key_padding_mask)
-        if self.bias_k is not None and self.bias_v is not None:
-            k = cat([k, self.bias_k.expand(n, 1, self.embed_dim)], 1)
-            v = cat([v, self.bias_v.expand(n, 1, self.embed_dim)], 1)
-        if self.add_zero_attn:
-            k, v = (cat([x, x.new_zeros(n, 1, self.embed_dim)], 1) for x in (k, v))
-        if (
-            mask is not None and k.shape[1] > mask.shape[-1]
-        ):  # every query can attend to the added keys
-            mask = F.pad(mask, (0, k.shape[1] - mask.shape[-1]))
+        k, v = self._with_added(k, self.bias_k), self._with_added(v, self.bias_v)
+        if mask is not None and k.shape[1] > mask.shape[-1]:
+            mask = F.pad(mask, (0, k.shape[1] - mask.shape[-1]))  # added keys are for every query
+        q_shape = q.shape
         q, k, v = (x.unflatten(-1, (self.num_heads, -1)).transpose(1, 2) for x in (q, k, v))
         scores = (q * (1 / math.sqrt(self.head_dim))) @ k.mT
-        if mask is not None:
-            scores = scores + mask
-        weights = scores.softmax(-1)
-        if not need_weights and mask is not None:
-            weights = _without_nothing(weights, mask)
+        if need_weights and mask is not None:
+            weights = (scores + mask).softmax(-1)
+        else:
+            weights = masked_weights(scores, mask)
         weights = F.dropout(weights, self.dropout, self.training)
-        output = self.out_proj((weights @ v).transpose(1, 2).reshape(n, rows, self.embed_dim))
+        output = self.out_proj((weights @ v).transpose(1, 2).reshape(*q_shape))
         if batched and not self.batch_first:
             output = output.transpose(0, 1)
         shown = None
@@ -182,6 +177,13 @@ class MultiheadAttention(Module):
         biases = [None] * 3 if bias is None else bias.chunk(3)
         inputs = (query, key, value)
         return [F.linear(x, w, b) for x, w, b in zip(inputs, weights, biases, strict=True)]
+
+    def _with_added(self, x: Tensor, bias: Tensor | None) -> Tensor:
+        """Keys or values, with the learned one and the one of zeros, if there are such, at the end."""
+        shape = (x.shape[0], 1, self.embed_dim)
+        if bias is not None:
+            x = cat([x, bias.expand(*shape)], 1)
+        return cat([x, x.new_zeros(*shape)], 1) if self.add_zero_attn else x
 
     def _mask(
         self, q: Tensor, k: Tensor, attn_mask: Tensor | None, padding: Tensor | None
@@ -243,9 +245,3 @@ def additive(mask: Tensor, name: str, dtype: Any) -> Tensor:
     if mask.dtype.kind != "f":
         raise AssertionError(f"only bool and floating types of {name} are supported")
     return mask
-
-
-def _without_nothing(weights: Tensor, mask: Tensor) -> Tensor:
-    """The weights with zeros instead of NaN for queries with no allowed keys."""
-    nothing = np.isneginf(np.asanyarray(mask.array)).all(-1, keepdims=True)
-    return weights.masked_fill(wrap(nothing), 0.0) if nothing.any() else weights

@@ -163,3 +163,17 @@ def test_errors_are_of_the_same_type(call):
         call(torch)
     with pytest.raises(theirs.type):
         call(minigrad)
+
+
+def test_a_query_whose_keys_are_all_masked_by_numbers_gets_zeros():
+    x = draw(2, 3, 4, seed=5)
+    mask = np.zeros((3, 3), x.dtype)
+    mask[1] = -np.inf
+    of = [
+        m.nn.functional.scaled_dot_product_attention(
+            *[m.tensor(x)] * 3, attn_mask=m.tensor(mask)
+        ).numpy()
+        for m in (minigrad, torch)
+    ]
+    assert not of[0][:, 1].any()
+    np.testing.assert_allclose(of[0], of[1], rtol=1e-5)

@@ -1,7 +1,6 @@
 """Attention: each query returns a mean of the values, weighted by how well their keys match."""
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -47,28 +46,33 @@ def scaled_dot_product_attention(
         times = query.shape[-3] // key.shape[-3]
         key, value = key.repeat_interleave(times, -3), value.repeat_interleave(times, -3)
     scores = query @ key.mT * (1 / math.sqrt(query.shape[-1]) if scale is None else scale)
-    allowed: Any = None
     if is_causal:
         if attn_mask is not None:
             raise RuntimeError(
                 "scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True"
             )
-        rows, columns = scores.shape[-2:]
-        allowed = np.arange(rows)[:, None] >= np.arange(columns)
-    elif attn_mask is not None and attn_mask.dtype.kind == "b":
-        allowed = attn_mask.array
-    elif attn_mask is not None:
-        if attn_mask.dtype.kind != "f":
-            raise RuntimeError(
-                "Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
-                f"{attn_mask.dtype}. To fix it, use attn_mask.bool()."
-            )
-        scores = scores + attn_mask
-    if allowed is None:
-        weights = scores.softmax(-1)
+        attn_mask = wrap(np.tri(*scores.shape[-2:], dtype=bool))
+    return dropout(masked_weights(scores, attn_mask), dropout_p) @ value
+
+
+def masked_weights(scores: Tensor, mask: Tensor | None) -> Tensor:
+    """softmax(scores) over the allowed keys, and zeros for a query with no allowed keys.
+
+    mask   booleans, False for keys that are ignored; or numbers that are added to the scores
+    """
+    if mask is None:
+        return scores.softmax(-1)
+    if mask.dtype.kind == "b":
+        allowed = mask.array
+        scores = scores.masked_fill(wrap(np.logical_not(allowed)), -math.inf)
+    elif mask.dtype.kind == "f":
+        allowed = np.asanyarray(mask.array) != -math.inf
+        scores = scores + mask
     else:
-        weights = scores.masked_fill(wrap(np.logical_not(allowed)), -math.inf).softmax(-1)
-        nothing = np.logical_not(allowed.any(-1, keepdims=True))
-        if nothing.any():
-            weights = weights.masked_fill(wrap(nothing), 0)
-    return dropout(weights, dropout_p) @ value
+        raise RuntimeError(
+            "Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
+            f"{mask.dtype}. To fix it, use attn_mask.bool()."
+        )
+    weights = scores.softmax(-1)
+    nothing = np.logical_not(allowed.any(-1, keepdims=True))
+    return weights.masked_fill(wrap(nothing), 0.0) if nothing.any() else weights

@@ -25,6 +25,13 @@ __all__ = [
     "unfold",
 ]
 
+NUMPY_MODES: Any = {
+    "reflect": "reflect",
+    "replicate": "edge",
+    "circular": "wrap",
+}  # as np.pad names them
+LINEAR = {"linear": 1, "bilinear": 2, "trilinear": 3}  # the number of axes that a mode resizes
+
 
 def pad(
     input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None
@@ -60,7 +67,7 @@ def pad(
         return z
     if value:
         raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
-    if mode not in ("reflect", "replicate", "circular"):
+    if mode not in NUMPY_MODES:
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
     if len(pairs) not in (input.ndim - 1, input.ndim - 2):
         raise NotImplementedError(
@@ -69,26 +76,27 @@ def pad(
         )
     z = input
     for axis, (a, b) in enumerate(widths):
-        n = input.shape[axis]
-        if a == b == 0:
-            continue
-        if mode == "reflect" and max(a, b) >= n:
+        if mode == "reflect" and (a or b) and max(a, b) >= input.shape[axis]:
             raise RuntimeError(
                 "Padding size should be less than the corresponding input dimension, but got: "
                 f"padding ({a}, {b}) at dimension {axis} of input {list(input.shape)}"
             )
-        if mode == "circular" and max(a, b) > n:
+        if mode == "circular" and max(a, b) > input.shape[axis]:
             raise RuntimeError("Padding value causes wrapping around more than once.")
-        index = np.arange(-a, n + b)
-        if mode == "circular":  # wrap around what is left after cropping
-            left = np.arange(max(-a, 0), n - max(-b, 0))
-            index = left[np.arange(-max(a, 0), len(left) + max(b, 0)) % len(left)]
-        elif mode == "reflect":
-            index = (n - 1) - np.abs((n - 1) - np.abs(index))
-        else:
-            index = np.clip(index, 0, n - 1)
-        z = _taken(z, axis, index)
+        if a or b:
+            z = _taken(z, axis, _padded(mode, input.shape[axis], a, b))
     return z
+
+
+def _padded(mode: str, n: int, before: int, after: int) -> Any:
+    """The indices of n entries with padding around them. Negative padding removes entries."""
+    index = np.arange(n)
+    margins = (max(before, 0), max(after, 0))
+    if mode == "circular":  # wrap around what is left after cropping
+        left = index[max(-before, 0) : n - max(-after, 0)]
+        return np.pad(left, margins, NUMPY_MODES[mode])
+    padded = np.pad(index, margins, NUMPY_MODES[mode])
+    return padded[max(-before, 0) : len(padded) - max(-after, 0)]
 
 
 def _taken(z: Tensor, axis: int, index: Any) -> Any:
@@ -211,47 +219,19 @@ def interpolate(
 
     Along each axis, every mode is a matrix product, or a selection of entries.
     """
-    axes = input.ndim - 2
-    linear = {"linear": 1, "bilinear": 2, "trilinear": 3}
-    if align_corners is not None and mode not in linear:
-        raise ValueError(
-            "align_corners option can only be set with the interpolating modes: linear | bilinear | "
-            "bicubic | trilinear"
-        )
-    if (size is None) == (scale_factor is None):
-        raise ValueError(
-            "only one of size or scale_factor should be defined"
-            if size is not None
-            else "either size or scale_factor should be defined"
-        )
-    if mode not in ("nearest", "nearest-exact", "area") and linear.get(mode) != axes or antialias:
-        raise NotImplementedError(
-            f"interpolate: mode={mode!r}{', antialias=True' if antialias else ''} of an input with "
-            f"{input.ndim} axes is not there. linear takes 3 axes, bilinear 4, trilinear 5; nearest, "
-            "nearest-exact and area take any."
-        )
-    if axes not in (1, 2, 3):
-        raise NotImplementedError(
-            f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {input.ndim}D)"
-        )
+    _check_interpolation(input, size, scale_factor, mode, align_corners, antialias)
     if size is not None and recompute_scale_factor:
         raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
-    for name, given in (("size", size), ("scale_factor", scale_factor)):
-        if isinstance(given, (tuple, list)) and len(given) != axes:
-            raise ValueError(
-                "Input and output must have the same number of spatial dimensions, but got input with spatial "
-                f"dimensions of {list(input.shape[2:])} and {name} {list(given)}."
-            )
+    axes = input.ndim - 2
     factors: list[Any] = [None] * axes
     if size is not None:
         sizes = several(size, axes, "size")
     else:
-        factors = (
-            [scale_factor] * axes if isinstance(scale_factor, (int, float)) else [*scale_factor]
-        )
-        sizes = tuple([math.floor(n * f) for n, f in zip(input.shape[2:], factors, strict=True)])
-        if recompute_scale_factor or mode == "area":
-            factors = [None] * axes
+        one = isinstance(scale_factor, (int, float))
+        given = [scale_factor] * axes if one else [*scale_factor]
+        sizes = tuple([math.floor(n * f) for n, f in zip(input.shape[2:], given, strict=True)])
+        if not recompute_scale_factor and mode != "area":
+            factors = given
     if min(*input.shape[2:], *sizes) <= 0:
         raise RuntimeError(
             f"Input and output sizes should be greater than 0, but got input {tuple(input.shape[2:])} output {sizes}"
@@ -267,6 +247,40 @@ def interpolate(
             matrix = means(n, m) if mode == "area" else _between(n, m, step, bool(align_corners))
             z = (z.movedim(axis, -1) @ wrap(matrix.astype(z.dtype))).movedim(-1, axis)
     return z
+
+
+def _check_interpolation(
+    input: Tensor, size: Any, scale_factor: Any, mode: str, align_corners: Any, antialias: bool
+) -> None:
+    """Raise an error unless the arguments of interpolate fit together."""
+    axes = input.ndim - 2
+    if align_corners is not None and mode not in LINEAR:
+        raise ValueError(
+            "align_corners option can only be set with the interpolating modes: linear | bilinear | "
+            "bicubic | trilinear"
+        )
+    if (size is None) == (scale_factor is None):
+        raise ValueError(
+            "only one of size or scale_factor should be defined"
+            if size is not None
+            else "either size or scale_factor should be defined"
+        )
+    if mode not in ("nearest", "nearest-exact", "area") and LINEAR.get(mode) != axes or antialias:
+        raise NotImplementedError(
+            f"interpolate: mode={mode!r}{', antialias=True' if antialias else ''} of an input with "
+            f"{input.ndim} axes is not there. linear takes 3 axes, bilinear 4, trilinear 5; nearest, "
+            "nearest-exact and area take any."
+        )
+    if axes not in (1, 2, 3):
+        raise NotImplementedError(
+            f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {input.ndim}D)"
+        )
+    for name, given in (("size", size), ("scale_factor", scale_factor)):
+        if isinstance(given, (tuple, list)) and len(given) != axes:
+            raise ValueError(
+                "Input and output must have the same number of spatial dimensions, but got input with spatial "
+                f"dimensions of {list(input.shape[2:])} and {name} {list(given)}."
+            )
 
 
 def _between(n: int, m: int, step: float, align_corners: bool) -> Any:

@@ -45,13 +45,9 @@ def layer_norm(
             [-1.,  1.]])
     """
     axes = _last_axes(input, normalized_shape)
-    for name, parameter in (("weight", weight), ("bias", bias)):
-        if parameter is not None and parameter.shape != input.shape[axes[0] :]:
-            raise RuntimeError(
-                f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape "
-                f"{list(parameter.shape)} and normalized_shape = {list(input.shape[axes[0] :])}"
-            )
-        _same_dtype(input, parameter)
+    shape = input.shape[axes[0] :]
+    given = f"normalized_shape = {list(shape)}"
+    _check_affine(input, weight, bias, shape, "of same shape as normalized_shape", given)
     z: Tensor = ops.standardize.apply(input, axis=axes, eps=eps)
     if weight is not None:
         z = z * weight
@@ -116,24 +112,13 @@ def batch_norm(
     tensor([[-1.],
             [ 1.]])
     """
-    channels = input.shape[1] if input.ndim > 1 else 0
     if training and input.ndim > 1 and math.prod(input.shape[:1] + input.shape[2:]) == 1:
         raise ValueError(
             f"Expected more than 1 value per channel when training, got input size {input.shape}"
         )
-    given = {
-        "running_mean": running_mean,
-        "running_var": running_var,
-        "weight": weight,
-        "bias": bias,
-    }
-    for name, parameter in given.items():
-        if parameter is not None and parameter.numel() != channels:
-            raise RuntimeError(
-                f"{name} should contain {channels} elements not {parameter.numel()}: the input is "
-                f"{tuple(input.shape)}, with the channels along axis 1."
-            )
-        _same_dtype(input, parameter)
+    _check_channels(
+        input, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias
+    )
     if (running_mean is None) != (running_var is None):
         raise ValueError(
             "running_mean and running_var must either both be None or neither be None."
@@ -141,11 +126,9 @@ def batch_norm(
     shape = (1, -1, *(1,) * (input.ndim - 2))
     axes = (0, *range(2, input.ndim))
     if training:
-        if running_mean is not None:
-            mean = input.array.mean(axes)
+        if running_mean is not None and running_var is not None:
+            mean, variance = input.array.mean(axes), input.array.var(axes, ddof=1)
             running_mean.array[...] += momentum * (mean - running_mean.array)
-        if running_var is not None:
-            variance = input.array.var(axes, ddof=1)
             running_var.array[...] += momentum * (variance - running_var.array)
         z: Tensor = ops.standardize.apply(input, axis=axes, eps=eps)
     else:
@@ -156,10 +139,19 @@ def batch_norm(
         z = (input - ops.view.apply(running_mean, shape=shape)) / (
             ops.view.apply(running_var, shape=shape) + eps
         ).sqrt()
-    if weight is not None:
-        z = z * ops.view.apply(weight, shape=shape)
-    z = z if bias is None else z + ops.view.apply(bias, shape=shape)
-    return z.contiguous()
+    return _scaled(z, weight, bias, shape).contiguous()
+
+
+def _check_channels(input: Tensor, **parameters: Tensor | None) -> None:
+    """Raise an error unless each parameter has a number for each channel, and the input's dtype."""
+    channels = input.shape[1] if input.ndim > 1 else 0
+    for name, parameter in parameters.items():
+        if parameter is not None and parameter.numel() != channels:
+            raise RuntimeError(
+                f"{name} should contain {channels} elements not {parameter.numel()}: the input is "
+                f"{tuple(input.shape)}, with the channels along axis 1."
+            )
+        _same_dtype(input, parameter)
 
 
 def instance_norm(
@@ -220,14 +212,28 @@ def group_norm(
     grouped = input.reshape(n, num_groups, math.prod(input.shape[1:]) // num_groups)
     z: Tensor = ops.standardize.apply(grouped, axis=(2,), eps=eps)
     z = ops.unsafe_view.apply(z, shape=tuple(input.shape))
-    shape = (1, c, *(1,) * (input.ndim - 2))
+    wanted = "a vector of size equal to the number of channels in input"
+    _check_affine(input, weight, bias, (c,), wanted, f"input of shape {list(input.shape)}")
+    return _scaled(z, weight, bias, (1, c, *(1,) * (input.ndim - 2)))
+
+
+def _check_affine(
+    input: Tensor, weight: Tensor | None, bias: Tensor | None, shape: tuple[int, ...], wanted: str,
+    given: str,
+) -> None:  # fmt: skip
+    """Raise an error unless weight and bias have this shape, and the input's dtype."""
     for name, parameter in (("weight", weight), ("bias", bias)):
-        if parameter is not None and parameter.shape != (c,):
+        if parameter is not None and parameter.shape != shape:
             raise RuntimeError(
-                f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} "
-                f"of shape {list(parameter.shape)} and input of shape {list(input.shape)}"
+                f"Expected {name} to be {wanted}, but got {name} of shape {list(parameter.shape)} and {given}"
             )
         _same_dtype(input, parameter)
+
+
+def _scaled(
+    z: Tensor, weight: Tensor | None, bias: Tensor | None, shape: tuple[int, ...]
+) -> Tensor:
+    """z * weight + bias, with both as tensors of this shape, which broadcasts."""
     if weight is not None:
         z = z * ops.view.apply(weight, shape=shape)
     return z if bias is None else z + ops.view.apply(bias, shape=shape)
