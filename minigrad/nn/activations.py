@@ -96,7 +96,7 @@ class PReLU(Module):
 
     def extra_repr(self) -> str:
         """The number of slopes."""
-        return self._settings("num_parameters=")
+        return self._settings_text("num_parameters=")
 
 
 class RReLU(FunctionLayer, of=F.rrelu):

@@ -106,7 +106,7 @@ class _Tracking(_Affine):
     def extra_repr(self) -> str:
         """The settings, as they are shown in the text of a model."""
         shown = ("eps=", "momentum=", "affine=", "bias=", "track_running_stats=")
-        return self._settings("num_features", *shown)
+        return self._settings_text("num_features", *shown)
 
 
 class _BatchNorm(_Tracking):

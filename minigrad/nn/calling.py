@@ -26,7 +26,7 @@ from minigrad.core.function import Function
 from minigrad.core.hooks import RemovableHandle
 from minigrad.core.tensor import Tensor
 from minigrad.methods.creation import zeros
-from minigrad.nn.registry import Registry
+from minigrad.nn.registry import Hooks, Registry, new_hooks
 
 
 class Entry(NamedTuple):
@@ -35,16 +35,6 @@ class Entry(NamedTuple):
     function: Callable[..., Any]
     with_kwargs: bool
     always: bool
-
-
-class Hooks:
-    """The hooks of one module. Modules without hooks do not have this object."""
-
-    def __init__(self) -> None:
-        self.before: OrderedDict[int, Any] = OrderedDict()
-        self.after: OrderedDict[int, Any] = OrderedDict()
-        self.backward_before: OrderedDict[int, Any] = OrderedDict()
-        self.backward: OrderedDict[int, Any] = OrderedDict()
 
 
 def added(hooks: "OrderedDict[int, Any]", hook: Any, prepend: bool = False) -> RemovableHandle:
@@ -58,7 +48,7 @@ def added(hooks: "OrderedDict[int, Any]", hook: Any, prepend: bool = False) -> R
 class Called(Registry):
     """The part of a module that handles calls."""
 
-    _call_hooks: Hooks | None = None
+    _call_hooks: Hooks | None = None  # "before", "after", "backward_before", "backward"
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Compute the result of the module. Every module defines its own."""
@@ -86,20 +76,20 @@ class Called(Registry):
         called: set[int] = set()
         result = None
         try:
-            for before in list(hooks.before.values()):
+            for before in list(hooks["before"].values()):
                 args, kwargs = self._call_pre_hook(before, args, kwargs)
             backward = None
-            if hooks.backward or hooks.backward_before:
+            if hooks["backward"] or hooks["backward_before"]:
                 backward = BackwardHooks(self, hooks)
                 args = backward.on_arguments(args)
             result = self.forward(*args, **kwargs)
-            for key, after in list(hooks.after.items()):
+            for key, after in list(hooks["after"].items()):
                 called.add(key)
                 result = self._call_forward_hook(after, args, kwargs, result)
             return result if backward is None else backward.on_result(result)
         except Exception:
             # Hooks with always_call still run; the first error is the one to report.
-            for key, after in list(hooks.after.items()):
+            for key, after in list(hooks["after"].items()):
                 if after.always and key not in called:
                     try:
                         result = self._call_forward_hook(after, args, kwargs, result)
@@ -140,7 +130,7 @@ class Called(Registry):
 
     def _get_call_hooks(self) -> Hooks:
         if self._call_hooks is None:
-            self._call_hooks = Hooks()
+            self._call_hooks = new_hooks()
         return self._call_hooks
 
     def register_forward_pre_hook(
@@ -153,7 +143,7 @@ class Called(Registry):
         prepend       run it before the existing hooks
         with_kwargs   call hook(module, args, kwargs), which returns None or (args, kwargs)
         """
-        return added(self._get_call_hooks().before, Entry(hook, with_kwargs, False), prepend)
+        return added(self._get_call_hooks()["before"], Entry(hook, with_kwargs, False), prepend)
 
     def register_forward_hook(
         self,
@@ -178,7 +168,9 @@ class Called(Registry):
         minigrad.Size([1, 3])
         >>> handle.remove()
         """
-        return added(self._get_call_hooks().after, Entry(hook, with_kwargs, always_call), prepend)
+        return added(
+            self._get_call_hooks()["after"], Entry(hook, with_kwargs, always_call), prepend
+        )
 
     def register_full_backward_pre_hook(
         self, hook: Callable[..., Any], prepend: bool = False
@@ -187,7 +179,7 @@ class Called(Registry):
 
         If its result is not None, it replaces grad_output, a tuple.
         """
-        return added(self._get_call_hooks().backward_before, hook, prepend)
+        return added(self._get_call_hooks()["backward_before"], hook, prepend)
 
     def register_full_backward_hook(
         self, hook: Callable[..., Any], prepend: bool = False
@@ -197,7 +189,7 @@ class Called(Registry):
         Both are tuples, with None for arguments or results without a gradient. If the hook's
         result is not None, it replaces grad_input.
         """
-        return added(self._get_call_hooks().backward, hook, prepend)
+        return added(self._get_call_hooks()["backward"], hook, prepend)
 
     def register_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Like register_full_backward_hook. (PyTorch's older, deprecated kind of hook gets only the
@@ -232,8 +224,8 @@ class BackwardHooks:
 
     def __init__(self, module: Any, hooks: Hooks) -> None:
         self.module = module
-        self.before = list(hooks.backward_before.values())
-        self.hooks = list(hooks.backward.values())
+        self.before = list(hooks["backward_before"].values())
+        self.hooks = list(hooks["backward"].values())
         self.arguments_are_watched = False
         self.n_arguments = 0
         self.shapes: list[Any] = []

@@ -6,10 +6,11 @@ themselves, so it finds everything in them.
 
 import operator
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain, count
+from collections.abc import ItemsView, Iterable, Iterator, Mapping, ValuesView
+from itertools import chain, groupby
 from typing import Any, Self
 
+from minigrad.core.tensor import Tensor
 from minigrad.nn.module import Module
 from minigrad.nn.registry import MODULE
 
@@ -24,7 +25,28 @@ def position(n: int, index: Any) -> int:
     return k % n
 
 
-class _Row(Module):
+class _List(Module):
+    """The base class of the containers that are like lists."""
+
+    def append(self, value: Any) -> Self:
+        """Add one entry at the end."""
+        raise NotImplementedError
+
+    def extend(self, values: Iterable[Any]) -> Self:
+        """Add several entries at the end."""
+        if not isinstance(values, Iterable) or isinstance(values, Tensor):
+            raise TypeError(
+                f"{self._get_name()}.extend should be called with an iterable, but got {type(values).__name__}"
+            )
+        for value in list(values):
+            self.append(value)
+        return self
+
+    def __iadd__(self, values: Iterable[Any]) -> Self:
+        return self.extend(values)
+
+
+class _Row(_List):
     """The base class of Sequential and ModuleList: modules in order, with the names "0", "1", ..."""
 
     def _all(self) -> list[Any]:
@@ -52,7 +74,24 @@ class _Row(Module):
         self._renumber(modules)
 
     def __getitem__(self, index: Any) -> Any:
-        raise NotImplementedError
+        named = self._own_named(MODULE)
+        if isinstance(index, slice):
+            return self._part(named[index])
+        return named[position(len(named), index)][1]
+
+    def _part(self, named: list[tuple[str, Any]]) -> Self:
+        """A container of the same kind with some of the modules."""
+        return type(self)(module for _, module in named)
+
+    def __setitem__(self, index: int, module: Module) -> None:
+        names = self._names()
+        setattr(self, names[position(len(names), index)], module)
+
+    def insert(self, index: int, module: Any) -> Any:
+        """Insert a module before the one at `index`."""
+        modules = self._all()
+        modules.insert(index, module)
+        self._renumber(modules)
 
     def pop(self, key: Any) -> Any:
         """Remove a module and return it."""
@@ -89,19 +128,13 @@ class Sequential(_Row):
             self.add_module(str(name) if isinstance(name, int) else name, module)
 
     def forward(self, input: Any) -> Any:
+        """Anything that the first module takes, to the result of the last."""
         for _, module in self._own_named(MODULE):
             input = module(input)
         return input
 
-    def __getitem__(self, index: Any) -> Any:
-        if isinstance(index, slice):
-            return type(self)(OrderedDict(self._own_named(MODULE)[index]))
-        modules = self._all()
-        return modules[position(len(modules), index)]
-
-    def __setitem__(self, index: int, module: Module) -> None:
-        names = self._names()
-        setattr(self, names[position(len(names), index)], module)
+    def _part(self, named: list[tuple[str, Any]]) -> Self:
+        return type(self)(OrderedDict(named))  # with their names
 
     def insert(self, index: int, module: Module) -> Self:
         """Insert a module before the one at `index`."""
@@ -110,15 +143,7 @@ class Sequential(_Row):
         n = len(self)
         if not -n <= index <= n:
             raise IndexError(f"Index out of range: {index}")
-        modules = self._all()
-        modules.insert(index, module)
-        self._renumber(modules)
-        return self
-
-    def extend(self, sequential: Iterable[Any]) -> Self:
-        """Add all these modules at the end."""
-        for module in list(sequential):
-            self.append(module)
+        super().insert(index, module)
         return self
 
     def __add__(self, other: Any) -> "Sequential":
@@ -166,34 +191,6 @@ class ModuleList(_Row):
         if modules is not None:
             self += modules
 
-    def __getitem__(self, index: Any) -> Any:
-        modules = self._all()
-        if isinstance(index, slice):
-            return type(self)(modules[index])
-        return modules[position(len(modules), index)]
-
-    def __setitem__(self, index: int, module: Module) -> None:
-        setattr(self, str(position(len(self), index)), module)
-
-    def insert(self, index: int, module: Any) -> None:
-        """Insert a module before the one at `index`."""
-        modules = self._all()
-        modules.insert(index, module)
-        self._renumber(modules)
-
-    def extend(self, modules: Iterable[Any]) -> Self:
-        """Add all these modules at the end."""
-        if not isinstance(modules, Iterable):
-            raise TypeError(
-                f"ModuleList.extend should be called with an iterable, but got {type(modules).__name__}"
-            )
-        for module in list(modules):
-            self.append(module)
-        return self
-
-    def __iadd__(self, modules: Iterable[Any]) -> Self:
-        return self.extend(modules)
-
     def __add__(self, other: Iterable[Any]) -> "ModuleList":
         return ModuleList(chain(self, other))
 
@@ -201,23 +198,61 @@ class ModuleList(_Row):
         """Like other modules, but equal ones in a row are shown once: "(0-2): 3 x ReLU()"."""
         if not len(self):
             return self._get_name() + "()"
-        groups: list[list[Any]] = []  # first, last, text
-        for k, text in enumerate(map(repr, self)):
-            if groups and groups[-1][2] == text:
-                groups[-1][1] = k
-            else:
-                groups.append([k, k, text])
-        lines = []
-        for first, last, text in groups:
-            text = text.replace("\n", "\n  ")
-            if first == last:
-                lines.append(f"({first}): {text}")
-            else:
-                lines.append(f"({first}-{last}): {last - first + 1} x {text}")
+        lines, first = [], 0
+        for text, equal in groupby(map(repr, self)):
+            last = first + len(list(equal)) - 1
+            which = f"({first}): " if first == last else f"({first}-{last}): {last - first + 1} x "
+            lines.append(which + text.replace("\n", "\n  "))
+            first = last + 1
         return f"{self._get_name()}(\n  " + "\n  ".join(lines) + "\n)"
 
 
-class ModuleDict(Module):
+class _Dict(Module):
+    """The base class of the containers that are like dicts."""
+
+    def __getitem__(self, key: str) -> Any:
+        raise NotImplementedError
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        raise NotImplementedError
+
+    def __delitem__(self, key: str) -> None:
+        raise NotImplementedError
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.keys())
+
+    def __len__(self) -> int:
+        return len(self.keys())
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.keys()
+
+    def keys(self) -> Any:
+        """The names."""
+        raise NotImplementedError
+
+    def items(self) -> Iterable[tuple[str, Any]]:
+        """The names and entries."""
+        return ItemsView(self)
+
+    def values(self) -> Iterable[Any]:
+        """The entries."""
+        return ValuesView(self)
+
+    def pop(self, key: str) -> Any:
+        """Remove an entry and return it."""
+        value = self[key]
+        del self[key]
+        return value
+
+    def clear(self) -> None:
+        """Remove all entries."""
+        for key in list(self.keys()):
+            del self[key]
+
+
+class ModuleDict(_Dict):
     """A dict of modules, in the order in which they were added.
 
     >>> from minigrad import nn
@@ -239,44 +274,17 @@ class ModuleDict(Module):
     def __delitem__(self, key: str) -> None:
         del self._modules[key]
 
-    def __len__(self) -> int:
-        return len(self._own_named(MODULE))
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._modules)
-
-    def __contains__(self, key: str) -> bool:
-        return self._registered_kinds.get(key) == MODULE
-
-    def clear(self) -> None:
-        """Remove all modules."""
-        self._modules.clear()
-
-    def pop(self, key: str) -> Any:
-        """Remove a module and return it."""
-        module = self[key]
-        del self[key]
-        return module
-
-    def keys(self) -> Iterable[str]:
+    def keys(self) -> Any:
         """The names."""
         return self._modules.keys()
 
-    def items(self) -> Iterable[tuple[str, Any]]:
-        """The names and modules."""
-        return self._modules.items()
-
-    def values(self) -> Iterable[Any]:
-        """The modules."""
-        return self._modules.values()
-
     def update(self, modules: Any) -> None:
         """Add modules from a dict, or from pairs of names and modules."""
-        for name, module in pairs_of(modules, "ModuleDict.update", "ModuleDict", len(self)):
+        for name, module in pairs_of(modules, "ModuleDict.update", "ModuleDict"):
             self[name] = module
 
 
-def pairs_of(given: Any, method: str, cls: str, start: int) -> list[tuple[str, Any]]:
+def pairs_of(given: Any, method: str, cls: str) -> list[tuple[str, Any]]:
     """Names and values, from a dict or from pairs. Raises TypeError or ValueError for a bad pair."""
     if not isinstance(given, (Iterable, Mapping)):
         raise TypeError(
@@ -285,15 +293,12 @@ def pairs_of(given: Any, method: str, cls: str, start: int) -> list[tuple[str, A
     if isinstance(given, Mapping) or hasattr(given, "items"):
         return list(given.items())
     pairs = []
-    for k, pair in zip(count(start), given):
+    for k, pair in enumerate(given):
+        element = f"{cls} update sequence element #{k}"
         if not isinstance(pair, Iterable):
-            raise TypeError(
-                f"{cls} update sequence element #{k - start} should be Iterable; is{type(pair).__name__}"
-            )
+            raise TypeError(f"{element} should be Iterable; is{type(pair).__name__}")
         pair = tuple(pair)
         if len(pair) != 2:
-            raise ValueError(
-                f"{cls} update sequence element #{k - start} has length {len(pair)}; 2 is required"
-            )
+            raise ValueError(f"{element} has length {len(pair)}; 2 is required")
         pairs.append(pair)
     return pairs

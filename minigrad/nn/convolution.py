@@ -113,7 +113,7 @@ class _ConvNd(Module):
     def extra_repr(self) -> str:
         """The channels and windows, and the settings that differ from the usual ones."""
         zeros, ones = each_axis(0, self.axes), each_axis(1, self.axes)
-        return self._settings(
+        return self._settings_text(
             "in_channels", "out_channels", "kernel_size=", "stride=", padding=zeros, dilation=ones,
             output_padding=zeros, groups=1, bias=True, padding_mode="zeros",
         )  # fmt: skip

@@ -107,7 +107,7 @@ class Embedding(Module):
 
     def extra_repr(self) -> str:
         """The sizes, and the settings that differ from the usual ones."""
-        return self._settings(
+        return self._settings_text(
             "num_embeddings", "embedding_dim", padding_idx=None, max_norm=None, norm_type=2,
             scale_grad_by_freq=False, sparse=False,
         )  # fmt: skip

@@ -47,7 +47,7 @@ class FunctionLayer(Module):
     """
 
     _fields: dict[str, Any] = {}  # name -> default, of the rows above and this one
-    # the fields in repr(), as Module._settings takes them; None: all, `inplace` only if it is set
+    # the fields in repr(), as Module._settings_text takes them; None: all, `inplace` only if it is set
     _shown: tuple[str, ...] | None = None
     _not_kept: tuple[str, ...] = ()  # arguments that `_keep` uses up
     _renamed: dict[str, str] = {}  # the function's name -> the attribute's, if they differ
@@ -106,7 +106,7 @@ class FunctionLayer(Module):
     def extra_repr(self) -> str:
         """The arguments, as they are shown in the text of a model."""
         if self._shown is not None:
-            return self._settings(*self._shown)
-        return self._settings(
+            return self._settings_text(*self._shown)
+        return self._settings_text(
             *[f"{n}=" for n in self._fields if n != "inplace" or getattr(self, n)]
         )

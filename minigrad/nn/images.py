@@ -140,7 +140,9 @@ class Upsample(FunctionLayer, of=F.interpolate):
 
     def extra_repr(self) -> str:
         """The size, or the factor, and the mode."""
-        return self._settings("size=" if self.scale_factor is None else "scale_factor=", "mode=")
+        return self._settings_text(
+            "size=" if self.scale_factor is None else "scale_factor=", "mode="
+        )
 
 
 class PixelShuffle(FunctionLayer, of=F.pixel_shuffle):

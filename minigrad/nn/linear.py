@@ -95,7 +95,7 @@ class Linear(Module):
 
     def extra_repr(self) -> str:
         """The settings, as they are shown in the text of a model."""
-        return self._settings("in_features=", "out_features=", "bias=")
+        return self._settings_text("in_features=", "out_features=", "bias=")
 
 
 class Bilinear(Module):
@@ -144,4 +144,4 @@ class Bilinear(Module):
 
     def extra_repr(self) -> str:
         """The settings, as they are shown in the text of a model."""
-        return self._settings("in1_features=", "in2_features=", "out_features=", "bias=")
+        return self._settings_text("in1_features=", "in2_features=", "out_features=", "bias=")

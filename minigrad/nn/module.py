@@ -191,7 +191,7 @@ class Module(Stateful, Called):
         """The settings to show in parentheses. A class can define its own."""
         return ""
 
-    def _settings(self, *always: str, **usual: Any) -> str:
+    def _settings_text(self, *always: str, **usual: Any) -> str:
         """The text of settings, for extra_repr: "3, 8, kernel_size=(5, 5), bias=False".
 
         always   the names of those to show; with a "=" at the end, the name is shown too

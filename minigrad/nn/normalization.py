@@ -53,7 +53,7 @@ class LayerNorm(_Affine):
 
     def extra_repr(self) -> str:
         """The settings, as they are shown in the text of a model."""
-        return self._settings("normalized_shape", "eps=", "elementwise_affine=", "bias=")
+        return self._settings_text("normalized_shape", "eps=", "elementwise_affine=", "bias=")
 
 
 class GroupNorm(_Affine):
@@ -93,7 +93,7 @@ class GroupNorm(_Affine):
 
     def extra_repr(self) -> str:
         """The settings, as they are shown in the text of a model."""
-        return self._settings("num_groups", "num_channels", "eps=", "affine=", "bias=")
+        return self._settings_text("num_groups", "num_channels", "eps=", "affine=", "bias=")
 
 
 class RMSNorm(_Affine):
@@ -127,7 +127,7 @@ class RMSNorm(_Affine):
 
     def extra_repr(self) -> str:
         """The settings, as they are shown in the text of a model."""
-        return self._settings("normalized_shape", "eps=", "elementwise_affine=")
+        return self._settings_text("normalized_shape", "eps=", "elementwise_affine=")
 
 
 class LocalResponseNorm(FunctionLayer, of=F.local_response_norm):

@@ -5,8 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Self
 
 from minigrad.core.tensor import Tensor
-from minigrad.nn.containers import pairs_of, position
-from minigrad.nn.module import Module
+from minigrad.nn.containers import _Dict, _List, pairs_of, position
 from minigrad.nn.parameter import Parameter
 from minigrad.nn.registry import type_name
 
@@ -28,7 +27,7 @@ def _line(name: Any, value: Any, dtype: Any) -> str:
     )
 
 
-class ParameterList(Module):
+class ParameterList(_List):
     """A list of parameters. Tensors become Parameters when added; other objects can be added too.
 
     >>> from minigrad import ones
@@ -65,27 +64,15 @@ class ParameterList(Module):
         self[-1] = value
         return self
 
-    def extend(self, values: Iterable[Any]) -> Self:
-        """Add several entries at the end."""
-        if not isinstance(values, Iterable) or isinstance(values, Tensor):
-            raise TypeError(
-                f"ParameterList.extend should be called with an iterable, but got {type(values).__name__}"
-            )
-        for value in list(values):
-            self.append(value)
-        return self
-
-    def __iadd__(self, values: Iterable[Any]) -> Self:
-        return self.extend(values)
-
     def extra_repr(self) -> str:
+        """A line for each entry."""
         return "\n".join(_line(k, p, lambda x: f"minigrad.{x.dtype}") for k, p in enumerate(self))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError("ParameterList should not be called.")
 
 
-class ParameterDict(Module):
+class ParameterDict(_Dict):
     """A dict of parameters. Tensors become Parameters when added."""
 
     def __init__(self, parameters: Any = None) -> None:
@@ -105,29 +92,12 @@ class ParameterDict(Module):
         del self._keys[key]
         delattr(self, key)
 
-    def __len__(self) -> int:
-        return len(self._keys)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._keys)
-
     def __reversed__(self) -> Iterator[str]:
         return reversed(self._keys)
 
-    def __contains__(self, key: str) -> bool:
-        return key in self._keys
-
-    def keys(self) -> Iterable[str]:
+    def keys(self) -> Any:
         """The names."""
         return self._keys.keys()
-
-    def items(self) -> Iterable[tuple[str, Any]]:
-        """The names and parameters."""
-        return [(key, self[key]) for key in self._keys]
-
-    def values(self) -> Iterable[Any]:
-        """The parameters."""
-        return [self[key] for key in self._keys]
 
     def get(self, key: str, default: Any = None) -> Any:
         """The parameter with this name, or the default."""
@@ -139,21 +109,10 @@ class ParameterDict(Module):
             self[key] = default
         return self[key]
 
-    def pop(self, key: str) -> Any:
-        """Remove a parameter and return it."""
-        value = self[key]
-        del self[key]
-        return value
-
     def popitem(self) -> tuple[str, Any]:
         """Remove the last parameter and return its name and value."""
         key = next(reversed(self._keys))
         return key, self.pop(key)
-
-    def clear(self) -> None:
-        """Remove all parameters."""
-        for key in list(self._keys):
-            del self[key]
 
     def copy(self) -> "ParameterDict":
         """A new dict with the same parameters."""
@@ -165,7 +124,7 @@ class ParameterDict(Module):
 
     def update(self, parameters: Any) -> None:
         """Add entries from a dict (a plain dict in the order of its sorted names, as in PyTorch), or from pairs."""
-        pairs = pairs_of(parameters, "ParametersDict.update", "ParameterDict", len(self))
+        pairs = pairs_of(parameters, "ParametersDict.update", "ParameterDict")
         if isinstance(parameters, Mapping) and not isinstance(parameters, OrderedDict):
             pairs = sorted(pairs, key=lambda pair: pair[0])
         for key, value in pairs:
@@ -177,15 +136,14 @@ class ParameterDict(Module):
         return both
 
     def __ror__(self, other: Any) -> "ParameterDict":
-        both = ParameterDict(OrderedDict(other.items()))
-        both.update(self)
-        return both
+        return ParameterDict(OrderedDict(other.items())) | self
 
     def __ior__(self, other: Any) -> Self:
         self.update(other)
         return self
 
     def extra_repr(self) -> str:
+        """A line for each entry."""
         return "\n".join(_line(key, p, type_name) for key, p in self.items())
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

@@ -229,7 +229,7 @@ class RNNBase(_Recurrent):
 
     def extra_repr(self) -> str:
         """The sizes, and the settings that differ from the usual ones."""
-        return self._settings(
+        return self._settings_text(
             "input_size", "hidden_size", num_layers=1, bias=True, batch_first=False, dropout=0,
             bidirectional=False,
         )  # fmt: skip

@@ -172,7 +172,7 @@ class _Cell(_Recurrent):
 
     def extra_repr(self) -> str:
         """The sizes, and the settings that differ from the usual ones."""
-        return self._settings("input_size", "hidden_size", bias=True)
+        return self._settings_text("input_size", "hidden_size", bias=True)
 
 
 class RNNCell(_Cell):
@@ -214,7 +214,7 @@ class RNNCell(_Cell):
 
     def extra_repr(self) -> str:
         """The sizes, and the settings that differ from the usual ones."""
-        return self._settings("input_size", "hidden_size", bias=True, nonlinearity="tanh")
+        return self._settings_text("input_size", "hidden_size", bias=True, nonlinearity="tanh")
 
 
 class LSTMCell(_Cell):

@@ -21,6 +21,7 @@ and neither is a plain Tensor (use register_buffer).
 A parameter that two modules share is listed once, under its first name.
 """
 
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterator, MutableMapping
 from typing import Any
 
@@ -28,6 +29,21 @@ from minigrad.core.tensor import Tensor
 from minigrad.nn.parameter import Buffer, Parameter
 
 PARAMETER, BUFFER, MODULE = "parameter", "buffer", "module"
+FITTING = {  # the types that fit a registered name
+    PARAMETER: "torch.nn.Parameter",
+    BUFFER: "torch.nn.Buffer, torch.Tensor",
+    MODULE: "torch.nn.Module",
+}
+
+
+Hooks = defaultdict[
+    str, OrderedDict[int, Any]
+]  # the hooks of one module, by the time of their call
+
+
+def new_hooks() -> Hooks:
+    """No hooks yet. Modules without hooks do not have this object."""
+    return defaultdict(OrderedDict)
 
 
 class Registry:
@@ -63,18 +79,14 @@ class Registry:
         """Assign a value that is neither a Parameter nor a Module to a registered name."""
         fits = value is None or (kind == BUFFER and isinstance(value, Tensor))
         if not fits:
-            wanted = {
-                PARAMETER: "torch.nn.Parameter or None expected",
-                BUFFER: "torch.nn.Buffer, torch.Tensor or None expected",
-                MODULE: "torch.nn.Module or None expected",
-            }[kind]
             article = "child module" if kind == MODULE else kind
-            mend = {
-                PARAMETER: f" To fix it, wrap it in nn.Parameter, or  del module.{name}  first; to "
-                "change the values alone, write to the parameter inside a no_grad block.",
-            }.get(kind, "")
+            mend = (
+                f" To fix it, wrap it in nn.Parameter, or  del module.{name}  first; to "
+                "change the values alone, write to the parameter inside a no_grad block."
+            )
             raise TypeError(
-                f"cannot assign '{type_name(value)}' as {article} '{name}' ({wanted}).{mend}"
+                f"cannot assign '{type_name(value)}' as {article} '{name}' ({FITTING[kind]} or None "
+                f"expected).{mend if kind == PARAMETER else ''}"
             )
         if isinstance(value, Buffer):
             keep = self._non_persistent_buffers_set
@@ -83,17 +95,20 @@ class Registry:
 
     def _make_room_for(self, name: str, kind: str) -> None:
         """Remove what was registered under this name if it was of another kind."""
-        kinds = self.__dict__.get("_registered_kinds")
-        if kinds is None:
-            what = "parameters" if kind == PARAMETER else kind
-            raise AttributeError(
-                f"cannot assign {what} before Module.__init__() call. "
-                "To fix it, begin __init__ with  super().__init__()."
-            )
+        kinds = self._get_registered_kinds("parameters" if kind == PARAMETER else kind)
         if kinds.get(name) != kind:
             kinds.pop(name, None)
             self._non_persistent_buffers_set.discard(name)
             self.__dict__.pop(name, None)
+
+    def _get_registered_kinds(self, what: str) -> dict[str, str]:
+        """The registered names. Raises AttributeError, about `what`, before there are any."""
+        if "_registered_kinds" not in self.__dict__:
+            raise AttributeError(
+                f"cannot assign {what} before Module.__init__() call. "
+                "To fix it, begin __init__ with  super().__init__()."
+            )
+        return self._registered_kinds
 
     def __delattr__(self, name: str) -> None:
         if self.__dict__.get("_registered_kinds", {}).pop(name, None) is not None:
@@ -160,11 +175,7 @@ class Registry:
         self.add_module(name, module)
 
     def _check_registered_name(self, name: str, kind: str) -> None:
-        if "_registered_kinds" not in self.__dict__:
-            raise AttributeError(
-                f"cannot assign {kind} before Module.__init__() call. "
-                "To fix it, begin __init__ with  super().__init__()."
-            )
+        kinds = self._get_registered_kinds(kind)
         if not isinstance(name, str):
             raise TypeError(f"{kind} name should be a string. Got {type_name(name)}")
         if "." in name:
@@ -172,7 +183,7 @@ class Registry:
             raise KeyError(f'{kind} name can\'t contain "."{got}')
         if name == "":
             raise KeyError(f'{kind} name can\'t be empty string ""')
-        if self._registered_kinds.get(name) != kind and hasattr(self, name):
+        if kinds.get(name) != kind and hasattr(self, name):
             raise KeyError(f"attribute '{name}' already exists")
 
     # ------------------------------------------------------------------ of this module, by kind
@@ -290,9 +301,7 @@ class Registry:
         """
         module: Any = self
         for name in target.split(".") if target else ():
-            if not hasattr(module, name):
-                raise AttributeError(f"{type(module).__name__} has no attribute `{name}`")
-            module = getattr(module, name)
+            module = _attribute(module, name)
             if not isinstance(module, Registry):
                 raise AttributeError(f"`{name}` is not an nn.Module")
         return module
@@ -305,10 +314,8 @@ class Registry:
             raise ValueError(f"`module` is not an nn.Module, found {type(module)}")
         path, _, name = target.rpartition(".")
         parent = self.get_submodule(path)
-        if strict and not hasattr(parent, name):
-            raise AttributeError(f"{type(parent).__name__} has no attribute `{name}`")
-        if hasattr(parent, name) and not isinstance(getattr(parent, name), Registry):
-            raise AttributeError(f"`{name}` is not an nn.Module")
+        if strict or hasattr(parent, name):
+            parent.get_submodule(name)  # it must be a module
         setattr(parent, name, module)
 
     def get_parameter(self, target: str) -> Parameter:
@@ -328,10 +335,13 @@ class Registry:
 
     def _get_at_path(self, target: str) -> Any:
         path, _, name = target.rpartition(".")
-        module = self.get_submodule(path)
-        if not hasattr(module, name):
-            raise AttributeError(f"{type(module).__name__} has no attribute `{name}`")
-        return getattr(module, name)
+        return _attribute(self.get_submodule(path), name)
+
+
+def _attribute(module: Any, name: str) -> Any:
+    if not hasattr(module, name):
+        raise AttributeError(f"{type(module).__name__} has no attribute `{name}`")
+    return getattr(module, name)
 
 
 class OwnNames(MutableMapping[str, Any]):

@@ -18,7 +18,7 @@ from minigrad.core import modes
 from minigrad.core.hooks import RemovableHandle
 from minigrad.core.tensor import Size, Tensor, wrap
 from minigrad.nn.parameter import Parameter
-from minigrad.nn.registry import BUFFER, MODULE, PARAMETER, Registry
+from minigrad.nn.registry import BUFFER, MODULE, PARAMETER, Hooks, Registry, new_hooks
 
 EXTRA = "_extra_state"
 
@@ -44,21 +44,11 @@ class State(OrderedDict[str, Any]):
     _metadata: dict[str, Any]
 
 
-class StateHooks:
-    """The hooks for saving and loading one module."""
-
-    def __init__(self) -> None:
-        self.before_saving: OrderedDict[int, Any] = OrderedDict()
-        self.after_saving: OrderedDict[int, Any] = OrderedDict()
-        self.before_loading: OrderedDict[int, Any] = OrderedDict()
-        self.after_loading: OrderedDict[int, Any] = OrderedDict()
-
-
 class Stateful(Registry):
     """The part of a module that handles saving and loading."""
 
     _version: int = 1
-    _state_hooks: StateHooks | None = None
+    _state_hooks: Hooks | None = None  # "before_saving", "after_saving", "before_loading", ...
 
     # ------------------------------------------------------------------ saving
 
@@ -81,21 +71,17 @@ class Stateful(Registry):
         local_metadata: dict[str, Any] = {"version": self._version}
         if hasattr(destination, "_metadata"):
             destination._metadata[prefix[:-1]] = local_metadata
-        hooks = self._state_hooks
-        if hooks is not None:
-            for hook in list(hooks.before_saving.values()):
-                hook(self, prefix, keep_vars)
+        for hook in self._state_hooks_at("before_saving"):
+            hook(self, prefix, keep_vars)
         self._save_to_state_dict(destination, prefix, keep_vars)
         for name, module in self._own_named(MODULE):
             if module is not None:
                 module.state_dict(
                     destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars
                 )
-        if hooks is not None:
-            for hook in list(hooks.after_saving.values()):
-                given = hook(self, destination, prefix, local_metadata)
-                if given is not None:
-                    raise RuntimeError("state_dict post-hook must return None")
+        for hook in self._state_hooks_at("after_saving"):
+            if hook(self, destination, prefix, local_metadata) is not None:
+                raise RuntimeError("state_dict post-hook must return None")
         return destination
 
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
@@ -182,13 +168,12 @@ class Stateful(Registry):
                 inside = f"{prefix}{name}."
                 part = {k: v for k, v in state.items() if k.startswith(inside)}
                 module._load_into_all(part, inside, metadata, assign, keys, errors)
-        if self._state_hooks is not None:
-            for hook in list(self._state_hooks.after_loading.values()):
-                if hook(self, keys) is not None:
-                    raise AssertionError(
-                        "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to "
-                        "return new values, if incompatible_keys need to be modified, it should be done inplace."
-                    )
+        for hook in self._state_hooks_at("after_loading"):
+            if hook(self, keys) is not None:
+                raise AssertionError(
+                    "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to "
+                    "return new values, if incompatible_keys need to be modified, it should be done inplace."
+                )
 
     def _load_from_state_dict(
         self,
@@ -201,10 +186,9 @@ class Stateful(Registry):
         error_msgs: list[str],
     ) -> None:
         """Load into this module only. A class can override this to read older states."""
-        if self._state_hooks is not None:
-            for hook in list(self._state_hooks.before_loading.values()):
-                hook(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys,
-                     error_msgs)  # fmt: skip
+        for hook in self._state_hooks_at("before_loading"):
+            hook(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys,
+                 error_msgs)  # fmt: skip
         own = dict(self._own_state_tensors())
         assign = local_metadata.get("assign_to_params_buffers", False)
         for name, tensor in own.items():
@@ -266,10 +250,13 @@ class Stateful(Registry):
 
     # ------------------------------------------------------------------ hooks
 
+    def _state_hooks_at(self, when: str) -> list[Any]:
+        return [] if self._state_hooks is None else list(self._state_hooks[when].values())
+
     def _add_state_hook(self, when: str, hook: Callable[..., Any]) -> RemovableHandle:
         if self._state_hooks is None:
-            self._state_hooks = StateHooks()
-        return RemovableHandle(getattr(self._state_hooks, when), hook)
+            self._state_hooks = new_hooks()
+        return RemovableHandle(self._state_hooks[when], hook)
 
     def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call hook(module, prefix, keep_vars) before this module's state is saved."""
