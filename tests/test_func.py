@@ -268,3 +268,13 @@ def test_the_tangent_of_a_convolution_is_finite_beside_an_infinite_result():
     _, z_dot = func.jvp(lambda x: minigrad.conv1d(x, w), (x,), (minigrad.ones(1, 1, 3),))
 
     assert z_dot.tolist() == [[[2.0, 2.0]]]
+
+
+def test_a_functional_call_that_fails_leaves_the_module_as_it_was():
+    layer = minigrad.nn.Linear(2, 1)
+    weight = layer.weight
+    with pytest.raises(AttributeError, match="has no attribute `unknown`"):
+        func.functional_call(
+            layer, {"weight": minigrad.ones(1, 2), "unknown": weight}, minigrad.ones(2)
+        )
+    assert layer.weight is weight

@@ -9,7 +9,8 @@ parameters that are themselves computed (meta-learning), they must be arguments:
 [[2.0], [2.0], [2.0]]
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from minigrad.core.tensor import Tensor
@@ -43,16 +44,7 @@ def functional_call(
     >>> functional_call(line, weights, (minigrad.tensor([3.0]),))
     tensor([7.])
     """
-    dicts = parameter_and_buffer_dicts
-    given: dict[str, Tensor] = {}
-    for part in [dicts] if isinstance(dicts, Mapping) else dicts:
-        if not given.keys().isdisjoint(part):
-            repeated = sorted(given.keys() & part.keys())
-            raise ValueError(
-                f"{repeated[0]} appeared in multiple dictionaries; behavior of functional call is "
-                "ambiguous"
-            )
-        given.update(part)
+    given = _merged(parameter_and_buffer_dicts)
     own = dict(module.named_parameters(remove_duplicate=False)) | dict(
         module.named_buffers(remove_duplicate=False)
     )
@@ -68,17 +60,38 @@ def functional_call(
             if name in own:
                 same = [other for other, t in own.items() if t is own[name] and other not in given]
                 given.update(dict.fromkeys(same, value))
-    places = []
-    for name, value in given.items():
-        path, _, last = name.rpartition(".")
-        attributes = module.get_submodule(path).__dict__
-        if last not in attributes:
-            raise AttributeError(f"{type(module).__name__} has no attribute `{name}`")
-        places.append((attributes, last, attributes[last]))
-        attributes[last] = value
-    try:
+    with _in_place_of_its_own(module, given):
         inputs = () if args is None else args if isinstance(args, tuple) else (args,)
         return module(*inputs, **(kwargs or {}))
+
+
+def _merged(dicts: State | Sequence[State]) -> dict[str, Tensor]:
+    """One dict of all names and tensors, each of which may be given once."""
+    given: dict[str, Tensor] = {}
+    for part in [dicts] if isinstance(dicts, Mapping) else dicts:
+        if not given.keys().isdisjoint(part):
+            repeated = sorted(given.keys() & part.keys())
+            raise ValueError(
+                f"{repeated[0]} appeared in multiple dictionaries; behavior of functional call is "
+                "ambiguous"
+            )
+        given.update(part)
+    return given
+
+
+@contextmanager
+def _in_place_of_its_own(module: Module, tensors: State) -> Iterator[None]:
+    """Within the block, the module has these tensors."""
+    places = []
+    try:
+        for name, value in tensors.items():
+            path, _, last = name.rpartition(".")
+            attributes = module.get_submodule(path).__dict__
+            if last not in attributes:
+                raise AttributeError(f"{type(module).__name__} has no attribute `{name}`")
+            places.append((attributes, last, attributes[last]))
+            attributes[last] = value
+        yield
     finally:
         for attributes, last, before in reversed(places):
             attributes[last] = before
