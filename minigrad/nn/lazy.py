@@ -17,6 +17,7 @@ from minigrad.core.tensor import Tensor
 from minigrad.methods.creation import empty
 from minigrad.nn.batchnorm import BatchNorm1d, BatchNorm2d
 from minigrad.nn.convolution import Conv1d, Conv2d
+from minigrad.nn.functional.convolution import check_batched
 from minigrad.nn.linear import Linear
 from minigrad.nn.parameter import Parameter
 
@@ -123,11 +124,8 @@ class _LazyConv(_Lazy):
     def initialize_parameters(self, input: Tensor) -> None:
         """Set in_channels to the size of the axis of the channels."""
         layer: Any = self
-        if input.ndim not in (layer.axes + 1, layer.axes + 2):
-            raise RuntimeError(
-                f"Expected {layer.axes + 1}D (unbatched) or {layer.axes + 2}D (batched) input to "
-                f"{type(self).__name__}, but got input of size: {list(input.shape)}"
-            )
+        if input.ndim != layer.axes + 1:
+            check_batched(type(self).__name__, layer.axes, input)
         layer.in_channels = input.shape[-layer.axes - 1]
         layer._check()
         self._materialize(layer._weight_shape(), (layer.out_channels,))

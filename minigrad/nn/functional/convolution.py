@@ -42,7 +42,7 @@ def conv2d(
     tensor([[[[4., 4.],
               [4., 4.]]]])
     """
-    return _convolution("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
+    return _convolution(2, input, weight, bias, stride, padding, dilation, groups)
 
 
 def conv1d(
@@ -59,7 +59,7 @@ def conv1d(
     >>> conv1d(minigrad.tensor([[[1.0, 2.0, 3.0, 4.0]]]), minigrad.tensor([[[-1.0, 1.0]]]))
     tensor([[[1., 1., 1.]]])
     """
-    return _convolution("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
+    return _convolution(1, input, weight, bias, stride, padding, dilation, groups)
 
 
 def _without_rows(z: Tensor) -> Tensor:
@@ -94,8 +94,7 @@ def conv_transpose2d(
               [2., 4., 2.],
               [1., 2., 1.]]]])
     """
-    how = (stride, padding, output_padding, groups, dilation)
-    return _transposed("conv_transpose2d", 2, input, weight, bias, *how)
+    return _transposed(2, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
 def conv_transpose1d(
@@ -113,36 +112,46 @@ def conv_transpose1d(
     >>> conv_transpose1d(minigrad.tensor([[[1.0, 2.0]]]), minigrad.tensor([[[1.0, 10.0]]]))
     tensor([[[ 1., 12., 20.]]])
     """
-    how = (stride, padding, output_padding, groups, dilation)
-    return _transposed("conv_transpose1d", 1, input, weight, bias, *how)
+    return _transposed(1, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
 def _convolution(
-    name: str,
-    axes: int,
-    x: Tensor,
-    w: Tensor,
-    b: Tensor | None,
-    stride: Any,
-    padding: Any,
-    dilation: Any,
+    axes: int, x: Tensor, w: Tensor, b: Tensor | None, stride: Any, padding: Any, dilation: Any,
     groups: int,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Check the arguments of conv1d and conv2d, with PyTorch's error messages, and apply the op."""
     if x.ndim == axes + 1:  # one example, without the batch axis
         how = (stride, padding, dilation, groups)
-        return _convolution(name, axes, x.unsqueeze(0), w, b, *how).squeeze(0)
-    if x.ndim != axes + 2:
+        return _convolution(axes, x.unsqueeze(0), w, b, *how).squeeze(0)
+    check_batched(f"conv{axes}d", axes, x)
+    stride, dilation = several(stride, axes, "stride"), several(dilation, axes, "dilation")
+    check_steps(stride=stride, dilation=dilation)
+    _check_kernels(axes, x, w, b, groups)
+    reach = [d * (k - 1) + 1 for d, k in zip(dilation, w.shape[2:], strict=True)]
+    margins = _margins(padding, stride, reach)
+    padded = [n + sum(m) for n, m in zip(x.shape[2:], margins, strict=True)]
+    if any(n < r for n, r in zip(padded, reach, strict=True)):
         raise RuntimeError(
-            f"Expected {axes + 1}D (unbatched) or {axes + 2}D (batched) input to {name}, but got "
-            f"input of size: {list(x.shape)}"
+            f"Calculated padded input size per channel: ({' x '.join(map(str, padded))}). "
+            f"Kernel size: ({' x '.join(map(str, reach))}). Kernel size can't be greater than actual input size"
         )
+    if axes == 1:
+        x, w = x.unsqueeze(2), w.unsqueeze(2)
+        stride, dilation, margins = (1, *stride), (1, *dilation), [(0, 0), *margins]
+    if b is None:
+        b = wrap(np.zeros(0, x.array.dtype))
+    z: Tensor = ops.convolution.apply(
+        x, w, b, stride=stride, padding=(*margins[0], *margins[1]), dilation=dilation, groups=groups
+    )
+    return _without_rows(z) if axes == 1 else z
+
+
+def _check_kernels(axes: int, x: Tensor, w: Tensor, b: Tensor | None, groups: int) -> None:
+    """Raise an error unless weight and bias fit the input of a convolution."""
     if w.ndim != axes + 2:
         raise RuntimeError(
             f"weight should have {axes + 2} dimensions, but it has {w.ndim}: {list(w.shape)}"
         )
-    stride, dilation = several(stride, axes, "stride"), several(dilation, axes, "dilation")
-    check_steps(stride=stride, dilation=dilation)
     if 0 in w.shape[2:]:
         raise RuntimeError(f"kernel size should be greater than zero, but got {list(w.shape[2:])}")
     if groups <= 0 or w.shape[0] % groups:
@@ -160,61 +169,33 @@ def _convolution(
             f"Given weight of size {list(w.shape)}, expected bias to be 1-dimensional with "
             f"{w.shape[0]} elements, but got bias of size {list(b.shape)} instead"
         )
+
+
+def _margins(padding: Any, stride: tuple[int, ...], reach: list[int]) -> list[tuple[int, int]]:
+    """The padding (before, after) of each axis. `reach` is what a window covers."""
     if padding == "same":
         if max(stride) > 1:
             raise RuntimeError("padding='same' is not supported for strided convolutions")
-        total = [d * (k - 1) for d, k in zip(dilation, w.shape[2:], strict=True)]
-        margins = [(n // 2, n - n // 2) for n in total]
-    elif isinstance(padding, str) and padding != "valid":
+        return [((n - 1) // 2, n // 2) for n in reach]
+    if isinstance(padding, str) and padding != "valid":
         raise RuntimeError(f"Invalid padding string: '{padding}'")
-    else:
-        amounts = (0,) * axes if padding == "valid" else several(padding, axes, "padding")
-        check_not_negative(padding=amounts)
-        margins = [(n, n) for n in amounts]
-    padded = [n + sum(m) for n, m in zip(x.shape[2:], margins, strict=True)]
-    reach = [d * (k - 1) + 1 for d, k in zip(dilation, w.shape[2:], strict=True)]
-    if any(n < r for n, r in zip(padded, reach, strict=True)):
-        raise RuntimeError(
-            f"Calculated padded input size per channel: ({' x '.join(map(str, padded))}). "
-            f"Kernel size: ({' x '.join(map(str, reach))}). Kernel size can't be greater than actual input size"
-        )
-    if axes == 1:
-        x, w = x.unsqueeze(2), w.unsqueeze(2)
-        stride, dilation, margins = (1, *stride), (1, *dilation), [(0, 0), *margins]
-    if b is None:
-        b = wrap(np.zeros(0, x.array.dtype))
-    z: Tensor = ops.convolution.apply(
-        x, w, b, stride=stride, padding=(*margins[0], *margins[1]), dilation=dilation, groups=groups
-    )
-    return _without_rows(z) if axes == 1 else z
+    amounts = several(0 if padding == "valid" else padding, len(reach), "padding")
+    check_not_negative(padding=amounts)
+    return [(n, n) for n in amounts]
 
 
 def _transposed(
-    name: str,
-    axes: int,
-    x: Tensor,
-    w: Tensor,
-    b: Tensor | None,
-    stride: Any,
-    padding: Any,
-    output_padding: Any,
-    groups: int,
-    dilation: Any,
-) -> Tensor:
+    axes: int, x: Tensor, w: Tensor, b: Tensor | None, stride: Any, padding: Any,
+    output_padding: Any, groups: int, dilation: Any,
+) -> Tensor:  # fmt: skip
     """Check the arguments of the transposed convolutions, and apply the rule of the op."""
     if x.ndim == axes + 1:
         how = (stride, padding, output_padding, groups, dilation)
-        return _transposed(name, axes, x.unsqueeze(0), w, b, *how).squeeze(0)
-    if x.ndim != axes + 2:
-        raise RuntimeError(
-            f"Expected {axes + 1}D (unbatched) or {axes + 2}D (batched) input to {name}, but got "
-            f"input of size: {list(x.shape)}"
-        )
+        return _transposed(axes, x.unsqueeze(0), w, b, *how).squeeze(0)
+    check_batched(f"conv_transpose{axes}d", axes, x)
     stride, dilation = several(stride, axes, "stride"), several(dilation, axes, "dilation")
-    padding, more = (
-        several(padding, axes, "padding"),
-        several(output_padding, axes, "output_padding"),
-    )
+    padding = several(padding, axes, "padding")
+    more = several(output_padding, axes, "output_padding")
     check_steps(stride=stride, dilation=dilation)
     check_not_negative(padding=padding, output_padding=more)
     if x.shape[1] != w.shape[0] or groups <= 0 or w.shape[0] % groups:
@@ -227,35 +208,39 @@ def _transposed(
             f"output padding must be smaller than either stride or dilation, but got output_padding: "
             f"{list(more)}, stride: {list(stride)}, dilation: {list(dilation)}"
         )
-    sizes, margins, rest = [], [], []
-    each = zip(x.shape[2:], w.shape[2:], stride, padding, more, dilation, strict=True)
-    for n, k, s, p, m, d in each:
-        end = max(p - m, 0)  # output_padding keeps part of what padding would cut off,
-        rest.append(max(m - p, 0))  # and adds zeros beyond that
-        margins.append((p, end))
-        sizes.append((n - 1) * s + d * (k - 1) + 1 - p - end)
-    if any(n + m < 1 for n, m in zip(sizes, rest, strict=True)):
+    # output_padding keeps part of what padding would cut off at the end, and adds zeros beyond that.
+    margins = [(p, max(p - m, 0)) for p, m in zip(padding, more, strict=True)]
+    rest = [max(m - p, 0) for p, m in zip(padding, more, strict=True)]
+    each = zip(x.shape[2:], w.shape[2:], stride, dilation, margins, strict=True)
+    sizes = [(n - 1) * s + d * (k - 1) + 1 - sum(m) for n, k, s, d, m in each]
+    whole = [n + m for n, m in zip(sizes, rest, strict=True)]
+    if min(whole) < 1:
         raise RuntimeError(
             f"Given input size per channel: {list(x.shape[2:])}. Calculated output size per channel: "
-            f"{[n + m for n, m in zip(sizes, rest, strict=True)]}. Output size is too small"
+            f"{whole}. Output size is too small"
         )
     if axes == 1:
         x, w, sizes, rest = x.unsqueeze(2), w.unsqueeze(2), [1, *sizes], [0, *rest]
         stride, dilation, margins = (1, *stride), (1, *dilation), [(0, 0), *margins]
+    shape = (x.shape[0], w.shape[1] * groups, *sizes)
+    cut = (*margins[0], *margins[1])
     z: Tensor = ops.convolution_dx.apply(
-        x,
-        w,
-        shape=(x.shape[0], w.shape[1] * groups, *sizes),
-        stride=stride,
-        padding=(*margins[0], *margins[1]),
-        dilation=dilation,
-        groups=groups,
+        x, w, shape=shape, stride=stride, padding=cut, dilation=dilation, groups=groups
     )
     if any(rest):
         z = ops.pad.apply(z, widths=((0, 0), (0, 0), (0, rest[0]), (0, rest[1])))
     if b is not None:
         z = z + b.view(-1, 1, 1)
     return _without_rows(z) if axes == 1 else z
+
+
+def check_batched(name: str, axes: int, x: Tensor) -> None:
+    """Raise an error unless x has a batch axis, channels, and this number of other axes."""
+    if x.ndim != axes + 2:
+        raise RuntimeError(
+            f"Expected {axes + 1}D (unbatched) or {axes + 2}D (batched) input to {name}, but got "
+            f"input of size: {list(x.shape)}"
+        )
 
 
 def check_steps(**steps: tuple[int, ...]) -> None:

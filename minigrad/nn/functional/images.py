@@ -61,9 +61,8 @@ def pad(
             f"The input size {list(input.shape)}, plus negative padding {list(pad)}, resulted in a "
             "negative output size."
         )
-    z: Tensor
     if mode == "constant":
-        z = ops.pad.apply(input, widths=widths, value=value or 0)
+        z: Tensor = ops.pad.apply(input, widths=widths, value=value or 0)
         return z
     if value:
         raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
@@ -74,17 +73,22 @@ def pad(
             f"Padding size {len(pad)} is not supported for {input.ndim}D input tensor. To fix it, with "
             f'mode="{mode}" give a padding for all axes but the batch and the channels.'
         )
-    z = input
+    return _padded_by_entries(input, widths, mode)
+
+
+def _padded_by_entries(z: Tensor, widths: tuple[tuple[int, int], ...], mode: str) -> Tensor:
+    """Padding with entries of the input itself, along one axis after the other."""
+    shape = z.shape
     for axis, (a, b) in enumerate(widths):
-        if mode == "reflect" and (a or b) and max(a, b) >= input.shape[axis]:
+        if mode == "reflect" and (a or b) and max(a, b) >= shape[axis]:
             raise RuntimeError(
                 "Padding size should be less than the corresponding input dimension, but got: "
-                f"padding ({a}, {b}) at dimension {axis} of input {list(input.shape)}"
+                f"padding ({a}, {b}) at dimension {axis} of input {list(shape)}"
             )
-        if mode == "circular" and max(a, b) > input.shape[axis]:
+        if mode == "circular" and max(a, b) > shape[axis]:
             raise RuntimeError("Padding value causes wrapping around more than once.")
         if a or b:
-            z = _taken(z, axis, _padded(mode, input.shape[axis], a, b))
+            z = _taken(z, axis, _padded(mode, shape[axis], a, b))
     return z
 
 

@@ -29,6 +29,10 @@ __all__ = [
 ]
 
 
+Sizes = tuple[int, ...]
+Fitted = tuple[dict[str, Any], Sizes, Sizes]  # the settings of the op, the dilation, the padding
+
+
 def max_pool2d(
     input: Tensor,
     kernel_size: Several,
@@ -47,8 +51,7 @@ def max_pool2d(
     tensor([[[ 5.,  7.],
              [13., 15.]]])
     """
-    how = (kernel_size, stride, padding, dilation, ceil_mode)
-    return _max_pool("max_pool2d", 2, input, return_indices, *how)
+    return _max_pool(2, input, return_indices, kernel_size, stride, padding, dilation, ceil_mode)
 
 
 def max_pool1d(
@@ -65,12 +68,11 @@ def max_pool1d(
     >>> max_pool1d(minigrad.tensor([[[1.0, 3.0, 5.0, 9.0]]]), 2)
     tensor([[[3., 9.]]])
     """
-    how = (kernel_size, stride, padding, dilation, ceil_mode)
-    return _max_pool("max_pool1d", 1, input, return_indices, *how)
+    return _max_pool(1, input, return_indices, kernel_size, stride, padding, dilation, ceil_mode)
 
 
-def _max_pool(name: str, axes: int, input: Tensor, return_indices: bool, *how: Any) -> Any:
-    windows, dilation, _ = _windows(name, axes, input, *how)
+def _max_pool(axes: int, input: Tensor, return_indices: bool, *how: Any) -> Any:
+    windows, dilation, _ = _windows(f"max_pool{axes}d", axes, input, *how)
     x = as_image(input, axes)
     z = from_image(ops.max_pool2d.apply(x, **windows, dilation=dilation), axes)
     if not return_indices:
@@ -92,7 +94,7 @@ def avg_pool2d(
     if divisor_override == 0:
         raise RuntimeError("divisor must be not zero")
     how = (kernel_size, stride, padding, 1, ceil_mode)
-    return _avg_pool("avg_pool2d", 2, input, count_include_pad, divisor_override, *how)
+    return _avg_pool("avg_pool", 2, input, count_include_pad, divisor_override, *how)
 
 
 def avg_pool1d(
@@ -109,7 +111,7 @@ def avg_pool1d(
     tensor([[[2., 7.]]])
     """
     how = (kernel_size, stride, padding, 1, ceil_mode)
-    return _avg_pool("avg_pool1d", 1, input, count_include_pad, None, *how)
+    return _avg_pool("avg_pool", 1, input, count_include_pad, None, *how)
 
 
 def _avg_pool(
@@ -118,7 +120,7 @@ def _avg_pool(
     if input.dtype.kind in "iu":
         found = _avg_pool(name, axes, input.double(), with_margin, divisor, *how)
         return found.trunc().to(input.dtype)
-    windows, _, pads = _windows(name, axes, input, *how)
+    windows, _, pads = _windows(f"{name}{axes}d", axes, input, *how)
     x = as_image(input, axes)
     z = from_image(ops.window_sum.apply(x, **windows), axes)
     if divisor is not None:
@@ -138,15 +140,9 @@ def _avg_pool(
 
 
 def _windows(
-    name: str,
-    axes: int,
-    x: Tensor,
-    size: Any,
-    stride: Any,
-    padding: Any,
-    dilation: Any,
+    name: str, axes: int, x: Tensor, size: Any, stride: Any, padding: Any, dilation: Any,
     ceil_mode: bool,
-) -> tuple[dict[str, Any], tuple[int, ...], tuple[int, ...]]:
+) -> Fitted:  # fmt: skip
     """The settings of the op for an image, the dilation, and the requested padding."""
     if x.ndim not in (axes + 1, axes + 2):
         raise RuntimeError(
@@ -166,13 +162,8 @@ def _windows(
 
 @lru_cache(maxsize=256)
 def _fitted(
-    x_shape: tuple[int, ...],
-    size: tuple[int, ...],
-    stride: tuple[int, ...],
-    padding: tuple[int, ...],
-    dilation: tuple[int, ...],
-    ceil_mode: bool,
-) -> tuple[dict[str, Any], tuple[int, ...], tuple[int, ...]]:
+    x_shape: Sizes, size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool
+) -> Fitted:
     """The same for checked arguments: to a cache 2.0 is 2. The result is cached: do not change it."""
     axes = len(size)
     if any(p < 0 or p > k // 2 for p, k in zip(padding, size, strict=True)):
@@ -214,8 +205,7 @@ def lp_pool2d(
     ceil_mode: bool = False,
 ) -> Tensor:
     """(sum of x**p)**(1/p) over each window: its p-norm, but without absolute values."""
-    how = (kernel_size, stride, 0, 1, ceil_mode)
-    return _lp_pool("lp_pool2d", 2, input, norm_type, *how)
+    return _lp_pool(2, input, norm_type, kernel_size, stride, 0, 1, ceil_mode)
 
 
 def lp_pool1d(
@@ -226,12 +216,11 @@ def lp_pool1d(
     ceil_mode: bool = False,
 ) -> Tensor:
     """Like lp_pool2d, along one axis."""
-    how = (kernel_size, stride, 0, 1, ceil_mode)
-    return _lp_pool("lp_pool1d", 1, input, norm_type, *how)
+    return _lp_pool(1, input, norm_type, kernel_size, stride, 0, 1, ceil_mode)
 
 
-def _lp_pool(name: str, axes: int, input: Tensor, p: float, *how: Any) -> Tensor:
-    sums = _avg_pool(name, axes, input**p, True, 1, *how)
+def _lp_pool(axes: int, input: Tensor, p: float, *how: Any) -> Tensor:
+    sums = _avg_pool("lp_pool", axes, input**p, True, 1, *how)
     return sums.relu() ** (1 / p)
 
 
@@ -297,9 +286,8 @@ def _adaptive_max_pool(axes: int, input: Tensor, output_size: Any, return_indice
             at[..., i, j] = (top + best // (right - left)) * width + left + best % (right - left)
     z = x.flatten(-2).gather(-1, at.reshape(*x.shape[:-2], -1))
     z = ops.unsafe_view.apply(z, shape=tuple(at.shape))
-    return (
-        (from_image(z, axes), from_image(wrap(at), axes)) if return_indices else from_image(z, axes)
-    )
+    z = from_image(z, axes)
+    return (z, from_image(wrap(at), axes)) if return_indices else z
 
 
 def _output_size(name: str, axes: int, x: Tensor, output_size: Any) -> tuple[int, ...]:
@@ -307,16 +295,12 @@ def _output_size(name: str, axes: int, x: Tensor, output_size: Any) -> tuple[int
         raise RuntimeError(
             f"{name}: Expected {axes + 1}D or {axes + 2}D tensor, but got input of size: {list(x.shape)}"
         )
-    wanted = (output_size,) * axes if output_size is None else output_size
-    wanted = (wanted,) * axes if isinstance(wanted, int) else tuple(wanted)
+    single = output_size is None or isinstance(output_size, int)
+    wanted = (output_size,) * axes if single else tuple(output_size)
     if len(wanted) != axes:
         raise RuntimeError(f"{name}: output_size must be {axes}, but it has {len(wanted)} sizes")
-    sizes = tuple(
-        [
-            n if m is None else as_int(m, "output_size")
-            for n, m in zip(x.shape[-axes:], wanted, strict=True)
-        ]
-    )
+    each = zip(x.shape[-axes:], wanted, strict=True)
+    sizes = tuple([n if m is None else as_int(m, "output_size") for n, m in each])
     if min(sizes) < 0:
         raise RuntimeError(
             f"{name}: Trying to create tensor with negative dimension {min(sizes)}: elements of output_size must be "

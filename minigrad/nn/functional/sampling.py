@@ -118,6 +118,28 @@ def grid_sample(
 
     Source: Jaderberg et al., Spatial Transformer Networks (2015).
     """
+    _check_grid(input, grid, mode, padding_mode)
+    align, (h, w) = _align(align_corners), input.shape[2:]
+    place = []
+    for k, n in enumerate((w, h)):
+        at = grid[..., k]
+        at = (at + 1) * ((n - 1) / 2) if align else ((at + 1) * n - 1) / 2
+        place.append(at.clamp(0, n - 1) if padding_mode == "border" else at)
+    pixels, (x, y) = input.permute(0, 2, 3, 1), place
+    if mode == "nearest":
+        z = _read(pixels, np.rint(x.detach().array), np.rint(y.detach().array))
+        return z.permute(0, 3, 1, 2).contiguous()
+    left, top = np.floor(x.detach().array), np.floor(y.detach().array)
+    right_share, low_share = x - wrap(left), y - wrap(top)
+    total: Any = 0
+    for i, share_x in ((0, 1 - right_share), (1, right_share)):
+        for j, share_y in ((0, 1 - low_share), (1, low_share)):
+            total = total + _read(pixels, left + i, top + j) * (share_x * share_y).unsqueeze(-1)
+    return total.permute(0, 3, 1, 2).contiguous()
+
+
+def _check_grid(input: Tensor, grid: Tensor, mode: str, padding_mode: str) -> None:
+    """Raise an error unless the arguments of grid_sample fit together."""
     if input.ndim != 4 or grid.ndim != 4 or grid.shape[-1] != 2 or grid.shape[0] != input.shape[0]:
         raise RuntimeError(
             "grid_sampler(): expected an input (n, c, h, w) and a grid (n, h', w', 2) with the same batch "
@@ -141,23 +163,6 @@ def grid_sample(
             f"grid_sample: mode={mode!r}, padding_mode={padding_mode!r} is not there: modes are bilinear "
             "and nearest, padding_modes zeros and border."
         )
-    align, (h, w) = _align(align_corners), input.shape[2:]
-    place = []
-    for k, n in enumerate((w, h)):
-        at = grid[..., k]
-        at = (at + 1) * ((n - 1) / 2) if align else ((at + 1) * n - 1) / 2
-        place.append(at.clamp(0, n - 1) if padding_mode == "border" else at)
-    pixels, (x, y) = input.permute(0, 2, 3, 1), place
-    if mode == "nearest":
-        z = _read(pixels, np.rint(x.detach().array), np.rint(y.detach().array))
-        return z.permute(0, 3, 1, 2).contiguous()
-    left, top = np.floor(x.detach().array), np.floor(y.detach().array)
-    right_share, low_share = x - wrap(left), y - wrap(top)
-    total: Any = 0
-    for i, share_x in ((0, 1 - right_share), (1, right_share)):
-        for j, share_y in ((0, 1 - low_share), (1, low_share)):
-            total = total + _read(pixels, left + i, top + j) * (share_x * share_y).unsqueeze(-1)
-    return total.permute(0, 3, 1, 2).contiguous()
 
 
 def _read(pixels: Tensor, x: Any, y: Any) -> Tensor:

@@ -44,16 +44,9 @@ def ctc_loss(
     x = log_probs.unsqueeze(1) if single else log_probs
     frames, letters = (np.atleast_1d(_array(v)) for v in (input_lengths, target_lengths))
     t, n, k = x.shape
-    if len(frames) != n or len(letters) != n:
-        raise RuntimeError(
-            f"input_lengths and target_lengths must be of size {n}, that of the batch"
-        )
     if not 0 <= blank < k:
         raise RuntimeError("blank must be in label range")
-    if frames.max(initial=0) > t:
-        raise RuntimeError(
-            f"Expected input_lengths to have value at most {t}, but got {frames.max()}"
-        )
+    _check_lengths(frames, letters, t, n)
     spelled = _with_blanks(_array(targets), letters, blank, single)
     places = spelled.shape[1]
     before = np.concatenate([np.full((n, 2), -1), spelled[:, :-2]], 1)
@@ -75,6 +68,18 @@ def ctc_loss(
     if reduction == "mean":
         return (loss / wrap(np.maximum(letters, 1).astype(x.dtype))).mean()
     return reduced_by(loss.squeeze(0) if single else loss, reduction)
+
+
+def _check_lengths(frames: Any, letters: Any, t: int, n: int) -> None:
+    """Raise an error unless the lengths are those of n examples with at most t frames."""
+    if len(frames) != n or len(letters) != n:
+        raise RuntimeError(
+            f"input_lengths and target_lengths must be of size {n}, that of the batch"
+        )
+    if frames.max(initial=0) > t:
+        raise RuntimeError(
+            f"Expected input_lengths to have value at most {t}, but got {frames.max()}"
+        )
 
 
 def _array(value: Any) -> Any:
@@ -122,28 +127,9 @@ def embedding_bag(
             "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for "
             f"mode='sum' (got mode='{mode}')."
         )
-    if input.ndim == 2:
-        if offsets is not None:
-            raise ValueError(
-                "if input is 2D, then offsets has to be None, as input is treated is a mini-batch"
-            )
-        n, length = input.shape
-        starts = np.arange(n) * length
-    elif input.ndim == 1:
-        if offsets is None or offsets.ndim != 1:
-            raise ValueError("offsets has to be a 1D Tensor")
-        starts = _array(offsets)[:-1] if include_last_offset else _array(offsets)
-        n = len(starts)
-        if len(starts) and starts[0] != 0:
-            raise RuntimeError(
-                "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from "
-                f"position 0. However, got {starts[0]}"
-            )
-    else:
-        raise ValueError(
-            f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}"
-        )
     flat = input.reshape(-1)
+    starts = _starts(input, offsets, include_last_offset)
+    n = len(starts)
     bag = np.searchsorted(starts, np.arange(len(flat)), side="right") - 1
     rows = embedding(flat, weight, None, max_norm, norm_type, scale_grad_by_freq, sparse)
     if per_sample_weights is not None:
@@ -160,6 +146,28 @@ def embedding_bag(
         counts = np.maximum(np.bincount(bag, minlength=n), 1).astype(weight.dtype)
         z = z / wrap(counts[:, None])
     return z
+
+
+def _starts(input: Tensor, offsets: Tensor | None, include_last_offset: bool) -> Any:
+    """The position of the first row index of each bag."""
+    if input.ndim == 2:
+        if offsets is not None:
+            raise ValueError(
+                "if input is 2D, then offsets has to be None, as input is treated is a mini-batch"
+            )
+        n, length = input.shape
+        return np.arange(n) * length
+    if input.ndim == 1:
+        if offsets is None or offsets.ndim != 1:
+            raise ValueError("offsets has to be a 1D Tensor")
+        starts = _array(offsets)[:-1] if include_last_offset else _array(offsets)
+        if len(starts) and starts[0] != 0:
+            raise RuntimeError(
+                "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from "
+                f"position 0. However, got {starts[0]}"
+            )
+        return starts
+    raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}")
 
 
 def multilabel_margin_loss(
