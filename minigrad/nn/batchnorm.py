@@ -21,6 +21,7 @@ __all__ = ["BatchNorm1d", "BatchNorm2d", "InstanceNorm1d", "InstanceNorm2d"]
 
 
 def as_shape(sizes: Any) -> tuple[int, ...]:
+    """3 -> (3,): the sizes of one axis or several, as a tuple."""
     return (sizes,) if isinstance(sizes, int) else tuple(sizes)
 
 

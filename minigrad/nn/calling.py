@@ -202,6 +202,7 @@ class BackwardHookFunction(Function):
 
     @staticmethod
     def forward(ctx: Any, watch: Callable[..., Any], *tensors: Tensor) -> Any:
+        """The tensors, unchanged: one, or a tuple of several."""
         ctx.watch = watch
         ctx.set_materialize_grads(False)
         # New tensors on the same memory, so that each gets this node as its grad_fn.
@@ -212,6 +213,7 @@ class BackwardHookFunction(Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
+        """The gradients of the results to those that `watch` returns."""
         return None, *ctx.watch(grads)
 
 
@@ -232,12 +234,14 @@ class BackwardHooks:
         self.grad_output: tuple[Any, ...] | None = None
 
     def on_arguments(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The arguments, passed on so that the hooks see their gradients."""
         self.n_arguments = len(args)
         self.shapes = [(a.shape, a.dtype) if isinstance(a, Tensor) else None for a in args]
         watched, self.arguments_are_watched = passed_through(self._arguments_gradient, args)
         return watched
 
     def on_result(self, result: Any) -> Any:
+        """The result, passed on so that the hooks see its gradient."""
         single = not isinstance(result, tuple)
         if single and not isinstance(result, Tensor):
             warnings.warn(

@@ -31,7 +31,17 @@ class _WeightedLoss(_Loss, of=None):
         self.register_buffer("weight", weight)
 
 
-class CrossEntropyLoss(_WeightedLoss, of=F.cross_entropy):
+class _ClassLoss(_WeightedLoss, of=None):
+    """A loss for the correct class of each example."""
+
+    weight: Tensor | None = None
+    size_average: Any = None
+    ignore_index: int = -100
+    reduce: Any = None
+    reduction: str = "mean"
+
+
+class CrossEntropyLoss(_ClassLoss, of=F.cross_entropy):
     """-log p[target], where p = softmax(input)
 
     input     (n, k)   one row of scores per example; or (k,), or (n, k, ...)
@@ -46,43 +56,32 @@ class CrossEntropyLoss(_WeightedLoss, of=F.cross_entropy):
     0.2395
     """
 
-    weight: Tensor | None = None
-    size_average: Any = None
-    ignore_index: int = -100
-    reduce: Any = None
-    reduction: str = "mean"
     label_smoothing: float = 0.0
 
 
-class NLLLoss(_WeightedLoss, of=F.nll_loss):
+class NLLLoss(_ClassLoss, of=F.nll_loss):
     """-log p[target], given log p (from LogSoftmax)"""
 
+
+class _EntryLoss(_WeightedLoss, of=None):
+    """A loss of each entry, whose first arguments are the weights and those of the reduction."""
+
     weight: Tensor | None = None
     size_average: Any = None
-    ignore_index: int = -100
     reduce: Any = None
     reduction: str = "mean"
 
 
-class BCELoss(_WeightedLoss, of=F.binary_cross_entropy):
+class BCELoss(_EntryLoss, of=F.binary_cross_entropy):
     """-(target * log p + (1 - target) * log(1 - p)), where p = input (from Sigmoid)"""
 
-    weight: Tensor | None = None
-    size_average: Any = None
-    reduce: Any = None
-    reduction: str = "mean"
 
-
-class BCEWithLogitsLoss(_WeightedLoss, of=F.binary_cross_entropy_with_logits):
+class BCEWithLogitsLoss(_EntryLoss, of=F.binary_cross_entropy_with_logits):
     """BCELoss of sigmoid(input), computed in one step so that nothing overflows
 
     pos_weight   a factor for the loss of positive examples
     """
 
-    weight: Tensor | None = None
-    size_average: Any = None
-    reduce: Any = None
-    reduction: str = "mean"
     pos_weight: Tensor | None = None
 
     def _keep(self, *, pos_weight: Tensor | None = None, **arguments: Any) -> None:
@@ -100,6 +99,7 @@ class KLDivLoss(_ReducedLoss, of=F.kl_div):
     log_target: bool = False
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """input (..., k) and target, of the same shape, to the loss."""
         if self.reduction == "mean":
             warnings.warn(
                 "reduction: 'mean' divides the total loss by both the batch size and the support size. "
@@ -134,13 +134,8 @@ class MultiMarginLoss(_WeightedLoss, of=F.multi_margin_loss):
             raise AssertionError(f"weight must be 1-dimensional, got {self.weight.ndim}")
 
 
-class MultiLabelSoftMarginLoss(_WeightedLoss, of=F.multilabel_soft_margin_loss):
+class MultiLabelSoftMarginLoss(_EntryLoss, of=F.multilabel_soft_margin_loss):
     """BCEWithLogitsLoss of each class, averaged over the classes: several classes can be correct
 
     input, target   (n, k)   the target is 0 or 1
     """
-
-    weight: Tensor | None = None
-    size_average: Any = None
-    reduce: Any = None
-    reduction: str = "mean"

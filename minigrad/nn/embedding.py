@@ -13,29 +13,8 @@ from minigrad.nn.parameter import Parameter
 __all__ = ["Embedding"]
 
 
-class Embedding(Module):
-    """The rows weight[input] of a table.
-
-    input     any shape, integers from 0 to num_embeddings - 1
-    returns   (*input.shape, embedding_dim)
-    weight    (num_embeddings, embedding_dim)
-
-    padding_idx   a row that is initially zeros and gets no gradient, for the padding of
-                  sequences of unequal length
-    max_norm      rows that are read and have a larger norm are first scaled down to it,
-                  in weight itself
-    scale_grad_by_freq   divide the gradient of a row by the number of times it was read
-    sparse        store only the rows that were read in weight.grad
-
-    Initialized from the normal distribution with mean 0 and standard deviation 1.
-
-    It computes the same as a Linear layer without bias on one-hot rows, but reads only the rows
-    it needs.
-
-    >>> from minigrad import tensor
-    >>> Embedding(10, 3)(tensor([[1, 2, 4, 5], [4, 3, 2, 9]])).shape
-    minigrad.Size([2, 4, 3])
-    """
+class _Table(Module):
+    """The base class of Embedding and EmbeddingBag: a table, and how its rows are read."""
 
     def __init__(
         self,
@@ -77,6 +56,31 @@ class Embedding(Module):
         if self.padding_idx is not None:
             with modes.no_grad():
                 self.weight[self.padding_idx].fill_(0)
+
+
+class Embedding(_Table):
+    """The rows weight[input] of a table.
+
+    input     any shape, integers from 0 to num_embeddings - 1
+    returns   (*input.shape, embedding_dim)
+    weight    (num_embeddings, embedding_dim)
+
+    padding_idx   a row that is initially zeros and gets no gradient, for the padding of
+                  sequences of unequal length
+    max_norm      rows that are read and have a larger norm are first scaled down to it,
+                  in weight itself
+    scale_grad_by_freq   divide the gradient of a row by the number of times it was read
+    sparse        store only the rows that were read in weight.grad
+
+    Initialized from the normal distribution with mean 0 and standard deviation 1.
+
+    It computes the same as a Linear layer without bias on one-hot rows, but reads only the rows
+    it needs.
+
+    >>> from minigrad import tensor
+    >>> Embedding(10, 3)(tensor([[1, 2, 4, 5], [4, 3, 2, 9]])).shape
+    minigrad.Size([2, 4, 3])
+    """
 
     @classmethod
     def from_pretrained(

@@ -24,6 +24,11 @@ from minigrad.random import kernels
 
 LINEAR = ("linear", "conv1d", "conv2d", "conv3d",
           "conv_transpose1d", "conv_transpose2d", "conv_transpose3d")  # fmt: skip
+GAINS = dict.fromkeys((*LINEAR, "sigmoid"), 1) | {
+    "tanh": 5 / 3,
+    "relu": math.sqrt(2),
+    "selu": 3 / 4,
+}
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
@@ -34,21 +39,14 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     >>> calculate_gain("relu") ** 2      # relu sets half of all numbers to 0
     2.0000000000000004
     """
-    if nonlinearity in (*LINEAR, "sigmoid"):
-        return 1
-    if nonlinearity == "tanh":
-        return 5 / 3
-    if nonlinearity == "relu":
-        return math.sqrt(2)
     if nonlinearity == "leaky_relu":
-        if param is None:
-            param = 0.01
-        elif isinstance(param, bool) or not isinstance(param, (int, float)):
+        slope = 0.01 if param is None else param
+        if isinstance(slope, bool) or not isinstance(slope, (int, float)):
             raise ValueError(f"negative_slope {param} not a valid number")
-        return math.sqrt(2 / (1 + param**2))
-    if nonlinearity == "selu":
-        return 3 / 4
-    raise ValueError(f"Unsupported nonlinearity {nonlinearity}")
+        return math.sqrt(2 / (1 + slope**2))
+    if nonlinearity not in GAINS:
+        raise ValueError(f"Unsupported nonlinearity {nonlinearity}")
+    return GAINS[nonlinearity]
 
 
 def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
@@ -124,9 +122,9 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     out = tensor.shape[0] // groups
     values = np.zeros(tensor.shape, tensor.dtype)
     middle = tuple(n // 2 for n in tensor.shape[2:])
-    for g in range(groups):
-        for d in range(min(out, tensor.shape[1])):
-            values[(g * out + d, d, *middle)] = 1
+    for k in range(tensor.shape[0]):
+        if k % out < tensor.shape[1]:  # each group starts with channel 0 again
+            values[(k, k % out, *middle)] = 1
     with modes.no_grad():
         return tensor.copy_(wrap(values))
 

@@ -133,8 +133,8 @@ class GaussianNLLLoss(_Loss, of=F.gaussian_nll_loss, kw_only=True):
 # ------------------------------------------------------------------------ distances
 
 
-class HingeEmbeddingLoss(_Loss, of=F.hinge_embedding_loss):
-    """x where target is 1, max(0, margin - x) where it is -1"""
+class _MarginLoss(_Loss, of=None):
+    """A loss whose first argument is a margin, by default 1."""
 
     margin: float = 1.0
     size_average: Any = None
@@ -142,22 +142,20 @@ class HingeEmbeddingLoss(_Loss, of=F.hinge_embedding_loss):
     reduction: str = "mean"
 
 
-class MarginRankingLoss(_Loss, of=F.margin_ranking_loss):
+class HingeEmbeddingLoss(_MarginLoss, of=F.hinge_embedding_loss):
+    """x where target is 1, max(0, margin - x) where it is -1"""
+
+
+class MarginRankingLoss(_MarginLoss, of=F.margin_ranking_loss):
     """max(0, -target * (x1 - x2) + margin): x1 should be greater than x2 (target 1), or less (-1)"""
 
     margin: float = 0.0
-    size_average: Any = None
-    reduce: Any = None
-    reduction: str = "mean"
 
 
-class CosineEmbeddingLoss(_Loss, of=F.cosine_embedding_loss):
+class CosineEmbeddingLoss(_MarginLoss, of=F.cosine_embedding_loss):
     """1 - cos where target is 1, max(0, cos - margin) where it is -1"""
 
     margin: float = 0.0
-    size_average: Any = None
-    reduce: Any = None
-    reduction: str = "mean"
 
 
 class _TripletLoss(_Loss, of=None):

@@ -376,6 +376,7 @@ class OwnNames(MutableMapping[str, Any]):
 
 
 def joined(path: str, name: str) -> str:
+    """A path like "encoder.layers.0": the name, inside the module at the path."""
     return f"{path}.{name}" if path else name
 
 

@@ -4,12 +4,9 @@ from typing import Any
 
 from minigrad.core.tensor import Tensor
 from minigrad.nn import functional as F
-from minigrad.nn import init
+from minigrad.nn.embedding import _Table
 from minigrad.nn.images import Upsample
-from minigrad.nn.linear import parameter
 from minigrad.nn.losses import _Loss, _ReducedLoss
-from minigrad.nn.module import Module
-from minigrad.nn.parameter import Parameter
 
 __all__ = [
     "CTCLoss",
@@ -20,7 +17,7 @@ __all__ = [
 ]
 
 
-class EmbeddingBag(Module):
+class EmbeddingBag(_Table):
     """The mean, sum or maximum of rows of a table, for each bag of row indices.
 
     input     (n, l), one bag per row; or (l,) and offsets (n,), the start of each bag
@@ -43,23 +40,9 @@ class EmbeddingBag(Module):
         device: Any = None,
         dtype: Any = None,
     ) -> None:
-        super().__init__()
-        self.num_embeddings, self.embedding_dim, self.mode = num_embeddings, embedding_dim, mode
-        self.max_norm, self.norm_type = max_norm, norm_type
-        self.scale_grad_by_freq, self.sparse = scale_grad_by_freq, sparse
-        self.include_last_offset = include_last_offset
-        self.padding_idx = None if padding_idx is None else padding_idx % num_embeddings
-        if _weight is None:
-            self.weight = parameter(num_embeddings, embedding_dim, dtype=dtype, device=device)
-            self.reset_parameters()
-        else:
-            self.weight = Parameter(_weight)
-
-    def reset_parameters(self) -> None:
-        """Initialize the table again."""
-        init.normal_(self.weight)
-        if self.padding_idx is not None:
-            self.weight.data[self.padding_idx].fill_(0)
+        super().__init__(num_embeddings, embedding_dim, padding_idx, max_norm, norm_type,
+                         scale_grad_by_freq, sparse, _weight, False, device, dtype)  # fmt: skip
+        self.mode, self.include_last_offset = mode, include_last_offset
 
     def forward(
         self,
@@ -67,23 +50,19 @@ class EmbeddingBag(Module):
         offsets: Tensor | None = None,
         per_sample_weights: Tensor | None = None,
     ) -> Tensor:
+        """Integers (n, l), or (l,) and offsets (n,), to (n, embedding_dim)."""
         return F.embedding_bag(
             input, self.weight, offsets, self.max_norm, self.norm_type, self.scale_grad_by_freq, self.mode,
             self.sparse, per_sample_weights, self.include_last_offset, self.padding_idx,
         )  # fmt: skip
 
     def extra_repr(self) -> str:
-        parts = [f"{self.num_embeddings}, {self.embedding_dim}"]
-        if self.max_norm is not None:
-            parts.append(f"max_norm={self.max_norm}")
-        if self.norm_type != 2:
-            parts.append(f"norm_type={self.norm_type}")
-        if self.scale_grad_by_freq is not False:
-            parts.append(f"scale_grad_by_freq={self.scale_grad_by_freq}")
-        parts.append(f"mode={self.mode!r}")
-        if self.padding_idx is not None:
-            parts.append(f"padding_idx={self.padding_idx}")
-        return ", ".join(parts)
+        """The sizes and the mode, and the settings that differ from the usual ones."""
+        text = self._settings_text(
+            "num_embeddings", "embedding_dim", max_norm=None, norm_type=2, scale_grad_by_freq=False
+        )
+        padding = "" if self.padding_idx is None else f", padding_idx={self.padding_idx}"
+        return f"{text}, mode={self.mode!r}{padding}"
 
 
 class CTCLoss(_Loss, of=F.ctc_loss):

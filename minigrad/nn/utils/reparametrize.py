@@ -62,7 +62,20 @@ def _restore(module: Any, name: str, kind: type, parts: tuple[str, ...]) -> Any:
     return module
 
 
-class WeightNorm:
+class ComputedWeight:
+    """The hook that computes a weight before each call."""
+
+    name: str
+
+    def compute(self, module: Any, training: bool) -> Tensor:
+        """The weight, from the parameters of the module."""
+        raise NotImplementedError
+
+    def __call__(self, module: Any, args: Any) -> None:
+        module.__dict__[self.name] = self.compute(module, module.training)
+
+
+class WeightNorm(ComputedWeight):
     """weight = g * v / length of v, for each slice along dim."""
 
     def __init__(self, name: str, dim: int | None) -> None:
@@ -72,15 +85,12 @@ class WeightNorm:
         """The length of each slice."""
         if self.dim is None or self.dim == -1:
             return v.norm()
-        z = v.norm(2, [k for k in range(v.ndim) if k != self.dim], keepdim=True)
-        return z
+        return v.norm(2, [k for k in range(v.ndim) if k != self.dim], keepdim=True)
 
     def compute(self, module: Any, training: bool) -> Tensor:
+        """g * v / length of v."""
         v, g = getattr(module, f"{self.name}_v"), getattr(module, f"{self.name}_g")
         return v * (g / self.length(v))
-
-    def __call__(self, module: Any, args: Any) -> None:
-        module.__dict__[self.name] = self.compute(module, module.training)
 
 
 def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
@@ -109,7 +119,7 @@ def remove_weight_norm(module: Any, name: str = "weight") -> Any:
     return _restore(module, name, WeightNorm, (f"{name}_g", f"{name}_v"))
 
 
-class SpectralNorm:
+class SpectralNorm(ComputedWeight):
     """weight / its largest singular value, which is computed by power iteration."""
 
     def __init__(self, name: str, iterations: int, dim: int, eps: float) -> None:
@@ -121,6 +131,7 @@ class SpectralNorm:
         return w.reshape(w.shape[0], -1)
 
     def compute(self, module: Any, training: bool) -> Tensor:
+        """The weight divided by sigma. In training, u and v first take their steps."""
         weight = getattr(module, f"{self.name}_orig")
         u, v = getattr(module, f"{self.name}_u"), getattr(module, f"{self.name}_v")
         matrix = self.matrix(weight)
@@ -131,9 +142,6 @@ class SpectralNorm:
                     u.copy_(normalize(matrix @ v, dim=0, eps=self.eps))
         sigma = u.clone().dot(matrix @ v.clone())
         return weight / sigma
-
-    def __call__(self, module: Any, args: Any) -> None:
-        module.__dict__[self.name] = self.compute(module, module.training)
 
 
 def spectral_norm(

@@ -58,6 +58,7 @@ class PackedSequence(_Packed):
 
     @property
     def is_cuda(self) -> bool:
+        """False: there is only one device, the CPU."""
         return False
 
 
