@@ -36,6 +36,7 @@ class _Affine(Module):
     ) -> None:
         weight = as_shape(shape) if affine else None
         add_parameters(self, device, dtype, weight=weight, bias=weight if bias else None)
+        self.reset_parameters()
 
     def reset_parameters(self) -> None:
         """Reset the weight to 1 and the bias to 0."""
@@ -71,7 +72,6 @@ class _Tracking(_Affine):
         super().__init__()
         self.num_features, self.eps, self.momentum = num_features, eps, momentum
         self.affine, self.track_running_stats = affine, track_running_stats
-        self._scale_and_shift(num_features, affine, bias, device, dtype)
         buffers = {
             "running_mean": zeros(num_features, dtype=dtype, device=device),
             "running_var": ones(num_features, dtype=dtype, device=device),
@@ -79,7 +79,7 @@ class _Tracking(_Affine):
         }
         for name, buffer in buffers.items():
             self.register_buffer(name, buffer if track_running_stats else None)
-        self.reset_parameters()
+        self._scale_and_shift(num_features, affine, bias, device, dtype)
 
     def reset_running_stats(self) -> None:
         """Reset the running statistics."""

@@ -26,11 +26,7 @@ def position(n: int, index: Any) -> int:
 
 
 class _List(Module):
-    """The base class of the containers that are like lists."""
-
-    def append(self, value: Any) -> Self:
-        """Add one entry at the end."""
-        raise NotImplementedError
+    """The base class of the containers that are like lists: those with an `append`."""
 
     def extend(self, values: Iterable[Any]) -> Self:
         """Add several entries at the end."""
@@ -208,12 +204,9 @@ class ModuleList(_Row):
 
 
 class _Dict(Module):
-    """The base class of the containers that are like dicts."""
+    """The base class of the containers that are like dicts: those with `keys`, and an entry for each."""
 
     def __getitem__(self, key: str) -> Any:
-        raise NotImplementedError
-
-    def __setitem__(self, key: str, value: Any) -> None:
         raise NotImplementedError
 
     def __delitem__(self, key: str) -> None:
@@ -227,10 +220,6 @@ class _Dict(Module):
 
     def __contains__(self, key: str) -> bool:
         return key in self.keys()
-
-    def keys(self) -> Any:
-        """The names."""
-        raise NotImplementedError
 
     def items(self) -> Iterable[tuple[str, Any]]:
         """The names and entries."""

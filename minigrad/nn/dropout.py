@@ -7,6 +7,7 @@ divided by 1 - p, which preserves the mean. After `eval()`, nothing is dropped.
 from minigrad.core.tensor import Tensor
 from minigrad.nn import functional as F
 from minigrad.nn.function_layer import FunctionLayer
+from minigrad.nn.functional.dropout import check_probability
 
 __all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d"]
 
@@ -17,8 +18,7 @@ class _DropoutNd(FunctionLayer, of=None):
     inplace: bool = False
 
     def _check(self) -> None:
-        if self.p < 0 or self.p > 1:
-            raise ValueError(f"dropout probability has to be between 0 and 1, but got {self.p}")
+        check_probability(self.p)
 
 
 class Dropout(_DropoutNd, of=F.dropout):

@@ -45,7 +45,6 @@ class LayerNorm(_Affine):
         self.normalized_shape = as_shape(normalized_shape)
         self.eps, self.elementwise_affine = eps, elementwise_affine
         self._scale_and_shift(self.normalized_shape, elementwise_affine, bias, device, dtype)
-        self.reset_parameters()
 
     def forward(self, input: Tensor) -> Tensor:
         """(..., *normalized_shape) to the same shape."""
@@ -85,7 +84,6 @@ class GroupNorm(_Affine):
         self.num_groups, self.num_channels = num_groups, num_channels
         self.eps, self.affine = eps, affine
         self._scale_and_shift(num_channels, affine, bias, device, dtype)
-        self.reset_parameters()
 
     def forward(self, input: Tensor) -> Tensor:
         """(n, num_channels, ...) to the same shape."""
@@ -119,7 +117,6 @@ class RMSNorm(_Affine):
         self.normalized_shape = as_shape(normalized_shape)
         self.eps, self.elementwise_affine = eps, elementwise_affine
         self._scale_and_shift(self.normalized_shape, elementwise_affine, False, device, dtype)
-        self.reset_parameters()
 
     def forward(self, input: Tensor) -> Tensor:
         """(..., *normalized_shape) to the same shape."""

@@ -68,9 +68,7 @@ class MaxPool2d(_MaxPoolNd, of=F.max_pool2d):
     """
 
 
-class AvgPool1d(_WindowLayer, of=F.avg_pool1d):
-    """The mean of each window of (n, c, l); see AvgPool2d."""
-
+class _AvgPoolNd(_WindowLayer, of=None):
     _shown = ("kernel_size=", "stride=", "padding=")
     kernel_size: Any
     stride: Any = None
@@ -78,13 +76,17 @@ class AvgPool1d(_WindowLayer, of=F.avg_pool1d):
     ceil_mode: bool = False
     count_include_pad: bool = True
 
+
+class AvgPool1d(_AvgPoolNd, of=F.avg_pool1d):
+    """The mean of each window of (n, c, l); see AvgPool2d."""
+
     def _keep(self, **arguments: Any) -> None:
         super()._keep(**arguments)
         self.kernel_size = each_axis(self.kernel_size, 1)
         self.stride, self.padding = each_axis(self.stride, 1), each_axis(self.padding, 1)
 
 
-class AvgPool2d(_WindowLayer, of=F.avg_pool2d):
+class AvgPool2d(_AvgPoolNd, of=F.avg_pool2d):
     """The mean of each window.
 
     input     (n, c, h, w)       or without n
@@ -95,12 +97,6 @@ class AvgPool2d(_WindowLayer, of=F.avg_pool2d):
     divisor_override    divide the sum by this instead of the number of entries
     """
 
-    _shown = ("kernel_size=", "stride=", "padding=")
-    kernel_size: Any
-    stride: Any = None
-    padding: Any = 0
-    ceil_mode: bool = False
-    count_include_pad: bool = True
     divisor_override: int | None = None
 
 

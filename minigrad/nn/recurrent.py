@@ -224,7 +224,7 @@ class RNNBase(_Recurrent):
             raise ValueError("num_layers must be greater than zero")
         if proj_size:
             if self.mode != "LSTM":
-                raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
+                _refuse_projection("proj_size")
             raise NotImplementedError("LSTM with proj_size is not there.")
 
     def extra_repr(self) -> str:
@@ -233,6 +233,11 @@ class RNNBase(_Recurrent):
             "input_size", "hidden_size", num_layers=1, bias=True, batch_first=False, dropout=0,
             bidirectional=False,
         )  # fmt: skip
+
+
+def _refuse_projection(*settings: str) -> None:
+    if "proj_size" in settings:
+        raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
 
 
 def _ordered(states: State, order: Tensor | None) -> State:
@@ -274,8 +279,7 @@ class RNN(RNNBase):
         *args: Any,
         **kwargs: Any,
     ) -> None:
-        if "proj_size" in kwargs:
-            raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
+        _refuse_projection(*kwargs)
         if nonlinearity not in ("tanh", "relu"):
             raise ValueError(
                 f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'."
@@ -317,6 +321,5 @@ class GRU(RNNBase):
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        if "proj_size" in kwargs:
-            raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
+        _refuse_projection(*kwargs)
         super().__init__("GRU", *args, **kwargs)

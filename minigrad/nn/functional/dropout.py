@@ -50,8 +50,7 @@ def alpha_dropout(
 
     Source: Klambauer et al., Self-Normalizing Neural Networks (2017).
     """
-    if not 0 <= p <= 1:
-        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+    check_probability(p)
     if not training or p == 0:
         return input
     if p == 1:
@@ -64,8 +63,7 @@ def alpha_dropout(
 
 
 def _dropout(x: Tensor, shape: Any, p: float, training: bool, inplace: bool) -> Tensor:
-    if not 0 <= p <= 1:
-        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+    check_probability(p)
     if not training or p == 0:
         return x
     if p == 1:
@@ -75,3 +73,9 @@ def _dropout(x: Tensor, shape: Any, p: float, training: bool, inplace: bool) -> 
         wide = np.promote_types(dtype, np.float32).type
         keep = coins(1 - p, shape, dtype, None) * dtype.type(wide(1) / wide(1 - p))
     return x.mul_(wrap(keep)) if inplace else x * wrap(keep)
+
+
+def check_probability(p: float) -> None:
+    """Raise an error unless p is between 0 and 1."""
+    if not 0 <= p <= 1:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")

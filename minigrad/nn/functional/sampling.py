@@ -22,9 +22,9 @@ __all__ = [
 ]
 
 
-def _upsampled(name: str, instead: str, *args: Any) -> Tensor:
+def _upsampled(name: str, *args: Any) -> Tensor:
     warnings.warn(
-        f"`nn.functional.{name}` is deprecated. Use `nn.functional.{instead}` instead.",
+        f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.",
         stacklevel=3,
     )
     return interpolate(*args)
@@ -38,18 +38,18 @@ def upsample(
     align_corners: bool | None = None,
 ) -> Tensor:
     """Another name of `interpolate`. It gives a warning."""
-    return _upsampled("upsample", "interpolate", input, size, scale_factor, mode, align_corners)
+    return _upsampled("upsample", input, size, scale_factor, mode, align_corners)
 
 
 def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
     """interpolate(mode="nearest"), with a warning."""
-    return _upsampled("upsample_nearest", "interpolate", input, size, scale_factor, "nearest")
+    return _upsampled("upsample_nearest", input, size, scale_factor, "nearest")
 
 
 def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
     """interpolate(mode="bilinear", align_corners=True), with a warning."""
     how = (size, scale_factor, "bilinear", True)
-    return _upsampled("upsample_bilinear", "interpolate", input, *how)
+    return _upsampled("upsample_bilinear", input, *how)
 
 
 # ------------------------------------------------------------------------ grids
