@@ -32,7 +32,6 @@ from minigrad.nn.module import Module
 
 NO_ROW: Any = object()  # stands for "the class statement has no `of`"
 REQUIRED: Any = object()  # stands for the default of a field without one
-DOCUMENTED = {"__init__": None, "forward": "The function's result, with the settings of the layer."}
 
 
 @dataclass_transform(eq_default=False)
@@ -47,6 +46,7 @@ class FunctionLayer(Module):
     """
 
     _fields: dict[str, Any] = {}  # name -> default, of the rows above and this one
+    _types: dict[str, Any] = {}  # name -> annotation
     # the fields in repr(), as Module._settings_text takes them; None: all, `inplace` only if it is set
     _shown: tuple[str, ...] | None = None
     _not_kept: tuple[str, ...] = ()  # arguments that `_keep` uses up
@@ -63,6 +63,7 @@ class FunctionLayer(Module):
         if of is NO_ROW:
             return
         types = inspect.get_annotations(cls)
+        cls._types = cls._types | types
         own = {name: cls.__dict__.get(name, REQUIRED) for name in types}
         for name in own.keys() & cls.__dict__.keys():
             delattr(cls, name)
@@ -87,12 +88,13 @@ class FunctionLayer(Module):
             source += f"def forward({taken}):\n    return {of.__name__}({passed})\n"
         scope = {"Module": Module} | ({} if of is None else {of.__name__: of})
         made = compiled(f"nn.{cls.__name__}", source, scope)
-        made["__init__"].__annotations__ = types | {"return": None}
+        made["__init__"].__annotations__ = cls._types | {"return": None}
+        if of is not None:
+            made["forward"].__doc__ = "The result of the function, with the settings of the layer."
         for name in ("__init__", "forward"):
             if name in made and name not in cls.__dict__:
                 made[name].__qualname__ = f"{cls.__qualname__}.{name}"
                 made[name].__module__ = cls.__module__
-                made[name].__doc__ = DOCUMENTED[name]
                 setattr(cls, name, made[name])
 
     def _keep(self, **arguments: Any) -> None:
