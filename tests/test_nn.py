@@ -599,3 +599,10 @@ def test_a_lazy_batch_norm_keeps_its_dtype(kind):
     shape = (4, 3) if kind.endswith("1d") else (4, 3, 2, 2)
     assert layer(minigrad.randn(*shape, dtype=minigrad.float64)).dtype == minigrad.float64
     assert layer.running_mean.dtype == layer.running_var.dtype == minigrad.float64
+
+
+@pytest.mark.parametrize("kind", [nn.Embedding, nn.EmbeddingBag])
+def test_a_table_refuses_a_padding_idx_outside_of_it(kind):
+    assert kind(3, 2, padding_idx=-1).padding_idx == 2
+    with pytest.raises(AssertionError, match="within num_embeddings"):
+        kind(3, 2, padding_idx=3)

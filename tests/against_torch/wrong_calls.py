@@ -1523,7 +1523,6 @@ F.cross_entropy(x, j, weight=t.ones(3, dtype=t.float64))
 F.cross_entropy(x, j.int())
 F.binary_cross_entropy(y, i)
 F.embedding_bag(j, q, offsets=t.tensor([0, 5]))
-nn.EmbeddingBag(3, 2, padding_idx=3)
 """.strip().splitlines()  # fmt: skip
 
 # What minigrad refuses with an error of another class, or because it has no such name.
