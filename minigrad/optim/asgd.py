@@ -41,6 +41,13 @@ class ASGD(Optimizer):
         super().__init__(params, settings)
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Update each parameter that has a gradient, and its average in the state.
+
+        closure    computes the loss again, calls backward, and returns the loss
+        returns    the closure's loss; None without a closure
+
+        Raises RuntimeError for a row-sparse gradient.
+        """
         loss = None
         if closure is not None:
             with modes.enable_grad():

@@ -173,12 +173,15 @@ class Block:
             self.g = np.add(self.g, self.out, self.own)
 
     def fetch(self, grads: Sequence[Any]) -> None:
+        """Set g to the gradients of this block. `grads` has one array per parameter of the plan."""
         raise NotImplementedError
 
     def fetch_values(self) -> Any:
+        """Set p to the current values of the parameters, in the layout of g, and return it."""
         raise NotImplementedError
 
     def subtract(self, step: Any) -> None:
+        """Subtract the step from the parameters, in place. Packed reads it from `out`."""
         raise NotImplementedError
 
 
@@ -204,13 +207,16 @@ class Packed(Block):
         self.state = tuple(state)
 
     def fetch(self, grads: Sequence[Any]) -> None:
+        """Copy the gradients of all members into one row, `own`."""
         self.g = np.concatenate(self.choose(grads), None, self.own)
 
     def fetch_values(self) -> Any:
+        """Copy the values of all members into one row. The parameters are not changed by it."""
         self.p = np.concatenate(self.members, None, self.values)
         return self.p
 
     def subtract(self, step: Any) -> None:
+        """Subtract from each member its part of `out`, where the rule left its result."""
         for a, part in self.parts:
             np.subtract(a, part, a)
 
@@ -233,12 +239,15 @@ class Piece(Block):
         return array if self.piece is None else array.reshape(-1)[self.piece]
 
     def fetch(self, grads: Sequence[Any]) -> None:
+        """Set g to the gradient or a slice of it: the user's array, so nothing is written to it."""
         self.g = self._part(grads[self.index])
 
     def fetch_values(self) -> Any:
+        """The parameter itself, or a slice of it: p is a view from the start."""
         return self.p
 
     def subtract(self, step: Any) -> None:
+        """p -= step, in the parameter's own memory."""
         np.subtract(self.p, step, self.p)
 
 

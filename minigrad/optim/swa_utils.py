@@ -81,6 +81,7 @@ class AveragedModel(Module):
         self.avg_fn, self.multi_avg_fn, self.use_buffers = avg_fn, multi_avg_fn, use_buffers
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the averaged copy. The model that is being trained is not touched."""
         return self.module(*args, **kwargs)
 
     def update_parameters(self, model: Module) -> None:

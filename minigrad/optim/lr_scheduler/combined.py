@@ -39,6 +39,7 @@ class Combined(LRScheduler):
         return state
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Load what `state_dict` returned; each scheduler in the list loads its own part."""
         schedulers = self._schedulers
         super().load_state_dict(state_dict)
         self._schedulers = schedulers

@@ -54,6 +54,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
+        """The rates at T_cur, computed from the initial rates and not from the current ones."""
         self._warn_unless_stepping()
         share = (1 + math.cos(math.pi * self.T_cur / self.T_i)) / 2
         return [self.eta_min + (lr - self.eta_min) * share for lr in self.base_lrs]
@@ -195,6 +196,7 @@ class CyclicLR(MovesMomentum):
         ]
 
     def state_dict(self) -> dict[str, Any]:
+        """All except the optimizer and scale_fn; a callable object is saved as its __dict__."""
         state = super().state_dict()
         f = state["_scale_fn_custom"]
         if f is not None:
@@ -202,6 +204,7 @@ class CyclicLR(MovesMomentum):
         return state
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Load what `state_dict` returned. scale_fn stays; an object gets its saved attributes."""
         f = self._scale_fn_custom
         super().load_state_dict(state_dict)
         saved, self._scale_fn_custom = state_dict["_scale_fn_custom"], f
@@ -242,9 +245,9 @@ class OneCycleLR(MovesMomentum):
     ) -> None:
         self.optimizer = checked(optimizer)
         if total_steps is not None:
-            self.total_steps = positive("total_steps", total_steps)
+            self.total_steps = _positive("total_steps", total_steps)
         elif epochs is not None and steps_per_epoch is not None:
-            self.total_steps = positive("epochs", epochs) * positive(
+            self.total_steps = _positive("epochs", epochs) * _positive(
                 "steps_per_epoch", steps_per_epoch
             )
         else:
@@ -299,7 +302,7 @@ class OneCycleLR(MovesMomentum):
         return end + (start - end) / 2.0 * (math.cos(math.pi * done) + 1)
 
 
-def positive(name: str, n: Any) -> int:
+def _positive(name: str, n: Any) -> int:
     if not isinstance(n, int) or n <= 0:
         raise ValueError(f"Expected positive integer {name}, but got {n}")
     return n

@@ -39,6 +39,7 @@ class LambdaLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
+        """lr_0 * lr_lambda(last_epoch) for each group: the current rates are not read."""
         self._warn_unless_stepping()
         return [
             lr * f(self.last_epoch) for f, lr in zip(self.lr_lambdas, self.base_lrs, strict=True)
@@ -51,6 +52,7 @@ class LambdaLR(LRScheduler):
         return state
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Load what `state_dict` returned. Functions stay; objects get their saved attributes."""
         functions = self.lr_lambdas
         super().load_state_dict(state_dict)
         for f, saved in zip(functions, state_dict["lr_lambdas"], strict=True):
@@ -69,6 +71,7 @@ class MultiplicativeLR(LambdaLR):
         super().__init__(optimizer, lr_lambda, last_epoch)
 
     def get_lr(self) -> list[Any]:
+        """The current rates times lr_lambda(last_epoch); in the constructor, as they are."""
         self._warn_unless_stepping()
         if self._is_initial:
             return settings(self.optimizer, "lr")
@@ -231,6 +234,12 @@ class CosineAnnealingLR(LRScheduler):
         super().__init__(checked(optimizer), last_epoch)
 
     def get_lr(self) -> list[Any]:
+        """lr_t = eta_min + (lr_{t-1} - eta_min) * c(t) / c(t-1); c(t) = 1 + cos(pi * t / T_max)
+
+        There are two exceptions. Right after a minimum, c(t-1) is 0, and the rate rises from
+        eta_min. Before the first step of a scheduler that resumes at a later epoch, it is the
+        closed form.
+        """
         self._warn_unless_stepping()
         t, low = self.last_epoch, self.eta_min
         if self._is_initial:

@@ -47,7 +47,7 @@ class LRScheduler:
         self.optimizer = checked(optimizer)
         for k, group in enumerate(optimizer.param_groups):
             if last_epoch == -1:
-                group.setdefault("initial_lr", copy_of(group["lr"]))
+                group.setdefault("initial_lr", _copy_of(group["lr"]))
             elif "initial_lr" not in group:
                 raise KeyError(
                     f"param 'initial_lr' is not specified in param_groups[{k}] when resuming scheduler with "
@@ -149,6 +149,7 @@ class Factors(LRScheduler):
         raise NotImplementedError
 
     def get_lr(self) -> list[Any]:
+        """The current rates times `_factor()`, one for each group."""
         self._warn_unless_stepping()
         factor = self._factor()
         return [group["lr"] * factor for group in self.optimizer.param_groups]
@@ -159,18 +160,19 @@ class Factors(LRScheduler):
 
 
 def checked(optimizer: Any) -> Optimizer:
+    """The optimizer itself. Raises TypeError if it is not an Optimizer."""
     if not isinstance(optimizer, Optimizer):
         raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
     return optimizer
 
 
-def copy_of(value: Any) -> Any:
+def _copy_of(value: Any) -> Any:
     return value.detach().clone() if isinstance(value, Tensor) else value
 
 
 def settings(optimizer: Optimizer, name: str) -> list[Any]:
     """A setting of each group. Tensors are copied, because they change in place."""
-    return [copy_of(group[name]) for group in optimizer.param_groups]
+    return [_copy_of(group[name]) for group in optimizer.param_groups]
 
 
 def set_value(group: dict[str, Any], name: str, value: Any) -> None:
@@ -186,13 +188,13 @@ def for_each_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
     """A setting that is given once for all groups, or as a list of one per group."""
     n = len(optimizer.param_groups)
     if not isinstance(value, (list, tuple)):
-        return [copy_of(value) for _ in range(n)]
+        return [_copy_of(value) for _ in range(n)]
     if len(value) != n:
         raise ValueError(
             f"{name} must have the same length as optimizer.param_groups. {name} has {len(value)} values, "
             f"param_groups has {n}."
         )
-    return [copy_of(v) for v in value]
+    return [_copy_of(v) for v in value]
 
 
 def without_functions(functions: list[Any]) -> list[Any]:
