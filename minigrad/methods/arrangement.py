@@ -293,7 +293,9 @@ class Arrangement(Base):
             )
         return self.view((*self.shape[:dim], *sizes, *self.shape[dim + 1 :]))
 
-    def swapaxes(self, axis0: int, axis1: int) -> Self: return ops.transpose.apply(self, axis0=normalize_one(axis0, self.ndim), axis1=normalize_one(axis1, self.ndim))
+    def swapaxes(self, axis0: int, axis1: int) -> Self:
+        """transpose() with NumPy's names for the axes. (help() shows its text: see rows.py.)"""
+        return ops.transpose.apply(self, axis0=normalize_one(axis0, self.ndim), axis1=normalize_one(axis1, self.ndim))
 
     def movedim(self, source: Any, destination: Any) -> Self:
         """A view with the axes at `source` moved to the positions `destination`. The others keep their order.
@@ -312,7 +314,9 @@ class Arrangement(Base):
             axes.insert(to, axis)
         return ops.permute.apply(self, axes=tuple(axes[: self.ndim]))
 
-    def adjoint(self) -> Self: return of_matrices("adjoint()", self)
+    def adjoint(self) -> Self:
+        """x.mH as a method. Raises RuntimeError for a 1-d tensor. (help() is from rows.py.)"""
+        return of_matrices("adjoint()", self)
 
     def broadcast_to(self, size: Any) -> Self:
         """A view broadcast to this size. Entries are repeated without copying.

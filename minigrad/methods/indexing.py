@@ -364,7 +364,20 @@ class Indexing(Arrangement):
         """
         return ops.masked_fill.apply(self, filling("masked_fill_", value, self), mask=mask_of("masked_fill", mask))
 
-    def masked_fill_(self, mask: Any, value: Operand) -> Self: return ops.masked_fill.apply_(self, filling("masked_fill_", value, self), mask=mask_within(self, mask_of("masked_fill", mask)))
+    def masked_fill_(self, mask: Any, value: Operand) -> Self:
+        """Write this value into x where the mask is True. The old values get no gradient there.
+
+        mask    booleans that broadcast to the shape of x; a larger mask raises RuntimeError
+        value   a number, or a tensor with no axes
+
+        Writes the result into the tensor itself and returns it; x.masked_fill() returns a
+        new tensor. Raises an error for a leaf that requires a gradient, unless recording is off.
+
+        >>> x = minigrad.tensor([1.0, -2.0])
+        >>> x.masked_fill_(x < 0, 0.0)
+        tensor([1., 0.])
+        """
+        return ops.masked_fill.apply_(self, filling("masked_fill_", value, self), mask=mask_within(self, mask_of("masked_fill", mask)))
 
     def masked_scatter(self, mask: Any, source: Operand) -> Self:
         """A copy of x with the entries where the mask is True replaced by the entries of source, in order.

@@ -51,6 +51,17 @@ class Operators(FromRows):
         return ops.div.apply(self, other) if rounding_mode is None else divided(self, other, rounding_mode)
 
     def div_(self, other: Operand, *, rounding_mode: Any = None) -> Self:
+        """x /= other. `other` is a number or a tensor that broadcasts to the shape of x.
+
+        rounding_mode   None, "trunc" or "floor", as in x.div()
+
+        Writes the result into the tensor itself and returns it; x.div() returns a new tensor.
+        Raises DtypeError for an integer tensor without a rounding_mode, and an error for a leaf
+        that requires a gradient, unless recording is off.
+
+        >>> minigrad.tensor([7, -7]).div_(2, rounding_mode="floor")
+        tensor([ 3, -4])
+        """
         return ops.div.apply_(self, other) if rounding_mode is None else self.copy_(divided(self, other, rounding_mode))
     def __divmod__(self, other: Operand) -> Any: return self // other, self % other
 
@@ -72,7 +83,16 @@ class Operators(FromRows):
         """
         return ops.pow.apply(self.double(), doubled(exponent))
 
-    def float_power_(self, exponent: Operand) -> Self: return ops.pow.apply_(self, doubled(exponent))
+    def float_power_(self, exponent: Operand) -> Self:
+        """x **= exponent, in the dtype of x. (Only x.float_power() computes in float64.)
+
+        Writes the result into the tensor itself and returns it; x.float_power() returns a
+        new tensor. Raises an error for a leaf that requires a gradient, unless recording is off.
+
+        >>> minigrad.tensor([1.0, 2.0], dtype=minigrad.float64).float_power_(3)
+        tensor([1., 8.], dtype=minigrad.float64)
+        """
+        return ops.pow.apply_(self, doubled(exponent))
 
     def lerp(self, end: Operand, weight: Operand) -> Self:
         """x + weight * (end - x): linear interpolation between x and end. `end` and `weight` are broadcast with x.

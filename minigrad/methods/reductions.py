@@ -338,8 +338,33 @@ class Reductions(Operators, Indexing):
         """
         return accumulated(ops.cumprod, self, dim, dtype)
 
-    def cumsum_(self, dim: int, *, dtype: Any = None) -> Self: return self.copy_(self.cumsum(dim, dtype=same_type(self, dtype)))
-    def cumprod_(self, dim: int, *, dtype: Any = None) -> Self: return self.copy_(self.clone().cumprod(dim, dtype=same_type(self, dtype)))
+    def cumsum_(self, dim: int, *, dtype: Any = None) -> Self:
+        """Write the cumulative sum along an axis into x.
+
+        dim     the axis to go along
+        dtype   may be given, but must be the dtype of x, else RuntimeError
+
+        Writes the result into the tensor itself and returns it; x.cumsum() returns a new tensor.
+        Raises an error for a leaf that requires a gradient, unless recording is off.
+
+        >>> minigrad.tensor([1.0, 2.0, 3.0]).cumsum_(0)
+        tensor([1., 3., 6.])
+        """
+        return self.copy_(self.cumsum(dim, dtype=same_type(self, dtype)))
+
+    def cumprod_(self, dim: int, *, dtype: Any = None) -> Self:
+        """Write the cumulative product along an axis into x.
+
+        dim     the axis to go along
+        dtype   may be given, but must be the dtype of x, else RuntimeError
+
+        Writes the result into the tensor itself and returns it; x.cumprod() returns a new tensor.
+        Raises an error for a leaf that requires a gradient, unless recording is off.
+
+        >>> minigrad.tensor([1.0, 2.0, 3.0]).cumprod_(0)
+        tensor([1., 2., 6.])
+        """
+        return self.copy_(self.clone().cumprod(dim, dtype=same_type(self, dtype)))
 
     def logcumsumexp(self, dim: int) -> Self:
         """log(cumsum(exp(x))) along an axis, without overflow. The result has the shape of x.
