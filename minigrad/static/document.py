@@ -104,8 +104,8 @@ def document(name: str, serial: int, columns: Sequence[Column], why: str) -> Doc
         "backward": [],
         "error": None,
         "program": {
-            "headline": headline(columns[0]),
-            "note": about_gradient(columns, why),
+            "headline": _headline(columns[0]),
+            "note": _about_gradient(columns, why),
             "columns": [c.title for c in columns],
             "notes": columns[0].program.notes,
         },
@@ -132,12 +132,14 @@ def document(name: str, serial: int, columns: Sequence[Column], why: str) -> Doc
     return found
 
 
-def headline(c: Column) -> str:
+def _headline(c: Column) -> str:
+    """The counts of instructions and inputs, and the bytes of buffers if a plan has any."""
     p = c.program
     return f"{_many(len(p), 'instruction')}, {_many(len(p.inputs), 'input')}{_bytes(c)}"
 
 
-def about_gradient(columns: Sequence[Column], why: str) -> str:
+def _about_gradient(columns: Sequence[Column], why: str) -> str:
+    """What stands beside the first column; `why` says why there is no gradient program."""
     if len(columns) < 2:
         return f"no gradient program beside it: {why}" if why else "not differentiated"
     g = columns[1]

@@ -59,6 +59,7 @@ class Foreign:
         self.formula = f"z = {name}(...)"
 
     def forward(self, *, args: Any, kwargs: Any) -> Any:
+        """Call the NumPy function. `args` and `kwargs` are its own, with Refs already resolved."""
         return self.function(*args, **kwargs)
 
     def __eq__(self, other: object) -> bool:
@@ -127,6 +128,7 @@ class Kernel:
         self.settings = {r: None for r in self.rule.reads if r not in self.operands}
 
     def forward(self, *operands: Any, **settings: Any) -> Any:
+        """The gradient of the input, as an array. The first operand is that of the result."""
         given = dict(zip(self.operands, operands, strict=True)) | settings
         return self.rule.formula(operands[0], *(given[r] for r in self.rule.reads))
 
@@ -237,4 +239,5 @@ def told(setting: Any) -> str:
 
 
 def shape_and_type(value: Value) -> str:
+    """The right column of a listing: (2, 3) float64"""
     return f"{value.shape} {value.dtype}"

@@ -62,6 +62,7 @@ class Buffers:
         self.wide: dict[Any, tuple[str, Any, str]] = {}
 
     def take(self, *names: str) -> str:
+        """Import names from NumPy; returns the last one. Defined in source.py."""
         raise NotImplementedError
 
     def _last_uses(self) -> dict[int, int]:
@@ -170,6 +171,7 @@ class Buffers:
         return self.writes_into_buffer(source) and bool(z.flags.c_contiguous)
 
     def writes_into_buffer(self, line: Instruction) -> bool:
+        """Will the line of this instruction write to a buffer? Defined in source.py."""
         raise NotImplementedError
 
     def _row_of(self, z: int) -> tuple[str, Any]:
@@ -293,14 +295,17 @@ def parts_of(line: Instruction, values: Any) -> Iterator[tuple[int, Any]]:
 
 
 def part_text(part: Any) -> str:
+    """The source of a slice of a row: ":, 2:5" is all of the first axis, 2 to 4 of the second."""
     return ", ".join(":" if s.start is None else f"{s.start}:{s.stop}" for s in part)
 
 
 def type_name(dtype: Any) -> str:
+    """The name of a dtype in NumPy's namespace, from which the source imports it: float64, bool_"""
     return "bool_" if dtype.kind == "b" else str(dtype.name)
 
 
 def may_show(z: Any, x: Any) -> bool:
+    """Could z be a view of x? Compares only the bounds of their memory, so it errs toward yes."""
     return isinstance(z, np.ndarray) and isinstance(x, np.ndarray) and np.may_share_memory(z, x)
 
 

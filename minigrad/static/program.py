@@ -251,7 +251,7 @@ class Program:
     def __str__(self) -> str:
         """The listing: the values that exist before the first instruction, the instructions, the outputs."""
         at_first = [i for i, v in enumerate(self.values) if v.kind != "result" and self._is_used(i)]
-        left = [f"%{i}  {self.first_words(i)}" for i in at_first]
+        left = [f"%{i}  {self._first_words(i)}" for i in at_first]
         left += [
             f"%{line.result}  = {line.op.name}({described(line)})"
             + (f"  over %{line.over}" if line.over is not None else "")
@@ -277,7 +277,7 @@ class Program:
             i in line.reads() or i == line.over for line in self.instructions
         )
 
-    def first_words(self, i: int) -> str:
+    def _first_words(self, i: int) -> str:
         value = self.values[i]
         if value.kind == "input":
             return value.name or "input"

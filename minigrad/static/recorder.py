@@ -78,12 +78,14 @@ class Recorder:
         return i
 
     def input(self, example: Any, name: str | None = None) -> Slot:
+        """A new input of the program. Its shape and dtype are fixed: those of the example."""
         # A copy: an array that is passed twice stands for two inputs.
         i = self._value("input", np.array(example), name)
         self.inputs.append(i)
         return Slot(self, i)
 
     def constant(self, array: Any) -> int:
+        """The number of a value that is the same in each run. One array gets only one number."""
         known = self._known.get(id(array))
         if known is None:
             known = self._known[id(array)] = self._value("constant", np.asarray(array))
@@ -192,7 +194,7 @@ class Recorder:
     def emit(self, op: Any, operands: tuple[int, ...], settings: dict[str, Any]) -> int:
         """Add an instruction; run it on the examples to get the shape of its result."""
         arrays = [self.examples[i] for i in operands]
-        plain = self.resolved(settings)
+        plain = self._resolved(settings)
         try:
             with np.errstate(all="ignore"):
                 z = rehearsed(op, arrays, plain)
@@ -338,7 +340,7 @@ class Recorder:
             return type(thing)([self.referred(part) for part in thing])
         return thing
 
-    def resolved(self, thing: Any) -> Any:
+    def _resolved(self, thing: Any) -> Any:
         return resolved(thing, self.examples.__getitem__)
 
     def slots_in(self, thing: Any) -> Any:
@@ -359,6 +361,7 @@ class Recorder:
         return make.wrap(array)
 
     def backward(self, loss: Slot, gradient: Any) -> None:
+        """Refuse with ProgramError: only StepRecorder has leaves whose .grad a run can set."""
         raise ProgramError(
             "backward() inside a recorded function leaves no gradient behind. To fix it, record the forward "
             "pass and ask for program.gradient(wrt=[...]); or give a whole training step to static.compile."
@@ -377,6 +380,7 @@ class Recorder:
         return self.write_outside(op, tensor, others, settings)
 
     def write_outside(self, op: Op, tensor: Any, others: Any, settings: Any) -> Any:
+        """Refuse with ProgramError: only StepRecorder lets a run change tensors from outside."""
         raise ProgramError(
             f"{op.name}_ writes to a tensor that the recorded function was not given. A program of a function does not "
             "change what is outside of it. To fix it, return the new value, or record a whole training step with "
@@ -461,6 +465,7 @@ class Memory:
         return self
 
     def memory(self) -> Any:
+        """The array itself, as a captured tensor would return it."""
         return self.array
 
 

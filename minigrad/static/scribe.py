@@ -57,6 +57,7 @@ class Scribe:
         self.numbers: list[float] = []
 
     def apply(self, ufunc: Any, inputs: Any, out: Any) -> Any:
+        """Note the ufunc and its numbers, compute nothing. Returns `out`, or the first input."""
         self.log.append(ufunc)
         for x in inputs:
             if x.__class__ is float:
@@ -75,6 +76,10 @@ class Writer(Scribe):
         self.cells: list[Any] = []
 
     def apply(self, ufunc: Any, inputs: Any, out: Any) -> Any:
+        """Record the ufunc's op, written to the memory of `out` if it has a home.
+
+        Raises NotWritten for a ufunc that is not in OP_OF.
+        """
         super().apply(ufunc, inputs, out)
         op = OP_OF.get(ufunc)
         if op is None:

@@ -103,7 +103,8 @@ def turned_axes(line: Instruction, n: int) -> list[int]:
     return axes
 
 
-def inverse(axes: list[int]) -> list[int]:
+def _inverse(axes: list[int]) -> list[int]:
+    """The order of axes that undoes this one: [2, 0, 1] for [1, 2, 0]."""
     return [axes.index(k) for k in range(len(axes))]
 
 
@@ -128,7 +129,7 @@ def unchanged(
         before = made.get(x)
         if before is not None and before.op in TURNS:
             (source,) = before.operands
-            if turned_axes(before, len(z.shape)) == inverse(turned_axes(line, len(z.shape))):
+            if turned_axes(before, len(z.shape)) == _inverse(turned_axes(line, len(z.shape))):
                 return source
     elif line.op in (ops.reshape, ops.view, ops.unsafe_view, ops.expand, ops.to):
         (x,) = line.operands

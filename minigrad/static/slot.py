@@ -125,10 +125,12 @@ class Slot(ArrayMethods):
 
     @property
     def shape(self) -> Any:
+        """The shape during recording: a tuple of ints, the same in each run."""
         return self.recorder.values[self.index].shape
 
     @property
     def dtype(self) -> Any:
+        """The NumPy dtype during recording, the same in each run."""
         return self.recorder.values[self.index].dtype
 
     @property
@@ -143,6 +145,7 @@ class Slot(ArrayMethods):
     _base = None
 
     def memory(self) -> Any:
+        """The example value itself, as an array that records nothing: for its memory layout."""
         return np.asarray(self.recorder.examples[self.index])
 
     def detach(self) -> Any:
@@ -152,11 +155,13 @@ class Slot(ArrayMethods):
 
     @property
     def data(self) -> Any:
+        """The value detached. Notes that an eager run would miss a write to it: see `_become`."""
         self.memory_.uncounted = True
         return self.detach()
 
     @data.setter
     def data(self, value: Any) -> None:
+        """Refuse with ProgramError: a value of a program is not replaced, but written to."""
         raise ProgramError(
             "x.data = y gives a tensor other memory, which a program cannot follow. To fix it, write  "
             "with minigrad.no_grad(): x.copy_(y)"
@@ -176,6 +181,7 @@ class Slot(ArrayMethods):
         return self
 
     def requires_grad_(self, requires_grad: Any = True) -> Self:
+        """False detaches an input from here on; RuntimeError for results. True changes nothing."""
         if requires_grad:
             return self
         if self.index in self.recorder.inputs or not self.recorder.is_live(self.index):
@@ -186,6 +192,7 @@ class Slot(ArrayMethods):
         )
 
     def contiguous(self, memory_format: Any = None) -> Self:
+        """The slot itself if its example is in C order; otherwise a copy that is."""
         in_order = not self.shape or self.recorder.examples[self.index].flags.c_contiguous
         return self if in_order else ops.clone(self, order="C")
 
@@ -301,9 +308,11 @@ class Slot(ArrayMethods):
         return ops.clone(self)
 
     def tolist(self) -> Any:
+        """Refuse with ProgramError: the numbers are not known yet."""
         raise self._refused("tolist()")
 
     def numpy(self, *, force: Any = False) -> Any:
+        """Refuse with ProgramError: an array outside of the program would be the same in each run."""
         raise self._refused("numpy()")
 
     def __float__(self) -> builtins.float:
@@ -327,6 +336,7 @@ class Slot(ArrayMethods):
 
     @property
     def grad(self) -> Any:
+        """Refuse with ProgramError: gradients of a program are computed by program.gradient."""
         raise ProgramError(
             "an input of a program has no .grad. To fix it, record the function alone and ask the program: "
             "program.gradient(wrt=[...])."
@@ -355,6 +365,7 @@ class Standing(Slot):
 
     @property
     def index(self) -> int:
+        """The number of its latest value; until the first write, that of the captured tensor."""
         return super().index if self.index_ >= 0 else self.recorder.capture(self.tensor)
 
     def _become(self, z: Any, recorded: bool) -> None:

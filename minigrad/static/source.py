@@ -136,6 +136,7 @@ class Writer(Buffers):
         return write
 
     def writes_into_buffer(self, line: Instruction) -> bool:
+        """True if the op takes `out`, or has a template that writes to one."""
         write = self._template(line)
         return write not in FRESH and (line.op.takes_out or write is not None)
 
@@ -166,7 +167,7 @@ class Writer(Buffers):
     def _line_over(self, line: Instruction) -> None:
         """A line that writes its result to the memory of a captured tensor."""
         assert line.over is not None
-        i, out = line.result, self.names_of_captured(line.over)
+        i, out = line.result, self._names_of_captured(line.over)
         memory = self.program.captured[line.over].array
         own = bool(line.operands) and self._memory_of(line.operands[0]) is memory
         text: Any = None
@@ -239,14 +240,15 @@ class Writer(Buffers):
         if value.kind == "constant" and i not in self.made_by:
             return self._constant(i, among_numbers)
         if value.kind == "captured":
-            name = self.names_of_captured(i)
+            name = self._names_of_captured(i)
             if not value.shape and among_numbers:
                 self.live_numbers.add(i)
                 return f"s{i}"
             return name
         return self.names[i]
 
-    def names_of_captured(self, i: int) -> str:
+    def _names_of_captured(self, i: int) -> str:
+        """The name of a captured tensor's array, p3 for number 3; added to the scope at first."""
         name = self.names.get(i)
         if name is None:
             name = self.names[i] = f"p{i}"
@@ -263,7 +265,7 @@ class Writer(Buffers):
         name = f"c{i}"
         if name not in self.scope:
             self.scope[name] = a
-            if uniform(a):
+            if _uniform(a):
                 self.take("full")
                 self.take(a.dtype.name)
                 self.header.append(
@@ -446,7 +448,8 @@ def literal(number: Any) -> str:
     return repr(value)
 
 
-def uniform(a: Any) -> bool:
+def _uniform(a: Any) -> bool:
+    """Is it a C-ordered array of numbers or booleans that are all equal? Then full() makes it."""
     return (
         bool(a.size)
         and a.dtype.kind in "fiub"

@@ -116,6 +116,7 @@ class StepRecorder(Recorder):
         self.over(tensor, op, tensor, *others, **settings)
 
     def write_through(self, tensor: Any, z: Any) -> None:
+        """Record a copy of z into the tensor's memory, made again in each run."""
         self.over(tensor, ops.clone, z)
 
     def write_array(self, name: str, function: Any, inputs: Any, kwargs: Any, out: Any) -> Any:

@@ -46,6 +46,7 @@ VIEWS: dict[Any, Callable[..., str]] = {
 
 
 def shape_text(line: Any) -> str:
+    """The shape setting as source: (2, 3). NumPy's integers become plain ones."""
     shape = tuple([int(n) for n in line.settings["shape"]])
     return str(shape)
 
@@ -55,12 +56,12 @@ def index_text(writer: Any, line: Any) -> str:
     index = line.settings["index"]
     parts = index if isinstance(index, tuple) else (index,)
     return (
-        ", ".join(slice_text(p) if isinstance(p, slice) else writer.spelled(p) for p in parts)
+        ", ".join(_slice_text(p) if isinstance(p, slice) else writer.spelled(p) for p in parts)
         or "()"
     )
 
 
-def slice_text(s: slice) -> str:
+def _slice_text(s: slice) -> str:
     start, stop = ("" if n is None else str(n) for n in (s.start, s.stop))
     return f"{start}:{stop}" + ("" if s.step is None else f":{s.step}")
 
@@ -69,6 +70,8 @@ def slice_text(s: slice) -> str:
 
 
 def operator(sign: str) -> Template:
+    """A template for x + y, x * y, ...: the sign between two 0-d operands."""
+
     def write(writer: Any, line: Any, out: Any) -> Lines:
         x, y = (writer.use(i, among_numbers=True) for i in line.operands)
         return f"{x} {sign} {y}"
@@ -77,6 +80,8 @@ def operator(sign: str) -> Template:
 
 
 def function(name: str) -> Template:
+    """A template for exp(x): a call of this NumPy function on 0-d operands."""
+
     def write(writer: Any, line: Any, out: Any) -> Lines:
         return f"{writer.take(name)}({', '.join(writer.use(i, True) for i in line.operands)})"
 
@@ -92,6 +97,7 @@ def total(writer: Any, line: Any, out: Any) -> Lines:
 
 
 def mean_of_all(writer: Any, line: Any, out: Any) -> Lines:
+    """The sum of all entries / their number. None if x is 0-d or empty."""
     (x,) = line.operands
     v = writer.values[x]
     if not v.shape or not np.prod(v.shape):
@@ -101,6 +107,7 @@ def mean_of_all(writer: Any, line: Any, out: Any) -> Lines:
 
 
 def inner(writer: Any, line: Any, out: Any) -> Lines:
+    """x.dot(y) for two vectors. None for operands with more axes."""
     x, y = line.operands
     if len(writer.values[x].shape) != 1 or len(writer.values[y].shape) != 1:
         return None
@@ -120,6 +127,7 @@ EXPRESSIONS: dict[Any, Template] = {
 
 
 def rectify(writer: Any, line: Any, out: Any) -> Lines:
+    """maximum(x, 0, out=...). The zero has the dtype of x."""
     (x,) = line.operands
     zero = writer.number(writer.values[x].dtype.type(0))
     return f"{writer.take('maximum')}({writer.use(x)}, {zero}, out={out})"
@@ -138,6 +146,7 @@ def select(writer: Any, line: Any, out: Any) -> Lines:
 
 
 def product(writer: Any, line: Any, out: Any) -> Lines:
+    """x.dot(y, out) for vectors and matrices in a plain buffer, else matmul(x, y, out)."""
     x, y = line.operands
     a, b = len(writer.values[x].shape), len(writer.values[y].shape)
     if 0 < a < 3 > b > 0 and writer.memory_is_plain(out):
@@ -168,6 +177,7 @@ def affine(writer: Any, line: Any, out: Any) -> Lines:
 
 
 def sum_along(writer: Any, line: Any, out: Any) -> Lines:
+    """add.reduce(x, axis, None, out). None if the sum has another dtype than x."""
     (x,) = line.operands
     if writer.values[x].dtype != writer.values[line.result].dtype:
         return None

@@ -49,6 +49,7 @@ class Text:
         self.made: dict[int, Instruction] = {}
 
     def program(self) -> Program:
+        """The lines so far as a Program, with the inputs and outputs of the one before."""
         p = self.before
         return Program(
             self.values, self.lines, p.inputs, p.outputs, p.single, self.examples, p.captured, p.frozen
@@ -72,6 +73,7 @@ class Text:
         return i
 
     def number(self, number: float, dtype: Any) -> int:
+        """Add a 0-d constant; returns the number of the value."""
         self.values.append(Value("constant", (), dtype))
         self.examples[len(self.values) - 1] = np.array(number, dtype)
         return len(self.values) - 1
@@ -79,6 +81,7 @@ class Text:
     # ------------------------------------------------------------------ expanding ops
 
     def add(self, line: Instruction) -> None:
+        """Add a line in the first pass: expanded into simpler ops, or with thinner operands."""
         write = WRITTEN_OUT.get(line.op)
         z = self.values[line.result]
         wide = z.shape or line.op is ops.mse_loss
@@ -119,6 +122,7 @@ class Text:
     # ------------------------------------------------------------------ signs and zeros
 
     def tidy(self, line: Instruction) -> None:
+        """Add a line in the second pass, without needless signs and zeros: see the module's top."""
         if line.over is not None or not self.values[line.result].shape:
             self.tidy_over(line)
             return
@@ -181,6 +185,7 @@ class Text:
         return tuple(parts)
 
     def is_zero(self, i: int) -> bool:
+        """Is it a product with the constant 0? Such zeros fill the other parts of a row."""
         line = self.made.get(i)
         if line is None or line.op is not ops.mul or line.over is not None:
             return False
@@ -273,6 +278,7 @@ class Less:
     formula = "z = x, less y at the index"
 
     def forward(self, x: Any, y: Any, **settings: Any) -> Any:
+        """A copy of x with y subtracted at the index; the settings are those of index_put."""
         return ops.index_put.forward(x, -y, **settings)
 
 

@@ -60,58 +60,74 @@ class Traced(np.ndarray[Any, Any]):
 
     # Rearrangements are views of the slot, so we know that what is read from them is its value.
     def reshape(self, *shape: Any, **kwargs: Any) -> Any:
+        """A view of the slot; one tuple or several integers, as in NumPy."""
         return slot_of(self).reshape(*shape).array
 
     def ravel(self, order: Any = "C") -> Any:
+        """One axis with all entries, in C order whatever `order` says."""
         return slot_of(self).reshape(-1).array
 
     def transpose(self, *axes: Any) -> Any:
+        """A view with these axes; without axes, in reverse order."""
         axes = axes[0] if len(axes) == 1 and isinstance(axes[0], tuple) else axes
         return slot_of(self).permute(*(axes or range(self.ndim)[::-1])).array
 
     def swapaxes(self, axis1: Any, axis2: Any) -> Any:
+        """A view with two axes exchanged, recorded as transpose."""
         return slot_of(self).transpose(axis1, axis2).array
 
     def __getitem__(self, index: Any) -> Any:
         return slot_of(self)[index].array
 
     def squeeze(self, axis: Any = None) -> Any:
+        """Recorded as np.squeeze. Unlike reshape it is no view of the slot."""
         return self._through("squeeze", axis)
 
     def take(self, *args: Any, **kwargs: Any) -> Any:
+        """Recorded as np.take, so the indices may be values of the program."""
         return self._through("take", *args, **kwargs)
 
     def argsort(self, *args: Any, **kwargs: Any) -> Any:
+        """Recorded as np.argsort: each run sorts its own values."""
         return self._through("argsort", *args, **kwargs)
 
     def argmax(self, *args: Any, **kwargs: Any) -> Any:
+        """Recorded as np.argmax: each run finds its own place."""
         return self._through("argmax", *args, **kwargs)
 
     def argmin(self, *args: Any, **kwargs: Any) -> Any:
+        """Recorded as np.argmin: each run finds its own place."""
         return self._through("argmin", *args, **kwargs)
 
     def mean(self, *args: Any, **kwargs: Any) -> Any:
+        """Recorded as np.mean, not as ops.mean: no gradient passes."""
         return self._through("mean", *args, **kwargs)
 
     def var(self, *args: Any, **kwargs: Any) -> Any:
+        """Recorded as np.var: no gradient passes."""
         return self._through("var", *args, **kwargs)
 
     def std(self, *args: Any, **kwargs: Any) -> Any:
+        """Recorded as np.std: no gradient passes."""
         return self._through("std", *args, **kwargs)
 
     def nonzero(self) -> Any:
+        """Refuse with ProgramError: the shape of the result depends on the values."""
         raise ProgramError(
             "nonzero() finds as many places as the values happen to have, and shapes are frozen in a program. To fix "
             "it, keep the shape: a mask (x != 0), or where(x != 0, a, b); or stay with eager tensors."
         )
 
     def cumsum(self, *args: Any, **kwargs: Any) -> Any:
+        """Recorded as np.cumsum: no gradient passes."""
         return self._through("cumsum", *args, **kwargs)
 
     def copy(self, order: Any = "C") -> Any:
+        """The same array: nothing can write to a Traced, so no copy is needed."""
         return self
 
     def astype(self, dtype: Any, *args: Any, **kwargs: Any) -> Any:
+        """Recorded as a conversion, which passes gradients; itself if the dtype is the same."""
         return self if np.dtype(dtype) == self.dtype else slot_of(self).to(dtype).array
 
     # Answers that would affect the path of the recorded function, or leave the program.
@@ -119,9 +135,11 @@ class Traced(np.ndarray[Any, Any]):
         raise branch(slot_of(self))
 
     def item(self, *args: Any) -> Any:
+        """Refuse with ProgramError: the number is not known yet."""
         raise refused("item()", slot_of(self))
 
     def tolist(self) -> Any:
+        """Refuse with ProgramError: the numbers are not known yet."""
         raise refused("tolist()", slot_of(self))
 
     def __float__(self) -> float:
@@ -155,6 +173,7 @@ SHAPES_ONLY = {
 
 
 def traced(value: Any, slot: Any) -> Any:
+    """A Traced on the memory of this value, which belongs to the slot."""
     a = np.asarray(value).view(Traced)
     a.slot = slot
     return a
@@ -197,6 +216,7 @@ def plain(thing: Any) -> Any:
 
 
 def refused(what: str, slot: Any) -> ProgramError:
+    """The error for code that asks a slot for its value; `what` is the call, as "item()"."""
     name = slot.recorder.values[slot.index].name
     return ProgramError(
         f"{what} asks for a value, but nothing was computed: {'%' + str(slot.index) if name is None else name} "
@@ -207,6 +227,7 @@ def refused(what: str, slot: Any) -> ProgramError:
 
 
 def branch(slot: Any) -> ProgramError:
+    """The error for an `if` or `while` on a slot whose value differs from run to run."""
     return ProgramError(
         "data-dependent branch: `if`, `while` or `and` on a tensor whose value differs from run to run. A "
         "program has one path, the one taken when it was recorded. To fix it, write the choice as a "

@@ -95,13 +95,16 @@ class Part(Block):
         self.state = tuple([Symbol(scribe) for _ in block.state])
 
     def numbers(self, *values: float) -> tuple[Any, ...]:
+        """The floats as they are: the scribe has to see them. A Block returns 0-d arrays."""
         return values
 
     def fetch(self, grads: Any) -> None:
+        """Set g to the members' gradients, flat and in a row; None leaves g as it is."""
         if grads is not None:
             self.g = Symbol(self.scribe, in_a_row([grads[k] for k in self.members]))
 
     def fetch_values(self) -> Any:
+        """Set p to the latest values of the parameters, in a row, and return it."""
         if self.sources is not None:
             recorder = self.scribe.recorder
             now = [Slot(recorder, recorder.number(p)) for p in self.sources]
@@ -109,6 +112,7 @@ class Part(Block):
         return self.p
 
     def subtract(self, step: Any) -> None:
+        """Record p - step over the memory of each parameter. Nothing is done if only noting."""
         if self.sources is None:
             return
         recorder, start = self.scribe.recorder, 0
@@ -209,6 +213,11 @@ class Ahead:
             self.optimizer._advance(plan, self.group)
 
     def look(self) -> bool:
+        """Run the rule on stand-ins, and put its numbers into the cells. Nothing is counted yet.
+
+        Returns False if the optimizer has new memory or its rule takes another path: record again.
+        If only settings matter and none has changed, the rule is not run.
+        """
         if self.optimizer._plans.get(self.k) is not self.blocks:
             return False  # the optimizer's memory has moved
         group = self.group
@@ -232,6 +241,10 @@ class Ahead:
         return True
 
     def commit(self) -> bool:
+        """Write the new counts to the optimizer, and end the first step of its blocks.
+
+        Returns False if there are no counts: this need not be called again.
+        """
         for fake, real in zip(self.plan.counts, self.blocks.counts, strict=True):
             real[...] = fake
         if self.fresh:

@@ -29,10 +29,17 @@ class Onlooker:
             self.modules[id(module)] = module
         yield
 
-    def forward(self, *told: Any) -> None: ...
-    def backward(self, task: Any, engine: str) -> None: ...
-    def step(self, task: Any, step: Any) -> None: ...
-    def finished(self, task: Any, error: Any) -> None: ...
+    def forward(self, *told: Any) -> None:
+        """Ignored: `interpret` has recorded the ops."""
+
+    def backward(self, task: Any, engine: str) -> None:
+        """Ignored: a backward pass of Slots is recorded by Recorder.backward."""
+
+    def step(self, task: Any, step: Any) -> None:
+        """Ignored, as `backward`."""
+
+    def finished(self, task: Any, error: Any) -> None:
+        """Ignored, as `backward`."""
 
 
 def known_by_locals_only(thing: Any, apart: set[int], depth: int = 3) -> bool:
