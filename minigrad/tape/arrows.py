@@ -27,6 +27,11 @@ class Arrows:
         self.leaving = Counter(r["from"] for r in canvas.view["routes"])
 
     def route(self, number: int, route: dict[str, Any]) -> Group:
+        """One route: the arrow of the data, beside it the gradient's if one flows, and their title.
+
+        number    the route's position in the view, for the id of the group
+        route     its points, the ids of its edges, and the chip where it starts, or None
+        """
         edges = [self.canvas.edges[e] for e in route["edges"]]
         edge = edges[0]
         points = [(x + self.canvas.dx, y + self.canvas.dy) for x, y in route["points"]]

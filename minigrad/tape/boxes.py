@@ -49,9 +49,11 @@ class Sizes:
         return width, TOP + (CHIPS if has_chips(node) else 0) + BOTTOM
 
     def chip(self, node: Node) -> float:
+        """The width of the chip that repeats a leaf: its name with an arrow, in pixels."""
         return 2 * round(text_width(f"↑ {self.name(node)}", 12, mono=True) / 2) + 26
 
     def name(self, node: Node) -> str:
+        """The first row, left: the tensor's name, or the op that failed; shortened."""
         return short(node["op"] if node["kind"] == "failed" else node["name"])
 
     def tabs(self, node: Node) -> list[tuple[str, bool]]:
@@ -63,9 +65,11 @@ class Sizes:
         return [(f"v{k}", k == own) for k in shown]
 
     def shape(self, node: Node) -> str:
+        """The first row, right: the shape; empty if there is none."""
         return "" if node["shape"] is None else shape_text(node["shape"])
 
     def what(self, node: Node) -> str:
+        """The second row, left: what kind of leaf, or the expression that made the tensor."""
         if node["kind"] == "leaf":
             return "leaf, requires_grad" if node["requires_grad"] else "leaf"
         if node["expression"] is None:
@@ -73,6 +77,7 @@ class Sizes:
         return short(node["expression"])
 
     def line(self, node: Node) -> str:
+        """The second row, right: the user's line, or the backward pass that made the tensor."""
         if node["made_by"] is not None:
             return f"backward {node['made_by']}"
         return "" if node["line"] is None else f"line {node['line']}"
@@ -119,6 +124,7 @@ class Sizes:
         return short(self.found["nodes"][int(saved["node"][1:])]["name"], 16)
 
     def backward(self, node: Node) -> str:
+        """The last row: the backward node, or why there is none. For a failed op, its shapes."""
         if node["kind"] == "failed":
             return short(" and ".join(node["shapes"]))
         if node["backward"] is not None:
@@ -168,17 +174,21 @@ class ProgramSizes(Sizes):
     """The same for the boxes of a static program: the operation, and where its result is stored."""
 
     def what(self, node: Node) -> str:
+        """For a value that is there at first, its number and role; else the instruction."""
         if node["kind"] == "leaf":
             return f"{node['program']['number']}, {node['program']['role']}"
         return short(node["expression"])
 
     def line(self, node: Node) -> str:
+        """In a gradient program, what it was made from: "rule of %3"; otherwise empty."""
         return str(node["program"]["comes"])
 
     def backward(self, node: Node) -> str:
+        """The buffer or other memory of the value, instead of a backward node."""
         return short(node["program"]["memory"])
 
     def note(self, node: Node) -> str:
+        """How long the value is needed, instead of what a node received."""
         return str(node["program"]["ends"])
 
 

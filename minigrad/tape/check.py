@@ -38,6 +38,7 @@ class CheckedLeaf:
     hint: str = ""
 
     def text(self) -> str:
+        """ "✓ right", or both gradients and the guess at the mistake."""
         if self.ok:
             return "✓ right"
         said = f"different: yours {self.yours}, the tape's {self.tape}."
@@ -52,6 +53,7 @@ class Checked:
 
     @property
     def ok(self) -> bool:
+        """True if each leaf agrees; also if none was checked."""
         return all(row.ok for row in self.rows)
 
     def __bool__(self) -> bool:

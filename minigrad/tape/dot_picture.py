@@ -53,6 +53,7 @@ class Graph:
     edges: list[Edge] = field(default_factory=list)
 
     def add(self, lines: Sequence[str], kind: str) -> str:
+        """Add a node with these lines, without the empty ones; returns its id: n0, n1, ..."""
         key = f"n{len(self.vertices)}"
         self.vertices[key] = Vertex(key, [line for line in lines if line], kind)
         return key

@@ -47,6 +47,7 @@ class Canvas:
         self.groups: dict[str, Node] = {g["id"]: g for g in self.found["groups"]}
 
     def at(self, place: Sequence[float]) -> tuple[float, float, float, float]:
+        """A place of the layout (x, y, width, height), moved to where it is in the picture."""
         x, y, w, h = place
         return x + self.dx, y + self.dy, w, h
 
@@ -58,6 +59,10 @@ class Boxes:
         self.canvas = canvas
 
     def node(self, node: Node, place: Sequence[float]) -> Group:
+        """The box of a tensor or an op. Its border tells leaf, second order and error.
+
+        Nodes that the pass does not need are pale; saved values that are freed are hatched.
+        """
         x, y, w, h = self.canvas.at(place)
         sizes, key = self.canvas.sizes, node["id"]
         leaf, wanted = node["kind"] == "leaf", node["requires_grad"]
@@ -139,6 +144,7 @@ class Boxes:
         return items
 
     def group(self, group: dict[str, Any], place: Sequence[float]) -> Group:
+        """A folded group: two cards on top of each other, with the number of operations."""
         x, y, w, h = self.canvas.at(place)
         title, count = short(group["title"]), many(group["count"], "operation")
         items: list[Item] = [Rect(x + 5, y - 5, w, h, "#FFFFFF", LINE, 1.0, "", 7)]
@@ -152,6 +158,7 @@ class Boxes:
         )
 
     def leaf_chip(self, of: str, key: str, place: Sequence[float]) -> Group:
+        """A chip that repeats a leaf far from its box; `of` is the leaf's id, `key` the chip's."""
         x, y, w, h = self.canvas.at(place)
         node = self.canvas.nodes[of]
         wanted = node["requires_grad"]

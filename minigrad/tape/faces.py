@@ -68,6 +68,7 @@ class Faces:
 
     @step.setter
     def step(self, number: int) -> None:
+        """Move an open inspector there, too. ValueError for a number that is no step."""
         last = len(self.document["steps"])
         if not isinstance(number, int) or not 0 <= number <= last:
             raise ValueError(f"{self.what}.step: a number from 0 to {last}, not {number!r}.")

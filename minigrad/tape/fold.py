@@ -103,6 +103,10 @@ class Folding:
         self.groups: list[Group] = []
 
     def result(self) -> tuple[list[Document], list[Document]]:
+        """The groups, and the views: what is shown at first, and one for each group.
+
+        With at most `most` members all are shown at first; with more, the folded groups are.
+        """
         n = len(self.members)
         root = Group("tape", self.found["name"], self._calls())
         self._repeats(root)

@@ -83,10 +83,12 @@ def _columns(signs: list[tuple[str, str]]) -> list[float]:
 
 
 def width_of(signs: list[tuple[str, str]]) -> float:
+    """The width of the whole legend in pixels: its columns are as wide as their widest sign."""
     return sum(_columns(signs))
 
 
 def draw_legend(signs: list[tuple[str, str]], top: float) -> Scene:
+    """The signs with their meanings, four in a row; `top` is their upper edge."""
     shapes: Scene = []
     columns = _columns(signs)
     for k, (sign, meaning) in enumerate(signs):

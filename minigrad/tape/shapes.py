@@ -21,6 +21,8 @@ Anchor = Literal["start", "middle", "end"]
 
 @dataclass(frozen=True)
 class Rect:
+    """A rectangle; x and y are its upper left corner. `dash` is SVG's stroke-dasharray."""
+
     x: float
     y: float
     width: float
@@ -57,6 +59,8 @@ class Shape:
 
 @dataclass(frozen=True)
 class Disc:
+    """A circle; x and y are its center."""
+
     x: float
     y: float
     radius: float
@@ -68,6 +72,8 @@ class Disc:
 
 @dataclass(frozen=True)
 class Words:
+    """One line of text at its baseline; `anchor` says which point of it is at x."""
+
     x: float
     y: float
     text: str

@@ -106,6 +106,7 @@ class Code:
         self._sources: dict[str, int] = {} if home is None else {home: 0}
 
     def number(self, place: Place | None) -> int | None:
+        """The index of a user's line, which is added if it is new; None without a place."""
         if place is None:
             return None
         key = (place.file, place.line)
@@ -128,6 +129,7 @@ class Values:
         self._left = BUDGET
 
     def number(self, snapshot: Snapshot | None) -> int | None:
+        """The index of a snapshot, which is added if no equal one is there; None without one."""
         if snapshot is None:
             return None
         plain = snapshot.plain()
@@ -159,6 +161,7 @@ class Ops:
         self.all: dict[str, dict[str, Any]] = {}
 
     def put(self, name: str, formula: str) -> None:
+        """Add a new op. `formula` is its formula and its rules, two or more spaces apart."""
         if name and name not in self.all:
             first, *rules = re.split(r"\s{2,}", formula.strip()) or [""]
             self.all[name] = {"formula": first, "rules": rules}
