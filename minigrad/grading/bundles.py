@@ -40,10 +40,12 @@ class Recording:
 
     @property
     def name(self) -> str:
+        """The exercise: the stem of the author's notebook, and of both bundles' files."""
         return str(self.data["exercise"])
 
     @property
     def questions(self) -> list[Question]:
+        """The questions as students may see them, with 0 points each."""
         return [from_dict({"points": 0, **q}) for q in self.data["questions"]]
 
     @property
@@ -58,14 +60,17 @@ class Recording:
 
     @property
     def packages(self) -> tuple[str, ...]:
+        """The packages that some question may import, each once, sorted."""
         return tuple(sorted({p for q in self.questions for p in q.packages}))
 
     @property
     def hash(self) -> str:
+        """The SHA-256 of the document, which the judge bundle states."""
         return digest(self.data)
 
     @property
     def sources(self) -> dict[str, str]:
+        """Cell id -> source, of the student's notebook."""
         return {c["id"]: c["source"] for c in self.cells}
 
 
@@ -77,10 +82,12 @@ class Judge:
 
     @property
     def name(self) -> str:
+        """The exercise: the stem of the author's notebook, and of both bundles' files."""
         return str(self.data["exercise"])
 
     @property
     def questions(self) -> list[Question]:
+        """The questions in full, with points and tolerances."""
         return [from_dict(q) for q in self.data["questions"]]
 
     @property
@@ -90,13 +97,16 @@ class Judge:
 
     @property
     def hash(self) -> str:
+        """The SHA-256 of the document; a file with other formatting has the same."""
         return digest(self.data)
 
     @property
     def sources(self) -> dict[str, str]:
+        """Cell id -> source, of the author's notebook: the solutions are in it."""
         return {c["id"]: c["source"] for c in self.cells}
 
     def belongs_to(self, recording: Recording) -> None:
+        """Raise BundleError unless this bundle states the hash of that recording bundle."""
         if self.data["recording"] != recording.hash:
             raise BundleError(
                 f"The judge bundle {self.name} does not belong to this recording bundle: one of them is of "
@@ -163,11 +173,12 @@ def write_private(path: Path, data: Any) -> None:
         file.write(json.dumps(data, indent=1) + "\n")
 
 
-def read_recording(path: str | Path) -> Recording:
+def _read_recording(path: str | Path) -> Recording:
     return Recording(_read(Path(path), RECORDING))
 
 
 def read_judge(path: str | Path) -> Judge:
+    """Read a judge bundle. Raises BundleError for another file."""
     return Judge(_read(Path(path), JUDGE))
 
 
@@ -198,7 +209,7 @@ def find_bundles(place: str | Path, *, judge: bool = True) -> tuple[Recording, J
             )
         place = found[0]
     stem = place.name.removesuffix(".json").removesuffix(".recording").removesuffix(".judge")
-    recording = read_recording(place.with_name(f"{stem}.recording.json"))
+    recording = _read_recording(place.with_name(f"{stem}.recording.json"))
     if not judge and not place.with_name(f"{stem}.judge.json").exists():
         return recording, Judge({})
     return recording, read_judge(place.with_name(f"{stem}.judge.json"))

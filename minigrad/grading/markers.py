@@ -56,10 +56,12 @@ class Region:
 
     @property
     def begin(self) -> str:
+        """The text that opens the region, without the # before it."""
         return f"BEGIN {self.name}"
 
     @property
     def end(self) -> str:
+        """The text that closes the region, without the # before it."""
         return f"END {self.name}"
 
 
@@ -125,6 +127,7 @@ def has_solution(source: str, *, code: bool = True) -> bool:
 
 
 def has_hidden_tests(source: str) -> bool:
+    """Is a part of it, or the whole cell, kept from students?"""
     return HIDDEN_TESTS.begin in source or hidden_cell(source)
 
 

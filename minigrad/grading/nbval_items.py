@@ -69,6 +69,10 @@ class AnswersFile(IPyNbFile):  # type: ignore[misc]
     kept: dict[str, list[Outputs]] = {}  # what a trusted notebook gave, by its sources
 
     def collect(self) -> Iterator["AnswersCell"]:
+        """Yield a cell for each cell of the author's notebook; inputs are drawn from the seed.
+
+        The judge bundle is the one that --minigrad names. It is read once for all documents.
+        """
         bundle = str(self.config.getoption("minigrad"))
         if bundle not in self.judges:
             self.judges[bundle] = read_judge(bundle)
@@ -87,6 +91,7 @@ class AnswersFile(IPyNbFile):  # type: ignore[misc]
             )
 
     def setup(self) -> None:
+        """Start nbval's kernel, unless the outputs of the same sources are kept."""
         self.outputs: list[Outputs] = []
         if self.sources not in self.kept:
             super().setup()
@@ -106,6 +111,7 @@ class AnswersFile(IPyNbFile):  # type: ignore[misc]
     deadline = float("inf")
 
     def teardown(self) -> None:
+        """End the kernel. If all cells have run, their outputs are kept for the next submission."""
         if len(self.outputs) == len(self.nb.cells):
             if len(self.kept) > 8:  # seeds of single submissions: one is as good as none
                 self.kept.clear()
@@ -119,10 +125,15 @@ class AnswersCell(IPyNbCell):  # type: ignore[misc]
     verdicts: dict[str, Any] | None = None
 
     def setup(self) -> None:
+        """Nothing to prepare if the outputs of these sources are kept."""
         if self.parent.sources not in self.parent.kept:
             super().setup()
 
     def runtest(self) -> None:
+        """Run the cell in the trusted kernel, or compare with the outputs that are kept.
+
+        Raises nbval's cell error if an answer is wrong.
+        """
         kept = self.parent.kept.get(self.parent.sources)
         if kept is None:
             self.parent.deadline = time.monotonic() + SECONDS

@@ -39,6 +39,7 @@ class Cell:
 
     @property
     def squeezed(self) -> str:
+        """The source without any whitespace: so a stub is told though it was indented anew."""
         return "".join(self.source.split())
 
 

@@ -16,6 +16,7 @@ import pytest
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add --minigrad, without which no answers are collected, and --minigrad-verdicts."""
     group = parser.getgroup("minigrad", "minigrad: judging recorded answers")
     group.addoption("--minigrad", metavar="JUDGE", help="The judge bundle of the exercise.")
     group.addoption(
@@ -24,6 +25,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> Any:
+    """Collect *.answers.json as the notebooks that judge them. nbval is imported only then."""
     if parent.config.getoption("minigrad") and file_path.name.endswith(".answers.json"):
         from minigrad.grading.nbval_items import AnswersFile
 
@@ -43,6 +45,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
+    """Append the verdicts of a question to the file, as one line of JSON.
+
+    If the solution failed there are no verdicts, but the end of the report, as the problem.
+    """
     report = yield
     target = item.config.getoption("minigrad_verdicts", None)
     if target and call.when in ("setup", "call") and hasattr(item, "verdicts"):

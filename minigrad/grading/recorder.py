@@ -103,6 +103,7 @@ class Recorder:
             return None
 
     def stop(self) -> None:
+        """Kill the process, if there is one, and close its pipes. The next job starts another."""
         process, self.process = self.process, None
         if process is not None:
             process.kill()

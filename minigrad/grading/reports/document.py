@@ -47,6 +47,7 @@ def _commonest(lists: Any) -> list[dict[str, Any]]:
 
 
 def write_document(document: dict[str, Any], out: Path) -> Path:
+    """Write grades.json into this folder, and its schema beside it; returns the former's path."""
     path = out / "grades.json"
     path.write_text(json.dumps(document, indent=1, ensure_ascii=True) + "\n", encoding="utf-8")
     (out / "grades.schema.json").write_text(json.dumps(SCHEMA, indent=1) + "\n", encoding="utf-8")

@@ -45,6 +45,7 @@ WITHOUT = '<p class="warn">Isolation: none. Students\' code ran without a sandbo
 
 
 def page(title: str, body: str) -> str:
+    """A whole HTML page. `title` is escaped here; `body` is HTML already, and may run no script."""
     policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">\n'
@@ -56,6 +57,7 @@ def page(title: str, body: str) -> str:
 
 
 def escaped(text: object) -> str:
+    """Text for HTML: no control characters, and quotes escaped as well."""
     return escape(clean(str(text)), quote=True)
 
 
@@ -66,10 +68,12 @@ def theirs(text: object, most: int = 2000) -> str:
 
 
 def bar(share: float) -> str:
+    """A bar that is filled to this share, from 0 to 1; shares beyond are cut off."""
     return f'<div class="bar"><div style="width: {round(100 * min(max(share, 0.0), 1.0))}%"></div></div>'
 
 
 def cards(*said: tuple[str, str]) -> str:
+    """A row of figures, each as (name, value)."""
     items = "".join(
         f"<li><b>{escaped(value)}</b><span>{escaped(name)}</span></li>" for value, name in said
     )

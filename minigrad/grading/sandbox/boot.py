@@ -21,6 +21,7 @@ from typing import Any
 
 
 def main() -> None:
+    """Lock this process down, then run the kernel; or a probe, and print what it could do."""
     settings = json.loads(sys.argv[1])
     if os.getpid() == 1:
         _be_a_child(settings)

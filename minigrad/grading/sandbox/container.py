@@ -46,6 +46,7 @@ class Engine:
 
     @property
     def podman(self) -> bool:
+        """Podman, and not docker? They differ in their options. Told by the program's name."""
         return "podman" in os.path.basename(self.program)
 
     @property
@@ -55,6 +56,7 @@ class Engine:
 
     @property
     def python(self) -> str:
+        """The Python in the container: the image's own, or this machine's, mounted at /python."""
         return "python3" if self.own_image else "/python/bin/python3"
 
     def __str__(self) -> str:

@@ -65,6 +65,7 @@ class Limits:
         }
 
     def as_dict(self) -> dict[str, float]:
+        """The fields by name, as they stand in job and answers documents."""
         return asdict(self)
 
 
@@ -172,6 +173,7 @@ class Process:
         )
 
     def alive(self) -> bool:
+        """Was it started, and has it not ended yet?"""
         return self.child is not None and self.child.poll() is None
 
     def kill(self) -> None:

@@ -17,6 +17,10 @@ PATIENCE = 30  # seconds until an engine that does not answer is given up
 
 
 def main(engine: str, name: str, arguments: list[str]) -> int:
+    """Run the engine until it ends or our standard input does; returns its exit status.
+
+    If the input ends first, the container is killed, again and again for PATIENCE seconds.
+    """
     client = subprocess.Popen([engine, *arguments], stdin=subprocess.DEVNULL)
     while client.poll() is None:
         if select.select([sys.stdin], [], [], 0.05)[0] and not sys.stdin.buffer.read(1):

@@ -74,6 +74,7 @@ class Kernel:
         self.close()
 
     def close(self) -> None:
+        """Kill the process and close the sockets; may be called when only some were opened."""
         self.process.kill()
         for channel in self.channels.values():
             channel.close()
