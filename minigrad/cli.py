@@ -25,9 +25,11 @@ class Commands(TyperGroup):
     """The commands here and those of grading/commands.py, which takes half a second to import."""
 
     def list_commands(self, ctx: Any) -> list[str]:
+        """The names of all commands; for those of grading, nothing is imported."""
         return [*super().list_commands(ctx), *GRADING]
 
     def get_command(self, ctx: Any, name: str) -> Any:
+        """The command of this name; grading is imported only for one of its own."""
         if name not in GRADING:
             return super().get_command(ctx, name)
         from minigrad.grading.commands import app as grading

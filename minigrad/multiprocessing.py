@@ -183,6 +183,7 @@ class ProcessContext:
         self._ended: set[int] = set()
 
     def pids(self) -> list[int]:
+        """The operating system's numbers of the processes, in the order of their start."""
         return [int(process.pid) for process in self.processes]
 
     def join(self, timeout: float | None = None, grace_period: float | None = None) -> bool:

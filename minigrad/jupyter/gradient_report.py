@@ -24,6 +24,7 @@ class GradcheckRow:
     note: str = ""
 
     def cells(self) -> tuple[str, ...]:
+        """The row as text, in the order of GradcheckReport.header."""
         return self.name, str(self.shape), "agrees" if self.ok else "differs"
 
 
