@@ -312,7 +312,7 @@ class Slot(ArrayMethods):
         raise self._refused("tolist()")
 
     def numpy(self, *, force: Any = False) -> Any:
-        """Refuse with ProgramError: an array outside of the program would be the same in each run."""
+        """Refuse with ProgramError: an array outside the program would be the same in each run."""
         raise self._refused("numpy()")
 
     def __float__(self) -> builtins.float:
