@@ -88,6 +88,7 @@ class Answer:
         return self.same(candidate) and not self.equal(candidate, self.right)
 
     def equal(self, a: Any, b: Any) -> bool:
+        """Have both the same shape and the same numbers within rtol and atol? NaN equals NaN."""
         a, b = np.asarray(a), np.asarray(b)
         if a.shape != b.shape:
             return False

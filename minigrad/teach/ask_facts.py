@@ -63,9 +63,14 @@ class Facts(Written):
         return self._facts
 
     def parts(self) -> Sequence[str]:
+        """The names of the facts, in the order in which the program returns them."""
         return list(self.facts())
 
     def judged(self, answer: Any) -> Iterator[CheckRow]:
+        """One row for each fact, with the student's prediction but never with the right one.
+
+        What explains all wrong entries stands at the first of them.
+        """
         facts = self.facts()
         wrong = {
             name

@@ -51,9 +51,11 @@ class Tangents(Exercise):
         self.mistakes = (*self.mistakes, *self._known())
 
     def parts(self) -> list[str]:
+        """One part, the tangent of the result, whatever the number of inputs."""
         return ["z_dot"]
 
     def cases(self, seed: str = "public") -> Iterator[Case]:
+        """The cases of a seed, each input with a tangent in its shape; no g is drawn."""
         for n, (shapes, label) in enumerate(layouts(self.shapes, self.more), 1):
             inputs = self._drawn(f"{seed}/{self.name}/{n}", shapes, label)
             for name in self.inputs:
@@ -63,9 +65,11 @@ class Tangents(Exercise):
             yield Case(n, inputs, None, (self.tangent(*inputs.values()),), atol, label)
 
     def given(self, case: Case) -> Mapping[str, Any]:
+        """The inputs, then their tangents: x, y, x_dot, y_dot."""
         return case.inputs
 
     def take_apart(self, returned: Any, case: Case) -> Sequence[Any] | str:
+        """What was returned is one value, also if it is a tuple."""
         return count(returned, self.parts(), whole=True)
 
     def tangent(self, *given: Any) -> Array:
@@ -86,6 +90,7 @@ class Tangents(Exercise):
         return in_all(self._in_one_case(m) for m in wrong[:DIAGNOSED])
 
     def searched(self, what: str, wrong: Sequence[Mistaken]) -> Diagnosis | None:
+        """Nothing: here a search comes last, after a sign or a factor; see `explain`."""
         return None  # before a sign or a factor; see explain
 
     def _in_one_case(self, m: Mistaken) -> Diagnosis | None:
@@ -143,18 +148,22 @@ class Differentiable(Exercise):
     column = "part"
 
     def parts(self) -> list[str]:
+        """z first, then the gradients: a wrong value is noticed before they are explained."""
         return ["z", *super().parts()]
 
     def cases(self, seed: str = "public") -> Iterator[Case]:
+        """The cases of Exercise with the value of z before the gradients, to 1e-13."""
         for case in super().cases(seed):
             value = np.array(as_array(case.program[0]))
             atol = (1e-13 * (1 + float(np.max(np.abs(value), initial=0.0))), *case.atol)
             yield replace(case, expected=(value, *case.expected), atol=atol)
 
     def given(self, case: Case) -> Mapping[str, Any]:
+        """The case itself, without the right program, for the wrapper in `judged`."""
         return {"case": replace(case, program=None)}  # what `watched` wants; see judged
 
     def judged(self, answer: Any) -> Iterator[CheckRow]:
+        """Judge a wrapper that calls the answer with tensors and takes gradients through it."""
         self._wrong_values: set[int] = set()
 
         @wraps(answer)
@@ -182,6 +191,7 @@ class Differentiable(Exercise):
         return [z.detach().numpy(), *(o if d is None else d for d, o in zip(grads, zeros))]
 
     def take_apart(self, returned: Any, case: Case) -> Sequence[Any] | str:
+        """The wrapper's list, value first; or the text that says why there is none."""
         return str(returned) if isinstance(returned, str) else list(returned)
 
     def explain(self, what: str, wrong: Sequence[Mistaken]) -> Diagnosis | None:
@@ -225,9 +235,14 @@ class Function(FunctionQuestion):
         self.accepts, self.mistakes, self.rtol, self.atol = accepts, mistakes, rtol, atol
 
     def parts(self) -> list[str]:
+        """The names of what the function returns, as the author gave them."""
         return self.returns
 
     def cases(self, seed: str = "public") -> Iterator[Case]:
+        """The cases of a seed: shapes are drawn, wrapped values are taken as they are.
+
+        Without a reference nothing is expected, and `accepts` has to judge.
+        """
         for n, wanted in enumerate(self.inputs, 1):
             inputs = {
                 name: draw(f"{seed}/{self.name}/{n}/{name}", value)
@@ -251,9 +266,11 @@ class Function(FunctionQuestion):
         return [as_array(v) if isinstance(v, Tensor) else v for v in out]
 
     def take_apart(self, returned: Any, case: Case) -> Sequence[Any] | str:
+        """One value for each name in `returns`; with one name, all that was returned."""
         return count(returned, self.returns, whole=len(self.returns) == 1)
 
     def judge(self, what: str, mine: Any, case: Case, k: int) -> tuple[Kind, str]:
+        """Ask `accepts`, if there is one; a dict is compared name by name, the rest as always."""
         if self.accepts is None:
             if isinstance(case.expected[k], dict):
                 return judge_mapping(what, mine, case.expected[k])

@@ -58,9 +58,11 @@ class Updates(Question):
         self.shape, self.wanted = shape, wanted
 
     def parts(self) -> Sequence[str]:
+        """One part for each dict of settings: "settings 1", "settings 2", ..."""
         return [f"settings {n}" for n in range(1, len(self.settings) + 1)]
 
     def judged(self, answer: Any) -> Iterator[CheckRow]:
+        """One row for each dict of settings. Stops at one that is not written or too slow."""
         for n, settings in enumerate(self.settings, 1):
             row = self._one(n, settings, answer)
             yield row

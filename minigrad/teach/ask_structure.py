@@ -68,6 +68,7 @@ class OnATape(Written):
         }
 
     def parts(self) -> Sequence[str]:
+        """The names of the results, each a tensor that some operation made."""
         return [name for name in self.tensors() if name not in self.inputs]
 
     def behind(self, name: str) -> set[str]:
@@ -90,6 +91,7 @@ class Edges(OnATape):
     column, form, example = "node of", dict, '{"z": ["a", "b"]}'
 
     def judged(self, answer: Any) -> Iterator[CheckRow]:
+        """One row for each result: right, or which names are missing and which are too many."""
         edges = self.edges()
         users = {name: [z for z, xs in edges.items() if name in xs] for name in self.tensors()}
         for name, right in edges.items():
@@ -144,9 +146,11 @@ class Order(OnATape):
     column, form, example = "step", list | tuple, '["z", "s", "x"]'
 
     def parts(self) -> Sequence[str]:
+        """One part, for the whole order: it is right or wrong as a whole."""
         return ("order",)
 
     def judged(self, answer: Any) -> Iterator[CheckRow]:
+        """One row: right, or the first rule that the order breaks."""
         yield self.row("order", *self._judge(list(answer), self.edges(), {"z"} | self.behind("z")))
 
     def _judge(
@@ -201,9 +205,11 @@ class Adjoints(OnATape):
         self.of = list(of)
 
     def parts(self) -> Sequence[str]:
+        """The names of the tensors whose adjoints are asked for."""
         return self.of
 
     def judged(self, answer: Any) -> Iterator[CheckRow]:
+        """One row for each tensor, beside the engine's gradient; a wrong one is diagnosed."""
         tensors = self.tensors()
         z = tensors["z"]
         wanted = [tensors[name] for name in self.of]

@@ -41,6 +41,7 @@ class Case:
 
     @property
     def shapes(self) -> str:
+        """The inputs in words: each array's shape, short values as they are, and the label."""
         shapes = ", ".join(
             f"{name} {np.shape(value)}" if isinstance(value, np.ndarray) else _short(name, value)
             for name, value in self.inputs.items()

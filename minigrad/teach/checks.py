@@ -82,6 +82,7 @@ class Exercise(FunctionQuestion):
         self.inputs = list(inspect.signature(forward).parameters)
 
     def parts(self) -> list[str]:
+        """A gradient for each input that is no constant: "dx" for x."""
         return ["d" + name for name in self.inputs if name not in self.constants]
 
     def cases(self, seed: str = "public") -> Iterator[Case]:
@@ -123,6 +124,7 @@ class Exercise(FunctionQuestion):
         return [np.array(as_array(d)) for d in grads]
 
     def given(self, case: Case) -> Mapping[str, Any]:
+        """The inputs, then g, the gradient of the result."""
         return {**case.inputs, "g": case.g}
 
     def searched(self, what: str, wrong: Sequence[Mistaken]) -> Diagnosis | None:

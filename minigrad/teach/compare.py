@@ -53,6 +53,7 @@ class CompareRow(Compared):
     tape: float | None
 
     def cells(self) -> tuple[str, ...]:
+        """Name, shape, verdict, differences; if they count, where, and yours and the tape's."""
         return self.name, str(self.shape), *self.measured(self.tape, self.relative)
 
 

@@ -193,15 +193,15 @@ class Likelier(NamedTuple):
     fits: Callable[[Answer, Diagnosis, Diagnosis], bool]
 
 
-def one_vector_from_another(a: Answer, first: Diagnosis, d: Diagnosis) -> bool:
+def _one_vector_from_another(a: Answer, first: Diagnosis, d: Diagnosis) -> bool:
     return a.plain and a.x.ndim == a.z.ndim == 1
 
 
-def of_one_number(a: Answer, first: Diagnosis, d: Diagnosis) -> bool:
+def _of_one_number(a: Answer, first: Diagnosis, d: Diagnosis) -> bool:
     return one_number(a.mine)
 
 
-def of_the_power(a: Answer, first: Diagnosis, d: Diagnosis) -> bool:
+def _of_the_power(a: Answer, first: Diagnosis, d: Diagnosis) -> bool:
     if op_name(first.node) != "sum" or d.node is None:
         return False
     return a.graph.exponent(d.node) == a.graph.entries(first.node)
@@ -210,7 +210,7 @@ def of_the_power(a: Answer, first: Diagnosis, d: Diagnosis) -> bool:
 # Tried from the first to the last.
 LIKELIER = [
     # J @ 1 in the place of 1 @ J is rather the other mode than a matrix that was not transposed
-    Likelier("tangent_for_gradient", {"transposed"}, one_vector_from_another),
+    Likelier("tangent_for_gradient", {"transposed"}, _one_vector_from_another),
     # the inner derivative is forgotten rather than the outer one taken at another place (x**2)
     Likelier("forgot_inner", {"wrong_argument"}, lambda a, first, d: True),
     # a rule that only leaves something out is rather the gradient of another leaf, if it is one;
@@ -218,10 +218,10 @@ LIKELIER = [
     Likelier("other_variable", {"upstream_only", "upstream_ignored"},
              lambda a, first, d: d.node is None),
     # one number only (2 * 2 is 2**2): what is simple, before what happens to give it
-    Likelier("scale", {"wrong_argument", "stale_value"}, of_one_number),
-    Likelier("sign", {"wrong_argument"}, of_one_number),
+    Likelier("scale", {"wrong_argument", "stale_value"}, _of_one_number),
+    Likelier("sign", {"wrong_argument"}, _of_one_number),
     # x**2 summed over two entries: the 2 that is missing is rather that of the square
-    Likelier("scale", {"mean_for_sum"}, of_the_power),
+    Likelier("scale", {"mean_for_sum"}, _of_the_power),
     # of several places for a sign or a factor, the operation that has one
     Likelier("sign", {"sign"}, lambda a, first, d: bool(first.node) and op_name(d.node) in MINUS),
     Likelier("sign", {"sign"}, lambda a, first, d: op_name(first.node) in MOVES and d.node is None),

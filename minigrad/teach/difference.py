@@ -47,6 +47,7 @@ class Difference:
 
     @property
     def ok(self) -> bool:
+        """True for "exact" and "close"."""
         return self.verdict in ("exact", "close")
 
 

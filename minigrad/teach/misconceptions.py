@@ -38,6 +38,7 @@ class Misconception(NamedTuple):
     hint: str = ""
 
     def diagnosis(self) -> Diagnosis:
+        """Its message and hint, at no operation in particular."""
         return nowhere(self.kind, self.message, self.hint)
 
 

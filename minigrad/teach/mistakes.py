@@ -150,21 +150,21 @@ def variants(row: Mistake, use: Use) -> Iterator[Variant]:
 # ------------------------------------------------------------------ paths
 
 
-def missing_operation(use: Use) -> Any:
+def _missing_operation(use: Use) -> Any:
     twins = use.twins
     if not 1 < len(twins) < use.fan_in or use is not twins[0]:
         return None
     return [Variant(use.passed - sum(u.passed for u in twins), str(len(twins)))]
 
 
-def missing_operand(use: Use) -> Any:
+def _missing_operand(use: Use) -> Any:
     """Further up than the place where the paths meet: a term of a sum, a factor of a product."""
     paths = use.graph.paths
     leading = {u.parent for u in paths if u.node is use.node and not u.part}
     return np.zeros_like(use.passed) if len(leading) > 1 and use.fan_in == 1 else None
 
 
-def only_this_path(use: Use) -> Any:
+def _only_this_path(use: Use) -> Any:
     if use.fan_in < 3 or use.g is not use.graph.gradients[use.node]:
         return None
     return 2 * use.passed - use.graph.gradients[use.parent]
@@ -173,7 +173,7 @@ def only_this_path(use: Use) -> Any:
 # ------------------------------------------------------------------ factors
 
 
-def scale(use: Use) -> Any:
+def _scale(use: Use) -> Any:
     yield Variant(2 * use.passed, "2")
     yield Variant(use.passed / 2, "1/2")
     y = use.values.get("y") if use.op_name == "pow" else None
@@ -218,8 +218,8 @@ def _words(factor: float) -> str:
 # ------------------------------------------------------------------ the chain rule itself
 
 
-def forgot_inner(use: Use) -> Any:
-    return upstream_only(use) if use.parent is use.graph.target and inside_a_curve(use) else None
+def _forgot_inner(use: Use) -> Any:
+    return _upstream_only(use) if use.parent is use.graph.target and inside_a_curve(use) else None
 
 
 def inside_a_curve(use: Use) -> bool:
@@ -240,7 +240,7 @@ def inside_a_curve(use: Use) -> bool:
     return False
 
 
-def swapped_operands(use: Use) -> Any:
+def _swapped_operands(use: Use) -> Any:
     op, values = use.op, use.values
     if op is None or not {"x", "y"} <= set(op.operands) or use.name not in ("x", "y"):
         return
@@ -252,14 +252,14 @@ def swapped_operands(use: Use) -> Any:
         yield use.rule(use.g, x=values["y"], y=values["x"])
 
 
-def upstream_ignored(use: Use) -> Any:
+def _upstream_ignored(use: Use) -> Any:
     return None if np.all(use.g == 1) else use.share()
 
 
 UNCHANGED = ("sum", "reshape", "view", "expand", "permute", "t", "transpose", "getitem")
 
 
-def upstream_only(use: Use) -> Any:
+def _upstream_only(use: Use) -> Any:
     """g as it came, if it has the shape for it: once, also if the tensor is both operands (x * x)."""
     twins = use.twins
     if use is not twins[0] or use.op is None or use.op_name in UNCHANGED:
@@ -280,13 +280,13 @@ ROWS = table(
     ("missing_path", ANY, lambda use: np.zeros_like(use.passed) if use.fan_in > 1 else None,
      "A path is missing: {x} is reached in several ways, and what comes back through {op}{line} was left out.",
      "A tensor that is used several times gets the sum of what comes back from each use."),
-    ("missing_path", ANY, missing_operation,
+    ("missing_path", ANY, _missing_operation,
      "A path is missing: {op}{line} uses one tensor {n} times, and all that comes back through it was left out.",
      "A tensor that is used several times gets the sum of what comes back from each use."),
-    ("missing_path", ANY, missing_operand,
+    ("missing_path", ANY, _missing_operand,
      "A path is missing: several operands of {op}{line} lead to {x}, and what comes back through one was left out.",
      "An operation passes something back to each of its operands; all that arrives at {x} is added up."),
-    ("missing_path", ANY, only_this_path,
+    ("missing_path", ANY, _only_this_path,
      "Only one path is there: the part of {x} that comes back through {op}{line}. The other uses were left out.",
      "A tensor that is used several times gets the sum of what comes back from each use."),
     ("double_counted", ANY, lambda use: 2 * use.passed if use.fan_in > 1 else None,
@@ -295,19 +295,19 @@ ROWS = table(
     ("sign", ANY, lambda use: -use.passed,
      "The sign of what comes back through {op}{line} is wrong.",
      "Check the minus signs of this derivative."),
-    ("scale", ANY, scale,
+    ("scale", ANY, _scale,
      "What comes back through {op}{line} is {n} times what it should be.",
      "Look for a factor: the exponent of a power, a 2 of a square, a number of entries."),
-    ("forgot_inner", ANY, forgot_inner,
+    ("forgot_inner", ANY, _forgot_inner,
      "The chain rule stops one step early: the derivative of the inner function, {op}{line}, is missing.",
      "Multiply by the derivative of the inner function as well."),
-    ("swapped_operands", ANY, swapped_operands,
+    ("swapped_operands", ANY, _swapped_operands,
      "The operands of {op}{line} are exchanged: this is the rule for the other one.",
      "Write the rule of each operand down beside its name."),
-    ("upstream_ignored", ANY, upstream_ignored,
+    ("upstream_ignored", ANY, _upstream_ignored,
      "The derivative of {op}{line} is there, but not multiplied by the gradient that comes from above.",
      "Each rule is multiplied by g, the gradient of what comes after."),
-    ("upstream_only", ANY, upstream_only,
+    ("upstream_only", ANY, _upstream_only,
      "What comes from above {op}{line} is passed on as it is: the operation's own derivative is missing.",
      "Multiply g by the derivative of the operation."),
 )  # fmt: skip

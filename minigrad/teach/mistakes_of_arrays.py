@@ -23,19 +23,19 @@ from minigrad.teach.uses import Use
 PICKING = "getitem gather index_select embedding"
 
 
-def overwritten(use: Use, index: Any) -> Any:
+def _overwritten(use: Use, index: Any) -> Any:
     """As if each part had been written to its place, and not added to what is there."""
     return _written(use, use.g, index)
 
 
-def only_the_first(use: Use, index: Any) -> Any:
+def _only_the_first(use: Use, index: Any) -> Any:
     """As if the places had been written from the last to the first."""
     if not isinstance(index, np.ndarray) or index.dtype.kind == "b" or index.ndim != 1:
         return None
     return _written(use, np.flip(use.g, int(use.values.get("axis") or 0)), np.flip(index))
 
 
-def slices_overwrite_each_other(use: Use) -> Any:
+def _slices_overwrite_each_other(use: Use) -> Any:
     """x[:3] and x[1:]: d[:3] = ..., then d[1:] = ..."""
     read = use.share()
     if use.fan_in < 2 or read is None:
@@ -55,7 +55,7 @@ def _written(use: Use, g: Any, index: Any) -> Any:
     return d
 
 
-def mean_over_repeated_indices(use: Use) -> Any:
+def _mean_over_repeated_indices(use: Use) -> Any:
     counts = use.share()
     return use.passed / np.maximum(counts, 1) if counts is not None and np.any(counts > 1) else None
 
@@ -63,7 +63,7 @@ def mean_over_repeated_indices(use: Use) -> Any:
 # ------------------------------------------------------------------ sums, means and axes
 
 
-def mean_taken_for_sum(use: Use) -> Any:
+def _mean_taken_for_sum(use: Use) -> Any:
     n = _averaged(use)
     return [Variant(use.passed * n, str(n))] if n > 1 else None
 
@@ -86,12 +86,12 @@ def _averaged(use: Use) -> int:
     return round(n) if n > 1 and any(abs(n - m) < 1e-6 * n for m in sums) else 0
 
 
-def sum_taken_for_mean(use: Use) -> Any:
+def _sum_taken_for_mean(use: Use) -> Any:
     n = use.gathered
     return [Variant(use.passed / n, str(n))] if n > 1 else None
 
 
-def mean_over_a_broadcast(use: Use) -> Any:
+def _mean_over_a_broadcast(use: Use) -> Any:
     wide = use.g if use.op_name == "convolution" and use.name == "b" else use.wide()
     n = 0 if wide is None or not use.passed.size else wide.size // use.passed.size
     if wide is None or n < 2:
@@ -102,7 +102,7 @@ def mean_over_a_broadcast(use: Use) -> Any:
             yield Variant(use.passed / m, str(m))
 
 
-def reduction_axis(use: Use, axis: Any) -> Any:
+def _reduction_axis(use: Use, axis: Any) -> Any:
     values, op, right = use.values, use.op, use.one_axis
     if use.op_name == "cross_entropy":
         if use.passed.ndim == 2 and (parts := parts_of_cross_entropy(use)) is not None:
@@ -135,7 +135,7 @@ def _half_turned(use: Use, axis: Any, z: Any, right: str) -> Iterator[Variant]:
         yield Variant(here * turned, right)
 
 
-def broadcast_axis(use: Use) -> Any:
+def _broadcast_axis(use: Use) -> Any:
     """Only between axes of one length can the two be mistaken for each other."""
     wide, shape = use.wide(), use.passed.shape
     if wide is None or not 2 <= wide.ndim <= 4:
@@ -151,36 +151,36 @@ def broadcast_axis(use: Use) -> Any:
 
 
 ROWS = table(
-    ("index_not_scattered", PICKING, overwritten,
+    ("index_not_scattered", PICKING, _overwritten,
      "{op}{line} reads some entries more than once, and their parts were not added up: "
      "the last overwrote the others.",
      "Add with np.add.at, or sum over all places where the same index stands."),
-    ("index_not_scattered", "getitem index_select embedding", only_the_first,
+    ("index_not_scattered", "getitem index_select embedding", _only_the_first,
      "{op}{line} reads some entries more than once, and only the first part of each was kept.",
      "Add with np.add.at, or sum over all places where the same index stands."),
-    ("index_not_scattered", "getitem narrow select", slices_overwrite_each_other,
+    ("index_not_scattered", "getitem narrow select", _slices_overwrite_each_other,
      "{op}{line} reads entries that are read elsewhere too, and its part overwrote theirs, where it had to be added.",
      "Add each part to what is there already:  d[index] += g,  not  d[index] = g."),
-    ("mean_for_sum", PICKING, mean_over_repeated_indices,
+    ("mean_for_sum", PICKING, _mean_over_repeated_indices,
      "{op}{line} reads some entries more than once, and your gradient is the mean of their parts, not the sum.",
      "What was read several times gets the sum of what comes back."),
-    ("mean_for_sum", "mean mse_loss cross_entropy nll_loss div mul", mean_taken_for_sum,
+    ("mean_for_sum", "mean mse_loss cross_entropy nll_loss div mul", _mean_taken_for_sum,
      "{op}{line} divides by {n}, the number of entries, and your gradient does not.",
      "The derivative of a mean is 1/n for each entry."),
-    ("mean_for_sum", "sum", sum_taken_for_mean,
+    ("mean_for_sum", "sum", _sum_taken_for_mean,
      "{op}{line} is a sum, and your gradient is that of a mean: divided by {n}.",
      "The derivative of a sum is 1 for each entry."),
-    ("mean_for_sum", ANY, mean_over_a_broadcast,
+    ("mean_for_sum", ANY, _mean_over_a_broadcast,
      "The sum that undoes the broadcast in {op}{line} became a mean: your gradient is divided by {n}.",
      "What was repeated gets the sum of what comes back, not its mean."),
     ("reduction_axis",
-     "sum mean amax amin softmax log_softmax logsumexp cumsum prod cross_entropy", reduction_axis,
+     "sum mean amax amin softmax log_softmax logsumexp cumsum prod cross_entropy", _reduction_axis,
      "{op}{line} works along axis {n}, and your gradient is that of another axis.",
      "What was summed along an axis is repeated along the same axis on the way back."),
     ("tangent_for_gradient", "cumsum", lambda use, axis: np.cumsum(use.g, axis),
      "{op}{line} is summed up from the front on the way back as well: so tangents move (forward mode).",
      "An entry is part of all the sums that follow it, so its gradient sums from the end."),
-    ("reduction_axis", ANY, broadcast_axis,
+    ("reduction_axis", ANY, _broadcast_axis,
      "The sum that undoes the broadcast in {op}{line} was taken along another axis.",
      "Sum along the axis along which the value was repeated."),
 )  # fmt: skip

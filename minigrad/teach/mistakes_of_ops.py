@@ -17,7 +17,7 @@ from minigrad.teach.uses import Use, called
 # ------------------------------------------------------------------ where the derivative is taken
 
 
-def value_after_the_write(use: Use) -> Any:
+def _value_after_the_write(use: Use) -> Any:
     if not use.wrote or use.op is None or not use.op.operands:
         return
     first = use.op.operands[0]
@@ -44,7 +44,7 @@ def _at_another_time(use: Use, values_of: Callable[[Any], list[Any]]) -> Iterato
                     yield sum(others) - sum(u.passed for u in use.twins[1:])
 
 
-def wrong_argument(use: Use) -> Any:
+def _wrong_argument(use: Use) -> Any:
     op, values, reads, x = use.op, use.values, use.reads(), use.name
     if op is None or op.kind not in ("elementwise", "reduction", "general") or x not in values:
         return
@@ -67,7 +67,7 @@ def wrong_argument(use: Use) -> Any:
             yield Variant(_elsewhere(use, value), words)
 
 
-def exponent_not_lowered(use: Use, x: Any, y: Any) -> Any:
+def _exponent_not_lowered(use: Use, x: Any, y: Any) -> Any:
     if use.op_name == "pow" and use.name == "x":
         yield Variant(use.fit(use.g * y * x**y), "its exponent was not lowered by one")
     if use.op_name == "div" and use.name == "y":
@@ -166,7 +166,7 @@ def _pooled(use: Use) -> Any:
     return wide if wide.shape == use.passed.shape else None
 
 
-def mask_missing(use: Use) -> Any:
+def _mask_missing(use: Use) -> Any:
     if use.op_name == "leaky_relu" and "x" in use.values:
         return [use.g, use.g * (use.values["x"] > 0)]
     found = _mask(use)
@@ -180,7 +180,7 @@ def _scaled(use: Use, d: Any) -> Any:
     return [d, d * np.max(use.values[use.beside])]
 
 
-def mask_inverted(use: Use) -> Any:
+def _mask_inverted(use: Use) -> Any:
     if use.op_name == "leaky_relu" and "x" in use.values:
         return use.rule(use.g, x=-use.values["x"])
     found = _mask(use)
@@ -194,7 +194,7 @@ def mask_inverted(use: Use) -> Any:
     return use.fit(turned)
 
 
-def overwritten(use: Use) -> Any:
+def _overwritten(use: Use) -> Any:
     """x[0] = y: nothing comes back to what stood in x[0]."""
     if not isinstance(use.node, CopySlices) or use.k or use.part or not use.node.keeps:
         return None
@@ -203,12 +203,12 @@ def overwritten(use: Use) -> Any:
     return np.asarray(use.graph.gradients[use.node]) if not np.any(use.passed[written]) else None
 
 
-def dropout_scale_missing(use: Use) -> Any:
+def _dropout_scale_missing(use: Use) -> Any:
     found = _mask(use)
     return None if found is None else found[0] * found[1]
 
 
-def ties(use: Use, x: Any) -> Any:
+def _ties(use: Use, x: Any) -> Any:
     g, passed = use.g, use.passed
     if use.op_name in EXTREMES:
         return _ties_of_a_reduction(use, x)
@@ -252,7 +252,7 @@ def _ties_of_a_reduction(use: Use, x: Any) -> Any:
 
 
 ROWS = table(
-    ("stale_value", ANY, value_after_the_write,
+    ("stale_value", ANY, _value_after_the_write,
      "{op}{line} writes in place, and your gradient uses the value after the write "
      "where the rule needs the one before.",
      "Write down the value before it is overwritten; the tape keeps a copy of it."),
@@ -262,10 +262,10 @@ ROWS = table(
     ("stale_value", ANY, lambda use: _at_another_time(use, use.graph.later),
      "{op}{line} reads a tensor that is written in place afterwards, and your gradient uses the value it had then.",
      "The rule needs the value that the operation has read."),
-    ("wrong_argument", ANY, wrong_argument,
+    ("wrong_argument", ANY, _wrong_argument,
      "The derivative of {op}{line} was taken at the wrong place: {n}.",
      "Look up whether the rule is written in terms of the input x or of the result z."),
-    ("wrong_argument", "pow div", exponent_not_lowered,
+    ("wrong_argument", "pow div", _exponent_not_lowered,
      "The derivative of {op}{line} is that of another power: {n}.",
      "The derivative of x**n is n * x**(n - 1), also for n = -1, as in 1 / x."),
     ("wrong_argument", ANY, lambda use: _factors_from_further_in(use, behind_a_mask=False),
@@ -274,19 +274,19 @@ ROWS = table(
     ("mask_missing", ANY, lambda use: _factors_from_further_in(use, behind_a_mask=True),
      "The derivative of {op}{line} has a wrong factor: the other operand as it was before the mask.",
      "The factor is the other operand just as the operation has read it."),
-    ("mask_missing", MASKED, mask_missing,
+    ("mask_missing", MASKED, _mask_missing,
      "The mask of {op}{line} is missing: the gradient passes only where the input did.",
      "Multiply by 1 where the input was let through, and by 0 elsewhere."),
-    ("mask_inverted", MASKED, mask_inverted,
+    ("mask_inverted", MASKED, _mask_inverted,
      "The mask of {op}{line} is the wrong way round: the gradient passes just where the input did not.",
      "The gradient takes the same way as the value did."),
-    ("mask_missing", ANY, overwritten,
+    ("mask_missing", ANY, _overwritten,
      "{op}{line} overwrites a part of the tensor, and your gradient passes on there as if it had not.",
      "What was overwritten has no influence on the result any more."),
-    ("mask_missing", "mul", dropout_scale_missing,
+    ("mask_missing", "mul", _dropout_scale_missing,
      "The mask of the dropout{line} is there, but not its scale: what is kept was divided by 1 - p.",
      "The gradient is scaled as the value was."),
-    ("ties", " ".join(("relu", "abs", *CLAMPS, *OF_TWO, *EXTREMES)), ties,
+    ("ties", " ".join(("relu", "abs", *CLAMPS, *OF_TWO, *EXTREMES)), _ties,
      "Where entries are equal, or just at a bend, {op}{line} passes the gradient on in another way than you do.",
      "amax and amin share it equally, max and min along a dim give it to one entry, maximum and minimum halve it; "
      "relu and abs pass nothing at 0."),

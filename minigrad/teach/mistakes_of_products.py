@@ -19,11 +19,11 @@ from minigrad.teach.uses import Use
 PRODUCTS = "matmul mm bmm addmm baddbmm mv addmv"
 
 
-def matmul_order(use: Use) -> Any:
+def _matmul_order(use: Use) -> Any:
     return [_product(b, a) for a, b in _factors(use) if a.ndim > 1 and b.ndim > 1]
 
 
-def transpose_of_a_product(use: Use) -> Any:
+def _transpose_of_a_product(use: Use) -> Any:
     for a, b in _other_is_a_product(use):
         if (
             a.ndim > 1 and b.ndim > 1
@@ -31,7 +31,7 @@ def transpose_of_a_product(use: Use) -> Any:
             yield _with_other(use, _T(_T(a) @ _T(b)))
 
 
-def transposed_further_in(use: Use) -> Any:
+def _transposed_further_in(use: Use) -> Any:
     for a, b in _other_is_a_product(use):
         if 1 in (a.ndim, b.ndim) and 2 in (a.ndim, b.ndim):
             yield _with_other(use, b @ a if a.shape[-1] == b.shape[0] == b.shape[-1] else None)
@@ -55,7 +55,7 @@ def _with_other(use: Use, value: Any) -> Any:
     return use.rule(use.g, **{name: value})
 
 
-def transposed_factor(use: Use) -> Any:
+def _transposed_factor(use: Use) -> Any:
     for a, b in _factors(use):
         for left, right in ((_T(a), b), (a, _T(b)), (_T(a), _T(b))):
             yield _product(left, right)
@@ -63,7 +63,7 @@ def transposed_factor(use: Use) -> Any:
         yield _T(use.passed)
 
 
-def not_transposed_back(use: Use) -> Any:
+def _not_transposed_back(use: Use) -> Any:
     """reshape gives the shape back, not the order."""
     return use.g.reshape(use.passed.shape)
 
@@ -112,7 +112,7 @@ def _turned_einsum(use: Use, all_turned: bool) -> Iterator[Any]:
             yield back(np.einsum(f"{out},{other}->{own}", g(use.g), factor(v)))
 
 
-def einsum_operands(use: Use) -> Any:
+def _einsum_operands(use: Use) -> Any:
     beside = [u for u in use.graph.uses if u.node is use.node and u.k != use.k]
     yield from (u.at(use.g).passed for u in beside)
 
@@ -120,7 +120,7 @@ def einsum_operands(use: Use) -> Any:
 # ------------------------------------------------------------------ convolution
 
 
-def kernel_flipped(use: Use) -> Any:
+def _kernel_flipped(use: Use) -> Any:
     w = use.values.get("w")
     axes = tuple(range(2, use.passed.ndim))
     if use.name == "w":
@@ -139,19 +139,19 @@ def kernel_flipped(use: Use) -> Any:
 
 
 ROWS = table(
-    ("matmul_order", PRODUCTS, matmul_order,
+    ("matmul_order", PRODUCTS, _matmul_order,
      "The factors of the product {op}{line} are in the wrong order on the way back.",
      "Try the formula on matrices that are not square: the shapes tell where g stands."),
-    ("matmul_order", PRODUCTS, transpose_of_a_product,
+    ("matmul_order", PRODUCTS, _transpose_of_a_product,
      "The other factor of {op}{line} is a product itself, and its transpose was taken in the wrong order.",
      "(A @ B).T  is  B.T @ A.T."),
-    ("transposed", PRODUCTS, transposed_further_in,
+    ("transposed", PRODUCTS, _transposed_further_in,
      "The other factor of {op}{line} is the product of a matrix and a vector, with the matrix transposed.",
      "x @ A  is  A.T @ x."),
-    ("transposed", PRODUCTS, transposed_factor,
+    ("transposed", PRODUCTS, _transposed_factor,
      "A factor of the product {op}{line}, or the product itself, is transposed and should not be, or the reverse.",
      "Try the formula on matrices that are not square: the shapes tell which factor is turned."),
-    ("transposed", "t transpose permute", not_transposed_back,
+    ("transposed", "t transpose permute", _not_transposed_back,
      "{op}{line} exchanges two axes, and they were not exchanged back.",
      "The gradient of a transpose is the transpose of the gradient."),
     ("matmul_order", "einsum", lambda use: _turned_einsum(use, all_turned=True),
@@ -160,10 +160,10 @@ ROWS = table(
     ("transposed", "einsum", lambda use: _turned_einsum(use, all_turned=False),
      "A factor of the product {op}{line}, or the product itself, is transposed and should not be, or the reverse.",
      "Write the letters of each array down: those of g, of the other operand, and of the result."),
-    ("swapped_operands", "einsum", einsum_operands,
+    ("swapped_operands", "einsum", _einsum_operands,
      "The operands of {op}{line} are exchanged: this is the rule for the other one.",
      "Write the rule of each operand down beside its name."),
-    ("transposed", "convolution", kernel_flipped,
+    ("transposed", "convolution", _kernel_flipped,
      "The kernel of {op}{line} is flipped, or its axes are exchanged: it does not meet the entries it has met before.",
      "Write out one entry of z, and see which entry of the kernel each entry of x was multiplied with."),
 )  # fmt: skip

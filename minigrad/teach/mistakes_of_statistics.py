@@ -15,7 +15,7 @@ from minigrad.teach.uses import Use
 # ------------------------------------------------------------------ statistics
 
 
-def degrees_of_freedom(use: Use) -> Any:
+def _degrees_of_freedom(use: Use) -> Any:
     """n against n - 1, or the length of another axis."""
     n = use.gathered
     if n < 2:
@@ -32,14 +32,14 @@ def degrees_of_freedom(use: Use) -> Any:
             yield Variant(use.passed * (m / other) ** root, f"{m:g}")
 
 
-def variance_not_divided(use: Use) -> Any:
+def _variance_not_divided(use: Use) -> Any:
     if not use.g.size:
         return None
     m = use.passed.size / use.g.size - float(use.values.get("correction", 1))
     return [Variant(use.passed * m, f"{m:g}")] if m > 1 else None
 
 
-def statistics_elsewhere(use: Use) -> Any:
+def _statistics_elsewhere(use: Use) -> Any:
     z, x, wide = use.values.get("z"), use.values.get("x"), use.widened()
     if wide is None:
         return
@@ -52,7 +52,7 @@ def statistics_elsewhere(use: Use) -> Any:
         yield Variant(at_x, "at x, instead of at x minus its mean")
 
 
-def under_the_root(use: Use, z: Any) -> Any:
+def _under_the_root(use: Use, z: Any) -> Any:
     if use.values.get("p", 2) != 2 or use.widened() is None:
         return None
     return 2 * use.passed * use.widened(z)
@@ -94,12 +94,12 @@ def _is(value: Any, total: Any) -> bool:
     return isinstance(value, np.ndarray) and value.ndim > 0 and np.array_equal(value, total)
 
 
-def diagonal_through_the_sum(use: Use) -> Any:
+def _diagonal_through_the_sum(use: Use) -> Any:
     below = next((u for u in use.graph.uses if u.node is use.parent), None)
     return None if below is None or below.op_name != "exp" else spread(use)
 
 
-def spread_along_another_axis(use: Use) -> Any:
+def _spread_along_another_axis(use: Use) -> Any:
     right, shape = use.one_axis, use.passed.shape
     if right is None or len(shape) < 2 or (wide := spread(use)) is None:
         return
@@ -125,22 +125,22 @@ def _along(use: Use, d: Any, axis: int) -> Any:
 
 
 ROWS = table(
-    ("scale", "var std mean", degrees_of_freedom,
+    ("scale", "var std mean", _degrees_of_freedom,
      "{op}{line} divides by {n}, and your gradient by another number of entries.",
      "Is it n or n - 1? The forward pass tells which."),
-    ("mean_for_sum", "var std", variance_not_divided,
+    ("mean_for_sum", "var std", _variance_not_divided,
      "{op}{line} divides by {n}, and your gradient does not.",
      "The derivative of a mean is 1/n for each entry."),
-    ("wrong_argument", "var std norm", statistics_elsewhere,
+    ("wrong_argument", "var std norm", _statistics_elsewhere,
      "The derivative of {op}{line} was taken at the wrong place: {n}.",
      "Look up whether the rule is written in terms of the input x or of the result z."),
-    ("upstream_ignored", "std norm", under_the_root,
+    ("upstream_ignored", "std norm", _under_the_root,
      "{op}{line} is a root, and only what stands under the root was differentiated.",
      "The chain rule has one more factor here: the derivative of the root."),
-    ("softmax_diagonal_only", "sum", diagonal_through_the_sum,
+    ("softmax_diagonal_only", "sum", _diagonal_through_the_sum,
      "The sum in {op}{line} depends on every score, and only each score's own part came back through it.",
      "Every score moves every probability: the gradients of all of them are added up."),
-    ("reduction_axis", "sum mean", spread_along_another_axis,
+    ("reduction_axis", "sum mean", _spread_along_another_axis,
      "{op}{line} works along axis {n}, and what comes back to it was summed along another axis.",
      "Sum along the axes along which the value was repeated."),
 )  # fmt: skip

@@ -53,9 +53,11 @@ class ParameterRow:
 
     @property
     def ok(self) -> bool:
+        """True if there is nothing to note about the parameter."""
         return not self.note
 
     def cells(self) -> tuple[str, ...]:
+        """Name, group, shape, identity, what fills .grad, what the last step wrote."""
         return (
             self.name,
             str(self.group),

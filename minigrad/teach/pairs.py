@@ -49,6 +49,7 @@ class Tried(NamedTuple):
     changed: dict[Any, Any]
 
     def diagnosis(self, a: Answer) -> Diagnosis:
+        """The row's message and hint, at the operation of this use."""
         return a.found(
             self.use, self.row.kind, self.row.message.replace("{n}", self.n), self.row.hint
         )

@@ -155,6 +155,7 @@ class Question(metaclass=_Declares):
         raise NotImplementedError
 
     def parts_with_points(self) -> dict[str, float]:
+        """Part -> its points: as the author gave them by name, or one number shared equally."""
         parts = self.parts()
         if isinstance(self.points, Mapping):
             return {part: float(self.points.get(part, 0)) for part in parts}
@@ -198,6 +199,7 @@ class Written(Question):
     begin = ""
 
     def missing(self, answer: Any) -> CheckRow | None:
+        """A row if nothing but dots was assigned, or something of another type than `form`."""
         if unwritten(answer):
             message = f"there is no {self.name} yet; {self.begin}"
             return CheckRow(None, "", "", "missing", message)
@@ -209,9 +211,11 @@ class Written(Question):
     def row(
         self, what: str, verdict: Kind, message: str = "", found: Diagnosis | None = None
     ) -> CheckRow:
+        """A row about one entry. There is only one case, and it has no inputs."""
         return CheckRow(1, "", what, verdict, message, found)
 
     def no_entry(self, name: str) -> CheckRow:
+        """The row for an entry that is not there, or still has its dots."""
         return self.row(name, "missing", f"there is no entry for {name}")
 
 
@@ -254,6 +258,7 @@ class ProgressRow:
 
     @property
     def ok(self) -> bool:
+        """True if there are checks, and all of them are right."""
         return self.right is not None and 0 < self.n == self.right
 
     @property
@@ -263,9 +268,11 @@ class ProgressRow:
 
     @property
     def note(self) -> str:
+        """Empty: the cells say all."""
         return ""
 
     def cells(self) -> tuple[str, ...]:
+        """Name, state (not tried, begun, solved), checks, points and hints."""
         state = "solved" if self.ok else "not tried" if self.right is None else "begun"
         checks = "" if self.right is None else f"{self.right} of {self.n}"
         return self.name, state, checks, f"{self.points:g} of {self.out_of:g}", self.hints

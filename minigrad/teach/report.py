@@ -24,10 +24,15 @@ class Row(Protocol):
     """One line of a report: is it well, and its cells as text."""
 
     @property
-    def ok(self) -> bool: ...
+    def ok(self) -> bool:
+        """Is it well? A report is true if all its rows are."""
+
     @property
-    def note(self) -> str: ...
-    def cells(self) -> tuple[str, ...]: ...
+    def note(self) -> str:
+        """Lines to be shown below the table; empty if there are none."""
+
+    def cells(self) -> tuple[str, ...]:
+        """One text for each column of the report's header."""
 
 
 R = TypeVar("R", bound=Row)
@@ -54,6 +59,7 @@ class Compared:
 
     @property
     def ok(self) -> bool:
+        """True for "exact" and "close"."""
         return self.verdict in ("exact", "close")
 
     def measured(self, right: float | None, *relative: float | None) -> tuple[str, ...]:
@@ -82,6 +88,7 @@ class Report(Generic[R]):
 
     @property
     def ok(self) -> bool:
+        """True if every row is well; also if there are no rows."""
         return all(row.ok for row in self.rows)
 
     def __bool__(self) -> bool:

@@ -52,15 +52,18 @@ class CheckRow:
 
     @property
     def ok(self) -> bool:
+        """True for the verdict "right" only."""
         return self.verdict == "right"
 
     @property
     def note(self) -> str:
+        """The diagnosis, with the part that it is about; empty if there is none."""
         if self.diagnosis is None:
             return ""
         return f"{self.what}: {self.diagnosis}" if self.what else str(self.diagnosis)
 
     def cells(self) -> tuple[str, ...]:
+        """Case, inputs, part, verdict and message; the case is empty if none was tried."""
         case = "" if self.case is None else str(self.case)
         return (case, self.inputs, self.what, self.verdict, self.message)
 
@@ -93,10 +96,12 @@ class CheckResult(Report[CheckRow]):
 
     @property
     def ok(self) -> bool:
+        """True if every row is right, and there is at least one."""
         return bool(self.rows) and super().ok
 
     @property
     def out_of(self) -> float:
+        """The sum of all parts' points."""
         return sum(self.parts.values())
 
     @property

@@ -119,6 +119,7 @@ class Slip(NamedTuple):
     hint: str
 
     def diagnosis(self) -> Diagnosis:
+        """Its message and hint, at no operation in particular."""
         return nowhere(self.kind, self.message, self.hint)
 
 
@@ -157,11 +158,11 @@ def rates_of(lr: Any, n: int) -> list[float]:
 # ------------------------------------------------------------------ the mistakes
 
 
-def decayed_without_lr(s: Settings) -> Settings:
+def _decayed_without_lr(s: Settings) -> Settings:
     return {"decay": lambda p, g, lr, s: decayed(p, g, 1 if s["decoupled_weight_decay"] else lr, s)}
 
 
-def decayed_after_the_step(s: Settings) -> Settings:
+def _decayed_after_the_step(s: Settings) -> Settings:
     if not s["decoupled_weight_decay"]:
         return {}
     return {
@@ -170,7 +171,7 @@ def decayed_after_the_step(s: Settings) -> Settings:
     }
 
 
-def sutskevers(added: Callable[..., Any]) -> Settings:
+def _sutskevers(added: Callable[..., Any]) -> Settings:
     """v = mu * v + lr * g;  p = p - v"""
     return {
         "first": lambda g, lr, s: lr * g,
@@ -179,25 +180,25 @@ def sutskevers(added: Callable[..., Any]) -> Settings:
     }
 
 
-def averaged_velocity(s: Settings) -> Settings:
+def _averaged_velocity(s: Settings) -> Settings:
     """v = mu * v + (1 - mu) * g"""
-    less = damped_by_momentum(s)["added"]
+    less = _damped_by_momentum(s)["added"]
     return {"first": less, "added": less, "step": lambda v, g, lr, s: lr * v}
 
 
-def damped_by_momentum(s: Settings) -> Settings:
+def _damped_by_momentum(s: Settings) -> Settings:
     return {"added": lambda g, lr, s: (1 - s["momentum"]) * g}
 
 
-def turned_betas(s: Settings) -> Settings:
+def _turned_betas(s: Settings) -> Settings:
     return {name: 1 - np.asarray(s[name]) for name in ("betas", "alpha") if name in s}
 
 
-def not_corrected(beta: float, t: int) -> float:
+def _not_corrected(beta: float, t: int) -> float:
     return 1.0
 
 
-def corrected_late(beta: float, t: int) -> float:
+def _corrected_late(beta: float, t: int) -> float:
     return 1 - beta ** (t + 1)
 
 
@@ -208,7 +209,7 @@ MISTAKES = [Slip(*row) for row in (
     ("lr_missing", ALL, lambda s: {"lr": 1.0},
      "The learning rate is missing: the step is taken with its full length.",
      "Multiply the step by lr."),
-    ("lr_missing", ADAMS, decayed_without_lr,
+    ("lr_missing", ADAMS, _decayed_without_lr,
      "The learning rate is missing in the weight decay: p - wd * p.",
      "AdamW: p = p - lr * wd * p, beside the step."),
     ("state_not_kept", ALL,
@@ -230,35 +231,35 @@ MISTAKES = [Slip(*row) for row in (
     ("dampening", "SGD", lambda s: {"first": RULES["added"]},
      "The first velocity was dampened as well.",
      "As in PyTorch, the first velocity is the whole gradient, and dampening begins with the second."),
-    ("momentum_convention", VELOCITIES, lambda s: sutskevers(lambda g, lr, s: lr * g),
+    ("momentum_convention", VELOCITIES, lambda s: _sutskevers(lambda g, lr, s: lr * g),
      "The learning rate is inside the velocity, as Sutskever writes it: v = mu * v + lr * g; p = p - v.",
      "PyTorch keeps it outside: v = mu * v + g; p = p - lr * v. The two part when lr changes."),
-    ("momentum_convention", "SGD", lambda s: sutskevers(lambda g, lr, s: lr * (1 - s["dampening"]) * g),
+    ("momentum_convention", "SGD", lambda s: _sutskevers(lambda g, lr, s: lr * (1 - s["dampening"]) * g),
      "The learning rate is inside the velocity, as Sutskever writes it: v = mu * v + lr * g; p = p - v.",
      "PyTorch keeps it outside: v = mu * v + g; p = p - lr * v. The two part when lr changes."),
-    ("dampening", "SGD", damped_by_momentum,
+    ("dampening", "SGD", _damped_by_momentum,
      "The velocity is dampened: it takes (1 - mu) * g from the second step on.",
      "Without dampening, the velocity takes the whole gradient at each step."),
-    ("momentum_convention", VELOCITIES, averaged_velocity,
+    ("momentum_convention", VELOCITIES, _averaged_velocity,
      "The velocity is a moving average here: v = mu * v + (1 - mu) * g.",
      "PyTorch's velocity is a sum: v = mu * v + g. (dampening=mu damps as yours does, but from the second step on.)"),
-    ("dampening", VELOCITIES, averaged_velocity,
+    ("dampening", VELOCITIES, _averaged_velocity,
      "The velocity is dampened: it takes (1 - mu) * g.",
      "Without dampening, the velocity takes the whole gradient at each step."),
     ("nesterov_missing", "SGD", lambda s: {"nesterov": False},
      "The look ahead is missing: the step was taken along v.",
      "With Nesterov the step is  g + mu * v."),
-    ("bias_correction", ADAMS, lambda s: {"correct_m": not_corrected, "correct_v": not_corrected},
+    ("bias_correction", ADAMS, lambda s: {"correct_m": _not_corrected, "correct_v": _not_corrected},
      "The bias correction is missing: m and v start from zero, and are too small at first.",
      "Divide m by 1 - beta1**t and v by 1 - beta2**t, with t = 1 at the first step."),
-    ("bias_correction", ADAMS, lambda s: {"correct_m": not_corrected},
+    ("bias_correction", ADAMS, lambda s: {"correct_m": _not_corrected},
      "The bias correction of m is missing.", "Divide m by 1 - beta1**t."),
-    ("bias_correction", ADAMS, lambda s: {"correct_v": not_corrected},
+    ("bias_correction", ADAMS, lambda s: {"correct_v": _not_corrected},
      "The bias correction of v is missing.", "Divide v by 1 - beta2**t."),
     ("bias_correction", ADAMS, lambda s: {"forgets": "t"},
      "The steps are not counted: each is corrected as the first is.",
      "t is 1 at the first step, 2 at the second, and so on."),
-    ("bias_correction", ADAMS, lambda s: {"correct_m": corrected_late, "correct_v": corrected_late},
+    ("bias_correction", ADAMS, lambda s: {"correct_m": _corrected_late, "correct_v": _corrected_late},
      "The steps are counted from 2 instead of 1.",
      "t is 1 at the first step, 2 at the second, and so on."),
     ("eps_inside_sqrt", "Adam AdamW Adagrad RMSprop",
@@ -275,7 +276,7 @@ MISTAKES = [Slip(*row) for row in (
      lambda s: {"decoupled_weight_decay": not s["decoupled_weight_decay"]},
      "Weight decay was taken the other way: Adam adds it to the gradient, AdamW takes it off the parameter directly.",
      "Adam: g = g + wd * p, before m and v. AdamW: p = p - lr * wd * p, beside the step."),
-    ("decoupled_weight_decay", ADAMS, decayed_after_the_step,
+    ("decoupled_weight_decay", ADAMS, _decayed_after_the_step,
      "The decay is taken off after the step, from the new parameter.",
      "AdamW first takes  lr * wd * p  off the parameter as it was before the step."),
     ("weight_decay_missing", ALL, lambda s: {"weight_decay": 0},
@@ -285,7 +286,7 @@ MISTAKES = [Slip(*row) for row in (
      "The two betas are exchanged.", "The first belongs to m, the second to v."),
     ("wrong_beta", ADAMS, lambda s: {"betas": s["betas"][:1] * 2},
      "The first beta was used for both averages.", "The first belongs to m, the second to v."),
-    ("wrong_beta", "Adam AdamW RMSprop", turned_betas,
+    ("wrong_beta", "Adam AdamW RMSprop", _turned_betas,
      "The averages keep 1 - beta of the old value, and take beta of the new one.",
      "beta says how much is kept."),
     ("wrong_beta", "Adam AdamW RMSprop", lambda s: {"average": lambda a, g, beta: beta * a + g},

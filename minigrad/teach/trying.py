@@ -40,6 +40,7 @@ class FunctionQuestion(Question):
     mistakes: Sequence[Misconception] = ()
 
     def cases(self, seed: str = "public") -> Iterator[Case]:
+        """Yield the cases of a seed. "public" has those that students see."""
         raise NotImplementedError
 
     def given(self, case: Case) -> Mapping[str, Any]:
@@ -47,6 +48,7 @@ class FunctionQuestion(Question):
         return case.inputs
 
     def settings(self, case: Case) -> Mapping[str, Any]:
+        """What the function is called with by keyword, beside `given`; nothing by default."""
         return {}
 
     def take_apart(self, returned: Any, case: Case) -> Sequence[Any] | str:
@@ -54,6 +56,10 @@ class FunctionQuestion(Question):
         return count(returned, self.parts())
 
     def judged(self, answer: Any) -> Iterator[CheckRow]:
+        """One row for each part of each case; a diagnosis stands at a part's first wrong row.
+
+        After a function that is not written or too slow, the other cases are not tried.
+        """
         rows: list[CheckRow] = []
         wrong: dict[str, list[tuple[int, Mistaken]]] = {}  # part -> its wrong rows
         for case in self.cases():
@@ -150,6 +156,7 @@ def judge_plain(what: str, mine: Any, right: Any) -> tuple[Kind, str]:
 
 
 def short(value: Any, length: int = 90) -> str:
+    """The value's repr, cut to `length` characters; its type if the repr raises."""
     try:
         text = repr(value)
     except Exception:

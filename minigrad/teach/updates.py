@@ -35,6 +35,7 @@ class UpdateRow(Compared):
     optimizer: float | None
 
     def cells(self) -> tuple[str, ...]:
+        """Step, verdict, difference; if it counts, where, and yours and the optimizer's."""
         return str(self.step), *self.measured(self.optimizer)
 
 
@@ -50,6 +51,7 @@ class UpdateComparison(Report[UpdateRow]):
 
     @property
     def diagnosis(self) -> Diagnosis | None:
+        """The first row's that has one; None if no known mistake gives these numbers."""
         return next((row.diagnosis for row in self.rows if row.diagnosis), None)
 
 

@@ -76,7 +76,7 @@ class Use:
 
     def at(self, g: Any) -> "Use":
         """The same edge, if another gradient had arrived at its node."""
-        passed = np.asarray(dense(plan_of(self.node).run(g, self.node)[self.k]))
+        passed = np.asarray(_dense(plan_of(self.node).run(g, self.node)[self.k]))
         return Use(self.graph, self.node, self.k, self.parent, g, passed, self.part)
 
     def whole(self, change: Any) -> Any:
@@ -101,6 +101,7 @@ class Use:
 
     @property
     def fan_in(self) -> int:
+        """How many gradients are added up at the parent; 1 if this is a `part`."""
         return 1 if self.part else self.graph.fan_in[self.parent]
 
     @property
@@ -127,6 +128,7 @@ class Use:
 
     @property
     def elementwise(self) -> bool:
+        """Does the operation treat each entry alone? False if it is not in the table."""
         return self.op is not None and self.op.kind == "elementwise"
 
     @property
@@ -136,6 +138,7 @@ class Use:
 
     @property
     def place(self) -> Place | None:
+        """The user's line that made the node; None if it is not known."""
         return self.node.place
 
     def reads(self) -> tuple[str, ...]:
@@ -359,7 +362,7 @@ class Graph:
             ):
                 if d is None:
                     continue
-                d = dense(d)
+                d = _dense(d)
                 gradients[parent] = gradients[parent] + d if parent in gradients else d
                 if isinstance(d, np.ndarray | np.generic):
                     uses.append(Use(self, node, k, parent, g, np.asarray(d)))
@@ -379,7 +382,9 @@ class Graph:
             passed = plan_of(node).run(changed[node], node)
             for parent, d in zip(node.edges, passed, strict=True):
                 if d is not None and parent in self.leading:
-                    changed[parent] = changed[parent] + dense(d) if parent in changed else dense(d)
+                    changed[parent] = (
+                        changed[parent] + _dense(d) if parent in changed else _dense(d)
+                    )
         return changed
 
     def walk_back(self, start: AnyNode, change: Any) -> Any:
@@ -448,5 +453,5 @@ def names_of(plan: Plan) -> list[str]:
     return [name for _, name in plan.wanted]
 
 
-def dense(d: Any) -> Any:
+def _dense(d: Any) -> Any:
     return d.to_dense() if isinstance(d, RowSparse) else d
