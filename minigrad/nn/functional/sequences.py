@@ -44,30 +44,33 @@ def ctc_loss(
     x = log_probs.unsqueeze(1) if single else log_probs
     frames, letters = (np.atleast_1d(_array(v)) for v in (input_lengths, target_lengths))
     t, n, k = x.shape
-    if not 0 <= blank < k:
-        raise RuntimeError("blank must be in label range")
     _check_lengths(frames, letters, t, n)
+    _check_blank(blank, k)
     spelled = _with_blanks(_array(targets), letters, blank, single)
-    places = spelled.shape[1]
     before = np.concatenate([np.full((n, 2), -1), spelled[:, :-2]], 1)
     jump = wrap((spelled != blank) & (spelled != before))
     never = x.new_full((n, 2), NEVER)
-    scores = x.gather(2, wrap(np.broadcast_to(spelled, (t, n, places)).copy()))
-    first = np.arange(places) < np.minimum(2, 2 * letters[:, None] + 1)
+    scores = x.gather(2, wrap(np.broadcast_to(spelled, (t, *spelled.shape)).copy()))
+    first = np.arange(spelled.shape[1]) < np.minimum(2, 2 * letters[:, None] + 1)
     alpha = where(wrap(first), scores[0], NEVER)
     for i in range(1, t):
         one = cat([never[:, :1], alpha[:, :-1]], 1)
         two = where(jump, cat([never, alpha[:, :-2]], 1), NEVER)
         new = scores[i] + stack([alpha, one, two]).logsumexp(0)
         alpha = where(wrap((i < frames)[:, None]), new, alpha)
-    end = np.stack([2 * letters, np.maximum(2 * letters - 1, 0)], 1)
-    last = where(wrap(np.stack([letters >= 0, letters > 0], 1)), alpha.gather(1, wrap(end)), NEVER)
-    loss = -last.logsumexp(1)
+    loss = -_log_of_ends(alpha, letters)
     impossible = wrap(loss.detach().array > -NEVER / 2)
     loss = loss.masked_fill(impossible, 0.0 if zero_infinity else float("inf"))
     if reduction == "mean":
         return (loss / wrap(np.maximum(letters, 1).astype(x.dtype))).mean()
     return reduced_by(loss.squeeze(0) if single else loss, reduction)
+
+
+def _log_of_ends(alpha: Tensor, letters: Any) -> Tensor:
+    """log of the probability to end at the blank after the last letter, or at this letter."""
+    end = np.stack([2 * letters, np.maximum(2 * letters - 1, 0)], 1)
+    there = wrap(np.stack([letters >= 0, letters > 0], 1))
+    return where(there, alpha.gather(1, wrap(end)), NEVER).logsumexp(1)
 
 
 def _check_lengths(frames: Any, letters: Any, t: int, n: int) -> None:
@@ -80,6 +83,11 @@ def _check_lengths(frames: Any, letters: Any, t: int, n: int) -> None:
         raise RuntimeError(
             f"Expected input_lengths to have value at most {t}, but got {frames.max()}"
         )
+
+
+def _check_blank(blank: int, k: int) -> None:
+    if not 0 <= blank < k:
+        raise RuntimeError("blank must be in label range")
 
 
 def _array(value: Any) -> Any:
