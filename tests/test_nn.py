@@ -606,3 +606,13 @@ def test_a_table_refuses_a_padding_idx_outside_of_it(kind):
     assert kind(3, 2, padding_idx=-1).padding_idx == 2
     with pytest.raises(AssertionError, match="within num_embeddings"):
         kind(3, 2, padding_idx=3)
+
+
+def test_float16_is_normalized_in_float32():
+    x = tensor([2.1211, 2.0918], dtype=minigrad.float16)
+
+    z = F.layer_norm(x, (2,))
+
+    assert z.dtype == minigrad.float16
+    assert_close(z.array, [0.9775, -0.9775], atol=1e-3)
+    assert_close(F.group_norm(x[None], 1).array, [[0.9775, -0.9775]], atol=1e-3)

@@ -142,8 +142,11 @@ threshold.vjp(x=lambda g, x, threshold: keep(g, np.logical_not(x <= threshold)))
 def standardize(x, *, axis, eps):
     """z = (x - mean) / sqrt(var + eps) over axis        dL/dx = (g - mean of g - z * mean of g * z) / sqrt(var + eps)
 
-    Batch, layer and group normalization are based on it, with different axes.
+    Batch, layer and group normalization are based on it, with different axes. Small differences
+    from the mean are divided by small numbers, so float16 is not enough to compute in.
     """
+    if x.dtype == np.float16:
+        return standardize.forward(x.astype(np.float32), axis=axis, eps=eps).astype(np.float16)
     n = x.dtype.type(max(1, math.prod([x.shape[i] for i in axis])))
     d = x - np.add.reduce(x, axis, None, None, True) / n
     d /= np.sqrt(np.add.reduce(d * d, axis, None, None, True) / n + x.dtype.type(eps))
