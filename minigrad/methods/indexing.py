@@ -597,6 +597,10 @@ def beyond(index: Any, n: int) -> bool:
     return bool(values.size and values.view(np.uint64).max() >= n)
 
 
+class OutOfRange(IndexError, RuntimeError):
+    """An index of index_add: which of the two PyTorch raises depends on the kernel that it chooses."""
+
+
 def in_range(index: Any, n: int, kind: type[Exception] = IndexError) -> Any:
     """The index, after checking that all its values are from -n to n - 1."""
     if beyond(index, n) and (index.max() >= n or index.min() < -n):
@@ -682,7 +686,7 @@ def rows_of(name: str, x: Any, dim: int, given: Any, source: Any = None) -> Any:
         expected = (*x.shape[:dim], len(index), *x.shape[dim + 1 :])
         if tuple(source.shape) != expected and not (source.ndim == 0 and x.ndim == 1 and len(index) == 1):
             raise (IndexError if name == "index_copy" else RuntimeError)(f"{name}(): Number of indices ({len(index)}) should be equal to source.size(dim), and the other sizes to those of self: self {list(x.shape)}, dim {dim}, source {list(source.shape)}")
-    index = in_range(index, x.shape[dim], RuntimeError if name == "index_add" and x.ndim > 1 else IndexError)
+    index = in_range(index, x.shape[dim], OutOfRange if name == "index_add" else IndexError)
     return (*(slice(None),) * dim, index)
 
 
