@@ -284,3 +284,22 @@ def test_numpy_of_a_tensor_that_requires_grad_says_how_to_mend_it():
 def test_a_list_is_refused_as_an_operand_whatever_the_dtype_of_the_tensor():
     with pytest.raises(TypeError, match="unsupported operand type"):
         minigrad.tensor([True]) ** [1]
+
+
+@pytest.mark.parametrize(
+    "wrong, dimension, size",
+    [
+        (lambda x: x[5], 0, 2),
+        (lambda x: x[[0, 2]], 0, 2),
+        (lambda x: x[:, [4]], 1, 3),
+        (lambda x: x[minigrad.tensor([0, 2])], 0, 2),
+        (lambda x: x.__setitem__(5, 1.0), 0, 2),
+        (lambda x: x.__setitem__((slice(None), [4]), 1.0), 1, 3),
+        (lambda x: (x * 1).requires_grad_()[5], 0, 2),
+    ],
+)
+def test_an_index_beyond_the_end_names_the_dimension_and_its_size(wrong, dimension, size):
+    with pytest.raises(
+        IndexError, match=f"is out of bounds for dimension {dimension} with size {size}"
+    ):
+        wrong(minigrad.zeros(2, 3))

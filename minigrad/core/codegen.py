@@ -78,7 +78,7 @@ def {name}({operands}{signature}):
         if not modes.state.recording: {nodes} = None
     try:
         zd = {forward}
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, IndexError):
         return general(op, {all}, {settings})                  # which says why
 {order}    z = new(Tensor); z.array = zd; z.counter = FRESH
 {node}
@@ -95,7 +95,7 @@ def {name}(x{signature}):
         return general(op, (x,), {settings})
     try:
         zd = forward(xd{passed})
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, IndexError):
         return general(op, (x,), {settings})                   # which says why
     n = None
     if xn is not None:
@@ -133,7 +133,7 @@ def {name}_({operands}{signature}):
 {node}
     try:
         {forward}
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, IndexError):
         return x._write(op{others}{passed})                    # which says why
     c.count += 1; c.place = user_line()
     if n is not None:

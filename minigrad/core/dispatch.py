@@ -137,7 +137,7 @@ def written_at_once(op: Op, x: Tensor, others: Sequence[Any], settings: dict[str
         arrays.append(a)
     try:
         op.forward(*arrays, **settings, out=array)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, IndexError):
         return False  # the general path raises the right error
     bump(x)
     return True
@@ -147,6 +147,8 @@ def computed(op: Op, arrays: Sequence[Any], settings: dict[str, Any]) -> Any:
     """Call the op's forward function. Turns NumPy's errors into errors about the op."""
     try:
         return op.forward(*arrays, **settings)
+    except IndexError as error:
+        raise IndexError(str(error).replace("for axis", "for dimension")) from None
     except ValueError as error:
         settings.pop("out", None)
         raise shape_error(op.name, arrays, settings, error) from None
