@@ -182,7 +182,7 @@ def test_a_message_in_many_pieces_is_one_message():
     sent = b"\1\2ab" + b"\4\4\3abc" + b"\2" + (300).to_bytes(8, "big") + long
 
     found = []
-    budget = Budget(frames=10, size=1000, message=500)
+    budget = Budget(messages=10, size=1000, message=500)
     for k in range(len(sent)):
         theirs.send(sent[k : k + 1])
         found += connection.messages(budget)

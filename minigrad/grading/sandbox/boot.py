@@ -47,7 +47,7 @@ def _be_a_child(settings: dict[str, Any]) -> None:
     if pid := os.fork():
         not_dumpable = 4
         ctypes.CDLL(None).prctl(not_dumpable, 0, 0, 0, 0)  # so /proc/1/mem is not the student's
-        _limit({**settings["limits"], "CPU": 60})
+        _limit(settings["limits"])
         _restrict_files({**settings, "landlock": settings["landlock"] and NO_FILES})
         if settings["seccomp"]:
             _lockdown().drop_capabilities()

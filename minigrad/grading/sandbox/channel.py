@@ -14,18 +14,22 @@ Source: ZMTP 3.0, https://rfc.zeromq.org/spec/23/
 import socket
 import time
 from collections.abc import Iterator
+from typing import Literal
+
+Kind = Literal["messages", "bytes"]
 
 GREETING = b"\xff" + bytes(8) + b"\x7f\x03\x00" + b"NULL".ljust(20, b"\0") + bytes(32)
 MORE, LONG, COMMAND = 1, 2, 4
 PIECE = 1 << 16  # bytes read at once
+FRAMES = 10  # the frames of a message that are paid for: an honest one has seven
 
 
 class TooMuch(Exception):
-    """More frames or bytes than the limits allow."""
+    """More messages (or frames), or more bytes, than the limits allow."""
 
-    def __init__(self, what: str) -> None:
+    def __init__(self, what: Kind) -> None:
         super().__init__(what)
-        self.what = what  # "messages" or "bytes"
+        self.what = what
 
 
 class Closed(Exception):
@@ -35,21 +39,29 @@ class Closed(Exception):
 class Budget:
     """How much may still arrive, over all channels of one cell.
 
-    frames   of any size: an empty one takes time too
-    bytes    of all frames
-    message  bytes of one message
+    messages   whole ones
+    frames     of any size: an empty one takes time too
+    bytes      of all frames
+    message    bytes of one message
     """
 
-    def __init__(self, frames: int, size: int, message: int) -> None:
-        self.frames, self.bytes, self.message = frames, size, message
+    def __init__(self, messages: int, size: int, message: int) -> None:
+        self.messages, self.frames = messages, FRAMES * messages
+        self.bytes, self.message = size, message
 
-    def pay(self, size: int) -> None:
+    def pay_frame(self, size: int) -> None:
         """One more frame of this size. Raises TooMuch."""
         self.frames -= 1
         self.bytes -= size
         if self.bytes < 0:
             raise TooMuch("bytes")
         if self.frames < 0:
+            raise TooMuch("messages")
+
+    def pay_message(self) -> None:
+        """One more message. Raises TooMuch."""
+        self.messages -= 1
+        if self.messages < 0:
             raise TooMuch("messages")
 
 
@@ -123,7 +135,7 @@ class Channel:
         self._read(time.monotonic() + 1)
         while (frame := self._frame(budget.message)) is not None:
             flags, body = frame
-            budget.pay(len(body))
+            budget.pay_frame(len(body))
             if flags & COMMAND:
                 continue
             self._message.append(body)
@@ -133,6 +145,7 @@ class Channel:
             if not flags & MORE:
                 whole, self._message, self._size = self._message, [], 0
                 yield whole
+                budget.pay_message()
 
     def _frame(self, most: int) -> tuple[int, bytes] | None:
         """The next frame, if all of it has arrived: its flags and its body."""

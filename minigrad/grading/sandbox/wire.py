@@ -32,7 +32,6 @@ End = Literal["idle", "died", "time", "messages", "bytes", "disk", "nonsense"]
 PORTS = {"shell": 1, "iopub": 2, "stdin": 3, "control": 4, "hb": 5}
 DELIMITER = b"<IDS|MSG>"
 SLICE = 0.05  # seconds between two looks at whether the kernel is alive
-FRAMES = 10  # the frames of a message: an honest one has seven
 
 
 class NotStarted(RuntimeError):
@@ -152,8 +151,7 @@ class Kernel:
         self, message: str, deadline: float, take: Callable[[str, dict[str, Any]], None]
     ) -> End:
         limits = self.process.limits
-        budget = Budget(FRAMES * limits.messages, limits.bytes, limits.message_bytes)
-        count = 0
+        budget = Budget(limits.messages, limits.bytes, limits.message_bytes)
         looked = time.monotonic()
         with selectors.DefaultSelector() as waiting:
             for channel in self.channels.values():
@@ -163,32 +161,35 @@ class Kernel:
                 if now >= deadline:
                     return "time"
                 ready = waiting.select(min(SLICE, max(0.001, deadline - now)))
-                try:
-                    for key, _ in ready:
-                        for frames in key.data.messages(budget):
-                            count += 1
-                            if key.data is self.channels["shell"]:
-                                continue  # replies tell nothing that is needed
-                            for kind, parent, content in _parsed(frames):
-                                if parent != message:
-                                    continue
-                                if kind == "status" and content.get("execution_state") == "idle":
-                                    return "idle"
-                                take(kind, content)
-                            if count > limits.messages:
-                                return "messages"
-                except TooMuch as error:
-                    return "bytes" if error.what == "bytes" else "messages"
-                except Closed:
-                    waiting.unregister(key.fileobj)
-                    if not waiting.get_map():
-                        return "died"
+                for key, _ in ready:
+                    try:
+                        for kind, content in self._told(key.data, budget, message):
+                            if kind == "status" and content.get("execution_state") == "idle":
+                                return "idle"
+                            take(kind, content)
+                    except TooMuch as error:
+                        return error.what
+                    except Closed:
+                        waiting.unregister(key.fileobj)
+                        if not waiting.get_map():
+                            return "died"
                 if not ready and not self.process.alive():
                     return "died"
                 if now - looked > 0.5:
                     looked = now
                     if self.process.too_much_written():
                         return "disk"
+
+    def _told(
+        self, channel: Channel, budget: Budget, message: str
+    ) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Kind and content of what the channel brings that belongs to a message of ours."""
+        for frames in channel.messages(budget):
+            if channel is self.channels["shell"]:
+                continue  # replies tell nothing that is needed
+            for kind, parent, content in _parsed(frames):
+                if parent == message:
+                    yield kind, content
 
 
 def _parsed(frames: list[bytes]) -> Iterator[tuple[str, str, dict[str, Any]]]:
