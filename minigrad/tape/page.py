@@ -55,24 +55,32 @@ render({ model, el: document.getElementById("inspector") });
 
 def html(found: Document, step: int | None = None) -> str:
     """The document as a self-contained page. It opens at the given step, by default before the first."""
+    kind = "the tape of a computation" if found["program"] is None else "a static program"
+    state = {"doc": packed(found), "step": 0 if step is None else step, "selected": ""}
+    return page(state, f"{short(found['name'])}: {kind}", _fallback(found))
+
+
+def page(state: dict[str, Any], title: str, fallback: str) -> str:
+    """The page that shows what the inspector is told.
+
+    state       the packed document, the step, and which node is selected
+    fallback    HTML for readers without scripts
+    """
     script = _script()
     hashed = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     policy = (
         f"default-src 'none'; script-src 'sha256-{hashed}'; style-src 'unsafe-inline';"
         " img-src data: blob:; base-uri 'none'; form-action 'none'"
     )
-    name = esc(short(found["name"]))
-    kind = "the tape of a computation" if found["program"] is None else "a static program"
     style = STYLE + (STATIC / "inspector.css").read_text(encoding="utf-8")
-    state = {"doc": packed(found), "step": 0 if step is None else step, "selected": ""}
     parts = [
         "<!DOCTYPE html>",
         '<html lang="en"><head><meta charset="utf-8">',
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>{name}: {kind}</title><style>{style}</style></head><body>",
+        f"<title>{esc(title)}</title><style>{style}</style></head><body>",
         '<div id="inspector"></div>',
-        f'<noscript><div class="fallback">{_fallback(found)}</div></noscript>',
+        f'<noscript><div class="fallback">{fallback}</div></noscript>',
         f'<script type="application/json" id="document">{json_in_html(state)}</script>',
         f'<script type="module">{script}</script>',
         "</body></html>",

@@ -8,6 +8,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import minigrad
+from tests.against_torch import names
 from tests.against_torch.agree import check, check_error, draw
 
 X, Y = draw(3, 4), draw(3, 4, seed=1)
@@ -244,3 +245,7 @@ def test_modules_as_functions_of_their_parameters():
         found.append([t.detach().numpy() for t in (outputs, grads["weight"], models[0].weight)])
     for a, b in zip(*found, strict=True):
         np.testing.assert_allclose(b, a, rtol=1e-4, atol=1e-5)
+
+
+def test_the_names_that_the_site_links_to_pytorch_are_up_to_date():
+    assert names.PAGE.read_text(encoding="utf-8").split() == names.shared()

@@ -3,7 +3,8 @@
     python -m tests.against_torch.write_optim_reference
 
 For each case of tests/optim_cases.py, the parameters after steps 1, 2, 10 and 50 (of a large
-problem the sum, and a few entries), and the rates of 20 steps.
+problem the sum, and a few entries), and the rates of 20 steps. An optimizer that PyTorch does not have
+is run on minigrad: its path is recorded as it is.
 """
 
 import json
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import minigrad
 from tests.optim_cases import OPTIMIZERS, SCHEDULERS, rates, trajectory
 
 torch = pytest.importorskip("torch")  # pytest reads this file too, for its doctests
@@ -26,12 +28,14 @@ def shortened(row):
 
 if __name__ == "__main__":
     torch.sparse.check_sparse_tensor_invariants.disable()  # or PyTorch warns
+    paths = {
+        name: trajectory(torch if hasattr(torch.optim, case[0]) else minigrad, name)
+        for name, case in OPTIMIZERS.items()
+    }
     reference = {
         "made by": f"tests/against_torch/write_optim_reference.py with PyTorch {torch.__version__}",
         "steps": KEPT,
-        "optimizers": {
-            name: [shortened(trajectory(torch, name)[k]) for k in KEPT] for name in OPTIMIZERS
-        },
+        "optimizers": {name: [shortened(path[k]) for k in KEPT] for name, path in paths.items()},
         "schedulers": {name: rates(torch, name).tolist() for name in SCHEDULERS},
     }
     lines = [f"{json.dumps(name)}: {json.dumps(part)}" for name, part in reference.items()]

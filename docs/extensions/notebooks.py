@@ -1,0 +1,171 @@
+"""Shows the lessons and exercises on the site, and tapes that can be stepped through.
+
+A lesson is shown with its stored outputs. In place of the picture of a tape stands the inspector
+itself, made from the tape's document in docs/tapes/: a reader steps through it without a kernel.
+An exercise is shown as students get it, without its solution.
+
+    python docs/extensions/notebooks.py        records the tapes of the lessons anew
+
+In a page written by hand, the directive `tape` records a program while the site is built:
+
+    ```{tape} The name of the tape
+    x = minigrad.tensor([1.0, 2.0], requires_grad=True)
+    (x * x).sum().backward()
+    ```
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import linecache
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+from sphinx.util.osutil import relative_uri
+
+import minigrad
+from minigrad.grading.release import student_notebook
+from minigrad.tape import page
+from minigrad.tape.packing import packed
+
+ROOT = Path(__file__).resolve().parents[2]
+TAPES = ROOT / "docs" / "tapes"
+PICTURE = "image/svg+xml"
+
+# The pages that the sidebar shows below the two tables of contents.
+LISTED = {"notebooks/README": "*\ndata/README", "exercises/README": "*/*"}
+
+# What the program of a `tape` directive may use without importing it.
+PRELUDE = "import minigrad\nfrom minigrad import nn, optim\nfrom minigrad.nn import functional as F"
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    app.connect("source-read", show_notebook)
+    app.add_directive("tape", TapeDirective)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def show_notebook(app: Sphinx, docname: str, source: list[str]) -> None:
+    """Replace the text of a notebook by what the site shows."""
+    if docname in LISTED:
+        source[0] += f"\n```{{toctree}}\n:hidden:\n:glob:\n\n{LISTED[docname]}\n```\n"
+    if not app.env.doc2path(docname).suffix == ".ipynb":
+        return
+    notebook = nbformat.reads(source[0], as_version=4)
+    if docname.startswith("exercises/"):
+        notebook = student_notebook(notebook)
+    for cell in notebook.cells:
+        state = stored(Path(docname).name, cell.id)
+        for output in cell.get("outputs", []):
+            if PICTURE in output.get("data", {}) and state.exists():
+                name = state.stem
+                picture = "".join(output["data"][PICTURE])
+                publish(app, name, json.loads(state.read_text(encoding="utf-8")), picture)
+                output["data"] = {"text/html": frame(app, docname, name)}
+    source[0] = nbformat.writes(notebook)
+
+
+def stored(lesson: str, cell: str) -> Path:
+    """Where the tape that a cell of a lesson shows is kept."""
+    return TAPES / f"{lesson}-{cell}.json"
+
+
+def publish(app: Sphinx, name: str, state: dict[str, Any], picture: str) -> None:
+    """Write the page of a tape. `picture` is for readers without scripts."""
+    folder = Path(app.outdir, "_static", "tapes")
+    folder.mkdir(parents=True, exist_ok=True)
+    written = page.page(state, name, f'<div class="picture">{picture}</div>')
+    (folder / f"{name}.html").write_text(written, encoding="utf-8")
+
+
+def frame(app: Sphinx, docname: str, name: str) -> str:
+    """The page of a tape, as part of another page."""
+    here = app.builder.get_target_uri(docname)
+    source = relative_uri(here, f"_static/tapes/{name}.html")
+    return (
+        f'<iframe class="tape" sandbox="allow-scripts" loading="lazy" src="{source}" '
+        f'title="The inspector: {html.escape(name)}"></iframe>'
+    )
+
+
+class TapeDirective(SphinxDirective):
+    """A program, and the inspector with what it recorded."""
+
+    required_arguments = 1
+    final_argument_whitespace = True
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        title = self.arguments[0]
+        program = "\n".join(self.content)
+        tape = recorded(program, title)
+        name = re.sub(r"\W+", "_", title.lower())
+        state = {"doc": packed(tape.document), "step": 0, "selected": ""}
+        publish(self.env.app, name, state, tape.svg())
+        shown = frame(self.env.app, self.env.docname, name)
+        return [
+            nodes.literal_block(program, program, language="python"),
+            nodes.raw("", shown, format="html"),
+        ]
+
+
+def recorded(program: str, title: str) -> minigrad.Tape:
+    """The tape of a program. An error that the program raises is on the tape."""
+    names: dict[str, Any] = {"__name__": "__main__"}
+    exec(PRELUDE, names)
+    file = f"<{title}>"
+    linecache.cache[file] = (len(program), None, program.splitlines(keepends=True), file)
+    minigrad.manual_seed(0)
+    try:
+        with minigrad.record(title, namespace=names) as tape:
+            exec(compile(program, file, "exec"), names)
+    except RuntimeError:
+        if tape.document["error"] is None:
+            raise
+    return tape
+
+
+# ---- by hand, when the tape of a lesson has changed --------------------------------------------
+
+
+def main() -> None:
+    """Run the lessons that show a tape, and keep what the inspector is told."""
+    from nbclient import NotebookClient
+
+    os.environ["MINIGRAD_DISPLAY"] = "html"
+    state = re.compile(r'<script type="application/json" id="document">(.*?)</script>', re.DOTALL)
+    TAPES.mkdir(exist_ok=True)
+    for old in TAPES.glob("*.json"):
+        old.unlink()
+    for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
+        notebook = nbformat.read(path, as_version=4)
+        shown = {
+            c.id
+            for c in notebook.cells
+            for o in c.get("outputs", [])
+            if PICTURE in o.get("data", {})
+        }
+        if not shown:
+            continue
+        resources = {"metadata": {"path": str(path.parent)}}
+        NotebookClient(notebook, timeout=600, resources=resources).execute()
+        for cell in notebook.cells:
+            pages = [
+                o.data["text/html"]
+                for o in cell.get("outputs", [])
+                if "text/html" in o.get("data", {})
+            ]
+            if cell.id in shown:
+                document = state.search(html.unescape(pages[-1])).group(1)
+                stored(path.stem, cell.id).write_text(document + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

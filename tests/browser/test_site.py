@@ -1,0 +1,109 @@
+"""The site: it builds without a warning, its tapes can be stepped through, and it asks the network for nothing."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("myst_nb")
+
+ROOT = Path(__file__).parents[2]
+LESSONS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The folder of the site, built as CONTRIBUTING.md says."""
+    folder = tmp_path_factory.mktemp("site")
+    command = ["-m", "sphinx", "-q", "-W", "--keep-going", "-c", "docs", ".", str(folder)]
+    built = subprocess.run([sys.executable, *command], cwd=ROOT, capture_output=True, text=True)
+    assert built.returncode == 0, built.stderr[-3000:]
+    return folder
+
+
+@pytest.fixture(params=["light", "dark"])
+def page(site, contexts, request):
+    """page(path): a page of the site, open; `requests` is what it has asked for."""
+    tab = contexts(request.param).new_page()
+    tab.requests = []
+    tab.on("request", lambda r: tab.requests.append(r.url))
+
+    def opened(path):
+        tab.goto((site / path).as_uri())
+        return tab
+
+    yield opened
+    tab.close()
+
+
+def pictures(lesson):
+    """The cells of a lesson that show a tape: their ids, and the picture."""
+    notebook = json.loads(lesson.read_text(encoding="utf-8"))
+    for cell in notebook["cells"]:
+        for output in cell.get("outputs", []):
+            if "image/svg+xml" in output.get("data", {}):
+                yield cell["id"], "".join(output["data"]["image/svg+xml"])
+
+
+def test_the_tapes_kept_for_the_site_are_those_of_the_lessons():
+    kept = {path.stem for path in (ROOT / "docs" / "tapes").glob("*.json")}
+
+    assert kept == {f"{lesson.stem}-{cell}" for lesson in LESSONS for cell, _ in pictures(lesson)}
+    for lesson in LESSONS:
+        source = lesson.read_text(encoding="utf-8")
+        for cell, picture in pictures(lesson):
+            path = ROOT / "docs" / "tapes" / f"{lesson.stem}-{cell}.json"
+            document = json.loads(path.read_text(encoding="utf-8"))["doc"]
+            assert all(f">{node['name']}<" in picture for node in document["nodes"])
+            for line in document["code"] if document["program"] is None else ():
+                assert json.dumps(line["text"], ensure_ascii=False)[1:-1] in source
+
+
+@pytest.mark.browser
+def test_a_tape_of_a_lesson_can_be_stepped_through(page):
+    lesson = page("notebooks/01_a_value_and_its_tape.html")
+    tape = lesson.frame_locator("iframe.tape").first
+
+    tape.locator(".mg-next").click()
+    tape.locator(".mg-next").click()
+
+    assert "step 2/4" in tape.locator(".mg-where").inner_text()
+    assert all(url.startswith("file://") for url in lesson.requests)
+
+
+@pytest.mark.browser
+def test_a_recorded_program_is_stepped_through_to_its_error(page):
+    gallery = page("docs/gallery.html")
+    tape = gallery.frame_locator('iframe[src*="destroys"]')
+
+    tape.locator(".mg-last").click()
+
+    assert "modified by an inplace operation" in tape.locator(".mg-frame").inner_text()
+
+
+@pytest.mark.browser
+def test_formulas_are_drawn_without_the_network(page):
+    lesson = page("notebooks/04_a_model_taken_apart.html")
+
+    lesson.locator("mjx-container").first.wait_for()
+
+    assert all(url.startswith("file://") for url in lesson.requests)
+
+
+def test_no_solution_is_on_the_site(site):
+    pages = list((site / "exercises").glob("*/*.html"))
+
+    assert len(pages) == len(list((ROOT / "exercises").glob("*/*.ipynb")))
+    for path in pages:
+        assert not re.search(
+            "(BEGIN|END) (SOLUTION|HIDDEN TESTS)", path.read_text(encoding="utf-8")
+        )
+
+
+def test_the_reference_leads_to_the_page_of_pytorch(site):
+    text = (site / "docs/reference/nn.html").read_text(encoding="utf-8")
+
+    assert 'href="https://docs.pytorch.org/docs/stable/generated/torch.nn.Linear.html"' in text
