@@ -12,6 +12,8 @@ In a page written by hand, the directive `tape` records a program while the site
     x = minigrad.tensor([1.0, 2.0], requires_grad=True)
     (x * x).sum().backward()
     ```
+
+What stands above a line `%%autograd` runs first and is not recorded.
 """
 
 from __future__ import annotations
@@ -104,25 +106,29 @@ class TapeDirective(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         title = self.arguments[0]
-        program = "\n".join(self.content)
-        tape = recorded(program, title)
+        before, _, program = "\n".join(self.content).rpartition("%%autograd\n")
+        tape = recorded(before, program, title)
         name = re.sub(r"\W+", "_", title.lower())
         state = {"doc": packed(tape.document), "step": 0, "selected": ""}
         publish(self.env.app, name, state, tape.svg())
+        cells = [before.strip(), "%%autograd\n" + program] if before else [program]
         shown = frame(self.env.app, self.env.docname, name)
         return [
-            nodes.literal_block(program, program, language="python"),
+            *(nodes.literal_block(cell, cell, language="ipython3") for cell in cells),
             nodes.raw("", shown, format="html"),
         ]
 
 
-def recorded(program: str, title: str) -> minigrad.Tape:
-    """The tape of a program. An error that the program raises is on the tape."""
+def recorded(before: str, program: str, title: str) -> minigrad.Tape:
+    """The tape of a program. An error that the program raises is on the tape.
+
+    before    what runs first, and is not recorded
+    """
     names: dict[str, Any] = {"__name__": "__main__"}
-    exec(PRELUDE, names)
+    minigrad.manual_seed(0)
+    exec(f"{PRELUDE}\n{before}", names)
     file = f"<{title}>"
     linecache.cache[file] = (len(program), None, program.splitlines(keepends=True), file)
-    minigrad.manual_seed(0)
     try:
         with minigrad.record(title, namespace=names) as tape:
             exec(compile(program, file, "exec"), names)
