@@ -9,14 +9,17 @@ tensor([2., 4., 6.])
 """
 
 import importlib
+import sys
 import warnings
 from typing import Any
 
 from numpy import dtype, e, inf, nan, newaxis, pi
 
 from minigrad import autograd, core, ops, random
+from minigrad.compat.modules import ModulesOfPyTorch as _ModulesOfPyTorch
+from minigrad.compat.modules import attribute as _attribute
 from minigrad.core import dtypes, engine, engines, errors
-from minigrad.core.devices import device
+from minigrad.core.devices import channels_last, contiguous_format, device, preserve_format
 from minigrad.core.dtypes import bool_ as bool
 from minigrad.core.dtypes import (
     cdouble,
@@ -135,9 +138,13 @@ core.display.register(load=lambda: importlib.import_module("minigrad.jupyter.sho
 # How tapes and tensors are shown: "auto", "widget", "html", "svg" or "text"; see jupyter/display.py.
 display = "auto"
 
+sys.meta_path.append(_ModulesOfPyTorch)  # see compat/modules.py
+
 _LATE: dict[str, tuple[str, str | None]] = {
     "__version__": ("minigrad.version", "__version__"),
     "Tape": ("minigrad.tape", "Tape"),
+    "accelerator": ("minigrad.accelerator", None),
+    "autocast": ("minigrad.compat.mixed_precision", "autocast"),
     "backends": ("minigrad.backends", None),
     "chain": ("minigrad.tape", "chain"),
     "compare": ("minigrad.teach.compare", "compare"),
@@ -184,7 +191,7 @@ _LATE |= {
         "linalg": "cholesky_inverse cholesky_solve",
         "compat.old_programs": (
             "BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor IntTensor LongTensor "
-            "ShortTensor chain_matmul lstsq range triangular_solve"
+            "ShortTensor chain_matmul lstsq range triangular_solve typename"
         ),
         "methods.windows": "bartlett_window blackman_window hamming_window hann_window",
         "compat.settings": (
@@ -203,10 +210,10 @@ def __getattr__(name: str) -> Any:
     if name in _REGISTRY and _has_methods(_REGISTRY[name]):  # a row whose function stands nowhere
         return globals().setdefault(name, _function(getattr(Tensor, name)))
     if name not in _LATE:
-        raise AttributeError(f"module 'minigrad' has no attribute {name!r}")
-    module, attribute = _LATE[name]
+        return _attribute("minigrad", name)  # what PyTorch has under this name, or an error
+    module, inside = _LATE[name]
     loaded = importlib.import_module(module)
-    return loaded if attribute is None else getattr(loaded, attribute)
+    return loaded if inside is None else getattr(loaded, inside)
 
 
 def __dir__() -> list[str]:

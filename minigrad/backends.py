@@ -6,6 +6,7 @@
 >>> backends.cudnn.deterministic = True         # remembered, and changes nothing
 """
 
+import sys
 from typing import Any
 
 
@@ -33,3 +34,7 @@ mps = Backend()
 mkl = Backend()
 mkldnn = Backend(enabled=True)
 openmp = Backend()
+
+__path__: list[str] = []  # for `import minigrad.backends.cudnn as cudnn`
+for _name in ("cudnn", "cuda", "mps", "mkl", "mkldnn", "openmp"):
+    sys.modules[f"{__name__}.{_name}"] = globals()[_name]

@@ -94,7 +94,7 @@ def test_a_failed_save_leaves_the_old_file(tmp_path):
     minigrad.save(1, path)
 
     with pytest.raises(TypeError):
-        minigrad.save(object(), path)
+        minigrad.save(lambda: 0, path)
 
     assert minigrad.load(path) == 1
 

@@ -8,7 +8,7 @@ lets you store saved values on disk, compress them, count them or print them.
 """
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -17,7 +17,44 @@ from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.node import Node
 from minigrad.core.tensor import Tensor, wrap
 
-__all__ = ["AccumulateGrad", "Node", "save_on_cpu", "saved_tensors_hooks"]
+__all__ = [
+    "AccumulateGrad",
+    "GradientEdge",
+    "Node",
+    "get_gradient_edge",
+    "save_on_cpu",
+    "saved_tensors_hooks",
+]
+
+
+class GradientEdge(NamedTuple):
+    """Where the gradient of a tensor goes: a node, and which of the node's results the tensor is.
+
+    >>> import minigrad
+    >>> get_gradient_edge(minigrad.zeros(2, requires_grad=True).exp())
+    GradientEdge(node=<ExpBackward0 reads z>, output_nr=0)
+    """
+
+    node: Any
+    output_nr: int
+
+
+def get_gradient_edge(tensor: Tensor) -> GradientEdge:
+    """The edge of the graph that the gradient of a tensor goes along.
+
+    Raises RuntimeError if the tensor requires no gradient.
+
+    >>> import minigrad
+    >>> x = minigrad.tensor(3.0, requires_grad=True)
+    >>> get_gradient_edge(x * x).node.name(), get_gradient_edge(x).output_nr
+    ('MulBackward0', 0)
+    """
+    if not tensor.requires_grad:
+        raise RuntimeError(
+            "It is not possible to get the gradient edge for a Tensor that does not require gradients"
+        )
+    node = tensor.node if tensor.grad_fn is None else tensor.grad_fn
+    return GradientEdge(node, tensor.output_nr)
 
 
 class saved_tensors_hooks:

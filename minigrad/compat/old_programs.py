@@ -85,6 +85,18 @@ def lstsq(*args: Any, **kwargs: Any) -> Any:
     )
 
 
+def typename(obj: Any) -> str:
+    """The name of an object's type: of a tensor, the older one.
+
+    >>> typename(minigrad.ones(2)), typename({})
+    ('minigrad.FloatTensor', 'dict')
+    """
+    if isinstance(obj, Tensor):
+        return obj.type()
+    kind = obj if isinstance(obj, type) else type(obj)
+    return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
+
+
 # ------------------------------------------------------------------------ a class for each type of number
 
 

@@ -1,6 +1,6 @@
-"""Devices. There is only the CPU, but code may name it, as in PyTorch."""
+"""Devices and memory formats. There is only the CPU, but code may name it, as in PyTorch."""
 
-from typing import Any
+from typing import Any, Self
 
 
 class device:
@@ -30,6 +30,14 @@ class device:
     def __hash__(self) -> int:
         return hash(str(self))
 
+    def __enter__(self) -> Self:
+        """`with device("cpu"):`, a block whose tensors are made on the device."""
+        check_device(self)
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        pass
+
 
 CPU = device("cpu")
 
@@ -42,8 +50,28 @@ def is_device(value: Any) -> bool:
 
 
 def check_device(device: Any) -> None:
-    """Raise RuntimeError for any device other than the CPU."""
-    if device is not None and str(device).partition(":")[0] != "cpu":
+    """Raise RuntimeError for any device other than the CPU.
+
+    "meta" is accepted: PyTorch computes shapes there, without numbers. Here the numbers are computed.
+    """
+    if device is not None and str(device).partition(":")[0] not in ("cpu", "meta"):
         raise RuntimeError(
             f"minigrad computes on the CPU only, not on {str(device)!r} (Torch not compiled with CUDA enabled)."
         )
+
+
+class memory_format:
+    """An order of axes in memory. Accepted, and changes nothing: arrays stay in the order they have."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"minigrad.{self.name}"
+
+
+channels_last = memory_format("channels_last")
+contiguous_format = memory_format("contiguous_format")
+preserve_format = memory_format("preserve_format")

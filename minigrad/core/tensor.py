@@ -163,6 +163,16 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
         node = self.node
         return shown(node)[0] if isinstance(node, Node) else None
 
+    def new(self, *data: Any, **settings: Any) -> "Tensor":
+        """A tensor of this dtype with this data; given sizes, zeros (PyTorch: whatever was in memory).
+
+        The older way to write new_tensor(data) and new_empty(sizes).
+
+        >>> minigrad.ones(2, dtype=minigrad.float64).new(1, 3)
+        tensor([[0., 0., 0.]], dtype=minigrad.float64)
+        """
+        return made(Tensor, self.dtype, *data, **settings)
+
     @property
     def output_nr(self) -> int:
         """The number of this tensor among the results of its grad_fn.

@@ -106,7 +106,7 @@ class Base:
         """
         return self.shape if dim is None else self.shape[normalize_one(dim, self.ndim)]
 
-    def clone(self) -> Self:
+    def clone(self, *, memory_format: Any = None) -> Self:
         """A copy with its own memory. The gradient flows back through it, unlike x.detach().clone().
 
         >>> x = minigrad.tensor([1.0, 2.0], requires_grad=True)
@@ -166,13 +166,13 @@ class Base:
 
     # ------------------------------------------------------------------ dtypes
 
-    def to(self, *args: Any, dtype: Any = None, device: Any = None, non_blocking: Any = False, copy: Any = False) -> Self:
+    def to(self, *args: Any, dtype: Any = None, device: Any = None, non_blocking: Any = False, copy: Any = False, memory_format: Any = None) -> Self:
         """The tensor converted to another dtype, or the tensor itself if it already has that dtype.
 
         dtype          for example minigrad.float64
         device         "cpu" is the only one
         copy           always make a copy
-        non_blocking   accepted, but has no effect
+        non_blocking   accepted, but has no effect; so is memory_format
 
         The gradient flows through a conversion between float types, but not through integers or booleans.
 

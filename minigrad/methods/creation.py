@@ -103,7 +103,7 @@ def full(size: Sequence[int], fill_value: Any, *, dtype: Any = None, device: Any
 
 
 @made_into_out
-def empty(*shape: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def empty(*shape: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False, memory_format: Any = None) -> Tensor:
     """A tensor for you to fill. (Its entries are 0 here; in PyTorch they are undefined.)
 
     >>> minigrad.empty(2, 3).shape
@@ -195,7 +195,7 @@ def _like(x: Tensor, value: Any, dtype: Any, requires_grad: bool, device: Any = 
     return _filled(value, x.shape, x.dtype if dtype is None else dtype, device, requires_grad)
 
 
-def empty_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def empty_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, memory_format: Any = None) -> Tensor:
     """A tensor for you to fill, with the shape and dtype of `input`.
 
     >>> empty_like(minigrad.ones(2, 3)).shape

@@ -1,16 +1,19 @@
 """`save` and `load` tensors, for a state_dict or anything with a similar structure.
 
 A file is in NumPy's npz format, an ordinary zip archive of arrays: one member for each tensor,
-and one JSON member that describes how they were nested. Loading never runs code from the file.
-(PyTorch's own files are pickles, which can run any code.)
+and one JSON member that describes how they were nested. Loading it never runs code.
+
+Other objects, such as a whole module, are pickled, as in PyTorch. Loading a pickle can run any code.
+So `load` refuses it, unless you say `weights_only=False`.
 
     {"w": tensor, "steps": [1, 2.5]}     ->     array_0: the values of the tensor
                                                 structure: {"dict": [["w", {"tensor": 0}], ...]}
 
-You can save tensors, arrays, numbers, strings, None, and dicts, lists and tuples of these.
+Tensors, arrays, numbers, strings, None, and dicts, lists and tuples of these need no pickle.
 """
 
 import json
+import pickle
 import zipfile
 from collections import OrderedDict
 from typing import Any
@@ -26,7 +29,8 @@ def save(obj: Any, f: Any) -> None:
 
     A tensor that occurs twice is written once, and is again one tensor after loading.
 
-    Raises TypeError, with the position, for an object that cannot be saved.
+    Raises TypeError, with the position, for an object that cannot be saved: a sparse gradient, or one
+    that cannot be pickled either, such as a lambda.
 
     >>> import io
     >>> file = io.BytesIO()
@@ -36,9 +40,15 @@ def save(obj: Any, f: Any) -> None:
     {'w': tensor([1., 1.])}
     """
     arrays: list[Any] = []
-    structure = _described(obj, arrays, {}, "the object")
-    members = {f"array_{k}": array for k, array in enumerate(arrays)}
-    members["structure"] = np.frombuffer(json.dumps(structure).encode(), np.uint8)
+    try:
+        structure = _described(obj, arrays, {}, "the object")
+        members = {f"array_{k}": array for k, array in enumerate(arrays)}
+        members["structure"] = np.frombuffer(json.dumps(structure).encode(), np.uint8)
+    except _NotPlain as found:
+        try:
+            members = {"pickle": np.frombuffer(pickle.dumps(obj), np.uint8)}
+        except Exception as error:
+            raise TypeError(f"{found} It cannot be pickled either: {error}") from error
     if hasattr(f, "write"):
         np.savez(f, **members)
         return
@@ -49,8 +59,11 @@ def save(obj: Any, f: Any) -> None:
 def load(f: Any, map_location: Any = None, *, weights_only: bool = True) -> Any:
     """Read what `save` wrote.
 
-    `map_location` and `weights_only` are accepted as in PyTorch but not needed: there is only
-    one device, and the files hold only data.
+    weights_only    False: also load a file with other objects than tensors, numbers, strings and their
+                    containers. Such a file can run any code: do so only if you trust its author
+    map_location    accepted as in PyTorch; there is only one device
+
+    Raises pickle.UnpicklingError for such a file otherwise, RuntimeError for a file that `save` did not write.
 
     >>> import io, minigrad
     >>> file = io.BytesIO()
@@ -61,13 +74,21 @@ def load(f: Any, map_location: Any = None, *, weights_only: bool = True) -> Any:
     """
     if not hasattr(f, "read"):
         with open(f, "rb") as file:
-            return load(file)
+            return load(file, weights_only=weights_only)
     try:
         with np.load(f, allow_pickle=False) as archive:
             members = {name: archive[name] for name in archive.files}
-        structure = json.loads(members.pop("structure").tobytes().decode())
+        if "pickle" not in members:
+            structure = json.loads(members.pop("structure").tobytes().decode())
     except (ValueError, KeyError, AttributeError, EOFError, zipfile.BadZipFile) as error:
         raise RuntimeError(f"this is not a file that minigrad.save wrote: {error}") from None
+    if "pickle" in members:
+        if weights_only:
+            raise pickle.UnpicklingError(
+                "Weights only load failed: this file holds more than tensors and their containers, and loading "
+                "it can run any code. If you trust whoever wrote it, write  load(f, weights_only=False)."
+            )
+        return pickle.loads(members["pickle"].tobytes())
     return _rebuilt(structure, members, {})
 
 
@@ -98,10 +119,14 @@ def _described(obj: Any, arrays: list[Any], seen: dict[int, Any], place: str) ->
     if isinstance(obj, (list, tuple)):
         items = [_described(v, arrays, seen, f"{place}[{k}]") for k, v in enumerate(obj)]
         return {"tuple" if isinstance(obj, tuple) else "list": items}
-    raise TypeError(
+    raise _NotPlain(
         f"{place} is a {type(obj).__name__}, which cannot be saved: tensors, numbers, strings, None, and "
         "dicts, lists and tuples of them can. To fix it, save its state_dict()."
     )
+
+
+class _NotPlain(TypeError):
+    """An object that only a pickle can hold."""
 
 
 def _rebuilt(entry: Any, members: dict[str, Any], made: dict[int, Tensor]) -> Any:

@@ -5,6 +5,9 @@ module.py, in this order, and then linear.py, the first layer. You can read the 
 in any order.
 """
 
+from functools import partial as _partial
+
+from minigrad.compat.modules import attribute as _attribute
 from minigrad.nn import functional, init, utils
 from minigrad.nn.activations import *
 from minigrad.nn.attention import *
@@ -29,6 +32,8 @@ from minigrad.nn.reshaping import *
 from minigrad.nn.sequences import *
 from minigrad.nn.transformer import *
 from minigrad.nn.transformer_layers import *
+
+__getattr__ = _partial(_attribute, __name__)  # what PyTorch has and minigrad leaves out
 
 # What `from minigrad.nn import *` brings: not the names of the files.
 __all__ = [n for n, v in vars().items() if callable(v) and not n.startswith("_")] + [

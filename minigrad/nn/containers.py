@@ -14,7 +14,7 @@ from minigrad.core.tensor import Tensor
 from minigrad.nn.module import Module
 from minigrad.nn.registry import MODULE
 
-__all__ = ["ModuleDict", "ModuleList", "Sequential"]
+__all__ = ["DataParallel", "ModuleDict", "ModuleList", "Sequential"]
 
 
 def position(n: int, index: Any) -> int:
@@ -291,3 +291,20 @@ def pairs_of(given: Any, method: str, cls: str) -> list[tuple[str, Any]]:
             raise ValueError(f"{element} has length {len(pair)}; 2 is required")
         pairs.append(pair)
     return pairs
+
+
+class DataParallel(Module):
+    """A module spread over several GPUs. There are none, so it calls the module, as PyTorch does then.
+
+    The names of parameters begin with "module.", as in PyTorch.
+    """
+
+    def __init__(
+        self, module: Module, device_ids: Any = None, output_device: Any = None, dim: int = 0
+    ) -> None:
+        super().__init__()
+        self.module = module
+
+    def forward(self, *inputs: Any, **kwargs: Any) -> Any:
+        """Call the module."""
+        return self.module(*inputs, **kwargs)

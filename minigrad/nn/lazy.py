@@ -73,6 +73,8 @@ class _Lazy:
 
     def _materialize(self, *shapes: tuple[int, ...]) -> None:
         """Give weight and bias their shapes, and initialize all parameters."""
+        if self.weight is not None and not self.has_uninitialized_params():
+            return  # they were loaded
         for p, shape in zip((self.weight, self.bias), shapes, strict=True):
             if p is not None:
                 p.materialize(shape)

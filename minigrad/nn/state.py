@@ -225,6 +225,8 @@ class Stateful(Registry):
                     f"object from checkpoint but received {type(new)}"
                 )
             new = wrap(np.asarray(getattr(new, "detach", lambda: new)()))
+        if hasattr(old, "materialize"):  # of a lazy layer: the state says what shape it has
+            old.materialize(new.shape)
         if old.shape == () and new.shape == (1,):
             new = new[0]
         if old.shape != new.shape:

@@ -19,7 +19,9 @@ def site(tmp_path_factory):
     """The folder of the site, built as CONTRIBUTING.md says."""
     folder = tmp_path_factory.mktemp("site")
     command = ["-m", "sphinx", "-q", "-W", "--keep-going", "-c", "docs", ".", str(folder)]
-    built = subprocess.run([sys.executable, *command], cwd=ROOT, capture_output=True, text=True)
+    built = subprocess.run(
+        [sys.executable, *command], cwd=ROOT, capture_output=True, encoding="utf-8"
+    )
     assert built.returncode == 0, built.stderr[-3000:]
     return folder
 

@@ -5,6 +5,9 @@ so these files need no derivative rules. `input` and `target` are tensors; a `re
 "mean", "sum" or "none".
 """
 
+from functools import partial as _partial
+
+from minigrad.compat.modules import attribute as _attribute
 from minigrad.nn.functional.activations import *
 from minigrad.nn.functional.attention import *
 from minigrad.nn.functional.classification import *
@@ -18,6 +21,8 @@ from minigrad.nn.functional.normalization import *
 from minigrad.nn.functional.pooling import *
 from minigrad.nn.functional.sampling import *
 from minigrad.nn.functional.sequences import *
+
+__getattr__ = _partial(_attribute, __name__)  # what PyTorch has and minigrad leaves out
 
 # What `from minigrad.nn.functional import *` brings: not the names of the files.
 __all__ = [n for n, v in vars().items() if callable(v) and not n.startswith("_")]

@@ -23,6 +23,8 @@ from minigrad.optim.lr_scheduler.decays import (
 from minigrad.optim.lr_scheduler.plateau import ReduceLROnPlateau
 from minigrad.optim.lr_scheduler.scheduler import LRScheduler
 
+_LRScheduler = LRScheduler  # the older name
+
 __all__ = [
     "ChainedScheduler",
     "ConstantLR",

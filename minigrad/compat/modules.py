@@ -1,0 +1,215 @@
+"""Modules that PyTorch has and minigrad does not: elsewhere, or left out.
+
+    from minigrad.nn.modules.loss import MSELoss                    is minigrad.nn.MSELoss
+    from minigrad.nn.parallel import DistributedDataParallel        can be imported; calling it is an error
+
+Programs import more than they use. So each of these modules can be imported. What we have
+under another name is found there. For what is left out, the error comes when it is used; it says
+what to do instead.
+
+`import minigrad` adds a finder to the end of `sys.meta_path`. Python asks it only for modules
+that no other finder knows.
+"""
+
+import sys
+from collections.abc import Sequence
+from functools import cache, reduce
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any, NoReturn
+
+from minigrad.compat import mixed_precision as mixed_precision  # ELSEWHERE leads there
+
+# Where the names of a module are. What ends in .* stands for all modules below it.
+ELSEWHERE = {
+    "amp": "compat.mixed_precision",
+    "amp.*": "compat.mixed_precision",
+    "autograd.function": "core.function",
+    "autograd.grad_mode": "core.modes",
+    "cuda.amp": "compat.mixed_precision",
+    "cuda.amp.*": "compat.mixed_precision",
+    "distributions.*": "distributions",
+    "functional": "",
+    "nn.modules": "nn",
+    "nn.modules.*": "nn",
+    "optim.*": "optim",
+    "serialization": "",
+    "types": "",
+    "utils.data.*": "utils.data",
+    "utils.hooks": "core.hooks",
+}
+
+# What is left out, and what to do instead.
+ONE_PROCESS = (
+    "minigrad computes in one process. To fix it, use the module itself, without a wrapper."
+)
+NO_COMPILER = (
+    "To fix it, leave it out: the program computes the same. minigrad.static records programs."
+)
+LEFT_OUT = {
+    "ao": "There are no quantized numbers.",
+    "autograd.profiler": "To fix it, use utils.benchmark.Timer, or Python's cProfile.",
+    "distributed": ONE_PROCESS,
+    "export": NO_COMPILER,
+    "fft": "There are no complex tensors. To fix it, use numpy.fft on x.detach().numpy().",
+    "fx": NO_COMPILER,
+    "hub": "minigrad has no models to download.",
+    "jit": NO_COMPILER,
+    "mps": "minigrad computes on the CPU only.",
+    "nested": "To fix it, pad: nn.utils.rnn.pad_sequence.",
+    "nn.parallel": ONE_PROCESS,
+    "nn.quantized": "There are no quantized numbers.",
+    "nn.utils.parametrizations": "To fix it, use nn.utils.weight_norm or nn.utils.spectral_norm.",
+    "nn.utils.parametrize": "To fix it, compute the weight in forward().",
+    "nn.utils.prune": "To fix it, multiply the weight by a mask in forward().",
+    "onnx": "There is no export.",
+    "profiler": "To fix it, use utils.benchmark.Timer, or Python's cProfile.",
+    "quantization": "There are no quantized numbers.",
+    "utils.cpp_extension": "There is nothing to compile.",
+    "utils.data.distributed": ONE_PROCESS,
+    "utils.model_zoo": "minigrad has no models to download.",
+    "utils.tensorboard": "To fix it, keep the numbers in a list, and draw them with Matplotlib.",
+    "xpu": "minigrad computes on the CPU only.",
+}
+
+# Names within modules that we do have.
+NO_BFLOAT16 = "NumPy has no bfloat16. To fix it, use float32."
+NO_COMPLEX = "There are no complex tensors. To fix it, keep the real and the imaginary part apart."
+THREE_AXES = "Layers work on one or two axes. To fix it, fold the third axis into the batch."
+NAMES = {
+    "bfloat16": NO_BFLOAT16,
+    "BFloat16Tensor": NO_BFLOAT16,
+    "complex": NO_COMPLEX,
+    "view_as_complex": NO_COMPLEX,
+    "view_as_real": NO_COMPLEX,
+    "polar": NO_COMPLEX,
+    "stft": NO_COMPLEX,
+    "istft": NO_COMPLEX,
+    **dict.fromkeys(
+        "Conv3d ConvTranspose3d MaxPool3d AvgPool3d BatchNorm3d conv3d".split(), THREE_AXES
+    ),
+    "quantize_per_tensor": "There are no quantized numbers.",
+}
+
+
+class ModulesOfPyTorch:
+    """The finder: it makes a module for each name in ELSEWHERE and LEFT_OUT."""
+
+    @classmethod
+    def find_spec(
+        cls, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """How to import a module of minigrad that stands nowhere; None if PyTorch has none either."""
+        package, _, name = fullname.partition(".")
+        module = _module(name) if package == "minigrad" else None
+        return None if module is None else ModuleSpec(fullname, _Loader(module), is_package=True)  # type: ignore[arg-type]
+
+
+class _Loader:
+    """Hands over a module that is there already."""
+
+    def __init__(self, module: ModuleType) -> None:
+        self.module = module
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return self.module
+
+    def exec_module(self, module: ModuleType) -> None:
+        pass
+
+
+class Elsewhere(ModuleType):
+    """A module whose names are those of another one."""
+
+    def __init__(self, name: str, place: str) -> None:
+        super().__init__(name, f"PyTorch's name for minigrad.{place}.")
+        self._place = place
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "__all__" or not name.startswith("__"):
+            path = [part for part in self._place.split(".") if part]
+            return getattr(reduce(getattr, path, sys.modules["minigrad"]), name)
+        raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+
+
+class LeftOut(ModuleType):
+    """A module that minigrad leaves out. Its names can be imported; using one is an error."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        super().__init__(name, reason)
+
+    def is_available(self) -> bool:
+        """False: programs that ask go on without it."""
+        return False
+
+    is_initialized = is_available
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        return Absent(f"{self.__name__}.{name}", self.__doc__ or "")
+
+
+class Absent:
+    """A function or class that minigrad leaves out: calling it, or deriving from it, is an error."""
+
+    def __init__(self, name: Any, reason: Any, namespace: Any = None) -> None:
+        if namespace is not None:  # class Own(Absent): the bases are the second argument
+            name, reason = reason[0]._name, reason[0]._reason
+            raise NotImplementedError(_sentence(name, reason))
+        self._name, self._reason = name, reason
+
+    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise NotImplementedError(_sentence(self._name, self._reason))
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Absent(f"{self._name}.{name}", self._reason)
+
+    def __repr__(self) -> str:
+        return f"<{self._name}, which minigrad leaves out>"
+
+
+def attribute(module: str, name: str) -> Any:
+    """What `module.name` is, if PyTorch has it and minigrad does not: a module, or an AttributeError that says why.
+
+    For a module's `__getattr__`.
+
+    >>> attribute("minigrad", "jit").script
+    <minigrad.jit.script, which minigrad leaves out>
+    >>> hasattr(minigrad, "bfloat16")
+    False
+    """
+    path = f"{module}.{name}".partition(".")[2]
+    if (found := _module(path)) is not None:
+        return found
+    message = f"module {module!r} has no attribute {name!r}"
+    if name in NAMES:
+        message += (
+            f". minigrad leaves it out. {NAMES[name]} PYTORCH.md lists what else is left out."
+        )
+    raise AttributeError(message, name=name)
+
+
+@cache
+def _module(name: str) -> ModuleType | None:
+    """The module of this name, below minigrad; None if PyTorch has none either."""
+    place = ELSEWHERE.get(name, ELSEWHERE.get(name.rpartition(".")[0] + ".*"))
+    reason = _reason(name)
+    if reason is not None:
+        return LeftOut(f"minigrad.{name}", reason)
+    return None if place is None else Elsewhere(f"minigrad.{name}", place)
+
+
+def _reason(name: str) -> str | None:
+    """Why a module, or the one that it is in, is left out; None if it is not."""
+    while name:
+        if name in LEFT_OUT:
+            return LEFT_OUT[name]
+        name = name.rpartition(".")[0]
+    return None
+
+
+def _sentence(name: str, reason: str) -> str:
+    return f"minigrad leaves out {name}. {reason} PYTORCH.md lists what else is left out."

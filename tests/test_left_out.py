@@ -1,0 +1,140 @@
+"""What PyTorch has under names that minigrad spells otherwise or leaves out."""
+
+import importlib
+import io
+import pickle
+import types
+
+import pytest
+
+import minigrad
+from minigrad import nn
+from minigrad.compat.modules import ELSEWHERE, LEFT_OUT
+
+
+@pytest.mark.parametrize("name", LEFT_OUT)
+def test_what_is_left_out_can_be_imported_and_says_so_when_it_is_used(name):
+    module = importlib.import_module(f"minigrad.{name}")
+    thing = module.Anything
+
+    assert not module.is_available()
+    for use in (thing, lambda: thing.inside(1), lambda: types.new_class("Own", (thing,))):
+        with pytest.raises(NotImplementedError, match=f"leaves out minigrad.{name}.*PYTORCH.md"):
+            use()
+
+
+def test_modules_whose_names_stand_elsewhere():
+    from minigrad.amp import GradScaler
+    from minigrad.autograd.function import Function
+    from minigrad.distributions.categorical import Categorical
+    from minigrad.nn.modules.loss import MSELoss
+    from minigrad.nn.modules.module import Module
+    from minigrad.optim.adam import Adam
+
+    from minigrad.utils.data.dataset import Dataset
+
+    assert MSELoss is nn.MSELoss and Module is nn.Module and Adam is minigrad.optim.Adam
+    assert Categorical is minigrad.distributions.Categorical
+    assert Dataset is minigrad.utils.data.Dataset and Function is minigrad.autograd.Function
+    assert GradScaler is minigrad.cuda.amp.GradScaler
+
+
+@pytest.mark.parametrize("name", [n for n in ELSEWHERE if not n.endswith("*")])
+def test_each_of_these_modules_leads_somewhere(name):
+    module = importlib.import_module(f"minigrad.{name}")
+
+    with pytest.raises(AttributeError, match="no_such_name"):
+        getattr(module, "no_such_name")  # noqa: B009
+
+
+@pytest.mark.parametrize(
+    "module, name, words",
+    [
+        (minigrad, "bfloat16", "use float32"),
+        (minigrad, "stft", "complex"),
+        (nn, "Conv3d", "one or two axes"),
+        (nn.functional, "conv3d", "one or two axes"),
+    ],
+)
+def test_a_missing_name_that_pytorch_has_says_what_to_do(module, name, words):
+    with pytest.raises(AttributeError, match=f"{name}.*leaves it out.*{words}.*PYTORCH.md"):
+        getattr(module, name)
+
+
+def test_a_name_that_nobody_has_is_an_ordinary_error():
+    with pytest.raises(AttributeError, match="^module 'minigrad' has no attribute 'nonsense'$"):
+        getattr(minigrad, "nonsense")  # noqa: B009
+    with pytest.raises(ModuleNotFoundError):
+        importlib.import_module("minigrad.nonsense")
+
+
+def test_a_module_is_saved_whole_and_loaded_only_when_trusted():
+    model, file = nn.Sequential(nn.Linear(2, 3), nn.ReLU()), io.BytesIO()
+    minigrad.save(model, file)
+    file.seek(0)
+
+    with pytest.raises(pickle.UnpicklingError, match="weights_only=False"):
+        minigrad.load(file)
+    file.seek(0)
+    loaded = minigrad.load(file, weights_only=False)
+
+    x = minigrad.ones(4, 2)
+    assert minigrad.equal(loaded(x), model(x))
+
+
+def test_a_device_is_a_block_and_shapes_can_be_asked_for():
+    with minigrad.device("cpu"):
+        layer = nn.Linear(2, 3, device="meta")
+
+    assert layer(minigrad.empty(5, 2, device="meta")).shape == (5, 3)
+    with pytest.raises(RuntimeError, match="CPU only"), minigrad.device("cuda"):
+        pass
+
+
+def test_mixed_precision_is_switched_off_as_without_a_gpu():
+    x = minigrad.tensor(3.0, requires_grad=True)
+    optimizer = minigrad.optim.SGD([x], lr=0.1)
+    with pytest.warns(UserWarning, match="CUDA is not available"):
+        scaler = minigrad.amp.GradScaler("cuda")
+    with minigrad.autocast("cuda", enabled=False):
+        loss = x * x
+    scaler.scale(loss).backward()
+    scaler.unscale_(optimizer)
+    scaler.step(optimizer)
+    scaler.update()
+
+    assert x.item() == pytest.approx(2.4)
+    with pytest.raises(NotImplementedError, match="bfloat16"):
+        minigrad.autocast("cpu")
+
+
+def test_a_lazy_layer_takes_its_shape_from_a_state():
+    layer, other = nn.LazyLinear(3), nn.Linear(2, 3)
+
+    layer.load_state_dict(other.state_dict())
+    x = minigrad.ones(4, 2)
+
+    assert minigrad.equal(layer(x), other(x)) and type(layer) is nn.Linear
+
+
+def test_timer():
+    from minigrad.utils.benchmark import Timer
+
+    timer = Timer("x + y", "y = 1", globals={"x": 2}, label="sum")
+    many = timer.blocked_autorange(min_run_time=0.001)
+
+    assert timer.timeit(5).number_per_run == 5
+    assert 0 < many.median < 0.1 and many.iqr >= 0 and repr(many).startswith("sum\n")
+
+
+def test_older_spellings():
+    assert minigrad.ones(2).new([1, 2]).tolist() == [1.0, 2.0]
+    assert minigrad.ones(2).new(3, 1).shape == (3, 1)
+    assert minigrad.typename(minigrad.ones(2)) == "minigrad.FloatTensor"
+    assert minigrad.optim.lr_scheduler._LRScheduler is minigrad.optim.lr_scheduler.LRScheduler
+    assert minigrad.ones(1, 2, 3, 3).to(memory_format=minigrad.channels_last).shape == (1, 2, 3, 3)
+    assert not minigrad.accelerator.is_available()
+    assert minigrad.accelerator.current_accelerator() is None
+    wrapped = nn.DataParallel(nn.Linear(2, 3))
+    assert list(wrapped.state_dict()) == ["module.weight", "module.bias"]
+    assert wrapped(minigrad.ones(1, 2)).shape == (1, 3)
