@@ -15,10 +15,14 @@ from minigrad.core.tensor import Tensor, wrap
 Tensors = Tensor | Sequence[Tensor]
 
 
-def _sequence(value: Any, length: int) -> list[Any]:
-    if value is None:
-        return [None] * length
-    return list(value) if isinstance(value, (list, tuple)) else [value]
+def _one_for_each(outputs: Sequence[Tensor], given: Any, what: str, name: str) -> list[Any]:
+    """The gradient of each output; None for each if none is given."""
+    if given is None:
+        return [None] * len(outputs)
+    gradients = list(given) if isinstance(given, (list, tuple)) else [given]
+    if len(gradients) != len(outputs):
+        raise RuntimeError(f"got {len(outputs)} {what} and {len(gradients)} {name}")
+    return gradients
 
 
 def backward(
@@ -40,9 +44,7 @@ def backward(
     tensor([3., 5.])
     """
     outputs = [tensors] if isinstance(tensors, Tensor) else list(tensors)
-    gradients = _sequence(grad_tensors, len(outputs))
-    if len(gradients) != len(outputs):
-        raise RuntimeError(f"got {len(outputs)} tensors and {len(gradients)} gradients")
+    gradients = _one_for_each(outputs, grad_tensors, "tensors", "gradients")
     run_backward(outputs, gradients, retain_graph, create_graph, inputs)
 
 
@@ -76,20 +78,37 @@ def grad(
     >>> first.item(), second.item()
     (27.0, 18.0)
     """
-    if is_grads_batched:
-        raise NotImplementedError(
-            "is_grads_batched is not supported: call grad once for each gradient."
-        )
     zs = [outputs] if isinstance(outputs, Tensor) else list(outputs)
     xs = [inputs] if isinstance(inputs, Tensor) else list(inputs)
+    _check_recorded(xs, is_grads_batched, materialize_grads and allow_unused is False)
+    gradients = _one_for_each(zs, grad_outputs, "outputs", "grad_outputs")
+    tensors = create_graph or bool(state.levels)
+    task = GraphTask(
+        [root_of(z) for z in zs],
+        [seed(z, g, tensors) for z, g in zip(zs, gradients, strict=True)],
+        retain_graph=create_graph if retain_graph is None else retain_graph,
+        create_graph=create_graph,
+        tensors=tensors,
+        inputs=[x.node for x in xs if x.node is not None],
+        accumulate=False,
+    )
+    run_task(task)
+    grads = _captured(task, xs, allow_unused or materialize_grads)
+    if materialize_grads:  # zeros, each its own
+        zeros = (like_of(x).zeros().requires_grad_(create_graph) for x in xs)
+        grads = [z if g is None else g for g, z in zip(grads, zeros, strict=True)]
+    return tuple(grads)
+
+
+def _check_recorded(xs: Sequence[Tensor], batched: bool, contradiction: bool) -> None:
+    if batched:
+        raise NotImplementedError("is_grads_batched: call grad once for each gradient instead.")
     if not xs:
         raise AutogradError("`inputs` argument to `grad()` cannot be empty.")
-    if materialize_grads and allow_unused is False:
+    if contradiction:
         raise ValueError(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: False."
         )
-    if retain_graph is None:
-        retain_graph = create_graph
     for x in xs:
         if not isinstance(x, Tensor):
             raise TypeError(f"inputs must be Tensors, but got {type(x).__name__}.")
@@ -98,26 +117,18 @@ def grad(
                 "One of the differentiated Tensors does not require grad: its computation was not "
                 "recorded. To fix it, make it with requires_grad=True before it is used."
             )
-    gradients = _sequence(grad_outputs, len(zs))
-    if len(gradients) != len(zs):
-        raise RuntimeError(f"got {len(zs)} outputs and {len(gradients)} grad_outputs")
-    tensors = create_graph or bool(state.levels)
-    task = GraphTask(
-        [root_of(z) for z in zs],
-        [seed(z, g, tensors) for z, g in zip(zs, gradients, strict=True)],
-        retain_graph=retain_graph,
-        create_graph=create_graph,
-        tensors=tensors,
-        inputs=[x.node for x in xs if x.node is not None],
-        accumulate=False,
-    )
-    run_task(task)
+
+
+def _captured(
+    task: GraphTask, xs: Sequence[Tensor], allow_unused: bool | None
+) -> list[Tensor | None]:
+    """The gradients that a pass has found for its inputs, as tensors."""
     found: dict[Any, Tensor | None] = {}  # an input that is given twice gets one gradient
     for k, x in enumerate(xs):
         if x.node in found:
             continue
         g = task.captured.get(x.node)  # type: ignore[arg-type]
-        if g is None and not (allow_unused or materialize_grads):
+        if g is None and not allow_unused:
             raise NoGradient(
                 f"The differentiated Tensor at index {k} appears to not have been used in the graph. "
                 "Set allow_unused=True if this is the desired behavior."
@@ -128,9 +139,4 @@ def grad(
         elif g is not None:
             g = wrap(np.array(g, order="C"))
         found[x.node] = g
-    grads = [found[x.node] for x in xs]
-    if materialize_grads:  # each input gets zeros of its own
-        for k, x in enumerate(xs):
-            if grads[k] is None:
-                grads[k] = like_of(x).zeros().requires_grad_(create_graph)
-    return tuple(grads)
+    return [found[x.node] for x in xs]

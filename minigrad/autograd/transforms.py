@@ -439,18 +439,7 @@ def vmap(
             )
         leaves, build = flatten(args)
         pairs = list(zip(leaves, _batch_axes(args, in_dims), strict=True))
-        for x, d in pairs:
-            if d is not None and not -x.ndim <= d < x.ndim:
-                raise ValueError(
-                    f"vmap: Got in_dim={d} for some input, but that input is a Tensor of dimensionality "
-                    f"{x.ndim} so expected in_dim to satisfy -{x.ndim} <= in_dim < {x.ndim}."
-                )
-        batch = {x.shape[d] for x, d in pairs if d is not None}
-        if len(batch) != 1:
-            raise ValueError(
-                f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sorted(batch)}"
-            )
-        n = batch.pop()
+        n = _batch_size(pairs)
         results = []
         for k in range(n or 1):  # for an empty batch, run one example of zeros to get the shapes
             example = build([x if d is None else _example(x, d, k) for x, d in pairs])
@@ -466,6 +455,22 @@ def vmap(
         return rebuild(batches if n else [z.narrow(out_dims, 0, 0) for z in batches])
 
     return mapped
+
+
+def _batch_size(pairs: list[tuple[Tensor, int | None]]) -> int:
+    """How many examples the tensors hold along their batch axes."""
+    for x, d in pairs:
+        if d is not None and not -x.ndim <= d < x.ndim:
+            raise ValueError(
+                f"vmap: Got in_dim={d} for some input, but that input is a Tensor of dimensionality "
+                f"{x.ndim} so expected in_dim to satisfy -{x.ndim} <= in_dim < {x.ndim}."
+            )
+    sizes = {x.shape[d] for x, d in pairs if d is not None}
+    if len(sizes) != 1:
+        raise ValueError(
+            f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sorted(sizes)}"
+        )
+    return sizes.pop()
 
 
 def _example(x: Tensor, dim: int, k: int) -> Tensor:

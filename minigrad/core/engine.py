@@ -23,7 +23,7 @@ rules are recorded like any others.
 Read node.py first. Not supported: devices, and several threads in one pass over a graph.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from heapq import heappop, heappush
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -95,21 +95,13 @@ class GraphTask:
 
     def run(self) -> None:
         """Run the whole pass, by age: take the latest node that has a gradient, until none is left."""
-        pending, heap, inputs = self.pending, self._heap, self.inputs
+        pending, heap, inputs, tensors = self.pending, self._heap, self.inputs, self.tensors
         freed = None if self.retain_graph else Freed()
-        tensors = self.tensors
-        if inputs is not None and self.needed is None:  # a task that runs again has this already
-            self.prune()
-        needed = self.needed
+        needed = self.prune()
         sums: set[AnyNode] = set()  # nodes whose pending gradient is a sum made here
         grads: Any
-        d: Any
-        for node, g in zip(self.roots, self.gradients, strict=True):
-            if node in pending:
-                pending[node] = pending[node] + g
-            else:
-                pending[node] = g
-                heappush(heap, (node.queue_key, node))
+        heap += [(node.queue_key, node) for node in self._start()]
+        heap.sort()
         try:
             while heap:
                 node = heappop(heap)[1]
@@ -135,13 +127,12 @@ class GraphTask:
                                 pending[parent] = total = arrived + d
                                 if total.__class__ is ndarray:
                                     sums.add(parent)
+                            continue
+                        pending[parent] = d
+                        if following is None:  # on a chain the next node skips the heap
+                            following = parent
                         else:
-                            pending[parent] = d
-                            # On a chain the next node skips the heap.
-                            if following is None:
-                                following = parent
-                            else:
-                                heappush(heap, (parent.queue_key, parent))
+                            heappush(heap, (parent.queue_key, parent))
                     grads = d = None  # so that a leaf can keep the gradient without a copy
                     if following is None:
                         break
@@ -153,6 +144,13 @@ class GraphTask:
             pending.clear()
             heap.clear()
 
+    def _start(self) -> Iterable[AnyNode]:
+        """Give the roots their gradients; return the roots, each once."""
+        pending = self.pending
+        for node, g in zip(self.roots, self.gradients, strict=True):
+            pending[node] = pending[node] + g if node in pending else g
+        return pending
+
     def steps(self) -> Iterator[Step]:
         """The same pass one node at a time, with counting, and pruned to `inputs`.
 
@@ -160,14 +158,11 @@ class GraphTask:
         pass is abandoned, the nodes that have run stay freed and the rest of its state is dropped.
         """
         self.waiting = waiting = contributions(self.roots)
-        if self.inputs is not None:
-            self.prune()
+        self.prune()
         freed = None if self.retain_graph else Freed()
         pending, heap = self.pending, self._heap
         try:
-            for node, g in zip(self.roots, self.gradients, strict=True):
-                pending[node] = pending[node] + g if node in pending else g
-            for node in dict.fromkeys(self.roots):
+            for node in self._start():
                 if not waiting[node] and self._leads_to_an_input(node):
                     heappush(heap, (node.queue_key, node))
             while heap:
@@ -189,14 +184,16 @@ class GraphTask:
             waiting.clear()
             heap.clear()
 
-    def prune(self) -> None:
-        """Find the nodes that lead to an input: the inputs themselves, and every node with an edge to such a node."""
-        assert self.inputs is not None
+    def prune(self) -> set[AnyNode] | None:
+        """The nodes that lead to an input: the inputs, and every node with an edge to such a node. None: all."""
+        if self.inputs is None or self.needed is not None:  # a task may run again
+            return self.needed
         self.needed = needed = set(self.inputs)
         oldest_first = sorted(reachable(self.roots), key=attrgetter("queue_key"), reverse=True)
         for node in oldest_first:
             if not needed.isdisjoint(node.edges):
                 needed.add(node)
+        return needed
 
     def _leads_to_an_input(self, node: AnyNode) -> bool:
         return self.needed is None or node in self.needed

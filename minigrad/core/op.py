@@ -130,13 +130,17 @@ class Op:
         self.named_by_needs: Callable[[tuple[bool, ...]], str] | None = None
         if self.named is not None and self.named.reads == ("needs",):  # depends only on the plan
             self.named_by_needs, self.named = self.named.formula, None
+        self._register()
+
+    def _register(self) -> None:
+        """Add the op to the tables, and tell those who make methods of rows."""
         if self.name in REGISTRY:
             raise TypeError(f"two ops are named {self.name}")
         REGISTRY[self.name] = self
         for told in LISTENERS:
             told(self)
-        if numpy is not None:
-            BY_NUMPY[numpy] = self
+        if self.numpy is not None:
+            BY_NUMPY[self.numpy] = self
 
     def __getattr__(self, name: str) -> Any:
         """`apply(x, y)`, and `apply_(x, y)`, which writes to x: codegen.py generates them on first use.

@@ -24,8 +24,8 @@ from minigrad.core.modes import unobserved
 from minigrad.core.node import reachable
 from minigrad.core.tensor import Tensor
 from minigrad.methods.creation import ones_like
-from minigrad.teach.diagnose import diagnose, repeated
-from minigrad.teach.difference import difference
+from minigrad.teach.diagnose import Diagnosis, diagnose, repeated
+from minigrad.teach.difference import Difference, difference
 from minigrad.teach.report import Compared, Report
 
 FREED = "from .grad: an earlier backward() has freed the graph"
@@ -144,22 +144,26 @@ def compare_in(
             how = {"gradient": gradient, "name": name, "namespace": namespace}
             found = repeated(name, mine, right) if note else None
             found = found or diagnose(z, tensor, mine, rtol=rtol, atol=atol, **how)
-        said = [str(said) for said in (d.reason, note, found) if said]
-        rows.append(
-            CompareRow(
-                name=name,
-                shape=tuple(tensor.shape),
-                verdict=d.verdict,
-                absolute=d.absolute,
-                relative=d.relative,
-                index=d.index,
-                yours=d.mine,
-                tape=d.theirs,
-                note="\n".join(f"{name}: {one}" for one in said),
-                diagnosis=found,
-            )
-        )
+        rows.append(_row(name, tensor, d, note, found))
     return Comparison(rows)
+
+
+def _row(
+    name: str, tensor: Tensor, d: Difference, note: str, found: Diagnosis | None
+) -> CompareRow:
+    said = [str(said) for said in (d.reason, note, found) if said]
+    return CompareRow(
+        name=name,
+        shape=tuple(tensor.shape),
+        verdict=d.verdict,
+        absolute=d.absolute,
+        relative=d.relative,
+        index=d.index,
+        yours=d.mine,
+        tape=d.theirs,
+        note="\n".join(f"{name}: {one}" for one in said),
+        diagnosis=found,
+    )
 
 
 def _from_the_tape(

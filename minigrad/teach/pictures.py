@@ -131,32 +131,10 @@ def modes(functions: Mapping[str, tuple[int, int]], predicted: Any = None) -> Pi
     >>> modes({"loss": (20, 1)}, {"loss": (20, 1, "reverse")})
     Picture: where forward mode is cheaper, and where reverse mode is
     """
-    colors = {"forward": YOURS, "reverse": RIGHT, "same": "black"}
-
-    def said(name: str) -> str:
-        entry = predicted.get(name) if isinstance(predicted, Mapping) else None
-        verdict = entry[-1] if isinstance(entry, tuple | list) and entry else None
-        return verdict if isinstance(verdict, str) and verdict in colors else ""
 
     def draw(figure: Any) -> None:
         plane, inputs, outputs = figure.subplots(1, 3)
-        top = 2 * max([n for shape in functions.values() for n in shape], default=8)
-        plane.fill_between([0.5, top], [0.5, top], top, color=YOURS, alpha=0.15)
-        plane.fill_between([0.5, top], 0.5, [0.5, top], color=RIGHT, alpha=0.15)
-        plane.text(0.6, top * 0.55, "forward is cheaper")
-        plane.text(top * 0.9, 0.6, "reverse is cheaper", ha="right")
-        for name, (n, m) in functions.items():
-            verdict = said(name)
-            color = colors.get(verdict, "white")
-            plane.plot(n, m, "o", color=color, markeredgecolor="black", markersize=7)
-            plane.annotate(name, (n, m), (5, 4), textcoords="offset points")
-        for verdict, color in colors.items():
-            name = f'you said "{verdict}"'
-            plane.plot([], [], "o", color=color, markeredgecolor="black", label=name)
-        plane.set(
-            xscale="log", yscale="log", xlim=(0.5, top), ylim=(0.5, top), xlabel="numbers that go in",
-            ylabel="numbers that come out",
-        )  # fmt: skip
+        _draw_plane(plane, functions, predicted)
         figure.legend(*plane.get_legend_handles_labels(), loc="outside lower left", ncols=3)
         k = np.arange(1, 65)
         one_pass = 16 * k + 16  # multiplications, for k -> 16 -> 1 as for 1 -> 16 -> k
@@ -172,6 +150,31 @@ def modes(functions: Mapping[str, tuple[int, int]], predicted: Any = None) -> Pi
 
     title = "where forward mode is cheaper, and where reverse mode is"
     return Picture(title, draw, (10.0, 3.4))
+
+
+VERDICTS = {"forward": YOURS, "reverse": RIGHT, "same": "black"}  # which mode is cheaper: its color
+
+
+def _draw_plane(plane: Any, functions: Mapping[str, tuple[int, int]], predicted: Any) -> None:
+    """Each function at (numbers in, numbers out), in the color of the student's verdict."""
+    top = 2 * max([n for shape in functions.values() for n in shape], default=8)
+    plane.fill_between([0.5, top], [0.5, top], top, color=YOURS, alpha=0.15)
+    plane.fill_between([0.5, top], 0.5, [0.5, top], color=RIGHT, alpha=0.15)
+    plane.text(0.6, top * 0.55, "forward is cheaper")
+    plane.text(top * 0.9, 0.6, "reverse is cheaper", ha="right")
+    for name, (n, m) in functions.items():
+        entry = predicted.get(name) if isinstance(predicted, Mapping) else None
+        verdict = entry[-1] if isinstance(entry, tuple | list) and entry else None
+        color = VERDICTS.get(verdict, "white") if isinstance(verdict, str) else "white"
+        plane.plot(n, m, "o", color=color, markeredgecolor="black", markersize=7)
+        plane.annotate(name, (n, m), (5, 4), textcoords="offset points")
+    for verdict, color in VERDICTS.items():
+        name = f'you said "{verdict}"'
+        plane.plot([], [], "o", color=color, markeredgecolor="black", label=name)
+    plane.set(
+        xscale="log", yscale="log", xlim=(0.5, top), ylim=(0.5, top), xlabel="numbers that go in",
+        ylabel="numbers that come out",
+    )  # fmt: skip
 
 
 # --------------------------------------------------------------------------- reverse mode

@@ -84,10 +84,7 @@ def compare_update(
     >>> report.parts_at, report.diagnosis.kind
     (1, 'sign')
     """
-    if len(grads) != len(yours):
-        raise ValueError(
-            f"compare_update: there are {len(grads)} gradients and {len(yours)} results; each step has one of both."
-        )
+    _check_steps(grads, yours)
     names = _names(params)
     start = [np.asarray(p, dtype=np.float64) for p in _parts(params, names)]
     gs = [[np.asarray(g, np.float64) for g in _parts(step, names)] for step in grads]
@@ -98,32 +95,36 @@ def compare_update(
         for m, r in zip(mine, right, strict=True)
     ]
     first = next((k for k, (_, d) in enumerate(differences) if not d.ok), None)
+    steps = ([_joined(step) for step in steps] for steps in (gs, mine, right))
     found = None
     if first is not None and all(d.ok or d.verdict == "different" for _, d in differences):
-        steps = ([_joined(step) for step in steps] for steps in (gs, mine, right))
         found = diagnose_update(optimizer, dict(settings), _joined(start), *steps)
-    rows = []
-    for k, (name, d) in enumerate(differences):
-        here = found if k == first else None
-        where = f"the greatest difference is in {name}" if name and d.verdict == "different" else ""
-        reason = f"{name}: {d.reason}" if name and d.reason else d.reason
-        rows.append(
-            UpdateRow(
-                step=k + 1,
-                verdict=d.verdict,
-                absolute=d.absolute,
-                index=d.index,
-                yours=d.mine,
-                optimizer=d.theirs,
-                note="; ".join(str(said) for said in (reason, where, here) if said),
-                diagnosis=here,
-            )
+    numbered = enumerate(differences)
+    rows = [_row(k + 1, name, d, found if k == first else None) for k, (name, d) in numbered]
+    title = f"{sum(row.ok for row in rows)} of {len(rows)} steps agree with {optimizer.__name__}"
+    title += "" if first is None else f"; the two part at step {first + 1}"
+    return UpdateComparison(f"compare_update: {title}", rows)
+
+
+def _check_steps(grads: Sequence[Any], yours: Sequence[Any]) -> None:
+    if len(grads) != len(yours):
+        raise ValueError(
+            f"compare_update: there are {len(grads)} gradients and {len(yours)} results; each step has one of both."
         )
-    name = optimizer.__name__
-    agree = sum(row.ok for row in rows)
-    parts = "" if first is None else f"; the two part at step {first + 1}"
-    return UpdateComparison(
-        f"compare_update: {agree} of {len(rows)} steps agree with {name}{parts}", rows
+
+
+def _row(step: int, name: Any, d: Difference, found: Diagnosis | None) -> UpdateRow:
+    where = f"the greatest difference is in {name}" if name and d.verdict == "different" else ""
+    reason = f"{name}: {d.reason}" if name and d.reason else d.reason
+    return UpdateRow(
+        step=step,
+        verdict=d.verdict,
+        absolute=d.absolute,
+        index=d.index,
+        yours=d.mine,
+        optimizer=d.theirs,
+        note="; ".join(str(said) for said in (reason, where, found) if said),
+        diagnosis=found,
     )
 
 

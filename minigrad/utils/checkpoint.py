@@ -41,39 +41,46 @@ def checkpoint(
     >>> x.grad
     tensor([  5.4366, 218.3926])
     """
-    state = random.get_rng_state() if preserve_rng_state else None
-    kept: dict[int, Any] = {}
-    count = 0
+    again = _Again(lambda: function(*args, **kwargs), preserve_rng_state)
+    with saved_tensors_hooks(again.pack, again.unpack):
+        return function(*args, **kwargs)
 
-    def pack(_: Any) -> int:
-        nonlocal count
-        count += 1
-        return count - 1
 
-    def unpack(number: int) -> Any:
-        if number not in kept:
-            _run_again()
-        if number not in kept:
+class _Again:
+    """Numbers the values that the first run saves, and gets them from a second run when one is asked for."""
+
+    def __init__(self, run: Callable[[], Any], preserve_rng_state: bool) -> None:
+        self.run = run
+        self.state = random.get_rng_state() if preserve_rng_state else None
+        self.count = 0  # how many values the first run has saved
+        self.kept: dict[int, Any] = {}  # those of the second run that nobody has asked for yet
+
+    def pack(self, _: Any) -> int:
+        self.count += 1
+        return self.count - 1
+
+    def unpack(self, number: int) -> Any:
+        if number not in self.kept:
+            self._run_again()
+        if number not in self.kept:
             raise RuntimeError(
                 "torch.utils.checkpoint: A different number of tensors was saved during the original forward and "
-                f"recomputation: {count} at first, then {len(kept)}. To fix it, let the function do the same each time."
+                f"recomputation: {self.count} at first, then {len(self.kept)}. To fix it, let the function do "
+                "the same each time."
             )
-        return kept.pop(number)
+        return self.kept.pop(number)
 
-    def _run_again() -> None:
-        kept.clear()
-        with random.fork_rng() if state is not None else nullcontext():
-            if state is not None:
-                random.set_rng_state(state)
-            with modes.enable_grad(), saved_tensors_hooks(_keep, lambda number: kept[number]):
-                function(*args, **kwargs)
+    def _run_again(self) -> None:
+        self.kept.clear()
+        with random.fork_rng() if self.state is not None else nullcontext():
+            if self.state is not None:
+                random.set_rng_state(self.state)
+            with modes.enable_grad(), saved_tensors_hooks(self._keep, self.kept.__getitem__):
+                self.run()
 
-    def _keep(x: Any) -> int:
-        kept[len(kept)] = x.detach()
-        return len(kept) - 1
-
-    with saved_tensors_hooks(pack, unpack):
-        return function(*args, **kwargs)
+    def _keep(self, x: Any) -> int:
+        self.kept[len(self.kept)] = x.detach()
+        return len(self.kept) - 1
 
 
 def checkpoint_sequential(functions: Any, segments: int, input: Any, **settings: Any) -> Any:

@@ -80,34 +80,18 @@ class DataLoader:
         self._in_sequence = isinstance(dataset, IterableDataset)  # has it no i-th example?
         if self._in_sequence:
             _check_no_order(shuffle, sampler, batch_sampler)
-        if sampler is not None and shuffle:
-            raise ValueError("sampler option is mutually exclusive with shuffle")
+        _check_batches(batch_size, shuffle, sampler, batch_sampler, drop_last)
         if batch_sampler is not None:
-            if batch_size != 1 or shuffle or sampler is not None or drop_last:
-                raise ValueError(
-                    "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, "
-                    "and drop_last"
-                )
             batch_size, drop_last = None, False
-        elif batch_size is None and drop_last:
-            raise ValueError(
-                "batch_size=None option disables auto-batching and is mutually exclusive with drop_last"
-            )
-
         if sampler is None:
-            if self._in_sequence:
-                sampler = itertools.repeat(None)  # the next one, again and again
-            elif shuffle:
-                sampler = RandomSampler(dataset, generator=generator)
-            else:
-                sampler = SequentialSampler(dataset)
+            sampler = _order_of(dataset, shuffle, generator)
         if batch_size is not None:
             batch_sampler = BatchSampler(sampler, batch_size, drop_last)
         self.batch_size, self.drop_last = batch_size, drop_last
         self.sampler, self.batch_sampler = sampler, batch_sampler
-        if collate_fn is None:
-            collate_fn = default_convert if batch_sampler is None else default_collate
-        self.collate_fn = collate_fn
+        self.collate_fn = collate_fn or (
+            default_convert if batch_sampler is None else default_collate
+        )
         self._ready = True
 
     def __iter__(self) -> Iterator[Any]:
@@ -201,6 +185,31 @@ def _check_workers(
         raise ValueError(
             "multiprocessing_context can only be used with multi-process loading (num_workers > 0), "
             f"but got num_workers={num_workers}"
+        )
+
+
+def _order_of(dataset: Any, shuffle: bool | None, generator: Generator | None) -> Iterable[Any]:
+    """The order of the examples, if no sampler is given."""
+    if isinstance(dataset, IterableDataset):
+        return itertools.repeat(None)  # the next one, again and again
+    return RandomSampler(dataset, generator=generator) if shuffle else SequentialSampler(dataset)
+
+
+def _check_batches(
+    batch_size: int | None, shuffle: bool | None, sampler: Any, batch_sampler: Any, drop_last: bool
+) -> None:
+    """Refuse settings that contradict each other."""
+    if sampler is not None and shuffle:
+        raise ValueError("sampler option is mutually exclusive with shuffle")
+    if batch_sampler is not None:
+        if batch_size != 1 or shuffle or sampler is not None or drop_last:
+            raise ValueError(
+                "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, "
+                "and drop_last"
+            )
+    elif batch_size is None and drop_last:
+        raise ValueError(
+            "batch_size=None option disables auto-batching and is mutually exclusive with drop_last"
         )
 
 
