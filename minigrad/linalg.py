@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minigrad import ops
+from minigrad.core.dtypes import DTypeLike
 from minigrad.core.errors import LinAlgError
 from minigrad.core.shapes import as_int, normalize
 from minigrad.core.tensor import Tensor, wrap
@@ -372,7 +373,7 @@ def matrix_rank(
 
 
 def vector_norm(
-    x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
+    x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: DTypeLike = None
 ) -> Tensor:
     """The vector norm of order `ord`, of all entries or along dim.
 
@@ -392,7 +393,7 @@ def matrix_norm(
     dim: Any = (-2, -1),
     keepdim: bool = False,
     *,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
 ) -> Tensor:
     """A matrix norm.
 
@@ -422,7 +423,7 @@ def matrix_norm(
 
 
 def norm(
-    A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
+    A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: DTypeLike = None
 ) -> Tensor:
     """vector_norm of all entries or along one axis, or matrix_norm along two axes or if ord is a name.
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from contextlib import ContextDecorator
 from typing import Any
 
+from minigrad.core.dtypes import DTypeLike
 from minigrad.core.tensor import Tensor
 
 __all__ = ["GradScaler", "autocast"]
@@ -31,7 +32,7 @@ class autocast(ContextDecorator):
     def __init__(
         self,
         device_type: Any = "cuda",
-        dtype: Any = None,
+        dtype: DTypeLike = None,
         enabled: bool = True,
         cache_enabled: bool | None = None,
     ) -> None:

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from minigrad.core import dtypes
-from minigrad.core.devices import check_device
+from minigrad.core.devices import DeviceLike, check_device
+from minigrad.core.dtypes import Dtype, DTypeLike
 from minigrad.core.tensor import Tensor, made
 from minigrad.linalg import multi_dot, solve_triangular
 from minigrad.methods.creation import finish
@@ -24,8 +25,8 @@ def range(  # noqa: A001  # PyTorch's name
     end: Any = None,
     step: Any = 1,
     *,
-    dtype: Any = None,
-    device: Any = None,
+    dtype: DTypeLike = None,
+    device: DeviceLike = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """start, start + step, ... up to and with end. `arange`, without the end, is the one to use.
@@ -103,7 +104,7 @@ def typename(obj: Any) -> str:
 class _OldClass(type):
     """A class that makes tensors of one type, and that they are instances of."""
 
-    dtype: Any
+    dtype: Dtype
 
     def __call__(cls, *data: Any, **settings: Any) -> Any:
         """Of data, the data; of sizes, zeros of these sizes (PyTorch: whatever was in memory)."""
@@ -118,7 +119,7 @@ class _OldClass(type):
         return isinstance(instance, Tensor) and instance.dtype == cls.dtype
 
 
-def _old_class(dtype: Any) -> Any:
+def _old_class(dtype: Dtype) -> Any:
     name = f"{dtypes.torch_name(dtype)}Tensor"
     doc = (
         f"Old programs write {name}(data) for tensor(data, dtype={dtype}), and {name}(2, 3) for sizes."

@@ -14,7 +14,7 @@ import warnings
 from typing import Any
 
 from minigrad.core import dtypes
-from minigrad.core.devices import CPU, check_device, device
+from minigrad.core.devices import CPU, DeviceLike, check_device, device
 
 _settings: dict[str, Any] = {
     "threads": os.cpu_count() or 1,
@@ -124,7 +124,7 @@ def is_deterministic_algorithms_warn_only_enabled() -> bool:
     return _settings["deterministic"] and _settings["warn_only"]
 
 
-def set_default_device(device: Any) -> None:
+def set_default_device(device: DeviceLike) -> None:
     """Accept "cpu", the one device there is. Raises RuntimeError for any other.
 
     >>> set_default_device("cpu")

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from minigrad.core import dtypes
+from minigrad.core.dtypes import DTypeLike
 from minigrad.core.errors import DtypeError
 from minigrad.core.memory import make
 
 
-def as_array(data: Any, dtype: Any = None) -> Any:
+def as_array(data: Any, dtype: DTypeLike = None) -> Any:
     """Convert data to an array of a dtype that tensors support; Python floats get the default dtype.
 
     Raises TypeError for a string, DtypeError for anything else that is not a number, ValueError

@@ -40,6 +40,7 @@ class device:
 
 
 CPU = device("cpu")
+DeviceLike = device | str | int | None  # what says which device is meant
 
 
 def is_device(value: Any) -> bool:
@@ -49,7 +50,7 @@ def is_device(value: Any) -> bool:
     )
 
 
-def check_device(device: Any) -> None:
+def check_device(device: DeviceLike) -> None:
     """Raise RuntimeError for any device other than the CPU.
 
     "meta" is accepted: PyTorch computes shapes there, without numbers. Here the numbers are computed.
@@ -60,7 +61,7 @@ def check_device(device: Any) -> None:
         )
 
 
-class memory_format:
+class MemoryFormat:
     """An order of axes in memory. Accepted, and changes nothing: arrays stay in the order they have."""
 
     __slots__ = ("name",)
@@ -72,6 +73,6 @@ class memory_format:
         return f"minigrad.{self.name}"
 
 
-channels_last = memory_format("channels_last")
-contiguous_format = memory_format("contiguous_format")
-preserve_format = memory_format("preserve_format")
+channels_last = MemoryFormat("channels_last")
+contiguous_format = MemoryFormat("contiguous_format")
+preserve_format = MemoryFormat("preserve_format")

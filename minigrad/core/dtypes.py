@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 Dtype = np.dtype[Any]
+DTypeLike = Dtype | type | str | None  # what says which dtype is meant; None: the default one
 
 float16 = half = np.dtype(np.float16)
 float32 = float_ = np.dtype(np.float32)
@@ -42,7 +43,7 @@ def get_default_dtype() -> Dtype:
     return _default
 
 
-def set_default_dtype(dtype: Any) -> None:
+def set_default_dtype(dtype: DTypeLike) -> None:
     """Set the dtype of Python floats: float16, float32 or float64.
 
     Raises TypeError for any other dtype.
@@ -61,7 +62,7 @@ def set_default_dtype(dtype: Any) -> None:
     _default = d
 
 
-def as_dtype(dtype: Any) -> Dtype:
+def as_dtype(dtype: DTypeLike) -> Dtype:
     """Convert a name, a NumPy type or a Python type to a dtype.
 
     Python's float, int and bool are float64, int64 and bool.

@@ -16,7 +16,7 @@ import numpy as np
 
 from minigrad.core import modes
 from minigrad.core.backward import keep_gradient
-from minigrad.core.dtypes import category, torch_name
+from minigrad.core.dtypes import Dtype, category, torch_name
 from minigrad.core.errors import (
     AutogradError,
     DtypeError,
@@ -34,7 +34,7 @@ from minigrad.core.op import Op
 from minigrad.core.views import CopySlices, way_of
 
 
-def cannot_be_cast(op: Op, dtype: Any, own: Any) -> DtypeError:
+def cannot_be_cast(op: Op, dtype: Dtype, own: Any) -> DtypeError:
     """The error for a write whose result has a dtype that does not fit into a tensor of dtype own."""
     return DtypeError(
         f"result type {torch_name(dtype)} can't be cast to the desired output type {torch_name(own)}: "

@@ -11,6 +11,8 @@ from typing import Any, Self
 import numpy as np
 
 from minigrad.core import display, formatting, modes
+from minigrad.core.devices import MemoryFormat
+from minigrad.core.dtypes import DTypeLike
 from minigrad.core.memory import make
 from minigrad.core.storage import Storage, resize
 from minigrad.methods import ArrayMethods
@@ -119,7 +121,7 @@ class Outside(ArrayMethods):
         """
         return shared_with_numpy(self, force or not modes.state.recording)
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+    def __array__(self, dtype: DTypeLike = None, copy: bool | None = None) -> Any:
         a = shared_with_numpy(self, not modes.state.recording)
         return np.array(a, dtype, copy=copy, subok=True)
 
@@ -141,7 +143,7 @@ class Outside(ArrayMethods):
         """
         return Storage(self, typed=False)
 
-    def resize_(self, *size: Any, memory_format: Any = None) -> Self:
+    def resize_(self, *size: Any, memory_format: MemoryFormat | None = None) -> Self:
         """Resize in place: the first entries stay, and the values of added entries are undefined.
 
         >>> minigrad.tensor([1.0, 2.0]).resize_(1)
@@ -150,7 +152,7 @@ class Outside(ArrayMethods):
         resize(self, sizes(size))
         return self
 
-    def resize_as_(self, the_template: Self, *, memory_format: Any = None) -> Self:
+    def resize_as_(self, the_template: Self, *, memory_format: MemoryFormat | None = None) -> Self:
         """Resize in place to the shape of another tensor.
 
         >>> minigrad.tensor([1.0, 2.0]).resize_as_(minigrad.zeros(1)).shape

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from minigrad.core.dtypes import DTypeLike
 from minigrad.core.memory import make
 from minigrad.core.node import Node, node_type, show_saved
 from minigrad.core.op import Op
@@ -163,7 +164,7 @@ class Like(NamedTuple):
     """The shape and dtype that a gradient must have."""
 
     shape: Shape
-    dtype: Any
+    dtype: DTypeLike
 
     def zeros(self) -> Any:
         """The gradient zero, as a Tensor."""

@@ -28,6 +28,7 @@ from typing import Any
 
 import numpy as np
 
+from minigrad.core.dtypes import DTypeLike
 from minigrad.core.sparse import RowSparse
 
 
@@ -48,7 +49,7 @@ class Region:
             "version": 3,
         }
 
-    def array(self, dtype: Any, shape: Any, offset: int = 0, strides: Any = None) -> Any:
+    def array(self, dtype: DTypeLike, shape: Any, offset: int = 0, strides: Any = None) -> Any:
         """An array in this memory."""
         return np.ndarray(shape, dtype, np.asarray(self), offset, strides)
 

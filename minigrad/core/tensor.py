@@ -25,6 +25,7 @@ from minigrad.core.backward import keep_gradient, run_backward
 from minigrad.core.data import sized_or_filled
 from minigrad.core.devices import check_device
 from minigrad.core.dispatch import apply, write, written_at_once
+from minigrad.core.dtypes import DTypeLike
 from minigrad.core.errors import AutogradError, DtypeError, ShapeError
 from minigrad.core.hooks import Hooked, RemovableHandle, hooks_of
 from minigrad.core.inplace import bump, refuse, refused_view
@@ -503,7 +504,7 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
         bump(self)
         return self
 
-    def _read_as(self, dtype: Any) -> Any:
+    def _read_as(self, dtype: DTypeLike) -> Any:
         z = self.detach()
         z.array = z.array.view(dtype)
         return z

@@ -9,6 +9,7 @@ import numpy as np
 
 from minigrad import ops
 from minigrad.core import dtypes
+from minigrad.core.devices import MemoryFormat
 from minigrad.core.shapes import broadcast_axes, normalize, normalize_one
 from minigrad.methods.base import Base, Dim, sizes, with_numpy_names
 
@@ -235,7 +236,7 @@ class Arrangement(Base):
         """
         return ops.squeeze.apply(self, axis=squeezable(self.shape, dim))
 
-    def contiguous(self, memory_format: Any = None) -> Self:
+    def contiguous(self, memory_format: MemoryFormat | None = None) -> Self:
         """The tensor with contiguous memory: itself if it is contiguous already, else a copy.
 
         Use it before view() after a transpose. memory_format is accepted but has no effect.
@@ -246,7 +247,7 @@ class Arrangement(Base):
         """
         return self if not self.ndim or self.array.flags.c_contiguous else ops.clone.apply(self, order="C")
 
-    def is_contiguous(self, memory_format: Any = None) -> Any:
+    def is_contiguous(self, memory_format: MemoryFormat | None = None) -> Any:
         """True if the entries are in memory in the order of the axes, row by row (C order).
 
         >>> x = minigrad.zeros(2, 3)

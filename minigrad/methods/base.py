@@ -14,7 +14,8 @@ import numpy as np
 
 from minigrad import ops
 from minigrad.core import dtypes, modes
-from minigrad.core.devices import CPU, check_device, is_device
+from minigrad.core.devices import CPU, DeviceLike, MemoryFormat, check_device, is_device
+from minigrad.core.dtypes import DTypeLike
 from minigrad.core.errors import wrong_kind
 from minigrad.core.op import Op
 from minigrad.core.shapes import as_ints, normalize_one
@@ -66,7 +67,7 @@ class Base:
         """A tensor of the same kind with these values and no graph."""
         return array
 
-    def _read_as(self, dtype: Any) -> Any:
+    def _read_as(self, dtype: DTypeLike) -> Any:
         """A view of the same bytes as another dtype."""
         raise TypeError(f"{type(self).__name__} cannot be read as another type. To fix it, convert it: x.to({dtype}).")
 
@@ -106,7 +107,7 @@ class Base:
         """
         return self.shape if dim is None else self.shape[normalize_one(dim, self.ndim)]
 
-    def clone(self, *, memory_format: Any = None) -> Self:
+    def clone(self, *, memory_format: MemoryFormat | None = None) -> Self:
         """A copy with its own memory. The gradient flows back through it, unlike x.detach().clone().
 
         >>> x = minigrad.tensor([1.0, 2.0], requires_grad=True)
@@ -166,7 +167,7 @@ class Base:
 
     # ------------------------------------------------------------------ dtypes
 
-    def to(self, *args: Any, dtype: Any = None, device: Any = None, non_blocking: Any = False, copy: Any = False, memory_format: Any = None) -> Self:
+    def to(self, *args: Any, dtype: DTypeLike = None, device: DeviceLike = None, non_blocking: Any = False, copy: Any = False, memory_format: MemoryFormat | None = None) -> Self:
         """The tensor converted to another dtype, or the tensor itself if it already has that dtype.
 
         dtype          for example minigrad.float64
@@ -191,7 +192,7 @@ class Base:
             return self.clone() if copy else self
         return ops.to.apply(self, dtype=dtypes.as_dtype(dtype))
 
-    def astype(self, dtype: Any) -> Self:
+    def astype(self, dtype: DTypeLike) -> Self:
         """The tensor converted to another dtype: NumPy's name for x.to(dtype).
 
         >>> minigrad.tensor([1.7, -1.7]).astype(minigrad.int64)
@@ -279,7 +280,7 @@ class Base:
         """
         return self.to(other.dtype)
 
-    def type(self, dtype: Any = None, non_blocking: Any = False) -> Any:
+    def type(self, dtype: DTypeLike = None, non_blocking: Any = False) -> Any:
         """The name of the tensor's type in PyTorch's old style. With dtype, the tensor converted to it.
 
         dtype   a dtype, or an old name: "torch.LongTensor"
@@ -443,7 +444,7 @@ class Base:
         """
         return self
 
-    def cuda(self, device: Any = None) -> Self:
+    def cuda(self, device: DeviceLike = None) -> Self:
         """Raises an error: minigrad runs on the CPU only.
 
         Portable programs use  device = "cuda" if minigrad.cuda.is_available() else "cpu"  and x.to(device).
@@ -452,7 +453,7 @@ class Base:
 
     # ------------------------------------------------------------------ new tensors of the same dtype
 
-    def new_tensor(self, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False) -> Self:
+    def new_tensor(self, data: Any, *, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: Any = False) -> Self:
         """A new tensor with a copy of this data and, by default, this tensor's dtype.
 
         data    nested lists, an array, a number, or a tensor (only its values are used)
@@ -463,7 +464,7 @@ class Base:
         """
         return self._new(data.detach().clone().array if hasattr(data, "__apply_op__") else np.array(data), dtype, device, requires_grad)
 
-    def new_zeros(self, *shape: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: Any = False) -> Self:
+    def new_zeros(self, *shape: Any, size: Any = None, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: Any = False) -> Self:
         """A new tensor of zeros with this shape and this tensor's dtype.
 
         new_zeros(2, 3) and new_zeros((2, 3)) mean the same.
@@ -473,7 +474,7 @@ class Base:
         """
         return self._new(np.zeros(sizes(shape, size)), dtype, device, requires_grad)
 
-    def new_ones(self, *shape: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: Any = False) -> Self:
+    def new_ones(self, *shape: Any, size: Any = None, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: Any = False) -> Self:
         """A new tensor of ones with this shape and this tensor's dtype.
 
         new_ones(2, 3) and new_ones((2, 3)) mean the same.
@@ -483,7 +484,7 @@ class Base:
         """
         return self._new(np.ones(sizes(shape, size)), dtype, device, requires_grad)
 
-    def new_empty(self, *shape: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: Any = False) -> Self:
+    def new_empty(self, *shape: Any, size: Any = None, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: Any = False) -> Self:
         """A new tensor with this shape and this tensor's dtype, for you to fill.
 
         Here it holds zeros; in PyTorch, whatever was in memory.
@@ -493,7 +494,7 @@ class Base:
         """
         return self.new_zeros(*shape, size=size, dtype=dtype, device=device, requires_grad=requires_grad)
 
-    def new_full(self, size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False) -> Self:
+    def new_full(self, size: Any, fill_value: Any, *, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: Any = False) -> Self:
         """A new tensor with this size (a tuple), fill_value in every entry, and this tensor's dtype.
 
         >>> minigrad.tensor([5, 6]).new_full((3,), 7)
@@ -501,7 +502,7 @@ class Base:
         """
         return self._new(np.full(tuple(size), fill_value), dtype, device, requires_grad)
 
-    def _new(self, array: Any, dtype: Any, device: Any, requires_grad: Any) -> Self:
+    def _new(self, array: Any, dtype: DTypeLike, device: DeviceLike, requires_grad: Any) -> Self:
         check_device(device)
         z = self._constant(array.astype(self.dtype if dtype is None else dtypes.as_dtype(dtype)))
         return z.requires_grad_() if requires_grad else z
@@ -524,7 +525,7 @@ def written_over(x: Any, value: Operand) -> Operand:
     return dtypes.exact_number(value, x.dtype) if isinstance(value, NUMBERS) else value
 
 
-def in_type(f: Any, x: Any, dtype: Any) -> Any:
+def in_type(f: Any, x: Any, dtype: DTypeLike) -> Any:
     """f(x), computed and returned in the requested dtype."""
     if dtype is None:
         return f(x)

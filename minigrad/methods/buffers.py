@@ -7,12 +7,13 @@ import numpy as np
 
 from minigrad.core import dtypes
 from minigrad.core.data import as_array
-from minigrad.core.devices import check_device
+from minigrad.core.devices import DeviceLike, check_device
+from minigrad.core.dtypes import DTypeLike
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods.creation import finish
 
 
-def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False) -> Tensor:
+def asarray(obj: Any, *, dtype: DTypeLike = None, device: DeviceLike = None, copy: bool | None = None, requires_grad: bool = False) -> Tensor:
     """A tensor with this data, in the same memory where possible.
 
     copy   True: always copy; False: never copy, and raise ValueError if a copy is needed
@@ -33,7 +34,7 @@ def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | Non
     return x.requires_grad_() if requires_grad else x
 
 
-def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
+def frombuffer(buffer: Any, *, dtype: DTypeLike, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
     """A tensor on the memory of a byte buffer, without a copy.
 
     >>> frombuffer(bytearray([1, 0, 2, 0]), dtype="int16")

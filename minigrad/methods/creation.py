@@ -7,14 +7,15 @@ import numpy as np
 
 from minigrad.core import dtypes
 from minigrad.core.data import as_array
-from minigrad.core.devices import check_device
+from minigrad.core.devices import DeviceLike, MemoryFormat, check_device
+from minigrad.core.dtypes import DTypeLike
 from minigrad.core.shapes import as_int, as_ints
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods import ArrayMethods
 from minigrad.methods.methods_as_functions import made_into_out
 
 
-def type_to_make(dtype: Any, device: Any = None, default: Any = None) -> Any:
+def type_to_make(dtype: DTypeLike, device: DeviceLike = None, default: Any = None) -> Any:
     """The dtype of a new tensor: the given one, or the default. Raises an error for any device but the CPU."""
     check_device(device)
     dtype = default if dtype is None else dtype
@@ -27,7 +28,7 @@ def finish(array: Any, requires_grad: bool) -> Tensor:
     return z.requires_grad_() if requires_grad else z
 
 
-def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def tensor(data: Any, *, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:
     """A new leaf tensor with a copy of the data.
 
     data             a number, (nested) lists of numbers, an array, or a tensor
@@ -60,7 +61,7 @@ def shape_of(size: tuple[Any, ...], named: Any = None) -> tuple[int, ...]:
     return shape
 
 
-def _filled(value: Any, shape: tuple[int, ...], dtype: Any, device: Any, requires_grad: bool) -> Tensor:
+def _filled(value: Any, shape: tuple[int, ...], dtype: DTypeLike, device: DeviceLike, requires_grad: bool) -> Tensor:
     """A new tensor with this value in every entry. It can be a tensor with one entry; no gradient flows back to it."""
     d = type_to_make(dtype, device)
     if hasattr(value, "__apply_op__"):
@@ -70,7 +71,7 @@ def _filled(value: Any, shape: tuple[int, ...], dtype: Any, device: Any, require
 
 
 @made_into_out
-def zeros(*shape: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def zeros(*shape: Any, size: Any = None, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:
     """A tensor of zeros.
 
     >>> zeros(2, 3)
@@ -81,7 +82,7 @@ def zeros(*shape: Any, size: Any = None, dtype: Any = None, device: Any = None, 
 
 
 @made_into_out
-def ones(*shape: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def ones(*shape: Any, size: Any = None, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:
     """A tensor of ones.
 
     >>> ones(2)
@@ -91,7 +92,7 @@ def ones(*shape: Any, size: Any = None, dtype: Any = None, device: Any = None, r
 
 
 @made_into_out
-def full(size: Sequence[int], fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def full(size: Sequence[int], fill_value: Any, *, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:
     """A tensor with the same value everywhere. By default its dtype is that of the value.
 
     >>> full((2,), 7)
@@ -103,7 +104,7 @@ def full(size: Sequence[int], fill_value: Any, *, dtype: Any = None, device: Any
 
 
 @made_into_out
-def empty(*shape: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False, memory_format: Any = None) -> Tensor:
+def empty(*shape: Any, size: Any = None, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False, memory_format: MemoryFormat | None = None) -> Tensor:
     """A tensor for you to fill. (Its entries are 0 here; in PyTorch they are undefined.)
 
     >>> minigrad.empty(2, 3).shape
@@ -113,7 +114,7 @@ def empty(*shape: Any, size: Any = None, dtype: Any = None, device: Any = None, 
 
 
 @made_into_out
-def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def eye(n: int, m: int | None = None, *, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:
     """A matrix with ones on the diagonal and zeros elsewhere.
 
     >>> eye(2)
@@ -125,7 +126,7 @@ def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, 
 
 
 @made_into_out
-def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def linspace(start: Any, end: Any, steps: int, *, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:
     """Evenly spaced numbers from start to end, inclusive.
 
     >>> linspace(0, 1, 5)
@@ -135,7 +136,7 @@ def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any
     return finish(_evenly(start, end, steps, d).astype(d), requires_grad)
 
 
-def _evenly(start: Any, end: Any, steps: int, dtype: Any) -> Any:
+def _evenly(start: Any, end: Any, steps: int, dtype: dtypes.Dtype) -> Any:
     """Evenly spaced numbers from start to end. For an integer result, start and end are cut to integers."""
     steps = as_int(steps, "steps")
     if steps < 0:
@@ -156,8 +157,8 @@ def logspace(
     steps: int,
     base: float = 10.0,
     *,
-    dtype: Any = None,
-    device: Any = None,
+    dtype: DTypeLike = None,
+    device: DeviceLike = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """Logarithmically spaced numbers from base ** start to base ** end, inclusive.
@@ -169,7 +170,7 @@ def logspace(
     return finish((float(base) ** _evenly(start, end, steps, d)).astype(d), requires_grad)
 
 
-def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None) -> Tensor:
+def tril_indices(row: int, col: int, offset: int = 0, *, dtype: DTypeLike = None, device: DeviceLike = None) -> Tensor:
     """The indices of the lower triangle of a matrix: a row of row indices and a row of column indices.
 
     >>> tril_indices(2, 2)
@@ -179,7 +180,7 @@ def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, devi
     return wrap(np.stack(np.tril_indices(row, offset, col)).astype(type_to_make(dtype, device, dtypes.int64)))
 
 
-def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None) -> Tensor:
+def triu_indices(row: int, col: int, offset: int = 0, *, dtype: DTypeLike = None, device: DeviceLike = None) -> Tensor:
     """The indices of the upper triangle of a matrix: a row of row indices and a row of column indices.
 
     >>> triu_indices(2, 2)
@@ -189,13 +190,13 @@ def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, devi
     return wrap(np.stack(np.triu_indices(row, offset, col)).astype(type_to_make(dtype, device, dtypes.int64)))
 
 
-def _like(x: Tensor, value: Any, dtype: Any, requires_grad: bool, device: Any = None) -> Tensor:
+def _like(x: Tensor, value: Any, dtype: DTypeLike, requires_grad: bool, device: DeviceLike = None) -> Tensor:
     if not isinstance(x, ArrayMethods):
         raise TypeError(f"argument 'input' (position 1) must be Tensor, not {type(x).__name__}.")
     return _filled(value, x.shape, x.dtype if dtype is None else dtype, device, requires_grad)
 
 
-def empty_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, memory_format: Any = None) -> Tensor:
+def empty_like(input: Tensor, *, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False, memory_format: MemoryFormat | None = None) -> Tensor:
     """A tensor for you to fill, with the shape and dtype of `input`.
 
     >>> empty_like(minigrad.ones(2, 3)).shape
@@ -204,7 +205,7 @@ def empty_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires
     return _like(input, 0, dtype, requires_grad, device)
 
 
-def zeros_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def zeros_like(input: Tensor, *, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:
     """A tensor of zeros with the shape and dtype of `input`.
 
     >>> zeros_like(minigrad.tensor([1.5, 2.5]))
@@ -213,7 +214,7 @@ def zeros_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires
     return _like(input, 0, dtype, requires_grad, device)
 
 
-def ones_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def ones_like(input: Tensor, *, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:
     """A tensor of ones with the shape and dtype of `input`.
 
     >>> ones_like(minigrad.tensor([1.5, 2.5]))
@@ -222,7 +223,7 @@ def ones_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_
     return _like(input, 1, dtype, requires_grad, device)
 
 
-def full_like(input: Tensor, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def full_like(input: Tensor, fill_value: Any, *, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:
     """A tensor with the same value everywhere, and the shape and dtype of `input`.
 
     >>> full_like(minigrad.zeros(2), 7.0)
@@ -231,7 +232,7 @@ def full_like(input: Tensor, fill_value: Any, *, dtype: Any = None, device: Any 
     return _like(input, fill_value, dtype, requires_grad, device)
 
 
-def scalar_tensor(s: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def scalar_tensor(s: Any, *, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:
     """A number as a tensor without axes, with the default dtype.
 
     >>> scalar_tensor(2)
@@ -241,7 +242,7 @@ def scalar_tensor(s: Any, *, dtype: Any = None, device: Any = None, requires_gra
 
 
 @made_into_out
-def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: DTypeLike = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:
     """A vector of start, start + step, ... up to but not including end.
 
     >>> arange(4), arange(1, 2, 0.5)
@@ -290,7 +291,7 @@ def from_numpy(ndarray: Any) -> Tensor:
     return wrap(ndarray)
 
 
-def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
+def as_tensor(data: Any, dtype: DTypeLike = None, device: DeviceLike = None) -> Tensor:
     """The data as a tensor, copied only if necessary.
 
     >>> x = minigrad.ones(2)

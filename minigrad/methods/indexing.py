@@ -12,6 +12,7 @@ import numpy as np
 
 from minigrad import ops
 from minigrad.core import dtypes
+from minigrad.core.dtypes import Dtype
 from minigrad.core.errors import shape_error
 from minigrad.core.shapes import normalize_one
 from minigrad.methods.arrangement import Arrangement
@@ -656,7 +657,7 @@ def fitting_source(name: str, x: Any, dim: int, index: Any, src: Any) -> Any:
     return src[tuple(slice(0, n) for n in index.shape)] if src.ndim else src
 
 
-def neutral(reduce: str, dtype: Any) -> Any:
+def neutral(reduce: str, dtype: Dtype) -> Any:
     """The identity of a reduction: combining an entry with it changes nothing."""
     if reduce in ("amax", "amin"):
         least, most = (-np.inf, np.inf) if dtype.kind == "f" else (np.iinfo(dtype).min, np.iinfo(dtype).max)

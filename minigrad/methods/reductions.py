@@ -12,6 +12,7 @@ import numpy as np
 
 from minigrad import ops, return_types
 from minigrad.core import dtypes
+from minigrad.core.dtypes import Dtype, DTypeLike
 from minigrad.core.errors import NotForDtype
 from minigrad.core.op import Op
 from minigrad.core.shapes import normalize, normalize_one
@@ -27,7 +28,7 @@ class Reductions(Operators, Indexing):
 
     __slots__ = ()
 
-    def sum(self, dim: Dim = None, keepdim: bool = False, *, dtype: Any = None, axis: Dim = None, keepdims: bool = False) -> Self:
+    def sum(self, dim: Dim = None, keepdim: bool = False, *, dtype: DTypeLike = None, axis: Dim = None, keepdims: bool = False) -> Self:
         """The sum over some axes, or of all entries.
 
         dim       the axis or axes to reduce; None: all of them. `axis` is another name
@@ -47,7 +48,7 @@ class Reductions(Operators, Indexing):
         settings = {"axis": axes_of(dim, axis, self.ndim), "keepdims": keepdim or keepdims}
         return ops.sum.apply(self, **settings) if dtype is None else in_type(lambda x: ops.sum.apply(x, **settings), self, dtype)
 
-    def mean(self, dim: Dim = None, keepdim: bool = False, *, dtype: Any = None, axis: Dim = None, keepdims: bool = False) -> Self:
+    def mean(self, dim: Dim = None, keepdim: bool = False, *, dtype: DTypeLike = None, axis: Dim = None, keepdims: bool = False) -> Self:
         """The mean over some axes, or of all entries.
 
         dim       the axis or axes to reduce; None: all of them. `axis` is another name
@@ -184,7 +185,7 @@ class Reductions(Operators, Indexing):
         """
         return ops.any.apply(self, axis=axes_of(dim, axis, self.ndim), keepdims=keepdim or keepdims)
 
-    def prod(self, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None, axis: int | None = None) -> Self:
+    def prod(self, dim: int | None = None, keepdim: bool = False, *, dtype: DTypeLike = None, axis: int | None = None) -> Self:
         """The product along an axis, or of all entries.
 
         dim       the axis to reduce; None: all of them
@@ -266,7 +267,7 @@ class Reductions(Operators, Indexing):
         """
         return ops.logsumexp.apply(self, axis=axes_of(dim, None, self.ndim), keepdims=keepdim)
 
-    def norm(self, p: Any = "fro", dim: Dim = None, keepdim: bool = False, dtype: Any = None) -> Self:
+    def norm(self, p: Any = "fro", dim: Dim = None, keepdim: bool = False, dtype: DTypeLike = None) -> Self:
         """The p-norm along some axes: (sum(abs(x) ** p)) ** (1 / p), or a matrix norm.
 
         p         a number; inf and -inf for the largest and smallest abs(x); 0 counts the nonzero entries;
@@ -316,7 +317,7 @@ class Reductions(Operators, Indexing):
         long = self._constant(np.asanyarray(norms.array) > maxnorm)
         return self * ops.where.apply(long, maxnorm / (norms + 1e-7), self._constant(np.ones((), self.dtype)))
 
-    def cumsum(self, dim: int, *, dtype: Any = None) -> Self:
+    def cumsum(self, dim: int, *, dtype: DTypeLike = None) -> Self:
         """The cumulative sum along an axis. The result has the shape of x.
 
         dim     the axis to go along
@@ -327,7 +328,7 @@ class Reductions(Operators, Indexing):
         """
         return accumulated(ops.cumsum, self, dim, dtype)
 
-    def cumprod(self, dim: int, *, dtype: Any = None) -> Self:
+    def cumprod(self, dim: int, *, dtype: DTypeLike = None) -> Self:
         """The cumulative product along an axis. The result has the shape of x.
 
         dim     the axis to go along
@@ -338,7 +339,7 @@ class Reductions(Operators, Indexing):
         """
         return accumulated(ops.cumprod, self, dim, dtype)
 
-    def cumsum_(self, dim: int, *, dtype: Any = None) -> Self:
+    def cumsum_(self, dim: int, *, dtype: DTypeLike = None) -> Self:
         """Write the cumulative sum along an axis into x.
 
         dim     the axis to go along
@@ -352,7 +353,7 @@ class Reductions(Operators, Indexing):
         """
         return self.copy_(self.cumsum(dim, dtype=same_type(self, dtype)))
 
-    def cumprod_(self, dim: int, *, dtype: Any = None) -> Self:
+    def cumprod_(self, dim: int, *, dtype: DTypeLike = None) -> Self:
         """Write the cumulative product along an axis into x.
 
         dim     the axis to go along
@@ -529,7 +530,7 @@ class Reductions(Operators, Indexing):
         """
         return self._constant(np.add.reduce(self.array != 0, axis=axes_of(dim, None, self.ndim), dtype=np.int64))
 
-    def nansum(self, dim: Dim = None, keepdim: bool = False, *, dtype: Any = None) -> Self:
+    def nansum(self, dim: Dim = None, keepdim: bool = False, *, dtype: DTypeLike = None) -> Self:
         """The sum of the entries that are not NaN, in total or along dim, an axis or a tuple of axes.
 
         The gradient of a NaN is 0.
@@ -539,7 +540,7 @@ class Reductions(Operators, Indexing):
         """
         return self.masked_fill(self.isnan(), 0).sum(dim, keepdim, dtype=dtype)
 
-    def nanmean(self, dim: Dim = None, keepdim: bool = False, *, dtype: Any = None) -> Self:
+    def nanmean(self, dim: Dim = None, keepdim: bool = False, *, dtype: DTypeLike = None) -> Self:
         """The mean of the entries that are not NaN, in total or along dim, an axis or a tuple of axes.
 
         It is NaN where all entries are NaN. The gradient of a NaN is 0.
@@ -630,7 +631,7 @@ class Reductions(Operators, Indexing):
 
     # ------------------------------------------------------------------ neural networks
 
-    def softmax(self, dim: int, dtype: Any = None) -> Self:
+    def softmax(self, dim: int, dtype: DTypeLike = None) -> Self:
         """exp(x) / sum(exp(x)) along an axis: positive numbers that sum to 1. The result has the shape of x.
 
         dim     the axis along which they sum to 1
@@ -643,7 +644,7 @@ class Reductions(Operators, Indexing):
         x = self if dtype is None else self.to(dtypes.as_dtype(dtype))
         return ops.softmax.apply(x, axis=axis_for_softmax(x, dim))
 
-    def log_softmax(self, dim: int, dtype: Any = None) -> Self:
+    def log_softmax(self, dim: int, dtype: DTypeLike = None) -> Self:
         """log(softmax(x)) along an axis, without overflow. The result has the shape of x.
 
         dim     the axis along which the probabilities sum to 1
@@ -805,7 +806,7 @@ def along(f: Any, x: Any, dim: int, *settings: Any) -> Any:
     return type(z)(*[t.reshape(()) for t in z]) if isinstance(z, tuple) else z.reshape(())
 
 
-def real_only(name: str, dtype: Any) -> None:
+def real_only(name: str, dtype: Dtype) -> None:
     """Raise an error for integers and booleans: their mean would not have the same dtype."""
     if dtype.kind not in "fc":
         raise RuntimeError(
@@ -814,14 +815,14 @@ def real_only(name: str, dtype: Any) -> None:
         )
 
 
-def accumulated(op: Op, x: Any, dim: int, dtype: Any) -> Any:
+def accumulated(op: Op, x: Any, dim: int, dtype: DTypeLike) -> Any:
     """Implements cumsum and cumprod, computed in the requested dtype."""
     if dtype is not None and dtypes.as_dtype(dtype).kind == "b":
         raise NotForDtype(f'"{op.name}_out_cpu" not implemented for \'Bool\'. To fix it, leave out dtype=.')
     return in_type(lambda x: along(lambda x, axis: op.apply(x, axis=axis), x, dim), x, dtype)
 
 
-def same_type(x: Any, dtype: Any) -> Any:
+def same_type(x: Any, dtype: DTypeLike) -> Any:
     """The dtype of an in-place operation, after checking that it is x's."""
     if dtype is not None and dtypes.as_dtype(dtype) != x.dtype:
         raise RuntimeError(f"Bad in-place call: input tensor dtype {x.dtype} and output tensor dtype {dtypes.as_dtype(dtype)} should match")

@@ -3,15 +3,15 @@
 Source: Harris, On the use of windows for harmonic analysis with the discrete Fourier transform (1978).
 """
 
-from typing import Any
 
 import numpy as np
 
+from minigrad.core.dtypes import DTypeLike
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods.creation import type_to_make
 
 
-def hann_window(window_length: int, periodic: bool = True, *, dtype: Any = None) -> Tensor:
+def hann_window(window_length: int, periodic: bool = True, *, dtype: DTypeLike = None) -> Tensor:
     """The Hann window: (1 - cos(t)) / 2.
 
     >>> hann_window(4)
@@ -20,7 +20,7 @@ def hann_window(window_length: int, periodic: bool = True, *, dtype: Any = None)
     return _window(window_length, periodic, (0.5, -0.5), dtype)
 
 
-def hamming_window(window_length: int, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, *, dtype: Any = None) -> Tensor:
+def hamming_window(window_length: int, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, *, dtype: DTypeLike = None) -> Tensor:
     """The Hamming window: alpha - beta * cos(t).
 
     >>> hamming_window(3, periodic=False)
@@ -29,7 +29,7 @@ def hamming_window(window_length: int, periodic: bool = True, alpha: float = 0.5
     return _window(window_length, periodic, (alpha, -beta), dtype)
 
 
-def blackman_window(window_length: int, periodic: bool = True, *, dtype: Any = None) -> Tensor:
+def blackman_window(window_length: int, periodic: bool = True, *, dtype: DTypeLike = None) -> Tensor:
     """The Blackman window: 0.42 - 0.5 * cos(t) + 0.08 * cos(2 t).
 
     >>> blackman_window(3, periodic=False).abs()
@@ -38,7 +38,7 @@ def blackman_window(window_length: int, periodic: bool = True, *, dtype: Any = N
     return _window(window_length, periodic, (0.42, -0.5, 0.08), dtype)
 
 
-def bartlett_window(window_length: int, periodic: bool = True, *, dtype: Any = None) -> Tensor:
+def bartlett_window(window_length: int, periodic: bool = True, *, dtype: DTypeLike = None) -> Tensor:
     """The Bartlett window: a triangle from 0 up to 1 and back down to 0.
 
     >>> bartlett_window(4)
@@ -50,7 +50,7 @@ def bartlett_window(window_length: int, periodic: bool = True, *, dtype: Any = N
     return wrap((1 - np.abs(2 * np.arange(window_length) / n - 1)).astype(type_to_make(dtype)))
 
 
-def _window(n: int, periodic: bool, weights: tuple[float, ...], dtype: Any) -> Tensor:
+def _window(n: int, periodic: bool, weights: tuple[float, ...], dtype: DTypeLike) -> Tensor:
     """The sum of weights[k] * cos(k * t), for t from 0 to 2 pi.
 
     A periodic window leaves out the last point, since it is the first of the next period.

@@ -7,9 +7,9 @@ same name in functional. A module with `inplace` can overwrite its input with it
 Read function_layer.py first.
 """
 
-from typing import Any
-
 from minigrad.core import modes
+from minigrad.core.devices import DeviceLike
+from minigrad.core.dtypes import DTypeLike
 from minigrad.core.tensor import Tensor
 from minigrad.methods.creation import full
 from minigrad.nn import functional as F
@@ -79,7 +79,11 @@ class PReLU(Module):
     """
 
     def __init__(
-        self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None
+        self,
+        num_parameters: int = 1,
+        init: float = 0.25,
+        device: DeviceLike = None,
+        dtype: DTypeLike = None,
     ) -> None:
         super().__init__()
         self.num_parameters, self.init = num_parameters, init

@@ -18,6 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from minigrad.core.devices import DeviceLike
+from minigrad.core.dtypes import Dtype, DTypeLike
 from minigrad.core.tensor import Size, Tensor, wrap
 from minigrad.methods.functions import cat
 from minigrad.nn import functional as F
@@ -76,8 +78,8 @@ class MultiheadAttention(Module):
         kdim: int | None = None,
         vdim: int | None = None,
         batch_first: bool = False,
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike = None,
+        dtype: DTypeLike = None,
     ) -> None:
         if embed_dim <= 0 or num_heads <= 0:
             raise ValueError(
@@ -233,7 +235,7 @@ class MultiheadAttention(Module):
             )
 
 
-def additive(mask: Tensor, name: str, dtype: Any) -> Tensor:
+def additive(mask: Tensor, name: str, dtype: Dtype) -> Tensor:
     """A mask as numbers to add to the scores. A boolean mask becomes -inf where it is True."""
     if mask.dtype.kind == "b":
         return wrap(np.where(mask.array, dtype.type(-np.inf), dtype.type(0)))

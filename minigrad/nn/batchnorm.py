@@ -9,6 +9,8 @@ buffers, and uses them after `eval()`.
 
 from typing import Any
 
+from minigrad.core.devices import DeviceLike
+from minigrad.core.dtypes import DTypeLike
 from minigrad.core.tensor import Tensor
 from minigrad.methods.creation import ones, tensor, zeros
 from minigrad.nn import functional as F
@@ -32,7 +34,7 @@ class _Affine(Module):
     bias: Parameter | None
 
     def _scale_and_shift(
-        self, shape: Any, affine: bool, bias: bool, device: Any, dtype: Any
+        self, shape: Any, affine: bool, bias: bool, device: DeviceLike, dtype: DTypeLike
     ) -> None:
         weight = as_shape(shape) if affine else None
         add_parameters(self, device, dtype, weight=weight, bias=weight if bias else None)
@@ -64,8 +66,8 @@ class _Tracking(_Affine):
         momentum: float | None = 0.1,
         affine: bool = True,
         track_running_stats: bool = True,
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike = None,
+        dtype: DTypeLike = None,
         *,
         bias: bool = True,
     ) -> None:
@@ -172,8 +174,8 @@ class _InstanceNorm(_Tracking):
         momentum: float | None = 0.1,
         affine: bool = False,
         track_running_stats: bool = False,
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike = None,
+        dtype: DTypeLike = None,
         *,
         bias: bool = True,
     ) -> None:

@@ -35,9 +35,9 @@ class _ClassLoss(_WeightedLoss, of=None):
     """A loss for the correct class of each example."""
 
     weight: Tensor | None = None
-    size_average: Any = None
+    size_average: bool | None = None
     ignore_index: int = -100
-    reduce: Any = None
+    reduce: bool | None = None
     reduction: str = "mean"
 
 
@@ -67,8 +67,8 @@ class _EntryLoss(_WeightedLoss, of=None):
     """A loss of each entry, whose first arguments are the weights and those of the reduction."""
 
     weight: Tensor | None = None
-    size_average: Any = None
-    reduce: Any = None
+    size_average: bool | None = None
+    reduce: bool | None = None
     reduction: str = "mean"
 
 
@@ -123,8 +123,8 @@ class MultiMarginLoss(_WeightedLoss, of=F.multi_margin_loss):
     p: int = 1
     margin: float = 1.0
     weight: Tensor | None = None
-    size_average: Any = None
-    reduce: Any = None
+    size_average: bool | None = None
+    reduce: bool | None = None
     reduction: str = "mean"
 
     def _check(self) -> None:

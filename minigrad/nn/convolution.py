@@ -8,6 +8,8 @@ are few parameters.
 import math
 from typing import Any
 
+from minigrad.core.devices import DeviceLike
+from minigrad.core.dtypes import DTypeLike
 from minigrad.core.tensor import Tensor
 from minigrad.nn import functional as F
 from minigrad.nn import init
@@ -44,8 +46,8 @@ class _ConvNd(Module):
         groups: int = 1,
         bias: bool = True,
         padding_mode: str = "zeros",
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike = None,
+        dtype: DTypeLike = None,
     ) -> None:
         super().__init__()
         self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
@@ -174,8 +176,8 @@ class _ConvTransposeNd(_ConvNd):
         bias: bool = True,
         dilation: Any = 1,
         padding_mode: str = "zeros",
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike = None,
+        dtype: DTypeLike = None,
     ) -> None:
         if padding_mode != "zeros":
             raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')

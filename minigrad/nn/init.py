@@ -21,6 +21,7 @@ import numpy as np
 from minigrad.core import modes
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.random import kernels
+from minigrad.random.generator import Generator
 
 LINEAR = ("linear", "conv1d", "conv2d", "conv3d",
           "conv_transpose1d", "conv_transpose2d", "conv_transpose3d")  # fmt: skip
@@ -72,13 +73,17 @@ def _fan(tensor: Tensor, mode: str) -> int:
 # ------------------------------------------------------------------------ simple ones
 
 
-def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
+def uniform_(
+    tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None
+) -> Tensor:
     """Fill with samples from the uniform distribution between a and b."""
     with modes.no_grad():
         return tensor.uniform_(a, b, generator=generator)
 
 
-def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
+def normal_(
+    tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None
+) -> Tensor:
     """Fill with samples from the normal distribution."""
     with modes.no_grad():
         return tensor.normal_(mean, std, generator=generator)
@@ -132,7 +137,9 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
 # ------------------------------------------------------------------------ based on fan_in and fan_out
 
 
-def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
+def xavier_uniform_(
+    tensor: Tensor, gain: float = 1.0, generator: Generator | None = None
+) -> Tensor:
     """Fill with uniform samples between -a and a, where a = gain * sqrt(6 / (fan_in + fan_out)).
 
     The variance is a**2 / 3 = gain**2 * 2 / (fan_in + fan_out).
@@ -144,7 +151,7 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) ->
     return uniform_(tensor, -a, a, generator)
 
 
-def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
+def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Fill with samples from the normal distribution, with std = gain * sqrt(2 / (fan_in + fan_out)).
 
     Source: the same as for xavier_uniform_.
@@ -165,7 +172,7 @@ def kaiming_uniform_(
     a: float = 0,
     mode: str = "fan_in",
     nonlinearity: str = "leaky_relu",
-    generator: Any = None,
+    generator: Generator | None = None,
 ) -> Tensor:
     """Fill with uniform samples between -b and b, where b = gain * sqrt(3 / fan).
 
@@ -188,7 +195,7 @@ def kaiming_normal_(
     a: float = 0,
     mode: str = "fan_in",
     nonlinearity: str = "leaky_relu",
-    generator: Any = None,
+    generator: Generator | None = None,
 ) -> Tensor:
     """Fill with samples from the normal distribution, with std = gain / sqrt(fan); see kaiming_uniform_."""
     std = _kaiming_std(tensor, a, mode, nonlinearity)
@@ -204,7 +211,7 @@ def trunc_normal_(
     std: float = 1.0,
     a: float = -2.0,
     b: float = 2.0,
-    generator: Any = None,
+    generator: Generator | None = None,
 ) -> Tensor:
     """Fill with samples from the normal distribution, truncated to the range from a to b.
 
@@ -239,7 +246,7 @@ def trunc_normal_(
         return tensor.copy_(wrap(values))
 
 
-def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
+def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Tensor:
     """Fill with orthogonal rows of length `gain` (or columns, if there are more rows than
     columns), which keeps vectors at the same scale, times `gain`.
 
@@ -262,7 +269,9 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
         return tensor.copy_(wrap(values.astype(tensor.dtype)))
 
 
-def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
+def sparse_(
+    tensor: Tensor, sparsity: float, std: float = 0.01, generator: Generator | None = None
+) -> Tensor:
     """Fill with samples from the normal distribution, with the fraction `sparsity` of each column set to 0.
 
     Source: Martens, Deep learning via Hessian-free optimization (2010).

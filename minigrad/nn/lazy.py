@@ -13,6 +13,8 @@ them, and turns the layer into an ordinary one:
 
 from typing import Any
 
+from minigrad.core.devices import DeviceLike
+from minigrad.core.dtypes import DTypeLike
 from minigrad.core.tensor import Tensor
 from minigrad.methods.creation import empty
 from minigrad.nn.batchnorm import BatchNorm1d, BatchNorm2d
@@ -36,7 +38,7 @@ class UninitializedParameter(Parameter):
 
     __slots__ = ()
 
-    def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
+    def materialize(self, shape: Any, device: DeviceLike = None, dtype: DTypeLike = None) -> None:
         """Give it a shape, which makes it an ordinary Parameter."""
         self._replace_array(empty(shape, dtype=dtype or self.array.dtype).array)
         self.__class__ = Parameter  # type: ignore[assignment]
@@ -106,7 +108,11 @@ class LazyLinear(_Lazy, Linear):
     becomes = Linear
 
     def __init__(
-        self, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None
+        self,
+        out_features: int,
+        bias: bool = True,
+        device: DeviceLike = None,
+        dtype: DTypeLike = None,
     ) -> None:
         super().__init__(0, out_features, bias, device, dtype)
         self._wait()

@@ -8,6 +8,8 @@ Identity    x
 import math
 from typing import Any
 
+from minigrad.core.devices import DeviceLike
+from minigrad.core.dtypes import DTypeLike
 from minigrad.core.tensor import Tensor
 from minigrad.methods.creation import empty
 from minigrad.nn import functional as F
@@ -18,13 +20,16 @@ from minigrad.nn.parameter import Parameter
 __all__ = ["Bilinear", "Identity", "Linear"]
 
 
-def parameter(*shape: int, dtype: Any = None, device: Any = None) -> Parameter:
+def parameter(*shape: int, dtype: DTypeLike = None, device: DeviceLike = None) -> Parameter:
     """A parameter that still has to be initialized."""
     return Parameter(empty(shape, dtype=dtype, device=device))
 
 
 def add_parameters(
-    module: Module, device: Any = None, dtype: Any = None, **shapes: tuple[int, ...] | None
+    module: Module,
+    device: DeviceLike = None,
+    dtype: DTypeLike = None,
+    **shapes: tuple[int, ...] | None,
 ) -> None:
     """Register parameters that still have to be initialized, or None for those without a shape."""
     for name, shape in shapes.items():
@@ -72,8 +77,8 @@ class Linear(Module):
         in_features: int,
         out_features: int,
         bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike = None,
+        dtype: DTypeLike = None,
     ) -> None:
         super().__init__()
         self.in_features, self.out_features = in_features, out_features
@@ -119,8 +124,8 @@ class Bilinear(Module):
         in2_features: int,
         out_features: int,
         bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike = None,
+        dtype: DTypeLike = None,
     ) -> None:
         super().__init__()
         if in1_features <= 0:

@@ -41,8 +41,8 @@ class _Loss(FunctionLayer, of=None):
     def _keep(
         self,
         *,
-        size_average: Any = None,
-        reduce: Any = None,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
         reduction: str = "mean",
         **arguments: Any,
     ) -> None:
@@ -53,8 +53,8 @@ class _Loss(FunctionLayer, of=None):
 class _ReducedLoss(_Loss, of=None):
     """A loss whose first arguments are those of the reduction."""
 
-    size_average: Any = None
-    reduce: Any = None
+    size_average: bool | None = None
+    reduce: bool | None = None
     reduction: str = "mean"
 
 
@@ -99,9 +99,9 @@ class PoissonNLLLoss(_Loss, of=F.poisson_nll_loss):
 
     log_input: bool = True
     full: bool = False
-    size_average: Any = None
+    size_average: bool | None = None
     eps: float = 1e-8
-    reduce: Any = None
+    reduce: bool | None = None
     reduction: str = "mean"
 
     def forward(self, log_input: Tensor, target: Tensor) -> Tensor:
@@ -137,8 +137,8 @@ class _MarginLoss(_Loss, of=None):
     """A loss whose first argument is a margin, by default 1."""
 
     margin: float = 1.0
-    size_average: Any = None
-    reduce: Any = None
+    size_average: bool | None = None
+    reduce: bool | None = None
     reduction: str = "mean"
 
 
@@ -173,8 +173,8 @@ class TripletMarginLoss(_TripletLoss, of=F.triplet_margin_loss):
     p: float = 2.0
     eps: float = 1e-6
     swap: bool = False
-    size_average: Any = None
-    reduce: Any = None
+    size_average: bool | None = None
+    reduce: bool | None = None
     reduction: str = "mean"
 
 

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from typing import Any, Self
 
 from minigrad.core import dtypes
-from minigrad.core.devices import check_device, is_device
+from minigrad.core.devices import DeviceLike, check_device, is_device
 from minigrad.core.tensor import Tensor
 from minigrad.nn.calling import Called
 from minigrad.nn.registry import BUFFER, MODULE, PARAMETER, Registry
@@ -177,7 +177,7 @@ class Module(Stateful, Called):
         """The module itself, since it is already on the CPU."""
         return self
 
-    def cuda(self, device: Any = None) -> Self:
+    def cuda(self, device: DeviceLike = None) -> Self:
         """Raises RuntimeError: there is no GPU."""
         return self.to("cuda")
 

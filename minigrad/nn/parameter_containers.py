@@ -1,7 +1,7 @@
 """Containers of parameters that a module finds: ParameterList and ParameterDict."""
 
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Self
 
 from minigrad.core.tensor import Tensor
@@ -17,7 +17,7 @@ def _as_parameter(value: Any) -> Any:
     return Parameter(value) if is_plain else value
 
 
-def _line(name: Any, value: Any, dtype: Any) -> str:
+def _line(name: Any, value: Any, dtype: Callable[[Any], str]) -> str:
     """The text for an entry: "(0): Parameter containing: [minigrad.float32 of size 2x3]"."""
     if not isinstance(value, Tensor):
         return f"  ({name}): Object of type: {type(value).__name__}"

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from minigrad.core.devices import DeviceLike
+from minigrad.core.dtypes import DTypeLike
 from minigrad.core.tensor import Tensor
 from minigrad.methods.creation import zeros
 from minigrad.methods.functions import cat, stack
@@ -38,8 +40,8 @@ class RNNBase(_Recurrent):
         dropout: float = 0.0,
         bidirectional: bool = False,
         proj_size: int = 0,
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike = None,
+        dtype: DTypeLike = None,
     ) -> None:
         super().__init__()
         self.mode, self.input_size, self.hidden_size = mode, input_size, hidden_size
@@ -153,7 +155,7 @@ class RNNBase(_Recurrent):
             state = tuple(cat(parts) for parts in zip(state, *reversed(ended), strict=True))
         return (stack(hs) if sizes is None else cat(hs)), state
 
-    def _first_states(self, given: State, n: int, dtype: Any) -> State:
+    def _first_states(self, given: State, n: int, dtype: DTypeLike) -> State:
         """The initial state for each pass, each (passes, n, hidden_size): zeros, if none is given."""
         expected = (self.num_layers * (1 + self.bidirectional), n, self.hidden_size)
         n_states = KINDS[self.mode][1]

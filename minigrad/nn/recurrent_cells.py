@@ -20,6 +20,8 @@ from collections.abc import Callable
 from typing import Any
 
 from minigrad import ops
+from minigrad.core.devices import DeviceLike
+from minigrad.core.dtypes import DTypeLike
 from minigrad.core.tensor import Tensor
 from minigrad.methods.creation import zeros
 from minigrad.nn import functional as F
@@ -120,8 +122,8 @@ class _Cell(_Recurrent):
         input_size: int,
         hidden_size: int,
         bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike = None,
+        dtype: DTypeLike = None,
     ) -> None:
         super().__init__()
         self.input_size, self.hidden_size, self.bias = input_size, hidden_size, bias
@@ -199,8 +201,8 @@ class RNNCell(_Cell):
         hidden_size: int,
         bias: bool = True,
         nonlinearity: str = "tanh",
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike = None,
+        dtype: DTypeLike = None,
     ) -> None:
         self.kind = "RNN_RELU" if nonlinearity == "relu" else "RNN_TANH"
         super().__init__(input_size, hidden_size, bias, device, dtype)

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from minigrad.core.devices import DeviceLike
+from minigrad.core.dtypes import DTypeLike
 from minigrad.core.tensor import Tensor
 from minigrad.nn import functional as F
 from minigrad.nn.embedding import _Table
@@ -37,8 +39,8 @@ class EmbeddingBag(_Table):
         _weight: Tensor | None = None,
         include_last_offset: bool = False,
         padding_idx: int | None = None,
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike = None,
+        dtype: DTypeLike = None,
     ) -> None:
         super().__init__(num_embeddings, embedding_dim, padding_idx, max_norm, norm_type,
                          scale_grad_by_freq, sparse, _weight, False, device, dtype)  # fmt: skip

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from minigrad.core.devices import DeviceLike
+from minigrad.core.dtypes import DTypeLike
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods.creation import full
 from minigrad.nn import functional as F
@@ -127,8 +129,8 @@ class Transformer(Module):
         batch_first: bool = False,
         norm_first: bool = False,
         bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike = None,
+        dtype: DTypeLike = None,
     ) -> None:
         super().__init__()
         layer = (d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first,
@@ -182,7 +184,9 @@ class Transformer(Module):
         )
 
     @staticmethod
-    def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
+    def generate_square_subsequent_mask(
+        sz: int, device: DeviceLike = None, dtype: DTypeLike = None
+    ) -> Tensor:
         """A causal mask: -inf above the diagonal, else 0, so no position attends to a later one.
 
         >>> Transformer.generate_square_subsequent_mask(2)

@@ -15,6 +15,8 @@ Normalization in the Transformer Architecture (2020).
 from collections.abc import Callable
 from typing import Any
 
+from minigrad.core.devices import DeviceLike
+from minigrad.core.dtypes import DTypeLike
 from minigrad.core.tensor import Tensor
 from minigrad.nn import functional as F
 from minigrad.nn.attention import MultiheadAttention
@@ -44,8 +46,8 @@ class _Layer(Module):
         batch_first: bool = False,
         norm_first: bool = False,
         bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike = None,
+        dtype: DTypeLike = None,
     ) -> None:
         super().__init__()
         how: dict[str, Any] = {"device": device, "dtype": dtype}

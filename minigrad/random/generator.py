@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from minigrad.core.devices import CPU, check_device
+from minigrad.core.devices import CPU, DeviceLike, check_device
 from minigrad.core.memory import make
 
 DEFAULT_SEED = 67280421310721  # for a Generator() without a seed
@@ -50,7 +50,7 @@ class Generator:
     array([2357136044, 2546248239], dtype=uint64)
     """
 
-    def __init__(self, device: Any = "cpu") -> None:
+    def __init__(self, device: DeviceLike = "cpu") -> None:
         check_device(device)
         self.lock = RLock()
         self.manual_seed(DEFAULT_SEED)

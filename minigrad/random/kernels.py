@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 
 from minigrad.core import modes
+from minigrad.core.dtypes import Dtype
 from minigrad.random.generator import Generator, source
 
 
@@ -68,7 +69,7 @@ def unit(n: int, wide: Any, generator: Generator | None) -> Any:
 
 
 @drawn
-def uniform(shape: Any, dtype: Any, low: Any, high: Any, generator: Generator | None) -> Any:
+def uniform(shape: Any, dtype: Dtype, low: Any, high: Any, generator: Generator | None) -> Any:
     """Samples from the uniform distribution from low up to but not including high: low + u * (high - low)."""
     _refuse_whole("uniform", dtype)
     if low > high:
@@ -86,14 +87,14 @@ def uniform(shape: Any, dtype: Any, low: Any, high: Any, generator: Generator | 
     return z.reshape(shape)
 
 
-def _refuse_whole(name: str, dtype: Any) -> None:
+def _refuse_whole(name: str, dtype: Dtype) -> None:
     """Raise an error unless the dtype is a float."""
     if dtype.kind != "f":
         what = f'"{name}" not implemented for {str(dtype)!r}'
         raise NotImplementedError(f"{what}: it gives real numbers.")
 
 
-def _wide(dtype: Any) -> Any:
+def _wide(dtype: Dtype) -> Any:
     """The precision used for sampling: single precision for float16 and float32."""
     return np.float64 if dtype == np.float64 else np.float32
 
@@ -115,7 +116,7 @@ def _scaled(z: Any, scale: Any, shift: Any) -> Any:
 
 
 @drawn
-def normal(shape: Any, dtype: Any, mean: float, std: float, generator: Generator | None,
+def normal(shape: Any, dtype: Dtype, mean: float, std: float, generator: Generator | None,
            contiguous: bool = True) -> Any:  # fmt: skip
     """Samples from the normal distribution with this mean and standard deviation.
 
@@ -157,7 +158,7 @@ def _pairs(n: int, generator: Generator) -> Any:
     return z[:n]
 
 
-def _blocks(n: int, dtype: Any, generator: Generator) -> Any:
+def _blocks(n: int, dtype: Dtype, generator: Generator) -> Any:
     """n >= 16 samples, in blocks of 16."""
     wide, whole = _wide(dtype), n - n % 16
     with generator.lock:
@@ -185,7 +186,7 @@ def _box_muller(u: Any) -> Any:
 
 
 @drawn
-def integers(shape: Any, dtype: Any, low: int, high: int, generator: Generator | None) -> Any:
+def integers(shape: Any, dtype: Dtype, low: int, high: int, generator: Generator | None) -> Any:
     """Random integers from low up to but not including high: low + the remainder of a word.
 
     Low remainders are slightly more likely, by one part in 2**32 / (high - low). For ranges of
@@ -208,7 +209,7 @@ def integers(shape: Any, dtype: Any, low: int, high: int, generator: Generator |
 
 
 @drawn
-def anything(shape: Any, dtype: Any, generator: Generator | None) -> Any:
+def anything(shape: Any, dtype: Dtype, generator: Generator | None) -> Any:
     """Random integers among all non-negative ones that the dtype represents exactly."""
     if dtype.kind == "b":
         count = 2
@@ -248,7 +249,7 @@ def permutation(n: int, generator: Generator | None) -> Any:
 
 
 @drawn
-def coins(p: Any, shape: Any, dtype: Any, generator: Generator | None) -> Any:
+def coins(p: Any, shape: Any, dtype: Dtype, generator: Generator | None) -> Any:
     """1 with probability p, else 0. p is a number or an array. Its precision is used for sampling."""
     if not (np.all(p >= 0) and np.all(p <= 1)):
         raise RuntimeError(
@@ -260,7 +261,7 @@ def coins(p: Any, shape: Any, dtype: Any, generator: Generator | None) -> Any:
 
 
 @drawn
-def exponential(shape: Any, dtype: Any, rate: Any, generator: Generator | None) -> Any:
+def exponential(shape: Any, dtype: Dtype, rate: Any, generator: Generator | None) -> Any:
     """Samples from the exponential distribution with this rate: -log(1 - u) / rate.
 
     A sample is larger than t with probability exp(-rate t). Setting this to 1 - u and solving
@@ -274,7 +275,9 @@ def exponential(shape: Any, dtype: Any, rate: Any, generator: Generator | None) 
 
 
 @drawn
-def log_normal(shape: Any, dtype: Any, mean: float, std: float, generator: Generator | None) -> Any:
+def log_normal(
+    shape: Any, dtype: Dtype, mean: float, std: float, generator: Generator | None
+) -> Any:
     """The exponential of samples from the normal distribution."""
     if std <= 0:
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std}")
@@ -283,7 +286,7 @@ def log_normal(shape: Any, dtype: Any, mean: float, std: float, generator: Gener
 
 
 @drawn
-def geometric(shape: Any, dtype: Any, p: float, generator: Generator | None) -> Any:
+def geometric(shape: Any, dtype: Dtype, p: float, generator: Generator | None) -> Any:
     """The number of trials up to the first success, which has probability p: ceil(log(u) / log(1 - p))."""
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p}")
@@ -292,7 +295,9 @@ def geometric(shape: Any, dtype: Any, p: float, generator: Generator | None) -> 
 
 
 @drawn
-def cauchy(shape: Any, dtype: Any, median: float, sigma: float, generator: Generator | None) -> Any:
+def cauchy(
+    shape: Any, dtype: Dtype, median: float, sigma: float, generator: Generator | None
+) -> Any:
     """median + sigma * tan(angle), with the angle uniform between -90 and 90 degrees."""
     if sigma <= 0:
         raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")

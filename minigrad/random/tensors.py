@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 
 from minigrad.core import dtypes
+from minigrad.core.devices import DeviceLike
+from minigrad.core.dtypes import DTypeLike
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods.creation import finish, shape_of, type_to_make
 from minigrad.methods.methods_as_functions import made_into_out
@@ -26,8 +28,8 @@ from minigrad.random.generator import Generator
 
 
 @made_into_out
-def rand(*shape: Any, size: Any = None, generator: Generator | None = None, dtype: Any = None, device: Any = None,
-         requires_grad: bool = False) -> Tensor:  # fmt: skip
+def rand(*shape: Any, size: Any = None, generator: Generator | None = None, dtype: DTypeLike = None,
+         device: DeviceLike = None, requires_grad: bool = False) -> Tensor:  # fmt: skip
     """A tensor of samples from the uniform distribution between 0 and 1.
 
     >>> rand(2, 3).shape
@@ -38,8 +40,8 @@ def rand(*shape: Any, size: Any = None, generator: Generator | None = None, dtyp
 
 
 @made_into_out
-def randn(*shape: Any, size: Any = None, generator: Generator | None = None, dtype: Any = None, device: Any = None,
-          requires_grad: bool = False) -> Tensor:  # fmt: skip
+def randn(*shape: Any, size: Any = None, generator: Generator | None = None, dtype: DTypeLike = None,
+          device: DeviceLike = None, requires_grad: bool = False) -> Tensor:  # fmt: skip
     """A tensor of samples from the normal distribution with mean 0 and standard deviation 1.
 
     >>> minigrad.randn(2, 3).shape
@@ -51,7 +53,7 @@ def randn(*shape: Any, size: Any = None, generator: Generator | None = None, dty
 
 @made_into_out
 def randint(*bounds_and_size: Any, low: int | None = None, high: int | None = None, size: Any = None,
-            generator: Generator | None = None, dtype: Any = None, device: Any = None,
+            generator: Generator | None = None, dtype: DTypeLike = None, device: DeviceLike = None,
             requires_grad: bool = False) -> Tensor:  # fmt: skip
     """randint(high, size), randint(low, high, size): random integers from low (default 0) up to but not including high.
 
@@ -74,7 +76,11 @@ def randint(*bounds_and_size: Any, low: int | None = None, high: int | None = No
 
 @made_into_out
 def randperm(
-    n: int, *, generator: Generator | None = None, dtype: Any = None, device: Any = None
+    n: int,
+    *,
+    generator: Generator | None = None,
+    dtype: DTypeLike = None,
+    device: DeviceLike = None,
 ) -> Tensor:
     """The numbers 0..n-1 in random order.
 
@@ -89,7 +95,7 @@ def randperm(
     return wrap(kernels.permutation(n, generator).astype(d, copy=False))
 
 
-def rand_like(input: Tensor, *, generator: Generator | None = None, dtype: Any = None, device: Any = None,
+def rand_like(input: Tensor, *, generator: Generator | None = None, dtype: DTypeLike = None, device: DeviceLike = None,
               requires_grad: bool = False) -> Tensor:  # fmt: skip
     """Like `rand`, with the shape and dtype of `input`.
 
@@ -100,7 +106,7 @@ def rand_like(input: Tensor, *, generator: Generator | None = None, dtype: Any =
                 device=device, requires_grad=requires_grad)  # fmt: skip
 
 
-def randn_like(input: Tensor, *, generator: Generator | None = None, dtype: Any = None, device: Any = None,
+def randn_like(input: Tensor, *, generator: Generator | None = None, dtype: DTypeLike = None, device: DeviceLike = None,
                requires_grad: bool = False) -> Tensor:  # fmt: skip
     """Like `randn`, with the shape and dtype of `input`.
 
@@ -111,8 +117,9 @@ def randn_like(input: Tensor, *, generator: Generator | None = None, dtype: Any 
                 device=device, requires_grad=requires_grad)  # fmt: skip
 
 
-def randint_like(input: Tensor, low: int, high: int | None = None, *, generator: Generator | None = None,
-                 dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:  # fmt: skip
+def randint_like(input: Tensor, low: int, high: int | None = None, *,
+                 generator: Generator | None = None, dtype: DTypeLike = None,
+                 device: DeviceLike = None, requires_grad: bool = False) -> Tensor:  # fmt: skip
     """Like `randint`, with the shape and dtype of `input`.
 
     >>> randint_like(minigrad.zeros(3), 5, 6)
@@ -123,8 +130,8 @@ def randint_like(input: Tensor, low: int, high: int | None = None, *, generator:
                    requires_grad=requires_grad)  # fmt: skip
 
 
-def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator | None = None, dtype: Any = None,
-           device: Any = None, requires_grad: bool = False) -> Tensor:  # fmt: skip
+def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator | None = None, dtype: DTypeLike = None,
+           device: DeviceLike = None, requires_grad: bool = False) -> Tensor:  # fmt: skip
     """A tensor of samples from the normal distribution. mean and std are numbers (with a size) or tensors.
 
     >>> normal(0.0, 1.0, size=(2, 3)).shape

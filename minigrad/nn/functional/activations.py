@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from minigrad import ops
+from minigrad.core.dtypes import DTypeLike
 from minigrad.core.op import Op
 from minigrad.core.shapes import normalize_one
 from minigrad.core.tensor import Tensor, wrap
@@ -304,7 +305,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
 
 
 def softmax(
-    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DTypeLike = None
 ) -> Tensor:
     """exp(x) / sum of exp(x) along dim: positive numbers that sum to 1.
 
@@ -316,14 +317,14 @@ def softmax(
 
 
 def log_softmax(
-    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DTypeLike = None
 ) -> Tensor:
     """log(softmax(x)), computed in one step so that large scores do not overflow"""
     return input.log_softmax(_implicit_dim(input.ndim) if dim is None else dim, dtype)
 
 
 def softmin(
-    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DTypeLike = None
 ) -> Tensor:
     """softmax(-x)"""
     return softmax(-input, dim, _stacklevel, dtype)

@@ -8,7 +8,6 @@ are in classification.py.
 import math
 import warnings
 from collections.abc import Callable
-from typing import Any
 
 from minigrad import ops
 from minigrad.core.modes import no_grad
@@ -35,8 +34,8 @@ __all__ = [
 def mse_loss(
     input: Tensor,
     target: Tensor,
-    size_average: Any = None,
-    reduce: Any = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
     reduction: str = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:
@@ -57,8 +56,8 @@ def mse_loss(
 def l1_loss(
     input: Tensor,
     target: Tensor,
-    size_average: Any = None,
-    reduce: Any = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
     reduction: str = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:
@@ -87,8 +86,8 @@ def huber_loss(
 def smooth_l1_loss(
     input: Tensor,
     target: Tensor,
-    size_average: Any = None,
-    reduce: Any = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
     reduction: str = "mean",
     beta: float = 1.0,
 ) -> Tensor:
@@ -107,8 +106,8 @@ def hinge_embedding_loss(
     input: Tensor,
     target: Tensor,
     margin: float = 1.0,
-    size_average: Any = None,
-    reduce: Any = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
     """x where target is 1, max(0, margin - x) where it is -1."""
@@ -122,8 +121,8 @@ def margin_ranking_loss(
     input2: Tensor,
     target: Tensor,
     margin: float = 0,
-    size_average: Any = None,
-    reduce: Any = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
     """max(0, -target * (x1 - x2) + margin)."""
@@ -139,8 +138,8 @@ def margin_ranking_loss(
 def soft_margin_loss(
     input: Tensor,
     target: Tensor,
-    size_average: Any = None,
-    reduce: Any = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
     """log(1 + exp(-target * x)), without overflow."""
@@ -155,8 +154,8 @@ def triplet_margin_loss(
     p: float = 2,
     eps: float = 1e-6,
     swap: bool = False,
-    size_average: Any = None,
-    reduce: Any = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
     """max(0, distance to the positive - distance to the negative + margin)."""
@@ -201,9 +200,9 @@ def poisson_nll_loss(
     target: Tensor,
     log_input: bool = True,
     full: bool = False,
-    size_average: Any = None,
+    size_average: bool | None = None,
     eps: float = 1e-8,
-    reduce: Any = None,
+    reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
     """rate - target * log(rate): the negative log-likelihood of a Poisson distribution.
@@ -255,8 +254,8 @@ def cosine_embedding_loss(
     input2: Tensor,
     target: Tensor,
     margin: float = 0,
-    size_average: Any = None,
-    reduce: Any = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
     """1 - cos where target is 1, max(0, cos - margin) where it is -1."""
@@ -288,7 +287,9 @@ def reduction_of(
     return meant
 
 
-def reduced_by(z: Tensor, reduction: str, size_average: Any = None, reduce: Any = None) -> Tensor:
+def reduced_by(
+    z: Tensor, reduction: str, size_average: bool | None = None, reduce: bool | None = None
+) -> Tensor:
     """The loss of each entry, reduced as the caller's arguments say."""
     reduction = reduction_of(size_average, reduce, reduction, stacklevel=4)
     if reduction == "mean":

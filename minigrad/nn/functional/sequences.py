@@ -181,8 +181,8 @@ def _starts(input: Tensor, offsets: Tensor | None, include_last_offset: bool) ->
 def multilabel_margin_loss(
     input: Tensor,
     target: Tensor,
-    size_average: Any = None,
-    reduce: Any = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
     """For all pairs of a correct and a wrong class: max(0, 1 - (correct score - wrong score)), summed and divided by k.

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from minigrad.core import dtypes
+from minigrad.core.dtypes import Dtype
 from minigrad.core.tensor import Tensor
 from minigrad.methods.creation import as_tensor, tensor
 from minigrad.methods.functions import stack
@@ -114,7 +115,7 @@ def _or(fill: Callable[[], Any], plain: Any) -> Any:
         return plain
 
 
-def _check_numbers(dtype: Any) -> None:
+def _check_numbers(dtype: Dtype) -> None:
     if dtype.kind not in "biufc":
         raise TypeError(
             "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; "
