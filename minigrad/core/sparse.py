@@ -17,8 +17,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from minigrad.core.dtypes import DTypeLike
-
 
 @lru_cache(maxsize=16)
 def element_numbers(shape: tuple[int, int]) -> Any:
@@ -95,7 +93,7 @@ class RowSparse:
         """The same rows, in memory of their own."""
         return type(self)(self.indices.copy(), self.values.copy(), self.shape, self.is_coalesced)
 
-    def astype(self, dtype: DTypeLike) -> Self:
+    def astype(self, dtype: Any) -> Self:
         """The same rows, of another type of number."""
         return type(self)(self.indices, self.values.astype(dtype), self.shape, self.is_coalesced)
 
@@ -148,7 +146,7 @@ class RowSparse:
     def __truediv__(self, factor: Any) -> Self:
         return type(self)(self.indices, self.values / factor, self.shape, self.is_coalesced)
 
-    def __array__(self, dtype: DTypeLike = None, copy: bool | None = None) -> Any:
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         return self.to_dense() if dtype is None else self.to_dense().astype(dtype)
 
     def __repr__(self) -> str:
@@ -170,7 +168,7 @@ class Rows:
         """Is this a sparse gradient, of a table from which only some rows were read?"""
         return isinstance(self.array, RowSparse)
 
-    def to_dense(self, dtype: DTypeLike = None, *, masked_grad: Any = None) -> Self:
+    def to_dense(self, dtype: Any = None, *, masked_grad: Any = None) -> Self:
         """The same as a dense tensor. (`masked_grad` has no effect: gradients of tables have no gradient.)"""
         dense: Any = self._constant(rows(self).to_dense()) if self.is_sparse else self
         return dense if dtype is None else dense.to(dtype)
