@@ -246,7 +246,7 @@ def test_the_weight_of_a_loop_is_copied_row_by_row_and_read_anew_in_each_run():
 
 
 def test_a_product_is_laid_out_anew_only_where_its_sums_stay_the_same():
-    from minigrad.static.source import same_sums
+    from minigrad.static.codegen import same_sums
 
     assert same_sums(4, 1, 4, np.dtype("f4"))  # one product: nothing is added up
     x, w = np.random.default_rng(1).standard_normal((2, 16, 16))
@@ -255,10 +255,10 @@ def test_a_product_is_laid_out_anew_only_where_its_sums_stay_the_same():
 
 
 def test_recording_lets_the_allocator_keep_what_is_freed(monkeypatch):
-    from minigrad.static import recorder
+    from minigrad.static import tracing
 
     said = []
-    monkeypatch.setattr(recorder, "keep_freed_memory", lambda: said.append(True))
+    monkeypatch.setattr(tracing, "keep_freed_memory", lambda: said.append(True))
 
     static.record(lambda x: x * 2)(np.ones(3))
     assert said == [True]

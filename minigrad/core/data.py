@@ -23,7 +23,7 @@ def as_array(data: Any, dtype: DTypeLike = None) -> Any:
     if isinstance(data, make.Tensor):
         array = np.array(data.array)
     elif isinstance(data, (np.ndarray, np.generic)):
-        # While a program is recorded, a traced array stays one: see static/traced.py.
+        # While a program is recorded, a traced array stays one: see static/slots.py.
         array = data if hasattr(data, "slot") else np.asarray(data)
     else:
         array = _array_of_python(data, None if dtype is None else dtypes.as_dtype(dtype))

@@ -47,7 +47,7 @@ def apply(op: Op, args: Sequence[Any], settings: dict[str, Any]) -> Any:
     """
     state = modes.state
     if state.observer is not None and (interpret := getattr(state.observer, "interpret", None)):
-        return interpret(op, args, settings)  # a program is being recorded: see static/recorder.py
+        return interpret(op, args, settings)  # a program is being recorded: see static/tracing.py
     operands, arrays = prepare(op, args)
     z_array = computed(op, arrays, settings)
     if op.in_order and z_array.__class__ is np.ndarray and not z_array.flags.c_contiguous:
@@ -81,7 +81,7 @@ def write(op: Op, x: Tensor, others: Sequence[Any], settings: dict[str, Any]) ->
     if state.observer is not None and (
         interpret := getattr(state.observer, "interpret_write", None)
     ):
-        # A program is being recorded; x may become a Slot: see static/recorder.py.
+        # A program is being recorded; x may become a Slot: see static/tracing.py.
         return interpret(op, x, others, settings)
     check_not_inference(x)
     array = x.memory()

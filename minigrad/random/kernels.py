@@ -40,7 +40,7 @@ def drawn(draw: Callable[..., Any]) -> Callable[..., Any]:
     def drawing(*args: Any, **kwargs: Any) -> Any:
         observer = modes.state.observer
         if observer is not None and (interpret := getattr(observer, "interpret_draw", None)):
-            return interpret(draw, args, kwargs)  # see static/recorder.py
+            return interpret(draw, args, kwargs)  # see static/tracing.py
         return draw(*args, **kwargs)
 
     return drawing

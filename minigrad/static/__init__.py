@@ -4,16 +4,17 @@
     placeholder(shape)      a value without data: compute with it, then call program(outputs)
     compile(step)           replays a whole training step: forward, backward, optimizer
 
-    instruction, program    the program itself: a list of instructions, with numbered operands
-    slot, traced            stand for a value while a program is being recorded
-    recorder, watch         record the program
-    recording               record and placeholder
-    differentiate           turns a program into the program of its gradient
-    simplify, thin          turn a program into an equivalent one with less work
-    plan, memory            run a program in preallocated memory
-    source, templates       turn a program into plain NumPy source
-    step                    training steps: implements compile
-    updates, scribe, rows   what optimizers do in a training step
+The modules are those of a small compiler:
+
+    ir              the program itself: a list of instructions, with numbered operands
+    slots           what stands for a value while a program is being recorded
+    tracing         records a program: record and placeholder
+    differentiate   turns a program into the program of its gradient
+    passes          turn a program into an equivalent one with less work
+    buffers         which value is stored in which preallocated memory
+    codegen         turns a program into plain NumPy source, which a plan runs
+    training_step   programs that also make the steps of optimizers: implements compile
+    view            shows a program in the inspector
 
 An eager tape is rebuilt at each step, and may differ each time. A program is built once and
 runs many times. Whatever was decided during recording is not checked again. This makes
@@ -22,15 +23,14 @@ programs fast, but also rigid: see `program.notes`.
 
 from typing import Any
 
-from minigrad.static import draw
+from minigrad.static import view
+from minigrad.static.codegen import Plan
 from minigrad.static.differentiate import gradient, insert
-from minigrad.static.instruction import Instruction, ProgramError
-from minigrad.static.plan import Plan
-from minigrad.static.program import Program, forms
-from minigrad.static.recording import placeholder, program, record
-from minigrad.static.simplify import simplified
-from minigrad.static.slot import Slot
-from minigrad.static.step import compile  # noqa: A004
+from minigrad.static.ir import Instruction, Program, ProgramError, forms
+from minigrad.static.passes import simplified
+from minigrad.static.slots import Slot
+from minigrad.static.tracing import placeholder, program, record
+from minigrad.static.training_step import compile  # noqa: A004
 
 __all__ = [
     "Instruction",
@@ -47,7 +47,7 @@ __all__ = [
 
 
 def _drawing() -> Any:
-    return draw
+    return view
 
 
 forms.gradient, forms.insert, forms.simplified = gradient, insert, simplified

@@ -13,11 +13,20 @@ Every instruction that reads a result comes later in the list than the instructi
 it. So when we reach an instruction, its gradient is complete: it is added up before it is passed
 on, and each instruction is visited once, however many paths lead to it.
 
-Read program.py and recorder.py first.
+An Origin says why an instruction of a gradient program is there:
+
+    copy    it is an instruction of the program itself, whose value the gradient needs
+    rule    the rule of an instruction wrote it
+    sum     it adds up what several instructions pass to one value
+
+`pull` reports why it writes instructions. Simplifying removes and renumbers instructions, but
+keeps the Value object of each remaining one; so the notes are stored by Value.
+
+Read ir.py and tracing.py first.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,11 +34,55 @@ from minigrad import ops
 from minigrad.core.modes import enable_grad
 from minigrad.core.plan import column_major
 from minigrad.core.shapes import sum_to
-from minigrad.static.instruction import Kernel, ProgramError, Ref, resolved
-from minigrad.static.program import Program
-from minigrad.static.recorder import Recorder
-from minigrad.static.rows import Rows
-from minigrad.static.slot import Slot
+from minigrad.static.ir import Kernel, Program, ProgramError, Ref, resolved
+from minigrad.static.slots import Slot
+from minigrad.static.tracing import Recorder
+
+
+class Origin(NamedTuple):
+    """Why a value is there, and for which value of the differentiated program."""
+
+    role: str
+    of: int | None
+
+
+def differentiated(
+    program: Program, wrt: Any = None, *, seeded: bool = False
+) -> tuple[Program, dict[int, Origin]]:
+    """program.gradient(wrt, seeded=seeded), and number -> Origin of its values.
+
+    >>> import minigrad
+    >>> from minigrad import static
+    >>> p = static.record(lambda x: x.sin() * x)(minigrad.tensor(1.0))
+    >>> g, origins = differentiated(p)
+    >>> for line in g.instructions:
+    ...     print(line, *origins[line.result])
+    %1 = sin(%0) copy 1
+    %2 = cos(%0) rule 1
+    %3 = mul(%0, %2) rule 1
+    %4 = add(%1, %3) sum 0
+    """
+    wanted, single = chosen(program, wrt)
+    recorder, numbers = copied(program)
+    known = {new: Origin("copy", old) for old, new in numbers.items()}
+    back = {new: o.of for new, o in known.items()}
+    seeds = seeds_of(program, recorder, numbers, seeded)
+    noted = len(recorder.instructions)
+
+    def note(role: str, of: int) -> None:
+        nonlocal noted
+        for line in recorder.instructions[noted:]:
+            known.setdefault(line.result, Origin(role, back[of]))
+        noted = len(recorder.instructions)
+
+    with enable_grad():
+        grads = pull(recorder, seeds, [numbers[i] for i in wanted], note)
+    results = results_of(program, recorder, numbers, wanted, grads)
+    whole = recorder.program(results, single)
+    by_record = {id(v): known.get(i, Origin("seed", None)) for i, v in enumerate(whole.values)}
+    gradient = whole.simplified()
+    nobody = Origin("constant", None)
+    return gradient, {i: by_record.get(id(v), nobody) for i, v in enumerate(gradient.values)}
 
 
 def gradient(program: Program, wrt: Any = None, *, seeded: bool = False) -> Program:
@@ -239,6 +292,30 @@ def from_rule(recorder: Recorder, line: Any, k: int, g: Any) -> Any:
     if d.shape != value.shape:
         d = sum_to(d, value.shape)
     return d if d.dtype == value.dtype else ops.to(d, dtype=value.dtype)
+
+
+class Rows:
+    """A row-sparse gradient: parts of (rows, values), as in sparse.RowSparse."""
+
+    def __init__(self, parts: list[tuple[Any, Any]], shape: tuple[int, ...]) -> None:
+        self.parts, self.shape = parts, shape
+
+    def __add__(self, other: Any) -> Any:
+        if isinstance(other, Rows):
+            return Rows(self.parts + other.parts, self.shape)
+        return self.dense(other.recorder) + other
+
+    __radd__ = __add__
+
+    def dense(self, recorder: Any) -> Any:
+        """The whole table: zeros, with all values added to their rows."""
+        at = [row for row, _ in self.parts]
+        rows, values = at[0], self.parts[0][1]
+        if len(at) > 1:
+            rows = np.concatenate([np.reshape(r, -1) for r in at])
+            flat = [v.reshape((int(np.prod(v.shape[:-1])), self.shape[1])) for _, v in self.parts]
+            values = ops.cat(*flat, axis=0)
+        return ops.put_zeros(values, index=(rows,), shape=self.shape)
 
 
 def rows_of(recorder: Recorder, line: Any, g: Any) -> Any:

@@ -18,7 +18,7 @@ draw.py       the picture: draw_boxes.py, arrows.py, legend.py
 shapes.py     the shapes of a picture, and SVG; bitmap.py, PNG; svg_reader.py, reads SVG back
 text.py       tables; digraph.py, the Graphviz language
 page.py       the inspector as an HTML page; packing.py, a compact form of the document
-faces.py      all of these, for a tape and for a static program (static/draw.py)
+faces.py      all of these, for a tape and for a static program (static/view.py)
 walk.py       a backward pass, one node at a time
 check.py      compares hand-derived gradients with the tape's; differences.py, with slopes
 chain.py      the grad_fn chain of a tensor, as a tree

@@ -3,7 +3,7 @@
     step, select, at                 step through it
     text, svg, png, html, save       show it
 
-A `Tape` (record.py) and a shown program (static/draw.py) provide a document; everything
+A `Tape` (record.py) and a shown program (static/view.py) provide a document; everything
 else is the same for both.
 """
 

@@ -13,7 +13,7 @@
     steps      what happened, in order, forward and backward, as deltas (steps.py)
     backward   one entry for each backward pass
     error      the error that the recorded code raised, if any; with the op that failed
-    program    None; for a static program, its columns and headline (static/document.py)
+    program    None; for a static program, its columns and headline (static/view.py)
 
 A node has an id ("n3"), the tensor's name and version ("z", 1), a label ("z v1"), how many
 versions that tensor has had, its shape, dtype and value, the op with its expression

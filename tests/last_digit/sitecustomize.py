@@ -208,7 +208,7 @@ class Loader(importlib.machinery.SourceFileLoader):
 
     def exec_module(self, module):
         module.last_digit = last_digit
-        if module.__name__ == "minigrad.static.plan":  # where a program's source is compiled
+        if module.__name__ == "minigrad.static.codegen":  # where a program's source is compiled
             module.compile = generated
         super().exec_module(module)
 

@@ -1,16 +1,29 @@
-"""The recorder: writes a program while a function runs on Slots.
+"""Tracing: runs a function once, on Slots, and records what it does as a program.
+
+    record(f)(*examples)           runs f once, on Slots that stand for the examples
+    placeholder(shape, name=...)   a Slot without a value, to write a program by hand
+    program(outputs)               the program that was written with placeholders
+
+A Recorder writes the program:
 
     input, constant, capture   add a value: an argument, a number, a parameter
     apply, emit                add an instruction
     write_over                 handles an in-place write to a tensor
 
 Every op is also run on example values, so we need no separate rules for shapes and dtypes.
+A placeholder has no example value; stand-in values are used instead.
 
-Read program.py and slot.py first; recording.py uses this module.
+Ordinary tensors are observed while the function runs: dispatch.py calls the Onlooker for each
+op on tensors, each in-place write, and each random draw; modules report that they are called.
+
+Read ir.py and slots.py first.
 """
 
-from collections.abc import Iterator, Sequence
+import gc
+import inspect
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from types import CellType, FrameType, MethodType
 from typing import Any
 
 import numpy as np
@@ -18,25 +31,86 @@ import numpy as np
 from minigrad import ops
 from minigrad.core import dtypes, modes
 from minigrad.core.allocator import keep_freed_memory
+from minigrad.core.data import as_array
 from minigrad.core.errors import dtype_error, shape_error, user_names
 from minigrad.core.memory import make
 from minigrad.core.op import Op
 from minigrad.core.promotion import CONSTANTS, prepare
 from minigrad.core.views import shows
-from minigrad.static.instruction import (
+from minigrad.static.ir import (
     Draw,
     Foreign,
     Instruction,
+    Program,
     ProgramError,
     Ref,
     Value,
+    forms,
+    mismatch,
     rehearsed,
     resolved,
 )
-from minigrad.static.program import Program, forms, mismatch
-from minigrad.static.slot import APART, UNRECORDED, VIEW, Origin, Slot, Standing
-from minigrad.static.traced import Traced, slot_of
-from minigrad.static.watch import Onlooker, known_by_locals_only
+from minigrad.static.slots import APART, UNRECORDED, VIEW, Origin, Slot, Standing, Traced, slot_of
+
+
+class Onlooker:
+    """The observer while a program is recorded: tensors are captured."""
+
+    def __init__(self, recorder: Any) -> None:
+        self.interpret = recorder.apply
+        self.interpret_write = recorder.write_over
+        self.interpret_draw = recorder.draw
+        self.modules = recorder.modules
+
+    @contextmanager
+    def module(self, module: Any) -> Iterator[None]:
+        """A module is called: its training mode is fixed with the program."""
+        if reads_training(type(module)):
+            self.modules[id(module)] = module
+        yield
+
+    def forward(self, *told: Any) -> None:
+        """Ignored: `interpret` has recorded the ops."""
+
+    def backward(self, task: Any, engine: str) -> None:
+        """Ignored: a backward pass of Slots is recorded by Recorder.backward."""
+
+    def step(self, task: Any, step: Any) -> None:
+        """Ignored, as `backward`."""
+
+    def finished(self, task: Any, error: Any) -> None:
+        """Ignored, as `backward`."""
+
+
+def known_by_locals_only(thing: Any, apart: set[int], depth: int = 3) -> bool:
+    """Is the object referenced only by running code, or by containers that only running code references?
+
+    A tensor from outside is referenced by a module's dict, a closure or an instance. A tensor that the
+    function has just made is referenced by its local variables, which are not objects.
+
+    apart   ids of referrers that do not count
+    """
+    holders = gc.get_referrers(thing)
+    apart = apart | {id(holders)}
+    for holder in holders:
+        if id(holder) in apart or isinstance(holder, (Standing, FrameType)):
+            continue
+        if not depth or not isinstance(holder, (list, tuple, dict, CellType, MethodType)):
+            return False
+        if not known_by_locals_only(holder, apart, depth - 1):
+            return False
+    return True
+
+
+def reads_training(cls: type) -> bool:
+    """Does the code of a module's class read self.training?"""
+    for c in cls.__mro__:
+        if c.__name__ == "Module":
+            return False
+        codes = [getattr(f, "__code__", None) for f in vars(c).values()]
+        if any(code is not None and "training" in code.co_names for code in codes):
+            return True
+    return False
 
 
 class Recorder:
@@ -472,3 +546,132 @@ class Memory:
 def memory_of(a: Any) -> Any:
     """Identifies an array in memory: its address, shape, dtype and strides."""
     return a.__array_interface__["data"][0], a.shape, a.dtype.str, a.strides
+
+
+def record(f: Callable[..., Any]) -> Callable[..., Program]:
+    """A function that runs f once on its arguments and returns what it did, as a Program.
+
+    f          takes tensors, returns a tensor or several (a tuple or list)
+    examples   tensors, arrays or numbers; their shapes and dtypes are frozen in the program
+
+    Tensors that f uses without getting them as arguments (parameters of a model) are captured: their
+    memory is read again in each run.
+
+    Raises ProgramError if f asks for a value: `if x > 0`, x.item(), x.numpy().
+
+    >>> import minigrad
+    >>> program = record(lambda x, w: (x @ w).relu())(minigrad.ones(8, 4), minigrad.ones(4, 2))
+    >>> print(program)
+    %0  x                       (8, 4) float32
+    %1  w                       (4, 2) float32
+    %2  = matmul(%0, %1)        (8, 2) float32
+    %3  = relu(%2)              (8, 2) float32
+    return %3
+    """
+
+    def recording(*examples: Any) -> Program:
+        recorder = Recorder()
+        slots = [
+            recorder.input(as_example(x), name)
+            for x, name in zip(examples, input_names(f, len(examples)), strict=True)
+        ]
+        with recorder.watching():
+            result = f(*slots)
+        return finished(recorder, result)
+
+    return recording
+
+
+def as_example(x: Any) -> Any:
+    """The array of a tensor, an array, or a number (as a tensor would hold it)."""
+    if not isinstance(x, (np.ndarray, np.generic, make.Tensor)):
+        return as_array(x)
+    return x.array if isinstance(x, make.Tensor) else x
+
+
+def input_names(f: Any, n: int) -> list[str | None]:
+    """The names of a function's first n parameters, as names of inputs."""
+    try:
+        names = [
+            p.name
+            for p in inspect.signature(f).parameters.values()
+            if p.kind is p.POSITIONAL_OR_KEYWORD
+        ]
+    except (TypeError, ValueError):
+        names = []
+    names = names[:n]
+    return [*names, *(f"input{k}" for k in range(len(names), n))]
+
+
+def finished(recorder: Recorder, result: Any) -> Program:
+    """The program whose outputs are these Slots (or constants)."""
+    single = not isinstance(result, (tuple, list))
+    results = [result] if single else list(result)
+    for r in results:
+        if not isinstance(r, (Slot, Traced, make.Tensor, np.ndarray, np.generic, int, float)):
+            raise ProgramError(
+                f"a recorded function returns tensors, but this one returned {type(r).__name__}. To fix it, "
+                "return a tensor, or a tuple of tensors."
+            )
+    return recorder.program([recorder.number(r) for r in results], single)
+
+
+_writing: list[Recorder] = []  # the program that placeholders belong to
+
+
+def placeholder(
+    shape: int | Sequence[int] = (), dtype: Any = None, name: str | None = None
+) -> Slot:
+    """A value without data: compute with it, then make a program(...) from the results.
+
+    shape   the shape of the tensor that it stands for
+    dtype   the dtype of that tensor; by default the default dtype
+    name    its name as an argument of program.run(...)
+
+    Asking for its value raises an error: nothing is computed before the program runs.
+
+    >>> import minigrad
+    >>> from minigrad import static
+    >>> x, y = static.placeholder((2,), name="x"), static.placeholder((2,), name="y")
+    >>> p = static.program((x * y).sum())
+    >>> p.run(x=minigrad.tensor([1.0, 2.0]), y=minigrad.tensor([3.0, 4.0]))
+    tensor(11.)
+    >>> g = p.gradient(wrt=["x"])
+    >>> g.run(x=minigrad.tensor([1.0, 2.0]), y=minigrad.tensor([3.0, 4.0]))
+    tensor([3., 4.])
+    """
+    taken = [_writing[-1].values[i].name for i in _writing[-1].inputs] if _writing else []
+    if not _writing or (name is not None and name in taken):  # name used twice: start over
+        _writing[:] = [Recorder()]
+    recorder = _writing[-1]
+    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    dtype = dtypes.get_default_dtype() if dtype is None else dtypes.as_dtype(dtype)
+    return recorder.input(stand_in(shape, dtype), name or f"input{len(recorder.inputs)}")
+
+
+def stand_in(shape: tuple[int, ...], dtype: Any) -> Any:
+    """Values for finding shapes: a matrix that has an inverse, and indices in range."""
+    if dtype.kind != "f":
+        return np.zeros(shape, dtype)
+    a = np.full(shape, 0.5, dtype)
+    if len(shape) > 1 and shape[-1] == shape[-2]:
+        a[...] = np.eye(shape[-1], dtype=dtype) + dtype.type(0.125)
+    return a
+
+
+def program(outputs: Any) -> Program:
+    """The program that computes these results of placeholders.
+
+    The next placeholder starts another program.
+
+    Raises ProgramError if the results were not computed from placeholders.
+    """
+    first = outputs[0] if isinstance(outputs, (tuple, list)) else outputs
+    if not isinstance(first, Slot):
+        raise ProgramError(
+            "static.program(...) takes what was computed from placeholders, and this was not. To fix it, "
+            "begin with  x = static.placeholder(shape, name='x')."
+        )
+    if _writing and _writing[-1] is first.recorder:
+        _writing.pop()
+    return finished(first.recorder, outputs)

@@ -1,4 +1,4 @@
-"""Memory: which value is stored in which buffer.
+"""Buffers: which value is stored in which buffer.
 
 A value gets a buffer when it is computed. It is alive until its last read, either of the value
 itself or of a view of it. Then its buffer is free for another value of the same size
@@ -11,7 +11,7 @@ computed in place: each is a slice of one buffer from the start.
 Otherwise the method is simple: we go through the values once, in the order in which they are computed,
 and reuse the buffer that was freed last, as it is most likely still in the cache.
 
-Read program.py first. source.py writes the source that uses these buffers.
+Read ir.py first. codegen.py writes the source that uses these buffers.
 """
 
 from collections.abc import Iterator
@@ -20,8 +20,7 @@ from typing import Any
 import numpy as np
 
 from minigrad import ops
-from minigrad.static.instruction import Instruction, rehearsed, resolved
-from minigrad.static.program import Program
+from minigrad.static.ir import Instruction, Program, rehearsed, resolved
 
 SMALL = 8192  # entries; for larger arrays, NumPy's own broadcasting is as fast as copying first
 
