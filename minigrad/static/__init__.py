@@ -21,8 +21,6 @@ runs many times. Whatever was decided during recording is not checked again. Thi
 programs fast, but also rigid: see `program.notes`.
 """
 
-from typing import Any
-
 from minigrad.static import view
 from minigrad.static.codegen import Plan
 from minigrad.static.differentiate import gradient, insert
@@ -46,9 +44,5 @@ __all__ = [
 ]
 
 
-def _drawing() -> Any:
-    return view
-
-
 forms.gradient, forms.insert, forms.simplified = gradient, insert, simplified
-forms.plan, forms.drawing = Plan, _drawing
+forms.plan, forms.view = Plan, view

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from minigrad import ops
-from minigrad.static.ir import Instruction, Program, rehearsed, resolved
+from minigrad.static.ir import Instruction, Program, rehearsed
 
 SMALL = 8192  # entries; for larger arrays, NumPy's own broadcasting is as fast as copying first
 
@@ -264,14 +264,10 @@ class Buffers:
 
 def run_of(program: Program) -> dict[int, Any]:
     """Every value of the program, computed from its examples: needed for the memory layouts."""
-    known = dict(program.examples)
-    known.update({i: t.array for i, t in program.captured.items()})
+    known = program.known_at_first([program.examples[i] for i in program.inputs])
     with np.errstate(all="ignore"):
         for line in program.instructions:
-            settings = line.settings
-            if line.refs:
-                settings = resolved(settings, known.__getitem__)
-            known[line.result] = rehearsed(line.op, [known[i] for i in line.operands], settings)
+            line.run(known, rehearsed)
     return known
 
 

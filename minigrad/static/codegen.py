@@ -42,7 +42,6 @@ from typing import Any
 import numpy as np
 
 from minigrad import ops
-from minigrad.core.memory import make
 from minigrad.core.sparse import PAIRS
 from minigrad.core.views import shows
 from minigrad.ops.elementwise import FEW
@@ -54,9 +53,7 @@ from minigrad.static.ir import (
     Kernel,
     Program,
     Ref,
-    as_array,
-    computed,
-    mismatch,
+    forward_of,
     resolved,
 )
 from minigrad.static.passes import LESS, adds_rows, thinned
@@ -549,7 +546,7 @@ class Writer(Buffers):
             self.body.append(f"v{i} = {template(self, line, self.use(x))}")
             return True
         settings = resolved(line.settings, self.program.examples.__getitem__)
-        z = computed(line.op, [memory], settings)
+        z = forward_of(line.op, [memory], settings)
         if not shows(z, memory):
             return False  # NumPy had to copy: this must be done in each run
         self.names[i] = f"w{i}"
@@ -888,8 +885,7 @@ class Plan:
         results = self.arrays(*inputs)
         if self.copy:
             results = tuple([np.array(a) if isinstance(a, np.ndarray) else a for a in results])
-        tensors = tuple([make.wrap(a) for a in results])
-        return tensors[0] if self.program.single else tensors
+        return self.program.packed(results)
 
     def run(self, **named: Any) -> Any:
         """The same, with inputs given by name."""
@@ -898,15 +894,7 @@ class Plan:
     def arrays(self, *inputs: Any) -> tuple[Any, ...]:
         """The outputs as arrays, in the plan's own memory."""
         self.rebind()
-        if len(inputs) != len(self.wanted):
-            self.program.checked(inputs)
-        arrays = []
-        for x, v in zip(inputs, self.wanted, strict=True):
-            a = as_array(x, v.dtype)
-            if a.shape != v.shape or a.dtype != v.dtype:
-                raise mismatch(v.name or "an input", a, v)
-            arrays.append(a)
-        return self.function(*arrays)
+        return self.function(*self.program.checked(inputs))
 
     def rebind(self) -> None:
         """Write the source again if a captured tensor has other memory now (p.data = ...)."""

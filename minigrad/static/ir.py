@@ -23,14 +23,21 @@ Source: Wengert, A Simple Automatic Derivative Evaluation Program (1964).
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from sys import getsizeof
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from minigrad import ops
-from minigrad.core.memory import make
+from minigrad.core.memory import Tensor, make
 from minigrad.core.modes import unobserved
+from minigrad.core.op import Op, Rule
 from minigrad.random.generator import Generator, default_generator
+
+Array = np.ndarray[Any, Any]
+Settings = dict[str, Any]
 
 
 class ProgramError(RuntimeError):
@@ -52,35 +59,54 @@ class Value(NamedTuple):
 
     kind: str
     shape: tuple[int, ...]
-    dtype: Any
+    dtype: np.dtype[Any]
     name: str | None = None
 
+    def __str__(self) -> str:
+        return f"{self.shape} {self.dtype}"
 
-class Foreign:
-    """A NumPy function without a row in the table of ops: it has no derivative."""
 
-    takes_out = inplace = view = False
+# ------------------------------------------------------------------ what is no op of the table
+
+
+class SpecialOp:
+    """An operation of a program that is no op of the table: it has an op's attributes."""
+
+    name: str
+    formula: str
+    takes_out = inplace = view = variadic = False
     kind = "constant"
-    effect = False  # does it have side effects?
-    rules: dict[str, Any] = {}
-    settings: dict[str, Any] = {}
+    effect = False  # does it have side effects? Then it is not dropped or merged
+    rules: dict[str, Rule] = {}
+    settings: Settings = {}
     operands: tuple[str, ...] = ()
-    variadic = False
     numpy = None
 
-    def __init__(self, name: str, function: Callable[..., Any]) -> None:
-        self.name, self.function = name, function
-        self.formula = f"z = {name}(...)"
+    def forward(self, *operands: Any, **settings: Any) -> Any:
+        """The result."""
+        raise NotImplementedError
 
-    def forward(self, *, args: Any, kwargs: Any) -> Any:
+
+AnyOp = Op | SpecialOp
+
+
+@dataclass(unsafe_hash=True)
+class Foreign(SpecialOp):
+    """A NumPy function without a row in the table of ops: it has no derivative."""
+
+    name: str
+    function: Callable[..., Any]
+
+    def __post_init__(self) -> None:
+        self.formula = f"z = {self.name}(...)"
+
+    def forward(self, *operands: Any, args: Sequence[Any], kwargs: Settings) -> Any:
         """Call the NumPy function. `args` and `kwargs` are its own, with Refs already resolved."""
         return self.function(*args, **kwargs)
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Foreign) and self.function is other.function
-
-    def __hash__(self) -> int:
-        return hash(self.name)
+    def rehearse(self, *, args: Sequence[Any], kwargs: Settings) -> Any:
+        """A result of the same shape and dtype, without side effects."""
+        return self.function(*args, **kwargs)
 
 
 class Draw(Foreign):
@@ -90,13 +116,45 @@ class Draw(Foreign):
     """
 
     effect = True
-    __hash__ = object.__hash__
 
-    def __eq__(self, other: object) -> bool:
-        return self is other
+    def rehearse(self, *, args: Sequence[Any], kwargs: Settings) -> Any:
+        """Draw, and then set the generator back."""
+        given = [*args, *kwargs.values()]
+        used = next((g for g in given if isinstance(g, Generator)), default_generator)
+        state = used.get_state()
+        try:
+            with unobserved():
+                return self.function(*args, **kwargs)
+        finally:
+            used.set_state(state)
 
 
-def computed(op: Any, operands: Any, settings: dict[str, Any]) -> Any:
+@dataclass(unsafe_hash=True)
+class Kernel(SpecialOp):
+    """An op's rule as one instruction, called on arrays.
+
+    A rule called on Slots is normally expanded into instructions. A few rules are faster on arrays;
+    a program that is only run can call those directly. If the program is differentiated
+    again, the rule is expanded after all.
+    """
+
+    op: Op
+    input: str
+
+    def __post_init__(self) -> None:
+        op, self.rule = self.op, self.op.rules[self.input]
+        self.name = f"{op.name}_d{self.input}"
+        self.formula = f"the gradient of {op.name} by {self.input}    ({op.formula})"
+        self.operands = ("g", *(r for r in self.rule.reads if r in op.operands or r == "z"))
+        self.settings = {r: None for r in self.rule.reads if r not in self.operands}
+
+    def forward(self, *operands: Any, **settings: Any) -> Any:
+        """The gradient of the input. The first operand is that of the result."""
+        given = dict(zip(self.operands, operands, strict=True)) | settings
+        return self.rule.formula(operands[0], *(given[r] for r in self.rule.reads))
+
+
+def forward_of(op: AnyOp, operands: Sequence[Any], settings: Settings) -> Any:
     """The result of an instruction.
 
     Whether a view is possible was decided during recording. In a simplified program, the operand
@@ -105,176 +163,153 @@ def computed(op: Any, operands: Any, settings: dict[str, Any]) -> Any:
     return (ops.reshape if op is ops.view else op).forward(*operands, **settings)
 
 
-def rehearsed(op: Any, operands: Any, settings: dict[str, Any]) -> Any:
+def rehearsed(op: AnyOp, operands: Sequence[Any], settings: Settings) -> Any:
     """The result of an instruction, computed for its shape and dtype, without side effects."""
-    if not getattr(op, "effect", False):
-        return computed(op, operands, settings)
-    if not isinstance(op, Draw):
-        return op.rehearse(*operands, **settings)
-    given = [*settings["args"], *settings["kwargs"].values()]
-    used = next((g for g in given if isinstance(g, Generator)), default_generator)
-    state = used.get_state()
-    try:
-        with unobserved():
-            return op.forward(*operands, **settings)
-    finally:
-        used.set_state(state)
+    if isinstance(op, Foreign):
+        return op.rehearse(**settings)
+    return forward_of(op, operands, settings)
 
 
-class Kernel:
-    """An op's rule as one instruction, called on arrays.
-
-    A rule called on Slots is normally expanded into instructions. A few rules are faster on arrays;
-    a program that is only run can call those directly. If the program is differentiated
-    again, the rule is expanded after all.
-    """
-
-    takes_out = inplace = view = variadic = False
-    kind = "constant"
-    rules: dict[str, Any] = {}
-    numpy = None
-
-    def __init__(self, op: Any, input: str) -> None:
-        self.op, self.input, self.rule = op, input, op.rules[input]
-        self.name = f"{op.name}_d{input}"
-        self.formula = f"the gradient of {op.name} by {input}    ({op.formula})"
-        self.operands = ("g", *(r for r in self.rule.reads if r in op.operands or r == "z"))
-        self.settings = {r: None for r in self.rule.reads if r not in self.operands}
-
-    def forward(self, *operands: Any, **settings: Any) -> Any:
-        """The gradient of the input, as an array. The first operand is that of the result."""
-        given = dict(zip(self.operands, operands, strict=True)) | settings
-        return self.rule.formula(operands[0], *(given[r] for r in self.rule.reads))
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Kernel) and (self.op, self.input) == (other.op, other.input)
-
-    def __hash__(self) -> int:
-        return hash(self.name)
+# ------------------------------------------------------------------ instructions
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Instruction:
     """One line of a program: result = op(*operands, **settings).
 
     op         an Op of the table; or a Foreign function, which has no derivative
     operands   the numbers of the values that it reads
     settings   as given to the op; a Ref in them stands for a value
-    refs       the numbers of these values
     result     the number of the value that it makes
     stopped    no gradient passes (it was recorded under no_grad)
+    over       the number of a captured value whose memory the result is written to, or None
     history    for a value written in place under no_grad: the number of the value before the write,
                to which its gradient passes unchanged; else None
-    over       the number of a captured value whose memory the result is written to, or None
+    refs       the numbers of the values in its settings
     """
 
-    __slots__ = ("history", "op", "operands", "over", "refs", "result", "settings", "stopped")
+    op: AnyOp
+    operands: tuple[int, ...]
+    settings: Settings
+    result: int
+    stopped: bool = False
+    over: int | None = None
+    history: int | None = None
+    refs: tuple[int, ...] = field(init=False)
 
-    def __init__(
-        self,
-        op: Any,
-        operands: tuple[int, ...],
-        settings: dict[str, Any],
-        result: int,
-        stopped: bool = False,
-        over: int | None = None,
-        history: int | None = None,
-    ) -> None:
-        self.op, self.operands, self.settings = op, operands, settings
-        self.result, self.stopped, self.over, self.history = result, stopped, over, history
-        self.refs = tuple(refs_in(settings)) if settings else ()
+    def __post_init__(self) -> None:
+        self.refs = tuple(refs_in(self.settings))
 
     def reads(self) -> list[int]:
         """The numbers of all values that it reads, including those in its settings."""
         return [*self.operands, *self.refs]
 
+    @property
+    def kept(self) -> bool:
+        """Does it more than make its result? Then it is not dropped or merged."""
+        return self.over is not None or (isinstance(self.op, SpecialOp) and self.op.effect)
+
+    def run(
+        self, known: dict[int, Any], compute: Callable[[AnyOp, Any, Settings], Any] = forward_of
+    ) -> None:
+        """Compute its result from the known values, and add it to them."""
+        settings = resolved(self.settings, known.__getitem__) if self.refs else self.settings
+        known[self.result] = compute(self.op, [known[i] for i in self.operands], settings)
+
+    def renumbered(self, new: Callable[[int], int]) -> "Instruction":
+        """The same instruction on values with other numbers."""
+        return Instruction(
+            self.op,
+            tuple(map(new, self.operands)),
+            resolved(self.settings, lambda i: Ref(new(i))) if self.refs else self.settings,
+            new(self.result),
+            self.stopped,
+            None if self.over is None else new(self.over),
+            None if self.history is None else new(self.history),
+        )
+
+    @property
+    def expression(self) -> str:
+        """The right side of its line in a listing: matmul(%0, %1)"""
+        if isinstance(self.op, Foreign):
+            parts = [_text_of(a) for a in self.settings["args"]]
+            named = self.settings["kwargs"]
+        else:
+            parts = [f"%{i}" for i in self.operands]
+            defaults = self.op.settings
+            named = {k: v for k, v in self.settings.items() if not _same(v, defaults.get(k))}
+        parts += [f"{name}={_text_of(value)}" for name, value in named.items()]
+        return f"{self.op.name}({', '.join(parts)})"
+
     def __repr__(self) -> str:
-        return f"%{self.result} = {self.op.name}({described(self)})"
+        return f"%{self.result} = {self.expression}"
 
 
-def refs_in(thing: Any) -> Iterator[int]:
+def mapped(setting: Any, f: Callable[[Any], Any]) -> Any:
+    """A setting with f applied to each part; tuples, lists and dicts are kept."""
+    if isinstance(setting, dict):
+        return {key: mapped(part, f) for key, part in setting.items()}
+    if type(setting) in (tuple, list):
+        return type(setting)([mapped(part, f) for part in setting])
+    return f(setting)
+
+
+def refs_in(setting: Any) -> Iterator[int]:
     """The values that a setting refers to."""
-    if isinstance(thing, Ref):
-        yield thing.number
-    elif isinstance(thing, dict):
-        for part in thing.values():
-            yield from refs_in(part)
-    elif isinstance(thing, (tuple, list)):
-        for part in thing:
+    if isinstance(setting, Ref):
+        yield setting.number
+    elif isinstance(setting, (dict, tuple, list)):
+        for part in setting.values() if isinstance(setting, dict) else setting:
             yield from refs_in(part)
 
 
-def resolved(thing: Any, value_of: Callable[[int], Any]) -> Any:
+def resolved(setting: Any, value_of: Callable[[int], Any]) -> Any:
     """A setting with its Refs replaced by values."""
-    if isinstance(thing, Ref):
-        return value_of(thing.number)
-    if isinstance(thing, dict):
-        return {key: resolved(part, value_of) for key, part in thing.items()}
-    if isinstance(thing, (tuple, list)):
-        return type(thing)([resolved(part, value_of) for part in thing])
-    return thing
+    return mapped(setting, lambda part: value_of(part.number) if isinstance(part, Ref) else part)
 
 
-# ---------------------------------------------------------------- the listing: %3 = matmul(%0, %1)
+def _same(setting: Any, default: Any) -> bool:
+    return setting is default or (isinstance(setting, (int, float, str)) and setting == default)
 
 
-def described(line: Instruction) -> str:
-    """The text between the parentheses of an instruction."""
-    if isinstance(line.op, Foreign):
-        parts = [told(a) for a in line.settings["args"]]
-        return ", ".join(parts + [f"{k}={told(v)}" for k, v in line.settings["kwargs"].items()])
-    parts = [f"%{i}" for i in line.operands]
-    defaults = line.op.settings
-    for name, value in line.settings.items():
-        default = defaults.get(name)
-        if value is not default and not (isinstance(value, (int, float, str)) and value == default):
-            parts.append(f"{name}={told(value)}")
-    return ", ".join(parts)
-
-
-def told(setting: Any) -> str:
+def _text_of(setting: Any) -> str:
     """A setting as text."""
     if isinstance(setting, Ref):
         return f"%{setting.number}"
     if isinstance(setting, slice):
-        return (
-            ":".join(
-                "" if p is None else str(p) for p in (setting.start, setting.stop, setting.step)
-            ).removesuffix(":")
-            or ":"
-        )
+        ends = (setting.start, setting.stop, setting.step)
+        return ":".join("" if n is None else str(n) for n in ends).removesuffix(":") or ":"
     if isinstance(setting, np.ndarray):
         return f"array{setting.shape}" if setting.size > 6 else str(setting.tolist())
-    if isinstance(setting, (tuple, list)):
-        inner = ", ".join(map(told, setting))
-        return (
-            f"[{inner}]" if isinstance(setting, list) else f"({inner}{',' * (len(setting) == 1)})"
-        )
+    if isinstance(setting, list):
+        return f"[{', '.join(map(_text_of, setting))}]"
+    if isinstance(setting, tuple):
+        return f"({', '.join(map(_text_of, setting))}{',' * (len(setting) == 1)})"
     return "..." if setting is Ellipsis else str(setting)
 
 
-def shape_and_type(value: Value) -> str:
-    """The right column of a listing: (2, 3) float64"""
-    return f"{value.shape} {value.dtype}"
+# ------------------------------------------------------------------ programs
 
 
 class Forms:
     """Functions of higher modules that work on a program. They are set from there, so that imports only point down.
 
     gradient      differentiate.gradient         insert    differentiate.insert
-    simplified    simplify.simplified            plan      plan.Plan
-    drawing       a function that returns the module draw, which imports everything that draws tapes
+    simplified    passes.simplified              plan      codegen.Plan
+    view          the module view, which imports everything that draws tapes
     """
 
     gradient: Callable[..., Any]
     insert: Callable[..., Any]
     simplified: Callable[..., Any]
     plan: Callable[..., Any]
-    drawing: Callable[[], Any]
+    view: ModuleType
 
 
 forms = Forms()
 
 
+@dataclass(eq=False, repr=False)
 class Program:
     """A recorded run. Call it with new inputs; differentiate it; replay it without allocating.
 
@@ -304,24 +339,19 @@ class Program:
     tensor(27.)
     """
 
-    def __init__(
-        self,
-        values: list[Value],
-        instructions: list[Instruction],
-        inputs: Sequence[int],
-        outputs: Sequence[int],
-        single: bool,
-        examples: dict[int, Any],
-        captured: dict[int, Any],
-        frozen: Sequence[str] = (),
-    ) -> None:
-        self.values, self.instructions = values, instructions
-        self.inputs, self.outputs, self.single = list(inputs), list(outputs), single
-        self.examples, self.captured = examples, captured
-        self.frozen = list(frozen)
+    values: list[Value]
+    instructions: list[Instruction]
+    inputs: list[int]
+    outputs: list[int]
+    single: bool
+    examples: dict[int, Any]
+    captured: dict[int, Any]
+    frozen: list[str]
+
+    def __post_init__(self) -> None:
         self._plan: Any = None
         self._last: dict[int, list[int]] | None = None
-        self._ran: list[Any] | None = None  # the inputs of the latest run
+        self._ran: list[Array] | None = None  # the inputs of the latest run
         self._runs = 0
         self._shown: Any = None
 
@@ -336,28 +366,21 @@ class Program:
         if recorder is not None:
             results = recorder.inlined(self, inputs)
             return results[0] if self.single else tuple(results)
-        arrays = self._ran = self.checked(inputs)
+        self._ran = self.checked(inputs)
         self._runs += 1
-        known: dict[int, Any] = dict(self.constants())
-        known.update(zip(self.inputs, arrays, strict=True))
+        known = self.known_at_first(self._ran)
         if self._last is None:
             self._last = self.last_uses()
-        last = self._last
         for k, line in enumerate(self.instructions):
-            operands = [known[i] for i in line.operands]
-            settings = line.settings
-            if line.refs:
-                settings = resolved(settings, known.__getitem__)
-            known[line.result] = computed(line.op, operands, settings)
+            line.run(known)
             if line.over is not None:
                 known[line.over][...] = known[line.result]
-            for i in last.get(k, ()):
+            for i in self._last.get(k, ()):
                 del known[i]  # it is not read again
-        constant = [self.values[i].kind == "constant" for i in self.outputs]
         return self.packed(
             [
-                np.array(known[i]) if c else known[i]
-                for i, c in zip(self.outputs, constant, strict=True)
+                np.array(known[i]) if self.values[i].kind == "constant" else known[i]
+                for i in self.outputs
             ]
         )
 
@@ -382,29 +405,28 @@ class Program:
         """The names of the inputs."""
         return [self.values[i].name or f"input{k}" for k, i in enumerate(self.inputs)]
 
-    def checked(self, inputs: Sequence[Any]) -> list[Any]:
+    def checked(self, inputs: Sequence[Any]) -> list[Array]:
         """The inputs as arrays. Raises an error unless they have the recorded shapes and dtypes."""
         if len(inputs) != len(self.inputs):
             raise TypeError(
                 f"the program takes {len(self.inputs)} inputs ({', '.join(self.names)}), "
                 f"but was given {len(inputs)}."
             )
-        arrays = [
-            as_array(x, self.values[i].dtype) for x, i in zip(inputs, self.inputs, strict=True)
-        ]
-        for a, i, name in zip(arrays, self.inputs, self.names, strict=True):
+        arrays = []
+        for k, (x, i) in enumerate(zip(inputs, self.inputs, strict=True)):
             want = self.values[i]
+            a = getattr(x, "array", x)
+            if not isinstance(a, (np.ndarray, np.generic)):
+                a = np.asarray(a, want.dtype)
             if a.shape != want.shape or a.dtype != want.dtype:
-                raise mismatch(name, a, want)
+                raise mismatch(self.names[k], a, want)
+            arrays.append(a)
         return arrays
 
-    def constants(self) -> dict[int, Any]:
-        """The arrays of all values that are neither inputs nor results."""
-        return {
-            i: self.captured[i].array if i in self.captured else a
-            for i, a in self.examples.items()
-            if self.values[i].kind != "input"
-        }
+    def known_at_first(self, inputs: Sequence[Array]) -> dict[int, Any]:
+        """The arrays of all values that are no results, for these inputs."""
+        known = self.examples | {i: t.array for i, t in self.captured.items()}
+        return known | dict(zip(self.inputs, inputs, strict=True))
 
     def last_uses(self) -> dict[int, list[int]]:
         """Position of an instruction -> the results that this instruction is the last to read."""
@@ -414,10 +436,9 @@ class Program:
             for i in line.reads():
                 if self.values[i].kind == "result":
                     last[i] = k
-        kept = set(self.outputs)
         ends: dict[int, list[int]] = {}
         for i, k in last.items():
-            if i not in kept:
+            if i not in self.outputs:
                 ends.setdefault(k, []).append(i)
         return ends
 
@@ -437,7 +458,7 @@ class Program:
         return forms.simplified(self)
 
     def plan(self, *, reuse: bool = True, copy: bool = True) -> Any:
-        """The same program in preallocated memory: see `plan.Plan`."""
+        """The same program in preallocated memory: see `codegen.Plan`."""
         return forms.plan(self, reuse=reuse, copy=copy)
 
     def source(self) -> str:
@@ -448,23 +469,23 @@ class Program:
 
     def to_dot(self) -> str:
         """The program in the Graphviz language."""
-        return forms.drawing().to_dot(self)
+        return forms.view.to_dot(self)
 
     def show(
         self, *inputs: Any, gradient: bool = True, wrt: Any = None, seeded: bool = False
     ) -> Any:
-        """The program in the inspector, with its gradient program next to it: see `draw.show`."""
-        return forms.drawing().show(self, *inputs, gradient=gradient, wrt=wrt, seeded=seeded)
+        """The program in the inspector, with its gradient program next to it: see `view.show`."""
+        return forms.view.show(self, *inputs, gradient=gradient, wrt=wrt, seeded=seeded)
 
     def save(self, path: Any) -> Any:
         """Write it to a file; the extension sets the format: .html .svg .png .txt .json .dot."""
-        return forms.drawing().save(self, path)
+        return forms.view.save(self, path)
 
     def _ipython_display_(self) -> None:
-        forms.drawing().shown(self)._ipython_display_()
+        forms.view.shown(self)._ipython_display_()
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
-        return forms.drawing().shown(self)._repr_mimebundle_(include, exclude)
+        return forms.view.shown(self)._repr_mimebundle_(include, exclude)
 
     # ------------------------------------------------------------------ display
 
@@ -473,19 +494,13 @@ class Program:
 
     def __str__(self) -> str:
         """The listing: the values that exist before the first instruction, the instructions, the outputs."""
-        at_first = [i for i, v in enumerate(self.values) if v.kind != "result" and self._is_used(i)]
-        left = [f"%{i}  {self._first_words(i)}" for i in at_first]
-        left += [
-            f"%{line.result}  = {line.op.name}({described(line)})"
-            + (f"  over %{line.over}" if line.over is not None else "")
-            for line in self.instructions
-        ]
-        right = [shape_and_type(self.values[i]) for i in at_first]
-        right += [shape_and_type(self.values[line.result]) for line in self.instructions]
-        width = min(max([len(text) for text in left], default=0) + 4, 72)
-        width = max(width, 28)
-        rows = [f"{a:<{width}}{b}" for a, b in zip(left, right, strict=True)]
-        return "\n".join([*rows, "return " + ", ".join(f"%{i}" for i in self.outputs)])
+        rows = [(f"%{i}  {self._first_words(i)}", self.values[i]) for i in self.at_first()]
+        for line in self.instructions:
+            over = "" if line.over is None else f"  over %{line.over}"
+            rows.append((f"%{line.result}  = {line.expression}{over}", self.values[line.result]))
+        width = max(28, min(72, 4 + max([len(left) for left, _ in rows], default=0)))
+        text = [f"{left:<{width}}{value}" for left, value in rows]
+        return "\n".join([*text, "return " + ", ".join(f"%{i}" for i in self.outputs)])
 
     def __repr__(self) -> str:
         return (
@@ -493,12 +508,11 @@ class Program:
             f"{len(self.outputs)} output{'s' * (len(self.outputs) != 1)}>"
         )
 
-    def _is_used(self, i: int) -> bool:
-        if self.values[i].kind == "input":
-            return True
-        return i in self.outputs or any(
-            i in line.reads() or i == line.over for line in self.instructions
-        )
+    def at_first(self) -> list[int]:
+        """The values that exist before the first instruction: the inputs, and others that are used."""
+        used = {i for line in self.instructions for i in (*line.reads(), line.over)}
+        used |= {*self.outputs, *self.inputs}
+        return [i for i, v in enumerate(self.values) if v.kind != "result" and i in used]
 
     def _first_words(self, i: int) -> str:
         value = self.values[i]
@@ -512,35 +526,26 @@ class Program:
     @property
     def notes(self) -> list[str]:
         """What is frozen in this program, in words."""
-        shapes = ", ".join(
-            f"{n} {v.shape} {v.dtype}"
-            for n, v in zip(self.names, (self.values[i] for i in self.inputs), strict=True)
-        )
+        values = self.values
+        inputs = zip(self.names, self.inputs, strict=True)
         notes = [
-            f"shapes and types: {shapes}. With others, record again.",
+            f"shapes and types: {', '.join(f'{name} {values[i]}' for name, i in inputs)}. "
+            "With others, record again.",
             "control flow: each `if` went the way, and each loop ran as often, as when it was recorded.",
         ]
-        used = [i for i in self.examples if self.values[i].kind != "input" and self._is_used(i)]
-        constants = [i for i in used if self.values[i].kind == "constant" and self.values[i].shape]
+        used = [(i, values[i]) for i in self.at_first()]
+        constants = [f"%{i} {v.shape}" for i, v in used if v.kind == "constant" and v.shape]
         if constants:
-            notes.append(
-                "constants: " + ", ".join(f"%{i} {self.values[i].shape}" for i in constants) + "."
-            )
-        captured = [i for i in used if self.values[i].kind == "captured"]
+            notes.append(f"constants: {', '.join(constants)}.")
+        captured = [f"%{i} {v.name or ''}{v.shape}" for i, v in used if v.kind == "captured"]
         if captured:
             notes.append(
-                "captured tensors, whose memory is read at each run: "
-                + ", ".join(
-                    f"%{i} {self.values[i].name or ''}{self.values[i].shape}" for i in captured
-                )
-                + "."
+                f"captured tensors, whose memory is read at each run: {', '.join(captured)}."
             )
         return notes + self.frozen
 
     def nbytes(self) -> int:
         """The size of the list itself in bytes: instructions, operands and settings, without the values."""
-        from sys import getsizeof
-
         total = getsizeof(self.instructions) + getsizeof(self.values)
         for line in self.instructions:
             total += getsizeof(line) + getsizeof(line.operands)
@@ -548,15 +553,7 @@ class Program:
         return total + sum(getsizeof(v) for v in self.values)
 
 
-def as_array(x: Any, dtype: Any) -> Any:
-    """A tensor, an array, or a plain number as an array."""
-    a = getattr(x, "array", x)
-    if isinstance(a, (np.ndarray, np.generic)):
-        return a
-    return np.asarray(a, dtype)
-
-
-def mismatch(name: str, a: Any, want: Value) -> ProgramError:
+def mismatch(name: str, a: Array | Tensor, want: Value) -> ProgramError:
     """The error for an input that differs from what the program was recorded with."""
     return ProgramError(
         f"the program was recorded for {name} of shape {want.shape} and type {want.dtype}, but was "

@@ -23,83 +23,120 @@ Read ir.py first.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from minigrad import ops
-from minigrad.static.ir import Foreign, Instruction, Kernel, Program, Ref, Value, resolved
+from minigrad.static.ir import AnyOp, Array, Instruction, Program, Ref, Settings, SpecialOp, Value
 
 FOLDED = 1 << 16  # larger constants, in bytes, are not precomputed, but computed in each run
 
 
+class Rewriter:
+    """A program that is being rewritten, line by line.
+
+    made   number -> the line that makes it
+    """
+
+    def __init__(self, program: Program) -> None:
+        self.before = program
+        self.values, self.examples = list(program.values), dict(program.examples)
+        self.lines: list[Instruction] = []
+        self.made: dict[int, Instruction] = {}
+
+    def program(self) -> Program:
+        """The lines so far as a Program, with the inputs and outputs of the one before."""
+        return replace(
+            self.before, values=self.values, instructions=self.lines, examples=self.examples
+        )
+
+    def constant(self, i: int) -> Array | None:
+        """The array of a constant; else None."""
+        return self.examples[i] if self.values[i].kind == "constant" else None
+
+    def shape(self, i: int) -> tuple[int, ...]:
+        """The shape of a value."""
+        return self.values[i].shape
+
+
+# ------------------------------------------------------------------ the same results, bit for bit
+
+
 def simplified(program: Program) -> Program:
     """The program without dead code and repetitions, with constants precomputed."""
-    examples = dict(program.examples)
-    values = list(program.values)
+    text = Rewriter(program)
     same: dict[int, int] = {}  # number -> the number of an earlier, equal value
     seen: dict[Any, int] = {}
-    alive: list[Instruction] = []
-    made: dict[int, Instruction] = {}
-    for i, a in examples.items():
-        if values[i].kind == "constant":
-            same[i] = seen.setdefault(told_apart(a), i)
+    for i in text.examples:
+        a = text.constant(i)
+        if a is not None:
+            same[i] = seen.setdefault(_key_of(a), i)
     for line in program.instructions:
-        operands = tuple([same.get(i, i) for i in line.operands])
-        settings = line.settings
-        if line.refs:
-            settings = resolved(settings, lambda i: Ref(same.get(i, i)))
-        history = None if line.history is None else same.get(line.history, line.history)
-        line = Instruction(
-            line.op, operands, settings, line.result, line.stopped, line.over, history
-        )
-        if line.over is not None or has_effect(line):
-            alive.append(line)
+        line = line.renumbered(lambda i: same.get(i, i))
+        if line.kept:
+            text.lines.append(line)
             continue
-        key = (line.op, operands, frozen(settings), line.stopped, history)
-        if key in seen:
-            same[line.result] = same.get(seen[key], seen[key])
-            continue
-        seen[key] = line.result
-        x = None if line.stopped else unchanged(line, values, examples, made)
-        if x is not None:
-            same[line.result] = x
-            continue
-        if not line.stopped:
-            made[line.result] = line
-        if (
-            history is None
-            and all(values[i].kind == "constant" for i in line.reads())
-            and not isinstance(line.op, (Foreign, Kernel))
-        ):
-            known = resolved(settings, examples.__getitem__)
-            with np.errstate(all="ignore"):
-                z = np.asarray(line.op.forward(*[examples[i] for i in operands], **known))
-            if z.nbytes <= FOLDED:
-                examples[line.result] = np.array(z, order="K")
-                values[line.result] = Value("constant", z.shape, z.dtype)
-                same[line.result] = seen.setdefault(told_apart(examples[line.result]), line.result)
-                continue
-        alive.append(line)
-    outputs = [same.get(i, i) for i in program.outputs]
-    needed = set(outputs)
-    used = []
-    for line in reversed(alive):
-        if line.over is not None or has_effect(line) or line.result in needed:
-            used.append(line)
-            needed.update(line.reads())
-            needed.update(i for i in (line.over, line.history) if i is not None)
-    return renumbered(program, values, used[::-1], outputs, examples, needed)
+        key = (line.op, line.operands, frozen(line.settings), line.stopped, line.history)
+        equal = seen.get(key)
+        if equal is None:
+            seen[key] = line.result
+            equal = _unchanged(text, line)
+        if equal is None and not line.stopped:
+            text.made[line.result] = line
+        if equal is None and _fold(text, line):
+            equal = seen.setdefault(_key_of(text.examples[line.result]), line.result)
+        if equal is None:
+            text.lines.append(line)
+        else:
+            same[line.result] = same.get(equal, equal)
+    return _without_dead_code(text, [same.get(i, i) for i in program.outputs])
 
 
-def has_effect(line: Instruction) -> bool:
-    """Does it have side effects, such as drawing random numbers? Then it is not dropped or merged."""
-    return bool(getattr(line.op, "effect", False))
-
-
-def told_apart(a: Any) -> Any:
+def _key_of(a: Array) -> tuple[Any, ...]:
     """A key that identifies a constant: its numbers if there are few, else the array itself."""
     return "constant", a.shape, str(a.dtype), a.tobytes() if a.nbytes <= 64 else id(a)
+
+
+def _fold(text: Rewriter, line: Instruction) -> bool:
+    """Compute the result of a line now, and make it a constant; False if that is not possible."""
+    if line.history is not None or isinstance(line.op, SpecialOp):
+        return False
+    if any(text.values[i].kind != "constant" for i in line.reads()):
+        return False
+    known = dict(text.examples)
+    with np.errstate(all="ignore"):
+        line.run(known, lambda op, operands, settings: op.forward(*operands, **settings))
+    z = np.asarray(known[line.result])
+    if z.nbytes > FOLDED:
+        return False
+    text.examples[line.result] = np.array(z, order="K")
+    text.values[line.result] = Value("constant", z.shape, z.dtype)
+    return True
+
+
+def _unchanged(text: Rewriter, line: Instruction) -> int | None:
+    """The value that the result equals in every entry, shape and dtype; or None."""
+    if line.stopped:
+        return None
+    z = text.values[line.result]
+    if line.op is ops.mul:
+        for x, y in (line.operands, line.operands[::-1]):
+            a = text.constant(y)
+            if a is not None and text.values[x][1:3] == z[1:3] and (a == 1).all():
+                return x
+    elif line.op in TURNS:
+        before = text.made.get(line.operands[0])
+        if before is not None and before.op in TURNS:
+            axes = turned_axes(line, len(z.shape))
+            if turned_axes(before, len(z.shape)) == [axes.index(k) for k in range(len(axes))]:
+                return before.operands[0]
+    elif line.op in (ops.reshape, ops.view, ops.unsafe_view, ops.expand, ops.to):
+        (x,) = line.operands
+        if text.values[x][1:3] == z[1:3]:
+            return x
+    return None
 
 
 TURNS = {ops.t, ops.permute, ops.transpose}
@@ -117,74 +154,27 @@ def turned_axes(line: Instruction, n: int) -> list[int]:
     return axes
 
 
-def _inverse(axes: list[int]) -> list[int]:
-    """The order of axes that undoes this one: [2, 0, 1] for [1, 2, 0]."""
-    return [axes.index(k) for k in range(len(axes))]
-
-
-def unchanged(
-    line: Instruction,
-    values: list[Value],
-    examples: dict[int, Any],
-    made: dict[int, Instruction] | None = None,
-) -> int | None:
-    """The value that the result equals in every entry, shape and dtype; or None."""
-    z = values[line.result]
-    if line.op is ops.mul:
-        for x, y in (line.operands, line.operands[::-1]):
-            if (
-                values[y].kind == "constant"
-                and values[x][1:3] == z[1:3]
-                and (examples[y] == 1).all()
-            ):
-                return x
-    elif line.op in TURNS and made is not None:
-        (x,) = line.operands
-        before = made.get(x)
-        if before is not None and before.op in TURNS:
-            (source,) = before.operands
-            if turned_axes(before, len(z.shape)) == _inverse(turned_axes(line, len(z.shape))):
-                return source
-    elif line.op in (ops.reshape, ops.view, ops.unsafe_view, ops.expand, ops.to):
-        (x,) = line.operands
-        if values[x][1:3] == z[1:3]:
-            return x
-    return None
-
-
-def renumbered(
-    program: Program,
-    values: list[Value],
-    lines: list[Instruction],
-    outputs: list[int],
-    examples: dict[int, Any],
-    needed: set[int],
-) -> Program:
-    """The program renumbered without gaps: inputs, needed constants, instructions."""
-    at_first = [*program.inputs, *(i for i in examples if i in needed and i not in program.inputs)]
-    order = [*at_first, *(line.result for line in lines)]
+def _without_dead_code(text: Rewriter, outputs: list[int]) -> Program:
+    """The lines that are needed, renumbered without gaps: inputs, needed constants, instructions."""
+    needed = set(outputs)
+    lines = []
+    for line in reversed(text.lines):
+        if line.kept or line.result in needed:
+            lines.append(line)
+            needed.update(line.reads())
+            needed.update(i for i in (line.over, line.history) if i is not None)
+    before, examples = text.before, text.examples
+    at_first = [*before.inputs, *(i for i in examples if i in needed and i not in before.inputs)]
+    order = [*at_first, *(line.result for line in reversed(lines))]
     new = {old: k for k, old in enumerate(order)}
-    renamed = [
-        Instruction(
-            line.op,
-            tuple([new[i] for i in line.operands]),
-            resolved(line.settings, lambda i: Ref(new[i])) if line.refs else line.settings,
-            new[line.result],
-            line.stopped,
-            None if line.over is None else new[line.over],
-            None if line.history is None else new[line.history],
-        )
-        for line in lines
-    ]
-    return Program(
-        [values[i] for i in order],
-        renamed,
-        [new[i] for i in program.inputs],
-        [new[i] for i in outputs],
-        program.single,
-        {new[i]: examples[i] for i in at_first},
-        {new[i]: t for i, t in program.captured.items() if i in new},
-        program.frozen,
+    return replace(
+        before,
+        values=[text.values[i] for i in order],
+        instructions=[line.renumbered(new.__getitem__) for line in reversed(lines)],
+        inputs=[new[i] for i in before.inputs],
+        outputs=[new[i] for i in outputs],
+        examples={new[i]: examples[i] for i in at_first},
+        captured={new[i]: t for i, t in before.captured.items() if i in new},
     )
 
 
@@ -201,43 +191,38 @@ def frozen(setting: Any) -> Any:
     return type(setting).__name__, repr(setting) if isinstance(setting, float) else setting
 
 
+# ------------------------------------------------------------------ less work, for a plan
+
+
 def thinned(program: Program) -> Program:
     """The program with less work, for a plan."""
-    text = Text(program)
-    for line in program.instructions:
-        text.add(line)
-    first = simplified(text.program())
-    text = Text(first)
-    for line in first.instructions:
-        text.tidy(line)
-    return simplified(text.program())
+    for write in (Thinner.expand, Thinner.tidy):
+        text = Thinner(program)
+        for line in program.instructions:
+            write(text, line)
+        program = simplified(text.program())
+    return program
 
 
-class Text:
-    """A program that is being rewritten, line by line.
+class Thinner(Rewriter):
+    """A program that is being rewritten for a plan."""
 
-    made   number -> the line that makes it
-    """
-
-    def __init__(self, program: Program) -> None:
-        self.before = program
-        self.values, self.examples = list(program.values), dict(program.examples)
-        self.lines: list[Instruction] = []
-        self.made: dict[int, Instruction] = {}
-
-    def program(self) -> Program:
-        """The lines so far as a Program, with the inputs and outputs of the one before."""
-        p = self.before
-        return Program(
-            self.values, self.lines, p.inputs, p.outputs, p.single, self.examples, p.captured, p.frozen
-        )  # fmt: skip
-
-    def put(self, line: Instruction, op: Any = None, operands: Any = None, settings: Any = None) -> None:  # fmt: skip
+    def put(
+        self,
+        line: Instruction,
+        op: AnyOp | None = None,
+        operands: tuple[int, ...] | None = None,
+        settings: Settings | None = None,
+    ) -> None:
         """Add this line with another op, other operands or settings."""
         new = Instruction(
-            op or line.op, operands or line.operands, line.settings if settings is None else settings,
-            line.result, line.stopped, line.over,
-        )  # fmt: skip
+            op or line.op,
+            operands or line.operands,
+            line.settings if settings is None else settings,
+            line.result,
+            line.stopped,
+            line.over,
+        )
         self.lines.append(new)
         self.made[new.result] = new
 
@@ -249,15 +234,16 @@ class Text:
         self.put(Instruction(op, operands, settings, i))
         return i
 
-    def number(self, number: float, dtype: Any) -> int:
-        """Add a 0-d constant; returns the number of the value."""
-        self.values.append(Value("constant", (), dtype))
-        self.examples[len(self.values) - 1] = np.array(number, dtype)
+    def number(self, number: float, like: int) -> int:
+        """Add a 0-d constant of the dtype of another value; returns its number."""
+        a = np.array(number, self.values[like].dtype)
+        self.values.append(Value("constant", (), a.dtype))
+        self.examples[len(self.values) - 1] = a
         return len(self.values) - 1
 
     # ------------------------------------------------------------------ expanding ops
 
-    def add(self, line: Instruction) -> None:
+    def expand(self, line: Instruction) -> None:
         """Add a line in the first pass: expanded into simpler ops, or with thinner operands."""
         write = WRITTEN_OUT.get(line.op)
         z = self.values[line.result]
@@ -265,88 +251,86 @@ class Text:
         if write is not None and wide and z.dtype.kind == "f" and line.over is None:
             last = write(self, line)
             if last is not None:
-                op, operands = last
-                self.put(line, op, operands, {})
+                self.put(line, *last, {})
                 return
-        operands = line.operands
         if line.op.kind == "elementwise" and isinstance(line.op.numpy, np.ufunc):
-            operands = self.thin_operands(line)
-        self.put(line, operands=operands)
+            self.put(line, operands=self.thin_operands(line))
+        else:
+            self.put(line)
 
     def thin_operands(self, line: Instruction) -> tuple[int, ...]:
         """The operands of an elementwise op, as small as NumPy's broadcasting allows."""
-        shape = self.values[line.result].shape
         operands = list(line.operands)
+
+        def suffices(k: int, x: int) -> bool:
+            """Does the result keep its shape, with x as the k-th operand?"""
+            shapes = [self.shape(i) for i in (*operands[:k], x, *operands[k + 1 :])]
+            return np.broadcast_shapes(*shapes) == self.shape(line.result)
+
         for k in range(len(operands)):
             while (source := self.made.get(operands[k])) is not None and source.op is ops.expand:
-                if not self.suffices(operands, k, source.operands[0], shape):
+                if not suffices(k, source.operands[0]):
                     break
                 operands[k] = source.operands[0]
-            a = self.examples.get(operands[k])
-            if a is None or self.values[operands[k]].kind != "constant" or a.ndim == 0 or a.size > 1 << 16:  # fmt: skip
+            a = self.constant(operands[k])
+            if a is None or a.ndim == 0 or not 0 < a.size <= 1 << 16:
                 continue
-            if a.size and (a == a.flat[0]).all() and a.flat[0] != 0:
-                n = self.number(a.flat[0], a.dtype)
-                if self.suffices(operands, k, n, shape):
-                    operands[k] = n
+            if (a == a.flat[0]).all() and a.flat[0] != 0:
+                number = self.number(a.flat[0], operands[k])
+                if suffices(k, number):
+                    operands[k] = number
         return tuple(operands)
-
-    def suffices(self, operands: list[int], k: int, x: int, shape: Any) -> bool:
-        """Does the result keep its shape, with x as the k-th operand?"""
-        trial = [*operands[:k], x, *operands[k + 1 :]]
-        return bool(np.broadcast_shapes(*[self.values[i].shape for i in trial]) == shape)
 
     # ------------------------------------------------------------------ signs and zeros
 
     def tidy(self, line: Instruction) -> None:
         """Add a line in the second pass, without needless signs and zeros: see the module's top."""
-        if line.over is not None or not self.values[line.result].shape:
-            self.tidy_over(line)
-            return
-        if line.op is ops.mul and line.settings == {}:
-            for x, c in (line.operands, line.operands[::-1]):
-                a, source = self.known(c), self.made.get(x)
-                if a is not None and a == -1 and self.values[x].shape == self.values[line.result].shape:  # fmt: skip
-                    self.put(line, ops.neg, (x,))
-                    return
-                if source is not None and source.op is ops.neg and source.over is None:
-                    (y,) = source.operands
-                    if a is not None:
-                        self.put(line, ops.mul, (y, self.number(-a, self.values[c].dtype)))
-                        return
-                    product = self.new(ops.mul, y, c, shape=self.values[line.result].shape)
-                    self.put(line, ops.neg, (product,))
-                    return
-        if line.op is ops.neg:
-            source = self.made.get(line.operands[0])
-            if source is not None and source.op is ops.neg and source.over is None:
-                self.put(line, ops.clone, source.operands)
+        if line.over is not None or not self.shape(line.result):
+            y = self.negated(line.operands[1]) if line.op is ops.index_put else None
+            if y is not None and adds_rows(line, self.values):  # table[rows] += -y subtracts y
+                self.put(line, LESS, (line.operands[0], y))
                 return
-        if line.op is ops.add:
-            parts = self.joined(*[self.made.get(i) for i in line.operands])
-            if parts is not None:
-                first = self.made[line.operands[0]]
+        elif line.op is ops.mul and line.settings == {}:
+            self.put(line, *self.tidy_product(line))
+            return
+        elif line.op is ops.neg:
+            y = self.negated(line.operands[0])
+            if y is not None:
+                self.put(line, ops.clone, (y,))
+                return
+        elif line.op is ops.add:
+            first, second = (self.made.get(i) for i in line.operands)
+            parts = self.joined(first, second)
+            if first is not None and parts is not None:
                 self.put(line, ops.cat, parts, first.settings)
                 return
         self.put(line)
 
-    def tidy_over(self, line: Instruction) -> None:
-        """table[rows] += -y subtracts y."""
-        if line.op is ops.index_put and adds_rows(line, self.values):
-            source = self.made.get(line.operands[1])
-            if source is not None and source.op is ops.neg and source.over is None:
-                self.put(line, LESS, (line.operands[0], source.operands[0]))
-                return
-        self.put(line)
+    def tidy_product(self, line: Instruction) -> tuple[AnyOp, tuple[int, ...]]:
+        """x * -1 is -x;  (-y) * c is y * -c for a constant c, and otherwise -(y * c)."""
+        for x, c in (line.operands, line.operands[::-1]):
+            number, y = self.known(c), self.negated(x)
+            if number == -1 and self.shape(x) == self.shape(line.result):
+                return ops.neg, (x,)
+            if y is not None and number is not None:
+                return ops.mul, (y, self.number(-number, c))
+            if y is not None:
+                return ops.neg, (self.new(ops.mul, y, c, shape=self.shape(line.result)),)
+        return line.op, line.operands
 
-    def known(self, i: int) -> Any:
-        """The value of a 0-d constant; else None."""
-        a = self.examples.get(i)
-        if a is None or self.values[i].kind != "constant" or a.ndim or a.dtype.kind != "f":
+    def negated(self, i: int) -> int | None:
+        """y if the value is -y; else None."""
+        line = self.made.get(i)
+        if line is None or line.op is not ops.neg or line.over is not None:
             return None
-        return a[()]
+        return line.operands[0]
 
-    def joined(self, x: Any, y: Any) -> Any:
+    def known(self, i: int) -> float | None:
+        """The value of a 0-d constant; else None."""
+        a = self.constant(i)
+        return None if a is None or a.ndim or a.dtype.kind != "f" else float(a[()])
+
+    def joined(self, x: Instruction | None, y: Instruction | None) -> tuple[int, ...] | None:
         """For two rows with the same parts, where one of each pair of parts is zero: the nonzero parts."""
         if x is None or y is None or x.op is not ops.cat or y.op is not ops.cat:
             return None
@@ -354,9 +338,7 @@ class Text:
             return None
         parts = []
         for a, b in zip(x.operands, y.operands, strict=True):
-            if self.values[a].shape != self.values[b].shape:
-                return None
-            if not (self.is_zero(a) or self.is_zero(b)):
+            if self.shape(a) != self.shape(b) or not (self.is_zero(a) or self.is_zero(b)):
                 return None
             parts.append(b if self.is_zero(a) else a)
         return tuple(parts)
@@ -366,19 +348,19 @@ class Text:
         line = self.made.get(i)
         if line is None or line.op is not ops.mul or line.over is not None:
             return False
-        return any(self.known(k) == 0 for k in line.operands if self.known(k) is not None)
+        return any(self.known(k) == 0 for k in line.operands)
 
 
 # ------------------------------------------------------------------ the parts of ops
 
-Last = tuple[Any, tuple[int, ...]]
+Last = tuple[AnyOp, tuple[int, ...]]
 
 
-def mse(text: Text, line: Instruction) -> Last | None:
+def _mse(text: Thinner, line: Instruction) -> Last | None:
     """The sum of the squares of x - y; the gradient shares the difference."""
     x, y = line.operands
-    shape = text.values[x].shape
-    if shape != text.values[y].shape or not shape:
+    shape = text.shape(x)
+    if shape != text.shape(y) or not shape:
         return None
     size = int(np.prod(shape))
     row = text.new(ops.reshape, text.new(ops.sub, x, y), shape=(size,))
@@ -386,75 +368,72 @@ def mse(text: Text, line: Instruction) -> Last | None:
     if not line.settings.get("mean", True):
         return ops.dot, (row, row)
     total = text.new(ops.dot, row, row, shape=())
-    return ops.div, (total, text.number(size, text.values[x].dtype))
+    return ops.div, (total, text.number(size, x))
 
 
-def sigmoid(text: Text, line: Instruction) -> Last:
+def _sigmoid(text: Thinner, line: Instruction) -> Last:
     """(1 + tanh(x / 2)) / 2"""
     (x,) = line.operands
-    half = text.number(0.5, text.values[x].dtype)
+    half = text.number(0.5, x)
     t = text.new(ops.tanh, text.new(ops.mul, x, half))
     return ops.add, (text.new(ops.mul, t, half), half)
 
 
-def logsigmoid(text: Text, line: Instruction) -> Last:
+def _logsigmoid(text: Thinner, line: Instruction) -> Last:
     """min(x, 0) - log(1 + exp(-abs(x)))"""
     (x,) = line.operands
     small = text.new(ops.exp, text.new(ops.neg, text.new(ops.abs, x)))
-    least = text.new(ops.minimum, x, text.number(0, text.values[x].dtype))
+    least = text.new(ops.minimum, x, text.number(0, x))
     return ops.sub, (least, text.new(ops.log1p, small))
 
 
-def quarter(text: Text, x: int, k: int) -> int:
+def _quarter(text: Thinner, x: int, k: int) -> int:
     """i, f, g or o of the gates of an LSTM."""
-    shape = text.values[x].shape
+    shape = text.shape(x)
     n = shape[-1] // 4
     index = (Ellipsis, slice(k * n, (k + 1) * n, None))
     return text.new(ops.getitem, x, index=index, shape=(*shape[:-1], n))
 
 
-def lstm_cell(text: Text, line: Instruction) -> Last:
+def _lstm_cell(text: Thinner, line: Instruction) -> Last:
     """f * c + i * g"""
     x, y = line.operands
-    kept = text.new(ops.mul, quarter(text, x, 1), y)
-    return ops.add, (kept, text.new(ops.mul, quarter(text, x, 0), quarter(text, x, 2)))
+    kept = text.new(ops.mul, _quarter(text, x, 1), y)
+    return ops.add, (kept, text.new(ops.mul, _quarter(text, x, 0), _quarter(text, x, 2)))
 
 
-def lstm_hidden(text: Text, line: Instruction) -> Last:
+def _lstm_hidden(text: Thinner, line: Instruction) -> Last:
     """o * tanh(c)"""
     x, y = line.operands
-    return ops.mul, (quarter(text, x, 3), text.new(ops.tanh, y))
+    return ops.mul, (_quarter(text, x, 3), text.new(ops.tanh, y))
 
 
-WRITTEN_OUT: dict[Any, Callable[[Text, Instruction], Last | None]] = {
-    ops.mse_loss: mse, ops.sigmoid: sigmoid, ops.logsigmoid: logsigmoid,
-    ops.lstm_cell: lstm_cell, ops.lstm_hidden: lstm_hidden,
+WRITTEN_OUT: dict[Any, Callable[[Thinner, Instruction], Last | None]] = {
+    ops.mse_loss: _mse, ops.sigmoid: _sigmoid, ops.logsigmoid: _logsigmoid,
+    ops.lstm_cell: _lstm_cell, ops.lstm_hidden: _lstm_hidden,
 }  # fmt: skip
 
 
-def adds_rows(line: Instruction, values: Any) -> bool:
+def adds_rows(line: Instruction, values: list[Value]) -> bool:
     """Is it table[rows] += values, where rows is a value of the program?"""
     index = line.settings["index"]
     if not line.settings.get("accumulate") or len(index) != 1 or not isinstance(index[0], Ref):
         return False
     x, y = (values[i].shape for i in line.operands)
     at = values[index[0].number]
-    return bool(at.dtype.kind in "iu" and (*at.shape, *x[1:]) == y)
+    return at.dtype.kind in "iu" and (*at.shape, *x[1:]) == y
 
 
-class Less:
+class Less(SpecialOp):
     """index_put with accumulate, but subtracting."""
 
-    takes_out = inplace = view = variadic = False
     kind = "general"
-    rules: dict[str, Any] = {}
     settings = ops.index_put.settings
     operands = ops.index_put.operands
-    numpy = None
     name = "index_put_less"
     formula = "z = x, less y at the index"
 
-    def forward(self, x: Any, y: Any, **settings: Any) -> Any:
+    def forward(self, x: Array, y: Array, **settings: Any) -> Any:
         """A copy of x with y subtracted at the index; the settings are those of index_put."""
         return ops.index_put.forward(x, -y, **settings)
 

@@ -29,7 +29,7 @@ from minigrad.core.errors import AutogradError
 from minigrad.core.inplace import WRITTEN_TWICE, cannot_be_cast, refused_view
 from minigrad.core.op import Op
 from minigrad.methods import ArrayMethods
-from minigrad.static.ir import ProgramError, refs_in
+from minigrad.static.ir import ProgramError, mapped, refs_in
 
 
 class Shared:
@@ -598,13 +598,9 @@ def recorder_among(things: Sequence[Any]) -> Any:
 
 def plain(thing: Any) -> Any:
     """The arguments of a NumPy function, with every Traced turned into an ordinary array."""
-    if isinstance(thing, Traced):
-        return np.asarray(thing.view(np.ndarray))
-    if isinstance(thing, (tuple, list)):
-        return type(thing)([plain(part) for part in thing])
-    if isinstance(thing, dict):
-        return {key: plain(part) for key, part in thing.items()}
-    return thing
+    return mapped(
+        thing, lambda part: np.asarray(part.view(np.ndarray)) if isinstance(part, Traced) else part
+    )
 
 
 def refused(what: str, slot: Any) -> ProgramError:

@@ -46,6 +46,7 @@ from minigrad.static.ir import (
     Ref,
     Value,
     forms,
+    mapped,
     mismatch,
     rehearsed,
     resolved,
@@ -397,22 +398,15 @@ class Recorder:
         numbers = forms.insert(self, program, slots)
         return [Slot(self, numbers[i]) for i in program.outputs]
 
-    def referred(self, thing: Any) -> Any:
+    def referred(self, setting: Any) -> Any:
         """A setting with the program's values replaced by Refs."""
-        if isinstance(thing, Slot):
-            return Ref(thing.index)
-        if isinstance(thing, Traced):
-            return Ref(slot_of(thing).index)
-        if isinstance(thing, np.ndarray):
-            i = self.in_memory(thing)
-            return thing if i is None else Ref(i)
-        if isinstance(thing, make.Tensor):
-            return Ref(self.capture(thing))
-        if isinstance(thing, dict):
-            return {key: self.referred(part) for key, part in thing.items()}
-        if type(thing) in (tuple, list):
-            return type(thing)([self.referred(part) for part in thing])
-        return thing
+        return mapped(setting, self._ref_of)
+
+    def _ref_of(self, part: Any) -> Any:
+        if isinstance(part, (Slot, Traced, make.Tensor)):
+            return Ref(self.number(part))
+        i = self.in_memory(part)
+        return part if i is None else Ref(i)
 
     def _resolved(self, thing: Any) -> Any:
         return resolved(thing, self.examples.__getitem__)
@@ -515,8 +509,8 @@ class Recorder:
         """What was recorded, as a program."""
         examples = {i: self.examples[i] for i, v in enumerate(self.values) if v.kind != "result"}
         return Program(
-            list(self.values), list(self.instructions), self.inputs, outputs, single, examples,
-            dict(self.captured), self.frozen,
+            list(self.values), list(self.instructions), list(self.inputs), list(outputs), single,
+            examples, dict(self.captured), list(self.frozen),
         )  # fmt: skip
 
 

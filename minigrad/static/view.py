@@ -35,7 +35,7 @@ import numpy as np
 from minigrad.static.buffers import may_show, run_of
 from minigrad.static.codegen import Writer
 from minigrad.static.differentiate import Origin, chosen, differentiated
-from minigrad.static.ir import Instruction, Program, ProgramError, computed, described, resolved
+from minigrad.static.ir import Instruction, Program, ProgramError
 from minigrad.tape import fold
 from minigrad.tape.columns import fold_columns
 from minigrad.tape.faces import Faces
@@ -70,21 +70,10 @@ class Column:
 
     def run(self, inputs: Sequence[Any]) -> None:
         """Compute every value of the program."""
-        p = self.program
-        known = dict(p.constants())
-        known.update(zip(p.inputs, inputs, strict=True))
+        self.values = self.program.known_at_first(inputs)
         with np.errstate(all="ignore"):
-            for line in p.instructions:
-                settings = resolved(line.settings, known.__getitem__)
-                operands = [known[i] for i in line.operands]
-                known[line.result] = computed(line.op, operands, settings)
-        self.values = known
-
-    def at_first(self) -> list[int]:
-        """The values that exist before the first instruction."""
-        used = {i for line in self.program.instructions for i in (*line.reads(), line.over)}
-        used |= {*self.program.outputs, *self.program.inputs}
-        return [i for i, v in enumerate(self.program.values) if v.kind != "result" and i in used]
+            for line in self.program.instructions:
+                line.run(self.values)
 
     def words_for(self, i: int) -> str:
         """The name of a value."""
@@ -128,7 +117,7 @@ def document(name: str, serial: int, columns: Sequence[Column], why: str) -> Doc
             for k, text in enumerate(lines, 1)
         ]
         line_of = {t.split()[0]: first + k for k, t in enumerate(lines) if t.startswith("%")}
-        for i in c.at_first():
+        for i in c.program.at_first():
             _add(found, c, i, None, columns[0], values, ops, line_of)
         for line in c.program.instructions:
             _add(found, c, line.result, line, columns[0], values, ops, line_of)
@@ -229,7 +218,7 @@ def _add(
             "tangents": [],
             "results": [],
             "op": None if line is None else line.op.name,
-            "expression": None if line is None else f"{line.op.name}({described(line)})",
+            "expression": None if line is None else line.expression,
             "inputs": [] if line is None else _inputs(c, line),
             "settings": {},
             "inplace": False,
