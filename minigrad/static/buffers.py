@@ -15,54 +15,76 @@ Read ir.py first. codegen.py writes the source that uses these buffers.
 """
 
 from collections.abc import Iterator
-from typing import Any
+from math import prod
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from minigrad import ops
-from minigrad.static.ir import Instruction, Program, rehearsed
+from minigrad.static.ir import Array, Instruction, Program, Value, rehearsed
 
 SMALL = 8192  # entries; for larger arrays, NumPy's own broadcasting is as fast as copying first
+Part = tuple[slice, ...]
+Axes = tuple[int, ...]
+
+
+class Buffer(NamedTuple):
+    """Preallocated memory: its name in the source, and a 1-d array."""
+
+    name: str
+    array: Array
 
 
 class Buffers:
     """The memory of a program whose source is being written.
 
     memory     number -> the array in which a value is always stored, if there is one
-    storage    number -> its buffer, as (name, 1-d array), while the value is alive
+    storage    number -> its buffer, while the value is alive
     free       (dtype, size) -> the buffers that are currently free
     fixed      number -> the name of its memory outside of `run`
     last       number -> the last instruction that reads it, or a view of it
     places     number -> (the row that it is a part of, its slice of that row)
-    wide       (number, shape) -> the buffer in which the value is repeated to that shape
+    rows       number -> the buffer of a row; its name and its array in the row's shape
+    wide       (number, shape) -> the buffer in which the value is repeated to that shape; its name
+    header     the lines before `run`
     """
 
-    pointwise: tuple[Any, ...] = ()  # templates whose line may write to an operand
+    by_entry: tuple[Any, ...] = ()  # templates whose line may write to an operand
 
     def __init__(self, program: Program, reuse: bool) -> None:
         self.program, self.reuse = program, reuse
         self.values = program.values
         self.header: list[str] = []
-        self.memory: dict[int, Any] = {}
-        self.storage: dict[int, tuple[str, Any]] = {}
-        self.free: dict[Any, list[tuple[str, Any]]] = {}
+        self.memory: dict[int, Array] = {}
+        self.storage: dict[int, Buffer] = {}
+        self.free: dict[tuple[str, int], list[Buffer]] = {}
         self.fixed: dict[int, str] = {}
-        self.shown: dict[Any, str] = {}
-        self.counts: dict[str, int] = {}
         self.plain_names: set[str] = set()
-        self.buffers = 0
         self.buffer_bytes = 0
-        self.ends: dict[int, list[int]] = {}
+        self._names: dict[str, str] = {}
+        self._counts: dict[str, int] = {}
         self.examples = run_of(program)
+        self.ends: dict[int, list[int]] = {}
         self.last = self._last_uses()
         self.places = self._places() if reuse else {}
-        self.rows: dict[int, tuple[str, Any]] = {}
-        self.row_storage: dict[int, tuple[str, Any]] = {}
-        self.wide: dict[Any, tuple[str, Any, str]] = {}
+        self.rows: dict[int, tuple[Buffer, str, Array]] = {}
+        self.wide: dict[tuple[int, tuple[int, ...]], tuple[Buffer, str]] = {}
 
     def take(self, *names: str) -> str:
-        """Import names from NumPy; returns the last one. Defined in source.py."""
+        """Import names from NumPy; returns the last one. Defined in codegen.py."""
         raise NotImplementedError
+
+    def new_name(self, prefix: str) -> str:
+        """A name that is not in use yet: the prefix with a number."""
+        self._counts[prefix] = self._counts.get(prefix, -1) + 1
+        return f"{prefix}{self._counts[prefix]}"
+
+    def once(self, text: str, prefix: str = "m") -> str:
+        """The name of the result of this expression, which is computed before the first run."""
+        if text not in self._names:
+            self._names[text] = self.new_name(prefix)
+            self.header.append(f"{self._names[text]} = {text}")
+        return self._names[text]
 
     def _last_uses(self) -> dict[int, int]:
         """Number -> the last instruction that reads it, or what may be a view of it.
@@ -77,12 +99,9 @@ class Buffers:
             for i in line.operands:
                 if line.op.view or may_show(self.examples[line.result], self.examples[i]):
                     self.shows[line.result] = i
-            for i in line.reads():
-                for j in self.shown_by(i):
-                    last[j] = k
-        for i in self.program.outputs:
-            for j in self.shown_by(i):
-                last[j] = len(self.program.instructions) + 1
+            last |= {j: k for i in line.reads() for j in self.shown_by(i)}
+        end = len(self.program.instructions) + 1
+        last |= {j: end for i in self.program.outputs for j in self.shown_by(i)}
         for i, k in last.items():
             self.ends.setdefault(k, []).append(i)
         return last
@@ -94,59 +113,88 @@ class Buffers:
             yield x
             i = x
 
-    def _release(self, k: int) -> None:
-        """Free the buffers of values that were read for the last time."""
+    # ------------------------------------------------------------------ taking and freeing
+
+    def release(self, k: int) -> None:
+        """Free the buffers of values that were read for the last time, by the k-th instruction."""
         if not self.reuse:
             return
-        for i in self.ends.get(k, ()):
-            if i in self.storage:
-                self._set_free(*self.storage.pop(i))
         gone = self.ends.get(k, ())
-        for key in [key for key in self.wide if key[0] in gone]:
-            self._set_free(*self.wide.pop(key)[:2])
+        freed = [self.storage.pop(i) for i in gone if i in self.storage]
+        freed += [self.wide.pop(key)[0] for key in list(self.wide) if key[0] in gone]
+        for buffer in freed:
+            key = buffer.array.dtype.str, buffer.array.size
+            self.free.setdefault(key, []).append(buffer)
 
-    def _set_free(self, name: str, row: Any) -> None:
-        self.free.setdefault((row.dtype.str, row.size), []).append((name, row))
-
-    def _buffer_for(self, k: int, line: Instruction, write: Any) -> str:
-        """The name of a buffer with the shape of the line's result: a free one or a new one."""
-        i = line.result
-        value = self.values[i]
-        size = int(np.prod(value.shape))
-        order = axes_in_memory(self.examples[i])
-        if i in self.places:
-            return self._in_its_place(i)
-        over = self._over(k, line, write, order) if self.reuse else None
-        if over is not None:
-            name, row = self.storage.pop(over)
-        else:
-            name, row = self._row(size, value.dtype)
-        self.storage[i] = name, row
-        shaped = self._shaped(name, row, value.shape, order)
-        self.memory[i] = in_order(row, value.shape, order)
-        self.fixed[i] = shaped
-        return shaped
-
-    def _row(self, size: int, dtype: Any) -> tuple[str, Any]:
+    def free_or_new(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Buffer:
         """A free buffer of this size and dtype, or a new one."""
+        size = prod(shape)
         waiting = self.free.get((dtype.str, size))
         if waiting:
             return waiting.pop()
-        name, row = f"b{self.buffers}", np.empty(size, dtype)
-        self.buffers += 1
-        self.buffer_bytes += row.nbytes
-        self.header.append(f"{name} = empty({size}, {type_name(dtype)})")
+        buffer = Buffer(self.new_name("b"), np.empty(size, dtype))
         self.take("empty", type_name(dtype))
-        return name, row
+        self.header.append(f"{buffer.name} = empty({size}, {type_name(dtype)})")
+        self.buffer_bytes += buffer.array.nbytes
+        return buffer
 
-    def _places(self) -> dict[int, tuple[int, Any]]:
+    def buffer_for(self, k: int, line: Instruction, write: Any) -> str:
+        """The name of a buffer with the shape of the line's result: a free one or a new one."""
+        i, value = line.result, self.values[line.result]
+        if i in self.places:
+            return self._in_its_place(i)
+        order = _axes_in_memory(self.examples[i])
+        over = self._over(k, line, write, order) if self.reuse else None
+        if over is None:
+            buffer = self.free_or_new(value.shape, value.dtype)
+        else:
+            buffer = self.storage.pop(over)
+        self.storage[i] = buffer
+        stored = buffer.array.reshape([value.shape[a] for a in order])
+        self.memory[i] = stored.transpose([order.index(a) for a in range(len(order))])
+        self.fixed[i] = self.shaped(buffer, value.shape, order)
+        return self.fixed[i]
+
+    def _over(self, k: int, line: Instruction, write: Any, order: Axes) -> int | None:
+        """An operand that the result may overwrite: this is its last read."""
+        if write in self.by_entry:
+            candidates = line.operands
+        elif line.op.inplace and line.op.kind == "elementwise" and write is None:
+            candidates = line.operands[:1]
+        else:
+            return None
+        for x in candidates:
+            if x not in self.storage or self.last.get(x) != k:
+                continue
+            alike = self.values[x][1:3] == self.values[line.result][1:3]
+            others = [y for y in line.reads() if y != x]
+            if alike and _axes_in_memory(self.memory[x]) == order:
+                if not any(x in self.shown_by(y) for y in others):
+                    return x
+        return None
+
+    def shaped(self, buffer: Buffer, shape: tuple[int, ...], order: Axes | None = None) -> str:
+        """The name of a buffer in one shape; the first use adds a line to the header."""
+        axes = tuple(range(len(shape)))
+        order = order or axes
+        text = f"{buffer.name}.reshape({', '.join(str(shape[a]) for a in order)})"
+        if order != axes:
+            text += f".transpose({', '.join(str(order.index(a)) for a in axes)})"
+        name = self.once(text, f"{buffer.name}_")
+        if order == axes:
+            self.plain_names.add(name)
+        return name
+
+    # ------------------------------------------------------------------ rows
+
+    def _places(self) -> dict[int, tuple[int, Part]]:
         """The values that are computed directly in their row: see the top of this module.
 
         A row is ops.cat of some values. A value can be computed in its row if it is not
         read after the row is made.
         """
         made = {line.result: line for line in self.program.instructions}
-        places: dict[int, tuple[int, Any]] = {}
+        places: dict[int, tuple[int, Part]] = {}
         for k, line in enumerate(self.program.instructions):
             if not is_row(line, self.values):
                 continue
@@ -170,96 +218,47 @@ class Buffers:
         return self.writes_into_buffer(source) and bool(z.flags.c_contiguous)
 
     def writes_into_buffer(self, line: Instruction) -> bool:
-        """Will the line of this instruction write to a buffer? Defined in source.py."""
+        """Will the line of this instruction write to a buffer? Defined in codegen.py."""
         raise NotImplementedError
 
-    def _row_of(self, z: int) -> tuple[str, Any]:
-        """The buffer of a row, in its shape. Some of its parts may already be computed."""
+    def row_of(self, z: int) -> tuple[Buffer, str, Array]:
+        """The buffer of a row; its name and array in its shape. Some parts may already be computed."""
         if z not in self.rows:
             value = self.values[z]
-            shape = value.shape
-            name, row = self._row(int(np.prod(shape)), value.dtype)
-            self.row_storage[z] = name, row
-            self.rows[z] = self._shaped(name, row, shape, tuple(range(len(shape)))), row.reshape(shape)  # fmt: skip
+            buffer = self.free_or_new(value.shape, value.dtype)
+            name = self.shaped(buffer, value.shape)
+            self.rows[z] = buffer, name, buffer.array.reshape(value.shape)
         return self.rows[z]
 
     def _in_its_place(self, i: int) -> str:
         """The name of the part of a row in which i is stored."""
         z, part = self.places[i]
-        name, row = self._row_of(z)
+        _, name, row = self.row_of(z)
         shape = self.values[i].shape
         self.memory[i] = row[part].reshape(shape)
-        key = name, str(part), shape
-        if key not in self.shown:
-            self.shown[key] = self._another(name)
-            again = f".reshape({', '.join(map(str, shape))})" if row.ndim == 1 else ""
-            self.header.append(f"{self.shown[key]} = {name}[{part_text(part)}]{again}")
-            if self.memory[i].flags.c_contiguous:
-                self.plain_names.add(self.shown[key])
-        self.fixed[i] = self.shown[key]
+        text = f"{name}[{part_text(part)}]"
+        if row.ndim == 1:
+            text += f".reshape({', '.join(map(str, shape))})"
+        self.fixed[i] = self.once(text, f"{name}_")
+        if self.memory[i].flags.c_contiguous:
+            self.plain_names.add(self.fixed[i])
         return self.fixed[i]
 
-    def _over(self, k: int, line: Instruction, write: Any, order: tuple[int, ...]) -> int | None:
-        """An operand that the result may overwrite: this is its last read."""
-        value = self.values[line.result]
-        if write in self.pointwise:
-            candidates = line.operands
-        elif line.op.inplace and line.op.kind == "elementwise" and write is None:
-            candidates = line.operands[:1]
-        else:
-            return None
-        for x in candidates:
-            if (
-                x not in self.storage
-                or self.last.get(x) != k
-                or self.values[x].dtype != value.dtype
-            ):
-                continue
-            if self.values[x].shape != value.shape or axes_in_memory(self.memory[x]) != order:
-                continue
-            shares = [y for y in line.reads() if y != x and x in self.shown_by(y)]
-            if not shares:
-                return x
-        return None
+    # ------------------------------------------------------------------ questions
 
-    def _another(self, name: str) -> str:
-        """A new name for this memory, for use in another shape."""
-        count = self.counts[name] = self.counts.get(name, -1) + 1
-        return f"{name}_{count}"
-
-    def _shaped(self, name: str, row: Any, shape: tuple[int, ...], order: tuple[int, ...]) -> str:
-        """The name of a buffer in one shape; the first use adds a line to the header."""
-        key = (name, shape, order)
-        known = self.shown.get(key)
-        if known is None:
-            known = self.shown[key] = self._another(name)
-            text = f"{name}.reshape({', '.join(str(shape[a]) for a in order)})"
-            if order != tuple(range(len(shape))):
-                text += f".transpose({', '.join(str(order.index(a)) for a in range(len(shape)))})"
-            self.header.append(f"{known} = {text}")
-            if order == tuple(range(len(shape))):
-                self.plain_names.add(known)
-        return known
-
-    def _memory_of(self, i: int) -> Any:
+    def memory_of(self, i: int) -> Array | None:
         """The array that always holds the value i; None if there is none."""
         if i in self.memory:
             return self.memory[i]
         kind = self.values[i].kind
         if kind == "constant":
             return self.program.examples[i]
-        if kind == "captured":
-            return self.program.captured[i].array
-        return None
-
-    def memory_is_plain(self, out: str) -> bool:
-        """Is the buffer with that name stored row by row, as np.dot requires?"""
-        return out in self.plain_names
+        return self.program.captured[i].array if kind == "captured" else None
 
     def shares(self, i: int, j: int) -> bool:
         """Do two values share memory?"""
-        a, b = self._memory_of(i), self._memory_of(j)
-        return a is not None and b is not None and bool(np.may_share_memory(a, b))
+        a, b = self.memory_of(i), self.memory_of(j)
+        return a is not None and b is not None and np.may_share_memory(a, b)
 
 
 def run_of(program: Program) -> dict[int, Any]:
@@ -271,14 +270,14 @@ def run_of(program: Program) -> dict[int, Any]:
     return known
 
 
-def is_row(line: Instruction, values: Any) -> bool:
+def is_row(line: Instruction, values: list[Value]) -> bool:
     """Does this instruction concatenate several values?"""
     if line.op is not ops.cat or line.over is not None or not values[line.result].shape:
         return False
     return all(values[i].dtype == values[line.result].dtype for i in line.operands)
 
 
-def parts_of(line: Instruction, values: Any) -> Iterator[tuple[int, Any]]:
+def parts_of(line: Instruction, values: list[Value]) -> Iterator[tuple[int, Part]]:
     """The values that a row is made of, and the slice of each."""
     n = len(values[line.result].shape)
     axis = line.settings.get("axis", 0) % n
@@ -289,12 +288,12 @@ def parts_of(line: Instruction, values: Any) -> Iterator[tuple[int, Any]]:
         start += size
 
 
-def part_text(part: Any) -> str:
+def part_text(part: Part) -> str:
     """The source of a slice of a row: ":, 2:5" is all of the first axis, 2 to 4 of the second."""
     return ", ".join(":" if s.start is None else f"{s.start}:{s.stop}" for s in part)
 
 
-def type_name(dtype: Any) -> str:
+def type_name(dtype: np.dtype[Any]) -> str:
     """The name of a dtype in NumPy's namespace, from which the source imports it: float64, bool_"""
     return "bool_" if dtype.kind == "b" else str(dtype.name)
 
@@ -304,17 +303,11 @@ def may_show(z: Any, x: Any) -> bool:
     return isinstance(z, np.ndarray) and isinstance(x, np.ndarray) and np.may_share_memory(z, x)
 
 
-def axes_in_memory(a: Any) -> tuple[int, ...]:
+def _axes_in_memory(a: Any) -> Axes:
     """The axes from the slowest to the fastest: the memory layout of such an array."""
+    axes = tuple(range(np.ndim(a)))
     if not isinstance(a, np.ndarray) or a.flags.c_contiguous:
-        return tuple(range(np.ndim(a)))
-    strides = a.strides
-    if any(s <= 0 and n > 1 for s, n in zip(strides, a.shape, strict=True)):
-        return tuple(range(a.ndim))
-    return tuple(sorted(range(a.ndim), key=lambda i: (-strides[i], i)))
-
-
-def in_order(row: Any, shape: tuple[int, ...], order: tuple[int, ...]) -> Any:
-    """A 1-d array in this shape, with its axes stored in this order."""
-    z = row.reshape([shape[a] for a in order])
-    return z.transpose([order.index(a) for a in range(len(shape))])
+        return axes
+    if any(s <= 0 and n > 1 for s, n in zip(a.strides, a.shape, strict=True)):
+        return axes
+    return tuple(sorted(axes, key=lambda i: (-a.strides[i], i)))
