@@ -262,3 +262,8 @@ def test_recording_lets_the_allocator_keep_what_is_freed(monkeypatch):
 
     static.record(lambda x: x * 2)(np.ones(3))
     assert said == [True]
+
+
+def test_a_small_constant_that_is_not_finite_is_planned_as_it_is():
+    program = static.record(lambda x: x * np.array([np.inf, 1.0, np.nan]))(np.ones(3))
+    assert str(program.plan()(np.ones(3)).tolist()) == "[inf, 1.0, nan]"

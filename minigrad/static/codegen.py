@@ -293,7 +293,7 @@ class Writer(Buffers):
         if _uniform(a):
             self.take("full", kind)
             return self.once(f"full({a.shape}, {literal(a.flat[0])}, {kind})", "c")
-        if 0 < a.size <= 6:
+        if 0 < a.size <= 6 and np.isfinite(a).all():
             self.take("array", kind)
             return self.once(f"array({a.tolist()}, {kind})", "c")
         return self.spelled(a)
