@@ -529,7 +529,7 @@ def test_hogwild_and_minibatches_through_a_plan():
 
 
 def test_adagrad_writes_each_row_once_however_often_and_from_whichever_end_it_is_named():
-    from minigrad.static.training_step import adagrad_rows
+    from minigrad.optim.adaptive import adagrad_rows
 
     table, sums = np.ones((40, 3), np.float32), np.zeros((40, 3), np.float32)
     lr = np.array(0.5, np.float32)

@@ -1,11 +1,10 @@
 """Optimizers: update parameters from their gradients.
 
 optimizer.py      the base class: groups of parameters, and the state of each parameter
-sgd.py            SGD, with momentum
-adaptive.py       Adagrad, RMSprop, Adam, AdamW, SparseAdam
-more_adaptive.py  Adadelta, Adamax, NAdam, RAdam, Rprop
+sgd.py            SGD, with momentum; ASGD, which also keeps an average
+adaptive.py       a step length for each value: Adam, RMSprop, Adagrad and others
 lbfgs.py          LBFGS, which uses curvature
-asgd.py           ASGD, which keeps an average; swa_utils.py averages the weights of any model
+swa_utils.py      averages the weights of any model
 elementwise.py    the base class of most: a rule that treats each value separately
 blocks.py         runs the rule fast, on many values at once
 lr_scheduler.py   learning rates that change during training
@@ -14,12 +13,21 @@ Read optimizer.py and sgd.py first.
 """
 
 from minigrad.optim import lr_scheduler, swa_utils
-from minigrad.optim.adaptive import Adagrad, Adam, AdamW, RMSprop, SparseAdam
-from minigrad.optim.asgd import ASGD
+from minigrad.optim.adaptive import (
+    Adadelta,
+    Adagrad,
+    Adam,
+    Adamax,
+    AdamW,
+    NAdam,
+    RAdam,
+    RMSprop,
+    Rprop,
+    SparseAdam,
+)
 from minigrad.optim.lbfgs import LBFGS
-from minigrad.optim.more_adaptive import Adadelta, Adamax, NAdam, RAdam, Rprop
 from minigrad.optim.optimizer import Optimizer
-from minigrad.optim.sgd import SGD
+from minigrad.optim.sgd import ASGD, SGD
 
 __all__ = [
     "ASGD",

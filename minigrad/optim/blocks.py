@@ -28,9 +28,11 @@ from minigrad.core.tensor import Tensor
 SMALL = 1 << 13  # parameters with at most this many values are packed together
 PIECE = 1 << 16  # maximum number of values in a block: with state and scratch, a few hundred KiB
 array_of = attrgetter("array")
+Array = np.ndarray[Any, Any]
+State = dict[Any, dict[str, Any]]
 
 
-class Plan:
+class Partition:
     """Divides the parameters of a group that have gradients into blocks.
 
     A plan is valid as long as the parameters and their state still have the same arrays; `fits`
@@ -41,7 +43,7 @@ class Plan:
     def __init__(
         self,
         params: list[Tensor],
-        state: Any,
+        state: State,
         slots: dict[str, float],
         counters: dict[str, float],
     ) -> None:
@@ -67,7 +69,7 @@ class Plan:
         self.fields = [name for _, name in fields]
         self.held = [s[name].array for s, name in fields]
 
-    def fits(self, arrays: list[Any], state: Any, slots: dict[str, float]) -> bool:
+    def fits(self, arrays: list[Array], state: State, slots: dict[str, float]) -> bool:
         """Was the plan made for these arrays and this state?"""
         if len(arrays) != len(self.arrays) or tuple(slots) != self.names:
             return False
@@ -81,7 +83,7 @@ class Plan:
         except AttributeError:  # a tensor was removed or replaced by something else
             return False
 
-    def _counted(self, name: str, start: float) -> Any:
+    def _counted(self, name: str, start: float) -> Array:
         """One array with the counts of all parameters; each state has its own count as a view of it."""
         counts = np.array([float(s.get(name, start)) for s in self.states], count_dtype())
         for k, s in enumerate(self.states):
@@ -119,7 +121,7 @@ class Plan:
     def _cuttable(self, k: int) -> bool:
         """Can the parameter and its state be seen as 1-d arrays?"""
         own = [self.states[k][name].array for name in self.names]
-        return all(map(cuttable, [self.arrays[k], *own]))
+        return all(map(_cuttable, [self.arrays[k], *own]))
 
 
 class Block:
@@ -135,62 +137,57 @@ class Block:
 
     __slots__ = ("_numbers", "first", "g", "index", "more", "out", "own", "p", "plan", "state")
 
-    g: Any
-    p: Any
-    state: tuple[Any, ...]
-    out: Any
-    more: Any
-    own: Any  # memory for a gradient that is not the user's array
+    g: Array
+    p: Array
+    state: tuple[Array, ...]
+    out: Array
+    more: Array
+    own: Array  # memory for a gradient that is not the user's array
 
-    def __init__(self, plan: Plan, index: int, first: bool) -> None:
+    def __init__(self, plan: Partition, index: int, first: bool) -> None:
         self.plan, self.index, self.first = plan, index, first
-        self._numbers: tuple[Any, ...] = ()
+        self._numbers: list[Array] = []
 
-    @property
-    def t(self) -> int:
-        """The number of this step: 1, 2, ..."""
-        return int(self.count(0))
+    def counts(self) -> list[float]:
+        """The scalars that are kept for these parameters: the number of this step, for example."""
+        return [counts.item(self.index) for counts in self.plan.counts]
 
-    def count(self, which: int) -> float:
-        """One of the scalars that are kept for these parameters."""
-        return self.plan.counts[which].item(self.index)
-
-    def numbers(self, *values: float) -> tuple[Any, ...]:
+    def numbers(self, *values: float) -> Sequence[Any]:
         """The numbers as 0-d arrays, which NumPy handles twice as fast as floats."""
         if len(values) != len(self._numbers):
-            self._numbers = tuple([np.empty((), self.out.dtype) for _ in values])
+            self._numbers = [np.empty((), self.out.dtype) for _ in values]
         for c, value in zip(self._numbers, values, strict=True):
             c[()] = value
         return self._numbers
 
-    def take(self, grads: Sequence[Any], maximize: bool, decay: float) -> None:
+    def take(self, grads: Sequence[Array], maximize: bool, decay: Array | None) -> None:
         """Get the gradients: g, or -g to maximize; plus decay * p."""
         self.fetch(grads)
         if maximize:
             self.g = np.negative(self.g, self.own)
-        if decay:
+        if decay is not None:
             np.multiply(self.fetch_values(), decay, self.out)
             self.g = np.add(self.g, self.out, self.own)
 
-    def fetch(self, grads: Sequence[Any]) -> None:
+    def fetch(self, grads: Sequence[Array]) -> None:
         """Set g to the gradients of this block. `grads` has one array per parameter of the plan."""
         raise NotImplementedError
 
-    def fetch_values(self) -> Any:
+    def fetch_values(self) -> Array:
         """Set p to the current values of the parameters, in the layout of g, and return it."""
         raise NotImplementedError
 
-    def subtract(self, step: Any) -> None:
-        """Subtract the step from the parameters, in place. Packed reads it from `out`."""
+    def subtract(self, step: Array) -> None:
+        """Subtract the step from the parameters, in place. PackedBlock reads it from `out`."""
         raise NotImplementedError
 
 
-class Packed(Block):
+class PackedBlock(Block):
     """Several small parameters in one array."""
 
     __slots__ = ("choose", "members", "parts", "values")
 
-    def __init__(self, plan: Plan, indices: Sequence[int], room: Any, first: bool) -> None:
+    def __init__(self, plan: Partition, indices: Sequence[int], room: Array, first: bool) -> None:
         super().__init__(plan, indices[0], first)
         self.choose = itemgetter(*indices)
         self.members = self.choose(plan.arrays)
@@ -206,16 +203,16 @@ class Packed(Block):
             state.append(row)
         self.state = tuple(state)
 
-    def fetch(self, grads: Sequence[Any]) -> None:
+    def fetch(self, grads: Sequence[Array]) -> None:
         """Copy the gradients of all members into one row, `own`."""
         self.g = np.concatenate(self.choose(grads), None, self.own)
 
-    def fetch_values(self) -> Any:
+    def fetch_values(self) -> Array:
         """Copy the values of all members into one row. The parameters are not changed by it."""
         self.p = np.concatenate(self.members, None, self.values)
         return self.p
 
-    def subtract(self, step: Any) -> None:
+    def subtract(self, step: Array) -> None:
         """Subtract from each member its part of `out`, where the rule left its result."""
         for a, part in self.parts:
             np.subtract(a, part, a)
@@ -226,7 +223,9 @@ class Piece(Block):
 
     __slots__ = ("piece",)
 
-    def __init__(self, plan: Plan, index: int, piece: slice | None, room: Any, first: bool) -> None:
+    def __init__(
+        self, plan: Partition, index: int, piece: slice | None, room: Array, first: bool
+    ) -> None:
         super().__init__(plan, index, first)
         self.piece = piece
         self.p = self._part(plan.arrays[index])
@@ -235,32 +234,34 @@ class Piece(Block):
         shape = self.p.shape
         self.out, self.own, _, self.more = (row[: self.p.size].reshape(shape) for row in room)
 
-    def _part(self, array: Any) -> Any:
+    def _part(self, array: Array) -> Array:
         return array if self.piece is None else array.reshape(-1)[self.piece]
 
-    def fetch(self, grads: Sequence[Any]) -> None:
+    def fetch(self, grads: Sequence[Array]) -> None:
         """Set g to the gradient or a slice of it: the user's array, so nothing is written to it."""
         self.g = self._part(grads[self.index])
 
-    def fetch_values(self) -> Any:
+    def fetch_values(self) -> Array:
         """The parameter itself, or a slice of it: p is a view from the start."""
         return self.p
 
-    def subtract(self, step: Any) -> None:
+    def subtract(self, step: Array) -> None:
         """p -= step, in the parameter's own memory."""
         np.subtract(self.p, step, self.p)
 
 
-def block_of(plan: Plan, pack: list[int], scratch: Any, first: list[bool]) -> Block:
+def block_of(
+    plan: Partition, pack: list[int], scratch: dict[Any, Array], first: list[bool]
+) -> Block:
     """The block of the small parameters with these indices."""
     k = pack[0]
     room = scratch[plan.arrays[k].dtype]
     if len(pack) == 1:
         return Piece(plan, k, None, room, first[k])
-    return Packed(plan, tuple(pack), room, first[k])
+    return PackedBlock(plan, tuple(pack), room, first[k])
 
 
-def cut(row: Any, like: Sequence[Any]) -> list[Any]:
+def cut(row: Array, like: Sequence[Array]) -> list[Array]:
     """The parts of the row, in the shapes of these arrays."""
     parts, start = [], 0
     for a in like:
@@ -269,17 +270,17 @@ def cut(row: Any, like: Sequence[Any]) -> list[Any]:
     return parts
 
 
-def cuttable(array: Any) -> bool:
+def _cuttable(array: Array) -> bool:
     """Is it contiguous in memory?"""
     return array.flags.c_contiguous
 
 
-def count_dtype() -> Any:
+def count_dtype() -> type[np.floating[Any]]:
     """Counts are float32, as in PyTorch; float64 if that is the default dtype."""
     return np.float64 if get_default_dtype() == np.float64 else np.float32
 
 
-def tensor_of(array: Any) -> Tensor:
+def tensor_of(array: Array | None) -> Tensor:
     """A tensor on this array."""
     x = Tensor.__new__(Tensor, ())
     x.array = array

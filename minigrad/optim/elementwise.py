@@ -2,16 +2,21 @@
 
 Subclasses define the rule, a method that reads like its formula:
 
-    def _rule(self, b, group):
+    def _numbers(self, group):
+        return group["lr"], group["momentum"]
+
+    def _rule(self, b, group, lr, mu):
         (v,) = b.state
-        lr, mu = b.numbers(group["lr"], group["momentum"])
         v *= mu
         v += b.g                                v = mu*v + g
         return multiply(v, lr, b.out)           lr*v, which is then subtracted from p
 
 Here b is a block of values: several parameters, or a piece of one; see blocks.py. Everything
-happens on arrays, in place, without recording. Each parameter that was written to gets a new
-version, so that graphs from before the step are known to be outdated.
+happens on arrays, in place, without recording. The numbers are apart from the rule: a program
+of a training step contains what the rule does, and computes only the numbers anew in each run.
+
+Each parameter that was written to gets a new version, so that graphs from before the step are
+known to be outdated.
 """
 
 from collections.abc import Callable
@@ -25,7 +30,7 @@ from minigrad.core.memory import FRESH
 from minigrad.core.modes import enable_grad
 from minigrad.core.sparse import RowSparse
 from minigrad.core.tensor import Tensor
-from minigrad.optim.blocks import Block, Plan
+from minigrad.optim.blocks import Array, Partition
 from minigrad.optim.optimizer import Group, Optimizer, Params
 
 
@@ -34,13 +39,19 @@ class Elementwise(Optimizer):
 
     A subclass defines
 
-        _slots(group)        the arrays to keep for each parameter, and their initial values
-        _rule(b, group)      the step of a block, which is subtracted from the values
-        _sparse(...)         the same for a row-sparse gradient; missing if not supported
-        counters             the scalars to keep: "step" for most optimizers
+        counters                  the scalars to keep: "step" for most optimizers
+        slots                     the arrays to keep for each parameter, and their initial values;
+                                  or _slots(group), if they depend on the settings
+        _numbers(group, *counts)  the numbers of this step, from the settings and the counters. If
+                                  their number differs between steps, the rule takes another path
+        _rule(b, group, *numbers) the step of a block, which is subtracted from the values
+        _sparse(...)              the same for a row-sparse gradient; missing if not supported
     """
 
     counters: dict[str, float] = {"step": 0.0}
+    slots: dict[str, float] = {}
+    _numbers: Callable[..., tuple[float, ...]]
+    _rule: Callable[..., Array]
     _keeps_account = True
 
     def __init__(self, params: Params, defaults: dict[str, Any]) -> None:
@@ -48,15 +59,12 @@ class Elementwise(Optimizer):
         super().__init__(params, defaults)
 
     def _slots(self, group: Group) -> dict[str, float]:
-        raise NotImplementedError
-
-    def _rule(self, b: Block, group: Group) -> Any:
-        raise NotImplementedError
+        return self.slots
 
     def _sparse(self, p: Tensor, rows: RowSparse, group: Group) -> None:
         raise RuntimeError(f"{type(self).__name__} does not support sparse gradients")
 
-    def _advance(self, plan: Plan, group: Group) -> None:
+    def _advance(self, plan: Partition, group: Group) -> None:
         """Count the step, for all parameters of the plan at once."""
         if plan.counts:
             plan.counts[0] += 1
@@ -102,22 +110,28 @@ class Elementwise(Optimizer):
         if plan is None or not plan.fits(arrays, self.state, slots):
             if len({id(p) for p in params}) < len(params):  # one by one, as in PyTorch
                 for p, g in zip(params, grads, strict=True):
-                    self._run(Plan([p], self.state, slots, self.counters), [g], group)
+                    self._run(Partition([p], self.state, slots, self.counters), [g], group)
                 return
-            plan = self._plans[k] = Plan(params, self.state, slots, self.counters)
+            plan = self._plans[k] = Partition(params, self.state, slots, self.counters)
         self._run(plan, grads, group)
 
-    def _run(self, plan: Plan, grads: list[Any], group: Group) -> None:
-        maximize, decay, apart = group["maximize"], group.get("weight_decay", 0), 0.0
-        if group.get("decoupled_weight_decay"):  # p - lr * decay * p, instead of g + decay * p
-            decay, apart = 0, float(group["lr"]) * decay
+    def _all_numbers(self, group: Group, counts: list[float]) -> tuple[float, ...]:
+        """The weight decay, and the numbers of the rule."""
+        decay = float(group.get("weight_decay", 0))
+        if group.get("decoupled_weight_decay"):
+            decay *= float(group["lr"])
+        return decay, *self._numbers(group, *counts)
+
+    def _run(self, plan: Partition, grads: list[Array], group: Group) -> None:
+        decays, apart = group.get("weight_decay"), group.get("decoupled_weight_decay")
         self._advance(plan, group)
         rule = self._rule
         for b in plan.blocks:
-            b.take(grads, maximize, decay)
-            step = rule(b, group)
-            if apart:
-                step += np.multiply(b.fetch_values(), apart, b.more)
+            decay, *numbers = b.numbers(*self._all_numbers(group, b.counts()))
+            b.take(grads, group["maximize"], decay if decays and not apart else None)
+            step = rule(b, group, *numbers)
+            if decays and apart:  # p - lr * decay * p, instead of g + decay * p
+                step += np.multiply(b.fetch_values(), decay, b.more)
             b.subtract(step)
             b.first = False
 

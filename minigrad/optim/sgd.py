@@ -1,14 +1,17 @@
-"""SGD: gradient descent, with or without momentum."""
+"""SGD: gradient descent, with or without momentum. ASGD also averages the parameters over time."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from minigrad.core import modes
 from minigrad.core.sparse import RowSparse
 from minigrad.core.tensor import Tensor
-from minigrad.optim.blocks import Block, tensor_of
-from minigrad.optim.elementwise import Elementwise, settings_of
-from minigrad.optim.optimizer import Group, Params
+from minigrad.methods.creation import tensor
+from minigrad.optim.blocks import Array, Block, tensor_of
+from minigrad.optim.elementwise import Elementwise, check_settings, settings_of
+from minigrad.optim.optimizer import Group, Optimizer, Params
 
 
 class SGD(Elementwise):
@@ -74,17 +77,19 @@ class SGD(Elementwise):
     def _slots(self, group: Group) -> dict[str, float]:
         return {"momentum_buffer": 0.0} if group["momentum"] else {}
 
-    def _rule(self, b: Block, group: Group) -> Any:
-        mu, tau = group["momentum"], group["dampening"]
-        lr, momentum, rest = b.numbers(group["lr"], mu, 1 - tau)
-        if not mu:
+    def _numbers(self, group: Group) -> tuple[float, ...]:
+        lr, mu = float(group["lr"]), group["momentum"]
+        return (lr, mu, 1 - group["dampening"]) if mu else (lr,)
+
+    def _rule(self, b: Block, group: Group, lr: Array, *others: Array) -> Array:
+        if not others:
             return np.multiply(b.g, lr, b.out)
-        (v,) = b.state
+        (v,), (momentum, rest) = b.state, others
         if b.first:
             v[...] = b.g
         else:
             v *= momentum
-            v += np.multiply(b.g, rest, b.out) if tau else b.g
+            v += np.multiply(b.g, rest, b.out) if group["dampening"] else b.g
         if not group["nesterov"]:
             return np.multiply(v, lr, b.out)
         step = np.multiply(v, momentum, b.out)
@@ -118,3 +123,76 @@ class SGD(Elementwise):
             g.add_to(p.memory())
         else:
             p.memory()[...] += g
+
+
+class ASGD(Optimizer):
+    """Averaged stochastic gradient descent.
+
+        g = gradient + weight_decay * p
+        p = p * (1 - lambd * eta) - eta * g           eta = lr / (1 + lambd * lr * step)**alpha
+        a = a + mu * (p - a)                          mu = 1 / max(1, step - t0)
+
+    p fluctuates around the minimum, because the loss differs between batches; the average a
+    fluctuates less. It is stored in the state, as "ax".
+
+    Source: Polyak and Juditsky, Acceleration of stochastic approximation by averaging (1992).
+    """
+
+    def __init__(
+        self,
+        params: Params,
+        lr: Any = 1e-2,
+        lambd: float = 1e-4,
+        alpha: float = 0.75,
+        t0: float = 1e6,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+        capturable: bool = False,
+    ) -> None:
+        settings = settings_of(locals())
+        check_settings("ASGD", settings)
+        super().__init__(params, settings)
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Update each parameter that has a gradient, and its average in the state.
+
+        closure    computes the loss again, calls backward, and returns the loss
+        returns    the closure's loss; None without a closure
+
+        Raises RuntimeError for a row-sparse gradient.
+        """
+        loss = None
+        if closure is not None:
+            with modes.enable_grad():
+                loss = closure()
+        with modes.no_grad():
+            for group in self.param_groups:
+                for p in group["params"]:
+                    if p.grad is not None:
+                        self._one(p, group)
+        return loss
+
+    def _one(self, p: Tensor, group: Group) -> None:
+        assert p.grad is not None
+        if p.grad.is_sparse:
+            raise RuntimeError("ASGD does not support sparse gradients")
+        state = self.state[p]
+        if not state:
+            state["step"] = tensor(0.0)
+            state["eta"], state["mu"] = tensor(float(group["lr"])), tensor(1.0)
+            state["ax"] = p.detach().clone().zero_()
+        g = -p.grad if group["maximize"] else p.grad
+        if group["weight_decay"]:
+            g = g + p * group["weight_decay"]
+        state["step"] = state["step"] + 1
+        step, eta, mu = (float(state[name]) for name in ("step", "eta", "mu"))
+        p.mul_(1 - group["lambd"] * eta).sub_(g, alpha=eta)
+        if mu == 1:
+            state["ax"].copy_(p)
+        else:
+            state["ax"].add_((p - state["ax"]) * mu)
+        lr = float(group["lr"])
+        state["eta"] = tensor(lr / (1 + group["lambd"] * lr * step) ** group["alpha"])
+        state["mu"] = tensor(1 / max(1, step - group["t0"]))

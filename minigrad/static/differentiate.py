@@ -294,15 +294,15 @@ def from_rule(recorder: Recorder, line: Any, k: int, g: Any) -> Any:
     return d if d.dtype == value.dtype else ops.to(d, dtype=value.dtype)
 
 
-class Rows:
+class SlotRows:
     """A row-sparse gradient: parts of (rows, values), as in sparse.RowSparse."""
 
     def __init__(self, parts: list[tuple[Any, Any]], shape: tuple[int, ...]) -> None:
         self.parts, self.shape = parts, shape
 
     def __add__(self, other: Any) -> Any:
-        if isinstance(other, Rows):
-            return Rows(self.parts + other.parts, self.shape)
+        if isinstance(other, SlotRows):
+            return SlotRows(self.parts + other.parts, self.shape)
         return self.dense(other.recorder) + other
 
     __radd__ = __add__
@@ -326,7 +326,7 @@ def rows_of(recorder: Recorder, line: Any, g: Any) -> Any:
         g = g / counts[..., None]
     if padding is not None:
         g = g * (index != padding)[..., None]
-    return Rows([(index, g)], recorder.values[line.operands[0]].shape)
+    return SlotRows([(index, g)], recorder.values[line.operands[0]].shape)
 
 
 # Rules that are faster on arrays than on tensors, or that depend on the values.
