@@ -142,6 +142,16 @@ def test_adding_up_two_contributions_is_no_rule():
     assert [n["program"]["comes"] for n in nodes(shown.document, 1, role="sum")] == ["sum for %0"]
 
 
+def test_a_rule_that_is_one_instruction_of_the_program_is_written_out_in_its_gradient():
+    target = minigrad.tensor([1, 0])
+    loss = static.record(lambda x: minigrad.nn.functional.cross_entropy(x, target))
+    gradient = loss(minigrad.ones(2, 3)).gradient(0)
+    shown = gradient.show(seeded=True)
+
+    assert [line.op.name for line in gradient.instructions] == ["cross_entropy_dx"]
+    assert {n["program"]["of"] for n in nodes(shown.document, 1, role="rule")} == {"n2"}
+
+
 @pytest.mark.parametrize("sample", [s for s in SAMPLES if s.op.rules], ids=str)
 def test_the_program_beside_it_is_the_gradient_program_itself(sample):
     p = static.record(lambda *xs: sample.op(*xs, **sample.settings))(*sample.args)

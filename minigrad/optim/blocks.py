@@ -135,7 +135,19 @@ class Block:
     more     more scratch memory
     """
 
-    __slots__ = ("_numbers", "first", "g", "index", "more", "out", "own", "p", "plan", "state")
+    __slots__ = (
+        "_numbers",
+        "_values",
+        "first",
+        "g",
+        "index",
+        "more",
+        "out",
+        "own",
+        "p",
+        "plan",
+        "state",
+    )
 
     g: Array
     p: Array
@@ -147,17 +159,21 @@ class Block:
     def __init__(self, plan: Partition, index: int, first: bool) -> None:
         self.plan, self.index, self.first = plan, index, first
         self._numbers: list[Array] = []
+        self._values: tuple[float, ...] = ()
 
     def counts(self) -> list[float]:
         """The scalars that are kept for these parameters: the number of this step, for example."""
-        return [counts.item(self.index) for counts in self.plan.counts]
+        counts = self.plan.counts
+        return [c.item(self.index) for c in counts] if counts else []
 
-    def numbers(self, *values: float) -> Sequence[Any]:
+    def numbers(self, values: tuple[float, ...]) -> list[Array]:
         """The numbers as 0-d arrays, which NumPy handles twice as fast as floats."""
-        if len(values) != len(self._numbers):
-            self._numbers = [np.empty((), self.out.dtype) for _ in values]
-        for c, value in zip(self._numbers, values, strict=True):
-            c[()] = value
+        if values != self._values:
+            if len(values) != len(self._numbers):
+                self._numbers = [np.empty((), self.out.dtype) for _ in values]
+            for c, value in zip(self._numbers, values, strict=True):
+                c[()] = value
+            self._values = values
         return self._numbers
 
     def take(self, grads: Sequence[Array], maximize: bool, decay: Array | None) -> None:

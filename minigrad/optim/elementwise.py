@@ -116,8 +116,10 @@ class Elementwise(Optimizer):
         self._run(plan, grads, group)
 
     def _all_numbers(self, group: Group, counts: list[float]) -> tuple[float, ...]:
-        """The weight decay, and the numbers of the rule."""
-        decay = float(group.get("weight_decay", 0))
+        """The numbers of the rule; before them the weight decay, if there is any."""
+        decay = group.get("weight_decay", 0)
+        if not decay:
+            return self._numbers(group, *counts)
         if group.get("decoupled_weight_decay"):
             decay *= float(group["lr"])
         return decay, *self._numbers(group, *counts)
@@ -127,10 +129,12 @@ class Elementwise(Optimizer):
         self._advance(plan, group)
         rule = self._rule
         for b in plan.blocks:
-            decay, *numbers = b.numbers(*self._all_numbers(group, b.counts()))
-            b.take(grads, group["maximize"], decay if decays and not apart else None)
+            numbers, decay = b.numbers(self._all_numbers(group, b.counts())), None
+            if decays:
+                decay, *numbers = numbers
+            b.take(grads, group["maximize"], None if apart else decay)
             step = rule(b, group, *numbers)
-            if decays and apart:  # p - lr * decay * p, instead of g + decay * p
+            if apart and decay is not None:  # p - lr * decay * p, instead of g + decay * p
                 step += np.multiply(b.fetch_values(), decay, b.more)
             b.subtract(step)
             b.first = False

@@ -19,31 +19,25 @@ An Origin says why an instruction of a gradient program is there:
     rule    the rule of an instruction wrote it
     sum     it adds up what several instructions pass to one value
 
-`pull` reports why it writes instructions. Simplifying removes and renumbers instructions, but
-keeps the Value object of each remaining one; so the notes are stored by Value.
+The recorder notes them. Simplifying removes and renumbers instructions, but keeps the Value object
+of each remaining one; so `differentiated` finds their origins again by these objects.
 
 Read ir.py and tracing.py first.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
 from minigrad import ops
 from minigrad.core.modes import enable_grad
+from minigrad.core.op import Op
 from minigrad.core.plan import column_major
 from minigrad.core.shapes import sum_to
-from minigrad.static.ir import Kernel, Program, ProgramError, Ref, resolved
+from minigrad.static.ir import Instruction, Kernel, Program, ProgramError, Ref, Settings, resolved
 from minigrad.static.slots import Slot
-from minigrad.static.tracing import Recorder
-
-
-class Origin(NamedTuple):
-    """Why a value is there, and for which value of the differentiated program."""
-
-    role: str
-    of: int | None
+from minigrad.static.tracing import Origin, Recorder
 
 
 def differentiated(
@@ -63,26 +57,14 @@ def differentiated(
     %4 = add(%1, %3) sum 0
     """
     wanted, single = chosen(program, wrt)
-    recorder, numbers = copied(program)
-    known = {new: Origin("copy", old) for old, new in numbers.items()}
-    back = {new: o.of for new, o in known.items()}
-    seeds = seeds_of(program, recorder, numbers, seeded)
-    noted = len(recorder.instructions)
-
-    def note(role: str, of: int) -> None:
-        nonlocal noted
-        for line in recorder.instructions[noted:]:
-            known.setdefault(line.result, Origin(role, back[of]))
-        noted = len(recorder.instructions)
-
     with enable_grad():
-        grads = pull(recorder, seeds, [numbers[i] for i in wanted], note)
-    results = results_of(program, recorder, numbers, wanted, grads)
-    whole = recorder.program(results, single)
-    by_record = {id(v): known.get(i, Origin("seed", None)) for i, v in enumerate(whole.values)}
-    gradient = whole.simplified()
-    nobody = Origin("constant", None)
-    return gradient, {i: by_record.get(id(v), nobody) for i, v in enumerate(gradient.values)}
+        recorder, numbers = copied(program)
+        seeds = seeds_of(program, recorder, numbers, seeded)
+        grads = pull(recorder, seeds, [numbers[i] for i in wanted])
+    whole = recorder.program(results_of(program, recorder, numbers, wanted, grads), single)
+    result, seed, added = whole.simplified(), Origin("seed", None), Origin("constant", None)
+    known = {id(v): recorder.origins.get(i, seed) for i, v in enumerate(whole.values)}
+    return result, {i: known.get(id(v), added) for i, v in enumerate(result.values)}
 
 
 def gradient(program: Program, wrt: Any = None, *, seeded: bool = False) -> Program:
@@ -103,14 +85,7 @@ def gradient(program: Program, wrt: Any = None, *, seeded: bool = False) -> Prog
     >>> g(minigrad.tensor([1.0, 2.0, 3.0]))
     tensor([2., 4., 6.])
     """
-    wanted, single = chosen(program, wrt)
-    with enable_grad():
-        recorder, numbers = copied(program)
-        seeds = seeds_of(program, recorder, numbers, seeded)
-        grads = pull(recorder, seeds, [numbers[i] for i in wanted])
-    return recorder.program(
-        results_of(program, recorder, numbers, wanted, grads), single
-    ).simplified()
+    return differentiated(program, wrt, seeded=seeded)[0]
 
 
 def chosen(program: Program, wrt: Any) -> tuple[list[int], bool]:
@@ -165,6 +140,7 @@ def insert(recorder: Recorder, program: Program, inputs: Sequence[Any]) -> dict[
         elif i not in numbers:
             numbers[i] = recorder.constant(a)
     for line in program.instructions:
+        recorder.origin = Origin("copy", line.result)
         operands = tuple([numbers[i] for i in line.operands])
         settings = line.settings
         if line.refs:
@@ -179,46 +155,41 @@ def insert(recorder: Recorder, program: Program, inputs: Sequence[Any]) -> dict[
             history = None if line.history is None else numbers[line.history]
             recorder.settle(written.result, history=history)
         written.over = None if line.over is None else numbers[line.over]
+    recorder.origins |= {new: Origin("copy", old) for old, new in numbers.items()}
+    recorder.origin = Origin("seed", None)
     return numbers
 
 
-def pull(
-    recorder: Recorder,
-    seeds: dict[int, Any],
-    wanted: Iterable[int],
-    note: Callable[[str, int], None] | None = None,
-) -> dict[int, Any]:
+def pull(recorder: Recorder, seeds: dict[int, Any], wanted: Iterable[int]) -> dict[int, Any]:
     """Go through the instructions backward; number -> gradient, for the wanted values.
 
     seeds   number of an output -> its gradient, a Slot
-    note    called after instructions are written: with "rule" and the number of the instruction whose
-            rule wrote them, or with "sum" and the number of the value
     """
     lines = list(recorder.instructions)
     kept = set(wanted)
     reach = depending(recorder, lines, kept)
     grads: dict[int, Any] = dict(seeds)
+
+    def because(role: str, i: int) -> None:
+        origin = recorder.origins.get(i)
+        recorder.origin = Origin(role, None if origin is None else origin.of)
+
+    def add(i: int, g: Any) -> None:
+        because("sum", i)
+        grads[i] = grads[i] + g if i in grads else g
+
     for line in reversed(lines):
-        if line.result not in reach:
+        if line.result not in reach or line.result not in grads:
             continue
-        g = grads.get(line.result) if line.result in kept else grads.pop(line.result, None)
-        if g is None:
-            continue
+        g = grads[line.result] if line.result in kept else grads.pop(line.result)
         if line.stopped:
-            if line.history in reach:
-                before = grads.get(line.history)
-                grads[line.history] = g if before is None else before + g
+            if line.history is not None and line.history in reach:
+                add(line.history, g)
             continue
         for k, i in enumerate(line.operands):
-            if i not in reach:
-                continue
-            d = from_rule(recorder, line, k, g)
-            if note is not None:
-                note("rule", line.result)
-            before = grads.get(i)
-            grads[i] = d if before is None else before + d
-            if note is not None:
-                note("sum", i)
+            if i in reach:
+                because("rule", line.result)
+                add(i, from_rule(recorder, line, k, g))
     return grads
 
 
@@ -246,7 +217,11 @@ def seeds_of(
 
 
 def results_of(
-    program: Program, recorder: Recorder, numbers: dict[int, int], wanted: Any, grads: Any
+    program: Program,
+    recorder: Recorder,
+    numbers: dict[int, int],
+    wanted: list[int],
+    grads: dict[int, Any],
 ) -> list[int]:
     """The numbers of the wanted gradients; zeros for those that did not arrive."""
     results = []
@@ -256,7 +231,7 @@ def results_of(
     return results
 
 
-def depending(recorder: Recorder, lines: Sequence[Any], wanted: Iterable[int]) -> set[int]:
+def depending(recorder: Recorder, lines: Sequence[Instruction], wanted: Iterable[int]) -> set[int]:
     """The wanted values, and all values through which a gradient can flow to them."""
     reach = set(wanted)
     for line in lines:
@@ -269,7 +244,7 @@ def depending(recorder: Recorder, lines: Sequence[Any], wanted: Iterable[int]) -
     return reach
 
 
-def from_rule(recorder: Recorder, line: Any, k: int, g: Any) -> Any:
+def from_rule(recorder: Recorder, line: Instruction, k: int, g: Any) -> Any:
     """The gradient that an instruction passes to its k-th operand: the op's rule, called on Slots."""
     op = line.op
     name = "xs" if op.variadic else op.operands[k]
@@ -278,14 +253,13 @@ def from_rule(recorder: Recorder, line: Any, k: int, g: Any) -> Any:
         raise ProgramError(
             f"the derivative of {op.name} with respect to its input {name} is not implemented    ({op.formula})."
         )
-    reads = _Reads(recorder, line, k)
     if op is ops.embedding and recorder.keeps_rows and line.settings.get("sparse"):
         return rows_of(recorder, line, g)
     d: Any
-    if (op, name) in QUICKER:
+    if isinstance(op, Op) and (op, name) in QUICKER:
         d = by_kernel(recorder, line, k, g, Kernel(op, name))
     else:
-        d = rule.formula(g, *(reads[r] for r in rule.reads))
+        d = rule.formula(g, *(_read(recorder, line, k, r) for r in rule.reads))
     if not isinstance(d, Slot):
         d = Slot(recorder, recorder.number(d))
     value = recorder.values[line.operands[k]]
@@ -307,7 +281,7 @@ class SlotRows:
 
     __radd__ = __add__
 
-    def dense(self, recorder: Any) -> Any:
+    def dense(self, recorder: Recorder) -> Any:
         """The whole table: zeros, with all values added to their rows."""
         at = [row for row, _ in self.parts]
         rows, values = at[0], self.parts[0][1]
@@ -318,7 +292,7 @@ class SlotRows:
         return ops.put_zeros(values, index=(rows,), shape=self.shape)
 
 
-def rows_of(recorder: Recorder, line: Any, g: Any) -> Any:
+def rows_of(recorder: Recorder, line: Instruction, g: Any) -> Any:
     """The gradient of a table when only few of its rows were read."""
     settings = recorder.slots_in({**line.op.settings, **line.settings})
     index, padding, counts = settings["index"], settings["padding_idx"], settings["counts"]
@@ -336,53 +310,43 @@ QUICKER = {
 }  # fmt: skip
 
 
-def by_kernel(recorder: Recorder, line: Any, k: int, g: Slot, kernel: Kernel) -> Slot:
+def by_kernel(recorder: Recorder, line: Instruction, k: int, g: Slot, kernel: Kernel) -> Slot:
     """The rule as one instruction, which calls it on arrays in each run."""
-    reads = _Reads(recorder, line, k)
-    operands, settings = [g.index], {}
-    for r in kernel.rule.reads:
-        if r == "z":
-            operands.append(line.result)
-        elif r in line.op.operands:
-            operands.append(line.operands[line.op.operands.index(r)])
-        elif r in line.op.settings:
-            settings[r] = line.settings.get(r, line.op.settings[r])
-        else:
-            settings[r] = reads[r]
-    return Slot(recorder, recorder.emit(kernel, tuple(operands), settings))
+    numbers = _numbers_of(line)
+    operands = (g.index, *(numbers[r] for r in kernel.operands[1:]))
+    given = {**line.op.settings, **line.settings}
+    settings = {r: given[r] if r in given else _read(recorder, line, k, r) for r in kernel.settings}
+    return Slot(recorder, recorder.emit(kernel, operands, settings))
 
 
-def spelled_out(recorder: Recorder, kernel: Kernel, operands: Sequence[int], settings: Any) -> int:
+def spelled_out(
+    recorder: Recorder, kernel: Kernel, operands: Sequence[int], settings: Settings
+) -> int:
     """Expand a Kernel into instructions that can be differentiated."""
     slots = [Slot(recorder, i) for i in operands]
-    given = dict(zip(kernel.operands, slots, strict=True)) | recorder.slots_in(settings)
-    d = kernel.rule.formula(slots[0], *(given[r] for r in kernel.rule.reads))
-    return recorder.number(d)
+    return recorder.number(kernel.forward(*slots, **recorder.slots_in(settings)))
 
 
-class _Reads:
-    """The values of the names in a rule."""
+def _numbers_of(line: Instruction) -> dict[str, int]:
+    """The numbers of the operands and of the result, by their names in a rule."""
+    return {**dict(zip(line.op.operands, line.operands, strict=False)), "z": line.result}
 
-    def __init__(self, recorder: Recorder, line: Any, k: int) -> None:
-        self.recorder, self.line, self.k = recorder, line, k
 
-    def slot(self, i: int) -> Slot:
-        return Slot(self.recorder, i)
-
-    def __getitem__(self, name: str) -> Any:
-        op, operands, values = self.line.op, self.line.operands, self.recorder.values
-        if name == "z":
-            return self.slot(self.line.result)
-        if name == "k":
-            return self.k
-        if name == "xs":
-            return tuple([self.slot(i) for i in operands])
-        if name == "xs_shapes":
-            return tuple([values[i].shape for i in operands])
-        if name in op.operands:
-            return self.slot(operands[op.operands.index(name)])
-        if name in op.settings:
-            return self.recorder.slots_in(self.line.settings.get(name, op.settings[name]))
-        x, _, what = name.partition("_")
-        i = operands[op.operands.index(x)]
-        return values[i].shape if what == "shape" else column_major(self.recorder.examples[i])
+def _read(recorder: Recorder, line: Instruction, k: int, name: str) -> Any:
+    """What a name in a rule stands for, for the gradient of the k-th operand."""
+    numbers = _numbers_of(line)
+    given = {**line.op.settings, **line.settings}
+    if name in numbers:
+        return Slot(recorder, numbers[name])
+    if name in given:
+        return recorder.slots_in(given[name])
+    if name == "k":
+        return k
+    if name == "xs":
+        return tuple([Slot(recorder, i) for i in line.operands])
+    if name == "xs_shapes":
+        return tuple([recorder.values[i].shape for i in line.operands])
+    x, _, what = name.partition("_")
+    if what == "shape":
+        return recorder.values[numbers[x]].shape
+    return column_major(recorder.examples[numbers[x]])

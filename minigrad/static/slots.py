@@ -17,7 +17,7 @@ If NumPy's answer would affect the path of the recorded function, we raise an er
 """
 
 import builtins
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -47,7 +47,7 @@ class Shared:
         self.uncounted = False
 
 
-class Origin(NamedTuple):
+class ViewOrigin(NamedTuple):
     """Why a slot shares another slot's memory.
 
     base, op, settings   it is op(base, **settings)
@@ -81,7 +81,7 @@ class Slot(ArrayMethods):
     __array_priority__ = 2000
     _tangents = None
 
-    def __init__(self, recorder: Any, index: int, shows: Origin | None = None) -> None:
+    def __init__(self, recorder: Any, index: int, shows: ViewOrigin | None = None) -> None:
         self.recorder, self.index_, self.shows = recorder, index, shows
         self.memory_: Shared = Shared() if shows is None else shows.base.memory_
         self.memory_.slots += 1
@@ -94,7 +94,7 @@ class Slot(ArrayMethods):
             self._look_again(self.shows)
         return self.index_
 
-    def _look_again(self, origin: Origin) -> None:
+    def _look_again(self, origin: ViewOrigin) -> None:
         """Recompute the number of a view, after a write to its memory."""
         recorder, number = self.recorder, origin.base.index
         if origin.link == UNRECORDED and modes.state.recording and recorder.is_live(number):
@@ -294,7 +294,7 @@ class Slot(ArrayMethods):
         """The number, for a constant; other values are not known yet."""
         if not self.requires_grad:
             return self.recorder.examples[self.index].item()
-        raise self._refused("item()")
+        raise refused("item()", self)
 
     def __bool__(self) -> bool:
         if not self.requires_grad:
@@ -304,30 +304,10 @@ class Slot(ArrayMethods):
     def __format__(self, spec: str) -> str:
         if not spec:
             return repr(self)
-        raise self._refused(f"formatting as {spec!r}")
+        raise refused(f"formatting as {spec!r}", self)
 
     def __deepcopy__(self, memo: Any) -> Any:
         return ops.clone(self)
-
-    def tolist(self) -> Any:
-        """Refuse with ProgramError: the numbers are not known yet."""
-        raise self._refused("tolist()")
-
-    def numpy(self, *, force: Any = False) -> Any:
-        """Refuse with ProgramError: an array outside the program would be the same in each run."""
-        raise self._refused("numpy()")
-
-    def __float__(self) -> builtins.float:
-        raise self._refused("float()")
-
-    def __int__(self) -> builtins.int:
-        raise self._refused("int()")
-
-    def __index__(self) -> builtins.int:
-        raise self._refused("use as an index of a list")
-
-    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        raise self._refused("conversion to an array")
 
     def __contains__(self, value: Any) -> builtins.bool:
         raise branch(self)
@@ -344,9 +324,6 @@ class Slot(ArrayMethods):
             "program.gradient(wrt=[...])."
         )
 
-    def _refused(self, what: str) -> ProgramError:
-        return refused(what, self)
-
 
 class Standing(Slot):
     """Stands for a tensor that the recorded function has made itself, or that it found outside.
@@ -358,7 +335,7 @@ class Standing(Slot):
 
     __slots__ = ("tensor",)
 
-    def __init__(self, recorder: Any, tensor: Any, shows: Origin | None = None) -> None:
+    def __init__(self, recorder: Any, tensor: Any, shows: ViewOrigin | None = None) -> None:
         super().__init__(recorder, -1, shows)
         self.tensor = tensor
         if shows is not None:
@@ -442,14 +419,6 @@ class Traced(np.ndarray[Any, Any]):
         module = "np.linalg." if function.__module__ == "numpy.linalg" else "np."
         return recorder.foreign(module + function.__name__, function, args, kwargs).array
 
-    def _through(self, name: str, *args: Any, **kwargs: Any) -> Any:
-        """Record the NumPy function of the same name as a method."""
-        return (
-            slot_of(self)
-            .recorder.foreign(f"np.{name}", getattr(np, name), (self, *args), kwargs)
-            .array
-        )
-
     # Rearrangements are views of the slot, so we know that what is read from them is its value.
     def reshape(self, *shape: Any, **kwargs: Any) -> Any:
         """A view of the slot; one tuple or several integers, as in NumPy."""
@@ -471,48 +440,12 @@ class Traced(np.ndarray[Any, Any]):
     def __getitem__(self, index: Any) -> Any:
         return slot_of(self)[index].array
 
-    def squeeze(self, axis: Any = None) -> Any:
-        """Recorded as np.squeeze. Unlike reshape it is no view of the slot."""
-        return self._through("squeeze", axis)
-
-    def take(self, *args: Any, **kwargs: Any) -> Any:
-        """Recorded as np.take, so the indices may be values of the program."""
-        return self._through("take", *args, **kwargs)
-
-    def argsort(self, *args: Any, **kwargs: Any) -> Any:
-        """Recorded as np.argsort: each run sorts its own values."""
-        return self._through("argsort", *args, **kwargs)
-
-    def argmax(self, *args: Any, **kwargs: Any) -> Any:
-        """Recorded as np.argmax: each run finds its own place."""
-        return self._through("argmax", *args, **kwargs)
-
-    def argmin(self, *args: Any, **kwargs: Any) -> Any:
-        """Recorded as np.argmin: each run finds its own place."""
-        return self._through("argmin", *args, **kwargs)
-
-    def mean(self, *args: Any, **kwargs: Any) -> Any:
-        """Recorded as np.mean, not as ops.mean: no gradient passes."""
-        return self._through("mean", *args, **kwargs)
-
-    def var(self, *args: Any, **kwargs: Any) -> Any:
-        """Recorded as np.var: no gradient passes."""
-        return self._through("var", *args, **kwargs)
-
-    def std(self, *args: Any, **kwargs: Any) -> Any:
-        """Recorded as np.std: no gradient passes."""
-        return self._through("std", *args, **kwargs)
-
     def nonzero(self) -> Any:
         """Refuse with ProgramError: the shape of the result depends on the values."""
         raise ProgramError(
             "nonzero() finds as many places as the values happen to have, and shapes are frozen in a program. To fix "
             "it, keep the shape: a mask (x != 0), or where(x != 0, a, b); or stay with eager tensors."
         )
-
-    def cumsum(self, *args: Any, **kwargs: Any) -> Any:
-        """Recorded as np.cumsum: no gradient passes."""
-        return self._through("cumsum", *args, **kwargs)
 
     def copy(self, order: Any = "C") -> Any:
         """The same array: nothing can write to a Traced, so no copy is needed."""
@@ -526,42 +459,54 @@ class Traced(np.ndarray[Any, Any]):
     def __bool__(self) -> bool:
         raise branch(slot_of(self))
 
-    def item(self, *args: Any) -> Any:
-        """Refuse with ProgramError: the number is not known yet."""
-        raise refused("item()", slot_of(self))
-
-    def tolist(self) -> Any:
-        """Refuse with ProgramError: the numbers are not known yet."""
-        raise refused("tolist()", slot_of(self))
-
-    def __float__(self) -> float:
-        raise refused("float()", slot_of(self))
-
-    def __int__(self) -> int:
-        raise refused("int()", slot_of(self))
-
-    def __index__(self) -> int:
-        raise refused("use as an index", slot_of(self))
-
     def __setitem__(self, index: Any, value: Any) -> None:
         raise ProgramError(
             "a value of a program cannot be written to as an array; write  x[...] = y  on the tensor."
         )
 
 
+def _recorded_as(name: str) -> Callable[..., Any]:
+    """A method of Traced that is recorded as the NumPy function of the same name: no gradient passes."""
+    function = getattr(np, name)
+
+    def method(self: Traced, *args: Any, **kwargs: Any) -> Any:
+        recorder = slot_of(self).recorder
+        return recorder.foreign(f"np.{name}", function, (self, *args), kwargs).array
+
+    return method
+
+
+for _name in ("squeeze", "take", "argsort", "argmax", "argmin", "mean", "var", "std", "cumsum"):
+    setattr(Traced, _name, _recorded_as(_name))
+
+
+def _refusing(what: str) -> Callable[..., Any]:
+    """A method that asks for a value: refused with ProgramError."""
+
+    def method(self: Slot | Traced, *args: Any, **kwargs: Any) -> Any:
+        raise refused(what, slot_of(self))
+
+    return method
+
+
+REFUSED: dict[type, dict[str, str]] = {
+    Slot: {
+        "tolist": "tolist()", "numpy": "numpy()", "__float__": "float()", "__int__": "int()",
+        "__index__": "use as an index of a list", "__array__": "conversion to an array",
+    },
+    Traced: {
+        "tolist": "tolist()", "item": "item()", "__float__": "float()", "__int__": "int()",
+        "__index__": "use as an index",
+    },
+}  # fmt: skip
+for _class, _asked in REFUSED.items():
+    for _name, _what in _asked.items():
+        setattr(_class, _name, _refusing(_what))
+
 SHAPES_ONLY = {
-    np.shape,
-    np.ndim,
-    np.size,
-    np.result_type,
-    np.can_cast,
-    np.zeros_like,
-    np.ones_like,
-    np.empty_like,
-    np.full_like,
-    np.may_share_memory,
-    np.shares_memory,
-}
+    np.shape, np.ndim, np.size, np.result_type, np.can_cast, np.zeros_like, np.ones_like, np.empty_like,
+    np.full_like, np.may_share_memory, np.shares_memory,
+}  # fmt: skip
 
 
 def traced(value: Any, slot: Any) -> Any:
@@ -571,8 +516,10 @@ def traced(value: Any, slot: Any) -> Any:
     return a
 
 
-def slot_of(a: Any) -> Any:
+def slot_of(a: Slot | Traced) -> Slot:
     """The slot of a Traced. Raises an error if NumPy made the array without recording it."""
+    if isinstance(a, Slot):
+        return a
     if a.slot is not None:
         return a.slot
     raise ProgramError(

@@ -24,7 +24,7 @@ import inspect
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import CellType, FrameType, MethodType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -51,7 +51,16 @@ from minigrad.static.ir import (
     rehearsed,
     resolved,
 )
-from minigrad.static.slots import APART, UNRECORDED, VIEW, Origin, Slot, Standing, Traced, slot_of
+from minigrad.static.slots import (
+    APART,
+    UNRECORDED,
+    VIEW,
+    Slot,
+    Standing,
+    Traced,
+    ViewOrigin,
+    slot_of,
+)
 
 
 class Onlooker:
@@ -114,11 +123,19 @@ def reads_training(cls: type) -> bool:
     return False
 
 
+class Origin(NamedTuple):
+    """Why a value of a gradient program is there, and for which value of the differentiated program."""
+
+    role: str
+    of: int | None
+
+
 class Recorder:
     """Records what is done with Slots.
 
     values, instructions   the program so far
     examples    for each value, an array: its value for the examples, or a stand-in
+    origins     number -> why the value is there; see differentiate.py
     """
 
     keeps_rows = False  # should the gradient of a table be row-sparse if the op asks for it?
@@ -137,6 +154,8 @@ class Recorder:
         self._known: dict[int, int] = {}  # id of an array or tensor -> its number
         self._keep: list[Any] = []  # keeps objects alive, so that no id is reused
         self._by_memory: dict[Any, int] = {}
+        self.origins: dict[int, Origin] = {}
+        self.origin = Origin("seed", None)  # of the instructions that are recorded next
         self._stopping = False
         self._live: set[int] = set()  # values through which a gradient can pass to an input
 
@@ -263,7 +282,7 @@ class Recorder:
         ):
             base = args[0] if isinstance(args[0], Slot) else self.stands_for(args[0])
             link = APART if self._stopping else VIEW if modes.state.recording else UNRECORDED
-            origin = Origin(base, op, refs, link)
+            origin = ViewOrigin(base, op, refs, link)
         return Slot(self, i, origin)
 
     def emit(self, op: Any, operands: tuple[int, ...], settings: dict[str, Any]) -> int:
@@ -293,6 +312,7 @@ class Recorder:
                 "or stay with eager tensors."
             )
         i = self._value("result", np.asarray(z))
+        self.origins[i] = self.origin
         self.instructions.append(Instruction(op, operands, settings, i))
         self.settle(i, stopped=self._stopping or not modes.state.recording)
         return i
@@ -464,7 +484,11 @@ class Recorder:
         standing = self.standing.get(id(tensor))
         if standing is None:
             sharer = self._sharer(tensor)
-            same = None if sharer is None else Origin(sharer, ops.getitem, {"index": (...,)}, APART)
+            same = (
+                None
+                if sharer is None
+                else ViewOrigin(sharer, ops.getitem, {"index": (...,)}, APART)
+            )
             standing = self.standing[id(tensor)] = Standing(self, tensor, same)
         return standing
 

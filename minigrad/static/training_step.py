@@ -362,7 +362,7 @@ class Part(Block):
     def _symbol(self, slot: Slot | None = None, home: Tensor = None) -> Any:
         return Symbol(self.recorder, slot, home)
 
-    def numbers(self, *values: float) -> Sequence[Any]:
+    def numbers(self, values: tuple[float, ...]) -> list[Any]:
         """The numbers as cells of memory, which Ahead fills before each run."""
         self.cells = [np.array(value, self.sources[0].array.dtype) for value in values]
         held = [self.recorder.held(cell, "a number of the step") for cell in self.cells]

@@ -34,8 +34,9 @@ import numpy as np
 
 from minigrad.static.buffers import may_show, run_of
 from minigrad.static.codegen import Writer
-from minigrad.static.differentiate import Origin, chosen, differentiated
+from minigrad.static.differentiate import chosen, differentiated
 from minigrad.static.ir import Instruction, Program, ProgramError
+from minigrad.static.tracing import Origin
 from minigrad.tape import fold
 from minigrad.tape.columns import fold_columns
 from minigrad.tape.faces import Faces
