@@ -732,9 +732,8 @@ class Plan:
         self._compile()
 
     def _compile(self) -> None:
-        writer = Writer(self.program, self.reuse)
-        self.source = writer.text
-        self.buffer_bytes = writer.buffer_bytes
+        self.writer = writer = Writer(self.program, self.reuse)
+        self.source, self.buffer_bytes = writer.text, writer.buffer_bytes
         scope: dict[str, Any] = {**writer.scope, "__name__": "minigrad.static.replay"}
         exec(compile(self.source, "<minigrad program>", "exec"), scope)
         self.function = scope["run"]

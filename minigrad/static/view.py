@@ -26,16 +26,16 @@ gradient program. If the program has been run, the document contains values.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from minigrad.static.buffers import may_show, run_of
-from minigrad.static.codegen import Writer
 from minigrad.static.differentiate import chosen, differentiated
-from minigrad.static.ir import Instruction, Program, ProgramError
+from minigrad.static.ir import Array, Instruction, Program, ProgramError
 from minigrad.static.tracing import Origin
 from minigrad.tape import fold
 from minigrad.tape.columns import fold_columns
@@ -47,9 +47,30 @@ from minigrad.tape.trace import SCHEMA, Ops, Values
 
 Document = dict[str, Any]
 
+# What a node of a tape has and a value of a program has not.
+NONE = ("tensor", "line", "backward", "priority", "made_by", "module", "storage", "overwritten_by")
+EMPTY: dict[str, Callable[[], Any]] = {
+    **dict.fromkeys(("tangents", "results", "saved", "shapes"), list),
+    **dict.fromkeys(("settings", "local"), dict),
+    **dict.fromkeys(("inplace", "replayed"), bool),
+    **dict.fromkeys(("version", "hooks"), int),
+}
+MEMORY = {"input": "given at each run", "constant": "frozen", "captured": "read at each run"}
+COMES = {"copy": "as %{}", "rule": "rule of %{}", "sum": "sum for %{}"}
+TOLD = {
+    "rule": "The rule of {} wrote it.",
+    "sum": "It adds up the gradients of {}.",
+    "copy": "It is {} of the program.",
+}
+
 
 class Column:
-    """A program to show: its values, where they are stored, and its nodes in the document."""
+    """A program to show: its values, where they are stored, and its nodes in the document.
+
+    place     0 for the program, 1 for its gradient program
+    wrt       numbers of the values to differentiate by
+    origins   why the values of a gradient program are there
+    """
 
     def __init__(
         self,
@@ -60,7 +81,7 @@ class Column:
         origins: dict[int, Origin] | None = None,
     ) -> None:
         self.place, self.program, self.title = place, program, title
-        self.wrt, self.origins = wrt, origins  # wrt: numbers of the values to differentiate by
+        self.wrt, self.origins = wrt, origins
         self.node: dict[int, str] = {}
         self.buffers, self.buffer_bytes = lying(program)
         self.views = views_in(program)
@@ -69,7 +90,7 @@ class Column:
         self.frees = {program.instructions[k].result: own for k, own in ends.items()}
         self.values: dict[int, Any] = {}
 
-    def run(self, inputs: Sequence[Any]) -> None:
+    def run(self, inputs: Sequence[Array]) -> None:
         """Compute every value of the program."""
         self.values = self.program.known_at_first(inputs)
         with np.errstate(all="ignore"):
@@ -79,88 +100,46 @@ class Column:
     def words_for(self, i: int) -> str:
         """The name of a value."""
         v = self.program.values[i]
-        if v.kind == "result":
-            return f"%{i}"
         if v.kind == "constant":
             a = self.program.examples[i]
             return number(a.item()) if np.size(a) == 1 else f"%{i}"
-        return v.name or f"%{i}"
+        return f"%{i}" if v.kind == "result" or not v.name else v.name
 
+    def comes_from(self, i: int, line: Instruction | None) -> tuple[str, int | None]:
+        """The role of a value; and of the differentiated program, the value for which it is there."""
+        kind = "run" if line is not None else self.program.values[i].kind
+        if self.origins is None:
+            return kind, None
+        return kind if line is None else self.origins[i].role, self.origins[i].of
 
-def document(name: str, serial: int, columns: Sequence[Column], why: str) -> Document:
-    """The document of a program, and of its gradient program next to it.
+    def memory(self, i: int, line: Instruction | None) -> str:
+        """Where a value is stored when a plan runs, in words."""
+        if line is None:
+            return MEMORY[self.program.values[i].kind]
+        if line.over is not None:
+            return f"over {self.words_for(line.over)}"
+        if i in self.views:
+            return f"a view of %{line.operands[0]}"
+        return f"buffer {self.buffers[i]}" if i in self.buffers else ""
 
-    why    the reason if there is no gradient program; or ""
-    """
-    values, ops = Values(), Ops()
-    found: Document = {
-        "schema": SCHEMA,
-        "name": name,
-        "number": serial,
-        "code": [],
-        "nodes": [],
-        "edges": [],
-        "steps": [],
-        "backward": [],
-        "error": None,
-        "program": {
-            "headline": _headline(columns[0]),
-            "note": _about_gradient(columns, why),
-            "columns": [c.title for c in columns],
-            "notes": columns[0].program.notes,
-        },
-    }
-    for c in columns:
-        lines = str(c.program).split("\n")
-        first = len(found["code"])
-        found["code"] += [
-            {"where": c.title, "source": c.place, "line": k, "text": text}
-            for k, text in enumerate(lines, 1)
-        ]
-        line_of = {t.split()[0]: first + k for k, t in enumerate(lines) if t.startswith("%")}
-        for i in c.program.at_first():
-            _add(found, c, i, None, columns[0], values, ops, line_of)
-        for line in c.program.instructions:
-            _add(found, c, line.result, line, columns[0], values, ops, line_of)
-            found["steps"].append(_step(found, c, line))
-    found["values"], found["ops"] = values.all, ops.all
-    members = [(c.title, [int(n[1:]) for n in c.node.values()]) for c in columns]
-    if len(columns) > 1:
-        found["groups"], found["views"] = fold_columns(found, members)
-    else:
-        found["groups"], found["views"] = fold.fold(found, [()] * len(found["nodes"]))
-    return found
+    def ends(self, i: int, line: Instruction | None) -> str:
+        """Which instruction reads a value last, in words."""
+        if i in self.program.outputs:
+            return "returned"
+        if line is None or i not in self.reader:
+            return ""
+        last = self.program.instructions[self.reader[i]].result
+        return "never read" if last == i else f"last read by %{last}"
 
-
-def _headline(c: Column) -> str:
-    """The counts of instructions and inputs, and the bytes of buffers if a plan has any."""
-    p = c.program
-    return f"{_many(len(p), 'instruction')}, {_many(len(p.inputs), 'input')}{_bytes(c)}"
-
-
-def _about_gradient(columns: Sequence[Column], why: str) -> str:
-    """What stands beside the first column; `why` says why there is no gradient program."""
-    if len(columns) < 2:
-        return f"no gradient program beside it: {why}" if why else "not differentiated"
-    g = columns[1]
-    assert g.origins is not None
-    same = sum(g.origins[line.result].role == "copy" for line in g.program.instructions)
-    said = f"beside it its gradient program: {_many(len(g.program), 'instruction')}"
-    return said + (f", {same} as in the program" if same else "") + _bytes(g)
-
-
-def _bytes(c: Column) -> str:
-    return f", {c.buffer_bytes:,} bytes of buffers in a plan" if c.buffers else ""
-
-
-def _many(n: int, what: str) -> str:
-    return f"{n} {what}{'' if n == 1 else 's'}"
+    def size(self) -> str:
+        """The bytes of buffers, if a plan has any, in words."""
+        return f", {self.buffer_bytes:,} bytes of buffers in a plan" if self.buffers else ""
 
 
 def lying(program: Program) -> tuple[dict[int, str], int]:
     """Number -> the buffer in which a plan stores the value; and the total size of the buffers in bytes."""
     try:
-        writer = Writer(program.plan().program)
+        writer = program.plan().writer
     except ProgramError:
         return {}, 0
     # Simplifying keeps the Value object of each remaining value.
@@ -176,85 +155,121 @@ def lying(program: Program) -> tuple[dict[int, str], int]:
 def views_in(program: Program) -> set[int]:
     """The results that are views of their operand."""
     known = run_of(program)
-    return {
-        line.result
-        for line in program.instructions
-        if line.op.view and may_show(known[line.result], known[line.operands[0]])
+    views = [line for line in program.instructions if line.op.view]
+    return {v.result for v in views if may_show(known[v.result], known[v.operands[0]])}
+
+
+# ------------------------------------------------------------------ the document
+
+
+def document(name: str, serial: int, columns: Sequence[Column], why: str) -> Document:
+    """The document of a program, and of its gradient program next to it.
+
+    why    the reason if there is no gradient program; or ""
+    """
+    first, p = columns[0], columns[0].program
+    headline = f"{_many(len(p), 'instruction')}, {_many(len(p.inputs), 'input')}{first.size()}"
+    found: Document = {
+        "schema": SCHEMA,
+        "name": name,
+        "number": serial,
+        "error": None,
+        **{part: [] for part in ("code", "nodes", "edges", "steps", "backward")},
+        "program": {
+            "headline": headline,
+            "note": _about_gradient(columns, why),
+            "columns": [c.title for c in columns],
+            "notes": p.notes,
+        },
     }
+    values, ops = Values(), Ops()
+    for c in columns:
+        lines = str(c.program).split("\n")
+        line_of = {t.split()[0]: k for k, t in enumerate(lines, len(found["code"])) if t[0] == "%"}
+        found["code"] += [
+            {"where": c.title, "source": c.place, "line": k, "text": text}
+            for k, text in enumerate(lines, 1)
+        ]
+        at_first = [(i, None) for i in c.program.at_first()]
+        for i, line in [*at_first, *((line.result, line) for line in c.program.instructions)]:
+            c.node[i] = f"n{len(found['nodes'])}"
+            node = _node(c, i, line, first)
+            node["code"] = line_of.get(f"%{i}")
+            node["value"] = values.number(Snapshot(c.values[i])) if i in c.values else None
+            found["nodes"].append(node)
+            if line is not None:
+                ops.put(line.op.name, line.op.formula)
+                for k, source in enumerate(line.reads()):
+                    view = i in c.views and k == 0
+                    edge = _edge(len(found["edges"]), c.node[source], c.node[i], k, view)
+                    found["edges"].append(edge)
+                node["order"] = len(found["steps"]) + 1
+                found["steps"].append(_step(found, c, line))
+    found["values"], found["ops"] = values.all, ops.all
+    if len(columns) > 1:
+        members = [(c.title, [int(n[1:]) for n in c.node.values()]) for c in columns]
+        found["groups"], found["views"] = fold_columns(found, members)
+    else:
+        found["groups"], found["views"] = fold.fold(found, [()] * len(found["nodes"]))
+    return found
 
 
-# ---------------------------------------------------------------------- one value
+def _about_gradient(columns: Sequence[Column], why: str) -> str:
+    """What stands beside the first column; `why` says why there is no gradient program."""
+    if len(columns) < 2:
+        return f"no gradient program beside it: {why}" if why else "not differentiated"
+    g = columns[1]
+    same = sum(g.comes_from(line.result, line)[0] == "copy" for line in g.program.instructions)
+    said = f"beside it its gradient program: {_many(len(g.program), 'instruction')}"
+    return said + (f", {same} as in the program" if same else "") + g.size()
 
 
-def _add(
-    found: Document,
-    c: Column,
-    i: int,
-    line: Instruction | None,
-    first: Column,
-    values: Values,
-    ops: Ops,
-    line_of: dict[str, int],
-) -> None:
-    key = c.node[i] = f"n{len(found['nodes'])}"
+def _many(n: int, what: str) -> str:
+    return f"{n} {what}{'' if n == 1 else 's'}"
+
+
+def _node(c: Column, i: int, line: Instruction | None, first: Column) -> dict[str, Any]:
+    """The node of a value."""
     v, name = c.program.values[i], c.words_for(i)
+    role, of = c.comes_from(i, line)
+    of_line: dict[str, Any] = {"kind": "leaf", "op": None, "expression": None, "inputs": []}
     if line is not None:
-        ops.put(line.op.name, line.op.formula)
-        for k, source in enumerate(line.reads()):
-            found["edges"].append(_edge(len(found["edges"]), c.node[source], key, k, i in c.views))
-    seen = values.number(Snapshot(c.values[i])) if i in c.values else None
-    found["nodes"].append(
-        {
-            "id": key,
-            "kind": "leaf" if line is None else "op",
-            "name": name,
-            "label": name if not c.place else f"{name} (gradient)",
-            "tensor": None,
-            "version": 0,
-            "versions": 1,
-            "shape": list(v.shape),
-            "dtype": str(v.dtype),
-            "requires_grad": line is None and i in c.wrt,
-            "value": seen,
-            "tangents": [],
-            "results": [],
-            "op": None if line is None else line.op.name,
-            "expression": None if line is None else line.expression,
-            "inputs": [] if line is None else _inputs(c, line),
-            "settings": {},
-            "inplace": False,
-            "view": i in c.views,
-            "replayed": False,
-            "stop": "no gradient" if line is not None and line.stopped and not c.place else None,
-            "code": line_of.get(f"%{i}"),
-            "line": None,
-            "order": None if line is None else len(found["steps"]) + 1,
-            "backward": None,
-            "priority": None,
-            "local": {},
-            "saved": [],
-            "made_by": None,
-            "shapes": [],
-            "hooks": 0,
-            "module": None,
-            "storage": None,
-            "overwritten_by": None,
-            "program": _of_program(c, i, line, first),
+        names = () if line.op.variadic else line.op.operands
+        inputs = [
+            {"node": c.node[j], "output": 0, "version": 0, "operand": operand}
+            for j, operand in zip(line.reads(), chain(names, repeat(None)), strict=False)
+        ]
+        of_line = {
+            "kind": "op",
+            "op": line.op.name,
+            "expression": line.expression,
+            "inputs": inputs,
         }
-    )
-
-
-def _inputs(c: Column, line: Instruction) -> list[dict[str, Any]]:
-    names = () if line.op.variadic else line.op.operands
-    return [
-        {
-            "node": c.node[i],
-            "output": 0,
-            "version": 0,
-            "operand": names[k] if k < len(names) else None,
-        }
-        for k, i in enumerate(line.reads())
-    ]
+    return {
+        **dict.fromkeys(NONE),
+        **{name: empty() for name, empty in EMPTY.items()},
+        **of_line,
+        "id": c.node[i],
+        "name": name,
+        "label": f"{name} (gradient)" if c.place else name,
+        "versions": 1,
+        "shape": list(v.shape),
+        "dtype": str(v.dtype),
+        "requires_grad": line is None and i in c.wrt,
+        "view": i in c.views,
+        "stop": "no gradient" if line is not None and line.stopped and not c.place else None,
+        "order": None,
+        "program": {
+            "column": c.place,
+            "number": f"%{i}",
+            "role": role,
+            "of": None if of is None else first.node.get(of),
+            "comes": COMES.get(role, "").format(of) if of is not None else "",
+            "memory": c.memory(i, line),
+            "ends": c.ends(i, line),
+            "frees": [c.node[j] for j in c.frees.get(i, ()) if j in c.node],
+        },
+    }
 
 
 def _edge(number: int, source: str, target: str, operand: int, view: bool) -> dict[str, Any]:
@@ -263,83 +278,35 @@ def _edge(number: int, source: str, target: str, operand: int, view: bool) -> di
         "from": source,
         "to": target,
         "operand": operand,
+        "view": view,
         "output": 0,
         "version": 0,
         "gradient": False,
-        "backward_edge": None,
         "inplace": False,
-        "view": view and operand == 0,
+        "backward_edge": None,
         "summed": None,
     }
 
 
-def _of_program(c: Column, i: int, line: Instruction | None, first: Column) -> dict[str, Any]:
-    v = c.program.values[i]
-    role, of = "run" if line is not None else v.kind, None
-    if c.origins is not None:
-        origin = c.origins[i]
-        role, of = (origin.role if line is not None else v.kind), origin.of
-    comes = {"copy": f"as %{of}", "rule": f"rule of %{of}", "sum": f"sum for %{of}"}
-    return {
-        "column": c.place,
-        "number": f"%{i}",
-        "role": role,
-        "of": None if of is None else first.node.get(of),
-        "comes": comes.get(role, "") if of is not None else "",
-        "memory": _memory(c, i, line),
-        "ends": _ends(c, i, line),
-        "frees": [c.node[j] for j in c.frees.get(i, ()) if j in c.node],
-    }
-
-
-def _memory(c: Column, i: int, line: Instruction | None) -> str:
-    if line is None:
-        kinds = {"input": "given at each run", "constant": "frozen", "captured": "read at each run"}
-        return kinds[c.program.values[i].kind]
-    if line.over is not None:
-        return f"over {c.words_for(line.over)}"
-    if i in c.views:
-        return f"a view of %{line.operands[0]}"
-    return f"buffer {c.buffers[i]}" if i in c.buffers else ""
-
-
-def _ends(c: Column, i: int, line: Instruction | None) -> str:
-    p = c.program
-    if i in p.outputs:
-        return "returned"
-    if line is None or i not in c.reader:
-        return ""
-    last = p.instructions[c.reader[i]].result
-    return "never read" if last == i else f"last read by %{last}"
-
-
 def _step(found: Document, c: Column, line: Instruction) -> dict[str, Any]:
+    """The step of an instruction, whose node is the last one so far."""
     node = found["nodes"][-1]
     of = node["program"]
-    known = ""
     if line.result in c.values:
         known = f": {in_words(Snapshot(c.values[line.result]).plain())}"
-    text = f"{node['name']} = {node['expression']}{known}"
-    if not known:
-        text += f", {tuple(node['shape'])} {node['dtype']}"
-    text += "."
-    told = {
-        "rule": "The rule of {} wrote it.",
-        "sum": "It adds up the gradients of {}.",
-        "copy": "It is {} of the program.",
-    }
-    if of["role"] in told and of["of"] is not None:
-        text += " " + told[of["role"]].format(of["comes"].split()[-1])
+    else:
+        known = f", {tuple(node['shape'])} {node['dtype']}"
+    text = f"{node['name']} = {node['expression']}{known}."
+    if of["role"] in TOLD and of["of"] is not None:
+        text += " " + TOLD[of["role"]].format(of["comes"].split()[-1])
     gone = [found["nodes"][int(n[1:])]["name"] for n in of["frees"] if n != node["id"]]
     if gone:
         text += f" Nobody reads {' or '.join(gone)} again."
-    return {
-        "phase": "backward" if c.place else "forward",
-        "event": "op",
-        "node": node["id"],
-        "text": text,
-        "details": [{"event": "op", "node": node["id"], "text": text}],
-    }
+    event = {"event": "op", "node": node["id"], "text": text}
+    return {"phase": "backward" if c.place else "forward", **event, "details": [event]}
+
+
+# ------------------------------------------------------------------ what a user sees
 
 
 class Shown(Faces):
