@@ -17,7 +17,19 @@ import numpy as np
 from minigrad.core import modes
 from minigrad.core.tensor import Tensor
 from minigrad.methods.functions import cat
+from minigrad.optim.elementwise import settings_of
 from minigrad.optim.optimizer import Optimizer, Params
+
+Closure = Callable[[], Any]
+
+
+class Point(NamedTuple):
+    """A point on the line: its distance, the loss, its gradient, and the slope along the line."""
+
+    t: float
+    f: float
+    g: Tensor
+    slope: float
 
 
 class LBFGS(Optimizer):
@@ -62,21 +74,13 @@ class LBFGS(Optimizer):
     ) -> None:
         if not 0.0 <= float(lr):
             raise ValueError(f"Invalid learning rate: {lr}")
-        defaults = {
-            "lr": lr,
-            "max_iter": max_iter,
-            "max_eval": max_iter * 5 // 4 if max_eval is None else max_eval,
-            "tolerance_grad": tolerance_grad,
-            "tolerance_change": tolerance_change,
-            "history_size": history_size,
-            "line_search_fn": line_search_fn,
-        }
-        super().__init__(params, defaults)
+        max_eval = max_iter * 5 // 4 if max_eval is None else max_eval
+        super().__init__(params, settings_of(locals()))
         if len(self.param_groups) != 1:
             raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
         self._params = self.param_groups[0]["params"]
 
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+    def step(self, closure: Closure | None = None) -> Any:
         """Run up to max_iter iterations; returns the loss before the first."""
         if closure is None:
             raise TypeError(
@@ -87,64 +91,75 @@ class LBFGS(Optimizer):
         with modes.no_grad():
             return self._run(closure)
 
-    def _run(self, closure: Callable[[], Any]) -> Any:
+    def _run(self, closure: Closure) -> Any:
         group, state = self.param_groups[0], self.state[self._params[0]]
-        lr, search = float(group["lr"]), group["line_search_fn"]
         state.setdefault("func_evals", 0)
         state.setdefault("n_iter", 0)
-        with modes.enable_grad():
-            first_loss = closure()
+        first_loss, g = self._evaluate(closure)
         loss, evaluations = float(first_loss), 1
         state["func_evals"] += 1
-        g = self._gradient()
         if g.abs().max() <= group["tolerance_grad"]:
             return first_loss
         for n in range(1, group["max_iter"] + 1):
             state["n_iter"] += 1
             self._remember(state, g, group["history_size"])
-            d, previous_loss = state["d"], loss
+            d, previous_loss, t = state["d"], loss, float(group["lr"])
             state["prev_flat_grad"], state["prev_loss"] = g.clone(), loss
-            t = min(1.0, 1.0 / float(g.abs().sum())) * lr if state["n_iter"] == 1 else lr
-            slope = float(g.dot(d))
-            if slope > -group["tolerance_change"]:
+            if state["n_iter"] == 1:
+                t *= min(1.0, 1.0 / float(g.abs().sum()))
+            here = Point(0.0, loss, g, float(g.dot(d)))
+            if here.slope > -group["tolerance_change"]:
                 state["t"] = t
                 break
-            used = 0
-            if search is not None:
-                if search != "strong_wolfe":
-                    raise RuntimeError("only 'strong_wolfe' is supported")
-                start = [p.clone() for p in self._params]
-
-                def at(t: float, start: Any = start, d: Tensor = d) -> Point:
-                    self._move(start, t, d)
-                    with modes.enable_grad():
-                        f = float(closure())
-                    gradient = self._gradient()
-                    return Point(t, f, gradient, float(gradient.dot(d)))
-
-                longest = float(d.abs().max())
-                found, used = strong_wolfe(
-                    at, t, Point(0.0, loss, g, slope), longest, most=group["max_eval"] - evaluations
-                )
-                t, loss, g = found.t, found.f, found.g
-                self._move(start, t, d)
-            else:
-                self._move([p.clone() for p in self._params], t, d)
-                if n != group["max_iter"]:
-                    with modes.enable_grad():
-                        loss = float(closure())
-                    g, used = self._gradient(), 1
-            state["t"] = t
+            last, left = n == group["max_iter"], group["max_eval"] - evaluations
+            point, used = self._go(closure, here, t, d, last, left)
+            state["t"], loss, g = point.t, point.f, point.g
             evaluations += used
             state["func_evals"] += used
             if (
                 evaluations >= group["max_eval"]
                 or g.abs().max() <= group["tolerance_grad"]
-                or (d * t).abs().max() <= group["tolerance_change"]
+                or (d * point.t).abs().max() <= group["tolerance_change"]
                 or abs(loss - previous_loss) < group["tolerance_change"]
             ):
                 break
         return first_loss
+
+    def _evaluate(self, closure: Closure) -> tuple[Any, Tensor]:
+        """The loss, and all gradients as one vector; zeros for parameters without one."""
+        with modes.enable_grad():
+            loss = closure()
+        parts = [
+            p.new_zeros(p.numel()) if p.grad is None else p.grad.to_dense().reshape(-1)
+            for p in self._params
+        ]
+        return loss, cat(parts).clone()
+
+    def _go(
+        self, closure: Closure, here: Point, t: float, d: Tensor, last: bool, most: int
+    ) -> tuple[Point, int]:
+        """Go along d, by t or as far as a line search says; returns the new point, and the evaluations used.
+
+        last   is this the last iteration? Then a step without a search needs no evaluation
+        most   the number of evaluations that are left
+        """
+        start, search = [p.clone() for p in self._params], self.param_groups[0]["line_search_fn"]
+
+        def at(t: float) -> Point:
+            self._move(start, t, d)
+            loss, g = self._evaluate(closure)
+            return Point(t, float(loss), g, float(g.dot(d)))
+
+        if search is None and last:
+            self._move(start, t, d)
+            return here._replace(t=t), 0
+        if search is None:
+            return at(t), 1
+        if search != "strong_wolfe":
+            raise RuntimeError("only 'strong_wolfe' is supported")
+        found, used = strong_wolfe(at, t, here, float(d.abs().max()), most=most)
+        self._move(start, found.t, d)
+        return found, used
 
     def _remember(self, state: dict[str, Any], g: Tensor, most: int) -> None:
         """Add the latest pair (s, y) to the history, and compute the next direction."""
@@ -169,29 +184,12 @@ class LBFGS(Optimizer):
             d = d + s * (share - y.dot(d) * r)
         state["d"] = d
 
-    def _gradient(self) -> Tensor:
-        """All gradients as one vector; zeros for parameters without one."""
-        parts = [
-            p.new_zeros(p.numel()) if p.grad is None else p.grad.to_dense().reshape(-1)
-            for p in self._params
-        ]
-        return cat(parts).clone()
-
     def _move(self, start: list[Tensor], t: float, d: Tensor) -> None:
         """Set the parameters to start + t * d."""
         at = 0
         for p, x in zip(self._params, start, strict=True):
             p.copy_(x + d[at : at + p.numel()].view(p.shape) * t)
             at += p.numel()
-
-
-class Point(NamedTuple):
-    """A point on the line: its distance, the loss, its gradient, and the slope along the line."""
-
-    t: float
-    f: float
-    g: Tensor
-    slope: float
 
 
 def strong_wolfe(
@@ -211,48 +209,61 @@ def strong_wolfe(
     First the steps grow until a good point must lie between two of them. Then the interval
     shrinks, each time to the minimum of the cubic through both ends.
     """
-    limit = -c2 * start.slope
-    previous, new, asked = start, at(t), 1
-    low = high = new
-    good = False
-    for k in range(most):
-        too_high = new.f > start.f + c1 * new.t * start.slope or (k > 1 and new.f >= previous.f)
-        if not too_high and abs(new.slope) <= limit:
-            return new, asked
-        if too_high or new.slope >= 0:
-            low, high = (previous, new) if previous.f <= new.f else (new, previous)
-            break
-        bounds = (new.t + 0.01 * (new.t - previous.t), new.t * 10)
-        previous, new = new, at(_cubic_minimum(previous, new, bounds))
-        asked += 1
-    else:
-        low, high = (start, new) if start.f <= new.f else (new, start)
-        return low, asked
-    stalled = False
-    for _ in range(most - k):
+
+    def too_high(p: Point) -> bool:
+        return p.f > start.f + c1 * p.t * start.slope
+
+    def is_flat(p: Point) -> bool:
+        return abs(p.slope) <= -c2 * start.slope
+
+    low, high, asked, left = _bracket(at, t, start, too_high, is_flat, most)
+    stalled = good = False
+    for _ in range(left):
         if good or abs(high.t - low.t) * longest < tolerance:
             break
         least, greatest = min(low.t, high.t), max(low.t, high.t)
         t = _cubic_minimum(low, high)
         margin = 0.1 * (greatest - least)
-        if min(greatest - t, t - least) < margin:  # too close to an end, for the second time
-            if stalled or t >= greatest or t <= least:
-                t = greatest - margin if abs(t - greatest) < abs(t - least) else least + margin
-                stalled = False
-            else:
-                stalled = True
-        else:
-            stalled = False
+        near = min(greatest - t, t - least) < margin
+        if near and (stalled or not least < t < greatest):  # too close to an end, again
+            t = greatest - margin if abs(t - greatest) < abs(t - least) else least + margin
+            near = False
+        stalled = near
         new = at(t)
         asked += 1
-        if new.f > start.f + c1 * t * start.slope or new.f >= low.f:
-            low, high = (low, new) if low.f <= new.f else (new, low)
+        if too_high(new) or new.f >= low.f:
+            low, high = _lower_first(low, new)
             continue
-        good = abs(new.slope) <= limit
+        good = is_flat(new)
         if not good and new.slope * (high.t - low.t) >= 0:
             high = low
         low = new
     return low, asked
+
+
+def _bracket(
+    at: Callable[[float], Point],
+    t: float,
+    start: Point,
+    too_high: Callable[[Point], bool],
+    is_flat: Callable[[Point], bool],
+    most: int,
+) -> tuple[Point, Point, int, int]:
+    """Two points with a good one between them, or a good one twice; and how often to ask, so far and from now."""
+    previous, new = start, at(t)
+    for k in range(most):
+        rises = too_high(new) or (k > 1 and new.f >= previous.f)
+        if not rises and is_flat(new):
+            return new, new, k + 1, 0
+        if rises or new.slope >= 0:
+            return *_lower_first(previous, new), k + 1, most - k
+        bounds = (new.t + 0.01 * (new.t - previous.t), new.t * 10)
+        previous, new = new, at(_cubic_minimum(previous, new, bounds))
+    return *_lower_first(start, new), most + 1, 0
+
+
+def _lower_first(a: Point, b: Point) -> tuple[Point, Point]:
+    return (a, b) if a.f <= b.f else (b, a)
 
 
 def _cubic_minimum(a: Point, b: Point, bounds: tuple[float, float] | None = None) -> float:

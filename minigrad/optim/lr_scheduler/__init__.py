@@ -1,22 +1,23 @@
 """Schedulers: learning rates that change during training.
 
 scheduler.py    the base class
-decays.py       along a curve: StepLR, LinearLR, ExponentialLR, CosineAnnealingLR, ...
-cycles.py       up and down: CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR
+curves.py       along a curve: StepLR, CosineAnnealingLR, OneCycleLR, ...
 plateau.py      when the loss stops improving: ReduceLROnPlateau
 combined.py     several schedulers: SequentialLR, ChainedScheduler
 """
 
 from minigrad.optim.lr_scheduler.combined import ChainedScheduler, SequentialLR
-from minigrad.optim.lr_scheduler.cycles import CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR
-from minigrad.optim.lr_scheduler.decays import (
+from minigrad.optim.lr_scheduler.curves import (
     ConstantLR,
     CosineAnnealingLR,
+    CosineAnnealingWarmRestarts,
+    CyclicLR,
     ExponentialLR,
     LambdaLR,
     LinearLR,
     MultiplicativeLR,
     MultiStepLR,
+    OneCycleLR,
     PolynomialLR,
     StepLR,
 )

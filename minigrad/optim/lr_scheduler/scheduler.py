@@ -16,7 +16,7 @@ To write your own scheduler, define a subclass with a `get_lr`.
 
 import warnings
 from collections.abc import Callable
-from types import FunctionType
+from types import FunctionType, NoneType
 from typing import Any
 
 from minigrad.core.modes import no_grad
@@ -197,9 +197,18 @@ def for_each_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
     return [_copy_of(v) for v in value]
 
 
-def without_functions(functions: list[Any]) -> list[Any]:
+def without_functions(functions: list[Any]) -> list[dict[str, Any] | None]:
     """The part of some callables that can be saved: None for a function, the attributes for an object."""
-    return [None if isinstance(f, FunctionType) else vars(f).copy() for f in functions]
+    plain = (FunctionType, NoneType)
+    return [None if isinstance(f, plain) else vars(f).copy() for f in functions]
+
+
+def restore_functions(functions: list[Any], saved: list[dict[str, Any] | None]) -> list[Any]:
+    """The functions themselves; objects get the attributes that `without_functions` has saved."""
+    for f, attributes in zip(functions, saved, strict=True):
+        if attributes is not None:
+            vars(f).update(attributes)
+    return functions
 
 
 def functions_for(optimizer: Optimizer, given: Any) -> list[Callable[[int], float]]:
