@@ -96,7 +96,7 @@ class Adam(Elementwise):
     def __init__(
         self,
         params: Params,
-        lr: Any = 1e-3,
+        lr: float | Tensor = 1e-3,
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
         weight_decay: float = 0,
@@ -154,7 +154,7 @@ class AdamW(Adam):
     def __init__(
         self,
         params: Params,
-        lr: Any = 1e-3,
+        lr: float | Tensor = 1e-3,
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
         weight_decay: float = 1e-2,
@@ -193,7 +193,7 @@ class Adagrad(Elementwise):
     def __init__(
         self,
         params: Params,
-        lr: Any = 1e-2,
+        lr: float | Tensor = 1e-2,
         lr_decay: float = 0,
         weight_decay: float = 0,
         initial_accumulator_value: float = 0,
@@ -243,7 +243,7 @@ class Adagrad(Elementwise):
         adagrad_rows(p.memory(), state["sum"].array, lr, eps, rows.indices, g)
 
 
-def adagrad_rows(table: Array, sums: Array, lr: Any, eps: float, *parts: Array) -> Array:
+def adagrad_rows(table: Array, sums: Array, lr: float | Array, eps: float, *parts: Array) -> Array:
     """s = s + g**2; p = p - lr * g / (sqrt(s) + eps), on the rows that have a gradient.
 
     parts   rows, values, rows, values, ...: a row may appear several times
@@ -325,7 +325,7 @@ class RMSprop(Elementwise):
     def __init__(
         self,
         params: Params,
-        lr: Any = 1e-2,
+        lr: float | Tensor = 1e-2,
         alpha: float = 0.99,
         eps: float = 1e-8,
         weight_decay: float = 0,
@@ -385,12 +385,12 @@ class SparseAdam(Elementwise):
     def __init__(
         self,
         params: Params,
-        lr: Any = 1e-3,
+        lr: float | Tensor = 1e-3,
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
         maximize: bool = False,
     ) -> None:
-        check("learning rate", lr, 0.0 < lr)
+        check("learning rate", lr, bool(0.0 < lr))
         check("epsilon value", eps, 0.0 < eps)
         super().__init__(params, settings_of(locals()))
 
@@ -439,7 +439,7 @@ class Adadelta(Elementwise):
     def __init__(
         self,
         params: Params,
-        lr: Any = 1.0,
+        lr: float | Tensor = 1.0,
         rho: float = 0.9,
         eps: float = 1e-6,
         weight_decay: float = 0,
@@ -489,7 +489,7 @@ class Adamax(Elementwise):
     def __init__(
         self,
         params: Params,
-        lr: Any = 2e-3,
+        lr: float | Tensor = 2e-3,
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
         weight_decay: float = 0,
@@ -539,7 +539,7 @@ class NAdam(Elementwise):
     def __init__(
         self,
         params: Params,
-        lr: Any = 2e-3,
+        lr: float | Tensor = 2e-3,
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
         weight_decay: float = 0,
@@ -602,7 +602,7 @@ class RAdam(Elementwise):
     def __init__(
         self,
         params: Params,
-        lr: Any = 1e-3,
+        lr: float | Tensor = 1e-3,
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
         weight_decay: float = 0,
@@ -654,7 +654,7 @@ class Rprop(Elementwise):
     def __init__(
         self,
         params: Params,
-        lr: Any = 1e-2,
+        lr: float | Tensor = 1e-2,
         etas: tuple[float, float] = (0.5, 1.2),
         step_sizes: tuple[float, float] = (1e-6, 50),
         *,

@@ -85,7 +85,7 @@ class Partition:
 
     def _counted(self, name: str, start: float) -> Array:
         """One array with the counts of all parameters; each state has its own count as a view of it."""
-        counts = np.array([float(s.get(name, start)) for s in self.states], count_dtype())
+        counts = np.array([float(s.get(name, start)) for s in self.states], _count_dtype())
         for k, s in enumerate(self.states):
             if not isinstance(s.get(name), Tensor):
                 s[name] = tensor_of(None)
@@ -105,7 +105,7 @@ class Partition:
                 steps = tuple([float(counts[k]) for counts in self.counts])
                 kind = (a.dtype, first[k], steps)
                 if sizes.get(kind, 0) + a.size > PIECE:
-                    yield block_of(self, packs.pop(kind), scratch, first)
+                    yield _block_of(self, packs.pop(kind), scratch, first)
                     sizes[kind] = 0
                 packs.setdefault(kind, []).append(k)
                 sizes[kind] = sizes.get(kind, 0) + a.size
@@ -116,7 +116,7 @@ class Partition:
                     piece = slice(start, start + PIECE)
                     yield Piece(self, k, piece, scratch[a.dtype], first[k])
         for pack in packs.values():
-            yield block_of(self, pack, scratch, first)
+            yield _block_of(self, pack, scratch, first)
 
     def _cuttable(self, k: int) -> bool:
         """Can the parameter and its state be seen as 1-d arrays?"""
@@ -134,20 +134,6 @@ class Block:
     out      scratch memory; the rule leaves its result here
     more     more scratch memory
     """
-
-    __slots__ = (
-        "_numbers",
-        "_values",
-        "first",
-        "g",
-        "index",
-        "more",
-        "out",
-        "own",
-        "p",
-        "plan",
-        "state",
-    )
 
     g: Array
     p: Array
@@ -201,20 +187,18 @@ class Block:
 class PackedBlock(Block):
     """Several small parameters in one array."""
 
-    __slots__ = ("choose", "members", "parts", "values")
-
     def __init__(self, plan: Partition, indices: Sequence[int], room: Array, first: bool) -> None:
         super().__init__(plan, indices[0], first)
         self.choose = itemgetter(*indices)
         self.members = self.choose(plan.arrays)
         n = sum(a.size for a in self.members)
         self.out, self.own, self.values, self.more = (row[:n] for row in room)
-        self.parts = list(zip(self.members, cut(self.out, self.members), strict=True))
+        self.parts = list(zip(self.members, _cut(self.out, self.members), strict=True))
         state = []
         for name in plan.names:
             tensors = [s[name] for s in self.choose(plan.states)]
             row = np.concatenate([x.array for x in tensors], axis=None, dtype=self.out.dtype)
-            for x, part in zip(tensors, cut(row, self.members), strict=True):
+            for x, part in zip(tensors, _cut(row, self.members), strict=True):
                 x.array = part
             state.append(row)
         self.state = tuple(state)
@@ -236,8 +220,6 @@ class PackedBlock(Block):
 
 class Piece(Block):
     """One parameter, or a piece of it."""
-
-    __slots__ = ("piece",)
 
     def __init__(
         self, plan: Partition, index: int, piece: slice | None, room: Array, first: bool
@@ -266,7 +248,7 @@ class Piece(Block):
         np.subtract(self.p, step, self.p)
 
 
-def block_of(
+def _block_of(
     plan: Partition, pack: list[int], scratch: dict[Any, Array], first: list[bool]
 ) -> Block:
     """The block of the small parameters with these indices."""
@@ -277,7 +259,7 @@ def block_of(
     return PackedBlock(plan, tuple(pack), room, first[k])
 
 
-def cut(row: Array, like: Sequence[Array]) -> list[Array]:
+def _cut(row: Array, like: Sequence[Array]) -> list[Array]:
     """The parts of the row, in the shapes of these arrays."""
     parts, start = [], 0
     for a in like:
@@ -291,7 +273,7 @@ def _cuttable(array: Array) -> bool:
     return array.flags.c_contiguous
 
 
-def count_dtype() -> type[np.floating[Any]]:
+def _count_dtype() -> type[np.floating[Any]]:
     """Counts are float32, as in PyTorch; float64 if that is the default dtype."""
     return np.float64 if get_default_dtype() == np.float64 else np.float32
 

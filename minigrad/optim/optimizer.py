@@ -301,30 +301,34 @@ class Optimizer:
 
     # ------------------------------------------------------------------ hooks
 
-    def register_step_pre_hook(self, hook: Any) -> RemovableHandle:
+    def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call hook(optimizer, args, kwargs) before each step; it may return new (args, kwargs)."""
         return RemovableHandle(self._step_pre_hooks, hook)
 
-    def register_step_post_hook(self, hook: Any) -> RemovableHandle:
+    def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call hook(optimizer, args, kwargs) after each step."""
         return RemovableHandle(self._step_post_hooks, hook)
 
-    def register_state_dict_pre_hook(self, hook: Any, prepend: bool = False) -> RemovableHandle:
+    def register_state_dict_pre_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
         """Call hook(optimizer) before `state_dict` starts."""
         return _hang(self._state_dict_hooks["save"], hook, prepend)
 
-    def register_state_dict_post_hook(self, hook: Any, prepend: bool = False) -> RemovableHandle:
+    def register_state_dict_post_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
         """Call hook(optimizer, state_dict) on its result; what the hook returns replaces it."""
         return _hang(self._state_dict_hooks["saved"], hook, prepend)
 
     def register_load_state_dict_pre_hook(
-        self, hook: Any, prepend: bool = False
+        self, hook: Callable[..., Any], prepend: bool = False
     ) -> RemovableHandle:
         """Call hook(optimizer, state_dict) before loading; what the hook returns is loaded instead."""
         return _hang(self._state_dict_hooks["load"], hook, prepend)
 
     def register_load_state_dict_post_hook(
-        self, hook: Any, prepend: bool = False
+        self, hook: Callable[..., Any], prepend: bool = False
     ) -> RemovableHandle:
         """Call hook(optimizer) after loading."""
         return _hang(self._state_dict_hooks["loaded"], hook, prepend)
@@ -364,7 +368,9 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
     return stepped
 
 
-def _hang(hooks: "OrderedDict[int, Any]", hook: Any, prepend: bool) -> RemovableHandle:
+def _hang(
+    hooks: "OrderedDict[int, Any]", hook: Callable[..., Any], prepend: bool
+) -> RemovableHandle:
     handle = RemovableHandle(hooks, hook)
     if prepend:
         hooks.move_to_end(handle.id, last=False)

@@ -14,12 +14,15 @@ from minigrad.core.tensor import Tensor
 from minigrad.methods.creation import tensor
 from minigrad.nn.module import Module
 
+Average = Callable[[Tensor, Tensor, Tensor], Tensor]
+MultiAverage = Callable[[list[Tensor], list[Tensor], Tensor], None]
 
-def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable[[Any, Any, Any], None]:
+
+def get_ema_multi_avg_fn(decay: float = 0.999) -> MultiAverage:
     """Makes AveragedModel an exponential moving average: a = decay * a + (1 - decay) * p."""
     _check_decay(decay)
 
-    def update(averages: Any, values: Any, number: Any) -> None:
+    def update(averages: list[Tensor], values: list[Tensor], number: Tensor) -> None:
         with modes.no_grad():
             for a, p in zip(averages, values, strict=True):
                 a.copy_(a.lerp(p, 1 - decay) if a.dtype.kind == "f" else p)
@@ -27,11 +30,11 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable[[Any, Any, Any], None
     return update
 
 
-def get_ema_avg_fn(decay: float = 0.999) -> Callable[[Tensor, Tensor, Any], Tensor]:
+def get_ema_avg_fn(decay: float = 0.999) -> Average:
     """The same for one parameter, to use as avg_fn."""
     _check_decay(decay)
 
-    def mean(averaged: Tensor, current: Tensor, number: Any) -> Tensor:
+    def mean(averaged: Tensor, current: Tensor, number: Tensor) -> Tensor:
         with modes.no_grad():
             z: Tensor = averaged * decay + current * (1 - decay)
         return z
@@ -69,8 +72,8 @@ class AveragedModel(Module):
         self,
         model: Module,
         device: Any = None,
-        avg_fn: Callable[[Tensor, Tensor, Any], Tensor] | None = None,
-        multi_avg_fn: Callable[[Any, Any, Any], None] | None = None,
+        avg_fn: Average | None = None,
+        multi_avg_fn: MultiAverage | None = None,
         use_buffers: bool = False,
     ) -> None:
         super().__init__()

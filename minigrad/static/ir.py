@@ -38,6 +38,7 @@ from minigrad.random.generator import Generator, default_generator
 
 Array = np.ndarray[Any, Any]
 Settings = dict[str, Any]
+Function = Callable[..., Any]
 
 
 class ProgramError(RuntimeError):
@@ -482,10 +483,10 @@ class Program:
         return forms.view.save(self, path)
 
     def _ipython_display_(self) -> None:
-        forms.view.shown(self)._ipython_display_()
+        forms.view.picture_of(self)._ipython_display_()
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
-        return forms.view.shown(self)._repr_mimebundle_(include, exclude)
+        return forms.view.picture_of(self)._repr_mimebundle_(include, exclude)
 
     # ------------------------------------------------------------------ display
 

@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 
 from minigrad import ops
-from minigrad.static.ir import AnyOp, Array, Instruction, Program, Ref, Settings, SpecialOp, Value
+from minigrad.static.ir import AnyOp, Array, Instruction, Program, Ref, SpecialOp, Value
 
 FOLDED = 1 << 16  # larger constants, in bytes, are not precomputed, but computed in each run
 
@@ -207,22 +207,9 @@ def thinned(program: Program) -> Program:
 class Thinner(Rewriter):
     """A program that is being rewritten for a plan."""
 
-    def put(
-        self,
-        line: Instruction,
-        op: AnyOp | None = None,
-        operands: tuple[int, ...] | None = None,
-        settings: Settings | None = None,
-    ) -> None:
+    def put(self, line: Instruction, **changes: Any) -> None:
         """Add this line with another op, other operands or settings."""
-        new = Instruction(
-            op or line.op,
-            operands or line.operands,
-            line.settings if settings is None else settings,
-            line.result,
-            line.stopped,
-            line.over,
-        )
+        new = replace(line, history=None, **changes)
         self.lines.append(new)
         self.made[new.result] = new
 
@@ -251,7 +238,8 @@ class Thinner(Rewriter):
         if write is not None and wide and z.dtype.kind == "f" and line.over is None:
             last = write(self, line)
             if last is not None:
-                self.put(line, *last, {})
+                op, operands = last
+                self.put(line, op=op, operands=operands, settings={})
                 return
         if line.op.kind == "elementwise" and isinstance(line.op.numpy, np.ufunc):
             self.put(line, operands=self.thin_operands(line))
@@ -288,21 +276,22 @@ class Thinner(Rewriter):
         if line.over is not None or not self.shape(line.result):
             y = self.negated(line.operands[1]) if line.op is ops.index_put else None
             if y is not None and adds_rows(line, self.values):  # table[rows] += -y subtracts y
-                self.put(line, LESS, (line.operands[0], y))
+                self.put(line, op=LESS, operands=(line.operands[0], y))
                 return
         elif line.op is ops.mul and line.settings == {}:
-            self.put(line, *self.tidy_product(line))
+            op, operands = self.tidy_product(line)
+            self.put(line, op=op, operands=operands)
             return
         elif line.op is ops.neg:
             y = self.negated(line.operands[0])
             if y is not None:
-                self.put(line, ops.clone, (y,))
+                self.put(line, op=ops.clone, operands=(y,))
                 return
         elif line.op is ops.add:
             first, second = (self.made.get(i) for i in line.operands)
             parts = self.joined(first, second)
             if first is not None and parts is not None:
-                self.put(line, ops.cat, parts, first.settings)
+                self.put(line, op=ops.cat, operands=parts, settings=first.settings)
                 return
         self.put(line)
 

@@ -17,8 +17,8 @@ If NumPy's answer would affect the path of the recorded function, we raise an er
 """
 
 import builtins
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple, Self
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
@@ -27,9 +27,13 @@ from minigrad.core import modes
 from minigrad.core.dtypes import category
 from minigrad.core.errors import AutogradError
 from minigrad.core.inplace import WRITTEN_TWICE, cannot_be_cast, refused_view
+from minigrad.core.memory import Tensor
 from minigrad.core.op import Op
 from minigrad.methods import ArrayMethods
-from minigrad.static.ir import ProgramError, mapped, refs_in
+from minigrad.static.ir import Array, Function, ProgramError, Settings, mapped, refs_in
+
+if TYPE_CHECKING:
+    from minigrad.static.tracing import Recorder
 
 
 class Shared:
@@ -60,7 +64,7 @@ class ViewOrigin(NamedTuple):
 
     base: "Slot"
     op: Op
-    settings: dict[str, Any]
+    settings: Settings
     link: str
 
 
@@ -81,7 +85,7 @@ class Slot(ArrayMethods):
     __array_priority__ = 2000
     _tangents = None
 
-    def __init__(self, recorder: Any, index: int, shows: ViewOrigin | None = None) -> None:
+    def __init__(self, recorder: "Recorder", index: int, shows: ViewOrigin | None = None) -> None:
         self.recorder, self.index_, self.shows = recorder, index, shows
         self.memory_: Shared = Shared() if shows is None else shows.base.memory_
         self.memory_.slots += 1
@@ -111,7 +115,7 @@ class Slot(ArrayMethods):
         if origin.link != UNRECORDED or modes.state.recording:
             self.seen = self.memory_.writes
 
-    def __apply_op__(self, op: Op, args: tuple[Any, ...], settings: dict[str, Any]) -> Any:
+    def __apply_op__(self, op: Op, args: tuple[Any, ...], settings: Settings) -> Any:
         return self.recorder.apply(op, args, settings)
 
     # ------------------------------------------------------------------ properties
@@ -126,12 +130,12 @@ class Slot(ArrayMethods):
         return traced(value, self)
 
     @property
-    def shape(self) -> Any:
+    def shape(self) -> tuple[int, ...]:
         """The shape during recording: a tuple of ints, the same in each run."""
         return self.recorder.values[self.index].shape
 
     @property
-    def dtype(self) -> Any:
+    def dtype(self) -> np.dtype[Any]:
         """The NumPy dtype during recording, the same in each run."""
         return self.recorder.values[self.index].dtype
 
@@ -146,17 +150,17 @@ class Slot(ArrayMethods):
     grad_fn = None
     _base = None
 
-    def memory(self) -> Any:
+    def memory(self) -> Array:
         """The example value itself, as an array that records nothing: for its memory layout."""
         return np.asarray(self.recorder.examples[self.index])
 
-    def detach(self) -> Any:
+    def detach(self) -> "Slot":
         """The same value, but no gradient passes."""
         with self.recorder.stopping():
             return self[...]
 
     @property
-    def data(self) -> Any:
+    def data(self) -> "Slot":
         """The value detached. Notes that an eager run would miss a write to it: see `_become`."""
         self.memory_.uncounted = True
         return self.detach()
@@ -182,7 +186,7 @@ class Slot(ArrayMethods):
             self.index_ = self.recorder.emit(ops.getitem, (self.index,), {"index": (...,)})
         return self
 
-    def requires_grad_(self, requires_grad: Any = True) -> Self:
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
         """False detaches an input from here on; RuntimeError for results. True changes nothing."""
         if requires_grad:
             return self
@@ -198,7 +202,7 @@ class Slot(ArrayMethods):
         in_order = not self.shape or self.recorder.examples[self.index].flags.c_contiguous
         return self if in_order else ops.clone(self, order="C")
 
-    def _constant(self, array: Any) -> Any:
+    def _constant(self, array: Array) -> "Slot":
         if isinstance(array, Traced):
             return slot_of(array)
         return Slot(self.recorder, self.recorder.constant(np.asarray(array)))
@@ -248,7 +252,7 @@ class Slot(ArrayMethods):
             origin.link == UNRECORDED or (origin.link == VIEW and origin.base._is_unrecorded())
         )
 
-    def _become(self, z: Any, recorded: bool) -> None:
+    def _become(self, z: "Slot", recorded: bool) -> None:
         """Stand for z from now on; if this is a view, also update its base.
 
         recorded   does the write belong to the history? If not, the gradient passes as without
@@ -279,7 +283,7 @@ class Slot(ArrayMethods):
         elif recorded:
             self.index_, self.seen = z.index, self.memory_.writes
 
-    def _stand_for(self, z: Any, recorded: bool) -> None:
+    def _stand_for(self, z: "Slot", recorded: bool) -> None:
         old, recorder = self.index_, self.recorder
         if not recorded and recorder.is_live(old):
             if not recorder.is_latest(z.index):  # needs its own instruction to carry the history
@@ -306,7 +310,7 @@ class Slot(ArrayMethods):
             return repr(self)
         raise refused(f"formatting as {spec!r}", self)
 
-    def __deepcopy__(self, memo: Any) -> Any:
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Slot":
         return ops.clone(self)
 
     def __contains__(self, value: Any) -> builtins.bool:
@@ -335,7 +339,9 @@ class Standing(Slot):
 
     __slots__ = ("tensor",)
 
-    def __init__(self, recorder: Any, tensor: Any, shows: ViewOrigin | None = None) -> None:
+    def __init__(
+        self, recorder: "Recorder", tensor: Tensor, shows: ViewOrigin | None = None
+    ) -> None:
         super().__init__(recorder, -1, shows)
         self.tensor = tensor
         if shows is not None:
@@ -347,7 +353,7 @@ class Standing(Slot):
         """The number of its latest value; until the first write, that of the captured tensor."""
         return super().index if self.index_ >= 0 else self.recorder.capture(self.tensor)
 
-    def _become(self, z: Any, recorded: bool) -> None:
+    def _become(self, z: "Slot", recorded: bool) -> None:
         if self.index_ < 0:
             if not self.recorder.is_its_own(self.tensor):
                 self.recorder.write_through(self.tensor, z)
@@ -357,7 +363,7 @@ class Standing(Slot):
         super()._become(z, recorded)
 
 
-def put_back(base: Any, z: Any, op: Op, settings: dict[str, Any]) -> Any:
+def put_back(base: Slot, z: Slot, op: Op, settings: Settings) -> Slot:
     """The value of `base` after z was written to the view of it that op makes."""
     if op is ops.getitem:
         return ops.index_put(base, z, index=settings["index"])
@@ -393,10 +399,10 @@ class Traced(np.ndarray[Any, Any]):
 
     slot: Any = None
 
-    def __apply_op__(self, op: Op, args: tuple[Any, ...], settings: dict[str, Any]) -> Any:
+    def __apply_op__(self, op: Op, args: tuple[Any, ...], settings: Settings) -> Any:
         return slot_of(self).recorder.apply(op, args, settings)
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         function = ufunc if method == "__call__" else getattr(ufunc, method)
         name = f"np.{ufunc.__name__}" + ("" if method == "__call__" else f".{method}")
         if method not in ("__call__", "reduce", "accumulate"):
@@ -412,7 +418,9 @@ class Traced(np.ndarray[Any, Any]):
             )
         return recorder_among(inputs).foreign(name, function, inputs, kwargs).array
 
-    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    def __array_function__(
+        self, function: Function, types: Any, args: Iterable[Any], kwargs: Mapping[str, Any]
+    ) -> Any:
         if function in SHAPES_ONLY:
             return function(*plain(args), **plain(kwargs))
         recorder = recorder_among([args, list(kwargs.values())])
@@ -509,7 +517,7 @@ SHAPES_ONLY = {
 }  # fmt: skip
 
 
-def traced(value: Any, slot: Any) -> Any:
+def traced(value: Array, slot: Slot) -> Traced:
     """A Traced on the memory of this value, which belongs to the slot."""
     a = np.asarray(value).view(Traced)
     a.slot = slot
@@ -528,7 +536,7 @@ def slot_of(a: Slot | Traced) -> Slot:
     )
 
 
-def recorder_among(things: Sequence[Any]) -> Any:
+def recorder_among(things: Sequence[Any]) -> "Recorder":
     """The recorder of the first Traced or Slot among the arguments of a NumPy function."""
     for thing in things:
         if hasattr(thing, "recorder"):  # a Slot
@@ -550,7 +558,7 @@ def plain(thing: Any) -> Any:
     )
 
 
-def refused(what: str, slot: Any) -> ProgramError:
+def refused(what: str, slot: Slot) -> ProgramError:
     """The error for code that asks a slot for its value; `what` is the call, as "item()"."""
     name = slot.recorder.values[slot.index].name
     return ProgramError(
@@ -561,7 +569,7 @@ def refused(what: str, slot: Any) -> ProgramError:
     )
 
 
-def branch(slot: Any) -> ProgramError:
+def branch(slot: Slot) -> ProgramError:
     """The error for an `if` or `while` on a slot whose value differs from run to run."""
     return ProgramError(
         "data-dependent branch: `if`, `while` or `and` on a tensor whose value differs from run to run. A "

@@ -21,7 +21,7 @@ Read ir.py and slots.py first.
 
 import gc
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import CellType, FrameType, MethodType
 from typing import Any, NamedTuple
@@ -33,17 +33,21 @@ from minigrad.core import dtypes, modes
 from minigrad.core.allocator import keep_freed_memory
 from minigrad.core.data import as_array
 from minigrad.core.errors import dtype_error, shape_error, user_names
-from minigrad.core.memory import make
+from minigrad.core.memory import Tensor, make
 from minigrad.core.op import Op
 from minigrad.core.promotion import CONSTANTS, prepare
 from minigrad.core.views import shows
 from minigrad.static.ir import (
+    AnyOp,
+    Array,
     Draw,
     Foreign,
+    Function,
     Instruction,
     Program,
     ProgramError,
     Ref,
+    Settings,
     Value,
     forms,
     mapped,
@@ -66,7 +70,7 @@ from minigrad.static.slots import (
 class Onlooker:
     """The observer while a program is recorded: tensors are captured."""
 
-    def __init__(self, recorder: Any) -> None:
+    def __init__(self, recorder: "Recorder") -> None:
         self.interpret = recorder.apply
         self.interpret_write = recorder.write_over
         self.interpret_draw = recorder.draw
@@ -79,16 +83,16 @@ class Onlooker:
             self.modules[id(module)] = module
         yield
 
-    def forward(self, *told: Any) -> None:
+    def forward(self, *told: object) -> None:
         """Ignored: `interpret` has recorded the ops."""
 
-    def backward(self, task: Any, engine: str) -> None:
+    def backward(self, task: object, engine: str) -> None:
         """Ignored: a backward pass of Slots is recorded by Recorder.backward."""
 
-    def step(self, task: Any, step: Any) -> None:
+    def step(self, task: object, step: object) -> None:
         """Ignored, as `backward`."""
 
-    def finished(self, task: Any, error: Any) -> None:
+    def finished(self, task: object, error: object) -> None:
         """Ignored, as `backward`."""
 
 
@@ -161,7 +165,7 @@ class Recorder:
 
     # ------------------------------------------------------------------ values
 
-    def _value(self, kind: str, example: Any, name: str | None = None) -> int:
+    def _value(self, kind: str, example: Array, name: str | None = None) -> int:
         i = len(self.values)
         self.values.append(Value(kind, tuple(np.shape(example)), example.dtype, name))
         self.examples.append(example)
@@ -171,14 +175,14 @@ class Recorder:
             self._by_memory[memory_of(example)] = i
         return i
 
-    def input(self, example: Any, name: str | None = None) -> Slot:
+    def input(self, example: Array, name: str | None = None) -> Slot:
         """A new input of the program. Its shape and dtype are fixed: those of the example."""
         # A copy: an array that is passed twice stands for two inputs.
         i = self._value("input", np.array(example), name)
         self.inputs.append(i)
         return Slot(self, i)
 
-    def constant(self, array: Any) -> int:
+    def constant(self, array: Array) -> int:
         """The number of a value that is the same in each run. One array gets only one number."""
         known = self._known.get(id(array))
         if known is None:
@@ -186,7 +190,7 @@ class Recorder:
             self._keep.append(array)
         return known
 
-    def capture(self, tensor: Any, name: str | None = None, as_memory: bool = False) -> int:
+    def capture(self, tensor: Tensor, name: str | None = None, as_memory: bool = False) -> int:
         """The number of a tensor that is not a Slot: a parameter, for example, or computed from other tensors."""
         standing = self.standing.get(id(tensor))
         if standing is None and self._sharer(tensor) is not None:
@@ -232,7 +236,7 @@ class Recorder:
             return self.capture(a)
         return self.constant(np.asarray(a))
 
-    def in_memory(self, array: Any) -> int | None:
+    def in_memory(self, array: Array) -> int | None:
         """The number of the program's value that is stored in this memory, if there is one.
 
         So if NumPy code makes a tensor from a Traced array, we know that it is that value.
@@ -242,7 +246,7 @@ class Recorder:
         i = self._by_memory.get(memory_of(array))
         return None if i is None else self.current.get(i, i)
 
-    def held(self, array: Any, name: str | None = None) -> int:
+    def held(self, array: Array, name: str | None = None) -> int:
         """The number of an array that belongs to no tensor: its content is read again in each run."""
         i = self._by_memory.get(memory_of(array))
         if i is None:
@@ -251,13 +255,13 @@ class Recorder:
             self._known[id(holder)] = i
         return i
 
-    def memory(self, array: Any, name: str | None = None) -> Any:
+    def memory(self, array: Array, name: str | None = None) -> "Memory":
         """The holder of such an array, for writing to it: see `held`."""
         return self.captured[self.held(array, name)]
 
     # ------------------------------------------------------------------ instructions
 
-    def apply(self, op: Op, args: Sequence[Any], settings: dict[str, Any]) -> Slot:
+    def apply(self, op: Op, args: Sequence[Any], settings: Settings) -> Slot:
         """Record op(*args, **settings), and return the Slot of its result."""
         numbers = [None if isinstance(a, CONSTANTS) else self.number(a) for a in args]
         given = [
@@ -285,10 +289,10 @@ class Recorder:
             origin = ViewOrigin(base, op, refs, link)
         return Slot(self, i, origin)
 
-    def emit(self, op: Any, operands: tuple[int, ...], settings: dict[str, Any]) -> int:
+    def emit(self, op: AnyOp, operands: tuple[int, ...], settings: Settings) -> int:
         """Add an instruction; run it on the examples to get the shape of its result."""
         arrays = [self.examples[i] for i in operands]
-        plain = self._resolved(settings)
+        plain = resolved(settings, self.examples.__getitem__)
         try:
             with np.errstate(all="ignore"):
                 z = rehearsed(op, arrays, plain)
@@ -375,12 +379,14 @@ class Recorder:
             self.is_live(self.number(a)) for a in args if isinstance(a, (Slot, Traced, make.Tensor))
         )
 
-    def _chooses_by_value(self, settings: dict[str, Any]) -> bool:
+    def _chooses_by_value(self, settings: Settings) -> bool:
         index = settings["index"]
         parts = index if isinstance(index, tuple) and not isinstance(index, Ref) else (index,)
         return any(isinstance(p, Ref) and self.values[p.number].dtype == bool for p in parts)
 
-    def foreign(self, name: str, function: Any, args: Any, kwargs: Any) -> Slot:
+    def foreign(
+        self, name: str, function: Function, args: Iterable[Any], kwargs: Mapping[str, Any]
+    ) -> Slot:
         """A NumPy function applied to values of the program: an instruction without a derivative."""
         if function in SHAPED_BY_VALUES:
             raise ProgramError(
@@ -388,20 +394,28 @@ class Recorder:
                 "it, keep the shape: a mask (x != 0) to multiply with, or where(x != 0, a, b). Or compute it outside, "
                 "and record again when it changes; or stay with eager tensors."
             )
-        settings = {"args": self.referred(tuple(args)), "kwargs": self.referred(dict(kwargs))}
-        return Slot(self, self.emit(Foreign(name, function), (), settings))
+        return self._call(Foreign(name, function), args, kwargs)
 
-    def draw(self, function: Any, args: Any, kwargs: Any) -> Any:
-        """A random draw: an instruction that draws again in each run."""
-        name = f"draw.{function.__name__}"
+    def _call(self, op: Foreign, args: Iterable[Any], kwargs: Mapping[str, Any]) -> Slot:
         settings = {"args": self.referred(tuple(args)), "kwargs": self.referred(dict(kwargs))}
+        return Slot(self, self.emit(op, (), settings))
+
+    def draw(self, function: Function, args: Iterable[Any], kwargs: Mapping[str, Any]) -> Any:
+        """A random draw: an instruction that draws again in each run."""
         if not any(note.startswith("random") for note in self.frozen):
             self.frozen.append(
                 "random numbers are not frozen: they are drawn anew in each run, as an eager run draws them."
             )
-        return Slot(self, self.emit(Draw(name, function), (), settings)).array
+        return self._call(Draw(f"draw.{function.__name__}", function), args, kwargs).array
 
-    def write_array(self, name: str, function: Any, inputs: Any, kwargs: Any, out: Any) -> Any:
+    def write_array(
+        self,
+        name: str,
+        function: Function,
+        inputs: Sequence[Any],
+        kwargs: Settings,
+        out: Array,
+    ) -> Array:
         """A NumPy function that writes its result to an array outside the program."""
         raise ProgramError(
             f"{name} would write into an array that is no part of the program, with values that are only computed "
@@ -428,9 +442,6 @@ class Recorder:
         i = self.in_memory(part)
         return part if i is None else Ref(i)
 
-    def _resolved(self, thing: Any) -> Any:
-        return resolved(thing, self.examples.__getitem__)
-
     def slots_in(self, thing: Any) -> Any:
         """A setting as a rule sees it: values of the program are Traced arrays."""
         return resolved(thing, lambda i: Slot(self, i).array)
@@ -444,11 +455,7 @@ class Recorder:
         finally:
             self._stopping = before
 
-    def new(self, array: Any) -> Any:
-        """A tensor on this array."""
-        return make.wrap(array)
-
-    def backward(self, loss: Slot, gradient: Any) -> None:
+    def backward(self, loss: Slot, gradient: Slot | Tensor) -> None:
         """Refuse with ProgramError: only StepRecorder has leaves whose .grad a run can set."""
         raise ProgramError(
             "backward() inside a recorded function leaves no gradient behind. To fix it, record the forward "
@@ -457,7 +464,7 @@ class Recorder:
 
     # ------------------------------------------------------------------ tensors during recording
 
-    def write_over(self, op: Op, tensor: Any, others: Sequence[Any], settings: Any) -> Any:
+    def write_over(self, op: Op, tensor: Tensor, others: Sequence[Any], settings: Settings) -> Any:
         """Handle an in-place write to a tensor; returns what stands for the tensor from now on.
 
         If the recorded function made the tensor itself, the write becomes part of the program. Writes
@@ -467,7 +474,9 @@ class Recorder:
             return self.stands_for(tensor)._write(op, *others, **settings)
         return self.write_outside(op, tensor, others, settings)
 
-    def write_outside(self, op: Op, tensor: Any, others: Any, settings: Any) -> Any:
+    def write_outside(
+        self, op: Op, tensor: Tensor, others: Sequence[Any], settings: Settings
+    ) -> Any:
         """Refuse with ProgramError: only StepRecorder lets a run change tensors from outside."""
         raise ProgramError(
             f"{op.name}_ writes to a tensor that the recorded function was not given. A program of a function does not "
@@ -475,11 +484,11 @@ class Recorder:
             "static.compile."
         )
 
-    def write_through(self, tensor: Any, z: Any) -> None:
+    def write_through(self, tensor: Tensor, z: Slot) -> None:
         """Make z the value of a tensor from outside, after a write to a view of it."""
         self.write_outside(ops.copy, tensor, (z,), {})
 
-    def stands_for(self, tensor: Any) -> Standing:
+    def stands_for(self, tensor: Tensor) -> Standing:
         """The Slot that stands for a tensor."""
         standing = self.standing.get(id(tensor))
         if standing is None:
@@ -492,7 +501,7 @@ class Recorder:
             standing = self.standing[id(tensor)] = Standing(self, tensor, same)
         return standing
 
-    def _sharer(self, tensor: Any) -> Standing | None:
+    def _sharer(self, tensor: Tensor) -> Standing | None:
         """The tensor that was written to during recording and shares its memory with this one: z.detach()."""
         for standing in self.standing.values():
             other = standing.tensor
@@ -510,7 +519,7 @@ class Recorder:
             return standing
         return None
 
-    def is_its_own(self, tensor: Any) -> bool:
+    def is_its_own(self, tensor: Tensor) -> bool:
         """Did the recorded function make this tensor? If so, nothing outside refers to it."""
         standing = self.standing.get(id(tensor))
         if standing is not None and standing.index_ >= 0:
@@ -549,19 +558,19 @@ class Memory:
     _base = None
     count = 0
 
-    def __init__(self, array: Any) -> None:
+    def __init__(self, array: Array) -> None:
         self.array = array
         self.shape = array.shape
 
-    def _shared_counter(self) -> Any:
+    def _shared_counter(self) -> "Memory":
         return self
 
-    def memory(self) -> Any:
+    def memory(self) -> Array:
         """The array itself, as a captured tensor would return it."""
         return self.array
 
 
-def memory_of(a: Any) -> Any:
+def memory_of(a: Array) -> tuple[Any, ...]:
     """Identifies an array in memory: its address, shape, dtype and strides."""
     return a.__array_interface__["data"][0], a.shape, a.dtype.str, a.strides
 
@@ -607,7 +616,7 @@ def as_example(x: Any) -> Any:
     return x.array if isinstance(x, make.Tensor) else x
 
 
-def input_names(f: Any, n: int) -> list[str | None]:
+def input_names(f: Callable[..., Any], n: int) -> list[str | None]:
     """The names of a function's first n parameters, as names of inputs."""
     try:
         names = [
@@ -667,7 +676,7 @@ def placeholder(
     return recorder.input(stand_in(shape, dtype), name or f"input{len(recorder.inputs)}")
 
 
-def stand_in(shape: tuple[int, ...], dtype: Any) -> Any:
+def stand_in(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     """Values for finding shapes: a matrix that has an inverse, and indices in range."""
     if dtype.kind != "f":
         return np.zeros(shape, dtype)

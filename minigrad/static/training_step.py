@@ -50,13 +50,22 @@ from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.memory import Tensor, make
 from minigrad.core.modes import enable_grad
 from minigrad.core.op import Op
-from minigrad.optim.adaptive import adagrad_rows
+from minigrad.optim.adaptive import Adagrad, adagrad_rows
 from minigrad.optim.blocks import Block, PackedBlock, Partition
 from minigrad.optim.elementwise import Elementwise
 from minigrad.optim.optimizer import Group, Optimizer, instead
 from minigrad.static.codegen import Plan
 from minigrad.static.differentiate import SlotRows, pull
-from minigrad.static.ir import Array, Foreign, Program, ProgramError, Settings, refs_in
+from minigrad.static.ir import (
+    AnyOp,
+    Array,
+    Foreign,
+    Function,
+    Program,
+    ProgramError,
+    Settings,
+    refs_in,
+)
 from minigrad.static.slots import Slot
 from minigrad.static.tracing import Recorder, as_example, input_names
 
@@ -66,7 +75,7 @@ from minigrad.static.tracing import Recorder, as_example, input_names
 class StepRecorder(Recorder):
     """A recorder for which backward() and an optimizer's step() are instructions too.
 
-    leaves    where gradients are accumulated: id -> (number of the tensor, AccumulateGrad)
+    leaves    where gradients are accumulated: id -> AccumulateGrad
     before    what to check before each run (learning rates, counts): is the program still valid?
     after     what to do after each run: the steps of optimizers that could not be recorded
     written   the tensors that the program writes to
@@ -79,12 +88,12 @@ class StepRecorder(Recorder):
         self.before: list[Any] = []
         self.after: list[Callable[[], Any]] = []
         self.written: list[Any] = []
-        self.leaves: dict[int, Any] = {}
+        self.leaves: dict[int, AccumulateGrad] = {}
         self.stale: set[int] = set()  # values of captured memory that was overwritten later
         self.roots: dict[int, int] = {}  # a view -> the value it is a view of
         self.shown: list[Any] = []  # (leaf, number of its gradient): each run sets the leaf's .grad
 
-    def backward(self, loss: Any, gradient: Any) -> None:
+    def backward(self, loss: Slot, gradient: Slot | Tensor) -> None:
         """Write the backward pass, for all captured leaves that require a gradient.
 
         Until recording ends, a leaf's .grad is the Slot of its gradient.
@@ -111,9 +120,9 @@ class StepRecorder(Recorder):
                         "To fix it, begin the step with optimizer.zero_grad()."
                     )
                 node.grad = found[i] if node.grad is None else node.grad + found[i]
-                self.leaves.setdefault(id(node), (i, node))
+                self.leaves[id(node)] = node
 
-    def emit(self, op: Any, operands: tuple[int, ...], settings: dict[str, Any]) -> int:
+    def emit(self, op: AnyOp, operands: tuple[int, ...], settings: Settings) -> int:
         """As in Recorder; but values that were overwritten can no longer be read."""
         for i in (*operands, *refs_in(settings)):
             if self.roots.get(i, i) in self.stale:
@@ -127,15 +136,24 @@ class StepRecorder(Recorder):
             self.roots[z] = self.roots.get(operands[0], operands[0])
         return z
 
-    def write_outside(self, op: Any, tensor: Any, others: Any, settings: Any) -> None:
+    def write_outside(
+        self, op: Op, tensor: Tensor, others: Sequence[Any], settings: Settings
+    ) -> None:
         """p -= lr * g: each run writes the result to the memory of p."""
         self.over(tensor, op, tensor, *others, **settings)
 
-    def write_through(self, tensor: Any, z: Any) -> None:
+    def write_through(self, tensor: Tensor, z: Slot) -> None:
         """Record a copy of z into the tensor's memory, made again in each run."""
         self.over(tensor, ops.clone, z)
 
-    def write_array(self, name: str, function: Any, inputs: Any, kwargs: Any, out: Any) -> Any:
+    def write_array(
+        self,
+        name: str,
+        function: Function,
+        inputs: Sequence[Any],
+        kwargs: Settings,
+        out: Array,
+    ) -> Array:
         """BatchNorm's running statistics: each run writes the result to their memory."""
         first = self.held(out)
         z = self.foreign(name, function, inputs, kwargs)
@@ -148,7 +166,7 @@ class StepRecorder(Recorder):
         self.current[first] = z.index
         return out
 
-    def over(self, tensor: Any, op: Any, *operands: Any, **settings: Any) -> Slot:
+    def over(self, tensor: Tensor, op: Op, *operands: Slot | Tensor, **settings: Any) -> Slot:
         """Record op(*operands), with its result written to the memory of a captured tensor."""
         first = self.first_of(tensor)
         if first is None:
@@ -166,24 +184,29 @@ class StepRecorder(Recorder):
         self.became(tensor, z.index)
         return z
 
-    def became(self, tensor: Any, number: int) -> None:
+    def became(self, tensor: Tensor, number: int) -> None:
         """From now on, reading the tensor gives the value with this number."""
-        self._known[id(tensor)] = self.current[self.first_of(tensor)] = number
+        first = self.first_of(tensor)
+        assert first is not None
+        self._known[id(tensor)] = self.current[first] = number
         if not any(t is tensor for t in self.written):
             self.written.append(tensor)
 
-    def first_of(self, tensor: Any) -> Any:
+    def first_of(self, tensor: Tensor) -> int | None:
         """The number of the tensor's memory at the start of a run."""
         if id(tensor) not in self._known and tensor._base is None:
             self.capture(tensor, as_memory=True)
         return next((i for i, t in self.captured.items() if t is tensor), None)
 
-    def latest_of(self, tensor: Any) -> Any:
+    def latest_of(self, tensor: Tensor) -> int:
         """The number of the tensor's memory as it is now."""
         first = self.first_of(tensor)
-        return None if first is None else self.current.get(first, first)
+        assert first is not None
+        return self.current.get(first, first)
 
-    def optimizer_step(self, optimizer: Any, closure: Any = None, *args: Any, **kwargs: Any) -> Any:
+    def optimizer_step(
+        self, optimizer: Optimizer, closure: Any = None, *args: Any, **kwargs: Any
+    ) -> Any:
         """Replaces optimizer.step() while a step is recorded."""
         if closure is not None:
             raise ProgramError(
@@ -195,7 +218,7 @@ class StepRecorder(Recorder):
         self.after.append(optimizer.step)
         return None
 
-    def show(self, node: Any) -> None:
+    def show(self, node: AccumulateGrad) -> None:
         """Make each run store this gradient in the tensor's .grad."""
         g = node.grad
         if isinstance(g, SlotRows):
@@ -331,8 +354,6 @@ class Part(Block):
     cells     the memory of the rule's numbers
     """
 
-    __slots__ = ("block", "cells", "members", "recorder", "sources")
-
     def __init__(
         self,
         recorder: StepRecorder,
@@ -440,7 +461,7 @@ class Ahead:
         """Is it a special first step? Without dampening it is not, because momentum starts at zero."""
         return bool(block.first and not self.nth and self.group.get("dampening"))
 
-    def _path(self) -> Any:
+    def _path(self) -> tuple[list[bool], list[bool]]:
         """What decides which operations the rule does: which settings are not 0, and what is a first step."""
         first = [self._is_first(part.block) for part in self.counts.blocks]
         return [bool(self.group[s]) for s in self.choices], first
@@ -496,7 +517,7 @@ class Ahead:
 class Cell:
     """A number in memory that is checked before each run: a learning rate."""
 
-    def __init__(self, ask: Callable[[], float], dtype: Any, of: Any) -> None:
+    def __init__(self, ask: Callable[[], float], dtype: np.dtype[Any], of: object) -> None:
         self.ask, self.latest, self.of = ask, ask(), of
         self.array = np.array(self.latest, dtype)
 
@@ -508,7 +529,9 @@ class Cell:
         return True
 
 
-def number(recorder: Any, ask: Callable[[], float], dtype: Any, of: Any) -> Slot:
+def _cell(
+    recorder: StepRecorder, ask: Callable[[], float], dtype: np.dtype[Any], of: object
+) -> Slot:
     """A number that is read again before each run.
 
     of   the owner of the number; it is read once for all users with the same owner
@@ -521,7 +544,9 @@ def number(recorder: Any, ask: Callable[[], float], dtype: Any, of: Any) -> Slot
     return Slot(recorder, recorder.held(cell.array, "a number of the step"))
 
 
-def write_rows(recorder: Any, optimizer: Any, group: Any, p: Any, rows: SlotRows) -> None:
+def write_rows(
+    recorder: StepRecorder, optimizer: Optimizer, group: Group, p: Tensor, rows: SlotRows
+) -> None:
     """The step for a row-sparse gradient: only its rows are written."""
     name = type(optimizer).__name__
     write = ROWS.get(name)
@@ -534,10 +559,12 @@ def write_rows(recorder: Any, optimizer: Any, group: Any, p: Any, rows: SlotRows
     write(recorder, optimizer, group, p, rows)
 
 
-def sgd_rows(recorder: Any, optimizer: Any, group: Any, p: Any, rows: SlotRows) -> None:
+def sgd_rows(
+    recorder: StepRecorder, optimizer: Optimizer, group: Group, p: Tensor, rows: SlotRows
+) -> None:
     """p[rows] -= lr * values, where a row may appear several times"""
     # One cell for all tables of a group, so that a product with it is only computed once.
-    down = number(recorder, lambda: -float(group["lr"]), p.array.dtype, group)
+    down = _cell(recorder, lambda: -float(group["lr"]), p.array.dtype, group)
     x = Slot(recorder, recorder.number(p))
     for at, values in rows.parts:
         g = -values if group["maximize"] else values
@@ -554,7 +581,9 @@ class InPlace(Foreign):
         return args[0]
 
 
-def write_adagrad_rows(recorder: Any, optimizer: Any, group: Any, p: Any, rows: SlotRows) -> None:
+def write_adagrad_rows(
+    recorder: StepRecorder, optimizer: Adagrad, group: Group, p: Tensor, rows: SlotRows
+) -> None:
     """One instruction, since the values decide which rows are written: see adagrad_rows."""
     state = optimizer.state[p]
     optimizer._begin(p.memory(), state, group)
@@ -566,7 +595,7 @@ def write_adagrad_rows(recorder: Any, optimizer: Any, group: Any, p: Any, rows: 
     def counted() -> None:
         count.array = count.array + count.array.dtype.type(1)
 
-    lr = number(recorder, rate, p.array.dtype, p)
+    lr = _cell(recorder, rate, p.array.dtype, p)
     recorder.after.append(counted)
     sums = Slot(recorder, recorder.capture(state["sum"], "sum", as_memory=True))
     x = Slot(recorder, recorder.number(p))
@@ -577,7 +606,7 @@ def write_adagrad_rows(recorder: Any, optimizer: Any, group: Any, p: Any, rows: 
     recorder.became(p, z)
 
 
-ROWS = {"SGD": sgd_rows, "Adagrad": write_adagrad_rows}
+ROWS: dict[str, Callable[..., None]] = {"SGD": sgd_rows, "Adagrad": write_adagrad_rows}
 
 
 # ------------------------------------------------------------------ replaying
@@ -659,12 +688,12 @@ class Replay:
         try:
             with recorder.watching():
                 result = f(*slots)
-            for _, node in recorder.leaves.values():
+            for node in recorder.leaves.values():
                 if node.grad is not None:
                     recorder.show(node)
         finally:
             instead.step = before
-            for _, node in recorder.leaves.values():
+            for node in recorder.leaves.values():
                 node.grad = None
         if not recorder.instructions:
             raise ProgramError("nothing was recorded: the function did nothing with tensors.")

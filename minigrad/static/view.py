@@ -422,10 +422,10 @@ def to_dot(program: Program) -> str:
 
 def save(program: Program, path: str | Path) -> Path:
     """Write the program to a file; the extension sets the format: .html .svg .png .txt .json .dot."""
-    return shown(program).save(path)
+    return picture_of(program).save(path)
 
 
-def shown(program: Program) -> Shown:
+def picture_of(program: Program) -> Shown:
     """The program's own picture: the same object each time, so that all its views agree."""
     if program._shown is None:
         program._shown = show(program)

@@ -18,8 +18,9 @@ from typing import Any
 
 from minigrad.optim.lr_scheduler.scheduler import (
     Factors,
+    LrLambda,
     LRScheduler,
-    checked,
+    check_optimizer,
     for_each_group,
     functions_for,
     restore_functions,
@@ -43,8 +44,10 @@ class LambdaLR(LRScheduler):
     [0.2]
     """
 
-    def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1) -> None:
-        self.lr_lambdas: list[Callable[[int], float]] = functions_for(optimizer, lr_lambda)
+    def __init__(
+        self, optimizer: Optimizer, lr_lambda: LrLambda | list[LrLambda], last_epoch: int = -1
+    ) -> None:
+        self.lr_lambdas: list[LrLambda] = functions_for(optimizer, lr_lambda)
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
@@ -70,7 +73,9 @@ class LambdaLR(LRScheduler):
 class MultiplicativeLR(LambdaLR):
     """lr_t = lr_{t-1} * lr_lambda(t)"""
 
-    def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1) -> None:
+    def __init__(
+        self, optimizer: Optimizer, lr_lambda: LrLambda | list[LrLambda], last_epoch: int = -1
+    ) -> None:
         for f in functions_for(optimizer, lr_lambda):
             if not callable(f):
                 raise TypeError(f"lr_lambda should be a function, but got {type(f).__name__}")
@@ -237,7 +242,7 @@ class CosineAnnealingLR(LRScheduler):
         self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1
     ) -> None:
         self.T_max, self.eta_min = T_max, eta_min
-        super().__init__(checked(optimizer), last_epoch)
+        super().__init__(check_optimizer(optimizer), last_epoch)
 
     def get_lr(self) -> list[Any]:
         """lr_t = eta_min + (lr_{t-1} - eta_min) * c(t) / c(t-1); c(t) = 1 + cos(pi * t / T_max)
@@ -377,8 +382,8 @@ class CyclicLR(MovesMomentum):
     def __init__(
         self,
         optimizer: Optimizer,
-        base_lr: Any,
-        max_lr: Any,
+        base_lr: float | list[float],
+        max_lr: float | list[float],
         step_size_up: int = 2000,
         step_size_down: int | None = None,
         mode: str = "triangular",
@@ -386,11 +391,11 @@ class CyclicLR(MovesMomentum):
         scale_fn: Callable[[float], float] | None = None,
         scale_mode: str = "cycle",
         cycle_momentum: bool = True,
-        base_momentum: Any = 0.8,
-        max_momentum: Any = 0.9,
+        base_momentum: float | list[float] = 0.8,
+        max_momentum: float | list[float] = 0.9,
         last_epoch: int = -1,
     ) -> None:
-        self.optimizer = checked(optimizer)
+        self.optimizer = check_optimizer(optimizer)
         base_lrs = for_each_group("base_lr", optimizer, base_lr)
         if last_epoch == -1:
             for lr, group in zip(base_lrs, optimizer.param_groups, strict=True):
@@ -470,21 +475,21 @@ class OneCycleLR(MovesMomentum):
     def __init__(
         self,
         optimizer: Optimizer,
-        max_lr: Any,
+        max_lr: float | list[float],
         total_steps: int | None = None,
         epochs: int | None = None,
         steps_per_epoch: int | None = None,
         pct_start: float = 0.3,
         anneal_strategy: str = "cos",
         cycle_momentum: bool = True,
-        base_momentum: Any = 0.85,
-        max_momentum: Any = 0.95,
+        base_momentum: float | list[float] = 0.85,
+        max_momentum: float | list[float] = 0.95,
         div_factor: float = 25.0,
         final_div_factor: float = 1e4,
         three_phase: bool = False,
         last_epoch: int = -1,
     ) -> None:
-        self.optimizer = checked(optimizer)
+        self.optimizer = check_optimizer(optimizer)
         if total_steps is not None:
             self.total_steps = _positive("total_steps", total_steps)
         elif epochs is not None and steps_per_epoch is not None:
@@ -536,7 +541,7 @@ class OneCycleLR(MovesMomentum):
                 self._set_momentum(group, self._between(low, high, done))
         return rates
 
-    def _between(self, start: Any, end: Any, done: float) -> Any:
+    def _between(self, start: float, end: float, done: float) -> float:
         """The value between start and end, after the fraction `done` of the way."""
         if self._anneal_func_type == "linear":
             return (end - start) * done + start

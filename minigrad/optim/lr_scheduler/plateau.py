@@ -4,7 +4,13 @@ import math
 import warnings
 from typing import Any
 
-from minigrad.optim.lr_scheduler.scheduler import EPOCH, LRScheduler, checked, set_value, settings
+from minigrad.optim.lr_scheduler.scheduler import (
+    EPOCH,
+    LRScheduler,
+    check_optimizer,
+    set_value,
+    settings,
+)
 from minigrad.optim.optimizer import Optimizer
 
 
@@ -31,19 +37,21 @@ class ReduceLROnPlateau(LRScheduler):
         threshold: float = 1e-4,
         threshold_mode: str = "rel",
         cooldown: int = 0,
-        min_lr: Any = 0,
+        min_lr: float | list[float] = 0,
         eps: float = 1e-8,
     ) -> None:
         if factor >= 1.0:
             raise ValueError("Factor should be < 1.0.")
         self.factor = factor
-        self.optimizer = checked(optimizer)
+        self.optimizer = check_optimizer(optimizer)
         n = len(optimizer.param_groups)
-        one_for_each = isinstance(min_lr, (list, tuple))
-        if one_for_each and len(min_lr) != n:
-            raise ValueError(f"expected {n} min_lrs, got {len(min_lr)}")
-        self.default_min_lr = None if one_for_each else min_lr
-        self.min_lrs = list(min_lr) if one_for_each else [min_lr] * n
+        self.default_min_lr: float | None = None
+        if isinstance(min_lr, (list, tuple)):
+            if len(min_lr) != n:
+                raise ValueError(f"expected {n} min_lrs, got {len(min_lr)}")
+            self.min_lrs = list(min_lr)
+        else:
+            self.default_min_lr, self.min_lrs = min_lr, [min_lr] * n
         self.patience, self.cooldown, self.eps = patience, cooldown, eps
         self.last_epoch = 0
         self._last_lr = settings(optimizer, "lr")

@@ -29,6 +29,9 @@ EPOCH = (
 )
 
 
+LrLambda = Callable[[int], float]
+
+
 class LRScheduler:
     """The base class of all schedulers.
 
@@ -44,7 +47,7 @@ class LRScheduler:
     _last_lr: list[Any]
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
-        self.optimizer = checked(optimizer)
+        self.optimizer = check_optimizer(optimizer)
         for k, group in enumerate(optimizer.param_groups):
             if last_epoch == -1:
                 group.setdefault("initial_lr", _copy_of(group["lr"]))
@@ -159,7 +162,7 @@ class Factors(LRScheduler):
         return [lr * share for lr in self.base_lrs]
 
 
-def checked(optimizer: Any) -> Optimizer:
+def check_optimizer(optimizer: Any) -> Optimizer:
     """The optimizer itself. Raises TypeError if it is not an Optimizer."""
     if not isinstance(optimizer, Optimizer):
         raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
@@ -211,7 +214,7 @@ def restore_functions(functions: list[Any], saved: list[dict[str, Any] | None]) 
     return functions
 
 
-def functions_for(optimizer: Optimizer, given: Any) -> list[Callable[[int], float]]:
+def functions_for(optimizer: Optimizer, given: LrLambda | list[LrLambda]) -> list[LrLambda]:
     """One function for each group."""
     n = len(optimizer.param_groups)
     if not isinstance(given, (list, tuple)):
