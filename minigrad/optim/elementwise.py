@@ -27,11 +27,10 @@ import numpy as np
 from minigrad.core.errors import user_line
 from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.memory import FRESH
-from minigrad.core.modes import enable_grad
 from minigrad.core.sparse import RowSparse
 from minigrad.core.tensor import Tensor
 from minigrad.optim.blocks import Array, Partition
-from minigrad.optim.optimizer import Group, Optimizer, Params
+from minigrad.optim.optimizer import Closure, Group, Optimizer, Params
 
 
 class Elementwise(Optimizer):
@@ -69,16 +68,13 @@ class Elementwise(Optimizer):
         if plan.counts:
             plan.counts[0] += 1
 
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+    def step(self, closure: Closure | None = None) -> Any:
         """Update each parameter that has a gradient, in place.
 
         closure    computes the loss again, calls backward, and returns the loss
         returns    the closure's loss; None without a closure
         """
-        loss = None
-        if closure is not None:
-            with enable_grad():
-                loss = closure()
+        loss = self._loss_of(closure)
         written: list[Tensor] = []
         try:
             for k, group in enumerate(self.param_groups):
@@ -105,15 +101,23 @@ class Elementwise(Optimizer):
                 arrays.append(p.array)
         if not params:
             return
-        slots = self._slots(group)
-        plan = self._plans.get(k)
+        plan = self._partition(k, params, arrays, group)
+        if plan is not None:
+            self._run(plan, grads, group)
+            return
+        for p, g in zip(params, grads, strict=True):  # one by one, as in PyTorch
+            self._run(Partition([p], self.state, self._slots(group), self.counters), [g], group)
+
+    def _partition(
+        self, k: int, params: list[Tensor], arrays: list[Array], group: Group
+    ) -> Partition | None:
+        """The blocks of the k-th group; None if a parameter is in it twice."""
+        plan, slots = self._plans.get(k), self._slots(group)
         if plan is None or not plan.fits(arrays, self.state, slots):
-            if len({id(p) for p in params}) < len(params):  # one by one, as in PyTorch
-                for p, g in zip(params, grads, strict=True):
-                    self._run(Partition([p], self.state, slots, self.counters), [g], group)
-                return
+            if len({id(p) for p in params}) < len(params):
+                return None
             plan = self._plans[k] = Partition(params, self.state, slots, self.counters)
-        self._run(plan, grads, group)
+        return plan
 
     def _all_numbers(self, group: Group, counts: list[float]) -> tuple[float, ...]:
         """The numbers of the rule; before them the weight decay, if there is any."""

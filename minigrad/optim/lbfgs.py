@@ -18,9 +18,7 @@ from minigrad.core import modes
 from minigrad.core.tensor import Tensor
 from minigrad.methods.functions import cat
 from minigrad.optim.elementwise import settings_of
-from minigrad.optim.optimizer import Optimizer, Params
-
-Closure = Callable[[], Any]
+from minigrad.optim.optimizer import Closure, Optimizer, Params
 
 
 class Point(NamedTuple):
@@ -127,8 +125,7 @@ class LBFGS(Optimizer):
 
     def _evaluate(self, closure: Closure) -> tuple[Any, Tensor]:
         """The loss, and all gradients as one vector; zeros for parameters without one."""
-        with modes.enable_grad():
-            loss = closure()
+        loss = self._loss_of(closure)
         parts = [
             p.new_zeros(p.numel()) if p.grad is None else p.grad.to_dense().reshape(-1)
             for p in self._params

@@ -40,9 +40,12 @@ from typing import Any
 
 from minigrad.core.hooks import RemovableHandle
 from minigrad.core.leaf import AccumulateGrad
+from minigrad.core.modes import enable_grad
 from minigrad.core.tensor import Tensor, wrap
 
 Group = dict[str, Any]
+Closure = Callable[[], Any]
+Hook = Callable[..., Any]
 Params = Iterable[Tensor] | Iterable[Group] | Iterable[tuple[str, Tensor]]
 
 
@@ -114,13 +117,21 @@ class Optimizer:
 
     # ------------------------------------------------------------------ the step
 
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+    def step(self, closure: Closure | None = None) -> Any:
         """Update the parameters from their gradients.
 
         closure    computes the loss again, calls backward, and returns the loss
         returns    the closure's loss; None without a closure
         """
         raise NotImplementedError
+
+    @staticmethod
+    def _loss_of(closure: Closure | None) -> Any:
+        """The loss that a closure computes, with gradients; None without a closure."""
+        if closure is None:
+            return None
+        with enable_grad():
+            return closure()
 
     def __init_subclass__(cls, **settings: Any) -> None:
         super().__init_subclass__(**settings)
@@ -301,34 +312,30 @@ class Optimizer:
 
     # ------------------------------------------------------------------ hooks
 
-    def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+    def register_step_pre_hook(self, hook: Hook) -> RemovableHandle:
         """Call hook(optimizer, args, kwargs) before each step; it may return new (args, kwargs)."""
         return RemovableHandle(self._step_pre_hooks, hook)
 
-    def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+    def register_step_post_hook(self, hook: Hook) -> RemovableHandle:
         """Call hook(optimizer, args, kwargs) after each step."""
         return RemovableHandle(self._step_post_hooks, hook)
 
-    def register_state_dict_pre_hook(
-        self, hook: Callable[..., Any], prepend: bool = False
-    ) -> RemovableHandle:
+    def register_state_dict_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
         """Call hook(optimizer) before `state_dict` starts."""
         return _hang(self._state_dict_hooks["save"], hook, prepend)
 
-    def register_state_dict_post_hook(
-        self, hook: Callable[..., Any], prepend: bool = False
-    ) -> RemovableHandle:
+    def register_state_dict_post_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
         """Call hook(optimizer, state_dict) on its result; what the hook returns replaces it."""
         return _hang(self._state_dict_hooks["saved"], hook, prepend)
 
     def register_load_state_dict_pre_hook(
-        self, hook: Callable[..., Any], prepend: bool = False
+        self, hook: Hook, prepend: bool = False
     ) -> RemovableHandle:
         """Call hook(optimizer, state_dict) before loading; what the hook returns is loaded instead."""
         return _hang(self._state_dict_hooks["load"], hook, prepend)
 
     def register_load_state_dict_post_hook(
-        self, hook: Callable[..., Any], prepend: bool = False
+        self, hook: Hook, prepend: bool = False
     ) -> RemovableHandle:
         """Call hook(optimizer) after loading."""
         return _hang(self._state_dict_hooks["loaded"], hook, prepend)
@@ -368,9 +375,7 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
     return stepped
 
 
-def _hang(
-    hooks: "OrderedDict[int, Any]", hook: Callable[..., Any], prepend: bool
-) -> RemovableHandle:
+def _hang(hooks: "OrderedDict[int, Any]", hook: Hook, prepend: bool) -> RemovableHandle:
     handle = RemovableHandle(hooks, hook)
     if prepend:
         hooks.move_to_end(handle.id, last=False)

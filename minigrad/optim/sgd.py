@@ -1,6 +1,5 @@
 """SGD: gradient descent, with or without momentum. ASGD also averages the parameters over time."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from minigrad.core.tensor import Tensor
 from minigrad.methods.creation import tensor
 from minigrad.optim.blocks import Array, Block, tensor_of
 from minigrad.optim.elementwise import Elementwise, check_settings, settings_of
-from minigrad.optim.optimizer import Group, Optimizer, Params
+from minigrad.optim.optimizer import Closure, Group, Optimizer, Params
 
 
 class SGD(Elementwise):
@@ -155,7 +154,7 @@ class ASGD(Optimizer):
         check_settings("ASGD", settings)
         super().__init__(params, settings)
 
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+    def step(self, closure: Closure | None = None) -> Any:
         """Update each parameter that has a gradient, and its average in the state.
 
         closure    computes the loss again, calls backward, and returns the loss
@@ -163,10 +162,7 @@ class ASGD(Optimizer):
 
         Raises RuntimeError for a row-sparse gradient.
         """
-        loss = None
-        if closure is not None:
-            with modes.enable_grad():
-                loss = closure()
+        loss = self._loss_of(closure)
         with modes.no_grad():
             for group in self.param_groups:
                 for p in group["params"]:

@@ -57,11 +57,18 @@ def differentiated(
     %4 = add(%1, %3) sum 0
     """
     wanted, single = chosen(program, wrt)
+    recorder = Recorder()
+    recorder.frozen = list(program.frozen)
     with enable_grad():
-        recorder, numbers = copied(program)
-        seeds = seeds_of(program, recorder, numbers, seeded)
+        named = [(program.examples[i], program.values[i].name) for i in program.inputs]
+        numbers = insert(recorder, program, [recorder.input(a, name) for a, name in named])
+        seeds = seeds_of(recorder, [numbers[i] for i in program.outputs], seeded)
         grads = pull(recorder, seeds, [numbers[i] for i in wanted])
-    whole = recorder.program(results_of(program, recorder, numbers, wanted, grads), single)
+    results = []
+    for i in wanted:  # zeros for a gradient that did not arrive
+        g, v = grads.get(numbers[i]), program.values[i]
+        results.append(recorder.constant(np.zeros(v.shape, v.dtype)) if g is None else g.index)
+    whole = recorder.program(results, single)
     result, seed, added = whole.simplified(), Origin("seed", None), Origin("constant", None)
     known = {id(v): recorder.origins.get(i, seed) for i, v in enumerate(whole.values)}
     return result, {i: known.get(id(v), added) for i, v in enumerate(result.values)}
@@ -118,14 +125,6 @@ def chosen(program: Program, wrt: Any) -> tuple[list[int], bool]:
                 f"{program.values[i].name} is of {program.values[i].dtype}; only floating point values have a gradient."
             )
     return found, len(found) == 1
-
-
-def copied(program: Program) -> tuple[Recorder, dict[int, int]]:
-    """A recorder that already contains the program; and old number -> new number."""
-    recorder = Recorder()
-    recorder.frozen = list(program.frozen)
-    inputs = [recorder.input(program.examples[i], program.values[i].name) for i in program.inputs]
-    return recorder, insert(recorder, program, inputs)
 
 
 def insert(recorder: Recorder, program: Program, inputs: Sequence[Any]) -> dict[int, int]:
@@ -193,11 +192,8 @@ def pull(recorder: Recorder, seeds: dict[int, Any], wanted: Iterable[int]) -> di
     return grads
 
 
-def seeds_of(
-    program: Program, recorder: Recorder, numbers: dict[int, int], seeded: bool
-) -> dict[int, Any]:
+def seeds_of(recorder: Recorder, outputs: list[int], seeded: bool) -> dict[int, Any]:
     """The gradient of each output: 1, or an input of the new program."""
-    outputs = [numbers[i] for i in program.outputs]
     if not seeded:
         z = recorder.values[outputs[0]]
         if z.shape != () and int(np.prod(z.shape)) != 1:
@@ -214,21 +210,6 @@ def seeds_of(
         seed = recorder.input(np.ones(v.shape, v.dtype), f"g{k}" if len(outputs) > 1 else "g")
         seeds[i] = seed if i not in seeds else seeds[i] + seed
     return seeds
-
-
-def results_of(
-    program: Program,
-    recorder: Recorder,
-    numbers: dict[int, int],
-    wanted: list[int],
-    grads: dict[int, Any],
-) -> list[int]:
-    """The numbers of the wanted gradients; zeros for those that did not arrive."""
-    results = []
-    for i in wanted:
-        g, v = grads.get(numbers[i]), program.values[i]
-        results.append(recorder.constant(np.zeros(v.shape, v.dtype)) if g is None else g.index)
-    return results
 
 
 def depending(recorder: Recorder, lines: Sequence[Instruction], wanted: Iterable[int]) -> set[int]:

@@ -22,7 +22,7 @@ to nodes. The tape of an eager run (node.py) stores the same graph as linked nod
 Source: Wengert, A Simple Automatic Derivative Evaluation Program (1964).
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from sys import getsizeof
 from types import ModuleType
@@ -39,6 +39,8 @@ from minigrad.random.generator import Generator, default_generator
 Array = np.ndarray[Any, Any]
 Settings = dict[str, Any]
 Function = Callable[..., Any]
+Args = Iterable[Any]
+Kwargs = Mapping[str, Any]
 
 
 class ProgramError(RuntimeError):
@@ -101,11 +103,11 @@ class Foreign(SpecialOp):
     def __post_init__(self) -> None:
         self.formula = f"z = {self.name}(...)"
 
-    def forward(self, *operands: Any, args: Sequence[Any], kwargs: Settings) -> Any:
+    def forward(self, *operands: Any, args: Args, kwargs: Kwargs) -> Any:
         """Call the NumPy function. `args` and `kwargs` are its own, with Refs already resolved."""
         return self.function(*args, **kwargs)
 
-    def rehearse(self, *, args: Sequence[Any], kwargs: Settings) -> Any:
+    def rehearse(self, *, args: Args, kwargs: Kwargs) -> Any:
         """A result of the same shape and dtype, without side effects."""
         return self.function(*args, **kwargs)
 
@@ -118,7 +120,7 @@ class Draw(Foreign):
 
     effect = True
 
-    def rehearse(self, *, args: Sequence[Any], kwargs: Settings) -> Any:
+    def rehearse(self, *, args: Args, kwargs: Kwargs) -> Any:
         """Draw, and then set the generator back."""
         given = [*args, *kwargs.values()]
         used = next((g for g in given if isinstance(g, Generator)), default_generator)
@@ -210,9 +212,7 @@ class Instruction:
         """Does it more than make its result? Then it is not dropped or merged."""
         return self.over is not None or (isinstance(self.op, SpecialOp) and self.op.effect)
 
-    def run(
-        self, known: dict[int, Any], compute: Callable[[AnyOp, Any, Settings], Any] = forward_of
-    ) -> None:
+    def run(self, known: dict[int, Any], compute: Function = forward_of) -> None:
         """Compute its result from the known values, and add it to them."""
         settings = resolved(self.settings, known.__getitem__) if self.refs else self.settings
         known[self.result] = compute(self.op, [known[i] for i in self.operands], settings)

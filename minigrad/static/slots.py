@@ -17,7 +17,7 @@ If NumPy's answer would affect the path of the recorded function, we raise an er
 """
 
 import builtins
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
@@ -30,7 +30,17 @@ from minigrad.core.inplace import WRITTEN_TWICE, cannot_be_cast, refused_view
 from minigrad.core.memory import Tensor
 from minigrad.core.op import Op
 from minigrad.methods import ArrayMethods
-from minigrad.static.ir import Array, Function, ProgramError, Settings, mapped, refs_in
+from minigrad.static.ir import (
+    Args,
+    Array,
+    Foreign,
+    Function,
+    Kwargs,
+    ProgramError,
+    Settings,
+    mapped,
+    refs_in,
+)
 
 if TYPE_CHECKING:
     from minigrad.static.tracing import Recorder
@@ -412,20 +422,19 @@ class Traced(np.ndarray[Any, Any]):
             (out,) = out
             if not isinstance(out, Traced) and isinstance(out, np.ndarray):
                 recorder = recorder_among([*inputs, *kwargs.values()])
-                return recorder.write_array(name, function, inputs, kwargs, out)
+                return recorder.write_array(Foreign(name, function), inputs, kwargs, out)
             raise ProgramError(
                 f"{name} would write over a value of the program. To fix it, make a new array: z = x + y."
             )
-        return recorder_among(inputs).foreign(name, function, inputs, kwargs).array
+        return recorder_among(inputs).foreign(Foreign(name, function), inputs, kwargs).array
 
-    def __array_function__(
-        self, function: Function, types: Any, args: Iterable[Any], kwargs: Mapping[str, Any]
-    ) -> Any:
+    def __array_function__(self, function: Function, types: Any, args: Args, kwargs: Kwargs) -> Any:
         if function in SHAPES_ONLY:
             return function(*plain(args), **plain(kwargs))
         recorder = recorder_among([args, list(kwargs.values())])
         module = "np.linalg." if function.__module__ == "numpy.linalg" else "np."
-        return recorder.foreign(module + function.__name__, function, args, kwargs).array
+        op = Foreign(module + function.__name__, function)
+        return recorder.foreign(op, args, kwargs).array
 
     # Rearrangements are views of the slot, so we know that what is read from them is its value.
     def reshape(self, *shape: Any, **kwargs: Any) -> Any:
@@ -475,11 +484,11 @@ class Traced(np.ndarray[Any, Any]):
 
 def _recorded_as(name: str) -> Callable[..., Any]:
     """A method of Traced that is recorded as the NumPy function of the same name: no gradient passes."""
-    function = getattr(np, name)
+    function = Foreign(f"np.{name}", getattr(np, name))
 
     def method(self: Traced, *args: Any, **kwargs: Any) -> Any:
         recorder = slot_of(self).recorder
-        return recorder.foreign(f"np.{name}", function, (self, *args), kwargs).array
+        return recorder.foreign(function, (self, *args), kwargs).array
 
     return method
 
@@ -536,7 +545,7 @@ def slot_of(a: Slot | Traced) -> Slot:
     )
 
 
-def recorder_among(things: Sequence[Any]) -> "Recorder":
+def recorder_among(things: Args) -> "Recorder":
     """The recorder of the first Traced or Slot among the arguments of a NumPy function."""
     for thing in things:
         if hasattr(thing, "recorder"):  # a Slot

@@ -21,7 +21,7 @@ Read ir.py and slots.py first.
 
 import gc
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import CellType, FrameType, MethodType
 from typing import Any, NamedTuple
@@ -39,11 +39,13 @@ from minigrad.core.promotion import CONSTANTS, prepare
 from minigrad.core.views import shows
 from minigrad.static.ir import (
     AnyOp,
+    Args,
     Array,
     Draw,
     Foreign,
     Function,
     Instruction,
+    Kwargs,
     Program,
     ProgramError,
     Ref,
@@ -384,41 +386,29 @@ class Recorder:
         parts = index if isinstance(index, tuple) and not isinstance(index, Ref) else (index,)
         return any(isinstance(p, Ref) and self.values[p.number].dtype == bool for p in parts)
 
-    def foreign(
-        self, name: str, function: Function, args: Iterable[Any], kwargs: Mapping[str, Any]
-    ) -> Slot:
+    def foreign(self, op: Foreign, args: Args, kwargs: Kwargs) -> Slot:
         """A NumPy function applied to values of the program: an instruction without a derivative."""
-        if function in SHAPED_BY_VALUES:
+        if op.function in SHAPED_BY_VALUES:
             raise ProgramError(
-                f"{name}: how many entries it gives depends on the values, and shapes are frozen in a program. To fix "
-                "it, keep the shape: a mask (x != 0) to multiply with, or where(x != 0, a, b). Or compute it outside, "
-                "and record again when it changes; or stay with eager tensors."
+                f"{op.name}: how many entries it gives depends on the values, and shapes are frozen in a program. To "
+                "fix it, keep the shape: a mask (x != 0) to multiply with, or where(x != 0, a, b). Or compute it "
+                "outside, and record again when it changes; or stay with eager tensors."
             )
-        return self._call(Foreign(name, function), args, kwargs)
-
-    def _call(self, op: Foreign, args: Iterable[Any], kwargs: Mapping[str, Any]) -> Slot:
         settings = {"args": self.referred(tuple(args)), "kwargs": self.referred(dict(kwargs))}
         return Slot(self, self.emit(op, (), settings))
 
-    def draw(self, function: Function, args: Iterable[Any], kwargs: Mapping[str, Any]) -> Any:
+    def draw(self, function: Function, args: Args, kwargs: Kwargs) -> Any:
         """A random draw: an instruction that draws again in each run."""
         if not any(note.startswith("random") for note in self.frozen):
             self.frozen.append(
                 "random numbers are not frozen: they are drawn anew in each run, as an eager run draws them."
             )
-        return self._call(Draw(f"draw.{function.__name__}", function), args, kwargs).array
+        return self.foreign(Draw(f"draw.{function.__name__}", function), args, kwargs).array
 
-    def write_array(
-        self,
-        name: str,
-        function: Function,
-        inputs: Sequence[Any],
-        kwargs: Settings,
-        out: Array,
-    ) -> Array:
+    def write_array(self, op: Foreign, args: Args, kwargs: Kwargs, out: Array) -> Array:
         """A NumPy function that writes its result to an array outside the program."""
         raise ProgramError(
-            f"{name} would write into an array that is no part of the program, with values that are only computed "
+            f"{op.name} would write into an array that is no part of the program, with values that are only computed "
             "when it runs (BatchNorm's running statistics are written so). To fix it, use model.eval(), or give "
             "the whole training step to static.compile, which writes them in each run."
         )
@@ -472,11 +462,9 @@ class Recorder:
         """
         if self.is_its_own(tensor):
             return self.stands_for(tensor)._write(op, *others, **settings)
-        return self.write_outside(op, tensor, others, settings)
+        return self.write_outside(op, tensor, *others, **settings)
 
-    def write_outside(
-        self, op: Op, tensor: Tensor, others: Sequence[Any], settings: Settings
-    ) -> Any:
+    def write_outside(self, op: Op, tensor: Tensor, *others: Any, **settings: Any) -> Any:
         """Refuse with ProgramError: only StepRecorder lets a run change tensors from outside."""
         raise ProgramError(
             f"{op.name}_ writes to a tensor that the recorded function was not given. A program of a function does not "
@@ -486,7 +474,7 @@ class Recorder:
 
     def write_through(self, tensor: Tensor, z: Slot) -> None:
         """Make z the value of a tensor from outside, after a write to a view of it."""
-        self.write_outside(ops.copy, tensor, (z,), {})
+        self.write_outside(ops.copy, tensor, z)
 
     def stands_for(self, tensor: Tensor) -> Standing:
         """The Slot that stands for a tensor."""

@@ -38,7 +38,7 @@ Read optim/blocks.py, tracing.py, differentiate.py and codegen.py first.
 
 import functools
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from math import prod
 from operator import attrgetter, itemgetter
 from typing import Any
@@ -58,9 +58,10 @@ from minigrad.static.codegen import Plan
 from minigrad.static.differentiate import SlotRows, pull
 from minigrad.static.ir import (
     AnyOp,
+    Args,
     Array,
     Foreign,
-    Function,
+    Kwargs,
     Program,
     ProgramError,
     Settings,
@@ -136,9 +137,7 @@ class StepRecorder(Recorder):
             self.roots[z] = self.roots.get(operands[0], operands[0])
         return z
 
-    def write_outside(
-        self, op: Op, tensor: Tensor, others: Sequence[Any], settings: Settings
-    ) -> None:
+    def write_outside(self, op: Op, tensor: Tensor, *others: Any, **settings: Any) -> Any:
         """p -= lr * g: each run writes the result to the memory of p."""
         self.over(tensor, op, tensor, *others, **settings)
 
@@ -146,25 +145,22 @@ class StepRecorder(Recorder):
         """Record a copy of z into the tensor's memory, made again in each run."""
         self.over(tensor, ops.clone, z)
 
-    def write_array(
-        self,
-        name: str,
-        function: Function,
-        inputs: Sequence[Any],
-        kwargs: Settings,
-        out: Array,
-    ) -> Array:
+    def write_array(self, op: Foreign, args: Args, kwargs: Kwargs, out: Array) -> Array:
         """BatchNorm's running statistics: each run writes the result to their memory."""
         first = self.held(out)
-        z = self.foreign(name, function, inputs, kwargs)
+        z = self.foreign(op, args, kwargs)
         if z.shape != out.shape:
-            raise ProgramError(f"{name} would change the shape of what it writes to.")
+            raise ProgramError(f"{op.name} would change the shape of what it writes to.")
         if z.dtype != out.dtype:
             z = z.to(out.dtype)
+        self._overwrite(first, z)
+        return out
+
+    def _overwrite(self, first: int, z: Slot) -> None:
+        """From now on, the memory of the captured value `first` contains z."""
         self.instructions[-1].over = first
         self.stale.add(self.current.get(first, first))
         self.current[first] = z.index
-        return out
 
     def over(self, tensor: Tensor, op: Op, *operands: Slot | Tensor, **settings: Any) -> Slot:
         """Record op(*operands), with its result written to the memory of a captured tensor."""
@@ -179,8 +175,7 @@ class StepRecorder(Recorder):
                 raise ProgramError(
                     f"{op.name}_ would change the shape or type of what it writes to."
                 )
-        self.instructions[-1].over = first
-        self.stale.add(self.current.get(first, first))
+        self._overwrite(first, z)
         self.became(tensor, z.index)
         return z
 
@@ -206,17 +201,15 @@ class StepRecorder(Recorder):
 
     def optimizer_step(
         self, optimizer: Optimizer, closure: Any = None, *args: Any, **kwargs: Any
-    ) -> Any:
+    ) -> None:
         """Replaces optimizer.step() while a step is recorded."""
         if closure is not None:
             raise ProgramError(
                 "a step with a closure decides itself how often it is called; record it without."
             )
-        if update(self, optimizer):
-            return None
-        # No formula for this one: the program puts the gradients into .grad, and the optimizer makes its step.
-        self.after.append(optimizer.step)
-        return None
+        if not update(self, optimizer):
+            # No formula: the program puts the gradients into .grad, and the optimizer makes its step.
+            self.after.append(optimizer.step)
 
     def show(self, node: AccumulateGrad) -> None:
         """Make each run store this gradient in the tensor's .grad."""
@@ -268,13 +261,8 @@ def _write_group(recorder: StepRecorder, optimizer: Elementwise, k: int, group: 
         elif g is not None:
             raise NotWritten
     if params:
-        if len({id(p) for p in params}) < len(params):
+        if optimizer._partition(k, params, [p.array for p in params], group) is None:
             raise NotWritten
-        slots = optimizer._slots(group)
-        blocks = optimizer._plans.get(k)
-        if blocks is None or not blocks.fits([p.array for p in params], optimizer.state, slots):
-            blocks = Partition(params, optimizer.state, slots, optimizer.counters)
-            optimizer._plans[k] = blocks
         recorder.before.append(Ahead(recorder, optimizer, k, params, grads))
     for p in group["params"]:
         if p.node is not None:
@@ -576,9 +564,10 @@ class InPlace(Foreign):
 
     effect = True
 
-    def rehearse(self, *, args: Sequence[Any], kwargs: Settings) -> Any:
+    def rehearse(self, *, args: Args, kwargs: Kwargs) -> Any:
         """The first argument, unchanged: its shape and dtype are those of the result."""
-        return args[0]
+        first, *_ = args
+        return first
 
 
 def write_adagrad_rows(

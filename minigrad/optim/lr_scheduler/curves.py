@@ -329,11 +329,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
             n = int(math.log(epoch / self.T_0 * (m - 1) + 1, m))
             self.T_i, self.T_cur = self.T_0 * m**n, epoch - self.T_0 * (m**n - 1) / (m - 1)
         self.last_epoch = math.floor(epoch)
-        self._get_lr_called_within_step = True
-        try:
-            self._set(self.get_lr())
-        finally:
-            self._get_lr_called_within_step = False
+        self._set(self.get_lr)
 
 
 class MovesMomentum(LRScheduler):

@@ -88,16 +88,17 @@ class LRScheduler:
 
     def _update_lr(self, epoch: int | None = None) -> None:
         """Set the rates of the next epoch, or of the given one."""
+        closed = None if epoch is None else getattr(self, "_get_closed_form_lr", None)
+        self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
+        self._set(closed or self.get_lr)
+
+    def _set(self, rates_of: Callable[[], list[Any]]) -> None:
+        """Set the rates that a function gives; get_lr gives no warning if it is called here."""
         self._get_lr_called_within_step = True
         try:
-            closed = None if epoch is None else getattr(self, "_get_closed_form_lr", None)
-            self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
-            rates = self.get_lr() if closed is None else closed()
+            rates = rates_of()
         finally:
             self._get_lr_called_within_step = False
-        self._set(rates)
-
-    def _set(self, rates: list[Any]) -> None:
         for group, lr in zip(self.optimizer.param_groups, rates, strict=True):
             set_value(group, "lr", lr)
         self._last_lr = settings(self.optimizer, "lr")
