@@ -25,7 +25,7 @@ import numpy as np
 
 from minigrad.core.sparse import RowSparse, add_rows
 from minigrad.core.tensor import Tensor
-from minigrad.optim.blocks import Array, Block, Partition, tensor_of
+from minigrad.optim.blocks import Array, Block, Numbers, Partition, tensor_of
 from minigrad.optim.elementwise import Elementwise, check, settings_of
 from minigrad.optim.optimizer import Group, Params
 
@@ -122,10 +122,11 @@ class Adam(Elementwise):
         length = float(group["lr"]) / (1 - b1**t)
         return 1 - b1, b2, 1 - b2, sqrt(1 - b2**t), group["eps"], length
 
-    def _rule(self, b: Block, group: Group, *numbers: Array) -> Array:
+    def _rule(self, b: Block, group: Group, numbers: Numbers) -> Array:
         rest1, keep, rest2, root, eps, length = numbers
         m, v = _moments(b, rest1, keep, rest2)
-        for greatest in b.state[2:]:
+        if group["amsgrad"]:
+            greatest = b.state[2]
             v = np.maximum(greatest, v, out=greatest)
         divisor = np.sqrt(v, b.out)
         divisor /= root
@@ -222,7 +223,7 @@ class Adagrad(Elementwise):
     def _numbers(self, group: Group, t: float) -> tuple[float, ...]:
         return float(group["lr"]) / (1 + (t - 1) * group["lr_decay"]), group["eps"]
 
-    def _rule(self, b: Block, group: Group, *numbers: Array) -> Array:
+    def _rule(self, b: Block, group: Group, numbers: Numbers) -> Array:
         (s,), (lr, eps) = b.state, numbers
         s += np.multiply(b.g, b.g, b.out)
         divisor = np.sqrt(s, b.out)
@@ -351,7 +352,7 @@ class RMSprop(Elementwise):
         alpha = group["alpha"]
         return alpha, 1 - alpha, group["eps"], group["momentum"], float(group["lr"])
 
-    def _rule(self, b: Block, group: Group, *numbers: Array) -> Array:
+    def _rule(self, b: Block, group: Group, numbers: Numbers) -> Array:
         (v, *others), (alpha, rest, eps, momentum, lr) = b.state, numbers
         v *= alpha
         v += _square_of(b.g, rest, b.out)
@@ -455,7 +456,7 @@ class Adadelta(Elementwise):
     def _numbers(self, group: Group, t: float) -> tuple[float, ...]:
         return group["rho"], 1 - group["rho"], group["eps"], float(group["lr"])
 
-    def _rule(self, b: Block, group: Group, *numbers: Array) -> Array:
+    def _rule(self, b: Block, group: Group, numbers: Numbers) -> Array:
         (v, a), (rho, rest, eps, lr) = b.state, numbers
         v *= rho
         v += _square_of(b.g, rest, b.out)
@@ -505,7 +506,7 @@ class Adamax(Elementwise):
         b1, b2 = group["betas"]
         return 1 - b1, b2, group["eps"], float(group["lr"]) / (1 - b1**t)
 
-    def _rule(self, b: Block, group: Group, *numbers: Array) -> Array:
+    def _rule(self, b: Block, group: Group, numbers: Numbers) -> Array:
         (m, u), (rest, keep, eps, lr) = b.state, numbers
         m += _change_of(b.g, m, rest, b.out)
         u *= keep
@@ -567,7 +568,7 @@ class NAdam(Elementwise):
         of_g, of_m = lr * (1 - mu) / (1 - product), lr * mu_next / (1 - product * mu_next)
         return 1 - b1, b2, 1 - b2, 1 - b2**t, group["eps"], of_g, of_m
 
-    def _rule(self, b: Block, group: Group, *numbers: Array) -> Array:
+    def _rule(self, b: Block, group: Group, numbers: Numbers) -> Array:
         rest1, keep, rest2, correction, eps, of_g, of_m = numbers
         m, v = _moments(b, rest1, keep, rest2)
         step = np.multiply(m, of_m, b.out)
@@ -625,7 +626,7 @@ class RAdam(Elementwise):
         length *= sqrt((r - 4) * (r - 2) * r_inf / ((r_inf - 4) * (r_inf - 2) * r))
         return 1 - b1, b2, 1 - b2, length * sqrt(1 - b2**t), group["eps"]
 
-    def _rule(self, b: Block, group: Group, *numbers: Array) -> Array:
+    def _rule(self, b: Block, group: Group, numbers: Numbers) -> Array:
         rest1, keep, rest2, length, *trusted = numbers
         m, v = _moments(b, rest1, keep, rest2)
         step = np.multiply(m, length, b.out)
@@ -673,7 +674,7 @@ class Rprop(Elementwise):
     def _numbers(self, group: Group, t: float) -> tuple[float, ...]:
         return ()
 
-    def _rule(self, b: Block, group: Group, *numbers: Array) -> Array:
+    def _rule(self, b: Block, group: Group, numbers: Numbers) -> Array:
         before, s = b.state
         slower, faster = group["etas"]
         same = np.multiply(b.g, before, b.out)

@@ -29,6 +29,7 @@ SMALL = 1 << 13  # parameters with at most this many values are packed together
 PIECE = 1 << 16  # maximum number of values in a block: with state and scratch, a few hundred KiB
 array_of = attrgetter("array")
 Array = np.ndarray[Any, Any]
+Numbers = list[Array]  # the numbers of a rule in one step, as 0-d arrays
 State = dict[Any, dict[str, Any]]
 
 
@@ -144,7 +145,7 @@ class Block:
 
     def __init__(self, plan: Partition, index: int, first: bool) -> None:
         self.plan, self.index, self.first = plan, index, first
-        self._numbers: list[Array] = []
+        self._numbers: Numbers = []
         self._values: tuple[float, ...] = ()
 
     def counts(self) -> list[float]:
@@ -152,7 +153,7 @@ class Block:
         counts = self.plan.counts
         return [c.item(self.index) for c in counts] if counts else []
 
-    def numbers(self, values: tuple[float, ...]) -> list[Array]:
+    def numbers(self, values: tuple[float, ...]) -> Numbers:
         """The numbers as 0-d arrays, which NumPy handles twice as fast as floats."""
         if values != self._values:
             if len(values) != len(self._numbers):

@@ -5,8 +5,8 @@ Subclasses define the rule, a method that reads like its formula:
     def _numbers(self, group):
         return group["lr"], group["momentum"]
 
-    def _rule(self, b, group, lr, mu):
-        (v,) = b.state
+    def _rule(self, b, group, numbers):
+        (v,), (lr, mu) = b.state, numbers
         v *= mu
         v += b.g                                v = mu*v + g
         return multiply(v, lr, b.out)           lr*v, which is then subtracted from p
@@ -38,13 +38,13 @@ class Elementwise(Optimizer):
 
     A subclass defines
 
-        counters                  the scalars to keep: "step" for most optimizers
-        slots                     the arrays to keep for each parameter, and their initial values;
+        counters                   the scalars to keep: "step" for most optimizers
+        slots                      the arrays to keep for each parameter, and their initial values;
                                   or _slots(group), if they depend on the settings
-        _numbers(group, *counts)  the numbers of this step, from the settings and the counters. If
+        _numbers(group, *counts)   the numbers of this step, from the settings and the counters. If
                                   their number differs between steps, the rule takes another path
-        _rule(b, group, *numbers) the step of a block, which is subtracted from the values
-        _sparse(...)              the same for a row-sparse gradient; missing if not supported
+        _rule(b, group, numbers)   the step of a block, which is subtracted from the values
+        _sparse(...)               the same for a row-sparse gradient; missing if not supported
     """
 
     counters: dict[str, float] = {"step": 0.0}
@@ -137,7 +137,7 @@ class Elementwise(Optimizer):
             if decays:
                 decay, *numbers = numbers
             b.take(grads, group["maximize"], None if apart else decay)
-            step = rule(b, group, *numbers)
+            step = rule(b, group, numbers)
             if apart and decay is not None:  # p - lr * decay * p, instead of g + decay * p
                 step += np.multiply(b.fetch_values(), decay, b.more)
             b.subtract(step)

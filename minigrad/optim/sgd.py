@@ -8,7 +8,7 @@ from minigrad.core import modes
 from minigrad.core.sparse import RowSparse
 from minigrad.core.tensor import Tensor
 from minigrad.methods.creation import tensor
-from minigrad.optim.blocks import Array, Block, tensor_of
+from minigrad.optim.blocks import Array, Block, Numbers, tensor_of
 from minigrad.optim.elementwise import Elementwise, check_settings, settings_of
 from minigrad.optim.optimizer import Closure, Group, Optimizer, Params
 
@@ -80,10 +80,10 @@ class SGD(Elementwise):
         lr, mu = float(group["lr"]), group["momentum"]
         return (lr, mu, 1 - group["dampening"]) if mu else (lr,)
 
-    def _rule(self, b: Block, group: Group, lr: Array, *others: Array) -> Array:
-        if not others:
-            return np.multiply(b.g, lr, b.out)
-        (v,), (momentum, rest) = b.state, others
+    def _rule(self, b: Block, group: Group, numbers: Numbers) -> Array:
+        if not b.state:
+            return np.multiply(b.g, numbers[0], b.out)
+        (v,), (lr, momentum, rest) = b.state, numbers
         if b.first:
             v[...] = b.g
         else:

@@ -128,8 +128,9 @@ class Writer(Buffers):
 
     def lines(self, line: Instruction, out: str, *texts: str, **names: Any) -> list[str]:
         """The lines of an instruction. Its operands have the names that they have in its op."""
-        operands = zip(line.op.operands, line.operands, strict=False)
-        names |= {name: self.use(i, among_numbers=not out) for name, i in operands}
+        for name, i in zip(line.op.operands, line.operands, strict=False):
+            if f"{{{name}}}" in "".join(texts):
+                names[name] = self.use(i, among_numbers=not out)
         return [self.filled(text, out=out, **names) for text in texts]
 
     def _line(self, k: int, line: Instruction) -> None:
