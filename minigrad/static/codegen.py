@@ -156,7 +156,7 @@ class Writer(Buffers):
         if not self.values[line.result].shape:
             return EXPRESSIONS.get(line.op)
         write = STATEMENTS.get(line.op)
-        return _elementwise if write is None and ufunc_of(line) is not None else write
+        return _elementwise if write is None and _ufunc_of(line) is not None else write
 
     def writes_into_buffer(self, line: Instruction) -> bool:
         """True if the op takes `out`, or has a template that writes to one."""
@@ -191,7 +191,7 @@ class Writer(Buffers):
         memory = self.program.captured[line.over].array
         own = bool(line.operands) and self.memory_of(line.operands[0]) is memory
         text: str | list[str] | None = None
-        if ufunc_of(line) is not None:
+        if _ufunc_of(line) is not None:
             text = _elementwise(self, line, out)
         elif own and line.op in OVER:
             text = OVER[line.op](self, line, out)
@@ -439,7 +439,7 @@ def _uniform(a: Array) -> bool:
     return numbers and bool((a == a.flat[0]).all())
 
 
-def ufunc_of(line: Instruction) -> np.ufunc | None:
+def _ufunc_of(line: Instruction) -> np.ufunc | None:
     """The NumPy ufunc that computes an elementwise op on its own; or None."""
     f = line.op.numpy
     if not isinstance(f, np.ufunc) or not line.op.takes_out or line.settings:
@@ -502,7 +502,7 @@ EXPRESSIONS: dict[AnyOp, Template] = {
 
 def _elementwise(writer: Writer, line: Instruction, out: str) -> str:
     """multiply(v1, v2, b0): the template of all ops that are a ufunc of NumPy."""
-    f = ufunc_of(line)
+    f = _ufunc_of(line)
     assert f is not None
     if f in (np.maximum, np.minimum):
         out = f"out={out}"  # NumPy warns about three positional arguments

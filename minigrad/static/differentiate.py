@@ -62,7 +62,7 @@ def differentiated(
     with enable_grad():
         named = [(program.examples[i], program.values[i].name) for i in program.inputs]
         numbers = insert(recorder, program, [recorder.input(a, name) for a, name in named])
-        seeds = seeds_of(recorder, [numbers[i] for i in program.outputs], seeded)
+        seeds = _seeds_of(recorder, [numbers[i] for i in program.outputs], seeded)
         grads = pull(recorder, seeds, [numbers[i] for i in wanted])
     results = []
     for i in wanted:  # zeros for a gradient that did not arrive
@@ -146,7 +146,7 @@ def insert(recorder: Recorder, program: Program, inputs: Sequence[Any]) -> dict[
             settings = resolved(settings, lambda i: Ref(numbers[i]))
         if isinstance(line.op, Kernel):
             with enable_grad():
-                numbers[line.result] = spelled_out(recorder, line.op, operands, settings)
+                numbers[line.result] = _spelled_out(recorder, line.op, operands, settings)
             continue
         numbers[line.result] = recorder.emit(line.op, operands, settings)
         written = recorder.instructions[-1]
@@ -166,7 +166,7 @@ def pull(recorder: Recorder, seeds: dict[int, Any], wanted: Iterable[int]) -> di
     """
     lines = list(recorder.instructions)
     kept = set(wanted)
-    reach = depending(recorder, lines, kept)
+    reach = _depending(recorder, lines, kept)
     grads: dict[int, Any] = dict(seeds)
 
     def because(role: str, i: int) -> None:
@@ -188,11 +188,11 @@ def pull(recorder: Recorder, seeds: dict[int, Any], wanted: Iterable[int]) -> di
         for k, i in enumerate(line.operands):
             if i in reach:
                 because("rule", line.result)
-                add(i, from_rule(recorder, line, k, g))
+                add(i, _from_rule(recorder, line, k, g))
     return grads
 
 
-def seeds_of(recorder: Recorder, outputs: list[int], seeded: bool) -> dict[int, Any]:
+def _seeds_of(recorder: Recorder, outputs: list[int], seeded: bool) -> dict[int, Any]:
     """The gradient of each output: 1, or an input of the new program."""
     if not seeded:
         z = recorder.values[outputs[0]]
@@ -212,7 +212,7 @@ def seeds_of(recorder: Recorder, outputs: list[int], seeded: bool) -> dict[int, 
     return seeds
 
 
-def depending(recorder: Recorder, lines: Sequence[Instruction], wanted: Iterable[int]) -> set[int]:
+def _depending(recorder: Recorder, lines: Sequence[Instruction], wanted: Iterable[int]) -> set[int]:
     """The wanted values, and all values through which a gradient can flow to them."""
     reach = set(wanted)
     for line in lines:
@@ -225,7 +225,7 @@ def depending(recorder: Recorder, lines: Sequence[Instruction], wanted: Iterable
     return reach
 
 
-def from_rule(recorder: Recorder, line: Instruction, k: int, g: Any) -> Any:
+def _from_rule(recorder: Recorder, line: Instruction, k: int, g: Any) -> Any:
     """The gradient that an instruction passes to its k-th operand: the op's rule, called on Slots."""
     op = line.op
     name = "xs" if op.variadic else op.operands[k]
@@ -235,10 +235,10 @@ def from_rule(recorder: Recorder, line: Instruction, k: int, g: Any) -> Any:
             f"the derivative of {op.name} with respect to its input {name} is not implemented    ({op.formula})."
         )
     if op is ops.embedding and recorder.keeps_rows and line.settings.get("sparse"):
-        return rows_of(recorder, line, g)
+        return _rows_of(recorder, line, g)
     d: Any
     if isinstance(op, Op) and (op, name) in QUICKER:
-        d = by_kernel(recorder, line, k, g, Kernel(op, name))
+        d = _by_kernel(recorder, line, k, g, Kernel(op, name))
     else:
         d = rule.formula(g, *(_read(recorder, line, k, r) for r in rule.reads))
     if not isinstance(d, Slot):
@@ -273,7 +273,7 @@ class SlotRows:
         return ops.put_zeros(values, index=(rows,), shape=self.shape)
 
 
-def rows_of(recorder: Recorder, line: Instruction, g: Any) -> Any:
+def _rows_of(recorder: Recorder, line: Instruction, g: Any) -> Any:
     """The gradient of a table when only few of its rows were read."""
     settings = recorder.slots_in({**line.op.settings, **line.settings})
     index, padding, counts = settings["index"], settings["padding_idx"], settings["counts"]
@@ -291,7 +291,7 @@ QUICKER = {
 }  # fmt: skip
 
 
-def by_kernel(recorder: Recorder, line: Instruction, k: int, g: Slot, kernel: Kernel) -> Slot:
+def _by_kernel(recorder: Recorder, line: Instruction, k: int, g: Slot, kernel: Kernel) -> Slot:
     """The rule as one instruction, which calls it on arrays in each run."""
     numbers = _numbers_of(line)
     operands = (g.index, *(numbers[r] for r in kernel.operands[1:]))
@@ -300,7 +300,7 @@ def by_kernel(recorder: Recorder, line: Instruction, k: int, g: Slot, kernel: Ke
     return Slot(recorder, recorder.emit(kernel, operands, settings))
 
 
-def spelled_out(
+def _spelled_out(
     recorder: Recorder, kernel: Kernel, operands: Sequence[int], settings: Settings
 ) -> int:
     """Expand a Kernel into instructions that can be differentiated."""

@@ -129,8 +129,8 @@ def _unchanged(text: Rewriter, line: Instruction) -> int | None:
     elif line.op in TURNS:
         before = text.made.get(line.operands[0])
         if before is not None and before.op in TURNS:
-            axes = turned_axes(line, len(z.shape))
-            if turned_axes(before, len(z.shape)) == [axes.index(k) for k in range(len(axes))]:
+            axes = _turned_axes(line, len(z.shape))
+            if _turned_axes(before, len(z.shape)) == [axes.index(k) for k in range(len(axes))]:
                 return before.operands[0]
     elif line.op in (ops.reshape, ops.view, ops.unsafe_view, ops.expand, ops.to):
         (x,) = line.operands
@@ -142,7 +142,7 @@ def _unchanged(text: Rewriter, line: Instruction) -> int | None:
 TURNS = {ops.t, ops.permute, ops.transpose}
 
 
-def turned_axes(line: Instruction, n: int) -> list[int]:
+def _turned_axes(line: Instruction, n: int) -> list[int]:
     """For each axis of the result, the axis of the operand that it comes from."""
     axes = list(range(n))
     if line.op is ops.permute:

@@ -282,9 +282,9 @@ class Slot(ArrayMethods):
         apart = origin.link == APART
         if apart or not recorded:
             with self.recorder.stopping():
-                whole = put_back(origin.base, z, origin.op, origin.settings)
+                whole = _put_back(origin.base, z, origin.op, origin.settings)
         else:
-            whole = put_back(origin.base, z, origin.op, origin.settings)
+            whole = _put_back(origin.base, z, origin.op, origin.settings)
         if apart:
             self._stand_for(z, recorded)
         origin.base._become(whole, recorded and not apart)
@@ -373,7 +373,7 @@ class Standing(Slot):
         super()._become(z, recorded)
 
 
-def put_back(base: Slot, z: Slot, op: Op, settings: Settings) -> Slot:
+def _put_back(base: Slot, z: Slot, op: Op, settings: Settings) -> Slot:
     """The value of `base` after z was written to the view of it that op makes."""
     if op is ops.getitem:
         return ops.index_put(base, z, index=settings["index"])
@@ -421,17 +421,17 @@ class Traced(np.ndarray[Any, Any]):
         if out is not None:
             (out,) = out
             if not isinstance(out, Traced) and isinstance(out, np.ndarray):
-                recorder = recorder_among([*inputs, *kwargs.values()])
+                recorder = _recorder_among([*inputs, *kwargs.values()])
                 return recorder.write_array(Foreign(name, function), inputs, kwargs, out)
             raise ProgramError(
                 f"{name} would write over a value of the program. To fix it, make a new array: z = x + y."
             )
-        return recorder_among(inputs).foreign(Foreign(name, function), inputs, kwargs).array
+        return _recorder_among(inputs).foreign(Foreign(name, function), inputs, kwargs).array
 
     def __array_function__(self, function: Function, types: Any, args: Args, kwargs: Kwargs) -> Any:
         if function in SHAPES_ONLY:
             return function(*plain(args), **plain(kwargs))
-        recorder = recorder_among([args, list(kwargs.values())])
+        recorder = _recorder_among([args, list(kwargs.values())])
         module = "np.linalg." if function.__module__ == "numpy.linalg" else "np."
         op = Foreign(module + function.__name__, function)
         return recorder.foreign(op, args, kwargs).array
@@ -545,7 +545,7 @@ def slot_of(a: Slot | Traced) -> Slot:
     )
 
 
-def recorder_among(things: Args) -> "Recorder":
+def _recorder_among(things: Args) -> "Recorder":
     """The recorder of the first Traced or Slot among the arguments of a NumPy function."""
     for thing in things:
         if hasattr(thing, "recorder"):  # a Slot
@@ -554,7 +554,7 @@ def recorder_among(things: Args) -> "Recorder":
             return slot_of(thing).recorder
         if isinstance(thing, (tuple, list)):
             try:
-                return recorder_among(thing)
+                return _recorder_among(thing)
             except LookupError:
                 continue
     raise LookupError

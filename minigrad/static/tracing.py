@@ -81,7 +81,7 @@ class Onlooker:
     @contextmanager
     def module(self, module: Any) -> Iterator[None]:
         """A module is called: its training mode is fixed with the program."""
-        if reads_training(type(module)):
+        if _reads_training(type(module)):
             self.modules[id(module)] = module
         yield
 
@@ -98,7 +98,7 @@ class Onlooker:
         """Ignored, as `backward`."""
 
 
-def known_by_locals_only(thing: Any, apart: set[int], depth: int = 3) -> bool:
+def _known_by_locals_only(thing: Any, apart: set[int], depth: int = 3) -> bool:
     """Is the object referenced only by running code, or by containers that only running code references?
 
     A tensor from outside is referenced by a module's dict, a closure or an instance. A tensor that the
@@ -113,12 +113,12 @@ def known_by_locals_only(thing: Any, apart: set[int], depth: int = 3) -> bool:
             continue
         if not depth or not isinstance(holder, (list, tuple, dict, CellType, MethodType)):
             return False
-        if not known_by_locals_only(holder, apart, depth - 1):
+        if not _known_by_locals_only(holder, apart, depth - 1):
             return False
     return True
 
 
-def reads_training(cls: type) -> bool:
+def _reads_training(cls: type) -> bool:
     """Does the code of a module's class read self.training?"""
     for c in cls.__mro__:
         if c.__name__ == "Module":
@@ -515,7 +515,7 @@ class Recorder:
         if tensor.node is not None or tensor._base is not None:
             return False
         mine = [self._keep, self.captured]
-        return known_by_locals_only(tensor, {id(m) for m in mine})
+        return _known_by_locals_only(tensor, {id(m) for m in mine})
 
     @contextmanager
     def watching(self) -> Iterator[None]:

@@ -254,7 +254,7 @@ def _write_group(recorder: StepRecorder, optimizer: Elementwise, k: int, group: 
     for p in group["params"]:
         g = p.node.grad if p.node is not None else None
         if isinstance(g, SlotRows):
-            write_rows(recorder, optimizer, group, p, g)
+            _write_rows(recorder, optimizer, group, p, g)
         elif isinstance(g, Slot):
             params.append(p)
             grads.append(g)
@@ -343,22 +343,17 @@ class Part(Block):
     """
 
     def __init__(
-        self,
-        recorder: StepRecorder,
-        optimizer: Elementwise,
-        counts: Any,
-        block: Block,
-        params: list[Tensor],
+        self, recorder: StepRecorder, counts: Any, block: Block, params: list[Tensor]
     ) -> None:
         super().__init__(counts, block.index, False)
         self.recorder, self.block = recorder, block
-        names, state = block.plan.names, optimizer.state
+        names, own = block.plan.names, block.plan.states[block.index]
         if isinstance(block, PackedBlock):
             self.members = block.choose(range(len(params)))
             homes = [recorder.memory(a, name) for a, name in zip(block.state, names, strict=True)]
         else:
             self.members = (block.index,)
-            homes = [state[params[block.index]][name] for name in names]
+            homes = [own[name] for name in names]
             for home, name in zip(homes, names, strict=True):
                 recorder.capture(home, name, as_memory=True)
         self.sources = [params[k] for k in self.members]
@@ -433,7 +428,7 @@ class Ahead:
         self.nth = sum(getattr(a, "blocks", None) is self.blocks for a in recorder.before)
         self.counts = plan = Counts(self.blocks.counts)
         for block in self.blocks.blocks:
-            part = Part(recorder, optimizer, plan, block, params)
+            part = Part(recorder, plan, block, params)
             part.first = self._is_first(block)
             # A large parameter is one part here, not split into pieces.
             if all(part.members != other.members for other in plan.blocks):
@@ -532,7 +527,7 @@ def _cell(
     return Slot(recorder, recorder.held(cell.array, "a number of the step"))
 
 
-def write_rows(
+def _write_rows(
     recorder: StepRecorder, optimizer: Optimizer, group: Group, p: Tensor, rows: SlotRows
 ) -> None:
     """The step for a row-sparse gradient: only its rows are written."""
@@ -547,7 +542,7 @@ def write_rows(
     write(recorder, optimizer, group, p, rows)
 
 
-def sgd_rows(
+def _sgd_rows(
     recorder: StepRecorder, optimizer: Optimizer, group: Group, p: Tensor, rows: SlotRows
 ) -> None:
     """p[rows] -= lr * values, where a row may appear several times"""
@@ -570,7 +565,7 @@ class InPlace(Foreign):
         return first
 
 
-def write_adagrad_rows(
+def _write_adagrad_rows(
     recorder: StepRecorder, optimizer: Adagrad, group: Group, p: Tensor, rows: SlotRows
 ) -> None:
     """One instruction, since the values decide which rows are written: see adagrad_rows."""
@@ -595,7 +590,7 @@ def write_adagrad_rows(
     recorder.became(p, z)
 
 
-ROWS: dict[str, Callable[..., None]] = {"SGD": sgd_rows, "Adagrad": write_adagrad_rows}
+ROWS: dict[str, Callable[..., None]] = {"SGD": _sgd_rows, "Adagrad": _write_adagrad_rows}
 
 
 # ------------------------------------------------------------------ replaying

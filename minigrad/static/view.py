@@ -83,8 +83,8 @@ class Column:
         self.place, self.program, self.title = place, program, title
         self.wrt, self.origins = wrt, origins
         self.node: dict[int, str] = {}
-        self.buffers, self.buffer_bytes = lying(program)
-        self.views = views_in(program)
+        self.buffers, self.buffer_bytes = _buffers_of(program)
+        self.views = _views_in(program)
         ends = program.last_uses()
         self.reader = {i: k for k, own in ends.items() for i in own}
         self.frees = {program.instructions[k].result: own for k, own in ends.items()}
@@ -136,7 +136,7 @@ class Column:
         return f", {self.buffer_bytes:,} bytes of buffers in a plan" if self.buffers else ""
 
 
-def lying(program: Program) -> tuple[dict[int, str], int]:
+def _buffers_of(program: Program) -> tuple[dict[int, str], int]:
     """Number -> the buffer in which a plan stores the value; and the total size of the buffers in bytes."""
     try:
         writer = program.plan().writer
@@ -152,7 +152,7 @@ def lying(program: Program) -> tuple[dict[int, str], int]:
     return found, writer.buffer_bytes
 
 
-def views_in(program: Program) -> set[int]:
+def _views_in(program: Program) -> set[int]:
     """The results that are views of their operand."""
     known = run_of(program)
     views = [line for line in program.instructions if line.op.view]
