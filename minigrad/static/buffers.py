@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minigrad import ops
-from minigrad.static.ir import Array, Instruction, Program, Value, rehearsed
+from minigrad.static.ir import Array, Instruction, Program, Value, dry_run
 
 SMALL = 8192  # entries; for larger arrays, NumPy's own broadcasting is as fast as copying first
 Part = tuple[slice, ...]
@@ -266,7 +266,7 @@ def run_of(program: Program) -> dict[int, Any]:
     known = program.known_at_first([program.examples[i] for i in program.inputs])
     with np.errstate(all="ignore"):
         for line in program.instructions:
-            line.run(known, rehearsed)
+            line.run(known, dry_run)
     return known
 
 

@@ -60,7 +60,7 @@ from minigrad.static.ir import (
     forward_of,
     resolved,
 )
-from minigrad.static.passes import LESS, adds_rows, thinned
+from minigrad.static.passes import LESS, adds_rows, lowered
 from minigrad.static.tracing import Memory
 
 PRODUCTS = (ops.matmul, ops.mm, ops.addmm)
@@ -240,7 +240,7 @@ class Writer(Buffers):
     def _index_text(self, part: Any) -> str:
         """A part of an index as source: 0, 1:3"""
         if not isinstance(part, slice):
-            return self.spelled(part)
+            return self.source_of(part)
         start, stop = ("" if n is None else str(n) for n in (part.start, part.stop))
         return f"{start}:{stop}" + ("" if part.step is None else f":{part.step}")
 
@@ -290,14 +290,20 @@ class Writer(Buffers):
         a = self.program.examples[i]
         if not a.shape:
             return self.number(a[()], among_numbers)
-        kind = type_name(a.dtype)
-        if _uniform(a):
-            self.take("full", kind)
-            return self.once(f"full({a.shape}, {literal(a.flat[0])}, {kind})", "c")
-        if 0 < a.size <= 6 and np.isfinite(a).all():
-            self.take("array", kind)
-            return self.once(f"array({a.tolist()}, {kind})", "c")
-        return self.spelled(a)
+        if i not in self.names:
+            name = self.names[i] = f"c{i}"
+            kind = type_name(a.dtype)
+            if _uniform(a):
+                self.take("full", kind)
+                text = f"{name} = full({a.shape}, {literal(a.flat[0])}, {kind})"
+            elif 0 < a.size <= 6 and np.isfinite(a).all():
+                self.take("array", kind)
+                text = f"{name} = array({a.tolist()}, {kind})"
+            else:
+                self.scope[name] = a
+                text = f"# {name}: a constant, {a.shape} {a.dtype}"
+            self.header.append(text)
+        return self.names[i]
 
     def number(self, number: Any, among_numbers: bool = False) -> str:
         """The name of a constant number: a NumPy scalar if among_numbers, else a 0-d array."""
@@ -359,7 +365,7 @@ class Writer(Buffers):
         """A call of the op's own function."""
         op, settings = line.op, line.settings
         if isinstance(op, Foreign):
-            args = [self.spelled(a) for a in settings["args"]]
+            args = [self.source_of(a) for a in settings["args"]]
             name, settings = op.name, settings["kwargs"]
             if isinstance(op, Draw):
                 self.take("kernels as draw", module="minigrad.random")
@@ -375,19 +381,19 @@ class Writer(Buffers):
             self.aliases.add(f"{name} = ops.{op.name}.forward")
             numbers = not self.values[line.result].shape
             args = operands or [self.use(i, among_numbers=numbers) for i in line.operands]
-        args += [f"{k}={self.spelled(v)}" for k, v in settings.items()]
+        args += [f"{k}={self.source_of(v)}" for k, v in settings.items()]
         if out and op.takes_out:
             args.append(f"out={out}")
         return f"{name}({', '.join(args)})"
 
-    def spelled(self, setting: Any) -> str:
+    def source_of(self, setting: Any) -> str:
         """A setting as Python source."""
         if isinstance(setting, Ref):
             return self.use(setting.number)
         if type(setting) is list:
-            return f"[{', '.join(map(self.spelled, setting))}]"
+            return f"[{', '.join(map(self.source_of, setting))}]"
         if type(setting) is tuple:
-            return f"({', '.join(map(self.spelled, setting))}{',' * (len(setting) == 1)})"
+            return f"({', '.join(map(self.source_of, setting))}{',' * (len(setting) == 1)})"
         if isinstance(setting, slice):
             return f"slice({setting.start}, {setting.stop}, {setting.step})"
         if setting is Ellipsis:
@@ -632,7 +638,7 @@ def _by_quarter(writer: Writer, line: Instruction, numbers: list[float]) -> str:
 
 def _rows(writer: Writer, line: Instruction, out: str) -> str:
     """Rows of a table. (Into new memory: take with `out` is only fast without bounds checks.)"""
-    return f"{writer.use(line.operands[0])}.take({writer.spelled(line.settings['index'])}, 0)"
+    return f"{writer.use(line.operands[0])}.take({writer.source_of(line.settings['index'])}, 0)"
 
 
 def _add_to_rows(writer: Writer, line: Instruction, out: str) -> list[str] | None:
@@ -729,7 +735,7 @@ class Plan:
 
     def __init__(self, program: Program, *, reuse: bool = True, copy: bool = True) -> None:
         self.original, self.reuse, self.copy = program, reuse, copy
-        self.program = thinned(program.simplified())
+        self.program = lowered(program.simplified())
         self._compile()
 
     def _compile(self) -> None:

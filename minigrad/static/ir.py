@@ -107,7 +107,7 @@ class Foreign(SpecialOp):
         """Call the NumPy function. `args` and `kwargs` are its own, with Refs already resolved."""
         return self.function(*args, **kwargs)
 
-    def rehearse(self, *, args: Args, kwargs: Kwargs) -> Any:
+    def dry_run(self, *, args: Args, kwargs: Kwargs) -> Any:
         """A result of the same shape and dtype, without side effects."""
         return self.function(*args, **kwargs)
 
@@ -120,7 +120,7 @@ class Draw(Foreign):
 
     effect = True
 
-    def rehearse(self, *, args: Args, kwargs: Kwargs) -> Any:
+    def dry_run(self, *, args: Args, kwargs: Kwargs) -> Any:
         """Draw, and then set the generator back."""
         given = [*args, *kwargs.values()]
         used = next((g for g in given if isinstance(g, Generator)), default_generator)
@@ -166,10 +166,10 @@ def forward_of(op: AnyOp, operands: Sequence[Any], settings: Settings) -> Any:
     return (ops.reshape if op is ops.view else op).forward(*operands, **settings)
 
 
-def rehearsed(op: AnyOp, operands: Sequence[Any], settings: Settings) -> Any:
+def dry_run(op: AnyOp, operands: Sequence[Any], settings: Settings) -> Any:
     """The result of an instruction, computed for its shape and dtype, without side effects."""
     if isinstance(op, Foreign):
-        return op.rehearse(**settings)
+        return op.dry_run(**settings)
     return forward_of(op, operands, settings)
 
 

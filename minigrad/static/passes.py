@@ -7,7 +7,8 @@
     times one       x * 1 is x, and x reshaped to its own shape is x
     dead code       instructions that no output needs are dropped
 
-`thinned` goes further, for plans. It removes work that NumPy does anyway, or that was already done:
+`lowered` goes further, for plans. It writes ops as simpler ones, and removes work that NumPy does
+anyway, or that was already done:
 
     expanded      sigmoid and similar ops become the operations they consist of: so the backward
                   pass can reuse what the forward pass has computed (a tanh, a difference)
@@ -126,9 +127,9 @@ def _unchanged(text: Rewriter, line: Instruction) -> int | None:
             a = text.constant(y)
             if a is not None and text.values[x][1:3] == z[1:3] and (a == 1).all():
                 return x
-    elif line.op in TURNS:
+    elif line.op in TRANSPOSES:
         before = text.made.get(line.operands[0])
-        if before is not None and before.op in TURNS:
+        if before is not None and before.op in TRANSPOSES:
             axes = _turned_axes(line, len(z.shape))
             if _turned_axes(before, len(z.shape)) == [axes.index(k) for k in range(len(axes))]:
                 return before.operands[0]
@@ -139,7 +140,7 @@ def _unchanged(text: Rewriter, line: Instruction) -> int | None:
     return None
 
 
-TURNS = {ops.t, ops.permute, ops.transpose}
+TRANSPOSES = {ops.t, ops.permute, ops.transpose}
 
 
 def _turned_axes(line: Instruction, n: int) -> list[int]:
@@ -194,17 +195,17 @@ def frozen(setting: Any) -> Any:
 # ------------------------------------------------------------------ less work, for a plan
 
 
-def thinned(program: Program) -> Program:
+def lowered(program: Program) -> Program:
     """The program with less work, for a plan."""
-    for write in (Thinner.expand, Thinner.tidy):
-        text = Thinner(program)
+    for write in (Lowering.expand, Lowering.tidy):
+        text = Lowering(program)
         for line in program.instructions:
             write(text, line)
         program = simplified(text.program())
     return program
 
 
-class Thinner(Rewriter):
+class Lowering(Rewriter):
     """A program that is being rewritten for a plan."""
 
     def put(self, line: Instruction, **changes: Any) -> None:
@@ -231,8 +232,8 @@ class Thinner(Rewriter):
     # ------------------------------------------------------------------ expanding ops
 
     def expand(self, line: Instruction) -> None:
-        """Add a line in the first pass: expanded into simpler ops, or with thinner operands."""
-        write = WRITTEN_OUT.get(line.op)
+        """Add a line in the first pass: expanded into simpler ops, or with smaller operands."""
+        write = EXPANSIONS.get(line.op)
         z = self.values[line.result]
         wide = z.shape or line.op is ops.mse_loss
         if write is not None and wide and z.dtype.kind == "f" and line.over is None:
@@ -242,11 +243,11 @@ class Thinner(Rewriter):
                 self.put(line, op=op, operands=operands, settings={})
                 return
         if line.op.kind == "elementwise" and isinstance(line.op.numpy, np.ufunc):
-            self.put(line, operands=self.thin_operands(line))
+            self.put(line, operands=self.smaller_operands(line))
         else:
             self.put(line)
 
-    def thin_operands(self, line: Instruction) -> tuple[int, ...]:
+    def smaller_operands(self, line: Instruction) -> tuple[int, ...]:
         """The operands of an elementwise op, as small as NumPy's broadcasting allows."""
         operands = list(line.operands)
 
@@ -345,7 +346,7 @@ class Thinner(Rewriter):
 Last = tuple[AnyOp, tuple[int, ...]]
 
 
-def _mse(text: Thinner, line: Instruction) -> Last | None:
+def _mse(text: Lowering, line: Instruction) -> Last | None:
     """The sum of the squares of x - y; the gradient shares the difference."""
     x, y = line.operands
     shape = text.shape(x)
@@ -360,7 +361,7 @@ def _mse(text: Thinner, line: Instruction) -> Last | None:
     return ops.div, (total, text.number(size, x))
 
 
-def _sigmoid(text: Thinner, line: Instruction) -> Last:
+def _sigmoid(text: Lowering, line: Instruction) -> Last:
     """(1 + tanh(x / 2)) / 2"""
     (x,) = line.operands
     half = text.number(0.5, x)
@@ -368,7 +369,7 @@ def _sigmoid(text: Thinner, line: Instruction) -> Last:
     return ops.add, (text.new(ops.mul, t, half), half)
 
 
-def _logsigmoid(text: Thinner, line: Instruction) -> Last:
+def _logsigmoid(text: Lowering, line: Instruction) -> Last:
     """min(x, 0) - log(1 + exp(-abs(x)))"""
     (x,) = line.operands
     small = text.new(ops.exp, text.new(ops.neg, text.new(ops.abs, x)))
@@ -376,7 +377,7 @@ def _logsigmoid(text: Thinner, line: Instruction) -> Last:
     return ops.sub, (least, text.new(ops.log1p, small))
 
 
-def _quarter(text: Thinner, x: int, k: int) -> int:
+def _quarter(text: Lowering, x: int, k: int) -> int:
     """i, f, g or o of the gates of an LSTM."""
     shape = text.shape(x)
     n = shape[-1] // 4
@@ -384,20 +385,20 @@ def _quarter(text: Thinner, x: int, k: int) -> int:
     return text.new(ops.getitem, x, index=index, shape=(*shape[:-1], n))
 
 
-def _lstm_cell(text: Thinner, line: Instruction) -> Last:
+def _lstm_cell(text: Lowering, line: Instruction) -> Last:
     """f * c + i * g"""
     x, y = line.operands
     kept = text.new(ops.mul, _quarter(text, x, 1), y)
     return ops.add, (kept, text.new(ops.mul, _quarter(text, x, 0), _quarter(text, x, 2)))
 
 
-def _lstm_hidden(text: Thinner, line: Instruction) -> Last:
+def _lstm_hidden(text: Lowering, line: Instruction) -> Last:
     """o * tanh(c)"""
     x, y = line.operands
     return ops.mul, (_quarter(text, x, 3), text.new(ops.tanh, y))
 
 
-WRITTEN_OUT: dict[Any, Callable[[Thinner, Instruction], Last | None]] = {
+EXPANSIONS: dict[Any, Callable[[Lowering, Instruction], Last | None]] = {
     ops.mse_loss: _mse, ops.sigmoid: _sigmoid, ops.logsigmoid: _logsigmoid,
     ops.lstm_cell: _lstm_cell, ops.lstm_hidden: _lstm_hidden,
 }  # fmt: skip

@@ -339,7 +339,7 @@ class Slot(ArrayMethods):
         )
 
 
-class Standing(Slot):
+class TensorSlot(Slot):
     """Stands for a tensor that the recorded function has made itself, or that it found outside.
 
     Writes to the function's own tensors, z = zeros(3); z[0] = x[0], are part of the program.

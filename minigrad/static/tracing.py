@@ -13,7 +13,7 @@ A Recorder writes the program:
 Every op is also run on example values, so we need no separate rules for shapes and dtypes.
 A placeholder has no example value; stand-in values are used instead.
 
-Ordinary tensors are observed while the function runs: dispatch.py calls the Onlooker for each
+Ordinary tensors are observed while the function runs: dispatch.py calls the TracingObserver for each
 op on tensors, each in-place write, and each random draw; modules report that they are called.
 
 Read ir.py and slots.py first.
@@ -51,10 +51,10 @@ from minigrad.static.ir import (
     Ref,
     Settings,
     Value,
+    dry_run,
     forms,
     mapped,
     mismatch,
-    rehearsed,
     resolved,
 )
 from minigrad.static.slots import (
@@ -62,14 +62,14 @@ from minigrad.static.slots import (
     UNRECORDED,
     VIEW,
     Slot,
-    Standing,
+    TensorSlot,
     Traced,
     ViewOrigin,
     slot_of,
 )
 
 
-class Onlooker:
+class TracingObserver:
     """The observer while a program is recorded: tensors are captured."""
 
     def __init__(self, recorder: "Recorder") -> None:
@@ -85,7 +85,7 @@ class Onlooker:
             self.modules[id(module)] = module
         yield
 
-    def forward(self, *told: object) -> None:
+    def forward(self, *details: object) -> None:
         """Ignored: `interpret` has recorded the ops."""
 
     def backward(self, task: object, engine: str) -> None:
@@ -109,7 +109,7 @@ def _known_by_locals_only(thing: Any, apart: set[int], depth: int = 3) -> bool:
     holders = gc.get_referrers(thing)
     apart = apart | {id(holders)}
     for holder in holders:
-        if id(holder) in apart or isinstance(holder, (Standing, FrameType)):
+        if id(holder) in apart or isinstance(holder, (TensorSlot, FrameType)):
             continue
         if not depth or not isinstance(holder, (list, tuple, dict, CellType, MethodType)):
             return False
@@ -156,7 +156,7 @@ class Recorder:
         self.frozen: list[str] = []
         self.modules: dict[int, Any] = {}  # modules whose forward reads self.training
         self.current: dict[int, int] = {}  # captured and overwritten since -> its latest value
-        self.standing: dict[int, Standing] = {}  # id of a tensor -> the Slot that stands for it
+        self.standing: dict[int, TensorSlot] = {}  # id of a tensor -> the Slot that stands for it
         self._known: dict[int, int] = {}  # id of an array or tensor -> its number
         self._keep: list[Any] = []  # keeps objects alive, so that no id is reused
         self._by_memory: dict[Any, int] = {}
@@ -297,7 +297,7 @@ class Recorder:
         plain = resolved(settings, self.examples.__getitem__)
         try:
             with np.errstate(all="ignore"):
-                z = rehearsed(op, arrays, plain)
+                z = dry_run(op, arrays, plain)
         except ValueError as error:
             raise shape_error(op.name, arrays, plain, error) from None
         except TypeError as error:
@@ -476,7 +476,7 @@ class Recorder:
         """Make z the value of a tensor from outside, after a write to a view of it."""
         self.write_outside(ops.copy, tensor, z)
 
-    def stands_for(self, tensor: Tensor) -> Standing:
+    def stands_for(self, tensor: Tensor) -> TensorSlot:
         """The Slot that stands for a tensor."""
         standing = self.standing.get(id(tensor))
         if standing is None:
@@ -486,10 +486,10 @@ class Recorder:
                 if sharer is None
                 else ViewOrigin(sharer, ops.getitem, {"index": (...,)}, APART)
             )
-            standing = self.standing[id(tensor)] = Standing(self, tensor, same)
+            standing = self.standing[id(tensor)] = TensorSlot(self, tensor, same)
         return standing
 
-    def _sharer(self, tensor: Tensor) -> Standing | None:
+    def _sharer(self, tensor: Tensor) -> TensorSlot | None:
         """The tensor that was written to during recording and shares its memory with this one: z.detach()."""
         for standing in self.standing.values():
             other = standing.tensor
@@ -520,7 +520,7 @@ class Recorder:
     @contextmanager
     def watching(self) -> Iterator[None]:
         """Within this block, observe what tensors do, and which random numbers are drawn."""
-        before = modes.set_mode("observer", Onlooker(self))
+        before = modes.set_mode("observer", TracingObserver(self))
         try:
             yield
         finally:

@@ -27,7 +27,7 @@ So a program makes exactly the optimizer's step, to the last bit.
     Symbol   an array in a rule: `v *= mu` and np.sqrt(v, out) become instructions
     Part     a block of Symbols, like the blocks in blocks.py. Small parameters form one
              block: their gradients are contiguous, and are updated together
-    Ahead    runs before each run: counts the step, and asks the optimizer for its numbers
+    NextStep    runs before each run: counts the step, and asks the optimizer for its numbers
              (learning rate, 1 - beta**t), which are cells of memory that the program reads
 
 If the rule would now take another path than during recording (momentum's first step, RAdam's
@@ -237,8 +237,8 @@ def update(recorder: StepRecorder, optimizer: Optimizer) -> bool:
     begin = len(recorder.instructions)
     try:
         for k, group in enumerate(optimizer.param_groups):
-            _write_group(recorder, optimizer, k, group)
-    except NotWritten:
+            _record_group(recorder, optimizer, k, group)
+    except NotRecordable:
         if any(line.over is not None for line in recorder.instructions[begin:]):
             raise ProgramError(
                 f"{type(optimizer).__name__} could only be written down in part. To fix it, step it outside of the "
@@ -248,7 +248,7 @@ def update(recorder: StepRecorder, optimizer: Optimizer) -> bool:
     return True
 
 
-def _write_group(recorder: StepRecorder, optimizer: Elementwise, k: int, group: Group) -> None:
+def _record_group(recorder: StepRecorder, optimizer: Elementwise, k: int, group: Group) -> None:
     """Like Elementwise._step_group, but records what the rule does."""
     params, grads = [], []
     for p in group["params"]:
@@ -259,17 +259,17 @@ def _write_group(recorder: StepRecorder, optimizer: Elementwise, k: int, group: 
             params.append(p)
             grads.append(g)
         elif g is not None:
-            raise NotWritten
+            raise NotRecordable
     if params:
         if optimizer._partition(k, params, [p.array for p in params], group) is None:
-            raise NotWritten
-        recorder.before.append(Ahead(recorder, optimizer, k, params, grads))
+            raise NotRecordable
+        recorder.before.append(NextStep(recorder, optimizer, k, params, grads))
     for p in group["params"]:
         if p.node is not None:
             p.node.grad = None  # no longer needed: this frees its buffer
 
 
-class NotWritten(Exception):
+class NotRecordable(Exception):
     """A rule does something without an instruction: the optimizer makes its step itself, after each run."""
 
 
@@ -295,7 +295,7 @@ class Symbol(np.lib.mixins.NDArrayOperatorsMixin):
         op = OP_OF.get(ufunc)
         symbols = all(isinstance(x, Symbol) for x in inputs)
         if method != "__call__" or kwargs or op is None or not symbols:
-            raise NotWritten
+            raise NotRecordable
         target = Symbol(self.recorder) if out is None else out[0]
         return target.set(op, *[x.slot for x in inputs])
 
@@ -309,15 +309,15 @@ class Symbol(np.lib.mixins.NDArrayOperatorsMixin):
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if index is not Ellipsis:
-            raise NotWritten
+            raise NotRecordable
         if value is not self:
             self.set(ops.clone, value.slot)
 
     def __getitem__(self, index: Any) -> Any:
-        raise NotWritten
+        raise NotRecordable
 
-    def __array_function__(self, *told: Any) -> Any:
-        raise NotWritten
+    def __array_function__(self, *details: Any) -> Any:
+        raise NotRecordable
 
 
 OP_OF: dict[np.ufunc, Op] = {
@@ -367,7 +367,7 @@ class Part(Block):
         return Symbol(self.recorder, slot, home)
 
     def numbers(self, values: tuple[float, ...]) -> list[Any]:
-        """The numbers as cells of memory, which Ahead fills before each run."""
+        """The numbers as cells of memory, which NextStep fills before each run."""
         self.cells = [np.array(value, self.sources[0].array.dtype) for value in values]
         held = [self.recorder.held(cell, "a number of the step") for cell in self.cells]
         return [self._symbol(Slot(self.recorder, i)) for i in held]
@@ -404,7 +404,7 @@ def _in_a_row(slots: list[Slot]) -> Slot:
 NO_CHOICES = {"lr", "foreach", "differentiable", "fused", "capturable"}
 
 
-class Ahead:
+class NextStep:
     """Before each run: checks that the program still fits the optimizer's next step, and gets its numbers.
 
     look     get the numbers; False if the optimizer's step would differ from the recording
@@ -559,7 +559,7 @@ class InPlace(Foreign):
 
     effect = True
 
-    def rehearse(self, *, args: Args, kwargs: Kwargs) -> Any:
+    def dry_run(self, *, args: Args, kwargs: Kwargs) -> Any:
         """The first argument, unchanged: its shape and dtype are those of the result."""
         first, *_ = args
         return first
@@ -695,7 +695,7 @@ class Replay:
         self.modules = list(recorder.modules.values())
         self.training = self.trains()
         self.looks = [ahead.look for ahead in recorder.before]
-        self.commits = [ahead.commit for ahead in recorder.before if isinstance(ahead, Ahead)]
+        self.commits = [ahead.commit for ahead in recorder.before if isinstance(ahead, NextStep)]
 
     def trains(self) -> list[bool]:
         """Which of the modules are in training mode now?"""

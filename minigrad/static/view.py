@@ -57,7 +57,7 @@ EMPTY: dict[str, Callable[[], Any]] = {
 }
 MEMORY = {"input": "given at each run", "constant": "frozen", "captured": "read at each run"}
 COMES = {"copy": "as %{}", "rule": "rule of %{}", "sum": "sum for %{}"}
-TOLD = {
+STEP_TEXTS = {
     "rule": "The rule of {} wrote it.",
     "sum": "It adds up the gradients of {}.",
     "copy": "It is {} of the program.",
@@ -97,7 +97,7 @@ class Column:
             for line in self.program.instructions:
                 line.run(self.values)
 
-    def words_for(self, i: int) -> str:
+    def name_of(self, i: int) -> str:
         """The name of a value."""
         v = self.program.values[i]
         if v.kind == "constant":
@@ -117,7 +117,7 @@ class Column:
         if line is None:
             return MEMORY[self.program.values[i].kind]
         if line.over is not None:
-            return f"over {self.words_for(line.over)}"
+            return f"over {self.name_of(line.over)}"
         if i in self.views:
             return f"a view of %{line.operands[0]}"
         return f"buffer {self.buffers[i]}" if i in self.buffers else ""
@@ -230,7 +230,7 @@ def _many(n: int, what: str) -> str:
 
 def _node(c: Column, i: int, line: Instruction | None, first: Column) -> dict[str, Any]:
     """The node of a value."""
-    v, name = c.program.values[i], c.words_for(i)
+    v, name = c.program.values[i], c.name_of(i)
     role, of = c.comes_from(i, line)
     of_line: dict[str, Any] = {"kind": "leaf", "op": None, "expression": None, "inputs": []}
     if line is not None:
@@ -297,8 +297,8 @@ def _step(found: Document, c: Column, line: Instruction) -> dict[str, Any]:
     else:
         known = f", {tuple(node['shape'])} {node['dtype']}"
     text = f"{node['name']} = {node['expression']}{known}."
-    if of["role"] in TOLD and of["of"] is not None:
-        text += " " + TOLD[of["role"]].format(of["comes"].split()[-1])
+    if of["role"] in STEP_TEXTS and of["of"] is not None:
+        text += " " + STEP_TEXTS[of["role"]].format(of["comes"].split()[-1])
     gone = [found["nodes"][int(n[1:])]["name"] for n in of["frees"] if n != node["id"]]
     if gone:
         text += f" Nobody reads {' or '.join(gone)} again."
