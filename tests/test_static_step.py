@@ -540,3 +540,19 @@ def test_adagrad_writes_each_row_once_however_often_and_from_whichever_end_it_is
     assert sums[[0, 2, 39], 0].tolist() == [1.0, 4.0, 4.0]
     assert table[[0, 2, 39], 0].tolist() == [0.5, 0.5, 0.5]
     assert table.sum() == 40 * 3 - 3 * 3 * 0.5
+
+
+def test_sparse_adam_refuses_dense_gradients_as_in_an_eager_step():
+    w = minigrad.ones(3).requires_grad_()
+    optimizer = minigrad.optim.SparseAdam([w])
+
+    @minigrad.static.compile
+    def step(x):
+        optimizer.zero_grad()
+        loss = (w * x).sum()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    with pytest.raises(RuntimeError, match="does not support dense gradients"):
+        step(minigrad.ones(3))

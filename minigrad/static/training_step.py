@@ -260,6 +260,8 @@ def _record_group(recorder: StepRecorder, optimizer: Elementwise, k: int, group:
             grads.append(g)
         elif g is not None:
             raise NotRecordable
+    if params and not hasattr(optimizer, "_rule"):
+        raise NotRecordable  # SparseAdam: its own step refuses dense gradients
     if params:
         if optimizer._partition(k, params, [p.array for p in params], group) is None:
             raise NotRecordable
