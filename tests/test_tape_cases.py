@@ -1,7 +1,6 @@
 """The hard cases of a tape, in its document: each fact in plain Python, not through pixels."""
 
 import json
-from pathlib import Path
 from time import process_time
 from xml.etree import ElementTree
 
@@ -11,8 +10,7 @@ import minigrad
 from minigrad.tape import draw, page
 from minigrad.tape.names import in_words
 from tests import tape_cases as cases
-
-SCHEMA = Path(minigrad.__file__).parent / "tape" / "schema.json"
+from tests import tape_schema
 
 
 def nodes(tape, **wanted):
@@ -35,13 +33,19 @@ def first(tape, value):
 # ---------------------------------------------------------------------- all of them
 
 
+def test_the_schema_describes_the_classes_of_the_document():
+    stored = tape_schema.PATH.read_text(encoding="utf-8")
+
+    assert stored == tape_schema.written(), "run  python -m tests.tape_schema"
+
+
 @pytest.mark.parametrize("case", cases.CASES, ids=lambda case: case.__name__)
 def test_the_document_fits_its_schema(case):
     jsonschema = pytest.importorskip("jsonschema")
 
     found = json.loads(json.dumps(case().document, allow_nan=False))
 
-    jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8"))).validate(found)
+    jsonschema.Draft202012Validator(tape_schema.schema()).validate(found)
 
 
 @pytest.mark.parametrize("case", cases.CASES, ids=lambda case: case.__name__)
@@ -362,6 +366,12 @@ def test_hidden_slips_are_named_by_the_check():
         tape.check(w=1.0)
 
 
+def test_a_gradient_with_axes_too_many_is_compared():
+    tape = cases.broadcasting()
+
+    assert "Its shape is (1, 1), and the gradient's is (3,)." in repr(tape.check(b=[[4.0]]))
+
+
 def test_the_part_through_one_op_is_recognized():
     x = minigrad.tensor(2.0, requires_grad=True)
     with minigrad.record() as tape:
@@ -405,7 +415,7 @@ def test_a_long_tape_is_folded_and_no_picture_has_more_than_400_boxes(n):
     views = tape.document["views"]
 
     assert views[0]["folded"]
-    assert f"{n + 1} nodes folded into" in draw.headline(tape.document)[1]
+    assert f"{n + 1} nodes folded into" in draw.headline(tape.shown())[1]
     assert max(len(v["boxes"]) for v in views) <= 400
     drawn = {b for v in views for b in v["boxes"]}
     assert {x["id"] for x in tape.document["nodes"]} <= drawn

@@ -2,16 +2,14 @@
 
 import json
 from itertools import combinations
-from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
 import minigrad
 from minigrad import nn, static
+from tests import tape_schema
 from tests.samples import SAMPLES
-
-SCHEMA = Path(minigrad.__file__).parent / "tape" / "schema.json"
 
 
 def layer(x, w, b):
@@ -88,7 +86,7 @@ def test_the_document_fits_the_schema_of_tapes(shown):
 
     found = json.loads(json.dumps(shown.document, allow_nan=False))
 
-    jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8"))).validate(found)
+    jsonschema.Draft202012Validator(tape_schema.schema()).validate(found)
 
 
 def test_every_face_can_be_drawn(shown):

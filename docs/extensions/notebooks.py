@@ -35,7 +35,7 @@ from sphinx.util.osutil import relative_uri
 import minigrad
 from minigrad.grading.release import student_notebook
 from minigrad.tape import page
-from minigrad.tape.packing import packed
+from minigrad.tape.document import packed
 
 ROOT = Path(__file__).resolve().parents[2]
 TAPES = ROOT / "docs" / "tapes"
@@ -109,7 +109,7 @@ class TapeDirective(SphinxDirective):
         before, _, program = "\n".join(self.content).rpartition("%%autograd\n")
         tape = recorded(before, program, title)
         name = re.sub(r"\W+", "_", title.lower())
-        state = {"doc": packed(tape.document), "step": 0, "selected": ""}
+        state = {"doc": packed(tape.shown()), "step": 0, "selected": ""}
         publish(self.env.app, name, state, tape.svg())
         cells = [before.strip(), "%%autograd\n" + program] if before else [program]
         shown = frame(self.env.app, self.env.docname, name)

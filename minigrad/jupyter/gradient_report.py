@@ -34,7 +34,7 @@ class GradcheckReport(Report[GradcheckRow]):
     header = ("input", "shape", "gradient")
 
 
-def checked(f: Any, terms: list[str], xs: list[Any]) -> GradcheckReport:
+def gradcheck_report(f: Any, terms: list[str], xs: list[Any]) -> GradcheckReport:
     """Check the gradient with respect to each input, with the others as constants."""
     doubled = [_doubled(x) for x in xs]
     rows = []

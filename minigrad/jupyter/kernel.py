@@ -75,7 +75,7 @@ def folder(user: bool = False, prefix: str | Path | None = None) -> Path:
     return Path(sys.prefix if prefix is None else prefix, "share", "jupyter", "kernels", NAME)
 
 
-def write(place: Path) -> Path:
+def write_spec(place: Path) -> Path:
     """Write the kernelspec to this folder, replacing an older one."""
     try:
         place.mkdir(parents=True, exist_ok=True)
@@ -99,7 +99,7 @@ def install(user: bool = False, prefix: str | Path | None = None) -> Path:
     By default it is installed into the environment of this interpreter. Raises KernelError if
     the folder cannot be written.
     """
-    return write(folder(user, prefix))
+    return write_spec(folder(user, prefix))
 
 
 def is_found(place: Path) -> bool:
@@ -155,7 +155,7 @@ def lent() -> Iterator[None]:
     names = ("JUPYTER_PATH", "JUPYTER_CONFIG_PATH")
     before = {name: os.environ.get(name) for name in names}
     with tempfile.TemporaryDirectory(prefix="minigrad-jupyter-") as place:
-        write(Path(place, "kernels", NAME))
+        write_spec(Path(place, "kernels", NAME))
         quiet = Path(place, "labconfig", "default_setting_overrides.json")
         quiet.parent.mkdir()
         quiet.write_text(json.dumps(QUIET), encoding="utf-8")

@@ -39,7 +39,7 @@ from minigrad.core.modes import within
 from minigrad.core.tensor import Tensor
 from minigrad.jupyter.completion import variables
 from minigrad.jupyter.display import shown_as
-from minigrad.jupyter.gradient_report import GradcheckReport, checked
+from minigrad.jupyter.gradient_report import GradcheckReport, gradcheck_report
 from minigrad.jupyter.lines import gradients, parsed, tape_name, words_of
 from minigrad.tape.chain import Chain
 from minigrad.tape.record import Tape, record
@@ -238,7 +238,7 @@ class AutogradMagics(Magics):
                 f"%gradcheck: there is nothing to differentiate by: {terms[1]} is {_a(xs[0])}, not a "
                 "tensor of floating point."
             )
-        return checked(f, terms, xs)
+        return gradcheck_report(f, terms, xs)
 
     def _value(self, expression: str, magic: str) -> Any:
         """The value of the user's expression; raises an error with an explanation if it is invalid."""

@@ -10,16 +10,20 @@ minigrad/jupyter/display.py decides which of them to use. The widget is a separa
 from __future__ import annotations
 
 import base64
-from typing import Any
+from typing import TYPE_CHECKING
 
 from minigrad.core import display as registry
 from minigrad.jupyter import display, tensor_html
-from minigrad.tape import bitmap
+from minigrad.tape import bitmap, draw
 from minigrad.tape.faces import Faces
 from minigrad.tape.shapes import esc
 
+if TYPE_CHECKING:
+    from minigrad.jupyter.live import Live
+    from minigrad.teach.question import Progress
 
-def come_alive(what: Any) -> None:
+
+def come_alive(what: Faces | Progress) -> None:
     """Show the widget, if one can run: an output that stays empty if the widget is not running."""
     if display.mode() == "widget":
         from minigrad.jupyter.live import beside
@@ -27,7 +31,7 @@ def come_alive(what: Any) -> None:
         beside(_widget(what))
 
 
-def view(what: Any) -> dict[str, Any]:
+def view(what: Faces | Progress) -> dict[str, object]:
     """The widget as one more entry in a bundle, for front ends that do not know our element."""
     if display.mode() == "widget":
         from minigrad.jupyter.live import takes_views
@@ -37,7 +41,7 @@ def view(what: Any) -> dict[str, Any]:
     return {}
 
 
-def _widget(what: Any) -> Any:
+def _widget(what: Faces | Progress) -> Live:
     if isinstance(what, Faces):
         from minigrad.jupyter.widget import show
 
@@ -47,17 +51,18 @@ def _widget(what: Any) -> Any:
     return panel()
 
 
-def bundle(tape: Faces) -> dict[str, Any]:
+def bundle(tape: Faces) -> dict[str, object]:
     """A tape or a program in several formats, by MIME type, from which the notebook chooses."""
     mode = display.mode()
-    found: dict[str, Any] = {"text/plain": tape.text()}
+    found: dict[str, object] = {"text/plain": tape.text()}
     if mode == "text":
         return found
     if mode == "html":
         return found | {"text/html": framed(tape)}
-    found["image/svg+xml"] = picture = tape.svg(folded=True)
+    picture = draw.picture(tape.shown(), folded=True)
+    found["image/svg+xml"] = picture.svg()
     if display.is_seen():
-        found["image/png"] = base64.b64encode(bitmap.png(picture, bitmap.NOTEBOOK)).decode()
+        found["image/png"] = base64.b64encode(bitmap.rendered(picture, bitmap.NOTEBOOK)).decode()
     return found | view(tape)
 
 

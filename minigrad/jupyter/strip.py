@@ -18,7 +18,8 @@ from base64 import b64encode
 from pathlib import Path
 from typing import Any
 
-from minigrad.tape import bitmap
+from minigrad.tape import bitmap, svg_reader
+from minigrad.tape.names import count_of
 from minigrad.tape.outputs import VIEW, is_element
 from minigrad.utils.notebook_format import nbformat
 
@@ -52,7 +53,7 @@ def strip_file(path: str | Path, *, check: bool = False) -> list[str]:
     except (ValueError, TypeError, nbformat.reader.NotJSONError) as error:
         raise StripError(f"{path} is no notebook of format 4: {str(error)[:200]}.") from error
     before = json.dumps(notebook)
-    changes = strip(notebook, draw=not check)
+    changes = strip_notebook(notebook, draw=not check)
     if not check and json.dumps(notebook) != before:
         try:
             nbformat.write(notebook, path, version=nbformat.NO_CONVERT)
@@ -61,14 +62,14 @@ def strip_file(path: str | Path, *, check: bool = False) -> list[str]:
     return changes
 
 
-def stripped(notebook: Notebook) -> Notebook:
+def stripped_copy(notebook: Notebook) -> Notebook:
     """A stripped copy of the notebook."""
     notebook = copy.deepcopy(notebook)
-    strip(notebook)
+    strip_notebook(notebook)
     return notebook
 
 
-def strip(notebook: Notebook, *, draw: bool = True) -> list[str]:
+def strip_notebook(notebook: Notebook, *, draw: bool = True) -> list[str]:
     """Strip a notebook; return what was done, as text.
 
     draw    False: only report where a PNG is missing
@@ -90,8 +91,8 @@ def strip(notebook: Notebook, *, draw: bool = True) -> list[str]:
                 kept.append(output)
         cell.outputs = kept
     state = notebook.metadata.pop(STATE, None) is not None
-    said = [(views, "widget"), (pictures, "picture without PNG")]
-    changes = [_many(n, what) for n, what in said if n]
+    said = [(views, "widget", "widgets"), (pictures, "picture without PNG", "pictures without PNG")]
+    changes = [count_of(*many) for many in said if many[0]]
     return [*changes, "the state of widgets"] if state else changes
 
 
@@ -104,14 +105,9 @@ def _missing_png(data: Any, draw: bool) -> bool:
     if 'xmlns="http://www.w3.org/2000/svg"' not in text[:200]:
         return False  # not our picture
     try:
-        png = bitmap.png(text, bitmap.NOTEBOOK) if draw else b""
+        png = bitmap.rendered(svg_reader.read(text), bitmap.NOTEBOOK) if draw else b""
     except ValueError:
         return False
     if draw:
         data[PNG] = b64encode(png).decode("ascii")
     return True
-
-
-def _many(n: int, what: str) -> str:
-    head, space, tail = what.partition(" ")
-    return f"{n} {head}{'' if n == 1 else 's'}{space}{tail}"

@@ -19,7 +19,7 @@ import numpy as np
 
 from minigrad.jupyter.display import mode, shell
 from minigrad.tape.chain import Chain
-from minigrad.tape.names import number, shape_text
+from minigrad.tape.names import number_text, shape_text
 from minigrad.tape.shapes import esc
 
 CELLS = 32  # maximum number along each side; for a larger matrix, a cell shows the mean of a block
@@ -95,7 +95,7 @@ def heat_map(array: Any) -> str:
     pooled = f"; each cell is the mean of up to {height} by {width} entries"
     said = (
         (
-            f"from -{number(scale)} (blue) through 0 (white) to {number(scale)} (orange)"
+            f"from -{number_text(scale)} (blue) through 0 (white) to {number_text(scale)} (orange)"
             if scale
             else "all 0"
         )

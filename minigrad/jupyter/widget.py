@@ -16,7 +16,6 @@ user's own kernel, as the user's own code; nothing from a saved notebook is ever
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -27,8 +26,9 @@ from minigrad.core.modes import no_grad, unobserved
 from minigrad.jupyter.live import Live
 from minigrad.tape.check import check_leaf
 from minigrad.tape.differences import differences_of_leaf
+from minigrad.tape.document import packed
 from minigrad.tape.faces import Faces
-from minigrad.tape.packing import packed
+from minigrad.tape.page import json_in_html
 from minigrad.tape.record import Tape
 
 
@@ -44,7 +44,9 @@ class Inspector(Live):
     def __init__(self, tape: Faces) -> None:
         self._tape = tape
         step, selected = tape._step or 0, tape._selected or ""
-        super().__init__("inspector", doc=written(tape), step=step, selected=selected)
+        super().__init__(
+            "inspector", doc=json_in_html(packed(tape.shown())), step=step, selected=selected
+        )
         self._recorded = tape._edition()
 
     def refresh(self) -> None:
@@ -52,7 +54,7 @@ class Inspector(Live):
         recorded = self._tape._edition()
         if self._recorded != recorded:
             self._recorded = recorded
-            self.doc = written(self._tape)
+            self.doc = json_in_html(packed(self._tape.shown()))
 
     def close(self) -> None:
         """Release the tape. If it is shown again, it gets a new widget."""
@@ -78,7 +80,10 @@ class Inspector(Live):
             self.answer = reply | {"text": tape.html()}
         elif question.get("kind") in ANSWERS and isinstance(tape, Tape):
             answered = ANSWERS[question["kind"]]
-            ok, text = answered(tape, str(question.get("leaf")), str(question.get("text")))
+            try:
+                ok, text = answered(tape, str(question.get("leaf")), str(question.get("text")))
+            except Exception as error:  # any error in the user's expression is the answer
+                ok, text = False, f"{type(error).__name__}: {error}"
             self.answer = reply | {"ok": ok, "text": text}
 
     def __repr__(self) -> str:
@@ -93,32 +98,20 @@ def show(tape: Faces) -> Inspector:
     return tape._widget
 
 
-def written(tape: Faces) -> str:
-    """The document as JSON for the inspector's script."""
-    text = json.dumps(packed(tape.document), ensure_ascii=False, separators=(",", ":"))
-    return text.encode("utf-8", "replace").decode()
-
-
-def checked(tape: Tape, leaf: str, text: str) -> tuple[bool, str]:
+def check_answer(tape: Tape, leaf: str, text: str) -> tuple[bool, str]:
     """Evaluate the user's expression in their namespace and compare it with the tape."""
-    try:
-        row = check_leaf(tape, leaf, evaluated(tape, text))
-    except Exception as error:  # any error in the user's expression is the answer
-        return False, f"{type(error).__name__}: {error}"
+    row = check_leaf(tape, leaf, evaluated(tape, text))
     return row.ok, row.text()
 
 
-def differences(tape: Tape, leaf: str, text: str) -> tuple[bool, str]:
+def differences_answer(tape: Tape, leaf: str, text: str) -> tuple[bool, str]:
     """The central differences of a leaf, compared with the user's gradient if there is one."""
-    try:
-        found = differences_of_leaf(tape, leaf)
-        mine = evaluated(tape, text) if text else None
-    except Exception as error:
-        return False, f"{type(error).__name__}: {error}"
+    found = differences_of_leaf(tape, leaf)
+    mine = evaluated(tape, text) if text else None
     return found.agrees(mine), found.text(mine)
 
 
-ANSWERS = {"check": checked, "differences": differences}
+ANSWERS = {"check": check_answer, "differences": differences_answer}
 
 
 def evaluated(tape: Tape, text: str) -> Any:

@@ -7,7 +7,7 @@
 The program is in the left column, its gradient program in the right one. Instructions there say
 what they were written for: "rule of %3".
 
-All pictures are made from one document, of the same form as a tape's (tape/trace.py), so the same
+All pictures are made from one document, of the same form as a tape's (tape/document.py), so the same
 views can show it. A node is a value: one that exists before the first instruction, or the result of
 an instruction. In addition to the usual entries, a node has
 
@@ -26,8 +26,9 @@ gradient program. If the program has been run, the document contains values.
 """
 
 import re
-from collections.abc import Callable, Sequence
-from itertools import chain, repeat
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -37,24 +38,16 @@ from minigrad.static.buffers import may_show, run_of
 from minigrad.static.differentiate import chosen, differentiated
 from minigrad.static.ir import Array, Instruction, Program, ProgramError
 from minigrad.static.tracing import Origin
+from minigrad.tape import document as doc
 from minigrad.tape import fold
 from minigrad.tape.columns import fold_columns
 from minigrad.tape.faces import Faces
-from minigrad.tape.names import in_words, number
+from minigrad.tape.names import count_of, number_text
 from minigrad.tape.snapshot import Snapshot
+from minigrad.tape.steps import op_step
 from minigrad.tape.text import dot
-from minigrad.tape.trace import SCHEMA, Ops, Values
+from minigrad.tape.trace import Values, op_formulas
 
-Document = dict[str, Any]
-
-# What a node of a tape has and a value of a program has not.
-NONE = ("tensor", "line", "backward", "priority", "made_by", "module", "storage", "overwritten_by")
-EMPTY: dict[str, Callable[[], Any]] = {
-    **dict.fromkeys(("tangents", "results", "saved", "shapes"), list),
-    **dict.fromkeys(("settings", "local"), dict),
-    **dict.fromkeys(("inplace", "replayed"), bool),
-    **dict.fromkeys(("version", "hooks"), int),
-}
 MEMORY = {"input": "given at each run", "constant": "frozen", "captured": "read at each run"}
 COMES = {"copy": "as %{}", "rule": "rule of %{}", "sum": "sum for %{}"}
 STEP_TEXTS = {
@@ -102,7 +95,7 @@ class Column:
         v = self.program.values[i]
         if v.kind == "constant":
             a = self.program.examples[i]
-            return number(a.item()) if np.size(a) == 1 else f"%{i}"
+            return number_text(a.item()) if np.size(a) == 1 else f"%{i}"
         return f"%{i}" if v.kind == "result" or not v.name else v.name
 
     def comes_from(self, i: int, line: Instruction | None) -> tuple[str, int | None]:
@@ -162,56 +155,41 @@ def _views_in(program: Program) -> set[int]:
 # ------------------------------------------------------------------ the document
 
 
-def document(name: str, serial: int, columns: Sequence[Column], why: str) -> Document:
+def document(name: str, serial: int, columns: Sequence[Column], why: str) -> doc.Document:
     """The document of a program, and of its gradient program next to it.
 
     why    the reason if there is no gradient program; or ""
     """
-    first, p = columns[0], columns[0].program
-    headline = f"{_many(len(p), 'instruction')}, {_many(len(p.inputs), 'input')}{first.size()}"
-    found: Document = {
-        "schema": SCHEMA,
-        "name": name,
-        "number": serial,
-        "error": None,
-        **{part: [] for part in ("code", "nodes", "edges", "steps", "backward")},
-        "program": {
-            "headline": headline,
-            "note": _about_gradient(columns, why),
-            "columns": [c.title for c in columns],
-            "notes": p.notes,
-        },
-    }
-    values, ops = Values(), Ops()
+    made = _Making(columns[0])
     for c in columns:
-        lines = str(c.program).split("\n")
-        line_of = {t.split()[0]: k for k, t in enumerate(lines, len(found["code"])) if t[0] == "%"}
-        found["code"] += [
-            {"where": c.title, "source": c.place, "line": k, "text": text}
-            for k, text in enumerate(lines, 1)
-        ]
-        at_first = [(i, None) for i in c.program.at_first()]
-        for i, line in [*at_first, *((line.result, line) for line in c.program.instructions)]:
-            c.node[i] = f"n{len(found['nodes'])}"
-            node = _node(c, i, line, first)
-            node["code"] = line_of.get(f"%{i}")
-            node["value"] = values.number(Snapshot(c.values[i])) if i in c.values else None
-            found["nodes"].append(node)
-            if line is not None:
-                ops.put(line.op.name, line.op.formula)
-                for k, source in enumerate(line.reads()):
-                    view = i in c.views and k == 0
-                    edge = _edge(len(found["edges"]), c.node[source], c.node[i], k, view)
-                    found["edges"].append(edge)
-                node["order"] = len(found["steps"]) + 1
-                found["steps"].append(_step(found, c, line))
-    found["values"], found["ops"] = values.all, ops.all
+        made.column(c)
+    p = columns[0].program
+    headline = f"{count_of(len(p), 'instruction')}, {count_of(len(p.inputs), 'input')}"
+    found = doc.Document(
+        name=name,
+        number=serial,
+        code=made.code,
+        values=made.values.all,
+        ops=op_formulas(
+            (line.op.name, line.op.formula) for c in columns for line in c.program.instructions
+        ),
+        nodes=made.nodes,
+        edges=made.edges,
+        steps=made.steps,
+        backward=[],
+        program=doc.ShownProgram(
+            headline=headline + columns[0].size(),
+            note=_about_gradient(columns, why),
+            columns=[c.title for c in columns],
+            notes=p.notes,
+        ),
+    )
     if len(columns) > 1:
-        members = [(c.title, [int(n[1:]) for n in c.node.values()]) for c in columns]
-        found["groups"], found["views"] = fold_columns(found, members)
+        members = [(c.title, [doc.index_of(n) for n in c.node.values()]) for c in columns]
+        groups, views = fold_columns(found, members)
     else:
-        found["groups"], found["views"] = fold.fold(found, [()] * len(found["nodes"]))
-    return found
+        groups, views = fold.fold(found, [()] * len(found.nodes))
+    return replace(found, groups=groups, views=views)
 
 
 def _about_gradient(columns: Sequence[Column], why: str) -> str:
@@ -220,90 +198,96 @@ def _about_gradient(columns: Sequence[Column], why: str) -> str:
         return f"no gradient program beside it: {why}" if why else "not differentiated"
     g = columns[1]
     same = sum(g.comes_from(line.result, line)[0] == "copy" for line in g.program.instructions)
-    said = f"beside it its gradient program: {_many(len(g.program), 'instruction')}"
+    said = f"beside it its gradient program: {count_of(len(g.program), 'instruction')}"
     return said + (f", {same} as in the program" if same else "") + g.size()
 
 
-def _many(n: int, what: str) -> str:
-    return f"{n} {what}{'' if n == 1 else 's'}"
+class _Making:
+    """The document while it is made: its lines, nodes, edges and steps so far.
 
+    first    the program; what its gradient program's values are there for is found in it
+    """
 
-def _node(c: Column, i: int, line: Instruction | None, first: Column) -> dict[str, Any]:
-    """The node of a value."""
-    v, name = c.program.values[i], c.name_of(i)
-    role, of = c.comes_from(i, line)
-    of_line: dict[str, Any] = {"kind": "leaf", "op": None, "expression": None, "inputs": []}
-    if line is not None:
-        names = () if line.op.variadic else line.op.operands
-        inputs = [
-            {"node": c.node[j], "output": 0, "version": 0, "operand": operand}
-            for j, operand in zip(line.reads(), chain(names, repeat(None)), strict=False)
-        ]
-        of_line = {
-            "kind": "op",
-            "op": line.op.name,
-            "expression": line.expression,
-            "inputs": inputs,
-        }
-    return {
-        **dict.fromkeys(NONE),
-        **{name: empty() for name, empty in EMPTY.items()},
-        **of_line,
-        "id": c.node[i],
-        "name": name,
-        "label": f"{name} (gradient)" if c.place else name,
-        "versions": 1,
-        "shape": list(v.shape),
-        "dtype": str(v.dtype),
-        "requires_grad": line is None and i in c.wrt,
-        "view": i in c.views,
-        "stop": "no gradient" if line is not None and line.stopped and not c.place else None,
-        "order": None,
-        "program": {
-            "column": c.place,
-            "number": f"%{i}",
-            "role": role,
-            "of": None if of is None else first.node.get(of),
-            "comes": COMES.get(role, "").format(of) if of is not None else "",
-            "memory": c.memory(i, line),
-            "ends": c.ends(i, line),
-            "frees": [c.node[j] for j in c.frees.get(i, ()) if j in c.node],
-        },
-    }
+    def __init__(self, first: Column) -> None:
+        self.first = first
+        self.values = Values()
+        self.code: list[doc.CodeLine] = []
+        self.nodes: list[doc.TapeNode] = []
+        self.edges: list[doc.TapeEdge] = []
+        self.steps: list[doc.TapeStep] = []
 
+    def column(self, c: Column) -> None:
+        """Add a program: its listing, its values, and a step for each instruction."""
+        lines = str(c.program).split("\n")
+        line_of = {t.split()[0]: k for k, t in enumerate(lines, len(self.code)) if t[:1] == "%"}
+        self.code += [doc.CodeLine(c.title, c.place, k, text) for k, text in enumerate(lines, 1)]
+        for i in c.program.at_first():
+            self._value(c, i, None, line_of)
+        for line in c.program.instructions:
+            self._value(c, line.result, line, line_of)
+            self.steps.append(self._step(c, line))
 
-def _edge(number: int, source: str, target: str, operand: int, view: bool) -> dict[str, Any]:
-    return {
-        "id": f"e{number}",
-        "from": source,
-        "to": target,
-        "operand": operand,
-        "view": view,
-        "output": 0,
-        "version": 0,
-        "gradient": False,
-        "inplace": False,
-        "backward_edge": None,
-        "summed": None,
-    }
+    def _value(self, c: Column, i: int, line: Instruction | None, line_of: dict[str, int]) -> None:
+        key = c.node[i] = f"n{len(self.nodes)}"
+        v, name = c.program.values[i], c.name_of(i)
+        role, of = c.comes_from(i, line)
+        node = doc.TapeNode(
+            id=key,
+            kind="leaf",
+            name=name,
+            label=f"{name} (gradient)" if c.place else name,
+            shape=list(v.shape),
+            dtype=str(v.dtype),
+            requires_grad=line is None and i in c.wrt,
+            value=self.values.number(Snapshot(c.values[i])) if i in c.values else None,
+            view=i in c.views,
+            code=line_of.get(f"%{i}"),
+            program=doc.ProgramFacts(
+                column=c.place,
+                number=f"%{i}",
+                role=role,
+                of=None if of is None else self.first.node.get(of),
+                comes=COMES.get(role, "").format(of) if of is not None else "",
+                memory=c.memory(i, line),
+                ends=c.ends(i, line),
+                frees=[c.node[j] for j in c.frees.get(i, ()) if j in c.node],
+            ),
+        )
+        self.nodes.append(node if line is None else self._computed(c, node, line))
 
+    def _computed(self, c: Column, node: doc.TapeNode, line: Instruction) -> doc.TapeNode:
+        """The node as the result of an instruction, and the edges from what it reads."""
+        sources = [c.node[i] for i in line.reads()]
+        for k, source in enumerate(sources):
+            view = node.view and k == 0
+            self.edges.append(doc.TapeEdge(f"e{len(self.edges)}", source, node.id, k, view=view))
+        names = () if line.op.variadic else line.op.operands[: len(sources)]
+        return replace(
+            node,
+            kind="op",
+            op=line.op.name,
+            expression=line.expression,
+            inputs=[doc.NodeOperand(source, name) for source, name in zip_longest(sources, names)],
+            stop="no gradient" if line.stopped and not c.place else None,
+            order=len(self.steps) + 1,
+        )
 
-def _step(found: Document, c: Column, line: Instruction) -> dict[str, Any]:
-    """The step of an instruction, whose node is the last one so far."""
-    node = found["nodes"][-1]
-    of = node["program"]
-    if line.result in c.values:
-        known = f": {in_words(Snapshot(c.values[line.result]).plain())}"
-    else:
-        known = f", {tuple(node['shape'])} {node['dtype']}"
-    text = f"{node['name']} = {node['expression']}{known}."
-    if of["role"] in STEP_TEXTS and of["of"] is not None:
-        text += " " + STEP_TEXTS[of["role"]].format(of["comes"].split()[-1])
-    gone = [found["nodes"][int(n[1:])]["name"] for n in of["frees"] if n != node["id"]]
-    if gone:
-        text += f" Nobody reads {' or '.join(gone)} again."
-    event = {"event": "op", "node": node["id"], "text": text}
-    return {"phase": "backward" if c.place else "forward", **event, "details": [event]}
+    def _step(self, c: Column, line: Instruction) -> doc.TapeStep:
+        """The step of an instruction, whose node is the last one so far."""
+        node = self.nodes[-1]
+        of = node.program
+        assert of is not None
+        if line.result in c.values:
+            known = f": {Snapshot(c.values[line.result])}"
+        else:
+            known = f", {tuple(node.shape or ())} {node.dtype}"
+        text = f"{node.name} = {node.expression}{known}."
+        if of.role in STEP_TEXTS and of.of is not None:
+            text += " " + STEP_TEXTS[of.role].format(of.comes.split()[-1])
+        gone = [self.nodes[doc.index_of(n)].name for n in of.frees if n != node.id]
+        if gone:
+            text += f" Nobody reads {' or '.join(gone)} again."
+        return op_step(node, text, backward=c.place > 0)
 
 
 # ------------------------------------------------------------------ what a user sees
@@ -339,7 +323,7 @@ class Shown(Faces):
     def _edition(self) -> int:
         return self.program._runs
 
-    def _made(self) -> dict[str, Any]:
+    def _made(self) -> doc.Document:
         columns = [Column(0, self.program, "program", self._wrt)]
         g = self.gradient
         if g is not None and self._origins is not None:
@@ -417,7 +401,7 @@ def to_dot(program: Program) -> str:
         n0 -> n1;
     }
     """
-    return dot(Shown(program, False, None, False).document).rstrip("\n")
+    return dot(Shown(program, False, None, False).shown()).rstrip("\n")
 
 
 def save(program: Program, path: str | Path) -> Path:

@@ -1,60 +1,44 @@
 """Renders a picture as PNG or PDF, with matplotlib.
 
-There is only one renderer. If a picture is only available as SVG text, it is first read back
-(svg_reader.py).
+There is only one renderer. If a picture is only available as SVG text, in a stored notebook, it
+is first read back (svg_reader.py).
 """
 
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from minigrad.tape.names import clean
-from minigrad.tape.shapes import Group, Hatching, Item, Line, Rect, Shape, Words
-from minigrad.tape.svg_reader import read
+from minigrad.tape.shapes import Group, Hatching, Item, Line, Picture, Rect, Shape, Words
 
 NOTEBOOK = 1.5  # pixels per unit in a notebook: sharp enough, and small
 PALETTE = 64  # colors of a bitmap, including smoothed edges
 SIDE = 30_000  # pixels; a bitmap can have at most 65,535 per side
 
 
-def png(svg: str, scale: float = 2.0) -> bytes:
-    """One of minigrad's pictures as PNG, with `scale` pixels per unit.
-
-    Raises ValueError if the text is not SVG.
-    """
-    return picture(svg, "png", scale)
-
-
-def picture(svg: str, form: str, scale: float = 2.0) -> bytes:
-    """One of minigrad's pictures in a format that matplotlib writes: "png" or "pdf"."""
-    return rendered(*read(svg), scale, form)
-
-
-def rendered(
-    width: float, height: float, scene: Iterable[Group | Item], scale: float, form: str = "png"
-) -> bytes:
-    """The scene as a file in this format, with `scale` pixels per unit."""
+def rendered(picture: Picture, scale: float = 2.0, form: str = "png") -> bytes:
+    """The picture as a file in this format, "png" or "pdf", with `scale` pixels per unit."""
     from matplotlib.artist import Artist
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    class Picture(Artist):
+    class Shapes(Artist):
         """All shapes as one artist: one artist per shape takes five times as long."""
 
         def draw(self, renderer: Any) -> None:
-            for item in scene:
+            for item in picture.scene:
                 opacity = item.opacity if isinstance(item, Group) else 1.0
                 for part in item.items if isinstance(item, Group) else (item,):
-                    _plot(renderer, height, part, opacity)
+                    _plot(renderer, picture.height, part, opacity)
 
+    width, height = picture.width, picture.height
     dpi = min(72 * scale, 72 * SIDE / max(width, height))
     figure = Figure(figsize=(width / 72, height / 72), dpi=dpi)
     FigureCanvasAgg(figure)
-    figure.add_artist(Picture())
+    figure.add_artist(Shapes())
     out = io.BytesIO()
     if form == "png":
         _save_with_few_colors(figure, out)

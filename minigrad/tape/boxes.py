@@ -5,14 +5,10 @@ A box has the same size at every step, so that nothing moves while the user step
 
 from __future__ import annotations
 
-from typing import Any
-
+from minigrad.tape.document import Document, SavedValue, SeedDetail, TapeNode
 from minigrad.tape.layout import text_width
 from minigrad.tape.moment import Moment
 from minigrad.tape.names import shape_text, short
-
-Document = dict[str, Any]
-Node = dict[str, Any]
 
 PAD = 12.0
 ROW_1, ROW_2, TOP, CHIPS, BOTTOM = 20.0, 38.0, 47.0, 24.0, 25.0  # the rows of a box
@@ -25,14 +21,14 @@ class Sizes:
     def __init__(self, found: Document, step: int | None = None) -> None:
         self.found, self.moment = found, Moment.of(found, step)
         self.most: dict[str, int] = {}  # the most contributions a node got in any pass
-        for s in found["steps"]:
-            if s["event"] == "seed":
-                for key, n in s["details"][0]["expected"].items():
+        for s in found.steps:
+            if isinstance(s.details[0], SeedDetail):
+                for key, n in s.details[0].expected.items():
                     self.most[key] = max(self.most.get(key, 0), n)
 
-    def box(self, node: Node) -> tuple[float, float]:
+    def box(self, node: TapeNode) -> tuple[float, float]:
         """Wide enough for the text of every step."""
-        turns = 26 if node["backward"] or node["kind"] == "failed" else 0
+        turns = 26 if node.backward or node.kind == "failed" else 0
         rows = [
             text_width(self.name(node), 14, mono=True)
             + sum(text_width(v, 11, bold=True) + 13 for v, _ in self.tabs(node))
@@ -42,103 +38,115 @@ class Sizes:
             text_width(self.backward(node), 12, bold=True)
             + turns
             + max((18 + text_width(n, 11) for n in self._notes(node)), default=0),
-            *(sum(chip_width(*c) + 6 for c in chips) - 6 for chips in self._chip_rows(node)),
+            *(
+                sum(chip_width(*c) + 6 for c in self.chips(node, freed)) - 6
+                for freed in (None, False, True)
+            ),
         ]
         # With an even width, the middle of the box is on a whole pixel.
         width = 2 * round(max(*rows, 108.0) / 2) + 2 * PAD
-        return width, TOP + (CHIPS if has_chips(node) else 0) + BOTTOM
+        chips = node.saved or node.hooks or node.storage is not None or node.tangents
+        return width, TOP + (CHIPS if chips else 0) + BOTTOM
 
-    def chip(self, node: Node) -> float:
+    def chip(self, node: TapeNode) -> float:
         """The width of the chip that repeats a leaf: its name with an arrow, in pixels."""
         return 2 * round(text_width(f"↑ {self.name(node)}", 12, mono=True) / 2) + 26
 
-    def name(self, node: Node) -> str:
+    def name(self, node: TapeNode) -> str:
         """The first row, left: the tensor's name, or the op that failed; shortened."""
-        return short(node["op"] if node["kind"] == "failed" else node["name"])
+        return short(node.op if node.kind == "failed" else node.name)
 
-    def tabs(self, node: Node) -> list[tuple[str, bool]]:
+    def tabs(self, node: TapeNode) -> list[tuple[str, bool]]:
         """The versions of the tensor, and which of them this box shows."""
-        n, own = node["versions"], node["version"]
+        n, own = node.versions, node.version
         if n < 2:
             return []
         shown = range(n) if n <= 4 else sorted({0, own, n - 1})
         return [(f"v{k}", k == own) for k in shown]
 
-    def shape(self, node: Node) -> str:
+    def shape(self, node: TapeNode) -> str:
         """The first row, right: the shape; empty if there is none."""
-        return "" if node["shape"] is None else shape_text(node["shape"])
+        return "" if node.shape is None else shape_text(node.shape)
 
-    def what(self, node: Node) -> str:
+    def what(self, node: TapeNode) -> str:
         """The second row, left: what kind of leaf, or the expression that made the tensor."""
-        if node["kind"] == "leaf":
-            return "leaf, requires_grad" if node["requires_grad"] else "leaf"
-        if node["expression"] is None:
+        if node.kind == "leaf" and node.program is not None:
+            return f"{node.program.number}, {node.program.role}"
+        if node.kind == "leaf":
+            return "leaf, requires_grad" if node.requires_grad else "leaf"
+        if node.expression is None:
             return "made before the recording"
-        return short(node["expression"])
+        return short(node.expression)
 
-    def line(self, node: Node) -> str:
-        """The second row, right: the user's line, or the backward pass that made the tensor."""
-        if node["made_by"] is not None:
-            return f"backward {node['made_by']}"
-        return "" if node["line"] is None else f"line {node['line']}"
+    def line(self, node: TapeNode) -> str:
+        """The second row, right: the user's line, or the backward pass that made the tensor.
 
-    def _chip_rows(self, node: Node) -> list[list[tuple[str, str]]]:
-        """The chips before and after the saved values are freed."""
-        return [self.chips(node, freed) for freed in (None, False, True)]
+        In a gradient program, what the value was made from: "rule of %3".
+        """
+        if node.program is not None:
+            return node.program.comes
+        if node.made_by is not None:
+            return f"backward {node.made_by}"
+        return "" if node.line is None else f"line {node.line}"
 
-    def chips(self, node: Node, freed: bool | None = None) -> list[tuple[str, str]]:
+    def chips(self, node: TapeNode, freed: bool | None = None) -> list[tuple[str, str]]:
         """The chips on a box, with their styles: saved values, memory, tangent.
 
         freed    as if its saved values were freed (True) or not (False); None: the current state
         """
         found, moment = [], self.moment
-        freed = node["id"] in moment.freed if freed is None else freed
-        for s in node["saved"]:
+        freed = node.id in moment.freed if freed is None else freed
+        for s in node.saved:
             of = self._name_of(s)
-            at = (
-                f"{s['name']} = {short(s['constant'], 12)}"
-                if s["constant"]
-                else f"{of} @v{s['version']}"
-            )
-            conflict = moment.conflict if moment.failed == node["id"] else None
-            if conflict is not None and conflict["name"] == s["name"]:
-                found.append((f"× {of} saved v{conflict['saved']}, now v{conflict['now']}", "bad"))
+            at = f"{s.name} = {short(s.constant, 12)}" if s.constant else f"{of} @v{s.version}"
+            conflict = moment.conflict if moment.failed == node.id else None
+            if conflict is not None and conflict.name == s.name:
+                found.append((f"× {of} saved v{conflict.saved}, now v{conflict.now}", "bad"))
             elif freed:
-                found.append((f"{s['name'] if s['constant'] else of} freed", "freed"))
+                found.append((f"{s.name if s.constant else of} freed", "freed"))
             else:
                 found.append((f"saved {at}", "saved"))
         if len(found) > MOST_CHIPS:
             more = len(found) - MOST_CHIPS + 1
             found = [*found[: MOST_CHIPS - 1], (f"{more} more", found[-1][1])]
-        if node["hooks"]:
-            found.append(("hook" if node["hooks"] == 1 else f"{node['hooks']} hooks", "memory"))
-        if node["storage"] is not None:
-            found.append((f"memory {letter(node['storage'])}", "memory"))
-        if node["tangents"]:
+        if node.hooks:
+            found.append(("hook" if node.hooks == 1 else f"{node.hooks} hooks", "memory"))
+        if node.storage is not None:
+            found.append((f"memory {letter(node.storage)}", "memory"))
+        if node.tangents:
             found.append(("tangent", "tangent"))
         return found
 
-    def _name_of(self, saved: dict[str, Any]) -> str:
-        if saved["node"] is None:
-            return short(saved["name"], 16)
-        return short(self.found["nodes"][int(saved["node"][1:])]["name"], 16)
+    def _name_of(self, saved: SavedValue) -> str:
+        name = saved.name if saved.node is None else self.found.node(saved.node).name
+        return short(name, 16)
 
-    def backward(self, node: Node) -> str:
-        """The last row: the backward node, or why there is none. For a failed op, its shapes."""
-        if node["kind"] == "failed":
-            return short(" and ".join(node["shapes"]))
-        if node["backward"] is not None:
-            return short(node["backward"])
-        if node["stop"]:
-            return f"stop: {short(node['stop'])}"
-        return "no gradient" if node["kind"] == "leaf" else "no grad_fn"
+    def backward(self, node: TapeNode) -> str:
+        """The last row: the backward node, or why there is none. For a failed op, its shapes.
 
-    def note(self, node: Node) -> str:
-        """The note next to the backward node: what a leaf received, or what a node added up."""
-        key, moment = node["id"], self.moment
-        if node["kind"] == "failed":
+        In a program, the buffer or other memory of the value.
+        """
+        if node.program is not None:
+            return short(node.program.memory)
+        if node.kind == "failed":
+            return short(" and ".join(node.shapes))
+        if node.backward is not None:
+            return short(node.backward)
+        if node.stop:
+            return f"stop: {short(node.stop)}"
+        return "no gradient" if node.kind == "leaf" else "no grad_fn"
+
+    def note(self, node: TapeNode) -> str:
+        """The note next to the backward node: what a leaf received, or what a node added up.
+
+        In a program, how long the value is needed.
+        """
+        if node.program is not None:
+            return node.program.ends
+        key, moment = node.id, self.moment
+        if node.kind == "failed":
             return "failed here"
-        if node["backward"] is None:
+        if node.backward is None:
             return ""
         if moment.failed == key:
             return "stopped here"
@@ -148,7 +156,7 @@ class Sizes:
         arrived = len(moment.arrived.get(key, ()))
         if key not in moment.order and terms > 1 and arrived:
             return f"{arrived} of {terms} arrived"
-        if node["backward"] == "AccumulateGrad":
+        if node.backward == "AccumulateGrad":
             if key in moment.order:
                 if key in moment.captured:
                     return "to the caller"
@@ -157,49 +165,17 @@ class Sizes:
             return f".grad from backward {filled[-1].number}" if filled else ".grad none yet"
         return f"{terms} contributions" if terms > 1 and key in moment.order else ""
 
-    def _notes(self, node: Node) -> list[str]:
+    def _notes(self, node: TapeNode) -> list[str]:
         """All notes that may appear at some step."""
         found = [self.note(node)] if self.note(node) else []
-        terms = self.most.get(node["id"], 0)
+        terms = self.most.get(node.id, 0)
         if terms > 1:
             found.append(f"{terms} of {terms} arrived")
-        if node["backward"] == "AccumulateGrad":
+        if node.backward == "AccumulateGrad":
             found.append(f".grad, {terms} contributions" if terms > 1 else ".grad none yet")
         elif terms > 1:
             found.append(f"{terms} contributions")
         return found
-
-
-class ProgramSizes(Sizes):
-    """The same for the boxes of a static program: the operation, and where its result is stored."""
-
-    def what(self, node: Node) -> str:
-        """For a value that is there at first, its number and role; else the instruction."""
-        if node["kind"] == "leaf":
-            return f"{node['program']['number']}, {node['program']['role']}"
-        return short(node["expression"])
-
-    def line(self, node: Node) -> str:
-        """In a gradient program, what it was made from: "rule of %3"; otherwise empty."""
-        return str(node["program"]["comes"])
-
-    def backward(self, node: Node) -> str:
-        """The buffer or other memory of the value, instead of a backward node."""
-        return short(node["program"]["memory"])
-
-    def note(self, node: Node) -> str:
-        """How long the value is needed, instead of what a node received."""
-        return str(node["program"]["ends"])
-
-
-def sizes_of(found: Document, step: int | None = None) -> Sizes:
-    """The sizes of the boxes in a document of a tape or a program."""
-    return (Sizes if found["program"] is None else ProgramSizes)(found, step)
-
-
-def has_chips(node: Node) -> bool:
-    """Does the box have a row of chips?"""
-    return bool(node["saved"] or node["hooks"] or node["storage"] is not None or node["tangents"])
 
 
 def letter(storage: int) -> str:
@@ -207,18 +183,13 @@ def letter(storage: int) -> str:
     return chr(65 + storage % 26) + (str(storage // 26) if storage >= 26 else "")
 
 
-def versioned(node: Node) -> str:
-    """The label of a node, shortened if it is too long."""
-    return short(node["label"])
-
-
-def describe(node: Node, sizes: Sizes) -> str:
+def box_description(node: TapeNode, sizes: Sizes) -> str:
     """A box in one sentence, for screen readers."""
     own = [v for v, current in sizes.tabs(node) if current]
     parts = [" ".join([sizes.name(node), *own]), sizes.shape(node)]
     parts += [sizes.what(node), sizes.line(node), sizes.backward(node)]
-    if node["id"] in sizes.moment.order:
-        parts.append(f"ran as number {sizes.moment.order[node['id']]}")
+    if node.id in sizes.moment.order:
+        parts.append(f"ran as number {sizes.moment.order[node.id]}")
     parts += [text for text, _ in sizes.chips(node)]
     parts.append(sizes.note(node))
     return ", ".join(p for p in parts if p)

@@ -18,25 +18,25 @@ from __future__ import annotations
 
 import sys
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from minigrad.core.engine import AnyNode
 from minigrad.core.leaf import AccumulateGrad
-from minigrad.core.node import Node, reachable
+from minigrad.core.node import reachable
 from minigrad.core.tensor import Tensor
-from minigrad.tape.draw import esc
 from minigrad.tape.names import namespace_of, shape_text, short, tensors_in
+from minigrad.tape.shapes import esc
 
 DEEPEST = 16  # levels of indentation
 MOST_LINES = 80  # the middle of a longer tree is left out
-AnyNode = Node | AccumulateGrad
 
 
 @dataclass(frozen=True)
-class Line:
+class ChainLine:
     """One line of the tree: its branch, the node, and a remark."""
 
     branch: str
@@ -50,31 +50,33 @@ class Chain:
     """The grad_fn chain of a tensor. Its text is the tree; `len` counts the nodes."""
 
     def __init__(self, z: Tensor, namespace: Mapping[str, Any]) -> None:
-        root = z.node
-        self.root: AnyNode | None = root
-        self._names, self._shapes = _names(namespace, z)
-        self._tensors = {id(t): short(name) for name, t in reversed(list(tensors_in(namespace)))}
-        self._nodes = 0 if root is None else len(reachable([root]))
-        self.lines: tuple[Line, ...] = ()
-        if root is None:
-            name = self._name_of_tensor(z, namespace)
+        self.root: AnyNode | None = z.node
+        named = list(tensors_in(namespace))
+        self._tensors = {id(t): short(name) for name, t in reversed(named)}
+        self._names: dict[AnyNode, str] = {}
+        self._shapes: dict[AnyNode, str] = {}
+        for name, tensor in named:  # nodes whose tensors are still among the user's variables
+            if tensor.node is not None and tensor.node not in self._names:
+                self._names[tensor.node] = short(name)
+                self._shapes[tensor.node] = shape_text(tensor.shape)
+        self.lines: tuple[ChainLine, ...]
+        if z.node is None:
             remark = "no grad_fn: nothing here requires a gradient"
-            self.lines = (Line("", name, remark, False, False),)
+            name = self._tensors.get(id(z), "this tensor")
+            self.lines = (ChainLine("", name, remark, False, False),)
         else:
-            self.lines = tuple(self._tree(root))
+            self._shapes.setdefault(z.node, shape_text(z.shape))
+            self.lines = tuple(self._tree(z.node))
 
     def __len__(self) -> int:
-        return self._nodes
+        return 0 if self.root is None else len(reachable([self.root]))
 
-    def _name_of_tensor(self, z: Tensor, namespace: Mapping[str, Any]) -> str:
-        return next((short(n) for n, t in tensors_in(namespace) if t is z), "this tensor")
-
-    def _tree(self, root: AnyNode) -> list[Line]:
+    def _tree(self, root: AnyNode) -> list[ChainLine]:
         """The lines in reading order: depth first, with our own stack.
 
         A node that is too deep is postponed, and its branch starts again at the margin.
         """
-        lines: list[Line] = []
+        lines: list[ChainLine] = []
         numbers: dict[AnyNode, int] = {root: 1}
         written: set[AnyNode] = set()
         put_off = deque([root])
@@ -85,16 +87,16 @@ class Chain:
                 number = numbers.setdefault(node, len(numbers) + 1)
                 what = self._what(node, number)
                 if node in written:
-                    lines.append(Line(branch, what, "shown above", False, True))
+                    lines.append(ChainLine(branch, what, "shown above", False, True))
                     continue
                 if len(below) > 3 * DEEPEST and node.edges:
                     if node not in put_off:
                         put_off.append(node)
-                    lines.append(Line(branch, what, "continued below", False, True))
+                    lines.append(ChainLine(branch, what, "continued below", False, True))
                     continue
                 written.add(node)
                 leaf = isinstance(node, AccumulateGrad)
-                lines.append(Line(branch, what, self._remark(node), leaf, False))
+                lines.append(ChainLine(branch, what, self._remark(node), leaf, False))
                 if len(node.edges) == 1:
                     stack.append((node.edges[0], below + "↓ ", below))
                     continue
@@ -136,43 +138,35 @@ class Chain:
         return name if known == name else f"{name} = {known}"
 
     def __repr__(self) -> str:
-        return "\n".join(self._text_lines())
-
-    def _text_lines(self) -> list[str]:
-        lines, left_out = self._shown()
-        width = max(len(line.branch) + len(line.what) for line in lines)
-        texts = [
-            f"{(line.branch + line.what).ljust(width)}  {line.remark}".rstrip() for line in lines
-        ]
-        if left_out:
-            texts.insert(MOST_LINES // 2, f"... {left_out} more lines ...")
-        return texts
-
-    def _shown(self) -> tuple[list[Line], int]:
-        if len(self.lines) <= MOST_LINES:
-            return list(self.lines), 0
-        half = MOST_LINES // 2
-        return [*self.lines[:half], *self.lines[-half:]], len(self.lines) - 2 * half
+        return "\n".join(self._texts(str, "{}", "{}"))
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        return {"text/plain": repr(self), "text/html": self._html()}
+        """The text; as HTML, leaves and repeated nodes are marked by font weight and style."""
+        marked = "\n".join(self._texts(esc, "<strong>{}</strong>", "<em>{}</em>"))
+        html = f'<pre style="line-height: 1.35">{marked}</pre>'
+        return {"text/plain": repr(self), "text/html": html}
 
-    def _html(self) -> str:
-        """The same text, with leaves and repeated nodes marked by font weight and style."""
-        lines, left_out = self._shown()
+    def _texts(self, escape: Callable[[str], str], leaf: str, again: str) -> list[str]:
+        """The lines, with the remarks below each other and without the middle of a long tree.
+
+        leaf, again    what is written around the name of a leaf, and of a node shown before
+        """
+        lines, left_out = self.lines, len(self.lines) - MOST_LINES
+        if left_out > 0:
+            lines = lines[: MOST_LINES // 2] + lines[-(MOST_LINES // 2) :]
         width = max(len(line.branch) + len(line.what) for line in lines)
-        shown = []
+        texts = []
         for line in lines:
-            what = esc(line.what)
-            if line.leaf:
-                what = f"<strong>{what}</strong>"
-            elif line.again:
-                what = f"<em>{what}</em>"
             gap = " " * (width - len(line.branch) - len(line.what) + 2)
-            shown.append(f"{esc(line.branch)}{what}{gap}{esc(line.remark)}".rstrip())
-        if left_out:
-            shown.insert(MOST_LINES // 2, f"... {left_out} more lines ...")
-        return '<pre style="line-height: 1.35">' + "\n".join(shown) + "</pre>"
+            what = escape(line.what)
+            if line.leaf:
+                what = leaf.format(what)
+            elif line.again:
+                what = again.format(what)
+            texts.append(f"{escape(line.branch)}{what}{gap}{escape(line.remark)}".rstrip())
+        if left_out > 0:
+            texts.insert(MOST_LINES // 2, f"... {left_out} more lines ...")
+        return texts
 
 
 def chain(z: Tensor, *, namespace: Mapping[str, Any] | None = None) -> Chain:
@@ -198,19 +192,3 @@ def chain(z: Tensor, *, namespace: Mapping[str, Any] | None = None) -> Chain:
     if namespace is None:
         namespace = namespace_of(sys._getframe(1))
     return Chain(z, namespace)
-
-
-def _names(
-    namespace: Mapping[str, Any], z: Tensor
-) -> tuple[dict[AnyNode, str], dict[AnyNode, str]]:
-    """Names and shapes of the nodes whose tensors are still among the user's variables."""
-    names: dict[AnyNode, str] = {}
-    shapes: dict[AnyNode, str] = {}
-    for name, tensor in tensors_in(namespace):
-        node = tensor.node
-        if node is not None and node not in names:
-            names[node] = short(name)
-            shapes[node] = shape_text(tensor.shape)
-    if z.node is not None:
-        shapes.setdefault(z.node, shape_text(z.shape))
-    return names, shapes

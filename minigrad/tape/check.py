@@ -12,16 +12,16 @@ See also minigrad.compare, which computes with the graph itself.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from minigrad.tape.events import Backward, Turn
-from minigrad.tape.names import in_words, near
+from minigrad.tape.names import near
 from minigrad.tape.naming import label, node_names, versions_of
-from minigrad.tape.snapshot import Snapshot
+from minigrad.tape.snapshot import Array, Snapshot
 
 if TYPE_CHECKING:
     from minigrad.tape.record import Tape
@@ -70,32 +70,32 @@ def check(tape: Tape, derived: Mapping[str, Any]) -> Checked:
     """Compare gradients, given by the names of leaves."""
     if not derived:
         raise TypeError("tape.check needs at least one gradient, like  tape.check(x=my_gradient).")
-    names = node_names(tape._recorder)
-    leaves = {
-        names[k]: k for k, e in enumerate(tape._recorder.entries) if e.backward == "AccumulateGrad"
-    }
-    rows = []
-    for name, mine in derived.items():
-        if name not in leaves:
-            raise KeyError(
-                f"tape.check: there is no leaf {name!r} that requires a gradient on this tape."
-                + near(name, leaves)
-            )
-        rows.append(check_leaf(tape, f"n{leaves[name]}", mine))
-    return Checked(rows)
+    leaves = [(leaf_named(tape, name, "check"), mine) for name, mine in derived.items()]
+    return Checked([check_leaf(tape, leaf, mine) for leaf, mine in leaves])
+
+
+def leaves_of(tape: Tape) -> dict[str, int]:
+    """The entries of the leaves that require a gradient, by their names."""
+    names, entries = node_names(tape._recorder), tape._recorder.entries
+    return {names[k]: k for k, e in enumerate(entries) if e.backward == "AccumulateGrad"}
+
+
+def leaf_named(tape: Tape, name: str, method: str) -> str:
+    """The id of a leaf in the document; KeyError if there is no such leaf."""
+    leaves = leaves_of(tape)
+    if name not in leaves:
+        raise KeyError(
+            f"tape.{method}: there is no leaf {name!r} that requires a gradient on this tape."
+            + near(name, leaves)
+        )
+    return f"n{leaves[name]}"
 
 
 def check_leaf(tape: Tape, leaf: str, mine: Any) -> CheckedLeaf:
     """Compare one gradient with that of a leaf, given by the leaf's id in the document."""
     recorder, entry = tape._recorder, int(leaf[1:])
     names = node_names(recorder)
-    found = last_turn(recorder.passes, entry)
-    if found is None:
-        raise ValueError(
-            f"tape.check: no gradient has reached {names[entry]} on this tape yet. To fix it, walk "
-            "back while it records: z.backward() in the recorded cell, or tape.steps(z) afterward."
-        )
-    ran, turn = found
+    ran, turn = reached(tape, entry, "check")
     right = None if turn.g is None else turn.g.array
     if right is None:
         raise ValueError(
@@ -113,7 +113,7 @@ def check_leaf(tape: Tape, leaf: str, mine: Any) -> CheckedLeaf:
     }
     ok = array.shape == right.shape and close(array, right)
     hint = "" if ok else _diagnosis(array, right, parts)
-    return CheckedLeaf(names[entry], ok, _words(array), _words(right), hint)
+    return CheckedLeaf(names[entry], ok, str(Snapshot(array)), str(Snapshot(right)), hint)
 
 
 def last_turn(passes: list[Backward], entry: int) -> tuple[Backward, Turn] | None:
@@ -125,37 +125,37 @@ def last_turn(passes: list[Backward], entry: int) -> tuple[Backward, Turn] | Non
     return None
 
 
-def close(a: Any, b: Any) -> bool:
+def reached(tape: Tape, entry: int, method: str) -> tuple[Backward, Turn]:
+    """The same for a leaf that must have had a turn; ValueError if no gradient has reached it."""
+    found = last_turn(tape._recorder.passes, entry)
+    if found is None:
+        name = node_names(tape._recorder)[entry]
+        raise ValueError(
+            f"tape.{method}: no gradient has reached {name} on this tape yet. To fix it, walk "
+            "back while it records: z.backward() in the recorded cell, or tape.steps(z) afterward."
+        )
+    return found
+
+
+def close(a: Array, b: Array) -> bool:
     """Equal up to the rounding of the tape's dtype; hand-derived values have few digits."""
     tolerance = 1e-4 if b.dtype.itemsize < 8 else 1e-6
     return bool(np.allclose(a, b, rtol=tolerance, atol=tolerance * 1e-2, equal_nan=True))
 
 
-def _diagnosis(mine: Any, right: Any, parts: dict[str, Any]) -> str:
+def _diagnosis(mine: Array, right: Array, parts: dict[str, Array]) -> str:
     """Try the usual mistakes one after another."""
-    if mine.shape != right.shape:
-        return _shape_slip(mine, right)
     for sender, part in parts.items():
         if len(parts) > 1 and part.shape == mine.shape and close(mine, part):
             return (
                 f"It is the part that comes through {sender} only; there are {len(parts)} to add."
             )
-    if close(-mine, right):
-        return "The sign is the other way round."
-    for factor, said in (
-        (2.0, "It is half of it: a factor 2 is missing."),
-        (0.5, "It is twice as much: there is a factor 2 too many."),
-    ):
-        if close(mine * factor, right):
-            return said
     size = max((p.size for p in parts.values()), default=right.size)
-    for n in {right.size, size} - {1}:
-        if close(mine / n, right):
-            return f"It is {n} times as much: the 1/N of a mean is missing."
-        if close(mine * n, right):
-            return f"It is 1/{n} of it: a sum was taken for a mean."
-    if mine.ndim == 2 and mine.shape[0] == mine.shape[1] and close(mine.T, right):
-        return "It is the transpose."
+    for corrected, mistake in _corrections(mine, right, {right.size, size} - {1}):
+        if corrected.shape == right.shape and close(corrected, right):
+            return mistake
+    if mine.shape != right.shape:
+        return f"Its shape is {mine.shape}, and the gradient's is {right.shape}."
     with np.errstate(all="ignore"):
         ratio = mine / right
     if np.isfinite(ratio).all() and np.ptp(ratio) < 1e-5 * abs(float(ratio.flat[0])):
@@ -165,21 +165,24 @@ def _diagnosis(mine: Any, right: Any, parts: dict[str, Any]) -> str:
     return f"The entry {at} is off most." if right.ndim else ""
 
 
-def _shape_slip(mine: Any, right: Any) -> str:
-    if mine.ndim == 2 and mine.T.shape == right.shape and close(mine.T, right):
-        return "It is the transpose."
+def _corrections(mine: Array, right: Array, sizes: set[int]) -> Iterator[tuple[Array, str]]:
+    """For each usual mistake, what would be right if it was made.
+
+    sizes    over how many entries a mean may have been taken
+    """
+    yield -mine, "The sign is the other way round."
+    yield mine * 2.0, "It is half of it: a factor 2 is missing."
+    yield mine * 0.5, "It is twice as much: there is a factor 2 too many."
+    for n in sizes:
+        yield mine / n, f"It is {n} times as much: the 1/N of a mean is missing."
+        yield mine * n, f"It is 1/{n} of it: a sum was taken for a mean."
+    if mine.ndim == 2:
+        yield mine.T, "It is the transpose."
     lead = mine.ndim - right.ndim
-    if lead >= 0:
-        axes = tuple(
-            k
-            for k in range(mine.ndim)
-            if k < lead or (right.shape[k - lead] == 1 and mine.shape[k] != 1)
-        )
-        if axes and close(mine.sum(axes).reshape(right.shape), right):
-            many = "axis" if len(axes) == 1 else "axes"
-            return f"The sum over the broadcast {many} {', '.join(map(str, axes))} is missing."
-    return f"Its shape is {mine.shape}, and the gradient's is {right.shape}."
-
-
-def _words(array: Any) -> str:
-    return in_words(Snapshot(array).plain())
+    broadcast = zip(mine.shape, (1,) * lead + right.shape)
+    axes = tuple(k for k, (n, own) in enumerate(broadcast) if k < lead or (own == 1 and n != 1))
+    if axes and lead >= 0:
+        many = "axis" if len(axes) == 1 else "axes"
+        said = f"The sum over the broadcast {many} {', '.join(map(str, axes))} is missing."
+        total = mine.sum(axes)
+        yield total.reshape(right.shape) if total.size == right.size else total, said

@@ -6,31 +6,37 @@ Each column is folded and laid out separately (fold.py); then we join their view
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import replace
 
+from minigrad.tape.document import (
+    Chip,
+    Document,
+    DrawnRoute,
+    FoldedGroup,
+    PictureView,
+    TitledColumn,
+)
 from minigrad.tape.fold import MOST, Calls, Folding
 from minigrad.tape.layout import text_width
 
 COLUMN_GAP = 70.0  # between two columns of a picture
 
-Document = dict[str, Any]
-
 
 def fold_columns(
     found: Document, columns: Sequence[tuple[str, Sequence[int]]]
-) -> tuple[list[Document], list[Document]]:
+) -> tuple[list[FoldedGroup], list[PictureView]]:
     """Like `fold`, for a document whose nodes are in several columns, side by side.
 
     columns    for each, the title and the numbers of its nodes; no edge goes from one to another
     """
-    groups: list[Document] = []
+    groups: list[FoldedGroup] = []
     parts = []
-    none: Calls = [()] * len(found["nodes"])
+    none: Calls = [()] * len(found.nodes)
     for title, members in columns:
         part = Folding(found, none, members, MOST // len(columns), len(groups))
         some, views = part.result()
         groups += some
-        parts.append((title, {v["id"]: v for v in views}))
+        parts.append((title, {v.id: v for v in views}))
     names = dict.fromkeys(key for _, views in parts for key in views)
     joined = []
     for key in names:
@@ -41,36 +47,42 @@ def fold_columns(
     return groups, joined
 
 
-def beside(key: str, views: Sequence[tuple[str, Document]]) -> Document:
+def beside(key: str, views: Sequence[tuple[str, PictureView]]) -> PictureView:
     """Join views into one: from left to right, aligned at the top."""
-    found: Document = {
-        "id": key,
-        "group": None,
-        "folded": any(view["folded"] for _, view in views),
-        "width": 0.0,
-        "height": max(view["height"] for _, view in views),
-        "crossings": sum(view["crossings"] for _, view in views),
-        "boxes": {},
-        "ports": [],
-        "chips": [],
-        "routes": [],
-        "columns": [],
-    }
-    x = 0.0
+    columns: list[TitledColumn] = []
+    moved: list[PictureView] = []
+    x, chips = 0.0, 0
     for title, view in views:
-        wide = max(view["width"], text_width(title, 13, bold=True))
-        shift = x + round((wide - view["width"]) / 2)
-        first = len(found["chips"])
-        found["columns"].append({"title": title, "x": x, "gap": COLUMN_GAP})
-        for name, place in view["boxes"].items():
-            found["boxes"][name] = [place[0] + shift, *place[1:]]
-        for c in view["chips"]:
-            found["chips"].append(c | {"place": [c["place"][0] + shift, *c["place"][1:]]})
-        for r in view["routes"]:
-            chip = None if r["chip"] is None else r["chip"] + first
-            points = [[px + shift, py] for px, py in r["points"]]
-            found["routes"].append(r | {"points": points, "chip": chip})
-        found["ports"] += view["ports"]
+        wide = max(view.width, text_width(title, 13, bold=True))
+        columns.append(TitledColumn(title, x, COLUMN_GAP))
+        moved.append(_moved(view, x + round((wide - view.width) / 2), chips))
+        chips += len(view.chips)
         x += wide + COLUMN_GAP
-    found["width"] = x - COLUMN_GAP
-    return found
+    return PictureView(
+        id=key,
+        group=None,
+        folded=any(view.folded for view in moved),
+        width=x - COLUMN_GAP,
+        height=max(view.height for view in moved),
+        crossings=sum(view.crossings for view in moved),
+        boxes={name: place for view in moved for name, place in view.boxes.items()},
+        ports=[port for view in moved for port in view.ports],
+        chips=[chip for view in moved for chip in view.chips],
+        routes=[route for view in moved for route in view.routes],
+        columns=columns,
+    )
+
+
+def _moved(view: PictureView, shift: float, chips: int) -> PictureView:
+    """The view, moved to the right, with its chips numbered after those of other views."""
+
+    def route(r: DrawnRoute) -> DrawnRoute:
+        points = [(x + shift, y) for x, y in r.points]
+        return replace(r, points=points, chip=None if r.chip is None else r.chip + chips)
+
+    return replace(
+        view,
+        boxes={name: p._replace(x=p.x + shift) for name, p in view.boxes.items()},
+        chips=[Chip(c.of, c.place._replace(x=c.place.x + shift)) for c in view.chips],
+        routes=[route(r) for r in view.routes],
+    )

@@ -22,12 +22,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from minigrad.tape.check import close, last_turn
-from minigrad.tape.events import Entry, Input
-from minigrad.tape.names import in_words, near, number, short
+from minigrad.tape.check import close, last_turn, leaf_named, leaves_of, reached
+from minigrad.tape.events import Input
+from minigrad.tape.names import number_text, short
 from minigrad.tape.naming import node_names
-from minigrad.tape.snapshot import Snapshot
-from minigrad.tape.text import table
+from minigrad.tape.snapshot import Array, Snapshot
+from minigrad.tape.text import table_text
 
 if TYPE_CHECKING:
     from minigrad.tape.record import Tape
@@ -46,7 +46,7 @@ class Differences:
     kinks      entries at which the left and right quotients differ
     """
 
-    def __init__(self, name: str, central: Any, tape: Any, kinks: list[list[int]]) -> None:
+    def __init__(self, name: str, central: Array, tape: Array, kinks: list[list[int]]) -> None:
         self.name, self.central, self.tape, self.kinks = name, central, tape, kinks
 
     def agrees(self, mine: Any = None) -> bool:
@@ -56,7 +56,7 @@ class Differences:
 
     def text(self, mine: Any = None) -> str:
         """The quotients as text; with a hand-derived gradient, entry by entry."""
-        said = [f"central differences: {in_words(Snapshot(self.central).plain())}"]
+        said = [f"central differences: {Snapshot(self.central)}"]
         if mine is not None:
             own = _array(mine)
             if own.shape != self.central.shape:
@@ -88,21 +88,15 @@ class AllDifferences:
 
 def differences(tape: Tape, names: Sequence[str], derived: Mapping[str, Any]) -> AllDifferences:
     """The central differences of the named leaves; of all leaves, if none is named."""
-    known = node_names(tape._recorder)
-    leaves = {
-        known[k]: k for k, e in enumerate(tape._recorder.entries) if e.backward == "AccumulateGrad"
-    }
     passes = tape._recorder.passes
-    reached = [name for name, k in leaves.items() if last_turn(passes, k) is not None]
-    asked = [*names, *derived] or reached or list(leaves)
-    for name in asked:
-        if name not in leaves:
-            raise KeyError(
-                f"tape.differences: there is no leaf {name!r} that requires a gradient on this tape."
-                + near(name, leaves)
-            )
+    leaves = leaves_of(tape)
+    received = [name for name, k in leaves.items() if last_turn(passes, k) is not None]
+    ids = {
+        name: leaf_named(tape, name, "differences")
+        for name in [*names, *derived] or received or list(leaves)
+    }
     return AllDifferences(
-        [(differences_of_leaf(tape, f"n{leaves[name]}"), derived.get(name)) for name in asked]
+        [(differences_of_leaf(tape, leaf), derived.get(name)) for name, leaf in ids.items()]
     )
 
 
@@ -136,13 +130,7 @@ class _Rerun:
         self.entries, self.leaf = tape._recorder.entries, leaf
         self.names = node_names(tape._recorder)
         self.name = self.names[leaf]
-        found = last_turn(tape._recorder.passes, leaf)
-        if found is None:
-            raise ValueError(
-                f"tape.differences: no gradient has reached {self.name} on this tape yet. To fix it, "
-                "walk back while it records: z.backward() in the recorded cell, or tape.steps(z) afterward."
-            )
-        ran, turn = found
+        ran, turn = reached(tape, leaf, "differences")
         self.gradient = self._whole(turn.g, f"the gradient of {self.name}")
         self.x = self._value(Input(leaf))
         self.seeds = [(e, self._whole(g, "the seed")) for e, g in ran.seeds]
@@ -173,16 +161,14 @@ class _Rerun:
                 onward.add(k)
         path = sorted(onward - {self.leaf})
         for k in path:
-            self._must_run_again(self.entries[k], self.names[k])
+            entry, name = self.entries[k], self.names[k]
+            if entry.kind == "before":
+                raise self._cannot(f"{name} was computed before the recording began")
+            if entry.through is not None:
+                raise self._cannot(f"{name} was written to in place through a view of it")
+            if entry.again is None:
+                raise self._cannot(f"{entry.op}, which made {name}, cannot be applied again")
         return path
-
-    def _must_run_again(self, entry: Entry, name: str) -> None:
-        if entry.kind == "before":
-            raise self._cannot(f"{name} was computed before the recording began")
-        if entry.through is not None:
-            raise self._cannot(f"{name} was written to in place through a view of it")
-        if entry.again is None:
-            raise self._cannot(f"{entry.op}, which made {name}, cannot be applied again")
 
     def _must_repeat(self) -> None:
         """Check that running again gives the recorded values."""
@@ -190,19 +176,15 @@ class _Rerun:
         for k in self.path:
             for z, r in zip(known[k], self.entries[k].results, strict=False):
                 before = None if r.value is None else r.value.array
-                if before is None:
-                    continue
-                if before.shape != z.shape or not np.allclose(
-                    z, before, 1e-3, 1e-4, equal_nan=True
-                ):
+                if before is not None and not _repeats(z, before):
                     raise self._cannot(f"run again, {self.names[k]} comes out differently")
 
-    def loss(self, x: Any) -> float:
+    def loss(self, x: Array) -> float:
         """The sum of the roots, each multiplied by its seed."""
         known = self._run(x)
         return float(sum(np.sum(known[e][0] * g) for e, g in self.seeds if e in known))
 
-    def _run(self, x: Any) -> dict[int, tuple[Any, ...]]:
+    def _run(self, x: Array) -> dict[int, tuple[Any, ...]]:
         known: dict[int, tuple[Any, ...]] = {self.leaf: (x,)}
         for k in self.path:
             entry = self.entries[k]
@@ -223,21 +205,25 @@ class _Rerun:
             known[k] = z if isinstance(z, tuple) else (np.asarray(z),)
         return known
 
-    def _value(self, i: Input) -> Any:
+    def _value(self, i: Input) -> Array:
         """An operand's recorded value, in float64."""
         assert i.entry is not None
         results = self.entries[i.entry].results
         value = results[i.output].value if i.output < len(results) else None
         return self._whole(value, self.names[i.entry])
 
-    def _whole(self, value: Snapshot | None, name: str) -> Any:
+    def _whole(self, value: Snapshot | None, name: str) -> Array:
         array = None if value is None else value.array
         if array is None:
             raise self._cannot(f"{name} was not recorded whole")
         return _double(array)
 
 
-def _double(value: Any) -> Any:
+def _repeats(z: Any, before: Array) -> bool:
+    return before.shape == z.shape and np.allclose(z, before, 1e-3, 1e-4, equal_nan=True)
+
+
+def _double(value: Any) -> Array:
     array = np.asarray(value)
     return array.astype(np.float64) if array.dtype.kind == "f" else array
 
@@ -249,11 +235,11 @@ def _setting(value: Any) -> Any:
     return value
 
 
-def _array(mine: Any) -> Any:
+def _array(mine: Any) -> Array:
     return np.asarray(getattr(mine, "array", mine), dtype=np.float64)
 
 
-def _table(d: Differences, mine: Any) -> str:
+def _table(d: Differences, mine: Array | None) -> str:
     """Entry by entry: yours, the tape's, the quotient, and the error of the first."""
     other = d.tape if mine is None else mine
     if other.shape != d.central.shape:
@@ -264,10 +250,10 @@ def _table(d: Differences, mine: Any) -> str:
     head = ["entry", *(["yours"] if mine is not None else []), "the tape's", "central", "apart"]
     rows = [head]
     for at in shown:
-        given = [] if mine is None else [number(mine[at])]
-        quotient = [number(round(float(d.central[at]), 9)), f"{apart[at]:.0e}"]
+        given = [] if mine is None else [number_text(mine[at])]
+        quotient = [number_text(round(float(d.central[at]), 9)), f"{apart[at]:.0e}"]
         name = f"{short(d.name)}[{', '.join(map(str, at))}]" if at else short(d.name)
-        rows.append([name, *given, number(d.tape[at]), *quotient])
+        rows.append([name, *given, number_text(d.tape[at]), *quotient])
     more = len(every) - len(shown)
-    text = table(rows, tuple(range(1, len(head))))
+    text = table_text(rows, tuple(range(1, len(head))))
     return text + (f"\nand {more} others, which are closer" if more else "")

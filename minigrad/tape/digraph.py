@@ -51,12 +51,11 @@ def digraph(
     name: str,
     parts: Iterable[Vertex | Cluster],
     arrows: Iterable[Arrow],
-    graph: Looks | None = None,
-    node: Looks | None = None,
+    **defaults: Looks,
 ) -> str:
     """The DOT text of a graph.
 
-    graph, node    attributes of the graph, and of every box
+    defaults    `graph` and `node`: attributes of the graph, and of every box
 
     >>> print(digraph("g", [Vertex("a", ["x"])], [Arrow("a", "a", {"style": "dashed"})]))
     digraph g {
@@ -64,35 +63,27 @@ def digraph(
         a -> a [style=dashed];
     }
     """
-    lines = [f"    {what} {_looks(looks)};" for what, looks in _defaults(graph, node)]
+    lines = [f"    {what}{_looks(looks)};" for what, looks in defaults.items()]
     for k, part in enumerate(parts):
         if isinstance(part, Cluster):
-            lines += [f"    subgraph cluster{k} {{", f"        label={quoted([part.title])};"]
+            lines += [f"    subgraph cluster{k} {{", f"        label={_quoted([part.title])};"]
             lines += [f"        {_vertex(v)}" for v in part.vertices]
             lines.append("    }")
         else:
             lines.append(f"    {_vertex(part)}")
-    lines += [f"    {a.start} -> {a.end}{_after(_looks(a.looks))};" for a in arrows]
-    return "\n".join([f"digraph {name} {{" if name else "digraph {", *lines, "}"])
-
-
-def _defaults(graph: Looks | None, node: Looks | None) -> list[tuple[str, Looks]]:
-    return [(what, looks) for what, looks in (("graph", graph), ("node", node)) if looks]
+    lines += [f"    {a.start} -> {a.end}{_looks(a.looks)};" for a in arrows]
+    return "\n".join([" ".join(["digraph", *name.split(), "{"]), *lines, "}"])
 
 
 def _vertex(v: Vertex) -> str:
-    return f"{v.id} {_looks({'label': quoted(v.lines), **v.looks})};"
+    return f"{v.id}{_looks({'label': _quoted(v.lines), **v.looks})};"
 
 
 def _looks(looks: Looks) -> str:
-    return f"[{' '.join(f'{k}={v}' for k, v in looks.items())}]" if looks else ""
+    return f" [{' '.join(f'{k}={v}' for k, v in looks.items())}]" if looks else ""
 
 
-def _after(text: str) -> str:
-    return f" {text}" if text else ""
-
-
-def quoted(lines: Iterable[str]) -> str:
+def _quoted(lines: Iterable[str]) -> str:
     """The lines of a label as a DOT string."""
     text = [clean(line).replace("\\", "\\\\").replace('"', '\\"') for line in lines if line]
     return '"' + "\\n".join(text) + '"'

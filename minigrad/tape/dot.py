@@ -13,6 +13,24 @@ The DOT text has these nodes and edges one by one, like torchviz's. In the pictu
 leaf and its AccumulateGrad share a box, and a leaf that is used far away is repeated
 there. Otherwise a weight that is used often would have too many arrows to follow.
 
+>>> import minigrad
+>>> w = minigrad.tensor([1.0, 2.0], requires_grad=True)
+>>> print(minigrad.make_dot((w * w).sum(), params={"w": w}).source)
+digraph {
+    graph [rankdir=TB];
+    node [shape=box style=filled fontname=monospace fontsize=10 height=0.2];
+    n0 [label="()" fillcolor=darkolivegreen1];
+    n1 [label="SumBackward0" fillcolor=lightgray];
+    n2 [label="MulBackward0" fillcolor=lightgray];
+    n3 [label="w\\n(2,)" fillcolor=lightblue];
+    n4 [label="AccumulateGrad" fillcolor=lightgray];
+    n1 -> n0;
+    n2 -> n1;
+    n3 -> n4;
+    n4 -> n2;
+    n4 -> n2;
+}
+
 The same graph always gives the same text and picture: boxes are numbered in the order of the
 walk, not by an id(), which changes between runs.
 """
@@ -22,15 +40,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from minigrad.core.engine import AnyNode
 from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.node import Node
 from minigrad.core.tensor import Tensor
-from minigrad.tape import bitmap, digraph
-from minigrad.tape.dot_picture import COLORS, Edge, Graph, drawn, joined, scene
+from minigrad.tape import bitmap
+from minigrad.tape.digraph import digraph
+from minigrad.tape.dot_picture import LEAF, DotGraph, draw_graph
 from minigrad.tape.names import clean, namespace_of, shape_text, short, tensors_in
 
 FORMATS = ("svg", "png", "pdf", "dot", "gv")
@@ -57,21 +76,8 @@ def make_dot(
 
     >>> import minigrad
     >>> w = minigrad.tensor([1.0, 2.0], requires_grad=True)
-    >>> print(make_dot((w * w).sum(), params={"w": w}).source)
-    digraph {
-        graph [rankdir=TB];
-        node [shape=box style=filled fontname=monospace fontsize=10 height=0.2];
-        n0 [label="()" fillcolor=darkolivegreen1];
-        n1 [label="SumBackward0" fillcolor=lightgray];
-        n2 [label="MulBackward0" fillcolor=lightgray];
-        n3 [label="w\\n(2,)" fillcolor=lightblue];
-        n4 [label="AccumulateGrad" fillcolor=lightgray];
-        n1 -> n0;
-        n2 -> n1;
-        n3 -> n4;
-        n4 -> n2;
-        n4 -> n2;
-    }
+    >>> make_dot((w * w).sum(), params={"w": w})
+    <make_dot: 5 nodes, 5 edges>
 
     Source: torchviz (S. Zagoruyko), which defined these arguments and colors.
     """
@@ -98,48 +104,50 @@ class _Builder:
     ) -> None:
         self.names, self.show_attrs, self.show_saved = names, show_attrs, show_saved
         self.longest = longest
-        self.graph = Graph()
-        self.met: dict[Any, str] = {}
-        self.queue: list[Node | AccumulateGrad] = []
+        self.graph = DotGraph()
+        self.met: dict[AnyNode, str] = {}
+        self.queue: list[AnyNode] = []
 
-    def build(self, outputs: Sequence[Tensor]) -> Graph:
+    def build(self, outputs: Sequence[Tensor]) -> DotGraph:
         for z in outputs:
-            self._tensor(z, "output")
+            self._tensor(z, "darkolivegreen1")
         for node in self.queue:  # the queue grows during the loop
             self._edges_of(node)
         return self.graph
 
-    def _tensor(self, x: Tensor, kind: str) -> str:
-        key = self.graph.add([self.names.get(id(x), ""), shape_text(x.shape)], kind)
+    def _tensor(self, x: Tensor, color: str) -> str:
+        key = self.graph.add([self.names.get(id(x), ""), shape_text(x.shape)], color)
         if x.node is not None:
-            self.graph.edges.append(Edge(self._node(x.node), key))
+            self.graph.connect(self._node(x.node), key)
         if x._base is not None:
-            self.graph.edges.append(Edge(self._tensor(x._base, "base"), key, "dotted"))
+            base = self._tensor(x._base, "darkolivegreen3")
+            self.graph.connect(base, key, style="dotted")
         return key
 
-    def _node(self, node: Node | AccumulateGrad) -> str:
+    def _node(self, node: AnyNode) -> str:
         if node not in self.met:
             if isinstance(node, AccumulateGrad):
                 lines = [self.names.get(id(node), ""), shape_text(np.shape(node._array))]
-                leaf = self.graph.add(lines, "leaf")
-                self.met[node] = self.graph.add([node.name()], "op")
-                self.graph.edges.append(Edge(leaf, self.met[node]))
+                leaf = self.graph.add(lines, LEAF)
+                self.met[node] = self.graph.add([node.name()], "lightgray")
+                self.graph.connect(leaf, self.met[node])
             else:
-                self.met[node] = self.graph.add([node.name(), *self._attributes(node)], "op")
+                lines = [node.name(), *self._attributes(node)]
+                self.met[node] = self.graph.add(lines, "lightgray")
             self.queue.append(node)
         return self.met[node]
 
-    def _edges_of(self, node: Node | AccumulateGrad) -> None:
+    def _edges_of(self, node: AnyNode) -> None:
         for parent, _ in node.next_functions:
             if parent is not None:
-                self.graph.edges.append(Edge(self._node(parent), self.met[node]))
+                self.graph.connect(self._node(parent), self.met[node])
         if self.show_saved and isinstance(node, Node) and not node.freed:
             for name, (value, _) in node.saved_values().items():
                 for part in value if isinstance(value, tuple) else (value,):
                     if name in node.plan.tensors:
                         lines = [self.names.get(id(part), name), shape_text(np.shape(part))]
-                        key = self.graph.add(lines, "saved")
-                        self.graph.edges.append(Edge(self.met[node], key, "none"))
+                        key = self.graph.add(lines, "orange")
+                        self.graph.connect(self.met[node], key, dir="none")
 
     def _attributes(self, node: Node) -> list[str]:
         """The settings that the node saves for its rules, and the versions of the saved tensors."""
@@ -166,42 +174,24 @@ class Dot:
     svg(), png()     the picture
     """
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: DotGraph) -> None:
         self._graph = graph
         self.format = "svg"
 
     @property
     def source(self) -> str:
         """The graph in the Graphviz language."""
-        g = self._graph
-        arrows: dict[str, digraph.Looks] = {"": {}, "none": {"dir": "none"}}
-        return digraph.digraph(
-            "",
-            [
-                digraph.Vertex(v.id, v.lines, {"fillcolor": COLORS[v.kind][0]})
-                for v in g.vertices.values()
-            ],
-            [
-                digraph.Arrow(e.start, e.end, arrows.get(e.style, {"style": e.style}))
-                for e in g.edges
-            ],
-            {"rankdir": "TB"},
-            {
-                "shape": "box",
-                "style": "filled",
-                "fontname": "monospace",
-                "fontsize": "10",
-                "height": "0.2",
-            },
-        )
+        box = {"shape": "box", "style": "filled", "fontname": "monospace", "fontsize": "10"}
+        vertices, arrows = self._graph.vertices.values(), self._graph.arrows
+        return digraph("", vertices, arrows, graph={"rankdir": "TB"}, node=box | {"height": "0.2"})
 
     def svg(self) -> str:
         """The picture."""
-        return drawn(joined(self._graph))
+        return draw_graph(self._graph).svg()
 
     def png(self, scale: float = 2.0) -> bytes:
         """The picture as a bitmap."""
-        return bitmap.rendered(*scene(joined(self._graph)), scale)
+        return bitmap.rendered(draw_graph(self._graph), scale)
 
     def pipe(self, format: str | None = None) -> bytes:  # noqa: A002  (graphviz's name)
         """The bytes of a file in this format."""
@@ -211,7 +201,7 @@ class Dot:
                 f"make_dot draws no {form!r}: the format must be one of {', '.join(FORMATS)}."
             )
         if form in ("png", "pdf"):
-            return bitmap.rendered(*scene(joined(self._graph)), 2.0, form)
+            return bitmap.rendered(draw_graph(self._graph), 2.0, form)
         return (self.svg() if form == "svg" else self.source + "\n").encode()
 
     def save(self, filename: str | Path, directory: str | Path = ".") -> str:
@@ -259,7 +249,7 @@ class Dot:
 
     def __repr__(self) -> str:
         g = self._graph
-        return f"<make_dot: {len(g.vertices)} nodes, {len(g.edges)} edges>"
+        return f"<make_dot: {len(g.vertices)} nodes, {len(g.arrows)} edges>"
 
     def _repr_svg_(self) -> str:
         return self.svg()

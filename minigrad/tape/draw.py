@@ -23,147 +23,103 @@ the animation, from the same document.
 
 from __future__ import annotations
 
-from typing import Any
-
+from minigrad.tape import palette
 from minigrad.tape.arrows import Arrows
-from minigrad.tape.bitmap import rendered
-from minigrad.tape.boxes import TOP, sizes_of
-from minigrad.tape.boxes import versioned as versioned
-from minigrad.tape.draw_boxes import Boxes, Canvas, many
+from minigrad.tape.boxes import TOP, Sizes
+from minigrad.tape.document import Document, PictureView, TitledColumn
+from minigrad.tape.draw_boxes import Canvas
 from minigrad.tape.layout import text_width
-from minigrad.tape.legend import (
-    ERROR,
-    FAINT,
-    LEGEND_ROW,
-    MARGIN,
-    PER_ROW,
-    draw_legend,
-    signs_of,
-    width_of,
-)
-from minigrad.tape.names import short
-from minigrad.tape.shapes import Group, Item, Line, Rect, Scene, Shape, Words
-from minigrad.tape.shapes import esc as esc
-from minigrad.tape.shapes import svg as as_svg
-
-Document = dict[str, Any]
-Node = dict[str, Any]
+from minigrad.tape.legend import LEGEND_ROW, MARGIN, PER_ROW, draw_legend, signs_of, width_of
+from minigrad.tape.names import count_of, short
+from minigrad.tape.shapes import Group, Item, Line, Picture, Rect, Scene, Shape, Words
 
 TITLE = 58.0
 COLUMN = 30.0  # above a view in columns, for their titles
 
 
-def svg(found: Document, step: int | None = None, *, folded: bool = False) -> str:
-    """The picture as SVG text, showing the state at the end or after a step.
-
-    folded    from 25 boxes on, each module and each loop iteration is one box
-    """
-    width, height, shapes = scene(found, step, folded)
-    first, second = headline(found, folded)
-    title = found["name"] + ": " + first + "; " + second
-    return as_svg(width, height, shapes, f"mg-{found['number']}", title)
-
-
-def png(found: Document, scale: float = 2.0, step: int | None = None) -> bytes:
-    """The same picture as a bitmap, with `scale` pixels per unit; needs matplotlib."""
-    return rendered(*scene(found, step), scale)
-
-
-# ---------------------------------------------------------------------- the scene
-
-
 def headline(found: Document, folded: bool = False) -> tuple[str, str]:
     """The two lines above the picture."""
-    if found["program"] is not None:
-        return found["program"]["headline"], found["program"]["note"] + _folding(found, folded)
-    ops = sum(n["kind"] == "op" for n in found["nodes"])
-    leaves = sum(n["kind"] == "leaf" for n in found["nodes"])
-    first = f"{many(ops, 'operation')}, {many(leaves, 'leaf', 'leaves')}"
-    ran = found["backward"]
-    if not ran:
-        second = "no backward pass yet"
-    else:
-        last = ran[-1]
-        which = f"backward {last['number']} of {len(ran)}" if len(ran) > 1 else "backward"
-        second = f"{which}: {many(last['steps'], 'node')} ran"
-        if last["error"] is not None:
-            second += f", then {short(last['error'].partition(':')[0])}"
+    if found.program is not None:
+        return found.program.headline, found.program.note + _folding(found, folded)
+    ops = sum(n.kind == "op" for n in found.nodes)
+    leaves = sum(n.kind == "leaf" for n in found.nodes)
+    first = f"{count_of(ops, 'operation')}, {count_of(leaves, 'leaf', 'leaves')}"
+    second = "no backward pass yet"
+    if found.backward:
+        last, count = found.backward[-1], len(found.backward)
+        which = f"backward {last.number} of {count}" if count > 1 else "backward"
+        second = f"{which}: {count_of(last.steps, 'node')} ran"
+        if last.error is not None:
+            second += f", then {short(last.error.partition(':')[0])}"
     second += _folding(found, folded)
-    if found["error"] is not None:
-        second += f"; the code stopped with {short(found['error']['text'].partition(':')[0])}"
+    if found.error is not None:
+        second += f"; the code stopped with {short(found.error.text.partition(':')[0])}"
     return first, second
 
 
-def _view(found: Document, folded: bool) -> Document:
+def _view(found: Document, folded: bool) -> PictureView:
     """The view to draw: the first, or the folded one if there is one."""
-    views = found["views"]
-    return next((v for v in views if folded and v["id"] == "folded"), views[0])
+    return next((v for v in found.views if folded and v.id == "folded"), found.views[0])
 
 
 def _folding(found: Document, folded: bool) -> str:
-    if not found["views"]:
+    view = _view(found, folded) if found.views else None
+    if view is None or not (view.folded or view.id == "folded"):
         return ""
-    view = _view(found, folded)
-    if not view["folded"] and view["id"] != "folded":
-        return ""
-    boxes = len(view["boxes"])
-    return f"; {len(found['nodes'])} nodes folded into {many(boxes, 'box', 'boxes')}"
+    return f"; {len(found.nodes)} nodes folded into {count_of(len(view.boxes), 'box', 'boxes')}"
 
 
-def scene(
-    found: Document, step: int | None = None, folded: bool = False
-) -> tuple[float, float, Scene]:
-    """Width, height and shapes of the picture: a view of the document, at one moment."""
-    canvas = Canvas(found, _view(found, folded), sizes_of(found, step))
-    view, prefix = canvas.view, canvas.prefix
-    legend = signs_of(view, canvas.nodes, canvas.edges, canvas.moment)
-    width = max(view["width"], width_of(legend), _title_width(found, folded)) + 2 * MARGIN
-    columns = view.get("columns", [])
-    canvas.dx = round((width - view["width"]) / 2)
+def picture(found: Document, step: int | None = None, *, folded: bool = False) -> Picture:
+    """The picture of the document, at the end or after a step.
+
+    folded    from 25 boxes on, each module and each loop iteration is one box
+    """
+    canvas = Canvas(found, _view(found, folded), Sizes(found, step))
+    view, arrows, columns = canvas.view, Arrows(canvas), canvas.view.columns or []
+    lines = headline(found, folded)
+    legend = signs_of(found, view, canvas.moment)
+    width = max(view.width, width_of(legend), _title_width(found, *lines)) + 2 * MARGIN
+    canvas.dx = round((width - view.width) / 2)
     canvas.dy = MARGIN + TITLE + (COLUMN if columns else 0)
-    bottom = canvas.dy + view["height"] + 34
+    bottom = canvas.dy + view.height + 34
     height = bottom + LEGEND_ROW * -(-len(legend) // PER_ROW) + MARGIN
-    boxes, arrows = Boxes(canvas), Arrows(canvas)
-    shapes: Scene = [Rect(0, 0, width, height, "#FFFFFF")]
-    shapes += _title(found, folded)
+    shapes = _title(found, *lines)
     for c in columns:
-        shapes += _column(c, canvas.dx, canvas.dy, view["height"])
-    shapes += [arrows.route(k, r) for k, r in enumerate(view["routes"])]
-    for k, chip in enumerate(view["chips"]):
-        shapes.append(boxes.leaf_chip(chip["of"], f"{prefix}-c{k}", chip["place"]))
-    for key, place in view["boxes"].items():
+        shapes += _column(c, canvas.dx, canvas.dy, view.height)
+    shapes += [arrows.route(k, r) for k, r in enumerate(view.routes)]
+    shapes += [canvas.chip(k, chip) for k, chip in enumerate(view.chips)]
+    for key, place in view.boxes.items():
         if key in canvas.groups:
-            shapes.append(boxes.group(canvas.groups[key], place))
+            shapes.append(canvas.group(canvas.groups[key], place))
         else:
-            shapes.append(boxes.node(canvas.nodes[key], place))
+            shapes.append(canvas.node(found.node(key), place))
     shapes += _culprit(canvas)
     shapes += draw_legend(legend, bottom)
-    beyond = _right_edge(shapes) + 10
-    if beyond > width:  # text next to an arrow at the right
-        width = beyond
-        shapes[0] = Rect(0, 0, width, height, "#FFFFFF")
-    return width, height, shapes
+    width = max(width, _right_edge(shapes) + 10)  # text next to an arrow at the right
+    ground = Rect(0, 0, width, height, "#FFFFFF")
+    title = found.name + ": " + "; ".join(lines)
+    return Picture(width, height, [ground, *shapes], canvas.prefix, title)
 
 
-def _column(column: Document, dx: float, dy: float, height: float) -> list[Item]:
+def _column(column: TitledColumn, dx: float, dy: float, height: float) -> list[Item]:
     """The title of a column, and a line between it and the previous one."""
-    x = column["x"] + dx
-    items: list[Item] = [Words(x, dy - 16, short(column["title"], 80), 13, bold=True)]
-    if column["x"] > 0:
-        left = x - column["gap"] / 2
-        items.append(Line((left, dy - 28), (((left, dy + height),),), FAINT, 1.0, "2 6"))
+    x = column.x + dx
+    items: list[Item] = [Words(x, dy - 16, short(column.title, 80), 13, bold=True)]
+    if column.x > 0:
+        left = x - column.gap / 2
+        items.append(Line((left, dy - 28), (((left, dy + height),),), palette.FAINT, 1.0, "2 6"))
     return items
 
 
 def _culprit(canvas: Canvas) -> list[Item]:
     """A line from the node whose saved value has changed to the op that wrote to it."""
-    conflict, boxes = canvas.moment.conflict, canvas.view["boxes"]
-    if conflict is None or conflict["by"] is None or canvas.moment.failed is None:
+    conflict, boxes = canvas.moment.conflict, canvas.view.boxes
+    if conflict is None or conflict.by is None or canvas.moment.failed is None:
         return []
-    if conflict["by"] not in boxes or canvas.moment.failed not in boxes:
+    if conflict.by not in boxes or canvas.moment.failed not in boxes:
         return []
     x0, y0, w0, _ = canvas.at(boxes[canvas.moment.failed])
-    x1, y1, w1, _ = canvas.at(boxes[conflict["by"]])
+    x1, y1, w1, _ = canvas.at(boxes[conflict.by])
     right = x1 >= x0 + w0  # is the culprit to the right? If not, go around on the right
     start = (x0 + w0, y0 + TOP + 8)
     end = (x1, y1 + 20) if right else (x1 + w1, y1 + 20)
@@ -173,9 +129,9 @@ def _culprit(canvas: Canvas) -> list[Item]:
     tips = (end, (end[0] + back, end[1] - 4.5), (end[0] + back, end[1] + 4.5))
     label = (end[0] - 4, y1 - 22) if right else (end[0] + 12, end[1] - 8)
     return [
-        Line(start, (curve,), ERROR, 2.0, "2 3"),
-        Shape(tips, ERROR),
-        Words(*label, "changed it", 11, ERROR, True),
+        Line(start, (curve,), palette.ERROR, 2.0, "2 3"),
+        Shape(tips, palette.ERROR),
+        Words(*label, "changed it", 11, palette.ERROR, True),
     ]
 
 
@@ -186,17 +142,15 @@ def _right_edge(shapes: Scene) -> float:
     return max(ends, default=0.0)
 
 
-def _title(found: Document, folded: bool) -> Scene:
-    first, second = headline(found, folded)
-    name = short(found["name"])
+def _title(found: Document, first: str, second: str) -> Scene:
+    name = short(found.name)
     return [
         Words(MARGIN, 36, name, 17, bold=True, mono=True),
-        Words(MARGIN + text_width(name, 17, mono=True) + 14, 36, first, 13, FAINT),
-        Words(MARGIN, 57, second, 13, ERROR if "stopped" in second else FAINT),
+        Words(MARGIN + text_width(name, 17, mono=True) + 14, 36, first, 13, palette.FAINT),
+        Words(MARGIN, 57, second, 13, palette.ERROR if "stopped" in second else palette.FAINT),
     ]
 
 
-def _title_width(found: Document, folded: bool) -> float:
-    first, second = headline(found, folded)
-    name = text_width(short(found["name"]), 17, mono=True) + 14
+def _title_width(found: Document, first: str, second: str) -> float:
+    name = text_width(short(found.name), 17, mono=True) + 14
     return max(name + text_width(first, 13), text_width(second, 13))

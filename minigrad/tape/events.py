@@ -1,7 +1,7 @@
 """The records that a recording consists of: plain data about what the core reported.
 
     Entry       one application of an op, or a leaf that an op was applied to
-    Result      one version of one tensor, made by an entry; x += 1 makes a new version
+    TensorVersion      one version of one tensor, made by an entry; x += 1 makes a new version
                 of the same tensor
     Call        one call of a module whose forward made entries
     Backward    one backward pass: its seed, its turns, and how it ended
@@ -17,11 +17,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from minigrad.core.errors import Place
+from minigrad.core.op import Op
+from minigrad.tape.document import Engine, Kind, SavedConflict, When
 from minigrad.tape.snapshot import Snapshot
 
 
 @dataclass(slots=True)
-class Result:
+class TensorVersion:
     """One version of one tensor, as it was when it was made."""
 
     tensor: int
@@ -48,7 +50,7 @@ class Input:
 class Again:
     """An op with its settings, and its operands that are not entries, by position."""
 
-    op: Any
+    op: Op
     settings: dict[str, Any]
     constants: dict[int, Any]
 
@@ -68,12 +70,12 @@ class Saved:
 class Entry:
     """One application of an op; or a leaf; or a node made before the recording."""
 
-    kind: str  # "op", "leaf", "before", "failed"
+    kind: Kind
     op: str = ""
     formula: str = ""
     inputs: list[Input] = field(default_factory=list)
     settings: dict[str, str] = field(default_factory=dict)
-    results: list[Result] = field(default_factory=list)
+    results: list[TensorVersion] = field(default_factory=list)
     inplace: bool = False
     through: int | None = None  # an in-place write through a view: the view's tensor
     view: bool = False  # does the result share its first input's memory?
@@ -117,7 +119,7 @@ class Sent:
 class HookRan:
     """Hooks were called, before or after the node ran, and how they changed a gradient."""
 
-    when: str
+    when: When
     hooks: int
     before: list[Snapshot | None]
     after: list[Snapshot | None]
@@ -130,7 +132,6 @@ class Turn:
     entry: int
     g: Snapshot | None
     sent: list[Sent] = field(default_factory=list)
-    became_ready: list[int] = field(default_factory=list)
     freed: bool = False
     hooks: list[HookRan] = field(default_factory=list)
     accumulated: tuple[Snapshot | None, Snapshot | None] | None = None  # .grad before and after
@@ -139,22 +140,12 @@ class Turn:
 
 
 @dataclass(slots=True)
-class Conflict:
-    """A saved value that has changed."""
-
-    name: str
-    saved: int
-    now: int
-    by: int | None  # the entry that wrote to it
-
-
-@dataclass(slots=True)
 class Backward:
     """One backward pass."""
 
     number: int
     place: Place | None
-    engine: str
+    engine: Engine
     retain_graph: bool
     create_graph: bool
     seeds: list[tuple[int, Snapshot | None]]
@@ -164,5 +155,5 @@ class Backward:
     grads: dict[int, tuple[Snapshot | None, Snapshot | None]] = field(default_factory=dict)
     error: str | None = None
     failed: int | None = None
-    conflict: Conflict | None = None
+    conflict: SavedConflict | None = None
     finished: bool = False

@@ -9,12 +9,16 @@ else is the same for both.
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 from minigrad.core import display
 from minigrad.tape import draw, page, text
+from minigrad.tape.bitmap import rendered
+from minigrad.tape.document import Document, plain
 from minigrad.tape.moment import Moment
 from minigrad.tape.names import near
 from minigrad.tape.text import dot
@@ -36,7 +40,8 @@ class Faces:
     def __init__(self, name: str) -> None:
         self.name = name
         self.number = next(_serial)
-        self._document: dict[str, Any] | None = None
+        self._found: Document | None = None
+        self._json: dict[str, Any] | None = None
         self._drawn_at = -1
         self._step: int | None = None
         self._selected: str | None = None
@@ -46,30 +51,37 @@ class Faces:
         """A number that changes when the document must be rebuilt."""
         raise NotImplementedError
 
-    def _made(self) -> dict[str, Any]:
+    def _made(self) -> Document:
         """Build the document."""
         raise NotImplementedError
 
+    def shown(self) -> Document:
+        """The document, built again if more was recorded since."""
+        if self._found is None or self._drawn_at != self._edition():
+            self._drawn_at = self._edition()
+            self._found, self._json = self._made(), None
+        return self._found
+
     @property
     def document(self) -> dict[str, Any]:
-        """Everything as plain data, ready for json.dumps; tape/trace.py documents it."""
-        if self._document is None or self._drawn_at != self._edition():
-            self._drawn_at = self._edition()
-            self._document = self._made()
-        return self._document
+        """Everything as plain data, ready for json.dumps; tape/document.py describes it."""
+        found = self.shown()
+        if self._json is None:
+            self._json = plain(found)
+        return self._json
 
     # ---- stepping through it ---------------------------------------------------------
 
     @property
     def step(self) -> int:
         """The step that the inspector shows, from 0 (nothing has run) to the last."""
-        last = len(self.document["steps"])
+        last = len(self.shown().steps)
         return last if self._step is None else min(self._step, last)
 
     @step.setter
     def step(self, number: int) -> None:
         """Move an open inspector there, too. ValueError for a number that is no step."""
-        last = len(self.document["steps"])
+        last = len(self.shown().steps)
         if not isinstance(number, int) or not 0 <= number <= last:
             raise ValueError(f"{self.what}.step: a number from 0 to {last}, not {number!r}.")
         self._step = number
@@ -81,7 +93,7 @@ class Faces:
         """The label of the node that is selected in the inspector, or None."""
         if self._selected is None:
             return None
-        return str(next(n for n in self.document["nodes"] if n["id"] == self._selected)["label"])
+        return self.shown().node(self._selected).label
 
     def select(self, name: str | None) -> None:
         """Select a node by the name of its tensor ("a", "a v1") or by its op ("MulBackward0").
@@ -93,17 +105,17 @@ class Faces:
             self._widget.selected = self._selected or ""
 
     def _find(self, name: str) -> str:
-        nodes = self.document["nodes"]
+        nodes = self.shown().nodes
         for key in ("id", "label", "name", "backward", "op"):
             for node in reversed(nodes):
-                if node[key] == name:
-                    return str(node["id"])
-        known = [n["label"] for n in nodes]
+                if getattr(node, key) == name:
+                    return node.id
+        known = [n.label for n in nodes]
         raise KeyError(
             f"{self.what}.select: there is no {name!r} on this {self.what}.{near(name, known)}"
         )
 
-    def at(self, step: int | None = None, detail: int | None = None) -> Any:
+    def at(self, step: int | None = None, detail: int | None = None) -> Moment:
         """The state after a step (by default, the step that is shown).
 
         detail    within a step of a backward pass, how many of its details have happened
@@ -121,28 +133,28 @@ class Faces:
         >>> tape.at(4).ready
         ('MulBackward0 of mul#1',)
         """
-        return Moment.of(self.document, self.step if step is None else step, detail)
+        return Moment.of(self.shown(), self.step if step is None else step, detail)
 
     # ---- output --------------------------------------------------------------------
 
     def text(self) -> str:
         """Everything as tables."""
-        return text.text(self.document)
+        return text.text(self.shown())
 
     def svg(self, step: int | None = None, *, folded: bool = False) -> str:
         """The picture, showing the state at the end or after a step.
 
         folded    from 25 boxes on, each module and each loop iteration is one box
         """
-        return draw.svg(self.document, step, folded=folded)
+        return draw.picture(self.shown(), step, folded=folded).svg()
 
     def png(self, step: int | None = None) -> bytes:
         """The picture as a bitmap, drawn by matplotlib."""
-        return draw.png(self.document, step=step)
+        return rendered(draw.picture(self.shown(), step))
 
     def html(self) -> str:
         """The inspector as one page that needs no kernel and no network."""
-        return page.html(self.document, self._step)
+        return page.html(self.shown(), self._step)
 
     def save(self, path: str | Path) -> Path:
         """Write it to a file; the extension sets the format.
@@ -155,29 +167,26 @@ class Faces:
 
         Raises ValueError for another extension.
         """
-        import json
-
         path = Path(path)
         ending = path.suffix.lower()
         if ending == ".png":
             path.write_bytes(self.png())
             return path
-        if ending == ".svg":
-            text = self.svg()
-        elif ending in (".html", ".htm"):
-            text = self.html()
-        elif ending == ".txt":
-            text = self.text() + "\n"
-        elif ending == ".json":
-            text = json.dumps(self.document, indent=1, ensure_ascii=False) + "\n"
-        elif ending in (".dot", ".gv"):
-            text = dot(self.document)
-        else:
+        writers: dict[str, Callable[[], str]] = {
+            ".svg": self.svg,
+            ".html": self.html,
+            ".htm": self.html,
+            ".txt": lambda: self.text() + "\n",
+            ".json": lambda: json.dumps(self.document, indent=1, ensure_ascii=False) + "\n",
+            ".dot": lambda: dot(self.shown()),
+            ".gv": lambda: dot(self.shown()),
+        }
+        if ending not in writers:
             raise ValueError(
                 f"{self.what}.save: a name ends in .html, .svg, .png, .txt, .json or .dot,"
                 f" not in {ending!r}."
             )
-        path.write_text(text, encoding="utf-8")
+        path.write_text(writers[ending](), encoding="utf-8")
         return path
 
     def __repr__(self) -> str:

@@ -19,13 +19,21 @@ acyclic too. Leaves belong to no interval: a picture shows the leaves that it us
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from graphlib import TopologicalSorter
 from heapq import heappop, heappush
-from typing import Any
 
-from minigrad.tape.boxes import sizes_of
-from minigrad.tape.layout import Box, Layout, lay_out, text_width
+from minigrad.tape.boxes import Sizes
+from minigrad.tape.document import (
+    Document,
+    DrawnRoute,
+    FoldedGroup,
+    GroupKind,
+    PictureView,
+    index_of,
+)
+from minigrad.tape.layout import Box, lay_out, text_width
 from minigrad.tape.recorder import Recorder
 
 MOST = 400  # boxes in a picture; with more, groups are folded
@@ -33,14 +41,12 @@ FEW = 24  # tapes with fewer nodes have no folded view
 LONGEST_PERIOD = 60  # the longest loop iteration that we look for, in ops
 STRETCH = 60  # the minimum number of nodes in a stretch
 
-Document = dict[str, Any]
-
 
 @dataclass
 class Group:
     """Nodes that can be drawn as one box. `items` are entries and groups, in order."""
 
-    kind: str
+    kind: GroupKind
     title: str
     items: list[Item] = field(default_factory=list)
     id: str = ""
@@ -67,9 +73,9 @@ Item = int | Group
 Calls = Sequence[Sequence[tuple[int, str]]]
 
 
-def fold(found: Document, calls: Calls) -> tuple[list[Document], list[Document]]:
+def fold(found: Document, calls: Calls) -> tuple[list[FoldedGroup], list[PictureView]]:
     """The groups and the views of a document."""
-    return Folding(found, calls, range(len(found["nodes"])), MOST, 0).result()
+    return Folding(found, calls, range(len(found.nodes)), MOST, 0).result()
 
 
 def calls_of(recorder: Recorder) -> Calls:
@@ -93,39 +99,43 @@ class Folding:
     ) -> None:
         self.found, self.calls, self.most = found, calls, most
         self.members, self.numbered = list(members), numbered
-        self.nodes = found["nodes"]
+        self.nodes = found.nodes
         self.into: list[list[tuple[str, int]]] = [[] for _ in self.nodes]  # (edge, source)
-        for e in found["edges"]:
-            self.into[int(e["to"][1:])].append((e["id"], int(e["from"][1:])))
-        self.leaves = {k for k in self.members if self.nodes[k]["kind"] == "leaf"}
-        self.sizes = sizes_of(found)
+        for e in found.edges:
+            self.into[index_of(e.to)].append((e.id, index_of(e.from_)))
+        self.leaves = {k for k in self.members if self.nodes[k].kind == "leaf"}
+        self.sizes = Sizes(found)
         self.made: dict[int, Box] = {}
         self.groups: list[Group] = []
 
-    def result(self) -> tuple[list[Document], list[Document]]:
+    def result(self) -> tuple[list[FoldedGroup], list[PictureView]]:
         """The groups, and the views: what is shown at first, and one for each group.
 
         With at most `most` members all are shown at first; with more, the folded groups are.
         """
         n = len(self.members)
-        root = Group("tape", self.found["name"], self._calls())
-        self._repeats(root)
-        self._stretches(root)
+        many = n > self.most
+        root = Group("call", self.found.name, self._calls())
+        for group in [*_groups_in(root)]:  # from the outermost level of calls inward
+            group.items = self._folded(group.items)
+        for group in _groups_in(root):
+            self._cut(group)
         while len(root.items) == 1 and _holds_groups(root.items[0]):
             root.items = root.items[0].items  # type: ignore[union-attr]  # it is a group
-        self._number(root)
-        views: list[Document] = []
-        if n <= self.most:
-            views.append(self._view("root", "", self.members, None))
-            if self.groups and n > FEW:
-                views.append(self._group_view(root, "folded"))
-        else:
-            views.append(self._group_view(root, "root"))
-        if n > FEW or n > self.most:
-            views += [self._group_view(g, g.id) for g in self.groups]
-        else:
-            self.groups = []
-        views[0]["folded"] = n > self.most
+        for group in _groups_in(root):
+            if group is not root:
+                group.id = f"g{self.numbered + len(self.groups)}"
+                self.groups.append(group)
+            for item in group.items:
+                if isinstance(item, Group):
+                    item.parent = group.id
+        whole = _owners(root) if many else {k: k for k in self.members}
+        views = [replace(self._view("root", "", whole), folded=many)]
+        if n <= FEW and not many:
+            return [], views
+        if self.groups and not many:
+            views.append(self._view("folded", "", _owners(root)))
+        views += [self._view(g.id, g.id, _owners(g)) for g in self.groups]
         return [self._plain(g) for g in self.groups], views
 
     # ---- groups ------------------------------------------------------------------
@@ -136,20 +146,15 @@ class Folding:
         Nearly always this is the order of the numbers. But some nodes were only found by a backward
         pass, because the recording did not see them being made; their inputs may have larger numbers.
         """
-        missing = [len(into) for into in self.into]
-        users: list[list[int]] = [[] for _ in self.nodes]
-        for v, into in enumerate(self.into):
-            for _, u in into:
-                users[u].append(v)
-        heap = [k for k, n in enumerate(missing) if not n]
+        sorter = TopologicalSorter({v: [u for _, u in into] for v, into in enumerate(self.into)})
+        sorter.prepare()
+        heap: list[int] = []
         order: list[int] = []
-        while heap:
-            u = heappop(heap)
-            order.append(u)
-            for v in users[u]:
-                missing[v] -= 1
-                if not missing[v]:
-                    heappush(heap, v)
+        while sorter.is_active():
+            for ready in sorter.get_ready():
+                heappush(heap, ready)
+            order.append(heappop(heap))
+            sorter.done(order[-1])
         members = set(self.members)
         return [k for k in order if k in members]
 
@@ -171,14 +176,6 @@ class Folding:
                 open_calls.append((call, group.items))
             (open_calls[-1][1] if open_calls else top).append(k)
         return _unwrapped(top)
-
-    def _repeats(self, root: Group) -> None:
-        """Fold the iterations of loops, from the outermost level of calls inward."""
-        stack = [root]
-        while stack:
-            group = stack.pop()
-            stack += [i for i in group.items if isinstance(i, Group)]
-            group.items = self._folded(group.items)
 
     def _folded(self, items: list[Item]) -> list[Item]:
         """The items, with three or more equal blocks in a row replaced by a repeat of copies."""
@@ -203,39 +200,35 @@ class Folding:
             k += period * times
         return found
 
-    def _sign(self, item: Item) -> Any:
+    def _sign(self, item: Item) -> tuple[object, ...]:
         """Two items with the same sign are iterations of one loop: same op on the same line, or same module."""
         if isinstance(item, Group):
             first = item.entries()[:1]
-            line = None if not first else self.nodes[first[0]]["code"]
+            line = None if not first else self.nodes[first[0]].code
             return item.kind, item.path, len(item.items), line if not item.path else None
         node = self.nodes[item]
-        return node["op"], node["code"], node["inplace"], node["made_by"]
+        return node.op, node.code, node.inplace, node.made_by
 
     def _lines(self, items: Sequence[Item]) -> str:
         """The lines of code on which a block was made, as text."""
         paths = [i.title for i in items if isinstance(i, Group)]
         if paths:
             return paths[0]
-        lines = sorted({self.nodes[i]["line"] for i in items if isinstance(i, int)} - {None})
+        made = [self.nodes[i].line for i in items if isinstance(i, int)]
+        lines = sorted({line for line in made if line is not None})
         if not lines:
             return "block"
         if len(lines) == 1:
             return f"line {lines[0]}"
         return f"lines {lines[0]}–{lines[-1]}"
 
-    def _stretches(self, root: Group) -> None:
+    def _cut(self, group: Group) -> None:
         """Cut what is still too long for one picture into stretches."""
-        stack = [root]
-        while stack:
-            group = stack.pop()
-            if len(group.items) > self.most // 2:
-                size = max(STRETCH, -(-len(group.items) // (self.most // 4)))
-                group.items = [
-                    self._stretch(group.items[k : k + size], k)
-                    for k in range(0, len(group.items), size)
-                ]
-            stack += [i for i in group.items if isinstance(i, Group)]
+        items = group.items
+        if len(items) > self.most // 2:
+            size = max(STRETCH, -(-len(items) // (self.most // 4)))
+            starts = range(0, len(items), size)
+            group.items = [self._stretch(items[k : k + size], k) for k in starts]
 
     def _stretch(self, items: list[Item], at: int) -> Group:
         ends = f"{at + 1}–{at + len(items)}"
@@ -244,139 +237,105 @@ class Folding:
             return Group("stretch", f"{turns.pop()}, turns {ends}", items)
         return Group("stretch", f"operations {ends}", items)
 
-    def _number(self, root: Group) -> None:
-        stack: list[tuple[Group, str]] = [(root, "")]
-        while stack:
-            group, parent = stack.pop()
-            group.parent = parent
-            if group is not root:
-                group.id = f"g{self.numbered + len(self.groups)}"
-                self.groups.append(group)
-            inner = [i for i in group.items if isinstance(i, Group)]
-            stack += [(i, group.id) for i in reversed(inner)]
-
-    def _plain(self, group: Group) -> Document:
-        entries = group.entries()
-        leaves = [k for k in entries if k in self.leaves]
-        return {
-            "id": group.id,
-            "kind": group.kind,
-            "title": group.title,
-            "path": group.path,
-            "parent": group.parent or None,
-            "count": len(entries) - len(leaves),
-            "members": [i.id if isinstance(i, Group) else f"n{i}" for i in group.items],
-        }
+    def _plain(self, group: Group) -> FoldedGroup:
+        return FoldedGroup(
+            id=group.id,
+            kind=group.kind,
+            title=group.title,
+            path=group.path,
+            parent=group.parent or None,
+            count=sum(k not in self.leaves for k in group.entries()),
+            members=[_id_of(i) for i in group.items],
+        )
 
     # ---- views -------------------------------------------------------------------
 
-    def _group_view(self, group: Group, key: str) -> Document:
-        owner: dict[int, Item] = {}
-        for item in group.items:
-            for k in item.entries() if isinstance(item, Group) else [item]:
-                owner[k] = item
-        return self._view(key, group.id, [*owner], owner)
-
-    def _view(
-        self, key: str, group: str, entries: list[int], owner: dict[int, Item] | None
-    ) -> Document:
-        """The picture of some entries; `owner` says which box each of them is drawn in.
+    def _view(self, key: str, group: str, owner: Mapping[int, Item]) -> PictureView:
+        """The picture of some entries; `owner` says in which entry or group each of them is drawn.
 
         An input from outside is a port; a leaf that only one folded box uses is inside that box.
         """
-        box_of: dict[int, str] = {}
-        boxes: dict[str, Box] = {}
-        for k in entries:
-            item: Item = k if owner is None else owner[k]
-            if isinstance(item, Group):
-                box_of[k] = item.id
-                boxes.setdefault(item.id, self._group_box(item))
-            else:
-                box_of[k] = f"n{k}"
-                boxes[f"n{k}"] = self._node_box(k)
+        box_of = {k: _id_of(item) for k, item in owner.items()}
+        items = {_id_of(item): item for item in owner.values()}
+        boxes = {name: self._box(item) for name, item in items.items()}
+        inside = self._leaves_inside(box_of)
         joined: dict[tuple[str, str, str], list[str]] = {}
-        inside = self._leaves_inside(box_of) if owner is not None else {}
         ports: set[str] = set()
         for v in sorted(box_of):
             for edge, u in self.into[v]:
                 if u in inside and u not in box_of:
                     continue
-                source = box_of.get(u)
-                if source is None:
-                    source = f"n{u}"
-                    if u not in self.leaves:
-                        ports.add(source)
-                    made = self._node_box if u in self.leaves else self._port_box
-                    boxes.setdefault(source, made(u))
+                source = box_of.get(u, f"n{u}")
+                if source not in boxes:
+                    port = u not in self.leaves
+                    boxes[source] = self._port_box(u) if port else self._box(u)
+                    ports.update([source] if port else [])
                 if source != box_of[v]:
                     merged = source[0] == "g" or box_of[v][0] == "g"
-                    key_of = (source, box_of[v], "" if merged else edge)
-                    joined.setdefault(key_of, []).append(edge)
-        shown = list(boxes.values())
-        ends = [(u, v) for u, v, *_ in joined]
-        return self._as_data(key, group, lay_out(shown, ends), ends, list(joined.values()), ports)
+                    ends = (source, box_of[v], "" if merged else edge)
+                    joined.setdefault(ends, []).append(edge)
+        layout = lay_out(list(boxes.values()), [(u, v) for u, v, _ in joined])
+        return PictureView(
+            id=key,
+            group=group or None,
+            folded=False,
+            width=layout.width,
+            height=layout.height,
+            crossings=layout.crossings,
+            boxes=layout.boxes,
+            ports=sorted(ports),
+            chips=layout.chips,
+            routes=[
+                DrawnRoute(u, v, edges, route.points, route.chip)
+                for ((u, v, _), edges), route in zip(joined.items(), layout.routes, strict=True)
+            ],
+        )
 
-    def _leaves_inside(self, box_of: dict[int, str]) -> dict[int, str]:
+    def _leaves_inside(self, box_of: dict[int, str]) -> set[int]:
         """The leaves that are used by one folded box only."""
         users: dict[int, set[str]] = {}
         for v, box in box_of.items():
             for _, u in self.into[v]:
                 if u in self.leaves:
                     users.setdefault(u, set()).add(box)
-        return {u: next(iter(b)) for u, b in users.items() if len(b) == 1 and [*b][0][0] == "g"}
+        return {u for u, boxes in users.items() if len(boxes) == 1 and min(boxes)[0] == "g"}
 
-    def _node_box(self, k: int) -> Box:
-        if k not in self.made:
-            node = self.nodes[k]
-            leaf, chip = node["kind"] == "leaf", self.sizes.chip(node)
-            self.made[k] = Box(f"n{k}", *self.sizes.box(node), leaf=leaf, chip=chip)
-        return self.made[k]
+    def _box(self, item: Item) -> Box:
+        if isinstance(item, Group):
+            many = f"{len(item.entries())} operations"
+            width = max(text_width(item.title, 14, bold=True), text_width(many, 11) + 60, 120)
+            return Box(item.id, 2 * round(width / 2) + 40, 64.0)
+        if item not in self.made:
+            node = self.nodes[item]
+            leaf, chip = node.kind == "leaf", self.sizes.chip(node)
+            self.made[item] = Box(node.id, *self.sizes.box(node), leaf=leaf, chip=chip)
+        return self.made[item]
 
     def _port_box(self, k: int) -> Box:
         width = self.sizes.chip(self.nodes[k])
         return Box(f"n{k}", width, 22.0, leaf=True, chip=width)
 
-    def _group_box(self, group: Group) -> Box:
-        many = f"{len(group.entries())} operations"
-        width = max(text_width(group.title, 14, bold=True), text_width(many, 11) + 60, 120)
-        return Box(group.id, 2 * round(width / 2) + 40, 64.0)
 
-    def _as_data(
-        self,
-        key: str,
-        group: str,
-        layout: Layout,
-        ends: list[tuple[str, str]],
-        edges: list[list[str]],
-        ports: set[str],
-    ) -> Document:
-        return {
-            "id": key,
-            "group": group or None,
-            "folded": False,
-            "width": layout.width,
-            "height": layout.height,
-            "crossings": layout.crossings,
-            "boxes": {
-                name: [place.x, place.y, place.width, place.height]
-                for name, place in layout.boxes.items()
-            },
-            "ports": sorted(ports),
-            "chips": [
-                {"of": c.of, "place": [c.place.x, c.place.y, c.place.width, c.place.height]}
-                for c in layout.chips
-            ],
-            "routes": [
-                {
-                    "from": u,
-                    "to": v,
-                    "edges": names,
-                    "points": [list(p) for p in route.points],
-                    "chip": route.chip,
-                }
-                for (u, v), names, route in zip(ends, edges, layout.routes)
-            ],
-        }
+def _groups_in(root: Group) -> Iterator[Group]:
+    """The group and all groups in it, outermost first; the items may be replaced in between."""
+    stack = [root]
+    while stack:
+        group = stack.pop()
+        yield group
+        stack += [i for i in reversed(group.items) if isinstance(i, Group)]
+
+
+def _id_of(item: Item) -> str:
+    return item.id if isinstance(item, Group) else f"n{item}"
+
+
+def _owners(group: Group) -> dict[int, Item]:
+    """For each entry of the group, the item of the group that it is in."""
+    return {
+        k: item
+        for item in group.items
+        for k in (item.entries() if isinstance(item, Group) else [item])
+    }
 
 
 def _holds_groups(item: Item) -> bool:
@@ -387,16 +346,13 @@ def _unwrapped(items: list[Item]) -> list[Item]:
     """Remove groups that contain everything, or only one item."""
     while len(items) == 1 and isinstance(items[0], Group):
         items = items[0].items
-    found: list[Item] = []
-    for item in items:
-        if isinstance(item, Group) and len(item.items) == 1:
-            found += item.items
-        else:
-            found.append(item)
-    return found
+    alone = [
+        item.items if isinstance(item, Group) and len(item.items) == 1 else [item] for item in items
+    ]
+    return [item for some in alone for item in some]
 
 
-def _period(signs: list[Any], k: int) -> tuple[int, int]:
+def _period(signs: Sequence[object], k: int) -> tuple[int, int]:
     """The shortest block at k that repeats immediately, and how often it repeats."""
     best = (1, 1)
     n = len(signs)

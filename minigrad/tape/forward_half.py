@@ -18,6 +18,7 @@ from minigrad.core.node import Node
 from minigrad.core.tensor import Tensor
 from minigrad.core.views import CopySlices
 from minigrad.tape import looks
+from minigrad.tape.document import Kind
 from minigrad.tape.events import Call, Entry, Input, Saved
 from minigrad.tape.identity import Identities
 
@@ -61,7 +62,7 @@ class ForwardHalf(Identities):
             if not isinstance(tensor, Tensor):
                 continue
             key = self._number(tensor)
-            entry.results.append(looks.result(tensor, key))
+            entry.results.append(looks.tensor_version(tensor, key))
             self._latest[key] = (number, output)
         if through is not None:
             entry.through = self._number(through)
@@ -130,7 +131,7 @@ class ForwardHalf(Identities):
             made.formula,
             [before],
             made.settings,
-            [looks.result(view, key)],
+            [looks.tensor_version(view, key)],
             view=True,
             replayed=True,
             place=made.place,
@@ -147,13 +148,13 @@ class ForwardHalf(Identities):
 
     def _add_leaf(self, tensor: Tensor, key: int, overwritten: bool) -> None:
         """Add a tensor that existed before; if it was overwritten, its old value is lost."""
-        result = looks.result(tensor, key)
+        result = looks.tensor_version(tensor, key)
         if overwritten:
             result.value = None
             result.version -= 1
             result.requires_grad = False
         node = None if overwritten else tensor.grad_fn
-        kind = "leaf" if node is None else "before"
+        kind: Kind = "leaf" if node is None else "before"
         entry = Entry(kind, results=[result])
         source = None if node is not None else self._same_memory(tensor, key)
         if source is not None:
@@ -168,7 +169,7 @@ class ForwardHalf(Identities):
             entry.queue_key = None if tensor.node is None else tensor.node.queue_key
         self._latest[key] = (len(self.entries), 0)
         if node is not None:
-            entry.op = looks.op_of(node).name
+            entry.op = node.op.name
             entry.queue_key = node.queue_key
             self._entry_of[node] = len(self.entries)
         self.entries.append(entry)

@@ -9,16 +9,13 @@ import weakref
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from minigrad.core.engine import GraphTask
+from minigrad.core.engine import AnyNode, GraphTask
 from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.memory import FRESH
-from minigrad.core.node import Node
 from minigrad.core.tensor import Tensor
 from minigrad.tape.events import Backward, Call, Entry, HookRan
 from minigrad.tape.names import tensors_in
 from minigrad.tape.snapshot import Snapshot
-
-AnyNode = Node | AccumulateGrad
 
 
 class Identities:

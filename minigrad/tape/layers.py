@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 
 CHIP_SPAN = 3  # a leaf that is used more layers below is repeated there
@@ -40,16 +41,12 @@ class Layers:
             raise ValueError("lay_out: two boxes have the same id.")
         self.boxes = boxes
         self.ends = [(number[u], number[v]) for u, v in edges]
-        self.layer: list[int] = []
-        self.depth: list[int] = []  # the longest path to a box, before boxes are moved down
         self.width = [box.width for box in boxes]
         self.height = [box.height for box in boxes]
         self.light = [box.leaf for box in boxes]  # leaves, chips, and arrows from them
         self.chip_of: list[int] = []
         self.edge_chip: list[int | None] = [None] * len(edges)
         self.paths: list[list[int]] = []
-        self.ups: list[list[int]] = []
-        self.downs: list[list[int]] = []
         self._assign_layers()
         self._add_chips()
         self._add_dummies()
@@ -60,27 +57,24 @@ class Layers:
         A box is moved if it has fewer computed inputs than outputs:
         this shortens more arrows than it lengthens. Leaves are always moved.
         """
-        n = len(self.boxes)
-        consumers: list[list[int]] = [[] for _ in range(n)]
-        computed_inputs = [0] * n
-        missing = [0] * n
+        sources: dict[int, list[int]] = {v: [] for v in range(len(self.boxes))}
+        consumers: dict[int, list[int]] = {v: [] for v in sources}
         for u, v in self.ends:
+            sources[v].append(u)
             consumers[u].append(v)
-            missing[v] += 1
-            computed_inputs[v] += not self.boxes[u].leaf
-        layer = [0] * n
-        order = [v for v in range(n) if not missing[v]]
-        for u in order:  # grows during the loop: Kahn's algorithm
-            for v in consumers[u]:
-                layer[v] = max(layer[v], layer[u] + 1)
-                missing[v] -= 1
-                if not missing[v]:
-                    order.append(v)
-        if len(order) != n:
-            raise ValueError("lay_out: the edges form a cycle, so they cannot all point down.")
-        self.depth = layer[:]
+        try:
+            order = list(TopologicalSorter(sources).static_order())
+        except CycleError:
+            raise ValueError(
+                "lay_out: the edges form a cycle, so they cannot all point down."
+            ) from None
+        layer = [0] * len(order)
+        for v in order:
+            layer[v] = max((layer[u] + 1 for u in sources[v]), default=0)
+        self.depth = layer[:]  # the longest path to a box, before boxes are moved down
         for u in reversed(order):
-            if consumers[u] and computed_inputs[u] < len(consumers[u]):
+            computed_inputs = sum(not self.boxes[source].leaf for source in sources[u])
+            if computed_inputs < len(consumers[u]):
                 layer[u] = min(layer[v] for v in consumers[u]) - 1
         self.layer = layer
 
@@ -92,12 +86,8 @@ class Layers:
             if not self.boxes[u].leaf or above + 1 - self.layer[u] <= CHIP_SPAN:
                 continue
             if (u, above) not in chips:
-                chips[u, above] = len(self.layer)
+                chips[u, above] = self._add(above, self.boxes[u].chip, CHIP_HEIGHT, True)
                 self.chip_of.append(u)
-                self.layer.append(above)
-                self.width.append(self.boxes[u].chip)
-                self.height.append(CHIP_HEIGHT)
-                self.light.append(True)
             self.edge_chip[e] = chips[u, above] - len(self.boxes)
             self.ends[e] = (chips[u, above], v)
 
@@ -107,18 +97,21 @@ class Layers:
             path = [u]
             if self.layer[v] - self.layer[u] <= DUMMY_SPAN:
                 for layer in range(self.layer[u] + 1, self.layer[v]):
-                    path.append(len(self.layer))
-                    self.layer.append(layer)
-                    self.width.append(0.0)
-                    self.height.append(0.0)
-                    self.light.append(self.light[u])
-            path.append(v)
-            self.paths.append(path)
+                    path.append(self._add(layer, 0.0, 0.0, self.light[u]))
+            self.paths.append([*path, v])
         self.first_dummy = len(self.boxes) + len(self.chip_of)
-        self.ups = [[] for _ in self.layer]
-        self.downs = [[] for _ in self.layer]
+        self.ups: list[list[int]] = [[] for _ in self.layer]
+        self.downs: list[list[int]] = [[] for _ in self.layer]
         for path in self.paths:
             for u, v in pairwise(path):
                 if self.layer[v] - self.layer[u] == 1:
                     self.downs[u].append(v)
                     self.ups[v].append(u)
+
+    def _add(self, layer: int, width: float, height: float, light: bool) -> int:
+        """Add a chip or a dummy; returns its number."""
+        self.layer.append(layer)
+        self.width.append(width)
+        self.height.append(height)
+        self.light.append(light)
+        return len(self.layer) - 1

@@ -33,6 +33,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from minigrad.tape.coordinates import centers
+from minigrad.tape.document import Bounds, Chip
 from minigrad.tape.layers import Box as Box
 from minigrad.tape.layers import Layers
 from minigrad.tape.measure import text_width as text_width
@@ -44,17 +45,6 @@ Point = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """The position of a box or a chip: its top left corner, its size, its layer."""
-
-    x: float
-    y: float
-    width: float
-    height: float
-    layer: int
-
-
-@dataclass(frozen=True, slots=True)
 class Route:
     """The route of one edge: points from the bottom of its source to the top of its target.
 
@@ -63,16 +53,8 @@ class Route:
     the number of the chip it starts from, or None.
     """
 
-    points: tuple[Point, ...]
+    points: list[Point]
     chip: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Chip:
-    """A copy of a leaf next to a distant use."""
-
-    of: str
-    place: Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +63,9 @@ class Layout:
 
     width: float
     height: float
-    boxes: dict[str, Place]
-    chips: tuple[Chip, ...]
-    routes: tuple[Route, ...]
+    boxes: dict[str, Bounds]
+    chips: list[Chip]
+    routes: list[Route]
     crossings: int
 
 
@@ -96,92 +78,66 @@ def lay_out(boxes: Sequence[Box], edges: Sequence[tuple[str, str]]) -> Layout:
     Raises ValueError if two boxes have the same id, or if the edges form a cycle.
 
     >>> a, b = Box("a", 40, 20, leaf=True), Box("b", 40, 20)
-    >>> lay_out([a, b], [("a", "b")]).boxes["b"].layer
-    1
+    >>> lay_out([a, b], [("a", "b")]).boxes["b"].y
+    74.0
     """
     layers = Layers(boxes, edges)
     rows, crossings = in_order(layers)
-    return _Answer(layers, rows, crossings, centers(layers, rows)).layout()
+    x, width, height = centers(layers, rows), layers.width, layers.height
+    left = min((x[v] - width[v] / 2 for v in range(len(x))), default=0.0)
+    right = max((x[v] + width[v] / 2 for v in range(len(x))), default=0.0)
+    center = [round(at - left) for at in x]
+    bands: list[tuple[float, float]] = []  # the top and the bottom of each layer
+    y = 0.0
+    for row in rows:
+        bands.append((y, y + max(height[v] for v in row)))
+        y = bands[-1][1] + LAYER_GAP
+    places = []
+    for v in range(layers.first_dummy):
+        # Boxes are aligned with the bottom of their layer, so that a chip is near its use.
+        top = bands[layers.layer[v]][1] - height[v]
+        places.append(Bounds(round(center[v] - width[v] / 2, 1), top, width[v], height[v]))
+    chips = places[len(boxes) :]
+    return Layout(
+        width=round(right - left),
+        height=max(y - LAYER_GAP, 0.0),
+        boxes={box.id: place for box, place in zip(boxes, places)},
+        chips=[Chip(boxes[u].id, place) for u, place in zip(layers.chip_of, chips)],
+        routes=_routes(layers, center, bands, places),
+        crossings=crossings,
+    )
 
 
-class _Answer:
-    """Places and routes, from the layers, the order and the coordinates."""
+def _routes(
+    layers: Layers, center: list[int], bands: list[tuple[float, float]], places: list[Bounds]
+) -> list[Route]:
+    """The points of each edge."""
+    starts, ends = _ports(layers, center, 0), _ports(layers, center, -1)
+    routes = []
+    for e, path in enumerate(layers.paths):
+        source, target = places[path[0]], places[path[-1]]
+        chip = layers.edge_chip[e]  # it has no room for more than one start, at its middle
+        start = starts[e] if chip is None else source.x + source.width / 2
+        points: list[Point] = [(start, source.y + source.height)]
+        for v in path[1:-1]:
+            points += [(center[v], y) for y in bands[layers.layer[v]]]
+        points.append((ends[e], target.y))
+        routes.append(Route(points, chip))
+    return routes
 
-    def __init__(
-        self, layers: Layers, rows: list[list[int]], crossings: int, x: list[float]
-    ) -> None:
-        self.layers, self.rows, self.crossings, self.x = layers, rows, crossings, x
 
-    def layout(self) -> Layout:
-        rows, crossings = self.rows, self.crossings
-        real = range(self.layers.first_dummy)
-        left = min((self.x[v] - self.layers.width[v] / 2 for v in range(len(self.x))), default=0.0)
-        right = max((self.x[v] + self.layers.width[v] / 2 for v in range(len(self.x))), default=0.0)
-        center = [round(x - left) for x in self.x]
-        tops: list[float] = []
-        y = 0.0
-        heights = [max(self.layers.height[v] for v in row) for row in rows]
-        for height in heights:
-            tops.append(y)
-            y += height + LAYER_GAP
-        places = []
-        for v in real:
-            # Boxes are aligned with the bottom of their layer, so that a chip is near its use.
-            i = self.layers.layer[v]
-            bottom = tops[i] + heights[i]
-            places.append(
-                Place(
-                    round(center[v] - self.layers.width[v] / 2, 1),
-                    bottom - self.layers.height[v],
-                    self.layers.width[v],
-                    self.layers.height[v],
-                    i,
-                )
-            )
-        n = len(self.layers.boxes)
-        return Layout(
-            width=round(right - left),
-            height=max(y - LAYER_GAP, 0.0),
-            boxes={box.id: places[v] for v, box in enumerate(self.layers.boxes)},
-            chips=tuple(
-                Chip(self.layers.boxes[u].id, places[n + c])
-                for c, u in enumerate(self.layers.chip_of)
-            ),
-            routes=self._routes(rows, center, tops, heights, places),
-            crossings=crossings,
-        )
+def _ports(layers: Layers, center: list[int], end: int) -> dict[int, float]:
+    """Where each edge touches the box at one end, spread over 70% of its width.
 
-    def _routes(
-        self,
-        rows: list[list[int]],
-        center: list[int],
-        tops: list[float],
-        heights: list[float],
-        places: list[Place],
-    ) -> tuple[Route, ...]:
-        """The points of each edge, with its ends spread over the width of its boxes."""
-        leaving: dict[int, list[int]] = {}
-        entering: dict[int, list[int]] = {}
-        for e, path in enumerate(self.layers.paths):
-            leaving.setdefault(path[0], []).append(e)
-            entering.setdefault(path[-1], []).append(e)
-        start: dict[int, float] = {}
-        end: dict[int, float] = {}
-        for ports, edges_at, step in ((start, leaving, 1), (end, entering, -2)):
-            for v, edges in edges_at.items():
-                edges.sort(key=lambda e, step=step: (center[self.layers.paths[e][step]], e))  # type: ignore[misc]
-                pitch = min(self.layers.width[v] * 0.7 / len(edges), 84.0)
-                for k, e in enumerate(edges):
-                    ports[e] = round(center[v] + (k - (len(edges) - 1) / 2) * pitch, 1)
-        routes = []
-        for e, path in enumerate(self.layers.paths):
-            source, target = places[path[0]], places[path[-1]]
-            points: list[Point] = [(start[e], source.y + source.height)]
-            for v in path[1:-1]:
-                i = self.layers.layer[v]
-                points.append((center[v], tops[i]))
-                points.append((center[v], tops[i] + heights[i]))
-            i = self.layers.layer[path[-1]]
-            points.append((end[e], target.y))
-            routes.append(Route(tuple(points), self.layers.edge_chip[e]))
-        return tuple(routes)
+    end    0 for the boxes that the edges leave, -1 for those that they enter
+    """
+    following = 1 if end == 0 else -2  # the next vertex of the path: edges do not cross at the box
+    edges_at: dict[int, list[int]] = {}
+    for e in sorted(range(len(layers.paths)), key=lambda e: center[layers.paths[e][following]]):
+        edges_at.setdefault(layers.paths[e][end], []).append(e)
+    ports: dict[int, float] = {}
+    for v, edges in edges_at.items():
+        pitch = min(layers.width[v] * 0.7 / len(edges), 84.0)
+        for k, e in enumerate(edges):
+            ports[e] = round(center[v] + (k - (len(edges) - 1) / 2) * pitch, 1)
+    return ports

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
+from traceback import walk_tb
 from typing import Any
 
 import numpy as np
 
 from minigrad.core import dtypes, modes
+from minigrad.core.engine import AnyNode
 from minigrad.core.errors import Place, _is_ours
 from minigrad.core.op import Op
 from minigrad.core.saved import Packed
 from minigrad.core.tensor import Tensor
-from minigrad.tape.events import Again, Input, Result
-from minigrad.tape.names import number
+from minigrad.tape.events import Again, Input, TensorVersion
+from minigrad.tape.names import number_text
 from minigrad.tape.snapshot import WHOLE, Snapshot
 
 SMALL = 64  # local derivatives are computed for at most this many entries
 
 
-def result(tensor: Tensor, key: int) -> Result:
+def tensor_version(tensor: Tensor, key: int) -> TensorVersion:
     """A record of the tensor's current state."""
     tangents = [] if tensor._tangents is None else [*tensor._tangents.values()]
-    return Result(
+    return TensorVersion(
         key,
         tensor._version,
         tuple(tensor.shape),
@@ -42,7 +44,7 @@ def constant(value: Any) -> str:
     if isinstance(value, np.ndarray) and value.ndim:
         return f"array{tuple(value.shape)}"
     try:
-        return number(value)
+        return number_text(value)
     except (TypeError, ValueError):
         return repr(value)
 
@@ -130,63 +132,44 @@ def local_derivatives(
     return found
 
 
-def op_of(node: Any) -> Any:
-    """The op of a node, with or without hooks; for a user's Function, its stand-in."""
-    return node.op
-
-
-def saved_values(node: Any) -> dict[str, tuple[Any, int | None]]:
+def saved_values(node: AnyNode) -> dict[str, tuple[Any, int | None]]:
     """What a node saved; empty if hooks have packed it, or if the user's Function keeps it."""
+    return _unless_packed(node, "saved_values")
+
+
+def counters(node: AnyNode) -> dict[str, Any]:
+    """The counters of a node's saved tensors; empty if hooks have packed them."""
+    return _unless_packed(node, "counters")
+
+
+def _unless_packed(node: AnyNode, method: str) -> dict[str, Any]:
     if isinstance(getattr(node, "saved", None), Packed):
         return {}  # looking at packed values would unpack them
     try:
-        return dict(node.saved_values())
-    except ValueError:
-        return {}
-
-
-def counters(node: Any) -> dict[str, Any]:
-    """The counters of a node's saved tensors; empty if hooks have packed them."""
-    if isinstance(getattr(node, "saved", None), Packed):
-        return {}
-    try:
-        return dict(node.counters())
+        return dict(getattr(node, method)())
     except (AttributeError, TypeError, ValueError):
         return {}
 
 
-def node_that_failed(error: BaseException) -> Any:
+def node_that_failed(error: BaseException) -> AnyNode | None:
     """The node that was running when a backward pass raised an error: a local of the engine's frames."""
-    found, trace = None, error.__traceback__
-    while trace is not None:
-        code = trace.tb_frame.f_code
-        if code.co_name in ("_apply", "_rules", "run", "steps"):
-            node = trace.tb_frame.f_locals.get("node")
-            found = node if node is not None else found
-        trace = trace.tb_next
-    return found
+    frames = [frame for frame, _ in walk_tb(error.__traceback__)]
+    running = [f for f in frames if f.f_code.co_name in ("_apply", "_rules", "run", "steps")]
+    nodes = [f.f_locals.get("node") for f in reversed(running)]
+    return next((node for node in nodes if node is not None), None)
 
 
-def op_that_failed(error: BaseException) -> tuple[Any, list[Any]] | None:
+def op_that_failed(error: BaseException) -> tuple[Op, list[Any]] | None:
     """The op, with its operands, in which the recorded code raised an error."""
-    trace = error.__traceback__
-    while trace is not None:
-        names = trace.tb_frame.f_locals
-        op = names.get("op")
-        if isinstance(op, Op):
-            operands = names.get("operands") or names.get("args")
-            if isinstance(operands, list | tuple) and operands:
-                return op, list(operands)
-        trace = trace.tb_next
+    for frame, _ in walk_tb(error.__traceback__):
+        names = frame.f_locals
+        op, operands = names.get("op"), names.get("operands") or names.get("args")
+        if isinstance(op, Op) and isinstance(operands, list | tuple) and operands:
+            return op, list(operands)
     return None
 
 
 def place_in(error: BaseException) -> Place | None:
     """The user's line that raised the error: the innermost one in the traceback outside minigrad."""
-    found, trace = None, error.__traceback__
-    while trace is not None:
-        file = trace.tb_frame.f_code.co_filename
-        if not _is_ours[file]:
-            found = Place(file, trace.tb_lineno)
-        trace = trace.tb_next
-    return found
+    lines = [(f.f_code.co_filename, line) for f, line in walk_tb(error.__traceback__)]
+    return next((Place(*at) for at in reversed(lines) if not _is_ours[at[0]]), None)

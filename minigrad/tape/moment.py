@@ -11,63 +11,54 @@ The inspector's script does the same in the browser. The picture is drawn from a
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import NamedTuple
 
+from minigrad.tape import document as doc
 from minigrad.tape.names import in_words
 
-Document = dict[str, Any]
 
-
-@dataclass
-class Arrival:
-    """One contribution to a node's gradient."""
+class Arrival(NamedTuple):
+    """A contribution to a node's gradient, and the node that sent it."""
 
     sender: str
-    edge: int
-    g: int | None
-    arrived: int
-    expected: int
+    sent: doc.DepositDetail
 
 
-@dataclass
-class Term:
-    """What one backward pass added to a leaf's .grad."""
+class Term(NamedTuple):
+    """What a backward pass, given by its number, added to a leaf's .grad."""
 
     number: int
-    g: int | None
-    before: int | None
-    after: int | None
+    added: doc.AccumulateDetail
 
 
 @dataclass(repr=False)
 class Moment:
     """The state at a moment. The public attributes name nodes like the text of a step."""
 
-    found: Document
+    found: doc.Document
     step: int
     last: int
     number: int = 0  # of the backward pass, 0 before the first
-    computed: set[str] = field(default_factory=set)
     node: str | None = None  # the node whose turn it was
     event: str | None = None  # the kind of step: op, seed, node, error
     expected: dict[str, int] = field(default_factory=dict)
     pruned: set[str] = field(default_factory=set)
-    seeds: dict[str, int | None] = field(default_factory=dict)
     arrived: dict[str, list[Arrival]] = field(default_factory=dict)
     queue: list[str] = field(default_factory=list)
     order: dict[str, int] = field(default_factory=dict)  # node -> its latest turn
     freed: dict[str, int] = field(default_factory=dict)  # node -> the pass that freed it
     terms: dict[str, list[Term]] = field(default_factory=dict)
-    captured: dict[str, int | None] = field(default_factory=dict)
+    captured: set[str] = field(default_factory=set)
     failed: str | None = None
-    conflict: dict[str, Any] | None = None
+    conflict: doc.SavedConflict | None = None
     just_now: str = "Nothing has run yet."
 
     @staticmethod
-    def of(found: Document, step: int | None = None, detail: int | None = None) -> Moment:
+    def of(found: doc.Document, step: int | None = None, detail: int | None = None) -> Moment:
         """The moment after a step (by default the last), or after a detail of it."""
-        steps = found["steps"]
+        steps = found.steps
         step = len(steps) if step is None else step
         if not 0 <= step <= len(steps):
             raise IndexError(f"tape.at: a step from 0 to {len(steps)}, not {step}.")
@@ -76,125 +67,114 @@ class Moment:
             moment._take(now, detail if k == step else None)
         return moment
 
-    def _take(self, step: dict[str, Any], detail: int | None) -> None:
-        details = step["details"] if detail is None else step["details"][:detail]
-        self.node, self.just_now, self.event = step.get("node"), step["text"], step["event"]
+    @staticmethod
+    def turns(found: doc.Document, number: int) -> Iterator[Moment]:
+        """The moments after each node's turn in a backward pass."""
+        moment = Moment(found, 0, len(found.steps))
+        for step in found.steps:
+            moment._take(step)
+            if step.event == "node" and step.pass_ == number:
+                yield moment
+
+    def _take(self, step: doc.TapeStep, detail: int | None = None) -> None:
+        details = step.details if detail is None else step.details[:detail]
+        self.node, self.just_now, self.event = step.node, step.text, step.event
         for d in details:
-            self._happen(step, d)
+            self._happen(step, step.node or "", d)
         if detail is not None and details:
-            self.just_now = details[-1]["text"]
+            self.just_now = details[-1].text
 
-    def _happen(self, step: dict[str, Any], d: dict[str, Any]) -> None:
-        event, node = d["event"], step.get("node") or ""
-        if event == "op":
-            self.computed.add(node)
-        elif event == "seed":
-            self._begin(step["pass"], d)
-        elif event == "pop":
-            if node in self.queue:
-                self.queue.remove(node)
-            if "order" in step:
-                self.order[node] = step["order"]
-        elif event == "deposit":
-            to = d["to"]
-            self.arrived.setdefault(to, []).append(
-                Arrival(node, d["edge"], d["g"], d["arrived"], d["expected"])
-            )
-            if d["ready"]:
-                self._ready(to)
-        elif event == "accumulate":
-            term = Term(step["pass"], d["term"], d["before"], d["after"])
-            self.terms.setdefault(node, []).append(term)
-        elif event in ("capture", "keep"):
-            self.captured[node] = d["g"]
-        elif event == "free":
-            self.freed[node] = step["pass"]
-        elif event == "error":
-            self.failed, self.conflict = node or None, d["conflict"]
+    def _happen(self, step: doc.TapeStep, node: str, d: doc.AnyDetail) -> None:
+        match d:
+            case doc.SeedDetail():
+                self._begin(step.pass_ or 0, d)
+            case doc.Detail("pop"):
+                if node in self.queue:
+                    self.queue.remove(node)
+                if step.order is not None:
+                    self.order[node] = step.order
+            case doc.DepositDetail():
+                self.arrived.setdefault(d.to, []).append(Arrival(node, d))
+                if d.ready:
+                    self._ready([d.to])
+            case doc.AccumulateDetail():
+                self.terms.setdefault(node, []).append(Term(step.pass_ or 0, d))
+            case doc.CaptureDetail():
+                self.captured.add(node)
+            case doc.Detail("free"):
+                self.freed[node] = step.pass_ or 0
+            case doc.ErrorDetail():
+                self.failed, self.conflict = node or None, d.conflict
 
-    def _begin(self, number: int, d: dict[str, Any]) -> None:
-        self.number, self.expected = number, d["expected"]
-        self.pruned = set(d["pruned"])
-        self.seeds = {s["node"]: s["g"] for s in d["seeds"]}
-        self.arrived, self.order, self.queue, self.captured = {}, {}, [], {}
+    def _begin(self, number: int, d: doc.SeedDetail) -> None:
+        self.number, self.expected, self.pruned = number, d.expected, set(d.pruned)
+        self.arrived, self.order, self.queue, self.captured = {}, {}, [], set()
         self.failed, self.conflict = None, None
-        for key in self.seeds:
-            if not self.expected.get(key, 0):
-                self._ready(key)
+        self._ready(s.node for s in d.seeds if not self.expected.get(s.node, 0))
 
-    def _ready(self, key: str) -> None:
-        if key not in self.queue:
-            self.queue.append(key)
+    def _ready(self, keys: Iterable[str]) -> None:
+        self.queue += [key for key in dict.fromkeys(keys) if key not in self.queue]
         if self.engine != "recursive":
-            self.queue.sort(key=lambda k: self._nodes[k]["priority"] or 0)
+            self.queue.sort(key=self._priority)
+
+    def _priority(self, key: str) -> int:
+        return self.found.node(key).priority or 0
 
     @property
     def engine(self) -> str:
         """The engine of the pass: "graph", "tape" or "recursive"."""
-        return str(self.found["backward"][self.number - 1]["engine"]) if self.number else "graph"
-
-    @property
-    def _nodes(self) -> dict[str, dict[str, Any]]:
-        index: dict[str, dict[str, Any]] | None = self.__dict__.get("_index")
-        if index is None:
-            index = self.__dict__["_index"] = {n["id"]: n for n in self.found["nodes"]}
-        return index
+        return self.found.backward[self.number - 1].engine if self.number else "graph"
 
     def left(self, key: str) -> int:
         """How many contributions a node still expects."""
         return self.expected.get(key, 0) - len(self.arrived.get(key, ()))
 
-    # ---- the public attributes ------------------------------------------------------
+    def expecting(self) -> list[str]:
+        """The nodes that still expect contributions, in the order in which they will run."""
+        return [k for k in sorted(self.expected, key=self._priority) if self.left(k) > 0]
 
-    def _title(self, key: str) -> str:
-        node = self._nodes[key]
-        return f"{node['backward']} of {node['label']}"
+    # ---- the public attributes ------------------------------------------------------
 
     @property
     def current(self) -> str | None:
         """The node whose turn it was."""
         if self.node is None:
             return None
-        if self.event in ("node", "error"):
-            return self._title(self.node)
-        return str(self._nodes[self.node]["label"])
+        node = self.found.node(self.node)
+        return node.title if self.event in ("node", "error") else node.label
 
     @property
     def ready(self) -> tuple[str, ...]:
         """The ready queue, in the order in which the nodes will run."""
-        return tuple(self._title(k) for k in self.queue)
+        return tuple(self.found.node(k).title for k in self.queue)
 
     @property
     def waiting(self) -> dict[str, int]:
         """The nodes that still wait, and for how many contributions."""
-        ready = set(self.queue)
-        return {
-            self._title(k): self.left(k)
-            for k in sorted(self.expected, key=lambda k: self._nodes[k]["priority"] or 0)
-            if self.left(k) > 0 and k not in ready
-        }
+        keys = [k for k in self.expecting() if k not in self.queue]
+        return {self.found.node(k).title: self.left(k) for k in keys}
 
     @property
     def grads(self) -> dict[str, str]:
         """The .grad of each leaf that has one, as text: the sum of its terms."""
-        return {self._nodes[k]["name"]: self.sum(k) for k in self.terms}
+        return {self.found.node(k).name: self.sum(k) for k in self.terms}
 
     def sum(self, key: str) -> str:
         """ "1 (backward 1) + 3 (backward 2) = 4": the terms of a leaf's .grad."""
-        values, terms = self.found["values"], self.terms[key]
-        if len(terms) > 64:
-            terms = terms[-64:]
-        first = terms[0]
+
+        def words(value: int | None) -> str:
+            return in_words(self.found.value(value))
+
+        terms = self.terms[key][-64:]
         for k in range(len(terms) - 1, 0, -1):  # .grad was set to None or to zero in between
-            if terms[k].before != terms[k - 1].after:
-                first = terms[k]
+            if terms[k].added.before != terms[k - 1].added.after:
                 terms = terms[k:]
                 break
-        parts = [f"{in_words(values[t.g])} (backward {t.number})" for t in terms if t.g is not None]
-        if first.before is not None:
-            parts.insert(0, f"{in_words(values[first.before])} (before)")
-        last = terms[-1].after
-        total = "none" if last is None else in_words(values[last])
+        parts = [f"{words(d.term)} (backward {n})" for n, d in terms if d.term is not None]
+        before, after = terms[0].added.before, terms[-1].added.after
+        if before is not None:
+            parts.insert(0, f"{words(before)} (before)")
+        total = "none" if after is None else words(after)
         return total if len(parts) < 2 else f"{' + '.join(parts)} = {total}"
 
     def __repr__(self) -> str:
@@ -202,7 +182,14 @@ class Moment:
         head += f"backward {self.number}" if self.number else "forward"
         rows = [head, f"    just now  {self.just_now}"]
         if self.number:
-            rows.append(f"    ready     {', '.join(self.ready) or 'nobody'}")
-            waiting = ", ".join(f"{who} ({n} more)" for who, n in self.waiting.items())
-            rows.append(f"    waiting   {waiting or 'nobody'}")
+            rows += queue_lines(self.ready, self.waiting)
         return "\n".join(rows)
+
+
+def queue_lines(ready: Iterable[str], waiting: Mapping[str, int]) -> list[str]:
+    """Two lines: the nodes that are ready, and the nodes that wait, with how many they expect."""
+    more = ", ".join(f"{who} ({n} more)" for who, n in waiting.items())
+    return [
+        f"    ready     {', '.join(ready) or 'nobody'}",
+        f"    waiting   {more or 'nobody'}",
+    ]

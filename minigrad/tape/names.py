@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from minigrad.core.tensor import Tensor
+from minigrad.tape.document import ArrayFacts
 
 LONGEST = 40  # characters of a name to show
 MANY = 64  # a longer list of tensors is not searched
@@ -89,10 +90,10 @@ def short(text: object, longest: int = LONGEST) -> str:
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
-def number(value: Any) -> str:
+def number_text(value: Any) -> str:
     """A number with four significant digits; no minus sign for zero.
 
-    >>> number(-0.0), number(1 / 3), number(True), number(12)
+    >>> number_text(-0.0), number_text(1 / 3), number_text(True), number_text(12)
     ('0', '0.3333', 'True', '12')
     """
     if isinstance(value, (bool, np.bool_)):
@@ -106,12 +107,12 @@ def number(value: Any) -> str:
     return f"{float(value) + 0.0:.4g}"
 
 
-def shape_text(shape: Any) -> str:
+def shape_text(shape: Iterable[int]) -> str:
     """A shape as Python writes it."""
     return str(tuple(int(n) for n in shape))
 
 
-def in_words(snapshot: Mapping[str, Any] | None) -> str:
+def in_words(snapshot: ArrayFacts | None) -> str:
     """A snapshot as a short text: all of it if it is small, else its range and mean.
 
     >>> in_words({"shape": [2], "size": 2, "first": [1.0, 2.0]})
@@ -129,26 +130,31 @@ def in_words(snapshot: Mapping[str, Any] | None) -> str:
         more = ", …" if len(rows) > 6 else ""
         return f"sparse: rows {', '.join(map(str, rows[:6]))}{more}"
     if not snapshot["shape"] and size:
-        return number(first[0])
+        return number_text(first[0])
     if not size:
         return "empty"
     not_finite = count_not_finite(snapshot)
     if size > 1 and snapshot.get("min") is not None and not not_finite:
         # Compare them as printed: whether the last digits agree depends on the CPU.
-        if (least := number(snapshot["min"])) == number(snapshot["max"]):
+        if (least := number_text(snapshot["min"])) == number_text(snapshot["max"]):
             return f"all {least}"
     if len(snapshot["shape"]) == 1 and size <= 6:
-        return "[" + ", ".join(number(v) for v in first) + "]"
+        return "[" + ", ".join(number_text(v) for v in first) + "]"
     if snapshot.get("min") is None:
-        return not_finite or "[" + ", ".join(number(v) for v in first[:6]) + ", …]"
-    least, most, mean = (number(snapshot[name]) for name in ("min", "max", "mean"))
+        return not_finite or "[" + ", ".join(number_text(v) for v in first[:6]) + ", …]"
+    least, most, mean = (number_text(snapshot[name]) for name in ("min", "max", "mean"))
     return f"from {least} to {most}, mean {mean}{not_finite and '; ' + not_finite}"
 
 
-def count_not_finite(snapshot: Mapping[str, Any]) -> str:
+def count_not_finite(snapshot: ArrayFacts) -> str:
     """ "2 NaN of 8, 1 inf of 8"; "" if all numbers are finite."""
     found = ((snapshot.get("nan"), "NaN"), (snapshot.get("inf"), "inf"))
     return ", ".join(f"{count} {kind} of {snapshot['size']}" for count, kind in found if count)
+
+
+def count_of(n: int, what: str, plural: str | None = None) -> str:
+    """ "1 leaf", "2 leaves"."""
+    return f"{n} {what if n == 1 else plural or what + 's'}"
 
 
 def near(name: str, known: Iterable[str]) -> str:

@@ -67,7 +67,7 @@ def label(entry: Entry, name: str, versions: dict[int, int]) -> str:
 
 def expression(entry: Entry, names: list[str], through: str | None = None) -> str:
     """What was computed, as the user might have written it."""
-    terms = [term(given, names) for given in entry.inputs]
+    terms = [_term(given, names) for given in entry.inputs]
     settings = [f"{key}={value}" for key, value in entry.settings.items()]
     infix = INFIX.get(entry.op)
     if entry.inplace:
@@ -88,6 +88,6 @@ def expression(entry: Entry, names: list[str], through: str | None = None) -> st
     return f"{entry.op}({', '.join(terms + settings)})"
 
 
-def term(given: Input, names: list[str]) -> str:
+def _term(given: Input, names: list[str]) -> str:
     """An operand as text: a name or a number."""
     return given.constant if given.entry is None else names[given.entry]

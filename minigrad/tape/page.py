@@ -17,11 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from minigrad.tape import draw, text
+from minigrad.tape.document import Document, packed
 from minigrad.tape.names import short
-from minigrad.tape.packing import packed
 from minigrad.tape.shapes import esc
 
-Document = dict[str, Any]
 STATIC = Path(__file__).parent.parent / "jupyter" / "static"
 
 STYLE = """
@@ -55,9 +54,9 @@ render({ model, el: document.getElementById("inspector") });
 
 def html(found: Document, step: int | None = None) -> str:
     """The document as a self-contained page. It opens at the given step, by default before the first."""
-    kind = "the tape of a computation" if found["program"] is None else "a static program"
+    kind = "the tape of a computation" if found.program is None else "a static program"
     state = {"doc": packed(found), "step": 0 if step is None else step, "selected": ""}
-    return page(state, f"{short(found['name'])}: {kind}", _fallback(found))
+    return page(state, f"{short(found.name)}: {kind}", _fallback(found))
 
 
 def page(state: dict[str, Any], title: str, fallback: str) -> str:
@@ -108,21 +107,21 @@ def _script() -> str:
 def _fallback(found: Document) -> str:
     """The picture and the tables, for a reader without scripts."""
     first, second = draw.headline(found)
-    parts = [f"<h1>{esc(short(found['name']))}</h1><p>{esc(first)}; {esc(second)}</p>"]
-    if found["error"] is not None:
-        parts.append(f"<p>{esc(found['error']['text'])}</p>")
-    parts.append(f'<div class="picture">{draw.svg(found)}</div>')
-    if found["program"] is not None:
-        for column, title in enumerate(found["program"]["columns"]):
+    parts = [f"<h1>{esc(short(found.name))}</h1><p>{esc(first)}; {esc(second)}</p>"]
+    if found.error is not None:
+        parts.append(f"<p>{esc(found.error.text)}</p>")
+    parts.append(f'<div class="picture">{draw.picture(found).svg()}</div>')
+    if found.program is not None:
+        for column, title in enumerate(found.program.columns):
             parts += [f"<h2>{esc(title)}</h2>", _table(text.program_rows(found, column))]
         return "\n".join(parts)
-    if any(node["kind"] == "op" for node in found["nodes"]):
+    if any(node.kind == "op" for node in found.nodes):
         parts += ["<h2>Forward</h2>", _table(text.forward_rows(found))]
-    for ran in found["backward"]:
-        parts.append(f"<h2>Backward {ran['number']}</h2>")
-        parts.append(_table(text.backward_rows(found, ran["number"])))
-        if ran["error"] is not None:
-            parts.append(f"<p>{esc(ran['error'])}</p>")
+    for ran in found.backward:
+        parts.append(f"<h2>Backward {ran.number}</h2>")
+        parts.append(_table(text.backward_rows(found, ran.number)))
+        if ran.error is not None:
+            parts.append(f"<p>{esc(ran.error)}</p>")
     parts += ["<h2>Values</h2>", _table(text.value_rows(found))]
     return "\n".join(parts)
 

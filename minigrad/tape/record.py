@@ -27,8 +27,9 @@ from minigrad.core import modes
 from minigrad.core.errors import Place
 from minigrad.core.tensor import Tensor
 from minigrad.tape import looks, trace, walk
-from minigrad.tape.check import check
-from minigrad.tape.differences import differences
+from minigrad.tape.check import Checked, check
+from minigrad.tape.differences import AllDifferences, differences
+from minigrad.tape.document import Document
 from minigrad.tape.faces import Faces
 from minigrad.tape.faces import reset_counter as reset_counter
 from minigrad.tape.names import namespace_of
@@ -91,7 +92,7 @@ class record:
 class Tape(Faces):
     """What was recorded. The inspector in a notebook, a table in a terminal.
 
-    tape.document      everything, as one JSON-able dictionary (see trace.py)
+    tape.document      everything, as one JSON-able dictionary (see document.py)
     tape.step          the step that the inspector shows; set it to go there
     tape.select("z")   select a node in the inspector
     tape.at(9)         the state after step 9: .ready, .waiting, .just_now, .grads
@@ -132,7 +133,7 @@ class Tape(Faces):
     def _edition(self) -> int:
         return len(self._recorder.events)
 
-    def _made(self) -> dict[str, Any]:
+    def _made(self) -> Document:
         return trace.document(self)
 
     def steps(
@@ -141,7 +142,7 @@ class Tape(Faces):
         gradient: Any = None,
         retain_graph: bool = True,
         create_graph: bool = False,
-    ) -> Iterator[Any]:
+    ) -> Iterator[walk.WalkStep]:
         """Walk through a backward pass: each step shows what ran and what still waits.
 
         z               the tensor to start from. Without it, the recorded pass is
@@ -173,10 +174,10 @@ class Tape(Faces):
             waiting   nobody
         """
         if z is None:
-            return walk.recorded(self)
+            return walk.replayed(self)
         return walk.live(self, z, gradient, retain_graph, create_graph)
 
-    def check(self, *, strict: bool = False, **derived: Any) -> Any:
+    def check(self, *, strict: bool = False, **derived: Any) -> Checked:
         """Compare hand-derived gradients, given by name, with those of the last backward pass.
 
         strict    raise AssertionError if one differs
@@ -194,7 +195,7 @@ class Tape(Faces):
             raise AssertionError(repr(found))
         return found
 
-    def differences(self, *leaves: str, **derived: Any) -> Any:
+    def differences(self, *leaves: str, **derived: Any) -> AllDifferences:
         """The slopes of what ran, found without rules: runs it again with slightly changed entries.
 
         leaves     names of leaves; by default, all of them

@@ -19,27 +19,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from minigrad.core.engine import GraphTask, Step, contributions
+from minigrad.core.engine import AnyNode, GraphTask, Step, contributions
 from minigrad.core.errors import user_line
 from minigrad.core.hooks import Hooked
 from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.node import Node, reachable
 from minigrad.core.results import Result as Edge
 from minigrad.tape import looks
-from minigrad.tape.events import Backward, Conflict, Entry, HookRan, Input, Sent, Turn
+from minigrad.tape.document import Engine, SavedConflict, When
+from minigrad.tape.events import Backward, Entry, HookRan, Input, Sent, Turn
 from minigrad.tape.forward_half import ForwardHalf
-from minigrad.tape.identity import AnyNode
 from minigrad.tape.snapshot import Snapshot, maybe
 
 
 class Recorder(ForwardHalf):
     """Records what the core reports; this class handles backward passes."""
 
-    def backward(self, task: GraphTask, engine: str = "graph") -> None:
+    def backward(self, task: GraphTask, engine: Engine = "graph") -> None:
         """A backward pass begins."""
         self.look_up_names()
         self._grads |= self._adopt(task.roots)
-        seeds = [(self._entry(n), maybe(g)) for n, g in zip(task.roots, task.gradients)]
+        seeds = [(self.entry_of(n), maybe(g)) for n, g in zip(task.roots, task.gradients)]
         number = len(self.passes)
         self.events.append(("seed", number, 0))
         self.passes.append(
@@ -49,7 +49,7 @@ class Recorder(ForwardHalf):
         self._hooks = []
         self._open.append((task, number))
 
-    def hooked(self, when: str, hooks: int, before: Sequence[Any], after: Sequence[Any]) -> None:
+    def hooked(self, when: When, hooks: int, before: Sequence[Any], after: Sequence[Any]) -> None:
         """Hooks have seen, and perhaps replaced, gradients."""
         self._hooks.append(HookRan(when, hooks, [*map(maybe, before)], [*map(maybe, after)]))
 
@@ -61,21 +61,19 @@ class Recorder(ForwardHalf):
         now = self.passes[number]
         if not now.turns:
             self._count(task, now)
-        entry = self._entry(step.node)
+        entry = self.entry_of(step.node)
         turn = Turn(entry, _opened(step.g), freed=step.node.freed, hooks=self._hooks)
         self._hooks = []
         self._take(task, step, turn, now)
         for edge, (parent, g) in enumerate(zip(step.node.edges, step.grads, strict=False)):
-            if not task._leads_to_an_input(parent) or self._entry(parent) not in now.expected:
+            if not task._leads_to_an_input(parent) or self.entry_of(parent) not in now.expected:
                 continue
-            to = self._entry(parent)
+            to = self.entry_of(parent)
             expected = now.expected[to]
             arrived = self._arrived[to] = self._arrived.get(to, 0) + 1
             # Only the recursive engine passes each contribution on at once.
             ready = arrived == expected or now.engine == "recursive"
             turn.sent.append(Sent(to, edge, _opened(g), arrived, expected, ready))
-            if ready:
-                turn.became_ready.append(to)
         self.events.append(("turn", number, len(now.turns)))
         now.turns.append(turn)
 
@@ -98,26 +96,21 @@ class Recorder(ForwardHalf):
 
     def _count(self, task: GraphTask, now: Backward) -> None:
         """Count how many contributions each node will receive, and which nodes are pruned."""
-        pruned = set()
-        taking_part = []
-        for node in sorted(reachable(task.roots), key=lambda n: n.queue_key):
-            if isinstance(node, Edge):
-                continue
-            if task._leads_to_an_input(node):
-                taking_part.append(node)
-            else:
-                pruned.add(self._entry(node))
-        in_order = {self._entry(node): 0 for node in taking_part}
+        nodes = [n for n in reachable(task.roots) if not isinstance(n, Edge)]
+        taking_part = [n for n in nodes if task._leads_to_an_input(n)]
+        now.pruned = sorted(self.entry_of(n) for n in nodes if not task._leads_to_an_input(n))
+        taking_part.sort(key=lambda n: n.queue_key)
+        now.expected = {self.entry_of(node): 0 for node in taking_part}
+        if now.engine == "recursive":  # it does not wait: one contribution for each path
+            paths = contributions(task.roots, by_path=True)
+            now.expected |= {
+                self.entry_of(n): k for n, k in paths.items() if not isinstance(n, Edge)
+            }
+            return
         for node in taking_part:
             for parent in node.edges:
                 if task._leads_to_an_input(parent):
-                    in_order[self._entry(parent)] += 1
-        if now.engine == "recursive":  # it does not wait: one contribution for each path
-            for node, paths in contributions(task.roots, by_path=True).items():
-                if not isinstance(node, Edge):
-                    in_order[self._entry(node)] = paths
-        now.expected = in_order
-        now.pruned = sorted(pruned)
+                    now.expected[self.entry_of(parent)] += 1
 
     def finished(self, task: GraphTask, error: BaseException | None) -> None:
         """A backward pass has ended, perhaps with an error."""
@@ -130,12 +123,12 @@ class Recorder(ForwardHalf):
             now.error = f"{type(error).__name__}: {error}"
             node = looks.node_that_failed(error)
             if node is not None and node in self._entry_of:
-                now.failed = self._entry(node)
+                now.failed = self.entry_of(node)
                 now.conflict = self._conflict(node, now.failed)
         self.events.append(("end", number, 0))
         self._arrived, self._hooks = {}, []
 
-    def _conflict(self, node: AnyNode, number: int) -> Conflict | None:
+    def _conflict(self, node: AnyNode, number: int) -> SavedConflict | None:
         """The saved value of this node that was written to, and the entry that wrote to it."""
         if isinstance(node, AccumulateGrad) or node.freed:
             return None
@@ -145,28 +138,24 @@ class Recorder(ForwardHalf):
             if saved.version is None or now is None or now == saved.version:
                 continue
             storage = None if saved.tensor is None else self.storages.get(saved.tensor)
-            writers = [
-                k
-                for k, e in enumerate(self.entries)
-                if e.inplace
-                and any(
+            for k, e in enumerate(self.entries):
+                same = any(
                     r.tensor == saved.tensor
                     or (storage is not None and self.storages.get(r.tensor) == storage)
                     for r in e.results
                 )
-                and e.results[0].version > saved.version
-            ]
-            return Conflict(saved.name, saved.version, now, writers[0] if writers else None)
+                if e.inplace and same and e.results[0].version > saved.version:
+                    return SavedConflict(saved.name, saved.version, now, f"n{k}")
+            return SavedConflict(saved.name, saved.version, now, None)
         return None
 
     # ---- nodes and their entries ---------------------------------------------------
 
-    def _entry(self, node: AnyNode) -> int:
-        """The entry of a node; for an edge that stands for one of several results, its owner's."""
-        return self._entry_of[node.owner if isinstance(node, Edge) else node]
-
     def entry_of(self, node: AnyNode) -> int:
-        """The entry of a node in the graph; added if it is new."""
+        """The entry of a node in the graph; added if it is new.
+
+        For an edge that stands for one of several results, its owner's.
+        """
         if isinstance(node, Edge):
             node = node.owner
         if node not in self._entry_of:
@@ -188,33 +177,25 @@ class Recorder(ForwardHalf):
                 entry.inputs = [
                     Input(None, constant="…")
                     if parent is None
-                    else Input(self._entry(parent), gradient=True)
+                    else Input(self.entry_of(parent), gradient=True)
                     for parent, _ in node.next_functions
                 ]
-        return {self._entry(n): maybe(n.grad) for n in nodes if isinstance(n, AccumulateGrad)}
+        return {self.entry_of(n): maybe(n.grad) for n in nodes if isinstance(n, AccumulateGrad)}
 
     def _adopt_one(self, node: AnyNode) -> None:
-        if isinstance(node, AccumulateGrad):
-            tensor = node.variable
-            key = self._number(tensor)
-            if key in self._latest:
-                self._entry_of[node] = self._latest[key][0]
-                return
+        if not isinstance(node, AccumulateGrad):
+            self._entry_of[node] = len(self.entries)
+            made = Entry("before", node.op.name, node.op.formula, place=node.place)
+            made.backward, made.queue_key = node.name(), node.queue_key
+            self.entries.append(made)
+            return
+        tensor = node.variable
+        key = self._number(tensor)
+        if key in self._latest:
+            self._entry_of[node] = self._latest[key][0]
+        else:
             self._entry_of[node] = len(self.entries)
             self._add_leaf(tensor, key, overwritten=False)
-            return
-        op = looks.op_of(node)
-        self._entry_of[node] = len(self.entries)
-        self.entries.append(
-            Entry(
-                "before",
-                op.name,
-                op.formula,
-                place=node.place,
-                backward=node.name(),
-                queue_key=node.queue_key,
-            )
-        )
 
 
 def _opened(g: Any) -> Snapshot | None:

@@ -6,14 +6,12 @@ always the same. All text from the user's code passes through `esc` before it go
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from minigrad.tape import palette
 from minigrad.tape.names import clean
-
-INK = "#1A1A1A"
-
 
 Point = tuple[float, float]
 Anchor = Literal["start", "middle", "end"]
@@ -78,7 +76,7 @@ class Words:
     y: float
     text: str
     size: float
-    fill: str = INK
+    fill: str = palette.INK
     bold: bool = False
     mono: bool = False
     anchor: Anchor = "start"
@@ -139,25 +137,35 @@ SANS = "'DejaVu Sans', Verdana, Arial, sans-serif"
 MONO = "monospace"
 
 
-def svg(width: float, height: float, scene: Iterable[Group | Item], prefix: str, title: str) -> str:
-    """The scene as SVG text, the same on every machine."""
-    lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{_n(width)}" height="{_n(height)}"'
-        f' viewBox="0 0 {_n(width)} {_n(height)}" role="img"'
-        f' aria-labelledby="{prefix}-title" font-family="{SANS}"'
-        ' xml:space="preserve">',
-        f'<title id="{prefix}-title">{esc(title)}</title>',
-    ]
-    for item in scene:
-        if isinstance(item, Group):
-            faded = f' opacity="{item.opacity:g}"' if item.opacity != 1 else ""
-            lines.append(f'<g id="{esc(item.id)}"{faded}><title>{esc(item.title)}</title>')
-            lines += [_svg_item(i) for i in item.items]
-            lines.append("</g>")
-        else:
-            lines.append(_svg_item(item))
-    lines.append("</svg>")
-    return "\n".join(lines) + "\n"
+@dataclass(frozen=True)
+class Picture:
+    """A scene with its size; the id and the title of its SVG element."""
+
+    width: float
+    height: float
+    scene: Scene
+    id: str = ""
+    title: str = ""
+
+    def svg(self) -> str:
+        """The picture as SVG text, the same on every machine."""
+        width, height = _n(self.width), _n(self.height)
+        lines = [
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}"'
+            f' viewBox="0 0 {width} {height}" role="img"'
+            f' aria-labelledby="{self.id}-title" font-family="{SANS}"'
+            ' xml:space="preserve">',
+            f'<title id="{self.id}-title">{esc(self.title)}</title>',
+        ]
+        for item in self.scene:
+            if isinstance(item, Group):
+                faded = f' opacity="{item.opacity:g}"' if item.opacity != 1 else ""
+                lines.append(f'<g id="{esc(item.id)}"{faded}><title>{esc(item.title)}</title>')
+                lines += [_svg_item(i) for i in item.items]
+                lines.append("</g>")
+            else:
+                lines.append(_svg_item(item))
+        return "\n".join([*lines, "</svg>"]) + "\n"
 
 
 def _n(value: float) -> str:
@@ -166,43 +174,44 @@ def _n(value: float) -> str:
 
 
 def _svg_item(item: Item) -> str:
-    if isinstance(item, Rect):
-        extra = f' rx="{_n(item.radius)}"' if item.radius else ""
-        return (
-            f'<rect x="{_n(item.x)}" y="{_n(item.y)}" width="{_n(item.width)}"'
-            f' height="{_n(item.height)}" fill="{item.fill}"{extra}{_stroke(item)}/>'
-        )
-    if isinstance(item, Line):
-        path = f"M{_n(item.start[0])} {_n(item.start[1])}"
-        for piece in item.pieces:
-            path += ("L" if len(piece) == 1 else "C") + " ".join(
-                f"{_n(x)} {_n(y)}" for x, y in piece
-            )
-        return f'<path d="{path}" fill="{item.fill}"{_stroke(item)}/>'
-    if isinstance(item, Shape):
-        points = " ".join(f"{_n(x)},{_n(y)}" for x, y in item.points)
-        return f'<polygon points="{points}" fill="{item.fill}"{_stroke(item)}/>'
-    if isinstance(item, Disc):
-        return (
-            f'<circle cx="{_n(item.x)}" cy="{_n(item.y)}" r="{_n(item.radius)}"'
-            f' fill="{item.fill}"{_stroke(item)}/>'
-        )
-    if isinstance(item, Hatching):
-        path = "".join(f"M{_n(x)} {_n(y)}L{_n(u)} {_n(v)}" for (x, y), (u, v) in item.lines())
-        return f'<path d="{path}" stroke="{item.stroke}"/>'
-    extra = f' font-family="{MONO}"' if item.mono else ""
-    if item.bold:
-        extra += ' font-weight="bold"'
-    if item.anchor != "start":
-        extra += f' text-anchor="{item.anchor}"'
-    return (
-        f'<text x="{_n(item.x)}" y="{_n(item.y)}" font-size="{_n(item.size)}"'
-        f' fill="{item.fill}"{extra}>{esc(item.text)}</text>'
-    )
+    look: dict[str, str | float | None]
+    match item:
+        case Rect():
+            look = {"x": item.x, "y": item.y, "width": item.width, "height": item.height}
+            look |= {"fill": item.fill, "rx": item.radius or None}
+            return _element("rect", look | _stroke(item))
+        case Disc():
+            look = {"cx": item.x, "cy": item.y, "r": item.radius, "fill": item.fill}
+            return _element("circle", look | _stroke(item))
+        case Shape():
+            points = " ".join(f"{_n(x)},{_n(y)}" for x, y in item.points)
+            return _element("polygon", {"points": points, "fill": item.fill} | _stroke(item))
+        case Line():
+            path = f"M{_n(item.start[0])} {_n(item.start[1])}"
+            for piece in item.pieces:
+                path += "L" if len(piece) == 1 else "C"
+                path += " ".join(f"{_n(x)} {_n(y)}" for x, y in piece)
+            return _element("path", {"d": path, "fill": item.fill} | _stroke(item))
+        case Hatching():
+            path = "".join(f"M{_n(x)} {_n(y)}L{_n(u)} {_n(v)}" for (x, y), (u, v) in item.lines())
+            return _element("path", {"d": path, "stroke": item.stroke})
+        case Words():
+            look = {"x": item.x, "y": item.y, "font-size": item.size, "fill": item.fill}
+            look |= {"font-family": MONO if item.mono else None}
+            look |= {"font-weight": "bold" if item.bold else None}
+            look |= {"text-anchor": None if item.anchor == "start" else item.anchor}
+            return _element("text", look, esc(item.text))
 
 
-def _stroke(item: Rect | Line | Shape | Disc) -> str:
+def _stroke(item: Rect | Line | Shape | Disc) -> dict[str, str | float | None]:
     if item.stroke == "none":
-        return ""
-    dash = f' stroke-dasharray="{item.dash}"' if item.dash else ""
-    return f' stroke="{item.stroke}" stroke-width="{_n(item.thick)}"{dash}'
+        return {}
+    dash = item.dash or None
+    return {"stroke": item.stroke, "stroke-width": item.thick, "stroke-dasharray": dash}
+
+
+def _element(tag: str, look: Mapping[str, str | float | None], text: str | None = None) -> str:
+    """An SVG element; attributes that are None are left out."""
+    given = {k: v if isinstance(v, str) else _n(v) for k, v in look.items() if v is not None}
+    start = tag + "".join(f' {k}="{v}"' for k, v in given.items())
+    return f"<{start}/>" if text is None else f"<{start}>{text}</{tag}>"

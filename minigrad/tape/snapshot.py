@@ -19,20 +19,24 @@ from typing import Any
 import numpy as np
 
 from minigrad.core.sparse import RowSparse
+from minigrad.tape.document import ArrayFacts, Number
+from minigrad.tape.names import in_words
 
 FIRST = 64  # entries kept of a large array
 WHOLE = 1024  # arrays with at most this many entries are copied whole
-Plain = dict[str, Any]
+
+
+Array = np.ndarray[Any, Any]
 
 
 class Snapshot:
     """A copy of the main facts about an array or a sparse gradient.
 
-    >>> Snapshot(np.array([1.0, 2.0, 6.0])).plain()["mean"]
+    >>> Snapshot(np.array([1.0, 2.0, 6.0])).facts()["mean"]
     3.0
     """
 
-    __slots__ = ("_array", "_plain", "rows", "shape")
+    __slots__ = ("_array", "_facts", "rows", "shape")
 
     def __init__(self, value: Any) -> None:
         value = getattr(value, "array", value)
@@ -45,55 +49,56 @@ class Snapshot:
         else:
             array = np.asarray(value)
             self.shape = array.shape
-        self._array: Any = array.copy() if array.size <= WHOLE else None
-        self._plain: Plain | None = None if array.size <= WHOLE else self._described(array)
+        self._array: Array | None = array.copy() if array.size <= WHOLE else None
+        self._facts: ArrayFacts | None = None if array.size <= WHOLE else self._described(array)
 
     @property
-    def array(self) -> Any:
+    def array(self) -> Array | None:
         """The whole array, if it was small enough to keep; else None."""
         return None if self.rows is not None else self._array
 
-    def plain(self) -> Plain:
+    def facts(self) -> ArrayFacts:
         """The snapshot as plain data, ready for JSON."""
-        if self._plain is None:
-            self._plain = self._described(self._array)
-        return self._plain
+        if self._facts is None:
+            assert self._array is not None
+            self._facts = self._described(self._array)
+        return self._facts
 
-    def _described(self, a: Any) -> Plain:
-        size = 1
-        for n in self.shape:
-            size *= n
-        found: Plain = {"shape": list(self.shape), "dtype": str(a.dtype), "size": size}
-        if size == 1 and a.dtype.kind == "f" and math.isfinite(x := a.item()):
-            x = _json(x)
-            found |= {
-                "min": x,
-                "max": x,
-                "mean": x,
-                "norm": abs(x),
-                "nan": 0,
-                "inf": 0,
-                "first": [x],
-            }
-            return found if self.rows is None else found | {"rows": self.rows}
-        real = a.size > 0 and a.dtype.kind in "fiub"
-        floating = a.dtype.kind in "fc"
-        nan = int(np.isnan(a).sum()) if floating else 0
-        inf = int(np.isinf(a).sum()) if floating else 0
-        numbers = a[np.isfinite(a)] if nan or inf else a
-        ordered = real and numbers.size > 0
-        found["min"] = _json(numbers.min().item()) if ordered else None
-        found["max"] = _json(numbers.max().item()) if ordered else None
-        found["mean"] = _json(float(numbers.mean(dtype=np.float64))) if ordered else None
-        found["norm"] = _norm(numbers) if ordered else None
-        found["nan"], found["inf"] = nan, inf
-        first = a.reshape(-1)
-        if a.size > WHOLE:
-            first = first[:FIRST]
-        found["first"] = [_json(v) for v in first.tolist()]
+    def __str__(self) -> str:
+        return in_words(self.facts())
+
+    def _described(self, a: Array) -> ArrayFacts:
+        size = math.prod(self.shape)
+        if size == 1 and a.dtype.kind == "f" and math.isfinite(x := a.item()):  # fast
+            least = most = mean = x
+            norm, nan, inf, first = abs(x), 0, 0, [x]
+        else:
+            floating = a.dtype.kind in "fc"
+            nan = int(np.isnan(a).sum()) if floating else 0
+            inf = int(np.isinf(a).sum()) if floating else 0
+            numbers = a[np.isfinite(a)] if nan or inf else a
+            least = most = mean = norm = None
+            if numbers.size > 0 and a.dtype.kind in "fiub":
+                least, most = numbers.min().item(), numbers.max().item()
+                mean = float(numbers.mean(dtype=np.float64))
+                flat = numbers.reshape(-1).astype(np.float64)
+                norm = float(np.sqrt(flat @ flat))
+            first = (a.reshape(-1)[:FIRST] if a.size > WHOLE else a.reshape(-1)).tolist()
+        facts: ArrayFacts = {
+            "shape": list(self.shape),
+            "dtype": str(a.dtype),
+            "size": size,
+            "min": _json(least),
+            "max": _json(most),
+            "mean": _json(mean),
+            "norm": _json(norm),
+            "nan": nan,
+            "inf": inf,
+            "first": [_json(v) for v in first],
+        }
         if self.rows is not None:
-            found["rows"] = self.rows
-        return found
+            facts["rows"] = self.rows
+        return facts
 
 
 def maybe(value: Any) -> Snapshot | None:
@@ -101,12 +106,7 @@ def maybe(value: Any) -> Snapshot | None:
     return None if value is None else Snapshot(value)
 
 
-def _norm(numbers: Any) -> Any:
-    flat = numbers.reshape(-1).astype(np.float64)
-    return _json(float(np.sqrt(flat @ flat)))
-
-
-def _json(value: Any) -> Any:
+def _json(value: float | complex | None) -> Number:
     """A number for JSON, with seven digits; "nan", "inf" and complex numbers as text."""
     if isinstance(value, float):
         return float(f"{value:.7g}") if math.isfinite(value) else str(value)

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from minigrad.tape import digraph
-from minigrad.tape.boxes import versioned
+from minigrad.tape.document import (
+    CaptureDetail,
+    ConstantOperand,
+    DepositDetail,
+    Document,
+    SeedDetail,
+    TapeNode,
+)
 from minigrad.tape.draw import headline
 from minigrad.tape.names import clean, in_words, shape_text, short
-from minigrad.tape.trace import value, where
-
-Document = dict[str, Any]
 
 LONGEST_TABLE = 200
+Rows = list[tuple[str, ...]]
 
 
-def table(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
+def table_text(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
     """Rows as aligned columns, the first row being the header; columns in `right` are right-aligned."""
-    widths = [max(len(row[c]) for row in rows) for c in range(len(rows[0]))]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = []
     for row in rows:
         cells = [
@@ -29,149 +33,120 @@ def table(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
     return "\n".join(lines)
 
 
-def forward_rows(found: Document) -> list[tuple[str, ...]]:
+def forward_rows(found: Document) -> Rows:
     """The table of the forward pass, including the header."""
-    nodes = {n["id"]: n for n in found["nodes"]}
-    rows: list[tuple[str, ...]] = [
-        ("step", "line", "op", "inputs", "output", "shape", "version", "grad_fn")
-    ]
-    for node in found["nodes"]:
-        if node["kind"] != "op":
+    rows: Rows = [("step", "line", "op", "inputs", "output", "shape", "version", "grad_fn")]
+    for node in found.nodes:
+        if node.kind != "op":
             continue
         inputs = [
-            clean(i["constant"]) if "constant" in i else versioned(nodes[i["node"]])
-            for i in node["inputs"]
+            clean(i.constant) if isinstance(i, ConstantOperand) else short(found.node(i.node).label)
+            for i in node.inputs
         ]
-        rows.append(
-            (
-                str(node["order"]),
-                where(found, node["code"]),
-                node["op"] + ("_" if node["inplace"] else ""),
-                short(", ".join(inputs)),
-                short(node["name"]),
-                shape_text(node["shape"]),
-                str(node["version"]),
-                node["backward"] or "none",
-            )
-        )
+        step, line = str(node.order), found.where(node.code)
+        op = f"{node.op}_" if node.inplace else f"{node.op}"
+        computed = (short(", ".join(inputs)), short(node.name), _shape(node), str(node.version))
+        rows.append((step, line, op, *computed, node.backward or "none"))
     return rows
 
 
-def program_rows(found: Document, column: int) -> list[tuple[str, ...]]:
+def program_rows(found: Document, column: int) -> Rows:
     """The listing of a program with the facts about each value, including the header."""
-    rows: list[tuple[str, ...]] = [
-        ("", "instruction", "shape", "value", "lies in", "then", "comes from")
-    ]
-    for node in found["nodes"]:
-        of = node["program"]
-        if of["column"] == column:
-            leaf = node["kind"] == "leaf"
-            what = f"{of['role']} {node['name']}" if leaf else node["expression"]
-            known = "" if node["value"] is None else in_words(value(found, node["value"]))
-            row = (of["number"], short(what), shape_text(node["shape"]), known)
-            rows.append((*row, of["memory"], of["ends"], of["comes"]))
+    rows: Rows = [("", "instruction", "shape", "value", "lies in", "then", "comes from")]
+    for node in found.nodes:
+        of = node.program
+        if of is not None and of.column == column:
+            what = f"{of.role} {node.name}" if node.kind == "leaf" else node.expression
+            known = "" if node.value is None else in_words(found.value(node.value))
+            row = (of.number, short(what), _shape(node), known)
+            rows.append((*row, of.memory, of.ends, of.comes))
     full = [c for c in range(len(rows[0])) if c < 3 or any(r[c] for r in rows[1:])]
     return [tuple(row[c] for c in full) for row in rows]
 
 
-def leaf_rows(found: Document) -> list[tuple[str, ...]]:
+def leaf_rows(found: Document) -> Rows:
     """The table of the leaves, including the header."""
-    rows: list[tuple[str, ...]] = [("leaf", "shape", "dtype", "requires_grad")]
-    for node in found["nodes"]:
-        if node["kind"] == "leaf":
-            rows.append(
-                (
-                    short(node["name"]),
-                    shape_text(node["shape"]),
-                    node["dtype"],
-                    "yes" if node["requires_grad"] else "no",
-                )
-            )
+    rows: Rows = [("leaf", "shape", "dtype", "requires_grad")]
+    for node in found.nodes:
+        if node.kind == "leaf":
+            wanted = "yes" if node.requires_grad else "no"
+            rows.append((short(node.name), _shape(node), str(node.dtype), wanted))
     return rows
 
 
-def backward_rows(found: Document, number: int) -> list[tuple[str, ...]]:
+def backward_rows(found: Document, number: int) -> Rows:
     """The table of one backward pass, including the header."""
-    nodes = {n["id"]: n for n in found["nodes"]}
-    rows: list[tuple[str, ...]] = [("step", "node", "of", "contributions", "sends to")]
+    rows: Rows = [("step", "node", "of", "contributions", "sends to")]
     expected: dict[str, int] = {}
-    for step in found["steps"]:
-        if step["phase"] != "backward" or step["pass"] != number:
+    for step in found.steps:
+        if step.phase != "backward" or step.pass_ != number:
             continue
-        if step["event"] == "seed":
-            expected = step["details"][0]["expected"]
-        elif step["event"] == "node":
-            node = nodes[step["node"]]
-            sent = [d["to"] for d in step["details"] if d["event"] == "deposit"]
-            sends = ", ".join(versioned(nodes[to]) for to in sent)
-            end = "the caller" if step["details"][-1]["event"] == "capture" else ".grad"
-            rows.append(
-                (
-                    str(step["order"]),
-                    node["backward"] or "",
-                    versioned(node),
-                    str(expected.get(node["id"], 0) or "seed"),
-                    sends or end,
-                )
-            )
+        if isinstance(step.details[0], SeedDetail):
+            expected = step.details[0].expected
+        elif step.event == "node" and step.node is not None:
+            node = found.node(step.node)
+            sent = [found.node(d.to) for d in step.details if isinstance(d, DepositDetail)]
+            last = step.details[-1]
+            captured = isinstance(last, CaptureDetail) and last.event == "capture"
+            sends = ", ".join(short(to.label) for to in sent)
+            came = str(expected.get(node.id, 0) or "seed")
+            row = (str(step.order), node.backward or "", short(node.label), came)
+            rows.append((*row, sends or ("the caller" if captured else ".grad")))
     return rows
+
+
+def value_rows(found: Document) -> Rows:
+    """The table of values: the value of each tensor when it was made."""
+    rows: Rows = [("tensor", "shape", "dtype", "value")]
+    for node in found.nodes:
+        if node.shape is not None:
+            known = in_words(found.value(node.value))
+            rows.append((short(node.label), _shape(node), str(node.dtype), known))
+    return rows
+
+
+def _shape(node: TapeNode) -> str:
+    return "" if node.shape is None else shape_text(node.shape)
 
 
 def text(found: Document) -> str:
     """The tape as tables: what ran forward, and what each backward pass did."""
     first, second = headline(found)
-    if found["program"] is not None:
-        parts = [f"{short(found['name'])}: {first}", second]
-        for column, title in enumerate(found["program"]["columns"]):
+    parts = [f"{short(found.name)}: {first}"]
+    if found.program is not None:
+        parts.append(second)
+        for column, title in enumerate(found.program.columns):
             parts.append(title + "\n" + _elided(program_rows(found, column), ()))
         return "\n\n".join(parts)
-    parts = [f"{short(found['name'])}: {first}"]
-    forward, leaves = forward_rows(found), leaf_rows(found)
-    if len(leaves) > 1:
-        parts.append(_elided(leaves, ()))
-    if len(forward) > 1:
-        parts.append(_elided(forward, (0, 1, 6)))
-    for ran in found["backward"]:
-        line = where(found, ran["code"])
-        head = f"backward {ran['number']}" + (f" (line {line})" if line else "")
-        rows = backward_rows(found, ran["number"])
-        parts.append(head + "\n" + _elided(rows, (0,)))
-        if ran["error"] is not None:
-            parts.append(f"backward {ran['number']} stopped: {clean(ran['error'].splitlines()[0])}")
-    if found["error"] is not None:
-        line = where(found, found["error"]["code"])
-        at = f" (line {line})" if line else ""
-        said = clean(found["error"]["text"].splitlines()[0])
-        if found["backward"] and found["backward"][-1]["error"] == found["error"]["text"]:
+    for rows, right in ((leaf_rows(found), ()), (forward_rows(found), (0, 1, 6))):
+        if len(rows) > 1:
+            parts.append(_elided(rows, right))
+    for ran in found.backward:
+        head = f"backward {ran.number}{_line(found, ran.code)}"
+        parts.append(head + "\n" + _elided(backward_rows(found, ran.number), (0,)))
+        if ran.error is not None:
+            parts.append(f"backward {ran.number} stopped: {clean(ran.error.splitlines()[0])}")
+    if found.error is not None:
+        said = clean(found.error.text.splitlines()[0])
+        if found.backward and found.backward[-1].error == found.error.text:
             said = said.partition(":")[0]  # the full text is just above
-        parts.append(f"the code stopped{at}: {said}")
+        parts.append(f"the code stopped{_line(found, found.error.code)}: {said}")
     return "\n\n".join(parts)
 
 
-def _elided(rows: list[tuple[str, ...]], right: Sequence[int]) -> str:
+def _line(found: Document, code: int | None) -> str:
+    line = found.where(code)
+    return f" (line {line})" if line else ""
+
+
+def _elided(rows: Rows, right: Sequence[int]) -> str:
     """A table; a very long one without its middle, and with a note about it."""
     if len(rows) <= LONGEST_TABLE + 1:
-        return table(rows, right)
+        return table_text(rows, right)
     half = LONGEST_TABLE // 2
-    lines = table([*rows[: half + 1], *rows[-half:]], right).split("\n")
+    lines = table_text([*rows[: half + 1], *rows[-half:]], right).split("\n")
     lines.insert(half + 1, f"... {len(rows) - 1 - 2 * half} more rows ...")
     return "\n".join(lines)
-
-
-def value_rows(found: Document) -> list[tuple[str, ...]]:
-    """The table of values: the value of each tensor when it was made."""
-    rows: list[tuple[str, ...]] = [("tensor", "shape", "dtype", "value")]
-    for node in found["nodes"]:
-        if node["shape"] is not None:
-            rows.append(
-                (
-                    versioned(node),
-                    shape_text(node["shape"]),
-                    node["dtype"],
-                    in_words(value(found, node["value"])),
-                )
-            )
-    return rows
 
 
 def dot(found: Document) -> str:
@@ -183,29 +158,27 @@ def dot(found: Document) -> str:
     parts: list[digraph.Vertex | digraph.Cluster] = []
     columns: dict[int, list[digraph.Vertex]] = {}
     arrows: list[digraph.Arrow] = []
-    for node in found["nodes"]:
-        of = node["program"]
-        rows = [versioned(node) if of is None else node["name"]]
-        rows += [shape_text(node["shape"]) if node["shape"] is not None else ""]
-        rows += [short(node["expression"] or ""), node["backward"] or ""]
-        style = "rounded" if node["kind"] == "leaf" else "dashed" if node["view"] else "solid"
-        vertex = digraph.Vertex(node["id"], rows, {"style": style})
+    for node in found.nodes:
+        of = node.program
+        name = short(node.label) if of is None else node.name
+        rows = [name, _shape(node), short(node.expression or ""), node.backward or ""]
+        style = "rounded" if node.kind == "leaf" else "dashed" if node.view else "solid"
+        vertex = digraph.Vertex(node.id, rows, {"style": style})
         if of is None:
             parts.append(vertex)
         else:
-            columns.setdefault(of["column"], []).append(vertex)
-            if of["role"] in ("rule", "sum") and of["of"] is not None:
+            columns.setdefault(of.column, []).append(vertex)
+            if of.role in ("rule", "sum") and of.of is not None:
                 looks = {"style": "dotted", "constraint": "false", "dir": "none"}
-                arrows.append(digraph.Arrow(of["of"], node["id"], looks))
-    if found["program"] is not None:
-        titles = found["program"]["columns"]
+                arrows.append(digraph.Arrow(of.of, node.id, looks))
+    if found.program is not None:
+        titles = found.program.columns
         parts += [digraph.Cluster(titles[c], vertices) for c, vertices in columns.items()]
-    for edge in found["edges"]:
-        arrows.append(digraph.Arrow(edge["from"], edge["to"]))
-        if edge["gradient"]:
+    for edge in found.edges:
+        arrows.append(digraph.Arrow(edge.from_, edge.to))
+        if edge.gradient:
             back = {"style": "dashed", "constraint": "false"}
-            arrows.append(digraph.Arrow(edge["to"], edge["from"], back))
-    name = "tape" if found["program"] is None else "program"
-    return (
-        digraph.digraph(name, parts, arrows, node={"shape": "box", "fontname": "monospace"}) + "\n"
-    )
+            arrows.append(digraph.Arrow(edge.to, edge.from_, back))
+    name = "tape" if found.program is None else "program"
+    box = {"shape": "box", "fontname": "monospace"}
+    return digraph.digraph(name, parts, arrows, node=box) + "\n"

@@ -8,8 +8,8 @@ where, which nodes are ready (in the order in which they will run), and how many
 contributions each of the others still expects.
 
 There is no second engine for this. `live` uses the engine's own generator,
-`GraphTask.steps()`, so you see what really runs; `recorded` replays
-a recorded pass, and computes nothing.
+`GraphTask.steps()`, so you see what really runs; `replayed` goes through
+a recorded pass again (moment.py), and computes nothing.
 """
 
 from __future__ import annotations
@@ -20,16 +20,20 @@ from typing import TYPE_CHECKING, Any
 
 from minigrad.core import modes
 from minigrad.core.backward import root_of, seed
-from minigrad.core.engine import GraphTask
+from minigrad.core.engine import AnyNode, GraphTask
 from minigrad.core.tensor import Tensor
-from minigrad.tape.events import Backward, Turn
-from minigrad.tape.names import in_words, shape_text, short
-from minigrad.tape.naming import expression, name_of_tensor, node_names
+from minigrad.tape.document import TapeNode, index_of
+from minigrad.tape.events import Backward
+from minigrad.tape.moment import Moment, queue_lines
+from minigrad.tape.names import shape_text, short
 from minigrad.tape.recorder import Recorder
-from minigrad.tape.snapshot import Snapshot
+from minigrad.tape.trace import nodes_of
 
 if TYPE_CHECKING:
     from minigrad.tape.record import Tape
+
+
+NONE = "no gradient"
 
 
 @dataclass(frozen=True)
@@ -61,7 +65,7 @@ class WalkStep:
 
     number: int
     of: int
-    node: Any
+    node: AnyNode | None
     name: str
     label: str
     expression: str
@@ -87,51 +91,25 @@ class WalkStep:
             head = ""
         if not self.sends:
             rows.append(f"    adds it to {self.label}.grad")
-        rows.append(f"    ready     {', '.join(self.ready) or 'nobody'}")
-        waiting = ", ".join(f"{who} ({n} more)" for who, n in self.waiting.items())
-        rows.append(f"    waiting   {waiting or 'nobody'}")
-        return "\n".join(rows)
-
-
-class _Labels:
-    """The label of each entry of the recording in the text of a step."""
-
-    def __init__(self, recorder: Recorder) -> None:
-        self.recorder = recorder
-        self.entries = recorder.entries
-        self.names = node_names(recorder)
-        self.versions: dict[int, int] = {}
-        for entry in self.entries:
-            for r in entry.results:
-                self.versions[r.tensor] = max(self.versions.get(r.tensor, 0), r.version)
-
-    def tensor(self, number: int) -> str:
-        entry, name = self.entries[number], short(self.names[number])
-        if entry.results and self.versions[entry.results[0].tensor]:
-            return f"{name} v{entry.results[0].version}"
-        return name
-
-    def node(self, number: int) -> str:
-        return f"{self.entries[number].backward} of {self.tensor(number)}"
+        return "\n".join([*rows, *queue_lines(self.ready, self.waiting)])
 
 
 def live(
     tape: Tape, z: Tensor, gradient: Any, retain_graph: bool, create_graph: bool
 ) -> Iterator[WalkStep]:
     """A backward pass of z, step by step; `Tape.steps` has the user's documentation."""
-    recorder = tape._recorder
     task = GraphTask(
         [root_of(z)],
         [seed(z, gradient, create_graph)],
         retain_graph=retain_graph,
         create_graph=create_graph,
     )
-    return _run(recorder, task)
+    return _run(tape._recorder, task)
 
 
 def _run(recorder: Recorder, task: GraphTask) -> Iterator[WalkStep]:
     recorder.backward(task)
-    labels = _Labels(recorder)
+    nodes = nodes_of(recorder)
     now = recorder.passes[-1]
     steps = task.steps()
     error: BaseException | None = None
@@ -143,16 +121,15 @@ def _run(recorder: Recorder, task: GraphTask) -> Iterator[WalkStep]:
             if step is None:
                 break
             recorder.step(task, step)
-            done = now.turns[-1]
-            ready = tuple(labels.node(recorder.entry_of(n)) for n in task.ready)
+            ready = [recorder.entry_of(n) for n in task.ready]
             waiting = {
-                labels.node(recorder.entry_of(n)): count
+                recorder.entry_of(n): count
                 for n, count in sorted(task.waiting.items(), key=lambda item: item[0].queue_key)
                 if count
             }
-            outgoing = [g for n, g in zip(step.node.edges, step.grads)]
-            values = [outgoing[s.edge] for s in done.sent]
-            yield _shown(labels, now, done, step.node, step.g, values, ready, waiting)
+            values = [step.grads[s.edge] for s in now.turns[-1].sent]
+            gradients = (step.g, values)
+            yield _shown(nodes, now, len(now.turns), step.node, gradients, ready, waiting)
     except GeneratorExit:
         raise
     except BaseException as e:
@@ -163,76 +140,62 @@ def _run(recorder: Recorder, task: GraphTask) -> Iterator[WalkStep]:
         recorder.finished(task, error)
 
 
-def recorded(tape: Tape) -> Iterator[WalkStep]:
+def replayed(tape: Tape) -> Iterator[WalkStep]:
     """Replay the last backward pass on the tape."""
-    recorder = tape._recorder
-    if not recorder.passes:
+    if not tape._recorder.passes:
         raise ValueError(
             "tape.steps(): no backward pass was recorded. To walk one, name the tensor it "
             "starts from: tape.steps(z)."
         )
-    return _again(recorder, recorder.passes[-1])
+    return _again(tape, tape._recorder.passes[-1])
 
 
-def _again(recorder: Recorder, now: Backward) -> Iterator[WalkStep]:
-    labels = _Labels(recorder)
-    turn = {step.entry: k for k, step in enumerate(now.turns)}
-    waiting = dict(now.expected)
-    ready = {entry for entry, _ in now.seeds}
-    for step in now.turns:
-        ready.discard(step.entry)
-        for sent in step.sent:
-            waiting[sent.to] -= 1
-        ready.update(step.became_ready)
-        in_order = sorted(ready, key=lambda e: turn.get(e, len(turn)))
-        yield _shown(
-            labels,
-            now,
-            step,
-            None,
-            step.g,
-            [s.value for s in step.sent],
-            tuple(labels.node(e) for e in in_order),
-            {labels.node(e): n for e, n in waiting.items() if n},
-        )
+def _again(tape: Tape, now: Backward) -> Iterator[WalkStep]:
+    found = tape.shown()
+    for number, moment in enumerate(Moment.turns(found, now.number), 1):
+        ready = [index_of(k) for k in moment.queue]
+        waiting = {index_of(k): moment.left(k) for k in moment.expecting()}
+        turn = now.turns[number - 1]
+        gradients = (turn.g, [s.value for s in turn.sent])
+        yield _shown(found.nodes, now, number, None, gradients, ready, waiting)
 
 
 def _shown(
-    labels: _Labels,
+    nodes: list[TapeNode],
     now: Backward,
-    done: Turn,
-    node: Any,
-    g: Any,
-    values: list[Any],
-    ready: tuple[str, ...],
-    waiting: dict[str, int],
+    number: int,
+    node: AnyNode | None,
+    gradients: tuple[Any, list[Any]],
+    ready: list[int],
+    waiting: dict[int, int],
 ) -> WalkStep:
-    entry = labels.entries[done.entry]
-    through = None
-    if entry.through is not None:
-        through = name_of_tensor(labels.recorder, entry.through, labels.names)
-    written = expression(entry, labels.names, through) if entry.op and entry.inputs else ""
+    """A turn of a pass, with the state after it.
+
+    gradients         what came in and what was sent: the engine's values, or those recorded
+    ready, waiting    entries
+    """
+
+    def title(entry: int) -> str:
+        return f"{nodes[entry].backward} of {short(nodes[entry].label)}"
+
+    turn = now.turns[number - 1]
+    own = nodes[turn.entry]
+    g, values = gradients
     return WalkStep(
-        number=next(k for k, s in enumerate(now.turns, 1) if s is done)
-        if now.turns[-1] is not done
-        else len(now.turns),
+        number=number,
         of=len(now.expected),
         node=node,
-        name=entry.backward or "",
-        label=labels.tensor(done.entry),
-        expression=short(written),
-        line=None if entry.place is None else entry.place.line,
+        name=own.backward or "",
+        label=short(own.label),
+        expression=short(own.expression or ""),
+        line=own.line,
         g=g,
         sends=tuple(
-            Sending(labels.node(s.to), value, s.arrived, s.expected, _words(s.value))
-            for s, value in zip(done.sent, values, strict=True)
+            Sending(title(s.to), value, s.arrived, s.expected, str(s.value or NONE))
+            for s, value in zip(turn.sent, values, strict=True)
         ),
-        ready=ready,
-        waiting=waiting,
-        words=_words(done.g),
-        shape=() if done.g is None else done.g.shape,
+        ready=tuple(map(title, ready)),
+        waiting={title(entry): count for entry, count in waiting.items()},
+        words=str(turn.g or NONE),
+        shape=() if turn.g is None else turn.g.shape,
     )
-
-
-def _words(value: Snapshot | None) -> str:
-    return "no gradient" if value is None else in_words(value.plain())

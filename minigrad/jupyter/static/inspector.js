@@ -430,11 +430,7 @@ class Graph {
 
   route(route) {
     const edges = route.edges.map((e) => this.tape.edge.get(e)), edge = edges[0];
-    const points = route.points.map((p) => [...p]);
-    if (route.chip !== undefined && route.chip !== null) {
-      const [x, y, w, height] = this.view.chips[route.chip].place;
-      points[0] = [x + w / 2, y + height];
-    }
+    const points = route.points;
     const both = edges.some((e) => e.gradient), double = edges.length === 1 && (edge.inplace || edge.view);
     const g = s("g", { class: "mg-edge" });
     const shift = (dx) => points.map(([x, y]) => [x + dx, y]);

@@ -1,0 +1,555 @@
+"""The document: a tape or a static program as plain data, from which everything is drawn.
+
+`Document` is the root; trace.py makes it from a recording, static/view.py from a program.
+Where a module needs many of these records, it imports this module as `doc`.
+Everything else refers to nodes by their ids ("n3"), and to snapshots of arrays by their index in
+`Document.values`. The document contains names in full. Drawing code shortens and escapes them.
+
+    plain      the document for json.dumps; schema.json describes it
+    packed     the same for the inspector's script, without default values
+"""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, Field, dataclass, field, fields
+from functools import cache
+from typing import Annotated, Any, Literal, NamedTuple, NotRequired, TypedDict
+
+SCHEMA = "minigrad.tape/3"  # the number increases when readers must change
+
+NodeId = Annotated[str, ("pattern", "^n[0-9]+$")]
+EdgeId = Annotated[str, ("pattern", "^e[0-9]+$")]
+BoxId = Annotated[str, ("pattern", "^[ng][0-9]+$")]
+ValueIndex = Annotated[int, ("minimum", 0)]
+Count = Annotated[int, ("minimum", 0)]
+Number = float | int | bool | str | None  # "nan", "inf" and complex numbers are text
+Kind = Literal["leaf", "op", "before", "failed"]
+GroupKind = Literal["call", "copy", "repeat", "stretch"]
+Phase = Literal["forward", "backward"]
+Engine = Literal["graph", "tape", "recursive"]
+When = Literal["before", "after", "finally"]  # a hook runs: before or after its node, or at last
+
+
+def _optional() -> Any:
+    """A field that JSON does not have if it is None."""
+    return field(default=None, metadata={"optional": True})
+
+
+class ArrayFacts(TypedDict):
+    """A snapshot: the main facts about an array, and its first entries. See snapshot.py."""
+
+    shape: list[Count]
+    dtype: str
+    size: int
+    min: Number
+    max: Number
+    mean: Number
+    norm: Number
+    nan: int
+    inf: int
+    first: list[Number]
+    rows: NotRequired[list[int]]
+
+
+@dataclass(frozen=True, slots=True)
+class CodeLine:
+    """A line that ran: where ("In [4]"), the number of that source on the tape, line, text."""
+
+    where: str
+    source: int
+    line: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class OpFormula:
+    """The formula of an op, and the derivatives in it."""
+
+    formula: str
+    rules: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class NodeOperand:
+    """An input of an op that is a result of another node; `operand` is its name in the rule."""
+
+    node: NodeId
+    operand: str | None = None
+    output: int = 0
+    version: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ConstantOperand:
+    """An input of an op that is a number or an array, as text."""
+
+    constant: str
+    operand: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SavedValue:
+    """A value saved for backward, by its name in the rule; `constant` is the text of a number."""
+
+    name: str
+    node: NodeId | None = None
+    version: int | None = None
+    constant: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FurtherResult:
+    """A result of an op besides the first."""
+
+    tensor: int
+    shape: list[Count]
+    dtype: str
+    value: ValueIndex | None
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramFacts:
+    """What the value of a static program has besides. See static/view.py."""
+
+    column: Count
+    number: Annotated[str, ("pattern", "^%[0-9]+$")]
+    role: str
+    of: NodeId | None
+    comes: str
+    memory: str
+    ends: str
+    frees: list[NodeId]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TapeNode:
+    """One box: a leaf, or one application of an op, whose result is one version of a tensor.
+
+    label           the name, with the version if there are several: "z v1"
+    versions        how many versions that tensor has had
+    results         the further results of an op with several
+    code            the index of the source line in `Document.code`
+    order           its place among the forward steps
+    backward        the name of its backward node, "MulBackward0"; "AccumulateGrad" for a leaf
+    priority        its place in the engine's queue: 0 runs first
+    local           elementwise ops: dz/dx by the name of the input
+    made_by         the backward pass that computed it, under create_graph
+    shapes          of the operands, if the op failed
+    hooks           how many hooks ran at this node, in the last pass
+    module          in whose forward it ran: "Net.hidden"
+    storage         the number of the memory, if it is shared with another tensor
+    """
+
+    id: NodeId
+    kind: Kind
+    name: str
+    label: str
+    tensor: int | None = None
+    version: int = 0
+    versions: int = 1
+    shape: list[Count] | None = None
+    dtype: str | None = None
+    requires_grad: bool = False
+    value: ValueIndex | None = None
+    tangents: list[ValueIndex] = field(default_factory=list)
+    results: list[FurtherResult] = field(default_factory=list)
+    op: str | None = None
+    expression: str | None = None
+    inputs: list[NodeOperand | ConstantOperand] = field(default_factory=list)
+    settings: dict[str, str] = field(default_factory=dict)
+    inplace: bool = False
+    view: bool = False
+    replayed: bool = False
+    stop: str | None = None
+    code: int | None = None
+    line: int | None = None
+    order: int | None = None
+    backward: str | None = None
+    priority: int | None = None
+    local: dict[str, ValueIndex] = field(default_factory=dict)
+    saved: list[SavedValue] = field(default_factory=list)
+    made_by: int | None = None
+    shapes: list[str] = field(default_factory=list)
+    hooks: int = 0
+    module: str | None = None
+    storage: int | None = None
+    overwritten_by: NodeId | None = None
+    program: ProgramFacts | None = None
+
+    @property
+    def title(self) -> str:
+        """ "MulBackward0 of z": the backward node, and the tensor it belongs to."""
+        return f"{self.backward} of {self.label}"
+
+
+@dataclass(frozen=True, slots=True)
+class TapeEdge:
+    """One node is an input of another.
+
+    gradient        does backward use the edge?
+    backward_edge   its index among the edges of the backward node
+    summed          as text, the axes over which its gradient is summed after a broadcast
+    """
+
+    id: EdgeId
+    from_: NodeId
+    to: NodeId
+    operand: int
+    output: int = 0
+    version: int = 0
+    gradient: bool = False
+    backward_edge: int | None = None
+    inplace: bool = False
+    view: bool = False
+    summed: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FoldedGroup:
+    """Nodes that can be drawn as one box; its members are nodes and groups. See fold.py."""
+
+    id: str
+    kind: GroupKind
+    title: str
+    path: str
+    parent: str | None
+    count: int
+    members: list[BoxId]
+
+
+class Bounds(NamedTuple):
+    """The position of a box or a chip: its top left corner and its size."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """A copy of a leaf next to a distant use."""
+
+    of: str
+    place: Bounds
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnRoute:
+    """The arrow that is drawn for one or more edges, from box to box; see layout.Route."""
+
+    from_: BoxId
+    to: BoxId
+    edges: list[EdgeId]
+    points: list[tuple[float, float]]
+    chip: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class TitledColumn:
+    """The title of a column of a program, and where the column is."""
+
+    title: str
+    x: float
+    gap: float
+
+
+@dataclass(frozen=True, slots=True)
+class PictureView:
+    """A picture of the whole document or of a group: where its boxes, chips and routes are."""
+
+    id: str
+    group: str | None
+    folded: bool
+    width: float
+    height: float
+    crossings: int
+    boxes: dict[BoxId, Bounds]
+    ports: list[NodeId]
+    chips: list[Chip]
+    routes: list[DrawnRoute]
+    columns: list[TitledColumn] | None = _optional()
+
+
+@dataclass(frozen=True, slots=True)
+class Detail:
+    """Something that happened within a step, with one sentence that says what. See steps.py.
+
+    node    the op that was applied, or that failed
+    """
+
+    event: Literal["op", "failed", "pop", "check", "apply", "free"]
+    text: str
+    node: NodeId | None = _optional()
+
+
+@dataclass(frozen=True, slots=True)
+class SeedGradient:
+    """A gradient with which a backward pass begins."""
+
+    node: NodeId
+    g: ValueIndex | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeedDetail:
+    """A backward pass begins; how many contributions each node expects."""
+
+    event: Literal["seed"] = "seed"
+    seeds: list[SeedGradient] = field(default_factory=list)
+    expected: dict[NodeId, Count] = field(default_factory=dict)
+    pruned: list[NodeId] = field(default_factory=list)
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HookDetail:
+    """Hooks saw gradients, and perhaps replaced them."""
+
+    event: Literal["hook"] = "hook"
+    when: When
+    before: list[ValueIndex | None] = field(default_factory=list)
+    after: list[ValueIndex | None] = field(default_factory=list)
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DepositDetail:
+    """A gradient was sent to a node, as contribution `arrived` of `expected`.
+
+    edge    the index in the sending node's `node.edges`
+    """
+
+    event: Literal["deposit"] = "deposit"
+    to: NodeId
+    edge: int
+    g: ValueIndex | None = None
+    arrived: Annotated[int, ("minimum", 1)]
+    expected: int
+    ready: bool = False
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccumulateDetail:
+    """A gradient was added to a leaf's .grad."""
+
+    event: Literal["accumulate"] = "accumulate"
+    before: ValueIndex | None = None
+    term: ValueIndex | None = None
+    after: ValueIndex | None = None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CaptureDetail:
+    """The gradient goes to the caller of grad(), or is also stored, by retain_grad."""
+
+    event: Literal["capture", "keep"]
+    g: ValueIndex | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class SavedConflict:
+    """A saved value that has changed, from version `saved` to `now`, and the node that wrote to it."""
+
+    name: str
+    saved: int
+    now: int
+    by: NodeId | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorDetail:
+    """The pass stopped here."""
+
+    event: Literal["error"] = "error"
+    text: str
+    message: str
+    conflict: SavedConflict | None = None
+
+
+AnyDetail = (
+    Detail | SeedDetail | HookDetail | DepositDetail | AccumulateDetail | CaptureDetail
+    | ErrorDetail
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class TapeStep:
+    """What happened in one node's turn, as deltas. See steps.py."""
+
+    phase: Phase
+    event: Literal["op", "failed", "seed", "node", "error"]
+    text: str
+    details: list[AnyDetail]
+    node: NodeId | None = None
+    pass_: int | None = _optional()
+    order: int | None = _optional()
+    g: ValueIndex | None = _optional()
+
+
+@dataclass(frozen=True, slots=True)
+class GradChange:
+    """A leaf's .grad before and after a pass."""
+
+    before: ValueIndex | None
+    after: ValueIndex | None
+
+
+@dataclass(frozen=True, slots=True)
+class TapePass:
+    """One backward pass."""
+
+    number: int
+    code: int | None
+    line: int | None
+    engine: Engine
+    retain_graph: bool
+    create_graph: bool
+    steps: int
+    finished: bool
+    error: str | None
+    grads: dict[NodeId, GradChange]
+
+
+@dataclass(frozen=True, slots=True)
+class TapeError:
+    """The error that the recorded code raised, and the op that failed."""
+
+    text: str
+    code: int | None
+    node: NodeId | None
+
+
+@dataclass(frozen=True, slots=True)
+class ShownProgram:
+    """A static program: the two lines above its picture, its columns, and what is frozen."""
+
+    headline: str
+    note: str
+    columns: list[str]
+    notes: list[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """Everything that is shown of a tape or a program.
+
+    name, number
+    code       the user's lines that ran
+    values     snapshots of arrays; everything else refers to them by index
+    ops        for each op, its formula and the derivatives in it
+    nodes      one for each entry of the recording; node "n3" is the fourth
+    edges      which node is an input of which
+    groups     nodes that can be folded into one box: calls of modules, repeats (fold.py)
+    views      pictures: places and routes, of the whole document or of a group
+    steps      what happened, in order, forward and backward (steps.py)
+    backward   one entry for each backward pass
+    error      the error that the recorded code raised, if any
+    program    None for a tape
+    """
+
+    schema: Annotated[str, ("const", SCHEMA)] = SCHEMA
+    name: str
+    number: Annotated[int, ("minimum", 1)]
+    code: list[CodeLine]
+    values: list[ArrayFacts]
+    ops: dict[str, OpFormula]
+    nodes: list[TapeNode]
+    edges: list[TapeEdge]
+    groups: list[FoldedGroup] = field(default_factory=list)
+    views: list[PictureView] = field(default_factory=list)
+    steps: list[TapeStep]
+    backward: list[TapePass]
+    error: TapeError | None = None
+    program: ShownProgram | None = None
+
+    def node(self, key: NodeId) -> TapeNode:
+        """The node with this id."""
+        return self.nodes[index_of(key)]
+
+    def value(self, number: ValueIndex | None) -> ArrayFacts | None:
+        """A snapshot, by its number."""
+        return None if number is None else self.values[number]
+
+    def where(self, code: int | None) -> str:
+        """The number of a line; for a line outside the recorded cell, also the name of its source.
+
+        A cell is not named by its number, because that changes with each run.
+        """
+        if code is None:
+            return ""
+        line = self.code[code]
+        if line.source == 0:
+            return str(line.line)
+        name = "another cell" if line.where.startswith("In [") else line.where
+        return f"{line.line} of {name}"
+
+
+def index_of(key: NodeId) -> int:
+    """The index of a node, from its id: 3 for "n3"."""
+    return int(key[1:])
+
+
+# ---------------------------------------------------------------------- as JSON
+
+MANY_STEPS = 400  # in a longer tape, a step's sentence replaces those of its details
+SAID_ANYWAY = ("hook", "accumulate", "error", "seed", "failed")
+
+
+def plain(item: Any, brief: bool = False) -> Any:
+    """Parts of a document as dictionaries, lists, numbers and text, ready for json.dumps.
+
+    brief    leave out what equals its default
+    """
+    kind: Any = type(item)
+    if kind in (str, int, float, bool, type(None)):
+        return item
+    if isinstance(item, list | tuple):
+        return [plain(part, brief) for part in item]
+    if isinstance(item, dict):
+        return {key: plain(part, brief) for key, part in item.items()}
+    found = {}
+    for name, key, default, optional in _keys(kind):
+        value = getattr(item, name)
+        if not (brief and value == default or optional and value is None):
+            found[key] = plain(value, brief)
+    return found
+
+
+@cache
+def _keys(kind: Any) -> list[tuple[str, str, Any, bool]]:
+    """The name, JSON key and default of each field, and whether it is optional."""
+    return [
+        (f.name, f.name.rstrip("_"), _default(f), "optional" in f.metadata) for f in fields(kind)
+    ]
+
+
+def _default(f: Field[Any]) -> Any:
+    if f.name == "event":  # always written
+        return MISSING
+    return f.default if f.default_factory is MISSING else f.default_factory()
+
+
+def packed(found: Document) -> dict[str, Any]:
+    """The document for the inspector's script, without default values.
+
+    The script can do without the sentences of many details.
+    """
+    few = len(found.steps) <= MANY_STEPS
+    brief = ("nodes", "edges", "steps")
+    slim = {f.name: plain(getattr(found, f.name), f.name in brief) for f in fields(found)}
+    usual = {"nan": 0, "inf": 0, "first": [], "rows": []}
+    slim["values"] = [
+        {k: v for k, v in value.items() if v is not None and v != usual.get(k)}
+        for value in found.values
+    ]
+    for step in slim["steps"]:
+        for d in step["details"]:
+            if d["event"] == "op" or not (few or d["event"] in SAID_ANYWAY):
+                del d["text"]
+            if "node" in d and d["node"] == step["node"]:
+                del d["node"]
+    return slim
