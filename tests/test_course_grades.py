@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from minigrad.grading.answers import encoded
 from minigrad.grading.bundles import make_bundles
 from minigrad.grading.compare import judge_question
-from minigrad.grading.encoding import encoded
 from minigrad.grading.inputs import draw_inputs
 from minigrad.grading.judge import judge
 from minigrad.grading.questions import Question, defined_names

@@ -11,10 +11,9 @@ import shutil
 import subprocess
 from pathlib import Path
 
-import nbformat
 import pytest
 
-from minigrad.grading.gate import gate, grade, run_nbval
+from minigrad.grading.gate import gate, run_nbval, with_answers
 from minigrad.grading.release import HIDDEN_TESTS, SOLUTION, is_answer, read_notebook, release
 from minigrad.teach import question
 from minigrad.teach.pictures import Picture
@@ -207,9 +206,9 @@ def broadcast_add_backward(x, y, g):
 
 
 @pytest.mark.parametrize("author", RIGHT, ids=lambda p: p.stem)
-def test_a_right_answer_written_differently_passes(author, tmp_path):
+def test_a_right_answer_written_differently_passes(author):
     assert check(author, RIGHT[author]).ok
-    assert grade(author, submitted(author, RIGHT[author], tmp_path)).passed
+    assert run_nbval(answered(author, RIGHT[author])).passed
 
 
 WRONG = {
@@ -242,24 +241,19 @@ def test_a_wrong_answer_is_told_from_a_right_one(author, body, mistake):
     assert mistake in {row.verdict for row in result.rows}
 
 
-def test_a_wrong_answer_does_not_pass_the_grading_run(tmp_path):
+def test_a_wrong_answer_does_not_pass_the_grading_run():
     wrong = "shared_input_backward = lambda x, y, g: (g * (x + y), g * x)"
 
-    verdict = grade(SHARED, submitted(SHARED, wrong, tmp_path))
+    verdict = run_nbval(answered(SHARED, wrong))
 
     assert not verdict.passed
     assert "shared_input_backward: 3 of 6 public checks are right" in verdict.report
 
 
-def submitted(author, answer, folder):
-    """A student's notebook with this answer."""
-    path = release(author, folder)
-    notebook = read_notebook(path)
-    for cell in notebook.cells:
-        if is_answer(cell):
-            cell.source = answer
-    nbformat.write(notebook, path)
-    return path
+def answered(author, answer):
+    """The author's notebook with this answer."""
+    notebook = read_notebook(author)
+    return with_answers(notebook, {cell.id: answer for cell in notebook.cells})
 
 
 # --------------------------------------------------------------------------- nbgrader

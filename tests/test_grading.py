@@ -15,11 +15,10 @@ import numpy as np
 import pytest
 
 import minigrad.grading
-from minigrad.grading.answers import BadAnswer, checked, collect
+from minigrad.grading.answers import BadAnswer, checked_answer, collect, encoded
 from minigrad.grading.bundles import BundleError, find_bundles, make_bundles, write_bundles
 from minigrad.grading.collect import NoSubmissions, submissions_in
-from minigrad.grading.compare import compare
-from minigrad.grading.encoding import encoded
+from minigrad.grading.compare import compare_answer
 from minigrad.grading.inputs import draw, draw_inputs
 from minigrad.grading.questions import Question, QuestionError, declared
 from minigrad.grading.release import release
@@ -184,7 +183,7 @@ def test_bundles_of_two_releases_are_not_mixed(author):
 )
 def test_what_has_not_the_form_of_an_answer_is_none(content, said):
     with pytest.raises(BadAnswer, match=said):
-        checked(content)
+        checked_answer(content)
 
 
 def test_exactly_one_answer_counts():
@@ -221,7 +220,7 @@ def test_exactly_one_answer_counts():
 def test_arrays_are_compared_with_tolerance_and_the_reason_shows_no_right_value(
     mine, right, reason
 ):
-    verdict = compare(QUESTION, encoded(np.array(mine)), encoded(np.array(right)))
+    verdict = compare_answer(QUESTION, encoded(np.array(mine)), encoded(np.array(right)))
 
     assert verdict.ok == (not reason)
     assert verdict.reason.startswith(reason)
@@ -242,7 +241,7 @@ def test_arrays_are_compared_with_tolerance_and_the_reason_shows_no_right_value(
 def test_plain_answers(kind, mine, right, ok):
     question = Question("q", 1, "f", ("y",), ({},), compare=kind)
 
-    assert compare(question, {"json": mine}, {"json": right}).ok is ok
+    assert compare_answer(question, {"json": mine}, {"json": right}).ok is ok
 
 
 @pytest.mark.parametrize(
@@ -260,7 +259,7 @@ def test_any_valid_order_is_right(order, ok):
     graph = {"nodes": list("zsxy"), "edges": [["z", "s"], ["z", "x"], ["s", "x"], ["s", "y"]]}
     question = Question("q", 1, "f", ("y",), ({},), compare="order", order=graph)
 
-    assert compare(question, {"json": list(order)}, {"json": list("zsxy")}).ok is ok
+    assert compare_answer(question, {"json": list(order)}, {"json": list("zsxy")}).ok is ok
 
 
 # ------------------------------------------------------------------------- collecting
@@ -479,7 +478,7 @@ def test_nothing_that_was_handed_in_is_imported_by_the_process_of_the_given_cell
         (tmp_path / f"{name}.py").write_text(IMPORTED, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
 
-    told = ask(["import colorsys", "import minigrad as mg"], "drawn", [])
+    told = ask(["import colorsys", "import minigrad as mg"], "drawn_cases", [])
 
     assert told == []
     assert list(tmp_path.glob("*.imported")) == []
@@ -496,7 +495,7 @@ def test_every_python_that_grading_starts_leaves_the_working_folder_out():
                 if words[0] == "sys.executable" and "'-m'" in words:
                     found[f"{path.relative_to(folder)}:{node.lineno}"] = words[1]
 
-    assert len(found) == 4, found
+    assert len(found) == 3, found
     assert set(found.values()) == {"'-P'"}
 
 

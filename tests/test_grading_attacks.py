@@ -14,7 +14,7 @@ import pytest
 from minigrad.grading import notebook
 from minigrad.grading.batch import Settings, grade_class
 from minigrad.grading.bundles import make_bundles
-from minigrad.grading.compare import compare
+from minigrad.grading.compare import compare_answer
 from minigrad.grading.judge import judge
 from minigrad.grading.notebook import Unreadable, cells_of
 from minigrad.grading.questions import Question
@@ -65,14 +65,14 @@ def asked(kind):
     ],
 )
 def test_a_wrong_value_is_wrong_and_ends_nothing(kind, mine, right):
-    verdict = compare(asked(kind), {"json": mine}, {"json": right})
+    verdict = compare_answer(asked(kind), {"json": mine}, {"json": right})
 
     assert not verdict.ok and verdict.reason
 
 
 @pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan, 10**400, 2.5, None, [1, None]])
 def test_a_right_value_is_right(value):
-    assert compare(asked("exact"), {"json": value}, {"json": value}).ok
+    assert compare_answer(asked("exact"), {"json": value}, {"json": value}).ok
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What a student's process has said, checked before anybody looks at it.
+"""Values as JSON, and what a student's process has said, checked before anybody looks at it.
 
 An answer is JSON of one of three forms,
 
@@ -14,10 +14,13 @@ import base64
 import binascii
 import json
 import math
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
+
+from minigrad.grading.documents import EncodedValue
 
 DTYPES = {f"<{kind}{size}" for kind in "fiu" for size in (2, 4, 8)} | {"|i1", "|u1", "|b1", "<f2"}
 MOST_AXES, MOST_NUMBERS, MOST_JSON, MOST_DEPTH = 8, 20_000, 600_000, 8
@@ -27,7 +30,30 @@ class BadAnswer(ValueError):
     """Something that is no answer, and what is wrong with it."""
 
 
-def checked(content: Any) -> dict[str, Any]:
+def encoded(value: object) -> EncodedValue:
+    """An array as its bytes, a function as its name, other values as JSON or as a literal.
+
+    >>> encoded(np.array([1], dtype="int8"))
+    {'dtype': '|i1', 'shape': [1], 'data': 'AQ=='}
+    """
+    if isinstance(value, np.ndarray | np.generic):
+        array = np.asarray(value)
+        data = base64.b64encode(np.ascontiguousarray(array).tobytes()).decode()
+        return {"dtype": array.dtype.str, "shape": list(array.shape), "data": data}
+    if callable(value):
+        return {"name": cast(Callable[..., object], value).__name__}
+    if json.loads(json.dumps(value)) == value and not _has_tuples(value):
+        return {"json": value}
+    return {"literal": repr(value)}
+
+
+def _has_tuples(value: object) -> bool:
+    if isinstance(value, dict):
+        return any(_has_tuples(v) or not isinstance(k, str) for k, v in value.items())
+    return isinstance(value, tuple) or (isinstance(value, list) and any(map(_has_tuples, value)))
+
+
+def checked_answer(content: object) -> EncodedValue:
     """The answer, if it is one. Raises BadAnswer, which says what is wrong."""
     if not isinstance(content, dict) or not isinstance(content.get("id"), str):
         raise BadAnswer("it has no id")
@@ -39,11 +65,11 @@ def checked(content: Any) -> dict[str, Any]:
         return {"json": content["json"]}
     if keys == {"dtype", "shape", "data"}:
         array_of(content)
-        return {key: content[key] for key in ("dtype", "shape", "data")}
+        return {key: content[key] for key in ("dtype", "shape", "data")}  # type: ignore[return-value]
     raise BadAnswer("it has not the form of an answer")
 
 
-def array_of(answer: dict[str, Any]) -> NDArray[Any]:
+def array_of(answer: Mapping[str, object]) -> NDArray[Any]:
     """The array that an answer holds. Raises BadAnswer if it holds none."""
     dtype, shape, data = (answer.get(key) for key in ("dtype", "shape", "data"))
     if not isinstance(dtype, str) or dtype not in DTYPES:
@@ -66,31 +92,32 @@ def array_of(answer: dict[str, Any]) -> NDArray[Any]:
     return np.frombuffer(raw, dtype).reshape(shape)
 
 
-def collect(contents: list[Any], expected: list[str]) -> tuple[dict[str, Any], list[str]]:
+def collect(
+    contents: list[object], expected: list[str]
+) -> tuple[dict[str, EncodedValue], list[str]]:
     """For each expected id its one answer, or an error; and notes on what else was said."""
-    said: dict[str, list[Any]] = {}
+    said: dict[object, list[object]] = {identity: [] for identity in expected}
     unasked = 0
     for content in contents:
         identity = content.get("id") if isinstance(content, dict) else None
-        if isinstance(identity, str) and identity in expected:
-            said.setdefault(identity, []).append(content)
+        if isinstance(identity, str) and identity in said:
+            said[identity].append(content)
         else:
             unasked += 1
-    answers: dict[str, Any] = {}
+    answers: dict[str, EncodedValue] = {}
     for identity in expected:
-        of_it = said.get(identity, [])
+        of_it = said[identity]
         if len(of_it) > 1:
             answers[identity] = {"error": f"{len(of_it)} answers were given where one is asked for"}
         elif of_it:
             try:
-                answers[identity] = checked(of_it[0])
+                answers[identity] = checked_answer(of_it[0])
             except (BadAnswer, RecursionError) as error:
                 answers[identity] = {"error": f"the answer cannot be used: {error}"}
-    notes = [f"{unasked} answers came that nobody asked for"] if unasked else []
-    return answers, notes
+    return answers, [f"{unasked} answers came that nobody asked for"] if unasked else []
 
 
-def _small(value: Any) -> None:
+def _small(value: object) -> None:
     """Refuse what is too deep for whoever walks through it later, or too long."""
     level = [value]
     for _ in range(MOST_DEPTH):

@@ -19,7 +19,8 @@ import json
 import os
 import secrets
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from itertools import islice
@@ -28,11 +29,12 @@ from typing import Any
 
 from minigrad.grading.bundles import Judge, Recording, digest, write_private
 from minigrad.grading.collect import Submission, content_of, submissions_in
-from minigrad.grading.inputs import Drawn, draw_inputs
+from minigrad.grading.documents import AnswersDocument, Grade
+from minigrad.grading.inputs import draw_inputs
 from minigrad.grading.judge import judge
 from minigrad.grading.place import place_here
 from minigrad.grading.record import unrecorded
-from minigrad.grading.recorder import RecorderFailed, record_job, stop_recorders
+from minigrad.grading.recorder import Job, RecorderFailed, record_job, stop_recorders
 from minigrad.grading.sandbox.launch import Limits
 from minigrad.grading.submission import Unreadable, read_bytes
 
@@ -64,13 +66,23 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Task:
-    """A submission and the job that records it; no job if there is nothing to run."""
+class Run:
+    """What the answers of a class depend on, and the folder in which they are kept, if any."""
 
-    submission: Submission
+    recording: Recording
+    seed: str
+    tier: str
+    settings: Settings
+    folder: Path | None = None
+
+
+@dataclass(frozen=True)
+class _Task:
+    """A submission: the answers to it that are there, or the job that records them."""
+
     key: str
-    answers: dict[str, Any] | None
-    job: dict[str, Any] | None
+    answers: AnswersDocument | None
+    job: Job | None = None
 
 
 Progress = Callable[[int, int, str], None]
@@ -83,7 +95,7 @@ def grade_class(
     out: Path,
     settings: Settings | None = None,
     progress: Progress = lambda done, of, what: None,
-) -> list[dict[str, Any]]:
+) -> list[Grade]:
     """The grades of all submissions in a folder or a zip, in the order of the names.
 
     Raises BatchError if OUT holds a run with other settings, NoSandbox, NoSubmissions or JudgeError.
@@ -96,7 +108,8 @@ def grade_class(
         if settings.scheduler is None:  # a cluster's machines choose, and say, for themselves
             tier = place_here(settings.isolation, recording.engine, recording.packages).tier
         seed = _seed(out, recording, settings, tier)
-        answers = record_class(found, recording, out / "answers", seed, tier, settings, progress)
+        run = Run(recording, seed, tier, settings, out / "answers")
+        answers = record_class(found, run, progress)
     progress(len(found), len(found), "judging")
     grades = judge(bundle, answers)
     for grade, submission in zip(grades, found):
@@ -105,32 +118,26 @@ def grade_class(
 
 
 def record_class(
-    found: Sequence[Submission],
-    recording: Recording,
-    folder: Path | None,
-    seed: str,
-    tier: str,
-    settings: Settings,
-    progress: Progress = lambda done, of, what: None,
-) -> list[dict[str, Any]]:
+    found: Sequence[Submission], run: Run, progress: Progress = lambda done, of, what: None
+) -> list[AnswersDocument]:
     """The answers documents of these submissions, in their order.
 
-    They are kept in a folder, if one is given; those that are there are not made again.
+    Those that are in the folder of the run are not made again.
     """
+    folder = run.folder
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
         for half in folder.glob("*.part"):
             half.unlink()
-    draw = _drawer(recording)
-    tasks = [_task(s, recording, folder, seed, tier, settings, draw) for s in found]
+    tasks = [_task(submission, run) for submission in found]
     answers = {t.key: t.answers for t in tasks if t.answers is not None}
-    waiting = {t.key: t.job for t in tasks if t.answers is None and t.job is not None}
-    count = {key: sum(t.key == key for t in tasks) for key in {t.key for t in tasks}}
+    waiting = {t.key: t.job for t in tasks if t.job is not None}
+    count = Counter(t.key for t in tasks)
     done = sum(count[key] for key in answers)
     progress(done, len(tasks), "recording")
-    run = _on_a_cluster if settings.scheduler else _here
+    record = _on_a_cluster if run.settings.scheduler else _on_this_machine
     failed: list[str] = []
-    for key, document, problem in run(waiting, settings):
+    for key, document, problem in record(waiting, run.settings):
         if document is None:
             failed.append(problem)
             continue
@@ -144,60 +151,47 @@ def record_class(
             f"{len(failed)} submissions could not be run, through no fault of theirs: {failed[0]}. The others are "
             "recorded. To go on, run the same command again."
         )
-    return [a for t in tasks if (a := answers[t.key]) is not None]
+    return [answers[t.key] for t in tasks]
 
 
-def write_whole(path: Path, document: dict[str, Any]) -> None:
+def write_whole(path: Path, document: Mapping[str, Any]) -> None:
     """Write JSON so that the file is whole or not there, whenever this process is killed."""
     part = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
     write_private(part, document)
     os.replace(part, path)
 
 
-def _drawer(recording: Recording) -> Callable[[str], Drawn]:
-    return lambda seed: draw_inputs(recording.questions, recording.sources, seed)
-
-
-def _task(
-    submission: Submission,
-    recording: Recording,
-    folder: Path | None,
-    seed: str,
-    tier: str,
-    settings: Settings,
-    draw: Callable[[str], Drawn],
-) -> Task:
-    limits = settings.limits
+def _task(submission: Submission, run: Run) -> _Task:
+    recording, limits = run.recording, run.settings.limits
     try:
         content = content_of(submission)
     except Unreadable as error:
-        digest_of = hashlib.sha256(
-            f"{submission.student}: {error}".encode("utf-8", "replace")
-        ).hexdigest()
-        document = unrecorded(recording, digest_of, seed, tier, limits, str(error))
-        return Task(submission, digest_of[:40], document, None)
+        named = f"{submission.student}: {error}".encode("utf-8", "replace")
+        sha = hashlib.sha256(named).hexdigest()
+        document = unrecorded(recording, sha, run.seed, run.tier, limits, str(error))
+        return _Task(sha[:40], document)
     sha = hashlib.sha256(content).hexdigest()
-    own = digest([seed, sha]) if settings.each else seed
-    key = digest([sha, recording.hash, own, tier, limits.as_dict()])[:40]
-    kept = None if folder is None else _kept(folder / f"{key}.answers.json", sha)
-    if kept is not None:
-        return Task(submission, key, kept, None)
-    job = {
+    seed = digest([run.seed, sha]) if run.settings.each else run.seed
+    key = digest([sha, recording.hash, seed, run.tier, limits.as_dict()])[:40]
+    kept = run.folder and _kept(run.folder / f"{key}.answers.json", sha)
+    if kept:
+        return _Task(key, kept)
+    job: Job = {
         "recording": recording.data,
         "submission": sha,
-        "seed": own,
-        "drawn": draw(own),
+        "seed": seed,
+        "drawn": draw_inputs(recording.questions, recording.sources, seed),
         "limits": limits.as_dict(),
-        "isolation": tier,
+        "isolation": run.tier,
         "path": str(submission.path.absolute()),
     }
-    return Task(submission, key, None, job)
+    return _Task(key, None, job)
 
 
-def _kept(path: Path, sha: str) -> dict[str, Any] | None:
+def _kept(path: Path, sha: str) -> AnswersDocument | None:
     """The answers that are there, unless the machine failed while they were recorded."""
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document: AnswersDocument = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
     if not isinstance(document, dict) or document.get("submission") != sha:
@@ -205,10 +199,10 @@ def _kept(path: Path, sha: str) -> dict[str, Any] | None:
     return None if document.get("lost") else document
 
 
-Result = tuple[str, dict[str, Any] | None, str]
+Recorded = tuple[str, AnswersDocument | None, str]  # key, answers, why there are none
 
 
-def _here(waiting: dict[str, dict[str, Any]], settings: Settings) -> Iterator[Result]:
+def _on_this_machine(waiting: dict[str, Job], settings: Settings) -> Iterator[Recorded]:
     """Record with threads of this process."""
     jobs = settings.jobs or os.cpu_count() or 1
     with ThreadPoolExecutor(jobs, thread_name_prefix="record") as pool:
@@ -227,7 +221,7 @@ def _here(waiting: dict[str, dict[str, Any]], settings: Settings) -> Iterator[Re
             stop_recorders()
 
 
-def _on_a_cluster(waiting: dict[str, dict[str, Any]], settings: Settings) -> Iterator[Result]:
+def _on_a_cluster(waiting: dict[str, Job], settings: Settings) -> Iterator[Recorded]:
     """Record on a Dask cluster. Only what is the machine's fault raises there, and is tried again.
 
     A few submissions for each of its threads are there at a time, each with its file, so that
@@ -276,10 +270,10 @@ def _on_a_cluster(waiting: dict[str, dict[str, Any]], settings: Settings) -> Ite
                 running.add(new)
 
 
-def _with_content(job: dict[str, Any]) -> dict[str, Any]:
+def _with_content(job: Job) -> Job:
     """A job for another machine, which does not see this one's files."""
     try:
-        content = read_bytes(Path(job["path"]))
+        content = read_bytes(Path(job["path"] or ""))
     except Unreadable:
         content = b""  # it was readable before: the recorder sees that it has changed, and says so
     return {**job, "path": None, "content": base64.b64encode(content).decode()}

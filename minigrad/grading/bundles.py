@@ -11,11 +11,13 @@ the hash of the other's content that it belongs to, so that they cannot be mixed
 import hashlib
 import json
 import os
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
-from minigrad.grading.questions import Question, declared, defined_names, from_dict
+from minigrad.grading.documents import Declaration
+from minigrad.grading.questions import Question, declared, from_dict
 from minigrad.grading.release import (
     Notebook,
     ReleaseError,
@@ -24,6 +26,7 @@ from minigrad.grading.release import (
     solution_lines,
     student_notebook,
 )
+from minigrad.grading.syntax import defined_names
 
 RECORDING, JUDGE = "minigrad-recording-1", "minigrad-judge-1"
 
@@ -32,26 +35,61 @@ class BundleError(ReleaseError):
     """A file that is no bundle, or that does not belong to the other one."""
 
 
-@dataclass(frozen=True)
-class Recording:
-    """What is needed to run a submission. `data` is the JSON document itself."""
+class BundleCell(TypedDict, total=False):
+    """A cell of a bundle; that of a judge bundle has an id and a source only."""
 
-    data: dict[str, Any]
+    id: str
+    kind: str
+    source: str
+    answer: bool
+    grade_id: str | None
+    names: list[str]
+
+
+class BundleDocument(TypedDict):
+    """What a bundle's file holds; `recording` is in that of a judge, the hash of its partner."""
+
+    format: str
+    exercise: str
+    questions: list[Declaration]
+    cells: list[BundleCell]
+    recording: NotRequired[str]
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """Cells and questions of an exercise. `data` is the JSON document itself."""
+
+    data: BundleDocument
 
     @property
     def name(self) -> str:
         """The exercise: the stem of the author's notebook, and of both bundles' files."""
-        return str(self.data["exercise"])
+        return self.data["exercise"]
 
     @property
     def questions(self) -> list[Question]:
-        """The questions as students may see them, with 0 points each."""
+        """The questions; a recording bundle has them without points and tolerances."""
         return [from_dict({"points": 0, **q}) for q in self.data["questions"]]
 
     @property
-    def cells(self) -> list[dict[str, Any]]:
-        """All cells of the student's notebook: id, kind, source, names, grade_id."""
-        return list(self.data["cells"])
+    def cells(self) -> list[BundleCell]:
+        """All cells of the student's notebook; or the code cells of the author's."""
+        return self.data["cells"]
+
+    @property
+    def sources(self) -> dict[str, str]:
+        """Cell id -> source."""
+        return {c["id"]: c["source"] for c in self.cells}
+
+    @property
+    def hash(self) -> str:
+        """The SHA-256 of the document; a file with other formatting has the same."""
+        return digest(self.data)
+
+
+class Recording(Bundle):
+    """What is needed to run a submission: the student's notebook, and what is asked."""
 
     @property
     def engine(self) -> bool:
@@ -63,47 +101,9 @@ class Recording:
         """The packages that some question may import, each once, sorted."""
         return tuple(sorted({p for q in self.questions for p in q.packages}))
 
-    @property
-    def hash(self) -> str:
-        """The SHA-256 of the document, which the judge bundle states."""
-        return digest(self.data)
 
-    @property
-    def sources(self) -> dict[str, str]:
-        """Cell id -> source, of the student's notebook."""
-        return {c["id"]: c["source"] for c in self.cells}
-
-
-@dataclass(frozen=True)
-class Judge:
-    """What is needed to judge what was recorded. `data` is the JSON document itself."""
-
-    data: dict[str, Any]
-
-    @property
-    def name(self) -> str:
-        """The exercise: the stem of the author's notebook, and of both bundles' files."""
-        return str(self.data["exercise"])
-
-    @property
-    def questions(self) -> list[Question]:
-        """The questions in full, with points and tolerances."""
-        return [from_dict(q) for q in self.data["questions"]]
-
-    @property
-    def cells(self) -> list[dict[str, Any]]:
-        """The code cells of the author's notebook: id, source."""
-        return list(self.data["cells"])
-
-    @property
-    def hash(self) -> str:
-        """The SHA-256 of the document; a file with other formatting has the same."""
-        return digest(self.data)
-
-    @property
-    def sources(self) -> dict[str, str]:
-        """Cell id -> source, of the author's notebook: the solutions are in it."""
-        return {c["id"]: c["source"] for c in self.cells}
+class Judge(Bundle):
+    """What is needed to judge what was recorded: the author's notebook, solutions included."""
 
     def belongs_to(self, recording: Recording) -> None:
         """Raise BundleError unless this bundle states the hash of that recording bundle."""
@@ -126,12 +126,11 @@ def make_bundles(author: str | Path) -> tuple[Recording, Judge] | None:
     if not questions:
         return None
     student = student_notebook(notebook)
-    cells = [_public_cell(cell) for cell in student.cells]
     document = {
         "format": RECORDING,
         "exercise": author.stem,
         "questions": [q.public() for q in questions],
-        "cells": cells,
+        "cells": [_public_cell(cell) for cell in student.cells],
     }
     recording = Recording(json.loads(json.dumps(document)))
     squeezed = "".join(json.dumps(recording.data, ensure_ascii=False).split())
@@ -165,7 +164,7 @@ def write_bundles(recording: Recording, judge: Judge, folder: Path) -> tuple[Pat
     return first, second
 
 
-def write_private(path: Path, data: Any) -> None:
+def write_private(path: Path, data: Mapping[str, Any]) -> None:
     """Write JSON to a file that only its owner can read."""
     path.unlink(missing_ok=True)
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -173,51 +172,60 @@ def write_private(path: Path, data: Any) -> None:
         file.write(json.dumps(data, indent=1) + "\n")
 
 
-def _read_recording(path: str | Path) -> Recording:
-    return Recording(_read(Path(path), RECORDING))
-
-
 def read_judge(path: str | Path) -> Judge:
     """Read a judge bundle. Raises BundleError for another file."""
     return Judge(_read(Path(path), JUDGE))
 
 
-def find_bundles(place: str | Path, *, judge: bool = True) -> tuple[Recording, Judge]:
+def find_bundles(place: str | Path) -> tuple[Recording, Judge]:
     """The bundles of an exercise: in a folder that `release` wrote, by a path, or made anew.
 
     place    a folder, one of the two bundles, or the author's notebook
-    judge    is the judge bundle needed? Without it, an empty one is given where there is none
 
     Raises BundleError, saying what is there instead.
     """
     place = Path(place)
     if place.suffix == ".ipynb":
-        made = make_bundles(place)
-        if made is None:
-            raise BundleError(
-                f"{place.name} declares no question that can be graded. To fix it, give a graded cell a "
-                'declaration in its metadata ("minigrad": {"question": ...}), or end it with  exercise.check().'
-            )
-        return made
+        return _made(place)
+    return find_recording(place), read_judge(_path_of_bundles(place, "judge"))
+
+
+def find_recording(place: str | Path) -> Recording:
+    """The recording bundle alone, in the same places; the judge bundle need not be there."""
+    place = Path(place)
+    if place.suffix == ".ipynb":
+        return _made(place)[0]
+    return Recording(_read(_path_of_bundles(place, "recording"), RECORDING))
+
+
+def _made(author: Path) -> tuple[Recording, Judge]:
+    made = make_bundles(author)
+    if made is None:
+        raise BundleError(
+            f"{author.name} declares no question that can be graded. To fix it, give a graded cell a "
+            'declaration in its metadata ("minigrad": {"question": ...}), or end it with  exercise.check().'
+        )
+    return made
+
+
+def _path_of_bundles(place: Path, kind: str) -> Path:
+    """The path of the bundle of this kind, beside the one that is named or found in a folder."""
     if place.is_dir():
         found = sorted([*place.glob("*.recording.json"), *place.glob("grading/*.recording.json")])
         if len(found) != 1:
             names = ", ".join(p.name for p in found) or "none"
             raise BundleError(
                 f"{place}: one recording bundle is expected there; found: {names}. To fix it, name one of them, "
-                "or run  minigrad release AUTHOR.ipynb -o " + str(place)
+                f"or run  minigrad release AUTHOR.ipynb -o {place}"
             )
-        place = found[0]
+        (place,) = found
     stem = place.name.removesuffix(".json").removesuffix(".recording").removesuffix(".judge")
-    recording = _read_recording(place.with_name(f"{stem}.recording.json"))
-    if not judge and not place.with_name(f"{stem}.judge.json").exists():
-        return recording, Judge({})
-    return recording, read_judge(place.with_name(f"{stem}.judge.json"))
+    return place.with_name(f"{stem}.{kind}.json")
 
 
-def _read(path: Path, form: str) -> dict[str, Any]:
+def _read(path: Path, form: str) -> BundleDocument:
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data: BundleDocument = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise BundleError(f"{path} cannot be read: {error.strerror or error}.") from error
     except ValueError as error:
@@ -227,18 +235,17 @@ def _read(path: Path, form: str) -> dict[str, Any]:
     return data
 
 
-def digest(data: Any) -> str:
+def digest(data: object) -> str:
     """A hash of a JSON document, whatever the order of its keys."""
     return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
 
 
-def _public_cell(cell: Notebook) -> dict[str, Any]:
-    settings = cell.metadata.get("nbgrader", {})
+def _public_cell(cell: Notebook) -> BundleCell:
     return {
         "id": cell.id,
         "kind": cell.cell_type,
         "source": cell.source,
         "answer": is_answer(cell),
-        "grade_id": settings.get("grade_id"),
+        "grade_id": cell.metadata.get("nbgrader", {}).get("grade_id"),
         "names": defined_names(cell.source) if cell.cell_type == "code" else [],
     }

@@ -5,8 +5,10 @@ Each command says what it did; the work is done elsewhere.
 
 import json
 import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, NoReturn
 
 import typer
 from rich.console import Console
@@ -15,24 +17,23 @@ from rich.progress import (
     MofNCompleteColumn,
     Progress,
     ProgressColumn,
+    Task,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
 from rich.text import Text
 
-from minigrad.grading.batch import BatchError, Settings, grade_class, record_class
-from minigrad.grading.bundles import find_bundles, make_bundles, write_bundles
+from minigrad.grading.batch import BatchError, Run, Settings, grade_class, record_class
+from minigrad.grading.bundles import find_bundles, find_recording, make_bundles, write_bundles
 from minigrad.grading.collect import NoSubmissions, Submission
 from minigrad.grading.doctor import examine, report
+from minigrad.grading.documents import AnswersDocument
 from minigrad.grading.gate import NbvalDidNotRun, gate, gate_bundles
-from minigrad.grading.judge import JudgeError
-from minigrad.grading.judge import judge as judge_answers
+from minigrad.grading.judge import JudgeError, judge
 from minigrad.grading.place import place_here
-from minigrad.grading.record import FORMAT
 from minigrad.grading.recorder import RecorderFailed
-from minigrad.grading.release import ReleaseError
-from minigrad.grading.release import release as write_release
+from minigrad.grading.release import ReleaseError, release
 from minigrad.grading.reports import write_reports
 from minigrad.grading.reports.document import clean
 from minigrad.grading.sandbox.image import NoSuchPackage
@@ -65,8 +66,8 @@ Seconds = Annotated[float, typer.Option(min=1, help="The time limit of one submi
 Memory = Annotated[int, typer.Option(min=256, help="Megabytes of memory for one kernel.")]
 
 
-@app.command()
-def release(
+@app.command("release")
+def release_command(
     author: Annotated[Path, typer.Argument(help="The author's notebook, solutions included.")],
     out: Annotated[
         Path, typer.Option("--out", "-o", help="The folder for the student's notebook.")
@@ -90,10 +91,10 @@ def release(
         bundles = make_bundles(author)
         if run and bundles is not None:
             gate_bundles(author, *bundles)
-        student = write_release(author, out)
+        student = release(author, out)
         if bundles is not None:
             folder = student.parent / "grading"
-            recording, judge = write_bundles(*bundles, folder)
+            recording, judged = write_bundles(*bundles, folder)
     except ReleaseError as error:
         _stop(str(error))
     except (NbvalDidNotRun, JudgeError) as error:
@@ -103,11 +104,11 @@ def release(
     checked = "  (the solution passes, the starter fails)" if run else ""
     typer.echo(f"wrote {student}{checked}")
     if bundles is not None:
-        typer.echo(f"wrote {recording} and {judge}, for  minigrad grade: not for students")
+        typer.echo(f"wrote {recording} and {judged}, for  minigrad grade: not for students")
 
 
-@app.command()
-def record(
+@app.command("record")
+def record_command(
     submission: Annotated[Path, typer.Argument(help="A student's notebook.")],
     exercise: Exercise,
     out: Annotated[
@@ -120,45 +121,38 @@ def record(
     memory: Memory = 2048,
 ) -> None:
     """Run one submission in the sandbox, and write what it answers. Nothing is judged."""
-    with _told():
-        recording, _ = find_bundles(exercise, judge=False)
+    with _errors_told():
+        recording = find_recording(exercise)
         target = out or Path(f"{submission.stem}.answers.json")
         tier = place_here(isolation, recording.engine, recording.packages).tier
         limits = Limits(cell=cell_seconds, submission=seconds, memory=memory)
-        settings = Settings(isolation=isolation, limits=limits, jobs=1)
-        (document,) = record_class(
-            [Submission(submission.stem, submission)],
-            recording,
-            None,
-            seed or secrets.token_hex(16),
-            tier,
-            settings,
-        )
+        run = Run(recording, seed or secrets.token_hex(16), tier, Settings(limits=limits, jobs=1))
+        (document,) = record_class([Submission(submission.stem, submission)], run)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     for question, said in document["questions"].items():
-        typer.echo(f"{question}: {len(said['answers'])} answers{_because(said['reason'])}")
+        because = f"  ({clean(said['reason'])})" if said["reason"] else ""
+        typer.echo(f"{question}: {len(said['answers'])} answers{because}")
     if document["unreadable"]:
         typer.echo(f"{submission} cannot be read: {document['unreadable']}")
     typer.echo(f"wrote {target}  (isolation: {tier})")
 
 
-@app.command()
-def judge(
+@app.command("judge")
+def judge_command(
     answers: Annotated[list[Path], typer.Argument(help="Answers files, or folders of them.")],
     exercise: Exercise,
     out: Out = Path("graded"),
 ) -> None:
     """Judge recorded answers against the solution, through nbval. Runs no student's code."""
-    with _told():
+    with _errors_told():
         _, bundle = find_bundles(exercise)
         files = [
             f for a in answers for f in (sorted(a.glob("*.answers.json")) if a.is_dir() else [a])
         ]
-        documents = [_answers(path) for path in files]
-        if not documents:
+        if not files:
             _stop("There are no answers files there. To fix it, run  minigrad record  first.")
-        grades = judge_answers(bundle, documents)
+        grades = judge(bundle, [_answers(path) for path in files])
         for grade, path in zip(grades, files):
             grade["student"], grade["file"] = path.name.removesuffix(".answers.json"), path.name
         written = write_reports(grades, out)
@@ -167,8 +161,8 @@ def judge(
     _say_written(written)
 
 
-@app.command()
-def grade(
+@app.command("grade")
+def grade_command(
     submissions: Annotated[
         Path,
         typer.Argument(help="A folder, a zip file, or nbgrader's folder with submitted/ in it."),
@@ -195,7 +189,7 @@ def grade(
     Killed at any moment, the same command goes on where it was. Exit status 0 means that every
     submission has a grade, whatever the grades are.
     """
-    with _told():
+    with _errors_told():
         recording, bundle = find_bundles(exercise)
         settings = Settings(
             seed=seed,
@@ -205,8 +199,8 @@ def grade(
             scheduler=scheduler,
             limits=Limits(cell=cell_seconds, submission=seconds, memory=memory),
         )
-        with _Bar() as bar:
-            grades = grade_class(submissions, recording, bundle, out, settings, bar.show)
+        with _progress_bar() as show:
+            grades = grade_class(submissions, recording, bundle, out, settings, show)
         written = write_reports(grades, out)
     unreadable = sum(g["unreadable"] is not None for g in grades)
     confirm = sum(g["confirm"] for g in grades)
@@ -220,8 +214,8 @@ def grade(
     _say_written(written)
 
 
-@app.command()
-def doctor(
+@app.command("doctor")
+def doctor_command(
     as_json: Annotated[bool, typer.Option("--json", help="A JSON document instead.")] = False,
 ) -> None:
     """What this machine can do: front ends, browser, sandboxes, cluster; and how to fix what is missing.
@@ -244,67 +238,55 @@ def doctor(
         raise typer.Exit(1)
 
 
-class _Bar:
+class _Rate(ProgressColumn):
+    """How many in a minute."""
+
+    def render(self, task: Task) -> Text:
+        speed = task.finished_speed or task.speed
+        return Text(f"{60 * speed:.0f}/min" if speed else "")
+
+
+@contextmanager
+def _progress_bar() -> Iterator[Callable[[int, int, str], None]]:
     """A progress bar with rate and time left, on the terminal's error output."""
+    columns = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), _Rate()]
+    times = [TimeElapsedColumn(), TimeRemainingColumn()]
+    with Progress(*columns, *times, console=Console(stderr=True)) as bar:
+        task = bar.add_task("starting", total=None)
 
-    def __init__(self) -> None:
-        class Rate(ProgressColumn):
-            def render(self, task: Any) -> Text:
-                speed = task.finished_speed or task.speed
-                return Text(f"{60 * speed:.0f}/min" if speed else "")
+        def show(done: int, of: int, what: str) -> None:
+            if bar.tasks[0].total is None:  # what was there before does not count for the rate
+                bar.reset(task, total=of, completed=done)
+            bar.update(task, completed=done, total=of, description=what)
 
-        self.bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            Rate(),
-            TimeElapsedColumn(),
-            TimeRemainingColumn(),
-            console=Console(stderr=True),
-        )
-        self.task = self.bar.add_task("starting", total=None)
-        self.begun = False
-
-    def __enter__(self) -> "_Bar":
-        self.bar.start()
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.bar.stop()
-
-    def show(self, done: int, of: int, what: str) -> None:
-        if not self.begun:  # what was there before does not count for the rate
-            self.begun = True
-            self.bar.reset(self.task, total=of, completed=done, description=what)
-        self.bar.update(self.task, completed=done, total=of, description=what)
+        yield show
 
 
-class _told:
+TOLD = (
+    *(BatchError, NoSubmissions, JudgeError, RecorderFailed, ReleaseError),
+    *(NoSuchPackage, NoSandbox, GivenCellsFailed),
+)
+
+
+@contextmanager
+def _errors_told() -> Iterator[None]:
     """Errors that are meant for the user end the command with their message."""
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        known = (BatchError, NoSubmissions, JudgeError, RecorderFailed, ReleaseError)
-        if isinstance(error, (*known, NoSuchPackage, NoSandbox, GivenCellsFailed)):
-            _stop(str(error))
-        if isinstance(error, OSError):
-            _stop(f"{error.filename or 'A file'}: {error.strerror or error}.")
-
-
-def _answers(path: Path) -> dict[str, Any]:
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        yield
+    except TOLD as error:
+        _stop(str(error))
+    except OSError as error:
+        _stop(f"{error.filename or 'A file'}: {error.strerror or error}.")
+
+
+def _answers(path: Path) -> AnswersDocument:
+    try:
+        document: AnswersDocument = json.loads(path.read_text(encoding="utf-8"))
     except ValueError:
-        document = None
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        _stop(f"{path} holds no answers that  minigrad record  wrote.")
+    if not isinstance(document, dict) or document.get("format") != "minigrad-answers-1":
         _stop(f"{path} holds no answers that  minigrad record  wrote.")
     return document
-
-
-def _because(reason: str | None) -> str:
-    return f"  ({clean(reason)})" if reason else ""
 
 
 def _say_written(paths: list[Path]) -> None:

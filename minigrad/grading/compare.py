@@ -15,12 +15,13 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import cast
 
 import numpy as np
 
 from minigrad.grading.answers import array_of
-from minigrad.grading.questions import Question
+from minigrad.grading.documents import DrawnCase, EncodedValue
+from minigrad.grading.questions import NodeOrder, Question
 
 
 @dataclass(frozen=True)
@@ -31,8 +32,8 @@ class Verdict:
     reason: str = ""
 
 
-def compare(
-    question: Question, mine: dict[str, Any] | None, right: dict[str, Any], atol: float = 0.0
+def compare_answer(
+    question: Question, mine: EncodedValue | None, right: EncodedValue, atol: float = 0.0
 ) -> Verdict:
     """Is a student's answer that of the solution? `atol` is the error that rounding explains."""
     if mine is None:
@@ -40,19 +41,21 @@ def compare(
     if "error" in mine:
         return Verdict(False, str(mine["error"]))
     try:
-        if question.compare == "array":
-            return _array(question, mine, right, atol)
-        return _plain(question, _json(mine), _json(right))
+        if question.compare == "array" and "data" in right:
+            reason = _array(question, mine, right, max(atol, question.atol))
+        else:
+            reason = _plain(question, _json(mine), _json(right))
     except (RecursionError, ArithmeticError, ValueError) as error:
         # whatever a student's numbers do to ours is the student's: it must not end the run
-        return Verdict(False, f"the answer cannot be used: {error}")
+        reason = f"the answer cannot be used: {error}"
+    return Verdict(not reason, reason)
 
 
 def judge_question(
     question: Question,
-    mine: dict[str, Any],
-    right: dict[str, Any],
-    cases: Sequence[dict[str, Any]],
+    mine: dict[str, EncodedValue],
+    right: dict[str, EncodedValue],
+    cases: Sequence[DrawnCase],
 ) -> dict[str, Verdict]:
     """The verdict on each id of a question; `mine` and `right` are answers by id.
 
@@ -65,13 +68,17 @@ def judge_question(
             if identity.startswith(f"{question.id}/{n}/input ") and mine.get(identity) != kept:
                 name = identity.rpartition(" ")[2]
                 changed = f"{name} was changed in place; compute with a new array instead"
-        allowed = case["atol"] or [0.0] * len(question.results)
-        for result, atol in zip(question.results, allowed):
+        for result, atol in zip(question.results, _allowed(question, case)):
             identity = f"{question.id}/{n}/{result}"
-            verdict = compare(question, mine.get(identity), right[identity], atol)
+            verdict = compare_answer(question, mine.get(identity), right[identity], atol)
             answered = "error" not in mine.get(identity, {"error": ""})
             verdicts[identity] = Verdict(False, changed) if changed and answered else verdict
     return {**verdicts, **_by_chance(question, right, cases, verdicts)}
+
+
+def _allowed(question: Question, case: DrawnCase) -> list[float]:
+    """For each result, the error that rounding explains in this case."""
+    return case["atol"] or [0.0] * len(question.results)
 
 
 NO_CREDIT = "right, as any zeros would be; it counts when another case is right, too"
@@ -79,8 +86,8 @@ NO_CREDIT = "right, as any zeros would be; it counts when another case is right,
 
 def _by_chance(
     question: Question,
-    right: dict[str, Any],
-    cases: Sequence[dict[str, Any]],
+    right: dict[str, EncodedValue],
+    cases: Sequence[DrawnCase],
     verdicts: dict[str, Verdict],
 ) -> dict[str, Verdict]:
     """Verdicts on what may be right only because it is empty, or zeros but for the tolerance.
@@ -92,67 +99,70 @@ def _by_chance(
     if question.compare != "array":
         return told
     for k, result in enumerate(question.results):
-        ids = [f"{question.id}/{n}/{result}" for n in range(1, len(cases) + 1)]
-        atols = [case["atol"][k] if case["atol"] else 0.0 for case in cases]
-        easy = [i for i, atol in zip(ids, atols) if _is_nothing(right[i], max(atol, question.atol))]
-        if len(easy) < len(ids) and not any(verdicts[i].ok for i in ids if i not in easy):
+        allowed = {
+            f"{question.id}/{n}/{result}": max(_allowed(question, case)[k], question.atol)
+            for n, case in enumerate(cases, 1)
+        }
+        easy = [i for i, atol in allowed.items() if _is_nothing(right[i], atol)]
+        if len(easy) < len(allowed) and not any(verdicts[i].ok for i in allowed if i not in easy):
             told |= {i: Verdict(False, NO_CREDIT) for i in easy if verdicts[i].ok}
     return told
 
 
-def _is_nothing(right: dict[str, Any], atol: float) -> bool:
+def _is_nothing(right: EncodedValue, atol: float) -> bool:
     return "data" in right and bool(np.all(np.abs(array_of(right).astype(float)) <= atol))
 
 
-def _array(question: Question, mine: dict[str, Any], right: dict[str, Any], atol: float) -> Verdict:
-    if "data" not in right:
-        return _plain(question, _json(mine), _json(right))
+# Each of the following gives the reason why an answer is wrong; an empty one if it is right.
+
+
+def _array(question: Question, mine: EncodedValue, right: EncodedValue, atol: float) -> str:
     if "data" not in mine:
-        return Verdict(False, "not an array of real numbers")
+        return "not an array of real numbers"
     a, b = array_of(mine), array_of(right)
     if a.shape != b.shape:
-        return Verdict(False, f"shape {a.shape} instead of {b.shape}")
+        return f"shape {a.shape} instead of {b.shape}"
     if (a.dtype.kind == "b") != (b.dtype.kind == "b"):
-        return Verdict(False, f"an array of {a.dtype} instead of {b.dtype}")
+        return f"an array of {a.dtype} instead of {b.dtype}"
     single = a.dtype.kind == "f" and a.dtype.itemsize < b.dtype.itemsize
     a, b = a.astype(np.float64), b.astype(np.float64)
     if not np.array_equal(np.isnan(a), np.isnan(b)):
-        return Verdict(False, f"{int((np.isnan(a) & ~np.isnan(b)).sum())} entries are NaN")
-    atol = max(atol, question.atol)
+        return f"{int((np.isnan(a) & ~np.isnan(b)).sum())} entries are NaN"
     near = np.isclose(a, b, rtol=question.rtol, atol=atol, equal_nan=True)
     if near.all():
-        return Verdict(True)
+        return ""
     first = ", ".join(str(int(i)) for i in np.argwhere(~near)[0])
     reason = f"wrong value: {int((~near).sum())} of {near.size}, the first at [{first}]"
     if not near.ndim:
         reason = "wrong value: a single number"
     if single and np.allclose(a, b, rtol=1e-5, atol=1e-6):
         reason += "; the numbers were computed with too few digits (float64 is asked for)"
-    return Verdict(False, reason)
+    return reason
 
 
-def _json(answer: dict[str, Any]) -> Any:
-    return array_of(answer).tolist() if "data" in answer else answer["json"]
+def _json(answer: EncodedValue) -> object:
+    return cast(object, array_of(answer).tolist()) if "data" in answer else answer["json"]
 
 
-def _plain(question: Question, mine: Any, right: Any) -> Verdict:
+def _plain(question: Question, mine: object, right: object) -> str:
     if question.compare == "order":
         return _order(mine, question.order)
     if question.compare == "unordered":
-        if not isinstance(mine, list):
-            return Verdict(False, "not a list")
-        a, b = (Counter(json.dumps(e, sort_keys=True) for e in v) for v in (mine, right))
-        missing, extra = (b - a).total(), (a - b).total()
-        if not missing and not extra:
-            return Verdict(True)
-        return Verdict(
-            False, f"entries that are missing: {missing}; that do not belong there: {extra}"
-        )
-    same = _same(mine, right, question)
-    return Verdict(same, "" if same else "not what is right")
+        return _unordered(mine, right)
+    return "" if _same(mine, right, question) else "not what is right"
 
 
-def _same(mine: Any, right: Any, question: Question) -> bool:
+def _unordered(mine: object, right: object) -> str:
+    if not isinstance(mine, list) or not isinstance(right, list):
+        return "not a list"
+    a, b = (Counter(json.dumps(e, sort_keys=True) for e in each) for each in (mine, right))
+    missing, extra = (b - a).total(), (a - b).total()
+    if not missing and not extra:
+        return ""
+    return f"entries that are missing: {missing}; that do not belong there: {extra}"
+
+
+def _same(mine: object, right: object, question: Question) -> bool:
     if isinstance(right, dict) and isinstance(mine, dict):
         return mine.keys() == right.keys() and all(
             _same(mine[k], right[k], question) for k in right
@@ -179,19 +189,15 @@ def _near(mine: float, right: float, question: Question) -> bool:
     return abs(a - b) <= question.atol + question.rtol * abs(b)
 
 
-def _order(mine: Any, right: dict[str, Any] | None) -> Verdict:
+def _order(mine: object, right: NodeOrder | None) -> str:
     if not isinstance(mine, list) or right is None:
-        return Verdict(False, "not a list")
+        return "not a list"
     places = {json.dumps(node): k for k, node in enumerate(mine)}
     wanted = {json.dumps(node) for node in right["nodes"]}
     if len(places) != len(mine):
-        return Verdict(False, "something stands in the order twice")
+        return "something stands in the order twice"
     if places.keys() != wanted:
         missing, extra = len(wanted - places.keys()), len(places.keys() - wanted)
-        return Verdict(
-            False, f"nodes that are missing: {missing}; that do not belong there: {extra}"
-        )
+        return f"nodes that are missing: {missing}; that do not belong there: {extra}"
     early = sum(places[json.dumps(a)] > places[json.dumps(b)] for a, b in right["edges"])
-    return Verdict(
-        not early, f"nodes that come before what they wait for: {early}" if early else ""
-    )
+    return f"nodes that come before what they wait for: {early}" if early else ""

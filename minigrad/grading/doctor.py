@@ -44,7 +44,7 @@ def examine() -> Iterator[Finding]:
         "install Python 3.11 or newer, for example with  apt-get install python3",
         needed=True,
     )
-    for package in ("numpy", "ipykernel", "pyzmq", "nbformat", "nbval", "pytest"):
+    for package in ("numpy", "ipykernel", "pyzmq", "nbformat", "nbval", "pytest", "jinja2"):
         yield _package(package, needed=True)
     for package in ("ipywidgets", "anywidget", "jupyterlab", "notebook"):
         yield _package(package)

@@ -5,19 +5,21 @@ These functions run in the process of trusted.py, on the objects that the author
 make. An exercise that cannot be asked in this way has no question, and `release` says so.
 
     questions    the declarations of exercises, by their variable
-    drawn        the inputs for a seed, and the error that rounding explains
+    drawn_cases  the inputs for a seed, and the error that rounding explains
 
 Which mistake gives a wrong answer is told by explain.py.
 """
 
 import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from minigrad.grading.encoding import encoded
+from minigrad.grading.answers import encoded
+from minigrad.grading.documents import Declaration, DrawnCase
 from minigrad.grading.variants import wrong_source
 from minigrad.teach.ask_facts import Facts
 from minigrad.teach.ask_functions import Differentiable
@@ -67,101 +69,116 @@ def differentiated(function, inputs, constants, g):
 """
 
 
-def questions(names: Mapping[str, Any], wanted: list[str], sources: list[str]) -> dict[str, Any]:
+def questions(
+    names: Mapping[str, Any], wanted: list[str], sources: list[str]
+) -> dict[str, Declaration]:
     """Variable -> declaration, for those exercises that can be asked; `sources` are the cells."""
-    found = {name: _question(names[name], names, sources) for name in wanted if name in names}
+    found = {name: _declaration(names[name], names, sources) for name in wanted if name in names}
     return {name: declaration for name, declaration in found.items() if declaration}
 
 
-def drawn(names: Mapping[str, Any], asked: list[tuple[str, str]]) -> list[list[dict[str, Any]]]:
+def drawn_cases(names: Mapping[str, Any], asked: list[tuple[str, str]]) -> list[list[DrawnCase]]:
     """For each (variable, seed): the cases, with inputs and the error that is allowed."""
     return [_cases(names[variable], seed) for variable, seed in asked]
 
 
-def _question(exercise: Any, names: Mapping[str, Any], sources: list[str]) -> dict[str, Any] | None:
-    name = str(getattr(exercise, "name", ""))
-    parts = list(exercise.parts()) if hasattr(exercise, "parts") else []
-    declaration: dict[str, Any] = {"results": _results(parts), "cases": [{}]}
-    if isinstance(exercise, Differentiable):
-        inputs = ", ".join(f"{n!r}: {n}" for n in exercise.inputs)
-        call = f"differentiated({name}, {{{inputs}}}, {list(exercise.constants)!r}, g)"
-        declaration.update(call=call, engine=True, helpers=DIFFERENTIATED)
-    elif isinstance(exercise, FunctionQuestion):
-        if getattr(exercise, "accepts", None) is not None:
-            return None
-        first = next(iter(exercise.cases()))
-        plain = not all(isinstance(v, np.ndarray | float | int) for v in first.expected)
-        given = exercise.given(first).values()
-        if not all(_can_be_sent(v, names) for v in given):
-            return None
-        if any(map(callable, given)):
-            declaration["engine"] = True  # given functions of tensors
-        declaration["call"] = f"{name}({', '.join(exercise.given(first))})"
-        declaration["compare"] = "exact" if plain else "array"
-        if not plain:  # what rounding does is measured for each case; see teach/cases.py
-            declaration.update(rtol=1e-12, atol=1e-13)
-    elif isinstance(exercise, Facts | Edges | Adjoints):
-        declaration["call"] = f"[{name}.get(part, ...) for part in {parts!r}]"
-        if len(parts) == 1:
-            declaration["call"] += "[0]"
-        kind = {Facts: "exact", Edges: "unordered", Adjoints: "array"}
-        declaration["compare"] = next(v for k, v in kind.items() if isinstance(exercise, k))
-        declaration["alone"] = True  # a given function could tell, or be differentiated by numbers
-    elif isinstance(exercise, Order):
-        edges = exercise.edges()
-        pairs = [[z, x] for z, xs in edges.items() for x in xs]
-        nodes = _behind("z", edges)
-        pairs = [pair for pair in pairs if pair[0] in nodes]
-        declaration.update(
-            call=name, compare="order", order={"nodes": nodes, "edges": pairs}, alone=True
-        )
-    elif isinstance(exercise, Updates):
-        kind_of = "steps_of_class" if exercise.wanted == "class" else "steps_of_function"
-        call = f"[{kind_of}({name}, p, grads, settings)][0]"
-        declaration.update(results=["steps"], call=call, helpers=STEPS)
-        declaration["engine"] = exercise.wanted == "class"
-    else:
+def _declaration(exercise: Any, names: Mapping[str, Any], sources: list[str]) -> Declaration | None:
+    asked = _asked(exercise, names)
+    if asked is None:
         return None
+    declaration = {"results": _results(_parts(exercise)), "cases": [], **asked}
     for tolerance in ("rtol", "atol"):
         if getattr(exercise, tolerance, None) is not None:
             declaration[tolerance] = getattr(exercise, tolerance)
     declaration["cases"] = [{} for _ in _cases(exercise, "public")]
-    wrongs = [wrong_source(w, name, sources) for w in getattr(exercise, "wrongs", [])]
+    wrongs = [wrong_source(w, exercise.name, sources) for w in getattr(exercise, "wrongs", [])]
     declaration["wrong"] = [source for source in wrongs if source]
     told_by = getattr(getattr(exercise, "program", None), "__name__", "")
     if isinstance(exercise, Facts) and told_by in names:
-        declaration["wrong"].append(f"{name} = {told_by}()")  # asking is no predicting
+        declaration["wrong"].append(f"{exercise.name} = {told_by}()")  # asking is no predicting
     return declaration
 
 
-def start_and_gradients(exercise: Any, seed: str, n: int) -> tuple[Any, Any]:
+def _parts(exercise: Any) -> list[str]:
+    return list(exercise.parts()) if hasattr(exercise, "parts") else []
+
+
+def _asked(exercise: Any, names: Mapping[str, Any]) -> Declaration | None:
+    """What is called to ask an exercise of this kind, and how the result is compared."""
+    name = str(getattr(exercise, "name", ""))
+    if isinstance(exercise, Differentiable):
+        inputs = ", ".join(f"{n!r}: {n}" for n in exercise.inputs)
+        call = f"differentiated({name}, {{{inputs}}}, {list(exercise.constants)!r}, g)"
+        return {"call": call, "engine": True, "helpers": DIFFERENTIATED}
+    if isinstance(exercise, FunctionQuestion):
+        return _asked_of_function(exercise, names)
+    if isinstance(exercise, Facts | Edges | Adjoints):
+        parts = _parts(exercise)
+        call = f"[{name}.get(part, ...) for part in {parts!r}]" + "[0]" * (len(parts) == 1)
+        kinds = {Facts: "exact", Edges: "unordered", Adjoints: "array"}
+        compare = next(v for k, v in kinds.items() if isinstance(exercise, k))
+        # alone: a given function could tell, or be differentiated by numbers
+        return {"call": call, "compare": compare, "alone": True}
+    if isinstance(exercise, Order):
+        edges = exercise.edges()
+        nodes = _behind("z", edges)
+        pairs = [[z, x] for z, xs in edges.items() if z in nodes for x in xs]
+        order = {"nodes": nodes, "edges": pairs}
+        return {"call": name, "compare": "order", "order": order, "alone": True}
+    if isinstance(exercise, Updates):
+        by_class = exercise.wanted == "class"
+        kind = "steps_of_class" if by_class else "steps_of_function"
+        call = f"[{kind}({name}, p, grads, settings)][0]"
+        return {"results": ["steps"], "call": call, "helpers": STEPS, "engine": by_class}
+    return None
+
+
+def _asked_of_function(exercise: FunctionQuestion, names: Mapping[str, Any]) -> Declaration | None:
+    """How a function is asked; None if its answer or its arguments cannot be sent."""
+    first = next(iter(exercise.cases()))
+    given = exercise.given(first)
+    if getattr(exercise, "accepts", None) is not None:
+        return None
+    if not all(_can_be_sent(value, names) for value in given.values()):
+        return None
+    asked: Declaration = {"call": f"{exercise.name}({', '.join(given)})", "compare": "exact"}
+    if any(map(callable, given.values())):
+        asked["engine"] = True  # given functions of tensors
+    if all(isinstance(v, np.ndarray | float | int) for v in first.expected):
+        # what rounding does is measured for each case; see teach/cases.py
+        asked.update(compare="array", rtol=1e-12, atol=1e-13)
+    return asked
+
+
+def start_and_gradients(
+    exercise: Updates, seed: str, n: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Where the optimizer of an exercise starts with its n-th settings, and what it gets."""
     key = f"{seed}/{exercise.name}/{n}"
     grads = [draw(f"{key}/g{k}", exercise.shape) for k in range(exercise.steps)]
     return draw(f"{key}/p", exercise.shape), np.array(grads)
 
 
-def _cases(exercise: Any, seed: str) -> list[dict[str, Any]]:
+def _cases(exercise: Any, seed: str) -> list[DrawnCase]:
     if isinstance(exercise, Updates):
-        steps: list[dict[str, Any]] = []
+        steps = []
         for n, settings in enumerate(exercise.settings, 1):
             p, grads = start_and_gradients(exercise, seed, n)
             plain = {k: list(v) if isinstance(v, tuple) else v for k, v in settings.items()}
-            inputs = {"p": encoded(p), "grads": encoded(grads), "settings": encoded(plain)}
-            steps.append({"inputs": inputs, "atol": []})
+            steps.append(_case({"p": p, "grads": grads, "settings": plain}))
         return steps
     if not isinstance(exercise, FunctionQuestion):
-        return [{"inputs": {}, "atol": []}]
-    cases: list[dict[str, Any]] = []
+        return [_case({})]
+    cases = []
     for case in exercise.cases(seed):
-        given = (
-            {**case.inputs, "g": case.g}
-            if isinstance(exercise, Differentiable)
-            else exercise.given(case)
-        )
-        allowed = [float(a) for a in case.atol]
-        cases.append({"inputs": {k: encoded(v) for k, v in given.items()}, "atol": allowed})
+        differentiated = isinstance(exercise, Differentiable)
+        given = {**case.inputs, "g": case.g} if differentiated else exercise.given(case)
+        cases.append(_case(given, [float(a) for a in case.atol]))
     return cases
+
+
+def _case(inputs: Mapping[str, object], atol: Sequence[float] = ()) -> DrawnCase:
+    return {"inputs": {name: encoded(v) for name, v in inputs.items()}, "atol": list(atol)}
 
 
 def _results(parts: list[str]) -> list[str]:
@@ -183,7 +200,7 @@ def _behind(name: str, edges: Mapping[str, list[str]]) -> list[str]:
     return seen
 
 
-def _can_be_sent(value: Any, names: Mapping[str, Any]) -> bool:
+def _can_be_sent(value: object, names: Mapping[str, Any]) -> bool:
     """Is there a way to write the value into a cell?"""
     if isinstance(value, np.ndarray):
         return value.dtype.kind in "fiub"

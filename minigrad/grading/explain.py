@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from minigrad.grading.answers import array_of
+from minigrad.grading.documents import DiagnosisText, EncodedValue, WrongAnswers
 from minigrad.grading.exercises import start_and_gradients
 from minigrad.teach.ask_facts import Facts
 from minigrad.teach.ask_optimizers import Updates
@@ -20,24 +21,19 @@ from minigrad.teach.ask_structure import Adjoints, Edges, Order
 from minigrad.teach.trying import FunctionQuestion, Mistaken
 from minigrad.teach.updates import compare_update
 
-Told = dict[str, str]
 MOST = 3  # mistakes that are told of one question
 
 
-def explained(names: Mapping[str, Any], asked: list[dict[str, Any]]) -> list[list[Told]]:
-    """For each question that a submission has wrong: the mistakes in it.
-
-    asked    for each: exercise (its variable), seed, and "said", for each case a list with the
-             answer to each part; "wrong", as [case, part], counted from 0
-    """
+def explained(names: Mapping[str, Any], asked: list[WrongAnswers]) -> list[list[DiagnosisText]]:
+    """For each question that a submission has wrong: the mistakes in it."""
     return [_explained(names.get(each["exercise"]), each) for each in asked]
 
 
-def _explained(exercise: Any, asked: dict[str, Any]) -> list[Told]:
-    told: list[Told] = []
+def _explained(exercise: Any, asked: WrongAnswers) -> list[DiagnosisText]:
+    told: list[DiagnosisText] = []
     try:
         for found in _found(exercise, asked):
-            one = {"kind": found.kind, "message": found.message, "hint": found.hint}
+            one: DiagnosisText = {"kind": found.kind, "message": found.message, "hint": found.hint}
             if one not in told:
                 told.append(one)
     except Exception:  # a diagnosis is a kindness; a grade does not depend on it
@@ -45,7 +41,7 @@ def _explained(exercise: Any, asked: dict[str, Any]) -> list[Told]:
     return told[:MOST]
 
 
-def _found(exercise: Any, asked: dict[str, Any]) -> Iterator[Any]:
+def _found(exercise: Any, asked: WrongAnswers) -> Iterator[Any]:
     said = asked["said"]
     if isinstance(exercise, FunctionQuestion):
         yield from _of_function(exercise, asked)
@@ -68,7 +64,7 @@ def _of_rows(exercise: Any, answer: Any) -> Iterator[Any]:
             yield row.diagnosis
 
 
-def _of_function(exercise: Any, asked: dict[str, Any]) -> Iterator[Any]:
+def _of_function(exercise: Any, asked: WrongAnswers) -> Iterator[Any]:
     wrong: dict[str, list[Any]] = {}
     parts = list(exercise.parts())
     at: dict[int, list[int]] = {}
@@ -87,7 +83,7 @@ def _of_function(exercise: Any, asked: dict[str, Any]) -> Iterator[Any]:
             yield found
 
 
-def _of_updates(exercise: Any, asked: dict[str, Any]) -> Iterator[Any]:
+def _of_updates(exercise: Any, asked: WrongAnswers) -> Iterator[Any]:
     for n, _ in asked["wrong"]:
         yours = _value(asked["said"][n][0])
         p, grads = start_and_gradients(exercise, asked["seed"], n + 1)
@@ -103,11 +99,11 @@ def _of_updates(exercise: Any, asked: dict[str, Any]) -> Iterator[Any]:
                 yield report.diagnosis
 
 
-def _value(answer: dict[str, Any]) -> Any:
+def _value(answer: EncodedValue) -> Any:
     """What was answered; dots if nothing was."""
     if "data" in answer:
         return array_of(answer)
-    return answer.get("json", ...) if "json" in answer else ...
+    return answer.get("json", ...)
 
 
 def _like(mine: Any, right: Any) -> Any:

@@ -8,24 +8,30 @@ The author's given cells are run for it, to have the Exercise; no student's code
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 from minigrad.grading.bundles import Judge, digest
 from minigrad.grading.compare import NO_CREDIT
+from minigrad.grading.documents import (
+    AnswersDocument,
+    DiagnosisText,
+    EncodedValue,
+    Grade,
+    ResultGrade,
+    VerdictText,
+    WrongAnswers,
+)
 from minigrad.grading.questions import Question
 from minigrad.grading.trusted import GivenCellsFailed, ask
 
 MOST = 400  # different sets of wrong answers that are looked into, in all
 SECONDS = 300
 
-Told = dict[str, str]
-
 
 def diagnoses(
-    bundle: Judge, answers: Sequence[dict[str, Any]], grades: Sequence[dict[str, Any]]
-) -> list[dict[str, list[Told]]]:
+    bundle: Judge, answers: Sequence[AnswersDocument], grades: Sequence[Grade]
+) -> list[dict[str, list[DiagnosisText]]]:
     """For each grade: question -> the mistakes found in it, each once."""
-    asked: dict[str, dict[str, Any]] = {}
+    asked: dict[str, WrongAnswers] = {}
     wanted: list[tuple[int, str, str]] = []
     questions = {q.id: q for q in bundle.questions if q.exercise}
     for number, (document, grade) in enumerate(zip(answers, grades)):
@@ -33,7 +39,7 @@ def diagnoses(
             question = questions.get(graded["id"])
             if question is None or graded["right"] == graded["asked"]:
                 continue
-            said = document["questions"].get(question.id, {}).get("answers", {})
+            said = document["questions"].get(question.id, {"answers": {}})["answers"]
             one = _asked(question, said, graded["results"], document["seed"])
             if not one["wrong"]:
                 continue
@@ -41,7 +47,7 @@ def diagnoses(
             if key in asked or len(asked) < MOST:
                 asked[key] = one
                 wanted.append((number, question.id, key))
-    found: list[dict[str, list[Told]]] = [{} for _ in grades]
+    found: list[dict[str, list[DiagnosisText]]] = [{} for _ in grades]
     told = dict(zip(asked, _ask(bundle, list(asked.values())))) if asked else {}
     for number, question_id, key in wanted:
         found[number][question_id] = told.get(key, [])
@@ -49,10 +55,10 @@ def diagnoses(
 
 
 def _asked(
-    question: Question, said: dict[str, Any], results: list[dict[str, Any]], seed: str
-) -> dict[str, Any]:
+    question: Question, said: dict[str, EncodedValue], results: list[ResultGrade], seed: str
+) -> WrongAnswers:
     """What was answered, case by case, and which of it is wrong as a value."""
-    rows = [
+    rows: list[list[EncodedValue]] = [
         [said.get(f"{question.id}/{n}/{r}", {}) for r in question.results]
         for n in range(1, len(question.cases) + 1)
     ]
@@ -63,21 +69,21 @@ def _asked(
         for k, (result, answer) in enumerate(zip(question.results, row))
         if _is_a_wrong_value(verdicts[f"{question.id}/{n + 1}/{result}"], answer)
     ]
-    return {"exercise": question.exercise, "seed": seed, "said": rows, "wrong": wrong}
+    return {"exercise": question.exercise or "", "seed": seed, "said": rows, "wrong": wrong}
 
 
-def _is_a_wrong_value(verdict: dict[str, Any], answer: dict[str, Any]) -> bool:
+def _is_a_wrong_value(verdict: VerdictText, answer: EncodedValue) -> bool:
     if verdict["ok"] or not ("data" in answer or "json" in answer):
         return False
     return verdict["reason"] != NO_CREDIT and "changed in place" not in verdict["reason"]
 
 
-def _ask(bundle: Judge, asked: list[dict[str, Any]]) -> list[list[Told]]:
+def _ask(bundle: Judge, asked: list[WrongAnswers]) -> list[list[DiagnosisText]]:
     """Run the given cells once, and ask; what cannot be told stays untold."""
     given = {cell for q in bundle.questions for cell in (*q.given, *q.checks)}
     sources = [source for cell, source in bundle.sources.items() if cell in given]
     try:
-        told: list[list[Told]] = ask(sources, "explained", asked, seconds=SECONDS)
+        told: list[list[DiagnosisText]] = ask(sources, "explained", asked, seconds=SECONDS)
     except GivenCellsFailed:
         return [[] for _ in asked]
     return told

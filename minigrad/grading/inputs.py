@@ -26,7 +26,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from minigrad.grading.encoding import encoded
+from minigrad.grading.answers import encoded
+from minigrad.grading.documents import Drawn
 from minigrad.grading.questions import Question
 from minigrad.grading.trusted import ask
 
@@ -59,9 +60,6 @@ def draw(spec: dict[str, Any], key: str) -> Any:
     return np.asarray(np.round(drawn, 9), spec.get("dtype", "float64"))
 
 
-Drawn = dict[str, list[dict[str, Any]]]
-
-
 def draw_inputs(questions: Sequence[Question], sources: dict[str, str], seed: str) -> Drawn:
     """For each question its cases: the inputs, encoded, and the errors that are allowed.
 
@@ -90,9 +88,9 @@ def draw_inputs(questions: Sequence[Question], sources: dict[str, str], seed: st
 
 
 @cache
-def _of_exercises(document: str, seed: str) -> dict[str, list[dict[str, Any]]]:
+def _of_exercises(document: str, seed: str) -> Drawn:
     given, asked = json.loads(document)
-    told = ask(given, "drawn", [(name, seed) for _, name in asked])
+    told = ask(given, "drawn_cases", [(name, seed) for _, name in asked])
     return {identity: cases for (identity, _), cases in zip(asked, told)}
 
 

@@ -11,23 +11,31 @@ ended, gives no point; an answer without a verdict is wrong.
 """
 
 import json
-import os
-import subprocess
-import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import cast
 
 from minigrad.grading.bundles import BundleError, Judge, digest, write_private
 from minigrad.grading.compare import NO_CREDIT
+from minigrad.grading.documents import (
+    AnswersDocument,
+    Grade,
+    Isolation,
+    QuestionAnswers,
+    QuestionGrade,
+    ResultGrade,
+    VerdictText,
+)
 from minigrad.grading.feedback import diagnoses
+from minigrad.grading.pytest_run import REPEATABLE, run_pytest
 from minigrad.grading.questions import Question
 from minigrad.version import __version__
 
-FORMAT = "minigrad-grade-1"
 NAMED = 8  # results that are named in one reason
 AT_ONCE = 100  # answers documents in one run of pytest: its memory stays bounded
+
+Verdicts = dict[str, dict[str, VerdictText]]  # question -> answer id -> verdict
 
 
 class JudgeError(RuntimeError):
@@ -35,8 +43,8 @@ class JudgeError(RuntimeError):
 
 
 def judge(
-    bundle: Judge, answers: Sequence[dict[str, Any]], *, explain: bool = True
-) -> list[dict[str, Any]]:
+    bundle: Judge, answers: Sequence[AnswersDocument], *, explain: bool = True
+) -> list[Grade]:
     """The grades, one for each answers document, in the same order.
 
     Raises BundleError for answers to another release, and JudgeError if the trusted notebook
@@ -51,8 +59,7 @@ def judge(
     grades = []
     for start in range(0, len(answers), AT_ONCE):
         part = answers[start : start + AT_ONCE]
-        verdicts = _verdicts(bundle, part)
-        grades += [_grade(bundle, a, v) for a, v in zip(part, verdicts)]
+        grades += [_grade(bundle, a, v) for a, v in zip(part, _verdicts(bundle, part))]
     if explain:
         for grade, found in zip(grades, diagnoses(bundle, answers, grades)):
             for question in grade["questions"]:
@@ -60,64 +67,27 @@ def judge(
     return grades
 
 
-def _verdicts(bundle: Judge, answers: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """For each document: question -> answer id -> verdict."""
-    with tempfile.TemporaryDirectory(prefix="mg-judge-") as folder:
-        place = Path(folder)
-        write_private(place / "judge.json", bundle.data)
-        (place / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
-        (place / "answers").mkdir()
-        names = []
+def _verdicts(bundle: Judge, answers: Sequence[AnswersDocument]) -> list[Verdicts]:
+    """The verdicts on each document; none on one that is unreadable."""
+    found: list[Verdicts] = [{} for _ in answers]
+    if all(document["unreadable"] for document in answers):
+        return found
+    with tempfile.TemporaryDirectory(prefix="mg-judge-") as name:
+        folder = Path(name)
+        (folder / "answers").mkdir()
+        write_private(folder / "judge.json", bundle.data)
         for number, document in enumerate(answers):
-            names.append(f"{number:05d}.answers.json")
             if not document["unreadable"]:
-                write_private(place / "answers" / names[-1], document)
-        if all(document["unreadable"] for document in answers):
-            return [{} for _ in answers]
-        command = [
-            *(
-                sys.executable,
-                "-P",
-                "-m",
-                "pytest",
-                "-c",
-                "pytest.ini",
-                "--rootdir=.",
-                "--noconftest",
-            ),
-            *("-p", "minigrad.utils.notebook_format", "-p", "nbval.plugin"),
-            *("-p", "minigrad.grading.plugin", "-p", "no:cacheprovider"),
-            *("--minigrad=judge.json", "--minigrad-verdicts=verdicts.jsonl", "--nbval-current-env"),
-            *(
-                "--color=no",
-                "-q",
-                "--tb=no",
-                "--continue-on-collection-errors",
-                "-W",
-                "ignore",
-                "answers",
-            ),
-        ]
-        environment = {
-            **os.environ,
-            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
-            "PYTEST_ADDOPTS": "",
-            "OMP_NUM_THREADS": "1",
-            "OPENBLAS_NUM_THREADS": "1",
-            "PYTHONHASHSEED": "0",
-        }
-        done = subprocess.run(
-            command,
-            cwd=place,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            encoding="utf-8",
-            errors="replace",
+                write_private(folder / "answers" / f"{number:05d}.answers.json", document)
+        done = run_pytest(
+            folder,
+            *("-p", "minigrad.grading.plugin", "--minigrad=judge.json"),
+            *("--minigrad-verdicts=verdicts.jsonl", "--continue-on-collection-errors"),
+            *("--tb=no", "-W", "ignore", "answers"),
+            environment=REPEATABLE,
         )
-        found: dict[str, dict[str, Any]] = {name: {} for name in names}
         try:
-            lines = (place / "verdicts.jsonl").read_text(encoding="utf-8").splitlines()
+            lines = (folder / "verdicts.jsonl").read_text(encoding="utf-8").splitlines()
         except OSError:
             raise JudgeError(f"pytest wrote no verdicts.\n{done.stdout}{done.stderr}") from None
     for line in map(json.loads, lines):
@@ -125,17 +95,15 @@ def _verdicts(bundle: Judge, answers: Sequence[dict[str, Any]]) -> list[dict[str
             raise JudgeError(
                 f"{bundle.name}: the trusted notebook does not run.\n{line['problem']}"
             )
-        found[line["file"]][line["question"]] = line["verdicts"]
-    return [found[name] for name in names]
+        found[int(line["file"].partition(".")[0])][line["question"]] = line["verdicts"]
+    return found
 
 
-def _grade(bundle: Judge, answers: dict[str, Any], verdicts: dict[str, Any]) -> dict[str, Any]:
-    questions = [
-        _question(q, answers["questions"].get(q.id), verdicts.get(q.id, {}), answers)
-        for q in bundle.questions
-    ]
+def _grade(bundle: Judge, answers: AnswersDocument, verdicts: Verdicts) -> Grade:
+    """The grade of one submission; whose it is, is for the caller to say."""
+    questions = [_question(q, answers, verdicts.get(q.id, {})) for q in bundle.questions]
     return {
-        "format": FORMAT,
+        "format": "minigrad-grade-1",
         "exercise": bundle.name,
         "points": round(sum(q["points"] for q in questions), 6),
         "of": sum(q["of"] for q in questions),
@@ -144,7 +112,7 @@ def _grade(bundle: Judge, answers: dict[str, Any], verdicts: dict[str, Any]) -> 
         "questions": questions,
         "notes": answers["notes"],
         "seed": answers["seed"],
-        "isolation": answers["isolation"],
+        "isolation": cast(Isolation, answers["isolation"]),
         "limits": answers["limits"],
         "versions": {**answers["versions"], "judged by": __version__},
         "hashes": {
@@ -153,32 +121,32 @@ def _grade(bundle: Judge, answers: dict[str, Any], verdicts: dict[str, Any]) -> 
             "judge": bundle.hash,
             "answers": digest(answers),
         },
+        "student": "",
+        "file": "",
     }
 
 
 def _question(
-    question: Question,
-    said: dict[str, Any] | None,
-    verdicts: dict[str, Any],
-    answers: dict[str, Any],
-) -> dict[str, Any]:
-    said = said or {
-        "reason": answers["unreadable"] and "the submission cannot be read",
-        "notes": [],
+    question: Question, answers: AnswersDocument, verdicts: dict[str, VerdictText]
+) -> QuestionGrade:
+    unread = "the submission cannot be read" if answers["unreadable"] else None
+    nothing: QuestionAnswers = {"end": "", "reason": unread, "answers": {}, "notes": []}
+    said = answers["questions"].get(question.id, nothing)
+    judged = bool(verdicts) or not said["answers"]
+    silent: VerdictText = {
+        "ok": False,
+        "reason": "no answer" if judged else "the answers could not be judged",
     }
-    judged = bool(verdicts) or not said.get("answers")
-    silent = {"ok": False, "reason": "no answer" if judged else "the answers could not be judged"}
-    results = [{"id": i, **verdicts.get(i, silent)} for i in question.ids]
+    results: list[ResultGrade] = [{"id": i, **verdicts.get(i, silent)} for i in question.ids]
     right = sum(r["ok"] is True for r in results)
+    reason = said["reason"] or _first_reason(question, results)
     return {
         "id": question.id,
         "points": round(question.points * right / len(results), 6),
         "of": question.points,
         "right": right,
         "asked": len(results),
-        "reason": None
-        if right == len(results)
-        else said["reason"] or _first_reason(question, results),
+        "reason": None if right == len(results) else reason,
         "notes": said["notes"],
         "confirm": bool(set(question.answers) & set(answers["guessed"])),
         "results": results,
@@ -186,9 +154,11 @@ def _question(
     }
 
 
-def _first_reason(question: Question, results: list[dict[str, Any]]) -> str:
+def _first_reason(question: Question, results: list[ResultGrade]) -> str:
     """The first thing that is wrong; where there is one case, as of predictions, the others too."""
     wrong = [r for r in results if not r["ok"]]
+    if not wrong:
+        return ""
     first = next((r for r in wrong if r["reason"] != NO_CREDIT), wrong[0])
     reason = f"{first['id'].partition('/')[2]}: {first['reason']}"
     others = [r["id"].split("/")[-1] for r in wrong if r is not first]

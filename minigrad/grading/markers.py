@@ -35,6 +35,8 @@ import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from minigrad.grading.syntax import syntax_of
+
 CODE_STUB = "# YOUR CODE HERE\nraise NotImplementedError()"
 TEXT_STUB = "YOUR ANSWER HERE"
 PROMPT = "..."  # otter's stub
@@ -157,7 +159,7 @@ def check(source: str, where: str, *, code: bool = True) -> None:
     for region in regions:
         _check(source, region, where)
     after, _ = cleared(source, CODE_STUB, code=code)
-    if code and _is_python(source) and not _is_python(after):
+    if code and syntax_of(source) and not syntax_of(after):
         raise MarkerError(
             f"{where}: without what stands between the markers, the rest is not Python any more. "
             "To fix it, put the markers around whole statements, and leave something in each block: "
@@ -197,13 +199,3 @@ def without_comment(line: str) -> str:
     except (tokenize.TokenError, SyntaxError):
         pass  # a part of a longer statement
     return line.strip()
-
-
-def _is_python(source: str) -> bool:
-    lines = source.split("\n")
-    lines = ["" if line.lstrip().startswith(("%", "!")) else line for line in lines]
-    try:
-        ast.parse("\n".join(lines))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-    return True

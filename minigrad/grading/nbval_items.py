@@ -21,14 +21,17 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from queue import Empty
-from typing import Any
+from typing import Any, cast
 
+import pytest
 from nbval.plugin import IPyNbCell, IPyNbFile
 
 from minigrad.grading.bundles import Judge, digest, read_judge
 from minigrad.grading.compare import judge_question
-from minigrad.grading.inputs import MIME, Drawn, check_cell, draw_inputs
+from minigrad.grading.documents import AnswersDocument, Drawn, EncodedValue, VerdictText
+from minigrad.grading.inputs import MIME, check_cell, draw_inputs
 from minigrad.grading.questions import Question
+from minigrad.grading.release import Notebook
 from minigrad.utils.notebook_format import nbformat
 
 SECONDS = 120.0  # for a trusted cell, in all
@@ -40,7 +43,7 @@ class SolutionFailed(RuntimeError):
     """The trusted notebook did not run through, or its solution gave no answers."""
 
 
-def judged_notebook(judge: Judge, answers: dict[str, Any], drawn: Drawn) -> Any:
+def _judged_notebook(judge: Judge, answers: AnswersDocument, drawn: Drawn) -> Notebook:
     """The author's notebook, with the student's answers as the outputs of its check cells."""
     questions = {q.cell: q for q in judge.questions}
     cells = []
@@ -49,13 +52,12 @@ def judged_notebook(judge: Judge, answers: dict[str, Any], drawn: Drawn) -> Any:
         if question is None:
             new = nbformat.v4.new_code_cell(cell["source"], id=cell["id"])
         else:
-            said = answers["questions"].get(question.id, {}).get("answers", {})
-            outputs = [
-                nbformat.v4.new_output("display_data", {MIME: {"id": identity, **said[identity]}})
-                for identity in said
+            said = answers["questions"].get(question.id, {"answers": {}})["answers"]
+            new = nbformat.v4.new_code_cell(check_cell(question, drawn), id=cell["id"])
+            new.outputs = [
+                nbformat.v4.new_output("display_data", {MIME: {"id": identity, **answer}})
+                for identity, answer in said.items()
             ]
-            source = check_cell(question, drawn)
-            new = nbformat.v4.new_code_cell(source, id=cell["id"], outputs=outputs)
             new.metadata["minigrad"] = {"question": question.id}
         new.execution_count = 1
         cells.append(new)
@@ -80,11 +82,11 @@ class AnswersFile(IPyNbFile):  # type: ignore[misc]
         self.questions = {q.id: q for q in judge.questions}
         answers = json.loads(Path(self.path).read_text(encoding="utf-8"))
         self.drawn = draw_inputs(judge.questions, judge.sources, answers["seed"])
-        self.nb = judged_notebook(judge, answers, self.drawn)
+        self.nb = _judged_notebook(judge, answers, self.drawn)
         self.sources = digest([cell.source for cell in self.nb.cells])
         for number, cell in enumerate(self.nb.cells):
             question = cell.metadata.get("minigrad", {}).get("question")
-            options: dict[str, Any] = defaultdict(bool, check=question is not None)
+            options: dict[str, bool] = defaultdict(bool, check=question is not None)
             name = question or f"Cell {number}"
             yield AnswersCell.from_parent(
                 self, name=name, cell_num=number, cell=cell, options=options
@@ -122,7 +124,7 @@ class AnswersFile(IPyNbFile):  # type: ignore[misc]
 class AnswersCell(IPyNbCell):  # type: ignore[misc]
     """A cell of the trusted notebook; a check cell judges one question."""
 
-    verdicts: dict[str, Any] | None = None
+    verdicts: dict[str, VerdictText] | None = None
 
     def setup(self) -> None:
         """Nothing to prepare if the outputs of these sources are kept."""
@@ -142,13 +144,13 @@ class AnswersCell(IPyNbCell):  # type: ignore[misc]
         elif not self.compare_outputs(kept[self.cell_num], self.cell.outputs):
             self.raise_cell_error("Cell outputs differ", "\n".join(self.comparison_traceback))
 
-    def repr_failure(self, excinfo: Any) -> Any:
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException]) -> object:
         """What is wrong, answer by answer; nbval would show the whole check cell."""
         if self.verdicts is not None:
             return "\n".join(self.comparison_traceback)
         return super().repr_failure(excinfo)
 
-    def compare_outputs(self, test: Any, ref: Any, skip_compare: Any = None) -> bool:
+    def compare_outputs(self, test: Outputs, ref: Outputs, skip_compare: object = None) -> bool:
         """nbval asks: are the outputs of the trusted cell those stored, the student's?"""
         if self.parent.sources not in self.parent.kept:
             self.parent.outputs.append([dict(output) for output in test])
@@ -170,12 +172,12 @@ class AnswersCell(IPyNbCell):  # type: ignore[misc]
         return not self.comparison_traceback
 
 
-def _answers(outputs: Any) -> dict[str, Any]:
+def _answers(outputs: Outputs) -> dict[str, EncodedValue]:
     """The answers among outputs, by id."""
-    found = {}
+    found: dict[str, EncodedValue] = {}
     for output in outputs:
         data = output.get("data", {}) if output.get("output_type") == "display_data" else {}
         if MIME in data:
             content = dict(data[MIME])
-            found[str(content.pop("id"))] = content
+            found[str(content.pop("id"))] = cast(EncodedValue, content)
     return found

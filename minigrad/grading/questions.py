@@ -21,13 +21,28 @@ import ast
 import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import Literal, TypedDict
 
+from minigrad.grading.documents import Declaration
 from minigrad.grading.release import Notebook, ReleaseError, hidden_tests, is_answer
+from minigrad.grading.syntax import (
+    defined_names,
+    names_made,
+    names_used,
+    statements_of,
+    syntax_of,
+)
 from minigrad.grading.trusted import GivenCellsFailed, ask
 
 Compare = Literal["array", "exact", "unordered", "order"]
 CHECK = re.compile(r"^\s*(\w+)\.check\(\)", re.MULTILINE)
+
+
+class NodeOrder(TypedDict):
+    """The nodes of a graph, and its edges as pairs, of which the first node comes first."""
+
+    nodes: list[str]
+    edges: list[list[str]]
 
 
 class QuestionError(ReleaseError):
@@ -62,7 +77,7 @@ class Question:
     points: float
     call: str
     results: tuple[str, ...]
-    cases: tuple[dict[str, dict[str, Any]], ...]
+    cases: tuple[dict[str, Declaration], ...]
     cell: str = ""
     answers: tuple[str, ...] = ()
     given: tuple[str, ...] = ()
@@ -75,7 +90,7 @@ class Question:
     rtol: float = 1e-9
     atol: float = 1e-12
     helpers: str = ""
-    order: dict[str, Any] | None = None
+    order: NodeOrder | None = None
     exercise: str | None = None
     right: tuple[str, ...] = field(default=(), repr=False)
     wrong: tuple[str, ...] = field(default=(), repr=False)
@@ -85,7 +100,7 @@ class Question:
         """The ids of all its results, in order."""
         return [f"{self.id}/{n}/{r}" for n in range(1, len(self.cases) + 1) for r in self.results]
 
-    def public(self) -> dict[str, Any]:
+    def public(self) -> dict[str, object]:
         """What the recording bundle says of it: nothing about values, points or mistakes.
 
         An answer that is run alone has no given cells there, and no exercise to draw inputs with.
@@ -95,10 +110,10 @@ class Question:
         return {**shown, "given": (), "checks": (), "exercise": None} if self.alone else shown
 
 
-def from_dict(data: dict[str, Any]) -> Question:
+def from_dict(data: Declaration) -> Question:
     """A Question as it was written to a bundle."""
     lists = {"results", "cases", "answers", "given", "checks", "packages", "right", "wrong"}
-    arguments: dict[str, Any] = {k: tuple(v) if k in lists else v for k, v in data.items()}
+    arguments: Declaration = {k: tuple(v) if k in lists else v for k, v in data.items()}
     return Question(**arguments)
 
 
@@ -107,64 +122,74 @@ def declared(notebook: Notebook, name: str) -> list[Question]:
 
     Raises QuestionError for a declaration that cannot be understood.
     """
-    graded = [cell for cell in notebook.cells if is_graded(cell)]
-    exercises = _exercises(notebook, name) if any(_exercise_of(c) for c in graded) else {}
-    questions = []
-    given: list[str] = []
-    checks: list[str] = []
-    answers: list[str] = []
-    earlier: list[str] = []
-    sources = {cell.id: cell.source for cell in notebook.cells if cell.cell_type == "code"}
-    theirs = _of_students(notebook)
-    for number, cell in enumerate(notebook.cells, 1):
-        if is_answer(cell):
-            answers.append(cell.id)
-        if cell.cell_type != "code" or is_answer(cell):
-            continue
-        if not is_graded(cell):
-            if not _waits_for(cell.source, theirs):
-                (checks if _is_check_s(cell) else given).append(cell.id)
-            continue
-        where = f"{name}, cell {number} (id {cell.id})"
-        declaration = dict(cell.metadata.get("minigrad", {}).get("question", {}))
+    exercises = _exercises(notebook, name)
+    questions: list[Question] = []
+    start = 0  # a question asks for the answers that stand below the one before
+    for place, cell in enumerate(notebook.cells):
+        declaration = dict(_settings(cell, "minigrad").get("question", {}))
         exercise = _exercise_of(cell)
         if exercise in exercises:
             declaration = {**exercises[exercise], "exercise": exercise, **declaration}
-        if not declaration:
-            continue
-        settings = cell.metadata.get("nbgrader", {})
-        own = answers or earlier[-1:]
-        needs = [_cell_of(notebook, need, where) for need in declaration.pop("needs", [])]
-        needs = needs or _needed(own, earlier, sources)
-        own = [a for a in own if a not in needs]
-        if declaration.get("alone") and _uses_given(
-            [sources[a] for a in (*needs, *own)], given, sources
-        ):
-            declaration["alone"] = False  # the solution itself needs them
-        if "engine" not in declaration:
-            declaration["engine"] = _uses_engine([sources[a] for a in own], sources.values())
-        declaration = {
-            "id": str(settings.get("grade_id") or cell.id),
-            "points": settings.get("points", 1),
-            "answers": [*needs, *own],
-            "given": list(given),
-            "checks": list(checks),
-            **declaration,
-            "cell": cell.id,
-        }
-        questions.append(_checked(declaration, where))
-        earlier += answers
-        answers = []  # the next question asks for what comes after this one
+        if is_graded(cell) and declaration:
+            where = f"{name}, cell {place + 1} (id {cell.id})"
+            questions.append(_checked(_placed(declaration, notebook, start, place, where), where))
+            start = place + 1
     repeated = [q.id for q in questions if [p.id for p in questions].count(q.id) > 1]
     if repeated:
         raise QuestionError(f"{name}: two questions are called {repeated[0]}.")
     return questions
 
 
+def _placed(
+    declaration: Declaration, notebook: Notebook, start: int, place: int, where: str
+) -> Declaration:
+    """The declaration with what follows from its place: the cells that are run for it, and how.
+
+    start, place    the answers to it stand between these two places
+    """
+    above = notebook.cells[:place]
+    sources = {cell.id: cell.source for cell in notebook.cells if cell.cell_type == "code"}
+    theirs = _of_students(notebook)
+    fixed = [c for c in above if _is_fixed(c) and not _waits_for(c.source, theirs)]
+    given = [cell.id for cell in fixed if not _is_check_s(cell)]
+    earlier = [cell.id for cell in above[:start] if is_answer(cell)]
+    own = [cell.id for cell in above[start:] if is_answer(cell)] or earlier[-1:]
+    needs = [_cell_of(notebook, need, where) for need in declaration.pop("needs", [])]
+    needs = needs or _needed(own, earlier, sources)
+    own = [answer for answer in own if answer not in needs]
+    solution = [sources[answer] for answer in (*needs, *own)]
+    if declaration.get("alone") and _uses_given(solution, [sources[cell] for cell in given]):
+        declaration["alone"] = False  # the solution itself needs them
+    if "engine" not in declaration:
+        declaration["engine"] = _uses_engine([sources[a] for a in own], sources.values())
+    cell = notebook.cells[place]
+    settings = _settings(cell, "nbgrader")
+    return {
+        "id": str(settings.get("grade_id") or cell.id),
+        "points": settings.get("points", 1),
+        "answers": [*needs, *own],
+        "given": given,
+        "checks": [cell.id for cell in fixed if _is_check_s(cell)],
+        **declaration,
+        "cell": cell.id,
+    }
+
+
+def _settings(cell: Notebook, whose: str) -> Declaration:
+    """What the metadata of a cell say for us ("minigrad"), or for nbgrader."""
+    found: Declaration = cell.metadata.get(whose, {})
+    return found
+
+
 def is_graded(cell: Notebook) -> bool:
     """Does this cell give points? (nbgrader: grade)"""
-    settings = cell.metadata.get("nbgrader", {})
-    return bool(settings.get("grade")) and cell.cell_type == "code" and not settings.get("solution")
+    graded = bool(_settings(cell, "nbgrader").get("grade"))
+    return graded and cell.cell_type == "code" and not is_answer(cell)
+
+
+def _is_fixed(cell: Notebook) -> bool:
+    """Is it code that the student neither writes nor gets points for?"""
+    return cell.cell_type == "code" and not is_answer(cell) and not is_graded(cell)
 
 
 def _is_check_s(cell: Notebook) -> bool:
@@ -172,7 +197,7 @@ def _is_check_s(cell: Notebook) -> bool:
 
     It may hold a second implementation, and an answer that called it would be none.
     """
-    return bool(cell.metadata.get("minigrad", {}).get("check"))
+    return bool(_settings(cell, "minigrad").get("check"))
 
 
 def _exercise_of(cell: Notebook) -> str | None:
@@ -182,7 +207,7 @@ def _exercise_of(cell: Notebook) -> str | None:
 
 def _cell_of(notebook: Notebook, need: str, where: str) -> str:
     for cell in notebook.cells:
-        if need in (cell.id, cell.metadata.get("nbgrader", {}).get("grade_id")):
+        if need in (cell.id, _settings(cell, "nbgrader").get("grade_id")):
             return str(cell.id)
     raise QuestionError(f"{where}: it needs the answer {need!r}, and there is no such cell.")
 
@@ -194,29 +219,36 @@ def _needed(own: list[str], earlier: list[str], sources: dict[str, str]) -> list
     for answer in reversed(earlier):
         if answer not in own and used & set(defined_names(sources[answer])):
             needed.insert(0, answer)
-            used |= set(_names(sources[answer]))
+            used |= _names(sources[answer])
     return needed
+
+
+def _imports(source: str) -> list[ast.Import | ast.ImportFrom]:
+    """The imports of a cell, those inside of functions too."""
+    nodes = ast.walk(syntax_of(source) or ast.Module([], []))
+    return [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
 
 
 def _uses_engine(answers: list[str], sources: Iterable[str]) -> bool:
     """Does the solution use a name that comes from minigrad (other than its checks)?"""
     imported = set()
-    for source in sources:
-        for node in ast.walk(_tree(source)):
-            if isinstance(node, ast.Import):
-                names = [a for a in node.names if a.name.split(".")[0] == "minigrad"]
-                imported |= {a.asname or "minigrad" for a in names}
-            elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("minigrad"):
-                if not (node.module or "").startswith("minigrad.teach"):
-                    imported |= {a.asname or a.name for a in node.names}
-    return any(imported & set(_names(answer)) for answer in answers)
+    for node in (node for source in sources for node in _imports(source)):
+        module = getattr(node, "module", None) or ""
+        if module.startswith("minigrad") and not module.startswith("minigrad.teach"):
+            imported |= {a.asname or a.name for a in node.names}
+        elif isinstance(node, ast.Import):
+            names = [a for a in node.names if a.name.split(".")[0] == "minigrad"]
+            imported |= {a.asname or "minigrad" for a in names}
+    return any(imported & _names(answer) for answer in answers)
 
 
 def _of_students(notebook: Notebook) -> set[str]:
     """The names that only answers define."""
-    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    answers = {n for cell in code if is_answer(cell) for n in defined_names(cell.source)}
-    return answers - {n for cell in code if not is_answer(cell) for n in defined_names(cell.source)}
+    names: dict[bool, set[str]] = {True: set(), False: set()}
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            names[is_answer(cell)] |= set(defined_names(cell.source))
+    return names[True] - names[False]
 
 
 def _waits_for(source: str, names: set[str]) -> bool:
@@ -224,7 +256,7 @@ def _waits_for(source: str, names: set[str]) -> bool:
 
     Then it shows something of an answer, and is not among what is given before one.
     """
-    waiting: list[ast.AST] = [_tree(source)]
+    waiting: list[ast.AST] = [*statements_of(source)]
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.Name) and node.id in names:
@@ -234,43 +266,19 @@ def _waits_for(source: str, names: set[str]) -> bool:
     return False
 
 
-def _uses_given(answers: list[str], given: list[str], sources: dict[str, str]) -> bool:
+def _uses_given(answers: list[str], given: list[str]) -> bool:
     """Does a solution use a name that a given cell defines or imports?"""
-    made = {name for cell in given for name in defined_names(sources[cell])}
-    for cell in given:
-        for node in ast.walk(_tree(sources[cell])):
-            if isinstance(node, ast.Import | ast.ImportFrom):
-                made |= {(a.asname or a.name).split(".")[0] for a in node.names}
-    own = {name for answer in answers for name in defined_names(answer)}
-    return any((made - own) & set(_names(answer)) for answer in answers)
+    made = {name for source in given for name in defined_names(source)}
+    made |= {name for source in given for node in _imports(source) for name in names_made(node)}
+    made -= {name for answer in answers for name in defined_names(answer)}
+    return any(made & _names(answer) for answer in answers)
 
 
-def _names(source: str) -> list[str]:
-    return [n.id for n in ast.walk(_tree(source)) if isinstance(n, ast.Name)]
+def _names(source: str) -> set[str]:
+    return set(names_used(*statements_of(source)))
 
 
-def _tree(source: str) -> ast.Module:
-    """The syntax of a cell, its magics left out; nothing, if it has none."""
-    lines = [line for line in source.split("\n") if not line.lstrip().startswith(("%", "!"))]
-    try:
-        return ast.parse("\n".join(lines))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ast.Module([], [])
-
-
-def defined_names(source: str) -> list[str]:
-    """The functions, classes and variables that a cell defines at its top level."""
-    names: list[str] = []
-    for node in _tree(source).body:
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            names.append(node.name)
-        elif isinstance(node, ast.Assign | ast.AnnAssign):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            names += [n.id for t in targets for n in ast.walk(t) if isinstance(n, ast.Name)]
-    return list(dict.fromkeys(names))
-
-
-def _checked(declaration: dict[str, Any], where: str) -> Question:
+def _checked(declaration: Declaration, where: str) -> Question:
     try:
         question = from_dict(declaration)
         compile(question.call, "call", "eval")
@@ -287,22 +295,21 @@ def _checked(declaration: dict[str, Any], where: str) -> Question:
     return question
 
 
-def _exercises(notebook: Notebook, name: str) -> dict[str, dict[str, Any]]:
+def _exercises(notebook: Notebook, name: str) -> dict[str | None, Declaration]:
     """For each Exercise with a check cell: its declaration as a question."""
-    sources, names = [], []
+    graded = [cell for cell in notebook.cells if is_graded(cell)]
+    wanted = [variable for cell in graded if (variable := _exercise_of(cell))]
+    if not wanted:
+        return {}
     theirs = _of_students(notebook)
+    sources = []
     for cell in notebook.cells:
-        if cell.cell_type != "code" or is_answer(cell):
-            continue
         if is_graded(cell):
-            names.append(_exercise_of(cell))
             sources += hidden_tests(cell)  # where wrong answers are registered
-        elif not _waits_for(cell.source, theirs):
+        elif _is_fixed(cell) and not _waits_for(cell.source, theirs):
             sources.append(cell.source)
     try:
-        found: dict[str, dict[str, Any]] = ask(
-            sources, "questions", [n for n in names if n], sources
-        )
+        found: dict[str | None, Declaration] = ask(sources, "questions", wanted, sources)
     except GivenCellsFailed as error:
         raise QuestionError(f"{name}: {error}") from None
     return found

@@ -14,21 +14,18 @@ of the same submission with the same seed say the same.
 import hashlib
 import platform
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from minigrad.grading.answers import collect
 from minigrad.grading.bundles import Recording
-from minigrad.grading.inputs import MIME, Drawn, check_cell
+from minigrad.grading.documents import AnswersDocument, Drawn, EncodedValue, QuestionAnswers
+from minigrad.grading.inputs import MIME, check_cell
 from minigrad.grading.questions import Question
 from minigrad.grading.sandbox.launch import Limits, Process, Tier
 from minigrad.grading.sandbox.wire import CellRun, Kernel, NotStarted
 from minigrad.grading.submission import Found, Unreadable, find_answers
 from minigrad.version import __version__
-
-FORMAT = "minigrad-answers-1"
 
 ENDS = {
     "died": "it ended the kernel",
@@ -60,8 +57,7 @@ def record(
     seed: str,
     drawn: Drawn,
     limits: Limits | None = None,
-    progress: Callable[[str], None] = lambda question: None,
-) -> dict[str, Any]:
+) -> AnswersDocument:
     """The answers of a submission to all questions; `drawn` are the inputs of this seed.
 
     Raises NotStarted if a kernel could not be started, twice: no fault of the submission.
@@ -75,13 +71,11 @@ def record(
     except Unreadable as error:
         document["unreadable"] = str(error)
         return document
-    document.update(notes=found.notes, guessed=found.guessed, missing=found.missing)
+    document["notes"] = found.notes
+    document["guessed"], document["missing"] = found.guessed, found.missing
     ends = time.monotonic() + limits.submission
-    for question in recording.questions:
-        progress(question.id)
-        document["questions"][question.id] = _question(
-            recording, question, found, place, drawn, limits, ends
-        )
+    run = _Run(recording.sources, found, place, drawn, limits, ends)
+    document["questions"] = {q.id: run.answers_to(q) for q in recording.questions}
     return document
 
 
@@ -92,10 +86,10 @@ def unrecorded(
     tier: str,
     limits: Limits,
     reason: str | None,
-) -> dict[str, Any]:
+) -> AnswersDocument:
     """An answers document without answers, and the reason why there are none."""
     return {
-        "format": FORMAT,
+        "format": "minigrad-answers-1",
         "exercise": recording.name,
         "recording": recording.hash,
         "submission": submission,
@@ -111,83 +105,78 @@ def unrecorded(
     }
 
 
-def _question(
-    recording: Recording,
-    question: Question,
-    found: Found,
-    place: Place,
-    drawn: Drawn,
-    limits: Limits,
-    ends: float,
-) -> dict[str, Any]:
-    """One question in a kernel of its own."""
-    said: dict[str, Any] = {"end": "idle", "reason": None, "answers": {}, "notes": []}
-    sources = [found.sources.get(a, "") for a in question.answers]
-    if not any(source.strip() for source in sources):
-        said.update(end="missing", reason="there is no answer")
-        return said
-    if time.monotonic() >= ends:
-        said.update(
-            end="time", reason=f"the submission's {limits.submission:g} s were used up before"
-        )
-        return said
-    for attempt in (1, 2):
+@dataclass(frozen=True)
+class _Run:
+    """One submission while it is recorded.
+
+    sources    the given cells, by id
+    found      the answers
+    ends       when its time is up
+    """
+
+    sources: dict[str, str]
+    found: Found
+    place: Place
+    drawn: Drawn
+    limits: Limits
+    ends: float
+
+    def answers_to(self, question: Question) -> QuestionAnswers:
+        """Run one question in a kernel of its own; one that does not start is tried again."""
+        if not any(self.found.sources.get(a, "").strip() for a in question.answers):
+            return _nothing("missing", "there is no answer")
+        if time.monotonic() >= self.ends:
+            seconds = f"{self.limits.submission:g} s"
+            return _nothing("time", f"the submission's {seconds} were used up before")
         try:
-            return _in_a_kernel(
-                recording, question, sources, found, place, drawn, limits, ends, said
-            )
+            return self._in_a_kernel(question)
         except NotStarted:
-            if attempt == 2:
-                raise
-    raise AssertionError
+            return self._in_a_kernel(question)
 
-
-def _in_a_kernel(
-    recording: Recording,
-    question: Question,
-    sources: list[str],
-    found: Found,
-    place: Place,
-    drawn: Drawn,
-    limits: Limits,
-    ends: float,
-    said: dict[str, Any],
-) -> dict[str, Any]:
-    steps = [(f"the given cell {g}", recording.sources[g], False) for g in question.given]
-    steps += [(f"the answer {a}", s, True) for a, s in zip(question.answers, sources) if s.strip()]
-    seconds = question.seconds or limits.cell
-    check = check_cell(question, drawn)
-    problem = None
-    with Process(place.tier, place.images[question.engine], limits) as process:
-        with Kernel(process) as kernel:
-            ends = min(ends, time.monotonic() + limits.question)
-            for what, source, own in steps:
+    def _in_a_kernel(self, question: Question) -> QuestionAnswers:
+        problem = None
+        seconds = question.seconds or self.limits.cell
+        check = check_cell(question, self.drawn)
+        image = self.place.images[question.engine]
+        with Process(self.place.tier, image, self.limits) as process, Kernel(process) as kernel:
+            ends = min(self.ends, time.monotonic() + self.limits.question)
+            for what, source, own in self._cells(question):
                 # given cells are ours, and run before the student's: they may take their time
-                given = limits.cell if own else limits.start
+                given = self.limits.cell if own else self.limits.start
                 run = kernel.run(source, min(ends, time.monotonic() + given))
                 if run.end != "idle":
-                    return _ended(said, run, what, given)
+                    return _nothing(run.end, _why(run, what, given))
                 if run.error is not None and (own or problem is None):
                     problem = f"{what}: {run.error}"
             run = kernel.run(check, min(ends, time.monotonic() + seconds))
-    published = [data[MIME] for data in run.published if MIME in data]
-    if run.end == "died":
-        published = []  # how much of it got out before the end is chance, and a grade is not
-    said["answers"], said["notes"] = collect(published, _expected(question, drawn))
-    if run.end != "idle":
-        _ended(said, run, "the check of it", seconds)
-    elif problem is not None:
-        said["reason"] = problem
-    elif run.error is not None:
-        said["reason"] = f"the check of it: {run.error}"
-    said["notes"] += _helpers(said, found)
-    return said
+        published = [data[MIME] for data in run.published if MIME in data]
+        if run.end == "died":
+            published = []  # how much of it got out before the end is chance, and a grade is not
+        answers, notes = collect(published, _expected(question, self.drawn))
+        reason = problem
+        if run.end != "idle":
+            reason = _why(run, "the check of it", seconds)
+        elif problem is None and run.error is not None:
+            reason = f"the check of it: {run.error}"
+        notes += _helpers(answers, reason, self.found)
+        return {"end": run.end, "reason": reason, "answers": answers, "notes": notes}
+
+    def _cells(self, question: Question) -> list[tuple[str, str, bool]]:
+        """What is run before the check: how it is called, its source, is it the student's?"""
+        answers = [(a, self.found.sources.get(a, "")) for a in question.answers]
+        return [
+            *((f"the given cell {g}", self.sources[g], False) for g in question.given),
+            *((f"the answer {a}", source, True) for a, source in answers if source.strip()),
+        ]
 
 
-def _ended(said: dict[str, Any], run: CellRun, what: str, seconds: float) -> dict[str, Any]:
-    said["end"] = run.end
-    said["reason"] = f"{what}: {ENDS[run.end].format(seconds=seconds)}"
-    return said
+def _nothing(end: str, reason: str) -> QuestionAnswers:
+    return {"end": end, "reason": reason, "answers": {}, "notes": []}
+
+
+def _why(run: CellRun, what: str, seconds: float) -> str:
+    """Why a cell did not come to its end."""
+    return f"{what}: {ENDS[run.end].format(seconds=seconds)}"
 
 
 def _expected(question: Question, drawn: Drawn) -> list[str]:
@@ -201,10 +190,9 @@ def _expected(question: Question, drawn: Drawn) -> list[str]:
     return [*question.ids, *inputs]
 
 
-def _helpers(said: dict[str, Any], found: Found) -> list[str]:
+def _helpers(answers: dict[str, EncodedValue], reason: str | None, found: Found) -> list[str]:
     """A name that is missing because it is defined in a cell that is not graded."""
-    errors = [a["error"] for a in said["answers"].values() if "error" in a]
-    errors += [said["reason"] or ""]
+    errors = [*(a["error"] for a in answers.values() if "error" in a), reason or ""]
     return [
         f"{name} is defined in a cell that is not graded; it belongs into the answer cell"
         for name in found.elsewhere

@@ -16,16 +16,16 @@ import ctypes
 import hashlib
 import json
 import os
-import select
 import signal
 import subprocess
 import sys
 import threading
-import time
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
-from minigrad.grading.bundles import Recording
+from minigrad.grading.bundles import BundleDocument, Recording
+from minigrad.grading.documents import AnswersDocument, Drawn
 from minigrad.grading.place import place_here
 from minigrad.grading.record import record, unrecorded
 from minigrad.grading.sandbox.image import NoSuchPackage
@@ -36,92 +36,106 @@ from minigrad.grading.submission import Unreadable, read_bytes
 
 JOBS = 100  # of one process; then a new one, so that memory cannot creep up
 _here = threading.local()
-_started: list["Recorder"] = []
+_started: list["RecorderProcess"] = []
 
 
 class RecorderFailed(RuntimeError):
     """The machine's fault, not the submission's: worth another try, perhaps elsewhere."""
 
 
-class Recorder:
+class Job(TypedDict):
+    """One submission to record: where it is (a path, or its content), and its SHA-256."""
+
+    recording: BundleDocument
+    submission: str
+    seed: str
+    drawn: Drawn
+    limits: dict[str, Any]  # the fields of Limits
+    isolation: str
+    path: str | None
+    content: NotRequired[str]
+
+
+class _Told(TypedDict, total=False):
+    """What the process says of a job: answers, or why the machine could not record any."""
+
+    answers: AnswersDocument
+    failed: str
+
+
+class RecorderProcess:
     """The process, started when it is first needed."""
 
     def __init__(self) -> None:
         self.process: subprocess.Popen[bytes] | None = None
         self.jobs = 0
-        _started.append(self)
 
-    def record(self, job: dict[str, Any]) -> dict[str, Any]:
+    def record(self, job: Job) -> AnswersDocument:
         """The answers. If the process is lost twice, answers that say so.
 
         Raises RecorderFailed if no kernel could be started.
         """
-        for _ in (1, 2):
-            told = self._once(job)
-            if told is None:
-                continue
-            if "failed" in told:
-                raise RecorderFailed(told["failed"])
-            return dict(told["answers"])
-        lost = unrecorded(
-            Recording(job["recording"]),
-            job["submission"],
-            job["seed"],
-            job["isolation"],
-            Limits(**job["limits"]),
-            "the process that ran it was lost, twice; the same command again would try it again",
-        )
-        # Whose fault it was cannot be told. So it costs nobody else anything, and is not final.
-        return {**lost, "lost": True}
+        told = self._once(job) or self._once(job)
+        if told is None:
+            lost = _without_answers(
+                job,
+                "the process that ran it was lost, twice; the same command again would try it again",
+            )
+            # Whose fault it was cannot be told. So it costs nobody else anything, and is not final.
+            return {**lost, "lost": True}
+        if "failed" in told:
+            raise RecorderFailed(told["failed"])
+        return told["answers"]
 
-    def _once(self, job: dict[str, Any]) -> dict[str, Any] | None:
+    def _once(self, job: Job) -> _Told | None:
+        """What the process says; None if it ends, or says nothing until its time is up."""
         if self.jobs >= JOBS:
             self.stop()
         if self.process is None or self.process.poll() is not None:
-            self.process = subprocess.Popen(
-                [sys.executable, "-P", "-W", "ignore", "-m", "minigrad.grading.recorder"],
-                cwd="/",  # not among the submissions: IPython imports from where it runs
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
-            )
-            self.jobs = 0
-            if self not in _started:
-                _started.append(self)
+            self._start()
         self.jobs += 1
         limits = job["limits"]
-        ends = time.monotonic() + limits["submission"] + 2 * limits["start"] + 60
-        assert self.process.stdin is not None and self.process.stdout is not None
+        process = self.process
+        assert process is not None and process.stdin is not None and process.stdout is not None
+        patience = threading.Timer(limits["submission"] + 2 * limits["start"] + 60, process.kill)
+        patience.start()
         try:
-            self.process.stdin.write(json.dumps(job).encode() + b"\n")
-            self.process.stdin.flush()
-            line = _line(self.process.stdout.fileno(), ends)
-            return json.loads(line)
+            process.stdin.write(json.dumps(job).encode() + b"\n")
+            process.stdin.flush()
+            told: _Told = json.loads(process.stdout.readline())
+            return told
         except (OSError, ValueError):
             self.stop()
             return None
+        finally:
+            patience.cancel()
+
+    def _start(self) -> None:
+        self.stop()
+        self.process = subprocess.Popen(
+            [sys.executable, "-P", "-W", "ignore", "-m", "minigrad.grading.recorder"],
+            cwd="/",  # not among the submissions: IPython imports from where it runs
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
+        )
+        _started.append(self)
 
     def stop(self) -> None:
         """Kill the process, if there is one, and close its pipes. The next job starts another."""
-        process, self.process = self.process, None
+        process, self.process, self.jobs = self.process, None, 0
         if process is not None:
             process.kill()
-            process.wait()
-            for pipe in (process.stdin, process.stdout):
-                if pipe is not None:
-                    try:
-                        pipe.close()
-                    except OSError:
-                        pass
-        self.jobs = 0
+            with suppress(OSError), process:  # closes the pipes, and waits for its end
+                pass
 
 
-def record_job(job: dict[str, Any]) -> dict[str, Any]:
+def record_job(job: Job) -> AnswersDocument:
     """Record in this thread's process."""
     if not hasattr(_here, "recorder"):
-        _here.recorder = Recorder()
-    recorder: Recorder = _here.recorder
+        _here.recorder = RecorderProcess()
+    recorder: RecorderProcess = _here.recorder
     return recorder.record(job)
 
 
@@ -132,38 +146,32 @@ def stop_recorders() -> None:
         _started.pop().stop()
 
 
-def _line(descriptor: int, ends: float) -> bytes:
-    """A line from a pipe; an empty one if there is none before the end."""
-    parts: list[bytes] = []
-    while time.monotonic() < ends:
-        if not select.select([descriptor], [], [], max(0.0, ends - time.monotonic()))[0]:
-            break
-        part = os.read(descriptor, 1 << 16)
-        parts.append(part)
-        if not part or part.endswith(b"\n"):
-            break
-    return b"".join(parts)
+def _without_answers(job: Job, reason: str) -> AnswersDocument:
+    return unrecorded(
+        Recording(job["recording"]),
+        job["submission"],
+        job["seed"],
+        job["isolation"],
+        Limits(**job["limits"]),
+        reason,
+    )
 
 
-def _do(job: dict[str, Any]) -> dict[str, Any]:
+def _do(job: Job) -> _Told:
     recording = Recording(job["recording"])
-    limits = Limits(**job["limits"])
     try:
         content = (
             base64.b64decode(job["content"])
-            if job.get("content") is not None
-            else read_bytes(Path(job["path"]))
+            if "content" in job
+            else read_bytes(Path(job["path"] or ""))
         )
     except Unreadable as error:
-        return {
-            "answers": unrecorded(
-                recording, job["submission"], job["seed"], job["isolation"], limits, str(error)
-            )
-        }
+        return {"answers": _without_answers(job, str(error))}
     if hashlib.sha256(content).hexdigest() != job["submission"]:
         return {"failed": "the file has changed since the run began"}
     try:
         place = place_here(job["isolation"], recording.engine, recording.packages)
+        limits = Limits(**job["limits"])
         return {"answers": record(recording, content, place, job["seed"], job["drawn"], limits)}
     except (NotStarted, NoSandbox, NoSuchPackage, OSError) as error:
         return {"failed": f"{type(error).__name__}: {error}"}
@@ -176,7 +184,7 @@ def _die_with_parent() -> None:
         ctypes.CDLL(None).prctl(set_death_signal, signal.SIGKILL, 0, 0, 0)
 
 
-def main() -> None:
+def _serve() -> None:
     """The other process: jobs come in as lines, answers go out as lines."""
     _die_with_parent()
     channel = os.fdopen(os.dup(1), "wb")
@@ -188,4 +196,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    _serve()

@@ -51,8 +51,8 @@ from minigrad.utils.notebook_format import nbformat
 
 __all__ = [
     "CODE_STUB", "TEXT_STUB", "CellMetadataError", "MarkerError", "Notebook", "ReleaseError", "SolutionLeft",
-    "UnreadableNotebook", "check_author", "check_nothing_left", "hidden_tests", "is_answer", "read_notebook",
-    "release", "solution_lines", "student_notebook",
+    "UnreadableNotebook", "check_author", "check_nothing_left", "checked_student_notebook", "hidden_tests",
+    "is_answer", "read_notebook", "release", "solution_lines", "student_notebook",
 ]  # fmt: skip
 
 Notebook = Any  # nbformat's NotebookNode: a dict with attributes, without types
@@ -94,13 +94,22 @@ def release(
             f"{author}: the student's notebook would overwrite the author's. "
             "To fix it, give another folder."
         )
-    notebook = read_notebook(author)
-    check_author(notebook, author.name)
-    student = student_notebook(notebook, code_stub=code_stub, text_stub=text_stub)
-    check_nothing_left(notebook, student, author.name)
+    student = checked_student_notebook(
+        read_notebook(author), author.name, code_stub=code_stub, text_stub=text_stub
+    )
     target.parent.mkdir(parents=True, exist_ok=True)
     nbformat.write(student, target)
     return target
+
+
+def checked_student_notebook(
+    notebook: Notebook, name: str, *, code_stub: str = CODE_STUB, text_stub: str = TEXT_STUB
+) -> Notebook:
+    """The notebook as a student gets it, after everything that can be refused was looked for."""
+    check_author(notebook, name)
+    student = student_notebook(notebook, code_stub=code_stub, text_stub=text_stub)
+    check_nothing_left(notebook, student, name)
+    return student
 
 
 def student_notebook(

@@ -12,13 +12,11 @@ and a guess is marked "please confirm". So is an answer that was put together ag
 parts of a cell that was split. Read notebook.py first, which reads the file.
 """
 
-import ast
 from dataclasses import dataclass, field
-from typing import Any
 
-from minigrad.grading.bundles import Recording
+from minigrad.grading.bundles import BundleCell, Recording
 from minigrad.grading.notebook import MOST_BYTES, Cell, Unreadable, cells_of, read_bytes
-from minigrad.grading.questions import defined_names
+from minigrad.grading.syntax import defined_names, syntax_of
 
 __all__ = ["MOST_BYTES", "Found", "Unreadable", "cells_of", "find_answers", "read_bytes"]
 
@@ -91,7 +89,7 @@ def find_answers(recording: Recording, content: bytes) -> Found:
     return found
 
 
-def _by_id(answer: dict[str, Any], cells: list[Cell], found: Found) -> list[Cell]:
+def _by_id(answer: BundleCell, cells: list[Cell], found: Found) -> list[Cell]:
     """The cell that has the id; or, if several that follow each other have it, all of them.
 
     A cell that is split leaves two with the metadata of one, and a cell that is copied too. They
@@ -113,7 +111,7 @@ def _by_id(answer: dict[str, Any], cells: list[Cell], found: Found) -> list[Cell
     return claiming[-1:]
 
 
-def _says_nothing(parts: list[Cell], answer: dict[str, Any]) -> bool:
+def _says_nothing(parts: list[Cell], answer: BundleCell) -> bool:
     """Is the answer as it was released, or without any of the names it should define?"""
     names = {name for part in parts for name in part.names}
     if not names and any(name in part.source for name in answer["names"] for part in parts):
@@ -123,11 +121,11 @@ def _says_nothing(parts: list[Cell], answer: dict[str, Any]) -> bool:
     return untouched or not names & set(answer["names"])
 
 
-def _stub(answer: dict[str, Any]) -> str:
+def _stub(answer: BundleCell) -> str:
     return "".join(answer["source"].split())
 
 
-def _by_name(answer: dict[str, Any], cells: list[Cell]) -> Cell | None:
+def _by_name(answer: BundleCell, cells: list[Cell]) -> Cell | None:
     """The last cell that defines what the answer should, and is not the stub.
 
     It may have the id of another cell of the exercise: merging two cells keeps one id.
@@ -139,7 +137,7 @@ def _by_name(answer: dict[str, Any], cells: list[Cell]) -> Cell | None:
     return None
 
 
-def _with_what_is_above(named: Cell, parts: list[Cell], answer: dict[str, Any]) -> list[Cell]:
+def _with_what_is_above(named: Cell, parts: list[Cell], answer: BundleCell) -> list[Cell]:
     """Below a cell with the id stands the one with the names: then the first one has helpers."""
     if len(parts) == 1 and parts[0].place == named.place - 1 and parts[0].kind == "code":
         if parts[0].squeezed != _stub(answer) and _is_python([parts[0], named]):
@@ -158,17 +156,12 @@ def _with_what_is_below(cell: Cell, cells: list[Cell], known: set[str]) -> list[
 
 def _is_python(parts: list[Cell]) -> bool:
     """Can the parts, one below the other, be parsed?"""
-    lines = "\n".join(part.source for part in parts).split("\n")
-    try:
-        ast.parse("\n".join("" if n.lstrip().startswith(("%", "!")) else n for n in lines))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-    return True
+    return syntax_of("\n".join(part.source for part in parts)) is not None
 
 
 def _by_place(
-    answer: dict[str, Any],
-    layout: list[dict[str, Any]],
+    answer: BundleCell,
+    layout: list[BundleCell],
     cells: list[Cell],
     known: set[str],
     used: set[int],
@@ -191,6 +184,6 @@ def _by_place(
     return None
 
 
-def _guess(found: Found, answer: dict[str, Any], how: str) -> None:
+def _guess(found: Found, answer: BundleCell, how: str) -> None:
     found.guessed.append(answer["id"])
     found.notes.append(f"the answer {answer['id']} was found {how}: please confirm")

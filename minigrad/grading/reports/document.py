@@ -4,18 +4,24 @@ import json
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Literal, get_args, get_origin, get_type_hints, is_typeddict
 
-FORMAT = "minigrad-grades-1"
+from minigrad.grading.documents import (
+    ClassGrades,
+    CommonDiagnosis,
+    DiagnosisText,
+    Grade,
+    QuestionSummary,
+)
 
 
-def class_document(grades: list[dict[str, Any]]) -> dict[str, Any]:
+def class_document(grades: list[Grade]) -> ClassGrades:
     """The grades of a class, and what they are made of."""
     first = grades[0]
-    questions = [
+    questions: list[QuestionSummary] = [
         {
             "id": q["id"],
             "of": q["of"],
@@ -26,7 +32,7 @@ def class_document(grades: list[dict[str, Any]]) -> dict[str, Any]:
         for k, q in enumerate(first["questions"])
     ]
     return {
-        "format": FORMAT,
+        "format": "minigrad-grades-1",
         "exercise": first["exercise"],
         "of": first["of"],
         "isolation": sorted({grade["isolation"] for grade in grades}),
@@ -35,18 +41,18 @@ def class_document(grades: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _commonest(lists: Any) -> list[dict[str, Any]]:
+def _commonest(lists: Iterable[list[DiagnosisText]]) -> list[CommonDiagnosis]:
     """Diagnoses, and how many students each was made of; the commonest first."""
     count: Counter[str] = Counter()
-    one: dict[str, dict[str, Any]] = {}
+    one: dict[str, DiagnosisText] = {}
     for listed in lists:
-        for diagnosis in {d["kind"]: d for d in listed}.values():
-            count[diagnosis["kind"]] += 1
-            one.setdefault(diagnosis["kind"], diagnosis)
+        made = {d["kind"]: d for d in listed}
+        count.update(list(made))
+        one = made | one
     return [{**one[kind], "students": n} for kind, n in count.most_common()]
 
 
-def write_document(document: dict[str, Any], out: Path) -> Path:
+def write_document(document: ClassGrades, out: Path) -> Path:
     """Write grades.json into this folder, and its schema beside it; returns the former's path."""
     path = out / "grades.json"
     path.write_text(json.dumps(document, indent=1, ensure_ascii=True) + "\n", encoding="utf-8")
@@ -94,59 +100,31 @@ def _shown(c: str) -> str:
     return " " if unicodedata.category(c) == "Zs" or c == "\t" else "\ufffd"
 
 
-_text = {"type": "string"}
-_maybe = {"type": ["string", "null"]}
-_number = {"type": "number", "minimum": 0}
-_count = {"type": "integer", "minimum": 0}
-_texts = {"type": "array", "items": _text}
+Schema = dict[str, object]
+_PLAIN: dict[object, Schema] = {
+    str: {"type": "string"},
+    str | None: {"type": ["string", "null"]},
+    bool: {"type": "boolean"},
+    int: {"type": "integer", "minimum": 0},
+    float: {"type": "number", "minimum": 0},
+}
 
 
-def _object(**properties: Any) -> dict[str, Any]:
-    return {"type": "object", "required": list(properties), "properties": properties}
+def _schema_of(kind: object) -> Schema:
+    """The JSON schema of a type of grades.py."""
+    if is_typeddict(kind):
+        fields = {name: _schema_of(inner) for name, inner in get_type_hints(kind).items()}
+        return {"type": "object", "required": list(fields), "properties": fields}
+    origin, inside = get_origin(kind), get_args(kind)
+    if origin is list:
+        return {"type": "array", "items": _schema_of(inside[0])}
+    if origin is dict:
+        return {"type": "object"}
+    return {"enum": list(inside)} if origin is Literal else _PLAIN[kind]
 
 
-def _list_of(**properties: Any) -> dict[str, Any]:
-    return {"type": "array", "items": _object(**properties)}
-
-
-_diagnoses = _list_of(kind=_text, message=_text, hint=_text)
-
-SCHEMA = {
+SCHEMA: Schema = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
     "title": "The grades of a class, as minigrad writes them",
-    **_object(
-        format={"const": FORMAT},
-        exercise=_text,
-        of=_number,
-        isolation=_texts,
-        questions=_list_of(
-            id=_text, of=_number, asked=_count, points={"type": "array", "items": _number}, diagnoses=_diagnoses
-        ),
-        grades=_list_of(
-            student=_text,
-            file=_text,
-            points=_number,
-            of=_number,
-            unreadable=_maybe,
-            confirm={"type": "boolean"},
-            notes=_texts,
-            seed=_text,
-            isolation={"enum": ["bwrap", "landlock", "container", "none"]},
-            limits={"type": "object"},
-            versions={"type": "object"},
-            hashes=_object(submission=_text, recording=_text, judge=_text, answers=_text),
-            questions=_list_of(
-                id=_text,
-                points=_number,
-                of=_number,
-                right=_count,
-                asked=_count,
-                reason=_maybe,
-                notes=_texts,
-                confirm={"type": "boolean"},
-                results=_list_of(id=_text, ok={"type": "boolean"}, reason=_text),
-                diagnoses=_diagnoses,
-            ),
-        ),
-    ),
-}  # fmt: skip
+    **_schema_of(ClassGrades),
+}

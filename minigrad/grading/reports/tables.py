@@ -3,23 +3,23 @@
 import csv
 import json
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
+from minigrad.grading.documents import ClassGrades, Grade, QuestionGrade
 from minigrad.grading.reports.document import clean, file_names
 
 
-def write_tables(document: dict[str, Any], out: Path) -> list[Path]:
+def write_tables(document: ClassGrades, out: Path) -> list[Path]:
     """gradebook.csv, junit.xml, and gradescope/STUDENT/results.json for each student."""
     names = file_names([grade["student"] for grade in document["grades"]])
     for grade, name in zip(document["grades"], names):
         path = out / "gradescope" / name / "results.json"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(gradescope(grade), indent=1) + "\n", encoding="utf-8")
-    return [gradebook(document, out / "gradebook.csv"), junit(document, out / "junit.xml")]
+        path.write_text(json.dumps(_gradescope(grade), indent=1) + "\n", encoding="utf-8")
+    return [_gradebook(document, out / "gradebook.csv"), _junit(document, out / "junit.xml")]
 
 
-def gradebook(document: dict[str, Any], path: Path) -> Path:
+def _gradebook(document: ClassGrades, path: Path) -> Path:
     """One line for each student: points in all, for each question, and what to look at."""
     ids = [q["id"] for q in document["questions"]]
     with open(path, "w", newline="", encoding="utf-8") as file:
@@ -30,7 +30,14 @@ def gradebook(document: dict[str, Any], path: Path) -> Path:
             points = [q["points"] for q in grade["questions"]]
             note = grade["unreadable"] or "; ".join(grade["notes"])
             confirm = "please confirm" if grade["confirm"] else ""
-            row = [grade["student"], grade["points"], grade["of"], *points, confirm, note]
+            row: list[str | float] = [
+                grade["student"],
+                grade["points"],
+                grade["of"],
+                *points,
+                confirm,
+                note,
+            ]
             table.writerow([_cell(value) for value in [*row, grade["isolation"]]])
     return path
 
@@ -39,7 +46,7 @@ def gradebook(document: dict[str, Any], path: Path) -> Path:
 FORMULA = ("=", "+", "-", "@", "|", "%", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
-def _cell(value: Any) -> Any:
+def _cell(value: str | float) -> str | float:
     """A text that begins like a formula is shown as text by spreadsheets, not computed.
 
     Some of them leave out spaces and quotation marks at the beginning first.
@@ -50,7 +57,7 @@ def _cell(value: Any) -> Any:
     return f"'{value}" if value.lstrip(" \u00a0\u3000\ufffd'\"").startswith(FORMULA) else value
 
 
-def gradescope(grade: dict[str, Any]) -> dict[str, Any]:
+def _gradescope(grade: Grade) -> dict[str, object]:
     """results.json of a Gradescope autograder, for one student."""
     return {
         "score": grade["points"],
@@ -64,7 +71,7 @@ def gradescope(grade: dict[str, Any]) -> dict[str, Any]:
                 "score": q["points"],
                 "max_score": q["of"],
                 "status": "passed" if q["right"] == q["asked"] else "failed",
-                "output": explanation(q),
+                "output": _explanation(q),
                 "output_format": "text",
                 "visibility": "visible",
             }
@@ -75,7 +82,7 @@ def gradescope(grade: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def explanation(question: dict[str, Any]) -> str:
+def _explanation(question: QuestionGrade) -> str:
     """What a student is told of a question, as text."""
     lines = [f"{question['right']} of {question['asked']} results are right."]
     if question["reason"]:
@@ -87,7 +94,7 @@ def explanation(question: dict[str, Any]) -> str:
     return clean("\n".join(lines))
 
 
-def junit(document: dict[str, Any], path: Path) -> Path:
+def _junit(document: ClassGrades, path: Path) -> Path:
     """A test suite for each student, a test case for each question."""
     root = ElementTree.Element("testsuites", name=_xml(document["exercise"]))
     for grade in document["grades"]:
@@ -106,7 +113,9 @@ def junit(document: dict[str, Any], path: Path) -> Path:
             )
             if q["right"] < q["asked"]:
                 message = f"{q['points']:g} of {q['of']:g} points"
-                ElementTree.SubElement(case, "failure", message=message).text = _xml(explanation(q))
+                ElementTree.SubElement(case, "failure", message=message).text = _xml(
+                    _explanation(q)
+                )
     tree = ElementTree.ElementTree(root)
     ElementTree.indent(tree)
     tree.write(path, encoding="utf-8", xml_declaration=True)
