@@ -27,7 +27,7 @@ from pathlib import Path
 
 import nbformat
 
-from minigrad.grading.release import release
+from minigrad.grading.release.student import release
 from tests.submissions.answers import FORWARD, OPTIMIZERS, REVERSE
 from tests.submissions.authors import AUTHORS
 
@@ -103,7 +103,7 @@ class Watch(threading.Thread):
     KINDS = (
         ("supervise.py", "supervisors"),
         ("boot.py", "kernels"),
-        ("grading.recorder", "recorders"),
+        ("grading.run.recorder", "recorders"),
         ("pytest", "judge"),
         ("multiprocessing", "cluster"),
     )

@@ -15,7 +15,7 @@ GUIDE = Path(__file__).parents[1] / "AUTHORING.md"
 
 
 def test_the_example_of_the_guide_is_released(tmp_path):
-    from minigrad.grading.questions import declared
+    from minigrad.grading.release.questions import declared
 
     (script,) = re.findall(r"```python\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
     subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=True)

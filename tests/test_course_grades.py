@@ -17,20 +17,20 @@ import numpy as np
 import pytest
 
 from minigrad.grading.answers import encoded
-from minigrad.grading.bundles import make_bundles
-from minigrad.grading.compare import judge_question
-from minigrad.grading.inputs import draw_inputs
-from minigrad.grading.judge import judge
-from minigrad.grading.questions import Question, defined_names
-from minigrad.grading.release import is_answer, read_notebook, student_notebook
+from minigrad.grading.judge.compare import judge_question
+from minigrad.grading.judge.grades import judge
+from minigrad.grading.release.bundles import make_bundles
+from minigrad.grading.release.questions import Question, defined_names
+from minigrad.grading.release.student import is_answer, read_notebook, student_notebook
+from minigrad.grading.run.inputs import draw_inputs
 from minigrad.teach import question as teach
 from tests.test_exercises import AUTHORS, EXERCISES, THEMES, name_of
 from tests.test_exercises import run as run_here
 
-pytest.importorskip("minigrad.grading.place")
+pytest.importorskip("minigrad.grading.run.place")
 
-from minigrad.grading.place import place_here
-from minigrad.grading.record import record
+from minigrad.grading.run.place import place_here
+from minigrad.grading.run.record import record
 from minigrad.grading.sandbox.selftest import NoSandbox
 
 FIRST = [next(a for a in AUTHORS if a.parent.name == theme) for theme in THEMES]

@@ -8,14 +8,14 @@ import nbformat
 import pytest
 
 distributed = pytest.importorskip("distributed")
-place = pytest.importorskip("minigrad.grading.place")
+place = pytest.importorskip("minigrad.grading.run.place")
 
 from minigrad.grading import batch  # noqa: E402
-from minigrad.grading.batch import BatchError, Settings, grade_class  # noqa: E402
-from minigrad.grading.bundles import make_bundles  # noqa: E402
-from minigrad.grading.record import unrecorded  # noqa: E402
-from minigrad.grading.recorder import RecorderFailed  # noqa: E402
-from minigrad.grading.release import release  # noqa: E402
+from minigrad.grading.release.bundles import make_bundles  # noqa: E402
+from minigrad.grading.release.student import release  # noqa: E402
+from minigrad.grading.run.batch import BatchError, Settings, grade_class  # noqa: E402
+from minigrad.grading.run.record import unrecorded  # noqa: E402
+from minigrad.grading.run.recorder import RecorderFailed  # noqa: E402
 from minigrad.grading.sandbox import selftest  # noqa: E402
 from minigrad.grading.sandbox.launch import Limits  # noqa: E402
 from tests.submissions.answers import ANSWERS  # noqa: E402

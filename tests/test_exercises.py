@@ -14,7 +14,13 @@ from pathlib import Path
 import pytest
 
 from minigrad.grading.gate import gate, run_nbval, with_answers
-from minigrad.grading.release import HIDDEN_TESTS, SOLUTION, is_answer, read_notebook, release
+from minigrad.grading.release.student import (
+    HIDDEN_TESTS,
+    SOLUTION,
+    is_answer,
+    read_notebook,
+    release,
+)
 from minigrad.teach import question
 from minigrad.teach.pictures import Picture
 

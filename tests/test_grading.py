@@ -16,16 +16,16 @@ import pytest
 
 import minigrad.grading
 from minigrad.grading.answers import BadAnswer, checked_answer, collect, encoded
-from minigrad.grading.bundles import BundleError, find_bundles, make_bundles, write_bundles
-from minigrad.grading.collect import NoSubmissions, submissions_in
-from minigrad.grading.compare import compare_answer
-from minigrad.grading.inputs import draw, draw_inputs
-from minigrad.grading.questions import Question, QuestionError, declared
-from minigrad.grading.release import release
+from minigrad.grading.judge.compare import compare_answer
+from minigrad.grading.release.bundles import BundleError, find_bundles, make_bundles, write_bundles
+from minigrad.grading.release.questions import Question, QuestionError, declared
+from minigrad.grading.release.student import release
+from minigrad.grading.release.trusted import ask
 from minigrad.grading.reports import write_reports
 from minigrad.grading.reports.document import SCHEMA, file_name
+from minigrad.grading.run.collect import NoSubmissions, submissions_in
+from minigrad.grading.run.inputs import draw, draw_inputs
 from minigrad.grading.sandbox.lockdown import ARCHITECTURE, seccomp_filter
-from minigrad.grading.trusted import ask
 from tests.submissions.authors import AUTHORS
 
 QUESTION = Question("q", 2, "f(x)", ("y",), ({"x": {"shape": [3]}},))
@@ -301,7 +301,7 @@ def test_nothing_leaves_the_folder_of_a_zip(tmp_path):
 
 
 def test_a_zip_that_unpacks_to_too_much_costs_one_submission(tmp_path, monkeypatch):
-    monkeypatch.setattr("minigrad.grading.collect.MOST_BYTES", 10_000_000)
+    monkeypatch.setattr("minigrad.grading.run.collect.MOST_BYTES", 10_000_000)
     archive = tmp_path / "class.zip"
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as opened:
         opened.writestr("bomb.ipynb", bytes(50_000_000))

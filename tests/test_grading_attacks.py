@@ -11,17 +11,17 @@ from xml.etree import ElementTree
 import nbformat
 import pytest
 
-from minigrad.grading import notebook
-from minigrad.grading.batch import Settings, grade_class
-from minigrad.grading.bundles import make_bundles
-from minigrad.grading.compare import compare_answer
-from minigrad.grading.judge import judge
-from minigrad.grading.notebook import Unreadable, cells_of
-from minigrad.grading.questions import Question
-from minigrad.grading.record import unrecorded
-from minigrad.grading.release import release
+from minigrad.grading.judge.compare import compare_answer
+from minigrad.grading.judge.grades import judge
+from minigrad.grading.release.bundles import make_bundles
+from minigrad.grading.release.questions import Question
+from minigrad.grading.release.student import release
 from minigrad.grading.reports import write_reports
 from minigrad.grading.reports.document import file_names
+from minigrad.grading.run import notebook
+from minigrad.grading.run.batch import Settings, grade_class
+from minigrad.grading.run.notebook import Unreadable, cells_of
+from minigrad.grading.run.record import unrecorded
 from minigrad.grading.sandbox import selftest
 from minigrad.grading.sandbox.launch import Limits, Process
 from tests.submissions.authors import AUTHORS, author
@@ -29,7 +29,7 @@ from tests.submissions.files import filled
 from tests.submissions.hostile import RIGHT, method
 from tests.test_grading import a_grade
 
-place = pytest.importorskip("minigrad.grading.place")
+place = pytest.importorskip("minigrad.grading.run.place")
 
 LIMITS = Limits(cell=20, question=40, submission=60, disk=8, memory=1024)
 

@@ -15,13 +15,14 @@ import pytest
 from typer.testing import CliRunner
 
 from minigrad.cli import app
-from minigrad.grading import batch, commands, doctor
-from minigrad.grading.batch import BatchError, Settings, grade_class
-from minigrad.grading.bundles import make_bundles
+from minigrad.grading import commands, doctor
 from minigrad.grading.doctor import examine
 from minigrad.grading.gate import GateError, gate_bundles
-from minigrad.grading.judge import judge
-from minigrad.grading.release import read_notebook, release
+from minigrad.grading.judge.grades import judge
+from minigrad.grading.release.bundles import make_bundles
+from minigrad.grading.release.student import read_notebook, release
+from minigrad.grading.run import batch
+from minigrad.grading.run.batch import BatchError, Settings, grade_class
 from minigrad.grading.sandbox import selftest
 from minigrad.grading.sandbox.launch import Limits
 from tests import grading_figures as figures
@@ -30,7 +31,7 @@ from tests.submissions.answers import ANSWERS
 from tests.submissions.authors import AUTHORS
 from tests.submissions.files import filled
 
-place = pytest.importorskip("minigrad.grading.place")
+place = pytest.importorskip("minigrad.grading.run.place")
 
 
 @pytest.fixture(scope="module")

@@ -10,16 +10,16 @@ import os
 import nbformat
 import pytest
 
-from minigrad.grading.batch import Settings, grade_class
-from minigrad.grading.bundles import make_bundles
-from minigrad.grading.release import release
+from minigrad.grading.release.bundles import make_bundles
+from minigrad.grading.release.student import release
+from minigrad.grading.run.batch import Settings, grade_class
 from minigrad.grading.sandbox.launch import Limits
 from minigrad.grading.sandbox.selftest import try_tier
 from tests.submissions.answers import ANSWERS, SHARES
 from tests.submissions.authors import AUTHORS
 from tests.submissions.files import FILES, filled
 
-place = pytest.importorskip("minigrad.grading.place")
+place = pytest.importorskip("minigrad.grading.run.place")
 
 LIMITS = Limits(cell=4, question=30, submission=60, disk=8, bytes=1_000_000, memory=1024)
 

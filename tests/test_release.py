@@ -7,7 +7,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from minigrad.grading.gate import GateError, gate, run_nbval, with_answers
-from minigrad.grading.release import (
+from minigrad.grading.release.student import (
     CellMetadataError,
     MarkerError,
     ReleaseError,

@@ -7,13 +7,13 @@ import pytest
 from typer.testing import CliRunner
 
 from minigrad.cli import app
-from minigrad.grading.bundles import make_bundles
 from minigrad.grading.gate import GateError, gate_bundles
-from minigrad.grading.questions import QuestionError
-from minigrad.grading.release import read_notebook
+from minigrad.grading.release.bundles import make_bundles
+from minigrad.grading.release.questions import QuestionError
+from minigrad.grading.release.student import read_notebook
 from tests.submissions.authors import AUTHORS
 
-pytest.importorskip("minigrad.grading.place")
+pytest.importorskip("minigrad.grading.run.place")
 
 
 @pytest.fixture

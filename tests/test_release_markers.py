@@ -6,9 +6,9 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_raw_cell
 
-from minigrad.grading.bundles import BundleError, make_bundles
-from minigrad.grading.markers import CODE_STUB, check, cleared
-from minigrad.grading.release import (
+from minigrad.grading.release.bundles import BundleError, make_bundles
+from minigrad.grading.release.markers import CODE_STUB, check, cleared
+from minigrad.grading.release.student import (
     CellMetadataError,
     MarkerError,
     SolutionLeft,

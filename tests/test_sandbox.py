@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-place = pytest.importorskip("minigrad.grading.place")
+place = pytest.importorskip("minigrad.grading.run.place")
 
 from minigrad.grading.sandbox import container, lockdown, selftest  # noqa: E402
 from minigrad.grading.sandbox.channel import Budget, Channel, TooMuch  # noqa: E402
@@ -270,7 +270,7 @@ def test_on_a_kernel_without_landlock_the_tier_does_not_hold_and_says_so(tmp_pat
     packed = b"".join(struct.pack("HBBI", *step) for step in program)
     source = f"""
 import ctypes, struct
-from minigrad.grading import place
+from minigrad.grading.run import place
 from minigrad.grading.sandbox import lockdown, selftest
 image = place.image(False)
 buffer = ctypes.create_string_buffer({packed!r}, {len(packed)})

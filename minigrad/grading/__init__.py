@@ -1,8 +1,13 @@
 """From an author's notebook to a graded one, in small steps.
 
-    release     the author's notebook without its solutions: what a student gets
-    assemble    a student's answers in the author's notebook: what is run
-    gate        nbval runs it against the author's outputs: right or wrong
+    release/    the author's notebook: what a student gets, what is asked, and the bundles of both
+    run/        a class of submissions, and what each of them answers in the sandbox
+    sandbox/    where a student's code runs, and what it can reach there
+    judge/      answers held against the solution's, by nbval: right or wrong, points, diagnoses
+    reports/    the grades as JSON, CSV, XML and pages
+    documents   the JSON that goes from one to the next
+    gate        may an exercise be released? It is tried
+    commands    the command line; plugin is  pytest --minigrad
 
 Nothing here is imported by `import minigrad`.
 """

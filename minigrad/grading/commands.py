@@ -24,22 +24,27 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from minigrad.grading.batch import BatchError, Run, Settings, grade_class, record_class
-from minigrad.grading.bundles import find_bundles, find_recording, make_bundles, write_bundles
-from minigrad.grading.collect import NoSubmissions, Submission
 from minigrad.grading.doctor import examine, report
 from minigrad.grading.documents import AnswersDocument
 from minigrad.grading.gate import NbvalDidNotRun, gate, gate_bundles
-from minigrad.grading.judge import JudgeError, judge
-from minigrad.grading.place import place_here
-from minigrad.grading.recorder import RecorderFailed
-from minigrad.grading.release import ReleaseError, release
+from minigrad.grading.judge.grades import JudgeError, judge
+from minigrad.grading.release.bundles import (
+    find_bundles,
+    find_recording,
+    make_bundles,
+    write_bundles,
+)
+from minigrad.grading.release.student import ReleaseError, release
+from minigrad.grading.release.trusted import GivenCellsFailed
 from minigrad.grading.reports import write_reports
 from minigrad.grading.reports.document import clean
+from minigrad.grading.run.batch import BatchError, Run, Settings, grade_class, record_class
+from minigrad.grading.run.collect import NoSubmissions, Submission
+from minigrad.grading.run.place import place_here
+from minigrad.grading.run.recorder import RecorderFailed
 from minigrad.grading.sandbox.image import NoSuchPackage
 from minigrad.grading.sandbox.launch import Limits
 from minigrad.grading.sandbox.selftest import NoSandbox
-from minigrad.grading.trusted import GivenCellsFailed
 
 app = typer.Typer()
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, requires, version
 from typing import Any
 
-from minigrad.grading.place import image
+from minigrad.grading.run.place import image
 from minigrad.grading.sandbox.image import NoSuchPackage
 from minigrad.grading.sandbox.selftest import try_tier
 

@@ -16,19 +16,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from minigrad.grading.bundles import Judge, Recording
-from minigrad.grading.inputs import draw_inputs
-from minigrad.grading.judge import judge
-from minigrad.grading.place import place_here
+from minigrad.grading.judge.grades import judge
 from minigrad.grading.pytest_run import run_pytest
-from minigrad.grading.record import record
-from minigrad.grading.release import (
+from minigrad.grading.release.bundles import Judge, Recording
+from minigrad.grading.release.student import (
     Notebook,
     ReleaseError,
     checked_student_notebook,
     is_answer,
     read_notebook,
 )
+from minigrad.grading.run.inputs import draw_inputs
+from minigrad.grading.run.place import place_here
+from minigrad.grading.run.record import record
 from minigrad.grading.sandbox.selftest import NoSandbox
 from minigrad.utils.notebook_format import nbformat
 

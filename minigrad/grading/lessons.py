@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from minigrad.grading.release import release
+from minigrad.grading.release.student import release
 from minigrad.utils.notebook_format import nbformat
 
 RECORD = ".minigrad-lessons.json"

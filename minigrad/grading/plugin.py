@@ -27,7 +27,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> Any:
     """Collect *.answers.json as the notebooks that judge them. nbval is imported only then."""
     if parent.config.getoption("minigrad") and file_path.name.endswith(".answers.json"):
-        from minigrad.grading.nbval_items import AnswersFile
+        from minigrad.grading.judge.nbval_items import AnswersFile
 
         return AnswersFile.from_parent(parent, path=file_path)
     return None

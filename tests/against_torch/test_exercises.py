@@ -6,7 +6,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from minigrad.grading.release import read_notebook
+from minigrad.grading.release.student import read_notebook
 from minigrad.teach import question
 
 EXERCISES = Path(__file__).parents[2] / "exercises"

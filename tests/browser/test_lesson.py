@@ -5,7 +5,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from minigrad.grading.release import is_answer, release
+from minigrad.grading.release.student import is_answer, release
 
 pytestmark = pytest.mark.browser
 

@@ -26,12 +26,12 @@ from typing import Any, cast
 import pytest
 from nbval.plugin import IPyNbCell, IPyNbFile
 
-from minigrad.grading.bundles import Judge, digest, read_judge
-from minigrad.grading.compare import judge_question
 from minigrad.grading.documents import AnswersDocument, Drawn, EncodedValue, VerdictText
-from minigrad.grading.inputs import MIME, check_cell, draw_inputs
-from minigrad.grading.questions import Question
-from minigrad.grading.release import Notebook
+from minigrad.grading.judge.compare import judge_question
+from minigrad.grading.release.bundles import Judge, digest, read_judge
+from minigrad.grading.release.questions import Question
+from minigrad.grading.release.student import Notebook
+from minigrad.grading.run.inputs import MIME, check_cell, draw_inputs
 from minigrad.utils.notebook_format import nbformat
 
 SECONDS = 120.0  # for a trusted cell, in all

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from minigrad.grading.answers import encoded
 from minigrad.grading.documents import Declaration, DrawnCase
-from minigrad.grading.variants import wrong_source
+from minigrad.grading.release.variants import wrong_source
 from minigrad.teach.ask_facts import Facts
 from minigrad.teach.ask_functions import Differentiable
 from minigrad.teach.ask_optimizers import Updates

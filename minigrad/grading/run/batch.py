@@ -27,16 +27,16 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from minigrad.grading.bundles import Judge, Recording, digest, write_private
-from minigrad.grading.collect import Submission, content_of, submissions_in
 from minigrad.grading.documents import AnswersDocument, Grade
-from minigrad.grading.inputs import draw_inputs
-from minigrad.grading.judge import judge
-from minigrad.grading.place import place_here
-from minigrad.grading.record import unrecorded
-from minigrad.grading.recorder import Job, RecorderFailed, record_job, stop_recorders
+from minigrad.grading.judge.grades import judge
+from minigrad.grading.release.bundles import Judge, Recording, digest, write_private
+from minigrad.grading.run.collect import Submission, content_of, submissions_in
+from minigrad.grading.run.inputs import draw_inputs
+from minigrad.grading.run.place import place_here
+from minigrad.grading.run.record import unrecorded
+from minigrad.grading.run.recorder import Job, RecorderFailed, record_job, stop_recorders
+from minigrad.grading.run.submission import Unreadable, read_bytes
 from minigrad.grading.sandbox.launch import Limits
-from minigrad.grading.submission import Unreadable, read_bytes
 
 AHEAD = 4  # submissions for each thread of a cluster that are there at a time
 CONNECT = 15.0  # seconds to find a scheduler, and a worker of it

@@ -1,6 +1,6 @@
 """What the source of a cell defines and uses, told from its syntax: nothing is run.
 
-Uses the standard library alone, as release.py does.
+Uses the standard library alone, as markers.py does.
 """
 
 import ast

@@ -18,13 +18,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from minigrad.grading.answers import collect
-from minigrad.grading.bundles import Recording
 from minigrad.grading.documents import AnswersDocument, Drawn, EncodedValue, QuestionAnswers
-from minigrad.grading.inputs import MIME, check_cell
-from minigrad.grading.questions import Question
+from minigrad.grading.release.bundles import Recording
+from minigrad.grading.release.questions import Question
+from minigrad.grading.run.inputs import MIME, check_cell
+from minigrad.grading.run.submission import Found, Unreadable, find_answers
 from minigrad.grading.sandbox.launch import Limits, Process, Tier
 from minigrad.grading.sandbox.wire import CellRun, Kernel, NotStarted
-from minigrad.grading.submission import Found, Unreadable, find_answers
 from minigrad.version import __version__
 
 ENDS = {

@@ -16,8 +16,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
-from minigrad.grading.bundles import BundleError, Judge, digest, write_private
-from minigrad.grading.compare import NO_CREDIT
 from minigrad.grading.documents import (
     AnswersDocument,
     Grade,
@@ -27,9 +25,11 @@ from minigrad.grading.documents import (
     ResultGrade,
     VerdictText,
 )
-from minigrad.grading.feedback import diagnoses
+from minigrad.grading.judge.compare import NO_CREDIT
+from minigrad.grading.judge.feedback import diagnoses
 from minigrad.grading.pytest_run import REPEATABLE, run_pytest
-from minigrad.grading.questions import Question
+from minigrad.grading.release.bundles import BundleError, Judge, digest, write_private
+from minigrad.grading.release.questions import Question
 from minigrad.version import __version__
 
 NAMED = 8  # results that are named in one reason

@@ -14,9 +14,9 @@ parts of a cell that was split. Read notebook.py first, which reads the file.
 
 from dataclasses import dataclass, field
 
-from minigrad.grading.bundles import BundleCell, Recording
-from minigrad.grading.notebook import MOST_BYTES, Cell, Unreadable, cells_of, read_bytes
-from minigrad.grading.syntax import defined_names, syntax_of
+from minigrad.grading.release.bundles import BundleCell, Recording
+from minigrad.grading.release.syntax import defined_names, syntax_of
+from minigrad.grading.run.notebook import MOST_BYTES, Cell, Unreadable, cells_of, read_bytes
 
 __all__ = ["MOST_BYTES", "Found", "Unreadable", "cells_of", "find_answers", "read_bytes"]
 

@@ -1,6 +1,6 @@
 """The process that runs the author's given cells: it reads what is asked, and writes what is told.
 
-python -m minigrad.grading.trusted_process FOLDER
+python -m minigrad.grading.release.trusted_process FOLDER
 """
 
 import json
@@ -10,8 +10,8 @@ from pathlib import Path
 
 from IPython.core.interactiveshell import InteractiveShell
 
-from minigrad.grading.exercises import drawn_cases, questions
-from minigrad.grading.explain import explained
+from minigrad.grading.judge.explain import explained
+from minigrad.grading.release.exercises import drawn_cases, questions
 
 FUNCTIONS: dict[str, Callable[..., object]] = {
     "drawn_cases": drawn_cases,

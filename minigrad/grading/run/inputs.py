@@ -28,8 +28,8 @@ from numpy.typing import NDArray
 
 from minigrad.grading.answers import encoded
 from minigrad.grading.documents import Drawn
-from minigrad.grading.questions import Question
-from minigrad.grading.trusted import ask
+from minigrad.grading.release.questions import Question
+from minigrad.grading.release.trusted import ask
 
 Array = NDArray[Any]
 

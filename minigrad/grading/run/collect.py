@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from minigrad.grading.submission import MOST_BYTES, Unreadable, read_bytes
+from minigrad.grading.run.submission import MOST_BYTES, Unreadable, read_bytes
 
 MOST_FILES = 20_000
 MOST_IN_ALL = 4 * 2**30

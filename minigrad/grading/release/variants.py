@@ -11,7 +11,7 @@ import ast
 import inspect
 import textwrap
 
-from minigrad.grading.syntax import names_made, names_used, statements_of
+from minigrad.grading.release.syntax import names_made, names_used, statements_of
 from minigrad.teach.question import Wrong
 
 Definition = ast.FunctionDef | ast.ClassDef

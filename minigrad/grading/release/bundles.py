@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, NotRequired, TypedDict
 
 from minigrad.grading.documents import Declaration
-from minigrad.grading.questions import Question, declared, from_dict
-from minigrad.grading.release import (
+from minigrad.grading.release.questions import Question, declared, from_dict
+from minigrad.grading.release.student import (
     Notebook,
     ReleaseError,
     is_answer,
@@ -26,7 +26,7 @@ from minigrad.grading.release import (
     solution_lines,
     student_notebook,
 )
-from minigrad.grading.syntax import defined_names
+from minigrad.grading.release.syntax import defined_names
 
 RECORDING, JUDGE = "minigrad-recording-1", "minigrad-judge-1"
 

@@ -24,15 +24,15 @@ from dataclasses import asdict, dataclass, field
 from typing import Literal, TypedDict
 
 from minigrad.grading.documents import Declaration
-from minigrad.grading.release import Notebook, ReleaseError, hidden_tests, is_answer
-from minigrad.grading.syntax import (
+from minigrad.grading.release.student import Notebook, ReleaseError, hidden_tests, is_answer
+from minigrad.grading.release.syntax import (
     defined_names,
     names_made,
     names_used,
     statements_of,
     syntax_of,
 )
-from minigrad.grading.trusted import GivenCellsFailed, ask
+from minigrad.grading.release.trusted import GivenCellsFailed, ask
 
 Compare = Literal["array", "exact", "unordered", "order"]
 CHECK = re.compile(r"^\s*(\w+)\.check\(\)", re.MULTILINE)

@@ -35,7 +35,7 @@ import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from minigrad.grading.syntax import syntax_of
+from minigrad.grading.release.syntax import syntax_of
 
 CODE_STUB = "# YOUR CODE HERE\nraise NotImplementedError()"
 TEXT_STUB = "YOUR ANSWER HERE"

@@ -9,8 +9,6 @@ The author's given cells are run for it, to have the Exercise; no student's code
 
 from collections.abc import Sequence
 
-from minigrad.grading.bundles import Judge, digest
-from minigrad.grading.compare import NO_CREDIT
 from minigrad.grading.documents import (
     AnswersDocument,
     DiagnosisText,
@@ -20,8 +18,10 @@ from minigrad.grading.documents import (
     VerdictText,
     WrongAnswers,
 )
-from minigrad.grading.questions import Question
-from minigrad.grading.trusted import GivenCellsFailed, ask
+from minigrad.grading.judge.compare import NO_CREDIT
+from minigrad.grading.release.bundles import Judge, digest
+from minigrad.grading.release.questions import Question
+from minigrad.grading.release.trusted import GivenCellsFailed, ask
 
 MOST = 400  # different sets of wrong answers that are looked into, in all
 SECONDS = 300

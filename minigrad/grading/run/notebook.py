@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from minigrad.grading.syntax import defined_names
+from minigrad.grading.release.syntax import defined_names
 
 MOST_BYTES = 256 * 1024 * 1024
 MOST_TEXT = 12 * 1024 * 1024  # bytes that are parsed; of more than that, outputs are left out

@@ -14,7 +14,7 @@ import time
 from functools import cache
 from pathlib import Path
 
-from minigrad.grading.record import Place
+from minigrad.grading.run.record import Place
 from minigrad.grading.sandbox import container
 from minigrad.grading.sandbox.image import build_image, contents, versions
 from minigrad.grading.sandbox.selftest import choose

@@ -21,7 +21,7 @@ import numpy as np
 
 from minigrad.grading.answers import array_of
 from minigrad.grading.documents import DrawnCase, EncodedValue
-from minigrad.grading.questions import NodeOrder, Question
+from minigrad.grading.release.questions import NodeOrder, Question
 
 
 @dataclass(frozen=True)

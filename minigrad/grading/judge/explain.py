@@ -14,7 +14,7 @@ import numpy as np
 
 from minigrad.grading.answers import array_of
 from minigrad.grading.documents import DiagnosisText, EncodedValue, WrongAnswers
-from minigrad.grading.exercises import start_and_gradients
+from minigrad.grading.release.exercises import start_and_gradients
 from minigrad.teach.ask_facts import Facts
 from minigrad.teach.ask_optimizers import Updates
 from minigrad.teach.ask_structure import Adjoints, Edges, Order

@@ -24,15 +24,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict
 
-from minigrad.grading.bundles import BundleDocument, Recording
 from minigrad.grading.documents import AnswersDocument, Drawn
-from minigrad.grading.place import place_here
-from minigrad.grading.record import record, unrecorded
+from minigrad.grading.release.bundles import BundleDocument, Recording
+from minigrad.grading.run.place import place_here
+from minigrad.grading.run.record import record, unrecorded
+from minigrad.grading.run.submission import Unreadable, read_bytes
 from minigrad.grading.sandbox.image import NoSuchPackage
 from minigrad.grading.sandbox.launch import Limits
 from minigrad.grading.sandbox.selftest import NoSandbox
 from minigrad.grading.sandbox.wire import NotStarted
-from minigrad.grading.submission import Unreadable, read_bytes
 
 JOBS = 100  # of one process; then a new one, so that memory cannot creep up
 _here = threading.local()
@@ -113,7 +113,7 @@ class RecorderProcess:
     def _start(self) -> None:
         self.stop()
         self.process = subprocess.Popen(
-            [sys.executable, "-P", "-W", "ignore", "-m", "minigrad.grading.recorder"],
+            [sys.executable, "-P", "-W", "ignore", "-m", "minigrad.grading.run.recorder"],
             cwd="/",  # not among the submissions: IPython imports from where it runs
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

@@ -20,8 +20,8 @@ are understood too (markers.py).
 A released notebook is generated and never edited by hand. That the solution passes its
 own checks and the stub fails them can be told only by running both: see gate.py.
 
-This module, markers.py and notebook_format.py need nbformat and nothing else, not even NumPy, because the wheel of
-minigrad itself is built with them.
+This module, markers.py, syntax.py and notebook_format.py need nbformat and nothing else, not even
+NumPy, because the wheel of minigrad itself is built with them.
 
 Source: nbgrader 0.9, preprocessors ClearOutput and LockCells.
 """
@@ -33,7 +33,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from minigrad.grading.markers import (
+from minigrad.grading.release.markers import (
     CODE_STUB,
     HIDDEN_TESTS,
     SOLUTION,

@@ -1,0 +1,11 @@
+"""What is made of an author's notebook.
+
+student      the notebook that students get, without solutions
+markers      the marks around a solution
+syntax       what a cell defines and uses
+questions    what is asked, and which cells are run for it
+exercises    the exercises of minigrad.teach as questions
+variants     the author's wrong answers, as a student would write them
+trusted      a process that runs the given cells
+bundles      the two files by which answers are recorded and judged
+"""
