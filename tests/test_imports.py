@@ -60,3 +60,29 @@ print(sorted(new - set(sys.stdlib_module_names) - {"numpy", "minigrad"}))
     )
 
     assert done.stdout.strip() == "[]"
+
+
+RELEASES = """
+import sys
+from pathlib import Path
+from types import ModuleType
+
+sys.modules["numpy"] = None  # an import of it fails
+parts = "hatchling.builders.hooks.plugin.interface".split(".")
+for n in range(1, 6):
+    sys.modules[".".join(parts[:n])] = ModuleType(parts[n - 1])
+sys.modules[".".join(parts)].BuildHookInterface = object
+import hatch_build
+
+print(hatch_build._release_module(Path.cwd()).release.__name__)
+"""
+
+
+def test_the_wheel_is_built_without_numpy():
+    root = PACKAGE.parent
+
+    done = subprocess.run(
+        [sys.executable, "-c", RELEASES], capture_output=True, text=True, cwd=root
+    )
+
+    assert done.stdout.strip() == "release", done.stderr
