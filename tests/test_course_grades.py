@@ -20,7 +20,7 @@ from minigrad.grading.answers import encoded
 from minigrad.grading.judge.compare import judge_question
 from minigrad.grading.judge.grades import judge
 from minigrad.grading.release.bundles import make_bundles
-from minigrad.grading.release.questions import Question, defined_names
+from minigrad.grading.release.questions import GradedQuestion, defined_names
 from minigrad.grading.release.student import is_answer, read_notebook, student_notebook
 from minigrad.grading.run.inputs import draw_inputs
 from minigrad.teach import question as teach
@@ -30,7 +30,7 @@ from tests.test_exercises import run as run_here
 pytest.importorskip("minigrad.grading.run.place")
 
 from minigrad.grading.run.place import place_here
-from minigrad.grading.run.record import record
+from minigrad.grading.run.record import record_submission
 from minigrad.grading.sandbox.selftest import NoSandbox
 
 FIRST = [next(a for a in AUTHORS if a.parent.name == theme) for theme in THEMES]
@@ -121,7 +121,7 @@ def graded(request):
         place = place_here("none", recording.engine, recording.packages)
     drawn = draw_inputs(recording.questions, recording.sources, "course")
     answers = [
-        record(recording, handed_in(students, cells), place, "course", drawn)
+        record_submission(recording, handed_in(students, cells), place, "course", drawn)
         for cells in tried.values()
     ]
     grades = dict(zip(tried, judge(bundle, answers)))
@@ -251,7 +251,7 @@ def test_an_answer_is_run_without_what_only_the_check_needs():
 
 @pytest.mark.parametrize("mine, ok", [([0.0, 2.0], False), ([1.0, 2.0], True)])
 def test_zeros_count_only_beside_a_case_that_is_right(mine, ok):
-    asked = Question("q", 2, "f(x)", ("y",), ({}, {}, {}))
+    asked = GradedQuestion("q", 2, "f(x)", ("y",), ({}, {}, {}))
     right = {"q/1/y": np.array([1.0, 2.0]), "q/2/y": np.zeros(2), "q/3/y": np.full(2, 1e-30)}
     answers = right | {"q/1/y": np.array(mine), "q/3/y": np.zeros(2)}
     as_said = [{identity: encoded(y) for identity, y in each.items()} for each in (answers, right)]

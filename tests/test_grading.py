@@ -18,17 +18,17 @@ import minigrad.grading
 from minigrad.grading.answers import BadAnswer, checked_answer, collect, encoded
 from minigrad.grading.judge.compare import compare_answer
 from minigrad.grading.release.bundles import BundleError, find_bundles, make_bundles, write_bundles
-from minigrad.grading.release.questions import Question, QuestionError, declared
+from minigrad.grading.release.questions import GradedQuestion, QuestionError, declared
 from minigrad.grading.release.student import release
 from minigrad.grading.release.trusted import ask
 from minigrad.grading.reports import write_reports
 from minigrad.grading.reports.document import SCHEMA, file_name
 from minigrad.grading.run.collect import NoSubmissions, submissions_in
-from minigrad.grading.run.inputs import draw, draw_inputs
+from minigrad.grading.run.inputs import draw_input, draw_inputs
 from minigrad.grading.sandbox.lockdown import ARCHITECTURE, seccomp_filter
 from tests.submissions.authors import AUTHORS
 
-QUESTION = Question("q", 2, "f(x)", ("y",), ({"x": {"shape": [3]}},))
+QUESTION = GradedQuestion("q", 2, "f(x)", ("y",), ({"x": {"shape": [3]}},))
 
 
 @pytest.fixture
@@ -44,9 +44,9 @@ def author(tmp_path):
 def test_an_input_depends_on_the_seed_and_on_its_own_name_only():
     spec = {"shape": [2]}
 
-    assert np.array_equal(draw(spec, "s/q/1/x"), draw(spec, "s/q/1/x"))
-    assert not np.array_equal(draw(spec, "s/q/1/x"), draw(spec, "s/q/1/y"))
-    assert not np.array_equal(draw(spec, "s/q/1/x"), draw(spec, "t/q/1/x"))
+    assert np.array_equal(draw_input(spec, "s/q/1/x"), draw_input(spec, "s/q/1/x"))
+    assert not np.array_equal(draw_input(spec, "s/q/1/x"), draw_input(spec, "s/q/1/y"))
+    assert not np.array_equal(draw_input(spec, "s/q/1/x"), draw_input(spec, "t/q/1/x"))
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_an_input_depends_on_the_seed_and_on_its_own_name_only():
     ],
 )
 def test_inputs_are_drawn_as_they_are_declared(spec, holds):
-    assert holds(draw(spec, "seed"))
+    assert holds(draw_input(spec, "seed"))
 
 
 def test_a_question_is_read_from_the_metadata_of_a_graded_cell(author):
@@ -239,7 +239,7 @@ def test_arrays_are_compared_with_tolerance_and_the_reason_shows_no_right_value(
     ],
 )
 def test_plain_answers(kind, mine, right, ok):
-    question = Question("q", 1, "f", ("y",), ({},), compare=kind)
+    question = GradedQuestion("q", 1, "f", ("y",), ({},), compare=kind)
 
     assert compare_answer(question, {"json": mine}, {"json": right}).ok is ok
 
@@ -257,7 +257,7 @@ def test_plain_answers(kind, mine, right, ok):
 )
 def test_any_valid_order_is_right(order, ok):
     graph = {"nodes": list("zsxy"), "edges": [["z", "s"], ["z", "x"], ["s", "x"], ["s", "y"]]}
-    question = Question("q", 1, "f", ("y",), ({},), compare="order", order=graph)
+    question = GradedQuestion("q", 1, "f", ("y",), ({},), compare="order", order=graph)
 
     assert compare_answer(question, {"json": list(order)}, {"json": list("zsxy")}).ok is ok
 

@@ -14,7 +14,7 @@ import pytest
 from minigrad.grading.judge.compare import compare_answer
 from minigrad.grading.judge.grades import judge
 from minigrad.grading.release.bundles import make_bundles
-from minigrad.grading.release.questions import Question
+from minigrad.grading.release.questions import GradedQuestion
 from minigrad.grading.release.student import release
 from minigrad.grading.reports import write_reports
 from minigrad.grading.reports.document import file_names
@@ -35,7 +35,7 @@ LIMITS = Limits(cell=20, question=40, submission=60, disk=8, memory=1024)
 
 
 def asked(kind):
-    return Question(
+    return GradedQuestion(
         id="q", points=1, call="f()", results=("y",), cases=({},), compare=kind, rtol=1e-9
     )
 

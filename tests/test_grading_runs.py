@@ -467,9 +467,11 @@ def test_the_doctor_names_the_versions_that_are_needed(monkeypatch):
 
 
 def test_the_doctor_speaks_json_and_its_status_says_whether_a_class_can_be_graded(monkeypatch):
-    numpy = doctor.Finding("numpy", True, "2.0", "mend it", needed=True)
-    sandbox = doctor.Finding("a sandbox for grading", False, "none holds", "get one", needed=True)
-    dask = doctor.Finding("Dask", False, "not installed", "pip install it")
+    numpy = doctor.MachineFinding("numpy", True, "2.0", "mend it", needed=True)
+    sandbox = doctor.MachineFinding(
+        "a sandbox for grading", False, "none holds", "get one", needed=True
+    )
+    dask = doctor.MachineFinding("Dask", False, "not installed", "pip install it")
     seen = {}
     for name, found in (("ready", [numpy, dask]), ("not ready", [numpy, sandbox])):
         monkeypatch.setattr(commands, "examine", lambda found=found: iter(found))

@@ -7,7 +7,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_raw_cell
 
 from minigrad.grading.release.bundles import BundleError, make_bundles
-from minigrad.grading.release.markers import CODE_STUB, check, cleared
+from minigrad.grading.release.markers import CODE_STUB, check_markers, cleared
 from minigrad.grading.release.student import (
     CellMetadataError,
     MarkerError,
@@ -114,7 +114,7 @@ def test_markers_work_in_nested_functions_and_in_markdown():
 )
 def test_markers_that_do_not_match_are_refused_with_the_line(source, said):
     with pytest.raises(MarkerError) as raised:
-        check(source, "author.ipynb, cell 1")
+        check_markers(source, "author.ipynb, cell 1")
 
     assert said in str(raised.value)
 

@@ -37,7 +37,7 @@ from minigrad.grading.release.bundles import (
 from minigrad.grading.release.student import ReleaseError, release
 from minigrad.grading.release.trusted import GivenCellsFailed
 from minigrad.grading.reports import write_reports
-from minigrad.grading.reports.document import clean
+from minigrad.grading.reports.document import clean_text
 from minigrad.grading.run.batch import BatchError, Run, Settings, grade_class, record_class
 from minigrad.grading.run.collect import NoSubmissions, Submission
 from minigrad.grading.run.place import place_here
@@ -136,7 +136,7 @@ def record_command(
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     for question, said in document["questions"].items():
-        because = f"  ({clean(said['reason'])})" if said["reason"] else ""
+        because = f"  ({clean_text(said['reason'])})" if said["reason"] else ""
         typer.echo(f"{question}: {len(said['answers'])} answers{because}")
     if document["unreadable"]:
         typer.echo(f"{submission} cannot be read: {document['unreadable']}")

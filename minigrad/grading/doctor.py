@@ -20,7 +20,7 @@ BROWSER = "a browser (for its tests)"
 
 
 @dataclass(frozen=True)
-class Finding:
+class MachineFinding:
     """what      what was looked for
     there     is it there, and does it work?
     detail    version, or what is the matter
@@ -35,9 +35,9 @@ class Finding:
     needed: bool = False
 
 
-def examine() -> Iterator[Finding]:
+def examine() -> Iterator[MachineFinding]:
     """Everything, in the order in which it is needed."""
-    yield Finding(
+    yield MachineFinding(
         "Python",
         sys.version_info >= (3, 11),
         f"{platform.python_version()}, {platform.platform()}",
@@ -53,7 +53,7 @@ def examine() -> Iterator[Finding]:
     yield _package("distributed", "Dask (only for --scheduler)")
 
 
-def report(findings: Iterable[Finding]) -> dict[str, Any]:
+def report(findings: Iterable[MachineFinding]) -> dict[str, Any]:
     """The same as a JSON document: `ready` if nothing is missing that grading needs."""
     found = list(findings)
     return {
@@ -72,7 +72,7 @@ def report(findings: Iterable[Finding]) -> dict[str, Any]:
     }
 
 
-def _package(name: str, what: str | None = None, needed: bool = False) -> Finding:
+def _package(name: str, what: str | None = None, needed: bool = False) -> MachineFinding:
     wanted = _wanted(name)
     mend = f'{PIP} "{name}{wanted}"'
     try:
@@ -80,10 +80,12 @@ def _package(name: str, what: str | None = None, needed: bool = False) -> Findin
         module = {"pyzmq": "zmq"}.get(name, name)
         there = importlib.util.find_spec(module) is not None
     except (PackageNotFoundError, ValueError):
-        return Finding(what or name, False, "not installed", mend, needed)
+        return MachineFinding(what or name, False, "not installed", mend, needed)
     if wanted and not wanted.contains(here, prereleases=True):
-        return Finding(what or name, False, f"{here}; {wanted} is needed", mend, needed)
-    return Finding(what or name, there, here if there else "cannot be imported", mend, needed)
+        return MachineFinding(what or name, False, f"{here}; {wanted} is needed", mend, needed)
+    return MachineFinding(
+        what or name, there, here if there else "cannot be imported", mend, needed
+    )
 
 
 def _wanted(name: str) -> Any:
@@ -100,36 +102,40 @@ def _wanted(name: str) -> Any:
     return ""
 
 
-def _browser() -> Finding:
+def _browser() -> MachineFinding:
     mend = "apt-get install chromium  (or set MINIGRAD_CHROMIUM to a browser's path)"
     wanted = (os.environ.get("MINIGRAD_CHROMIUM"), "chromium", "chromium-browser", "google-chrome")
     found = next((p for name in wanted if name and (p := shutil.which(name))), None)
     if found is None:
-        return Finding(BROWSER, False, "none was found", mend)
+        return MachineFinding(BROWSER, False, "none was found", mend)
     try:
         done = subprocess.run(
             [found, "--version"], capture_output=True, encoding="utf-8", timeout=20
         )
     except (OSError, subprocess.TimeoutExpired):
-        return Finding(BROWSER, False, f"{found} does not start", mend)
-    return Finding(BROWSER, done.returncode == 0, done.stdout.strip() or found, mend)
+        return MachineFinding(BROWSER, False, f"{found} does not start", mend)
+    return MachineFinding(BROWSER, done.returncode == 0, done.stdout.strip() or found, mend)
 
 
-def _sandboxes() -> Iterator[Finding]:
+def _sandboxes() -> Iterator[MachineFinding]:
     """Each tier, tried; and whether any of them holds, which is what grading needs."""
     what = "a sandbox for grading"
     try:
         packages = image(False)
     except (NoSuchPackage, ImportError) as error:
-        yield Finding(what, False, str(error), f'{PIP} "minigrad-jupyter[grade]"', needed=True)
+        yield MachineFinding(
+            what, False, str(error), f'{PIP} "minigrad-jupyter[grade]"', needed=True
+        )
         return
     who = "as root" if hasattr(os, "geteuid") and os.geteuid() == 0 else "as an ordinary user"
     held = []
     for tier in ("bwrap", "landlock", "container"):
         found = try_tier(tier, packages)
         held += [tier] if found.holds else []
-        yield Finding(f"sandbox {tier}", found.holds, found.reason or f"holds, {who}", found.mend)
-    yield Finding(
+        yield MachineFinding(
+            f"sandbox {tier}", found.holds, found.reason or f"holds, {who}", found.mend
+        )
+    yield MachineFinding(
         what,
         bool(held),
         f"{held[0]} is used: no private file, network, parent or new process can be reached from it"

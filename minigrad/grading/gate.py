@@ -28,7 +28,7 @@ from minigrad.grading.release.student import (
 )
 from minigrad.grading.run.inputs import draw_inputs
 from minigrad.grading.run.place import place_here
-from minigrad.grading.run.record import record
+from minigrad.grading.run.record import record_submission
 from minigrad.grading.sandbox.selftest import NoSandbox
 from minigrad.utils.notebook_format import nbformat
 
@@ -142,7 +142,7 @@ def gate_bundles(author: str | Path, recording: Recording, bundle: Judge) -> int
         place = place_here("none", recording.engine, recording.packages)
     drawn = draw_inputs(recording.questions, recording.sources, "gate")
     contents = [json.dumps(with_answers(notebook, each)).encode() for _, _, each in tried]
-    answers = [record(recording, content, place, "gate", drawn) for content in contents]
+    answers = [record_submission(recording, content, place, "gate", drawn) for content in contents]
     for (name, wanted, _), grade in zip(tried, judge(bundle, answers, explain=False)):
         points, of = grade["points"], grade["of"]
         if not {"all of them": points == of, "none": points == 0, "fewer": points < of}[wanted]:

@@ -21,7 +21,7 @@ import numpy as np
 
 from minigrad.grading.answers import array_of
 from minigrad.grading.documents import DrawnCase, EncodedValue
-from minigrad.grading.release.questions import NodeOrder, Question
+from minigrad.grading.release.questions import GradedQuestion, NodeOrder
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Verdict:
 
 
 def compare_answer(
-    question: Question, mine: EncodedValue | None, right: EncodedValue, atol: float = 0.0
+    question: GradedQuestion, mine: EncodedValue | None, right: EncodedValue, atol: float = 0.0
 ) -> Verdict:
     """Is a student's answer that of the solution? `atol` is the error that rounding explains."""
     if mine is None:
@@ -52,7 +52,7 @@ def compare_answer(
 
 
 def judge_question(
-    question: Question,
+    question: GradedQuestion,
     mine: dict[str, EncodedValue],
     right: dict[str, EncodedValue],
     cases: Sequence[DrawnCase],
@@ -76,7 +76,7 @@ def judge_question(
     return {**verdicts, **_by_chance(question, right, cases, verdicts)}
 
 
-def _allowed(question: Question, case: DrawnCase) -> list[float]:
+def _allowed(question: GradedQuestion, case: DrawnCase) -> list[float]:
     """For each result, the error that rounding explains in this case."""
     return case["atol"] or [0.0] * len(question.results)
 
@@ -85,7 +85,7 @@ NO_CREDIT = "right, as any zeros would be; it counts when another case is right,
 
 
 def _by_chance(
-    question: Question,
+    question: GradedQuestion,
     right: dict[str, EncodedValue],
     cases: Sequence[DrawnCase],
     verdicts: dict[str, Verdict],
@@ -116,7 +116,7 @@ def _is_nothing(right: EncodedValue, atol: float) -> bool:
 # Each of the following gives the reason why an answer is wrong; an empty one if it is right.
 
 
-def _array(question: Question, mine: EncodedValue, right: EncodedValue, atol: float) -> str:
+def _array(question: GradedQuestion, mine: EncodedValue, right: EncodedValue, atol: float) -> str:
     if "data" not in mine:
         return "not an array of real numbers"
     a, b = array_of(mine), array_of(right)
@@ -144,7 +144,7 @@ def _json(answer: EncodedValue) -> object:
     return cast(object, array_of(answer).tolist()) if "data" in answer else answer["json"]
 
 
-def _plain(question: Question, mine: object, right: object) -> str:
+def _plain(question: GradedQuestion, mine: object, right: object) -> str:
     if question.compare == "order":
         return _order(mine, question.order)
     if question.compare == "unordered":
@@ -162,7 +162,7 @@ def _unordered(mine: object, right: object) -> str:
     return f"entries that are missing: {missing}; that do not belong there: {extra}"
 
 
-def _same(mine: object, right: object, question: Question) -> bool:
+def _same(mine: object, right: object, question: GradedQuestion) -> bool:
     if isinstance(right, dict) and isinstance(mine, dict):
         return mine.keys() == right.keys() and all(
             _same(mine[k], right[k], question) for k in right
@@ -176,7 +176,7 @@ def _same(mine: object, right: object, question: Question) -> bool:
     return type(mine) is type(right) and bool(mine == right)
 
 
-def _near(mine: float, right: float, question: Question) -> bool:
+def _near(mine: float, right: float, question: GradedQuestion) -> bool:
     """Numbers: integers and what is not finite exactly, the others within the tolerance."""
     if isinstance(mine, int) and isinstance(right, int):
         return mine == right

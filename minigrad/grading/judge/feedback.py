@@ -20,7 +20,7 @@ from minigrad.grading.documents import (
 )
 from minigrad.grading.judge.compare import NO_CREDIT
 from minigrad.grading.release.bundles import Judge, digest
-from minigrad.grading.release.questions import Question
+from minigrad.grading.release.questions import GradedQuestion
 from minigrad.grading.release.trusted import GivenCellsFailed, ask
 
 MOST = 400  # different sets of wrong answers that are looked into, in all
@@ -55,7 +55,7 @@ def diagnoses(
 
 
 def _asked(
-    question: Question, said: dict[str, EncodedValue], results: list[ResultGrade], seed: str
+    question: GradedQuestion, said: dict[str, EncodedValue], results: list[ResultGrade], seed: str
 ) -> WrongAnswers:
     """What was answered, case by case, and which of it is wrong as a value."""
     rows: list[list[EncodedValue]] = [

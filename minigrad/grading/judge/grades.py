@@ -29,7 +29,7 @@ from minigrad.grading.judge.compare import NO_CREDIT
 from minigrad.grading.judge.feedback import diagnoses
 from minigrad.grading.pytest_run import REPEATABLE, run_pytest
 from minigrad.grading.release.bundles import BundleError, Judge, digest, write_private
-from minigrad.grading.release.questions import Question
+from minigrad.grading.release.questions import GradedQuestion
 from minigrad.version import __version__
 
 NAMED = 8  # results that are named in one reason
@@ -127,7 +127,7 @@ def _grade(bundle: Judge, answers: AnswersDocument, verdicts: Verdicts) -> Grade
 
 
 def _question(
-    question: Question, answers: AnswersDocument, verdicts: dict[str, VerdictText]
+    question: GradedQuestion, answers: AnswersDocument, verdicts: dict[str, VerdictText]
 ) -> QuestionGrade:
     unread = "the submission cannot be read" if answers["unreadable"] else None
     nothing: QuestionAnswers = {"end": "", "reason": unread, "answers": {}, "notes": []}
@@ -154,7 +154,7 @@ def _question(
     }
 
 
-def _first_reason(question: Question, results: list[ResultGrade]) -> str:
+def _first_reason(question: GradedQuestion, results: list[ResultGrade]) -> str:
     """The first thing that is wrong; where there is one case, as of predictions, the others too."""
     wrong = [r for r in results if not r["ok"]]
     if not wrong:

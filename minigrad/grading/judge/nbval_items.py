@@ -29,7 +29,7 @@ from nbval.plugin import IPyNbCell, IPyNbFile
 from minigrad.grading.documents import AnswersDocument, Drawn, EncodedValue, VerdictText
 from minigrad.grading.judge.compare import judge_question
 from minigrad.grading.release.bundles import Judge, digest, read_judge
-from minigrad.grading.release.questions import Question
+from minigrad.grading.release.questions import GradedQuestion
 from minigrad.grading.release.student import Notebook
 from minigrad.grading.run.inputs import MIME, check_cell, draw_inputs
 from minigrad.utils.notebook_format import nbformat
@@ -154,7 +154,7 @@ class AnswersCell(IPyNbCell):  # type: ignore[misc]
         """nbval asks: are the outputs of the trusted cell those stored, the student's?"""
         if self.parent.sources not in self.parent.kept:
             self.parent.outputs.append([dict(output) for output in test])
-        question: Question | None = self.parent.questions.get(self.name)
+        question: GradedQuestion | None = self.parent.questions.get(self.name)
         if question is None:
             return True
         right, mine = _answers(test), _answers(ref)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NotRequired, TypedDict
 
 from minigrad.grading.documents import Declaration
-from minigrad.grading.release.questions import Question, declared, from_dict
+from minigrad.grading.release.questions import GradedQuestion, declared, from_dict
 from minigrad.grading.release.student import (
     Notebook,
     ReleaseError,
@@ -68,7 +68,7 @@ class Bundle:
         return self.data["exercise"]
 
     @property
-    def questions(self) -> list[Question]:
+    def questions(self) -> list[GradedQuestion]:
         """The questions; a recording bundle has them without points and tolerances."""
         return [from_dict({"points": 0, **q}) for q in self.data["questions"]]
 

@@ -22,7 +22,7 @@ A single # is otter's way to begin a marker, and three are nbgrader's; so the st
 
     cleared     the source as a student gets it
     hidden      the lines of it that a student must not get
-    check       what is refused: a region that does not end, or begins inside another
+    check_markers    what is refused: a region that does not end, or begins inside another
 
 Sources: nbgrader 0.9, preprocessors ClearSolutions and ClearHiddenTests; otter-grader, "Otter Assign
 Format v1".
@@ -51,7 +51,7 @@ class MarkerError(ReleaseError):
 
 
 @dataclass(frozen=True)
-class Region:
+class MarkedRegion:
     """A pair of markers, found anywhere in a line."""
 
     name: str
@@ -67,7 +67,11 @@ class Region:
         return f"END {self.name}"
 
 
-SOLUTION, HIDDEN_TESTS, SHOWN = Region("SOLUTION"), Region("HIDDEN TESTS"), Region("PROMPT")
+SOLUTION, HIDDEN_TESTS, SHOWN = (
+    MarkedRegion("SOLUTION"),
+    MarkedRegion("HIDDEN TESTS"),
+    MarkedRegion("PROMPT"),
+)
 LINE = re.compile(r"#\s*SOLUTION(?P<none>\s+NO\s+PROMPT)?\s*$")
 OTTERS = re.compile(r"\s*#\s*BEGIN SOLUTION(?P<none>\s+NO\s+PROMPT)?\s*$")
 QUOTES = re.compile(r'\s*("""|\'\'\');?\s*#\s*(BEGIN|END) PROMPT\s*$')
@@ -139,7 +143,7 @@ def hidden_cell(source: str) -> bool:
     return HIDDEN_CELL.fullmatch(first) is not None
 
 
-def hidden(source: str, region: Region, *, code: bool = True) -> Iterator[str]:
+def hidden(source: str, region: MarkedRegion, *, code: bool = True) -> Iterator[str]:
     """The lines of its solutions, or of its hidden tests."""
     inside = region is HIDDEN_TESTS and code and hidden_cell(source)
     for line in source.split("\n"):
@@ -151,7 +155,7 @@ def hidden(source: str, region: Region, *, code: bool = True) -> Iterator[str]:
             yield line[: marked.start()].rstrip()
 
 
-def check(source: str, where: str, *, code: bool = True) -> None:
+def check_markers(source: str, where: str, *, code: bool = True) -> None:
     """Raises MarkerError, naming the line, for regions that do not match."""
     regions = [SOLUTION, HIDDEN_TESTS]
     if code and any(QUOTES.fullmatch(line) for line in source.split("\n")):
@@ -167,7 +171,7 @@ def check(source: str, where: str, *, code: bool = True) -> None:
         )
 
 
-def _check(source: str, region: Region, where: str) -> None:
+def _check(source: str, region: MarkedRegion, where: str) -> None:
     begun = None
     sign = "#" if region is SHOWN else "###"
     for number, line in enumerate(source.split("\n"), 1):

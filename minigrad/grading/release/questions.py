@@ -14,7 +14,7 @@ It holds no expected value: those come from running the solution. A check cell t
 `exercise.check()` needs no declaration; it follows from the Exercise.
 
     declared    the questions of an author's notebook
-    Question    one of them
+    GradedQuestion    one of them
 """
 
 import ast
@@ -50,7 +50,7 @@ class QuestionError(ReleaseError):
 
 
 @dataclass(frozen=True)
-class Question:
+class GradedQuestion:
     """One graded cell.
 
     id          its name in reports: nbgrader's grade_id, else the cell's id
@@ -110,20 +110,20 @@ class Question:
         return {**shown, "given": (), "checks": (), "exercise": None} if self.alone else shown
 
 
-def from_dict(data: Declaration) -> Question:
-    """A Question as it was written to a bundle."""
+def from_dict(data: Declaration) -> GradedQuestion:
+    """A GradedQuestion as it was written to a bundle."""
     lists = {"results", "cases", "answers", "given", "checks", "packages", "right", "wrong"}
     arguments: Declaration = {k: tuple(v) if k in lists else v for k, v in data.items()}
-    return Question(**arguments)
+    return GradedQuestion(**arguments)
 
 
-def declared(notebook: Notebook, name: str) -> list[Question]:
+def declared(notebook: Notebook, name: str) -> list[GradedQuestion]:
     """The questions of an author's notebook, in order; none if nothing is declared.
 
     Raises QuestionError for a declaration that cannot be understood.
     """
     exercises = _exercises(notebook, name)
-    questions: list[Question] = []
+    questions: list[GradedQuestion] = []
     start = 0  # a question asks for the answers that stand below the one before
     for place, cell in enumerate(notebook.cells):
         declaration = dict(_settings(cell, "minigrad").get("question", {}))
@@ -278,7 +278,7 @@ def _names(source: str) -> set[str]:
     return set(names_used(*statements_of(source)))
 
 
-def _checked(declaration: Declaration, where: str) -> Question:
+def _checked(declaration: Declaration, where: str) -> GradedQuestion:
     try:
         question = from_dict(declaration)
         compile(question.call, "call", "eval")

@@ -40,7 +40,7 @@ from minigrad.grading.release.markers import (
     TEXT_STUB,
     MarkerError,
     ReleaseError,
-    check,
+    check_markers,
     cleared,
     has_hidden_tests,
     has_solution,
@@ -186,7 +186,7 @@ def check_author(notebook: Notebook, name: str) -> None:
                 "cells of code only. To fix it, remove the raw cell, and mark answers and checks in the "
                 'nbgrader metadata of their cells ("solution": true, "grade": true).'
             )
-        check(cell.source, where, code=code)
+        check_markers(cell.source, where, code=code)
         if has_solution(cell.source, code=code) and not is_answer(cell):
             raise CellMetadataError(
                 f"{where}: there is a solution region, but the cell is not declared as an answer. "

@@ -86,7 +86,7 @@ def file_names(students: Sequence[str]) -> list[str]:
     return names
 
 
-def clean(text: str, most: int = 2000) -> str:
+def clean_text(text: str, most: int = 2000) -> str:
     """Text from a submission without control characters, of a sensible length.
 
     Marks that turn the direction of writing are among them; what joins letters in Persian is not.

@@ -15,14 +15,14 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from minigrad.grading.documents import ClassGrades, Grade, QuestionGrade, QuestionSummary
-from minigrad.grading.reports.document import clean, file_names
+from minigrad.grading.reports.document import clean_text, file_names
 
 MOST = 8  # rows of a table of mistakes
 
 
 def _cleaned(value: object) -> object:
     """What a template writes instead of a value, before it is escaped."""
-    return value if isinstance(value, Markup) else clean(str(value))
+    return value if isinstance(value, Markup) else clean_text(str(value))
 
 
 _pages = Environment(

@@ -6,7 +6,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from minigrad.grading.documents import ClassGrades, Grade, QuestionGrade
-from minigrad.grading.reports.document import clean, file_names
+from minigrad.grading.reports.document import clean_text, file_names
 
 
 def write_tables(document: ClassGrades, out: Path) -> list[Path]:
@@ -53,7 +53,7 @@ def _cell(value: str | float) -> str | float:
     """
     if not isinstance(value, str):
         return value
-    value = clean(value).replace("\n", " ")
+    value = clean_text(value).replace("\n", " ")
     return f"'{value}" if value.lstrip(" \u00a0\u3000\ufffd'\"").startswith(FORMULA) else value
 
 
@@ -61,7 +61,7 @@ def _gradescope(grade: Grade) -> dict[str, object]:
     """results.json of a Gradescope autograder, for one student."""
     return {
         "score": grade["points"],
-        "output": clean(grade["unreadable"] or "\n".join(grade["notes"])),
+        "output": clean_text(grade["unreadable"] or "\n".join(grade["notes"])),
         "output_format": "text",
         "stdout_visibility": "hidden",
         "tests": [
@@ -91,7 +91,7 @@ def _explanation(question: QuestionGrade) -> str:
     lines += [f"{d['message']} {d['hint']}" for d in question["diagnoses"]]
     if question["confirm"]:
         lines.append("This answer was found by a guess: please confirm.")
-    return clean("\n".join(lines))
+    return clean_text("\n".join(lines))
 
 
 def _junit(document: ClassGrades, path: Path) -> Path:
@@ -125,6 +125,8 @@ def _junit(document: ClassGrades, path: Path) -> Path:
 def _xml(text: str) -> str:
     """Characters that XML may not have, even escaped, are left out."""
     kept = (
-        c for c in clean(text) if c == "\n" or " " <= c <= "\ud7ff" or "\ue000" <= c <= "\ufffd"
+        c
+        for c in clean_text(text)
+        if c == "\n" or " " <= c <= "\ud7ff" or "\ue000" <= c <= "\ufffd"
     )
     return "".join(kept)

@@ -28,16 +28,16 @@ from numpy.typing import NDArray
 
 from minigrad.grading.answers import encoded
 from minigrad.grading.documents import Drawn
-from minigrad.grading.release.questions import Question
+from minigrad.grading.release.questions import GradedQuestion
 from minigrad.grading.release.trusted import ask
 
 Array = NDArray[Any]
 
 
-def draw(spec: dict[str, Any], key: str) -> Any:
+def draw_input(spec: dict[str, Any], key: str) -> Any:
     """One input. The same spec and key give the same numbers, always.
 
-    >>> draw({"shape": [2], "draw": "choice", "of": [7]}, "seed/question/1/x")
+    >>> draw_input({"shape": [2], "draw": "choice", "of": [7]}, "seed/question/1/x")
     array([7., 7.])
     """
     if "value" in spec:
@@ -60,7 +60,7 @@ def draw(spec: dict[str, Any], key: str) -> Any:
     return np.asarray(np.round(drawn, 9), spec.get("dtype", "float64"))
 
 
-def draw_inputs(questions: Sequence[Question], sources: dict[str, str], seed: str) -> Drawn:
+def draw_inputs(questions: Sequence[GradedQuestion], sources: dict[str, str], seed: str) -> Drawn:
     """For each question its cases: the inputs, encoded, and the errors that are allowed.
 
     questions   of one exercise
@@ -77,7 +77,7 @@ def draw_inputs(questions: Sequence[Question], sources: dict[str, str], seed: st
             drawn[question.id] = [
                 {
                     "inputs": {
-                        name: encoded(draw(spec, f"{seed}/{question.id}/{n}/{name}"))
+                        name: encoded(draw_input(spec, f"{seed}/{question.id}/{n}/{name}"))
                         for name, spec in case.items()
                     },
                     "atol": [],
@@ -94,7 +94,7 @@ def _of_exercises(document: str, seed: str) -> Drawn:
     return {identity: cases for (identity, _), cases in zip(asked, told)}
 
 
-def check_cell(question: Question, drawn: Drawn) -> str:
+def check_cell(question: GradedQuestion, drawn: Drawn) -> str:
     """The source of the cell that evaluates the call on each case and publishes the results."""
     asked = {
         "id": question.id,

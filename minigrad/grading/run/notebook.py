@@ -28,7 +28,7 @@ class Unreadable(ValueError):
 
 
 @dataclass(frozen=True)
-class Cell:
+class SubmittedCell:
     """A cell as far as grading looks at it."""
 
     kind: str
@@ -66,7 +66,7 @@ def read_bytes(path: Path) -> bytes:
         return file.read(MOST_BYTES + 1)
 
 
-def cells_of(content: bytes) -> tuple[list[Cell], list[str]]:
+def cells_of(content: bytes) -> tuple[list[SubmittedCell], list[str]]:
     """The cells of a notebook of any format, and what was unusual about it.
 
     Raises Unreadable if it is none.
@@ -186,7 +186,7 @@ def _without_outputs(content: bytes) -> bytes:
     return light
 
 
-def _cell(raw: Any, place: int, room: int) -> Cell | None:
+def _cell(raw: Any, place: int, room: int) -> SubmittedCell | None:
     if not isinstance(raw, dict):
         return None
     source = raw.get("source", raw.get("input", ""))
@@ -205,7 +205,7 @@ def _cell(raw: Any, place: int, room: int) -> Cell | None:
     ]
     kind = raw.get("cell_type")
     source = source.replace("\r\n", "\n")
-    return Cell(
+    return SubmittedCell(
         kind if isinstance(kind, str) else "",
         source,
         tuple(i for i in ids if isinstance(i, str)),

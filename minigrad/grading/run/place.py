@@ -14,7 +14,7 @@ import time
 from functools import cache
 from pathlib import Path
 
-from minigrad.grading.run.record import Place
+from minigrad.grading.run.record import SandboxPlace
 from minigrad.grading.sandbox import container
 from minigrad.grading.sandbox.image import build_image, contents, versions
 from minigrad.grading.sandbox.selftest import choose
@@ -25,7 +25,7 @@ MONTH = 30 * 24 * 3600.0
 @cache
 def place_here(
     isolation: str = "auto", engine: bool = False, packages: tuple[str, ...] = ()
-) -> Place:
+) -> SandboxPlace:
     """The place for exercises that need these packages, and the engine for some questions.
 
     Raises NoSandbox if the isolation that is wanted does not hold here.
@@ -38,7 +38,7 @@ def place_here(
     about = versions(packages)
     if tier == "container":
         about["container"] = str(container.engine())
-    return Place(tier, images, about)
+    return SandboxPlace(tier, images, about)
 
 
 def image(engine: bool, packages: tuple[str, ...] = (), keep: bool = True) -> Path:

@@ -8,7 +8,7 @@ exist before, which calls what the student wrote and publishes the results. Then
 So questions cannot disturb each other, what ends one kernel costs one question, and two runs
 of the same submission with the same seed say the same.
 
-    record(recording, content, ...)    the answers, as a JSON document
+    record_submission(recording, content, ...)    the answers, as a JSON document
 """
 
 import hashlib
@@ -20,7 +20,7 @@ from pathlib import Path
 from minigrad.grading.answers import collect
 from minigrad.grading.documents import AnswersDocument, Drawn, EncodedValue, QuestionAnswers
 from minigrad.grading.release.bundles import Recording
-from minigrad.grading.release.questions import Question
+from minigrad.grading.release.questions import GradedQuestion
 from minigrad.grading.run.inputs import MIME, check_cell
 from minigrad.grading.run.submission import Found, Unreadable, find_answers
 from minigrad.grading.sandbox.launch import Limits, Process, Tier
@@ -38,7 +38,7 @@ ENDS = {
 
 
 @dataclass(frozen=True)
-class Place:
+class SandboxPlace:
     """Where students' code runs.
 
     tier      which isolation holds here
@@ -50,10 +50,10 @@ class Place:
     versions: dict[str, str]
 
 
-def record(
+def record_submission(
     recording: Recording,
     content: bytes,
-    place: Place,
+    place: SandboxPlace,
     seed: str,
     drawn: Drawn,
     limits: Limits | None = None,
@@ -116,12 +116,12 @@ class _Run:
 
     sources: dict[str, str]
     found: Found
-    place: Place
+    place: SandboxPlace
     drawn: Drawn
     limits: Limits
     ends: float
 
-    def answers_to(self, question: Question) -> QuestionAnswers:
+    def answers_to(self, question: GradedQuestion) -> QuestionAnswers:
         """Run one question in a kernel of its own; one that does not start is tried again."""
         if not any(self.found.sources.get(a, "").strip() for a in question.answers):
             return _nothing("missing", "there is no answer")
@@ -133,7 +133,7 @@ class _Run:
         except NotStarted:
             return self._in_a_kernel(question)
 
-    def _in_a_kernel(self, question: Question) -> QuestionAnswers:
+    def _in_a_kernel(self, question: GradedQuestion) -> QuestionAnswers:
         problem = None
         seconds = question.seconds or self.limits.cell
         check = check_cell(question, self.drawn)
@@ -161,7 +161,7 @@ class _Run:
         notes += _helpers(answers, reason, self.found)
         return {"end": run.end, "reason": reason, "answers": answers, "notes": notes}
 
-    def _cells(self, question: Question) -> list[tuple[str, str, bool]]:
+    def _cells(self, question: GradedQuestion) -> list[tuple[str, str, bool]]:
         """What is run before the check: how it is called, its source, is it the student's?"""
         answers = [(a, self.found.sources.get(a, "")) for a in question.answers]
         return [
@@ -179,7 +179,7 @@ def _why(run: CellRun, what: str, seconds: float) -> str:
     return f"{what}: {ENDS[run.end].format(seconds=seconds)}"
 
 
-def _expected(question: Question, drawn: Drawn) -> list[str]:
+def _expected(question: GradedQuestion, drawn: Drawn) -> list[str]:
     """The ids of the results, and of the inputs as they are after the call."""
     inputs = [
         f"{question.id}/{n}/input {name}"

@@ -27,7 +27,7 @@ from typing import Any, NotRequired, TypedDict
 from minigrad.grading.documents import AnswersDocument, Drawn
 from minigrad.grading.release.bundles import BundleDocument, Recording
 from minigrad.grading.run.place import place_here
-from minigrad.grading.run.record import record, unrecorded
+from minigrad.grading.run.record import record_submission, unrecorded
 from minigrad.grading.run.submission import Unreadable, read_bytes
 from minigrad.grading.sandbox.image import NoSuchPackage
 from minigrad.grading.sandbox.launch import Limits
@@ -172,7 +172,11 @@ def _do(job: Job) -> _Told:
     try:
         place = place_here(job["isolation"], recording.engine, recording.packages)
         limits = Limits(**job["limits"])
-        return {"answers": record(recording, content, place, job["seed"], job["drawn"], limits)}
+        return {
+            "answers": record_submission(
+                recording, content, place, job["seed"], job["drawn"], limits
+            )
+        }
     except (NotStarted, NoSandbox, NoSuchPackage, OSError) as error:
         return {"failed": f"{type(error).__name__}: {error}"}
 

@@ -16,7 +16,13 @@ from dataclasses import dataclass, field
 
 from minigrad.grading.release.bundles import BundleCell, Recording
 from minigrad.grading.release.syntax import defined_names, syntax_of
-from minigrad.grading.run.notebook import MOST_BYTES, Cell, Unreadable, cells_of, read_bytes
+from minigrad.grading.run.notebook import (
+    MOST_BYTES,
+    SubmittedCell,
+    Unreadable,
+    cells_of,
+    read_bytes,
+)
 
 __all__ = ["MOST_BYTES", "Found", "Unreadable", "cells_of", "find_answers", "read_bytes"]
 
@@ -89,7 +95,7 @@ def find_answers(recording: Recording, content: bytes) -> Found:
     return found
 
 
-def _by_id(answer: BundleCell, cells: list[Cell], found: Found) -> list[Cell]:
+def _by_id(answer: BundleCell, cells: list[SubmittedCell], found: Found) -> list[SubmittedCell]:
     """The cell that has the id; or, if several that follow each other have it, all of them.
 
     A cell that is split leaves two with the metadata of one, and a cell that is copied too. They
@@ -111,7 +117,7 @@ def _by_id(answer: BundleCell, cells: list[Cell], found: Found) -> list[Cell]:
     return claiming[-1:]
 
 
-def _says_nothing(parts: list[Cell], answer: BundleCell) -> bool:
+def _says_nothing(parts: list[SubmittedCell], answer: BundleCell) -> bool:
     """Is the answer as it was released, or without any of the names it should define?"""
     names = {name for part in parts for name in part.names}
     if not names and any(name in part.source for name in answer["names"] for part in parts):
@@ -125,7 +131,7 @@ def _stub(answer: BundleCell) -> str:
     return "".join(answer["source"].split())
 
 
-def _by_name(answer: BundleCell, cells: list[Cell]) -> Cell | None:
+def _by_name(answer: BundleCell, cells: list[SubmittedCell]) -> SubmittedCell | None:
     """The last cell that defines what the answer should, and is not the stub.
 
     It may have the id of another cell of the exercise: merging two cells keeps one id.
@@ -137,7 +143,9 @@ def _by_name(answer: BundleCell, cells: list[Cell]) -> Cell | None:
     return None
 
 
-def _with_what_is_above(named: Cell, parts: list[Cell], answer: BundleCell) -> list[Cell]:
+def _with_what_is_above(
+    named: SubmittedCell, parts: list[SubmittedCell], answer: BundleCell
+) -> list[SubmittedCell]:
     """Below a cell with the id stands the one with the names: then the first one has helpers."""
     if len(parts) == 1 and parts[0].place == named.place - 1 and parts[0].kind == "code":
         if parts[0].squeezed != _stub(answer) and _is_python([parts[0], named]):
@@ -145,7 +153,9 @@ def _with_what_is_above(named: Cell, parts: list[Cell], answer: BundleCell) -> l
     return [named]
 
 
-def _with_what_is_below(cell: Cell, cells: list[Cell], known: set[str]) -> list[Cell]:
+def _with_what_is_below(
+    cell: SubmittedCell, cells: list[SubmittedCell], known: set[str]
+) -> list[SubmittedCell]:
     """A function that was cut in two goes on in a cell that is no Python by itself."""
     below = next((c for c in cells if c.place == cell.place + 1), None)
     if below is None or below.kind != "code" or set(below.ids) & known or not below.source.strip():
@@ -154,7 +164,7 @@ def _with_what_is_below(cell: Cell, cells: list[Cell], known: set[str]) -> list[
     return [cell, below] if cut else [cell]
 
 
-def _is_python(parts: list[Cell]) -> bool:
+def _is_python(parts: list[SubmittedCell]) -> bool:
     """Can the parts, one below the other, be parsed?"""
     return syntax_of("\n".join(part.source for part in parts)) is not None
 
@@ -162,10 +172,10 @@ def _is_python(parts: list[Cell]) -> bool:
 def _by_place(
     answer: BundleCell,
     layout: list[BundleCell],
-    cells: list[Cell],
+    cells: list[SubmittedCell],
     known: set[str],
     used: set[int],
-) -> Cell | None:
+) -> SubmittedCell | None:
     """The first code cell below the nearest cell that stood above the answer, if it is still free."""
     k = next(i for i, c in enumerate(layout) if c["id"] == answer["id"])
     sources = {c["source"].strip() for c in layout}
