@@ -74,6 +74,17 @@ def test_a_question_is_read_from_the_metadata_of_a_graded_cell(author):
     assert question.ids == ["check/1/dx", "check/1/dy", "check/2/dx", "check/2/dy"]
 
 
+def test_an_answer_in_words_is_for_people_and_asks_nothing(author):
+    notebook = nbformat.read(author, 4)
+    words = {"grade_id": "why", "solution": True, "grade": True, "points": 2, "schema_version": 3}
+    cell = nbformat.v4.new_markdown_cell("Because.", id="why", metadata={"nbgrader": words})
+    notebook.cells.insert(2, cell)
+
+    (question,) = declared(notebook, "author")
+
+    assert question.answers == ("answer",)
+
+
 def test_an_exercise_of_minigrad_needs_no_declaration(tmp_path):
     cells = AUTHORS["reverse"].copy()
     notebook = nbformat.from_dict(cells)

@@ -152,8 +152,9 @@ def _placed(
     theirs = _of_students(notebook)
     fixed = [c for c in above if _is_fixed(c) and not _waits_for(c.source, theirs)]
     given = [cell.id for cell in fixed if not _is_check_s(cell)]
-    earlier = [cell.id for cell in above[:start] if is_answer(cell)]
-    own = [cell.id for cell in above[start:] if is_answer(cell)] or earlier[-1:]
+    answers = [(k, c.id) for k, c in enumerate(above) if is_answer(c) and c.id in sources]
+    earlier = [answer for k, answer in answers if k < start]
+    own = [answer for k, answer in answers if k >= start] or earlier[-1:]
     needs = [_cell_of(notebook, need, where) for need in declaration.pop("needs", [])]
     needs = needs or _needed(own, earlier, sources)
     own = [answer for answer in own if answer not in needs]
