@@ -32,10 +32,10 @@ from minigrad.grading.judge.grades import judge
 from minigrad.grading.release.bundles import Judge, Recording, digest, write_private
 from minigrad.grading.run.collect import Submission, content_of, submissions_in
 from minigrad.grading.run.inputs import draw_inputs
+from minigrad.grading.run.notebook import Unreadable, read_bytes
 from minigrad.grading.run.place import place_here
 from minigrad.grading.run.record import unrecorded
 from minigrad.grading.run.recorder import Job, RecorderFailed, record_job, stop_recorders
-from minigrad.grading.run.submission import Unreadable, read_bytes
 from minigrad.grading.sandbox.launch import Limits
 
 AHEAD = 4  # submissions for each thread of a cluster that are there at a time

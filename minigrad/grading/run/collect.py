@@ -17,12 +17,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from minigrad.grading.run.submission import MOST_BYTES, Unreadable, read_bytes
+from minigrad.grading.run.notebook import MOST_BYTES, Unreadable, read_bytes
 
 MOST_FILES = 20_000
 MOST_IN_ALL = 4 * 2**30
 MOST_DEEP = 20  # folders in folders
 IGNORED = re.compile(r"(\..*|__MACOSX|timestamp\.txt|.*\.csv|Thumbs\.db|.*~)")
+
+LINK = "it is a link to another file, and links are not followed"
 
 
 class NoSubmissions(ValueError):
@@ -60,56 +62,44 @@ def submissions_in(place: Path, exercise: str, unpacked: Path) -> list[Submissio
     root = place / "submitted"
     place = root if root.is_dir() and not root.is_symlink() else place
     entries = _entries(place)
-    if (
-        len(entries) == 1
-        and entries[0].is_dir()
-        and not _notebooks(entries[0], exercise, deep=False)
-    ):
+    if len(entries) == 1 and entries[0].is_dir() and not _notebooks(entries[0], deep=False):
         below = _entries(entries[0])
         if len(below) > 1 and any(e.suffix == ".ipynb" or e.is_dir() for e in below):
             place, entries = entries[0], below  # a zip of a folder
-    found = [s for entry in entries for s in _of(entry, exercise)]
+    found = [_of(entry, exercise) for entry in entries]
     found += [Submission(name, place / name, problem) for name, problem in problems.items()]
     if not found:
         raise NoSubmissions(f"There is no submission in {place}.")
     return sorted(_distinct(found), key=lambda s: s.student)
 
 
-def _of(entry: Path, exercise: str) -> list[Submission]:
+def _of(entry: Path, exercise: str) -> Submission:
     """The submission that a file or a folder is."""
+    is_notebook = entry.suffix == ".ipynb"
     if entry.is_symlink():
-        student = entry.stem if entry.suffix == ".ipynb" else entry.name
-        return [
-            Submission(student, entry, "it is a link to another file, and links are not followed")
-        ]
+        return Submission(entry.stem if is_notebook else entry.name, entry, LINK)
     if not entry.is_dir():
-        if entry.suffix == ".ipynb":
-            return [Submission(entry.stem, entry)]
         kind = f"a {entry.suffix} file" if entry.suffix else "a file without a suffix"
-        return [Submission(entry.stem, entry, f"it is no notebook, but {kind}")]
-    notebooks = _notebooks(entry, exercise)
+        problem = None if is_notebook else f"it is no notebook, but {kind}"
+        return Submission(entry.stem, entry, problem)
+    notebooks = _notebooks(entry)
+    named = [p for p in notebooks if p.stem == exercise]
     if not notebooks:
         other = sorted(p.name for p in _entries(entry))[:3]
         said = f"there are {', '.join(other)}" if other else "it is empty"
-        return [Submission(entry.name, entry, f"there is no notebook in the folder ({said})")]
-    named = [p for p in notebooks if p.stem == exercise]
+        return Submission(entry.name, entry, f"there is no notebook in the folder ({said})")
     if len(notebooks) > 1 and not named:
         names = ", ".join(p.name for p in notebooks[:4])
-        return [
-            Submission(
-                entry.name,
-                entry,
-                f"there are several notebooks, and none is {exercise}.ipynb: {names}",
-            )
-        ]
-    return [Submission(entry.name, (named or notebooks)[0])]
+        problem = f"there are several notebooks, and none is {exercise}.ipynb: {names}"
+        return Submission(entry.name, entry, problem)
+    return Submission(entry.name, (named or notebooks)[0])
 
 
 def _entries(folder: Path) -> list[Path]:
     return sorted(p for p in folder.iterdir() if not IGNORED.fullmatch(p.name))
 
 
-def _notebooks(folder: Path, exercise: str, deep: bool = True) -> list[Path]:
+def _notebooks(folder: Path, deep: bool = True) -> list[Path]:
     found = []
     top = len(folder.parts)
     for parent, folders, files in os.walk(folder, followlinks=False):
@@ -161,35 +151,38 @@ def _unpack(archive: Path, target: Path) -> dict[str, str]:
                     problems[f"{path.stem} (unsafe)"] = (
                         "its name in the zip leads out of the folder"
                     )
-                    continue
-                if any(IGNORED.fullmatch(part) for part in path.parts):
-                    continue
-                if len(path.parts) > MOST_DEEP:
-                    problems[_student(path)] = f"its folders are more than {MOST_DEEP} deep"
-                    continue
-                if stat.S_ISLNK(entry.external_attr >> 16):
-                    problems[_student(path)] = (
-                        "it is a link to another file, and links are not followed"
-                    )
-                    continue
-                written = target.joinpath(*path.parts)
-                try:
-                    written.parent.mkdir(parents=True, exist_ok=True)
-                    size = _copy(opened, entry, written)
-                except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError) as error:
-                    with suppress(OSError):
-                        written.unlink()
-                    problems[_student(path)] = f"it cannot be unpacked: {_why(entry, error)}"
-                    continue
-                total += max(size, 0)
-                if size < 0:
-                    written.unlink()
-                    problems[_student(path)] = f"unpacked it has more than {MOST_BYTES // 2**20} MB"
+                elif not any(IGNORED.fullmatch(part) for part in path.parts):
+                    size, problem = _unpack_one(opened, entry, path, target)
+                    total += size
+                    if problem:
+                        problems[path.parts[0] if len(path.parts) > 1 else path.stem] = problem
                 if total > MOST_IN_ALL:
                     raise NoSubmissions(f"{archive} has more than {MOST_IN_ALL // 2**30} GB in it.")
     except (zipfile.BadZipFile, OSError) as error:
         raise NoSubmissions(f"{archive} cannot be unpacked: {error}.") from error
     return problems
+
+
+def _unpack_one(
+    opened: zipfile.ZipFile, entry: zipfile.ZipInfo, path: PurePosixPath, target: Path
+) -> tuple[int, str]:
+    """Unpack one file whose path is safe; its size, and why it was left out, if so."""
+    if len(path.parts) > MOST_DEEP:
+        return 0, f"its folders are more than {MOST_DEEP} deep"
+    if stat.S_ISLNK(entry.external_attr >> 16):
+        return 0, LINK
+    written = target.joinpath(*path.parts)
+    try:
+        written.parent.mkdir(parents=True, exist_ok=True)
+        size = _copy(opened, entry, written)
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError) as error:
+        with suppress(OSError):
+            written.unlink()
+        return 0, f"it cannot be unpacked: {_why(entry, error)}"
+    if size > MOST_BYTES:
+        written.unlink()
+        return 0, f"unpacked it has more than {MOST_BYTES // 2**20} MB"
+    return size, ""
 
 
 def _why(entry: zipfile.ZipInfo, error: Exception) -> str:
@@ -199,17 +192,10 @@ def _why(entry: zipfile.ZipInfo, error: Exception) -> str:
     return str(getattr(error, "strerror", None) or error)[:200]
 
 
-def _student(path: PurePosixPath) -> str:
-    return path.parts[0] if len(path.parts) > 1 else path.stem
-
-
 def _copy(opened: zipfile.ZipFile, entry: zipfile.ZipInfo, target: Path) -> int:
-    """Copy one file; its size, or -1 if it is too large."""
+    """Copy one file; how many bytes came out, of which no more than one piece is above the limit."""
     size = 0
     with opened.open(entry) as source, open(target, "wb") as file:
-        while part := source.read(1 << 20):
-            size += len(part)
-            if size > MOST_BYTES:
-                return -1
-            file.write(part)
+        while size <= MOST_BYTES and (part := source.read(1 << 20)):
+            size += file.write(part)
     return size

@@ -22,7 +22,8 @@ from minigrad.grading.documents import AnswersDocument, Drawn, EncodedValue, Que
 from minigrad.grading.release.bundles import Recording
 from minigrad.grading.release.questions import GradedQuestion
 from minigrad.grading.run.inputs import MIME, check_cell
-from minigrad.grading.run.submission import Found, Unreadable, find_answers
+from minigrad.grading.run.notebook import Unreadable
+from minigrad.grading.run.submission import Found, find_answers
 from minigrad.grading.sandbox.launch import Limits, Process, Tier
 from minigrad.grading.sandbox.wire import CellRun, Kernel, NotStarted
 from minigrad.version import __version__

@@ -26,9 +26,9 @@ from typing import Any, NotRequired, TypedDict
 
 from minigrad.grading.documents import AnswersDocument, Drawn
 from minigrad.grading.release.bundles import BundleDocument, Recording
+from minigrad.grading.run.notebook import Unreadable, read_bytes
 from minigrad.grading.run.place import place_here
 from minigrad.grading.run.record import record_submission, unrecorded
-from minigrad.grading.run.submission import Unreadable, read_bytes
 from minigrad.grading.sandbox.image import NoSuchPackage
 from minigrad.grading.sandbox.launch import Limits
 from minigrad.grading.sandbox.selftest import NoSandbox

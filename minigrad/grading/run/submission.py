@@ -16,15 +16,7 @@ from dataclasses import dataclass, field
 
 from minigrad.grading.release.bundles import BundleCell, Recording
 from minigrad.grading.release.syntax import defined_names, syntax_of
-from minigrad.grading.run.notebook import (
-    MOST_BYTES,
-    SubmittedCell,
-    Unreadable,
-    cells_of,
-    read_bytes,
-)
-
-__all__ = ["MOST_BYTES", "Found", "Unreadable", "cells_of", "find_answers", "read_bytes"]
+from minigrad.grading.run.notebook import SubmittedCell, Unreadable, cells_of
 
 
 @dataclass
