@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, requires, version
 from typing import Any
 
@@ -53,22 +53,13 @@ def examine() -> Iterator[MachineFinding]:
     yield _package("distributed", "Dask (only for --scheduler)")
 
 
-def report(findings: Iterable[MachineFinding]) -> dict[str, Any]:
+def report(findings: Iterable[MachineFinding]) -> dict[str, object]:
     """The same as a JSON document: `ready` if nothing is missing that grading needs."""
     found = list(findings)
     return {
         "format": "minigrad-doctor-1",
         "ready": all(f.there for f in found if f.needed),
-        "findings": [
-            {
-                "what": f.what,
-                "there": f.there,
-                "needed": f.needed,
-                "detail": f.detail,
-                "mend": None if f.there else f.mend or None,
-            }
-            for f in found
-        ],
+        "findings": [{**asdict(f), "mend": None if f.there else f.mend or None} for f in found],
     }
 
 

@@ -8,105 +8,92 @@ values. Runs in the process of trusted.py, on the author's own objects.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 import numpy as np
 
 from minigrad.grading.answers import array_of
 from minigrad.grading.documents import DiagnosisText, EncodedValue, WrongAnswers
 from minigrad.grading.release.exercises import start_and_gradients
+from minigrad.teach.answer import Diagnosis
 from minigrad.teach.ask_facts import Facts
+from minigrad.teach.ask_functions import Differentiable
 from minigrad.teach.ask_optimizers import Updates
-from minigrad.teach.ask_structure import Adjoints, Edges, Order
+from minigrad.teach.ask_structure import Order
+from minigrad.teach.question import Written
 from minigrad.teach.trying import FunctionQuestion, Mistaken
 from minigrad.teach.updates import compare_update
 
 MOST = 3  # mistakes that are told of one question
 
 
-def explained(names: Mapping[str, Any], asked: list[WrongAnswers]) -> list[list[DiagnosisText]]:
+def explained(names: Mapping[str, object], asked: list[WrongAnswers]) -> list[list[DiagnosisText]]:
     """For each question that a submission has wrong: the mistakes in it."""
     return [_explained(names.get(each["exercise"]), each) for each in asked]
 
 
-def _explained(exercise: Any, asked: WrongAnswers) -> list[DiagnosisText]:
+def _explained(exercise: object, asked: WrongAnswers) -> list[DiagnosisText]:
     told: list[DiagnosisText] = []
     try:
-        for found in _found(exercise, asked):
-            one: DiagnosisText = {"kind": found.kind, "message": found.message, "hint": found.hint}
-            if one not in told:
-                told.append(one)
+        for found in _diagnoses(exercise, asked):
+            if found is not None:
+                told.append({"kind": found.kind, "message": found.message, "hint": found.hint})
     except Exception:  # a diagnosis is a kindness; a grade does not depend on it
         pass
-    return told[:MOST]
+    return [one for k, one in enumerate(told) if one not in told[:k]][:MOST]
 
 
-def _found(exercise: Any, asked: WrongAnswers) -> Iterator[Any]:
-    said = asked["said"]
+def _diagnoses(exercise: object, asked: WrongAnswers) -> Iterator[Diagnosis | None]:
     if isinstance(exercise, FunctionQuestion):
         yield from _of_function(exercise, asked)
     elif isinstance(exercise, Updates):
         yield from _of_updates(exercise, asked)
-    elif isinstance(exercise, Order):
-        yield from _of_rows(exercise, _value(said[0][0]))
-    elif isinstance(exercise, Edges | Adjoints):
-        yield from _of_rows(exercise, dict(zip(exercise.parts(), map(_value, said[0]))))
-    elif isinstance(exercise, Facts):
+    elif isinstance(exercise, Written):  # what is predicted is data, and can be checked as it is
+        rows = exercise.rows(_prediction(exercise, [_value(a) for a in asked["said"][0]]))
+        yield from (row.diagnosis for row in rows)
+
+
+def _prediction(exercise: Written, said: list[object]) -> object:
+    """The values that were answered, in the form in which a student writes them."""
+    if isinstance(exercise, Order):
+        return said[0]
+    if isinstance(exercise, Facts):
         facts = exercise.facts()
-        mine = {name: _like(_value(a), facts[name]) for name, a in zip(facts, said[0])}
-        yield from _of_rows(exercise, mine)
+        return {name: _like(value, facts[name]) for name, value in zip(facts, said)}
+    return dict(zip(exercise.parts(), said))
 
 
-def _of_rows(exercise: Any, answer: Any) -> Iterator[Any]:
-    """What is predicted is data, and can be checked as it is."""
-    for row in exercise.rows(answer):
-        if row.diagnosis is not None:
-            yield row.diagnosis
-
-
-def _of_function(exercise: Any, asked: WrongAnswers) -> Iterator[Any]:
-    wrong: dict[str, list[Any]] = {}
-    parts = list(exercise.parts())
-    at: dict[int, list[int]] = {}
+def _of_function(exercise: FunctionQuestion, asked: WrongAnswers) -> Iterator[Diagnosis | None]:
+    wrong: dict[str, list[Mistaken]] = {}
+    parts, cases = list(exercise.parts()), list(exercise.cases(asked["seed"]))
     for n, k in asked["wrong"]:
-        at.setdefault(n, []).append(k)
-    for n, case in enumerate(exercise.cases(asked["seed"])):
-        for k in at.get(n, ()):
-            mine = _value(asked["said"][n][k])
-            if mine is not ...:
-                mistaken = Mistaken(case, k, _like(mine, case.expected[k]))
-                wrong.setdefault(parts[k], []).append(mistaken)
-    exercise._wrong_values = set()  # of a function that is differentiated; see ask_functions.py
-    for part in [p for p in parts if p in wrong]:
-        found = exercise.explain(part, wrong[part])
-        if found is not None:
-            yield found
+        mine = _value(asked["said"][n][k])
+        if mine is not ...:
+            mistaken = Mistaken(cases[n], k, _like(mine, cases[n].expected[k]))
+            wrong.setdefault(parts[k], []).append(mistaken)
+    if isinstance(exercise, Differentiable):
+        exercise._wrong_values = set()  # of a function that is differentiated; see ask_functions.py
+    yield from (exercise.explain(part, wrong[part]) for part in parts if part in wrong)
 
 
-def _of_updates(exercise: Any, asked: WrongAnswers) -> Iterator[Any]:
+def _of_updates(exercise: Updates, asked: WrongAnswers) -> Iterator[Diagnosis | None]:
     for n, _ in asked["wrong"]:
         yours = _value(asked["said"][n][0])
         p, grads = start_and_gradients(exercise, asked["seed"], n + 1)
-        if np.shape(yours) == grads.shape:
-            report = compare_update(
-                exercise.optimizer,
-                exercise.settings[n],
-                params=p,
-                grads=list(grads),
-                yours=list(yours),
-            )
-            if report.diagnosis is not None:
-                yield report.diagnosis
+        if isinstance(yours, np.ndarray) and yours.shape == grads.shape:
+            optimizer, settings = exercise.optimizer, exercise.settings[n]
+            yield compare_update(
+                optimizer, settings, params=p, grads=list(grads), yours=list(yours)
+            ).diagnosis
 
 
-def _value(answer: EncodedValue) -> Any:
+def _value(answer: EncodedValue) -> object:
     """What was answered; dots if nothing was."""
     if "data" in answer:
         return array_of(answer)
     return answer.get("json", ...)
 
 
-def _like(mine: Any, right: Any) -> Any:
+def _like(mine: object, right: object) -> object:
     """What has gone through JSON, in the types of the right answer where it fits."""
     if isinstance(mine, np.ndarray) and not isinstance(right, np.ndarray | float | np.generic):
         mine = mine.tolist()

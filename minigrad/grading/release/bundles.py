@@ -22,6 +22,7 @@ from minigrad.grading.release.student import (
     Notebook,
     ReleaseError,
     is_answer,
+    metadata_of,
     read_notebook,
     solution_lines,
     student_notebook,
@@ -246,6 +247,6 @@ def _public_cell(cell: Notebook) -> BundleCell:
         "kind": cell.cell_type,
         "source": cell.source,
         "answer": is_answer(cell),
-        "grade_id": cell.metadata.get("nbgrader", {}).get("grade_id"),
+        "grade_id": metadata_of(cell, "nbgrader").get("grade_id"),
         "names": defined_names(cell.source) if cell.cell_type == "code" else [],
     }

@@ -13,7 +13,6 @@ Which mistake gives a wrong answer is told by explain.py.
 import ast
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,20 +69,23 @@ def differentiated(function, inputs, constants, g):
 
 
 def questions(
-    names: Mapping[str, Any], wanted: list[str], sources: list[str]
+    names: Mapping[str, object], wanted: list[str], sources: list[str]
 ) -> dict[str, Declaration]:
     """Variable -> declaration, for those exercises that can be asked; `sources` are the cells."""
     found = {name: _declaration(names[name], names, sources) for name in wanted if name in names}
     return {name: declaration for name, declaration in found.items() if declaration}
 
 
-def drawn_cases(names: Mapping[str, Any], asked: list[tuple[str, str]]) -> list[list[DrawnCase]]:
+def drawn_cases(names: Mapping[str, object], asked: list[tuple[str, str]]) -> list[list[DrawnCase]]:
     """For each (variable, seed): the cases, with inputs and the error that is allowed."""
     return [_cases(names[variable], seed) for variable, seed in asked]
 
 
-def _declaration(exercise: Any, names: Mapping[str, Any], sources: list[str]) -> Declaration | None:
-    asked = _asked(exercise, names)
+def _declaration(
+    exercise: object, names: Mapping[str, object], sources: list[str]
+) -> Declaration | None:
+    name = str(getattr(exercise, "name", ""))
+    asked = _asked(exercise, name, names)
     if asked is None:
         return None
     declaration = {"results": _results(_parts(exercise)), "cases": [], **asked}
@@ -91,21 +93,20 @@ def _declaration(exercise: Any, names: Mapping[str, Any], sources: list[str]) ->
         if getattr(exercise, tolerance, None) is not None:
             declaration[tolerance] = getattr(exercise, tolerance)
     declaration["cases"] = [{} for _ in _cases(exercise, "public")]
-    wrongs = [wrong_source(w, exercise.name, sources) for w in getattr(exercise, "wrongs", [])]
+    wrongs = [wrong_source(w, name, sources) for w in getattr(exercise, "wrongs", [])]
     declaration["wrong"] = [source for source in wrongs if source]
     told_by = getattr(getattr(exercise, "program", None), "__name__", "")
     if isinstance(exercise, Facts) and told_by in names:
-        declaration["wrong"].append(f"{exercise.name} = {told_by}()")  # asking is no predicting
+        declaration["wrong"].append(f"{name} = {told_by}()")  # asking is no predicting
     return declaration
 
 
-def _parts(exercise: Any) -> list[str]:
+def _parts(exercise: object) -> list[str]:
     return list(exercise.parts()) if hasattr(exercise, "parts") else []
 
 
-def _asked(exercise: Any, names: Mapping[str, Any]) -> Declaration | None:
+def _asked(exercise: object, name: str, names: Mapping[str, object]) -> Declaration | None:
     """What is called to ask an exercise of this kind, and how the result is compared."""
-    name = str(getattr(exercise, "name", ""))
     if isinstance(exercise, Differentiable):
         inputs = ", ".join(f"{n!r}: {n}" for n in exercise.inputs)
         call = f"differentiated({name}, {{{inputs}}}, {list(exercise.constants)!r}, g)"
@@ -133,7 +134,9 @@ def _asked(exercise: Any, names: Mapping[str, Any]) -> Declaration | None:
     return None
 
 
-def _asked_of_function(exercise: FunctionQuestion, names: Mapping[str, Any]) -> Declaration | None:
+def _asked_of_function(
+    exercise: FunctionQuestion, names: Mapping[str, object]
+) -> Declaration | None:
     """How a function is asked; None if its answer or its arguments cannot be sent."""
     first = next(iter(exercise.cases()))
     given = exercise.given(first)
@@ -159,7 +162,7 @@ def start_and_gradients(
     return draw(f"{key}/p", exercise.shape), np.array(grads)
 
 
-def _cases(exercise: Any, seed: str) -> list[DrawnCase]:
+def _cases(exercise: object, seed: str) -> list[DrawnCase]:
     if isinstance(exercise, Updates):
         steps = []
         for n, settings in enumerate(exercise.settings, 1):
@@ -200,7 +203,7 @@ def _behind(name: str, edges: Mapping[str, list[str]]) -> list[str]:
     return seen
 
 
-def _can_be_sent(value: object, names: Mapping[str, Any]) -> bool:
+def _can_be_sent(value: object, names: Mapping[str, object]) -> bool:
     """Is there a way to write the value into a cell?"""
     if isinstance(value, np.ndarray):
         return value.dtype.kind in "fiub"

@@ -24,7 +24,13 @@ from dataclasses import asdict, dataclass, field
 from typing import Literal, TypedDict
 
 from minigrad.grading.documents import Declaration
-from minigrad.grading.release.student import Notebook, ReleaseError, hidden_tests, is_answer
+from minigrad.grading.release.student import (
+    Notebook,
+    ReleaseError,
+    hidden_tests,
+    is_answer,
+    metadata_of,
+)
 from minigrad.grading.release.syntax import (
     defined_names,
     names_made,
@@ -126,7 +132,7 @@ def declared(notebook: Notebook, name: str) -> list[GradedQuestion]:
     questions: list[GradedQuestion] = []
     start = 0  # a question asks for the answers that stand below the one before
     for place, cell in enumerate(notebook.cells):
-        declaration = dict(_settings(cell, "minigrad").get("question", {}))
+        declaration = dict(metadata_of(cell, "minigrad").get("question", {}))
         exercise = _exercise_of(cell)
         if exercise in exercises:
             declaration = {**exercises[exercise], "exercise": exercise, **declaration}
@@ -164,7 +170,7 @@ def _placed(
     if "engine" not in declaration:
         declaration["engine"] = _uses_engine([sources[a] for a in own], sources.values())
     cell = notebook.cells[place]
-    settings = _settings(cell, "nbgrader")
+    settings = metadata_of(cell, "nbgrader")
     return {
         "id": str(settings.get("grade_id") or cell.id),
         "points": settings.get("points", 1),
@@ -176,15 +182,9 @@ def _placed(
     }
 
 
-def _settings(cell: Notebook, whose: str) -> Declaration:
-    """What the metadata of a cell say for us ("minigrad"), or for nbgrader."""
-    found: Declaration = cell.metadata.get(whose, {})
-    return found
-
-
 def is_graded(cell: Notebook) -> bool:
     """Does this cell give points? (nbgrader: grade)"""
-    graded = bool(_settings(cell, "nbgrader").get("grade"))
+    graded = bool(metadata_of(cell, "nbgrader").get("grade"))
     return graded and cell.cell_type == "code" and not is_answer(cell)
 
 
@@ -198,7 +198,7 @@ def _is_check_s(cell: Notebook) -> bool:
 
     It may hold a second implementation, and an answer that called it would be none.
     """
-    return bool(_settings(cell, "minigrad").get("check"))
+    return bool(metadata_of(cell, "minigrad").get("check"))
 
 
 def _exercise_of(cell: Notebook) -> str | None:
@@ -208,7 +208,7 @@ def _exercise_of(cell: Notebook) -> str | None:
 
 def _cell_of(notebook: Notebook, need: str, where: str) -> str:
     for cell in notebook.cells:
-        if need in (cell.id, _settings(cell, "nbgrader").get("grade_id")):
+        if need in (cell.id, metadata_of(cell, "nbgrader").get("grade_id")):
             return str(cell.id)
     raise QuestionError(f"{where}: it needs the answer {need!r}, and there is no such cell.")
 

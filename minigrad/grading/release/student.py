@@ -30,6 +30,7 @@ import base64
 import copy
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +53,7 @@ from minigrad.utils.notebook_format import nbformat
 __all__ = [
     "CODE_STUB", "TEXT_STUB", "CellMetadataError", "MarkerError", "Notebook", "ReleaseError", "SolutionLeft",
     "UnreadableNotebook", "check_author", "check_nothing_left", "checked_student_notebook", "hidden_tests",
-    "is_answer", "read_notebook", "release", "solution_lines", "student_notebook",
+    "is_answer", "read_notebook", "release", "metadata_of", "solution_lines", "student_notebook",
 ]  # fmt: skip
 
 Notebook = Any  # nbformat's NotebookNode: a dict with attributes, without types
@@ -175,7 +176,7 @@ def check_author(notebook: Notebook, name: str) -> None:
     grade ids and for regions in cells that are not declared for them.
     """
     _refuse_released(notebook, name)
-    grade_ids = [_nbgrader(cell).get("grade_id") for cell in notebook.cells]
+    grade_ids = [metadata_of(cell, "nbgrader").get("grade_id") for cell in notebook.cells]
     _refuse_duplicates([i for i in grade_ids if i is not None], "grade_id", name)
     for number, cell in enumerate(notebook.cells, 1):
         where = f"{name}, cell {number} (id {cell.id})"
@@ -208,7 +209,7 @@ def _refuse_released(notebook: Notebook, name: str) -> None:
     answers = [cell for cell in notebook.cells if is_answer(cell)]
     if any(has_solution(cell.source) for cell in notebook.cells):
         return
-    if any("cell" in cell.metadata.get("minigrad", {}) for cell in answers):
+    if any("cell" in metadata_of(cell, "minigrad") for cell in answers):
         raise MarkerError(
             f"{name}: there is no ### {SOLUTION.begin} in any cell. This is a student's notebook, which "
             "release has written: its answers are stubs, or a student's own. To fix it, release the "
@@ -241,7 +242,7 @@ def check_nothing_left(author: Notebook, student: Notebook, name: str) -> None:
                 )
 
 
-def _rest(part: Any) -> str:
+def _rest(part: object) -> str:
     return "".join(json.dumps(part).split())
 
 
@@ -288,22 +289,24 @@ def hidden_tests(cell: Notebook) -> list[str]:
     return ["\n".join(lines)] if lines else []
 
 
+def metadata_of(cell: Notebook, whose: str) -> dict[str, Any]:
+    """What the metadata of a cell say to nbgrader, or to us ("minigrad")."""
+    found: dict[str, Any] = cell.metadata.get(whose, {})
+    return found
+
+
 def is_answer(cell: Notebook) -> bool:
     """Does the student write in this cell? (nbgrader: solution)"""
-    return bool(_nbgrader(cell).get("solution", False))
+    return bool(metadata_of(cell, "nbgrader").get("solution", False))
 
 
 def _is_graded(cell: Notebook) -> bool:
-    return bool(_nbgrader(cell).get("grade", False)) and cell.cell_type == "code"
-
-
-def _nbgrader(cell: Notebook) -> Any:
-    return cell.metadata.get("nbgrader", {})
+    return bool(metadata_of(cell, "nbgrader").get("grade", False)) and cell.cell_type == "code"
 
 
 def _lock(cell: Notebook) -> None:
     """What nbgrader's LockCells does, so that Jupyter keeps students from mishaps."""
-    settings = _nbgrader(cell)
+    settings = metadata_of(cell, "nbgrader")
     if settings.get("solution") or settings.get("grade") or settings.get("locked"):
         cell.metadata["deletable"] = False
     if settings.get("locked") and not settings.get("solution"):
@@ -318,12 +321,10 @@ def _tells_something(line: str) -> bool:
     return re.fullmatch(r"return\s+[\w\s,()]*", line) is None
 
 
-def _refuse_duplicates(ids: list[Any], kind: str, name: str) -> None:
-    seen: dict[Any, int] = {}
-    for number, i in enumerate(ids, 1):
-        if i in seen:
+def _refuse_duplicates(ids: Sequence[object], kind: str, name: str) -> None:
+    for number, i in enumerate(ids):
+        if i in ids[:number]:
             raise CellMetadataError(
                 f"{name}: two cells have the {kind} {i!r}. Answers are matched by it, so it must be unique. "
                 "To fix it, change one of them."
             )
-        seen[i] = number

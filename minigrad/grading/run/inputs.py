@@ -27,14 +27,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minigrad.grading.answers import encoded
-from minigrad.grading.documents import Drawn
+from minigrad.grading.documents import Declaration, Drawn
 from minigrad.grading.release.questions import GradedQuestion
 from minigrad.grading.release.trusted import ask
+from minigrad.grading.run.check_in_kernel import cell_of
 
 Array = NDArray[Any]
 
 
-def draw_input(spec: dict[str, Any], key: str) -> Any:
+def draw_input(spec: Declaration, key: str) -> object:
     """One input. The same spec and key give the same numbers, always.
 
     >>> draw_input({"shape": [2], "draw": "choice", "of": [7]}, "seed/question/1/x")
@@ -96,7 +97,7 @@ def _of_exercises(document: str, seed: str) -> Drawn:
 
 def check_cell(question: GradedQuestion, drawn: Drawn) -> str:
     """The source of the cell that evaluates the call on each case and publishes the results."""
-    asked = {
+    asked: dict[str, object] = {
         "id": question.id,
         "call": question.call,
         "helpers": question.helpers,
@@ -104,102 +105,4 @@ def check_cell(question: GradedQuestion, drawn: Drawn) -> str:
         "cases": [case["inputs"] for case in drawn[question.id]],
         "kept": question.exercise is not None,  # an exercise's inputs are to stay as they are
     }
-    return f"{CELL}\n\n__minigrad_check({asked!r})\ndel __minigrad_check"
-
-
-MIME = "application/vnd.minigrad.answer+json"
-
-# Runs in the student's kernel, and in the solution's. Every case is on its own: what fails in one
-# is told as the error of that case. The call gets copies, and what has become of them is
-# published too, so that an input that was changed in place is seen.
-CELL = f"""\
-def __minigrad_check(asked):
-    import ast
-    import base64
-    import traceback
-    import numpy
-    from IPython.display import display
-
-    def publish(what, content):
-        display({{{MIME!r}: {{"id": asked["id"] + "/" + what, **content}}}}, raw=True)
-
-    def decoded(value):
-        if "json" in value:
-            return value["json"]
-        if "literal" in value:
-            return ast.literal_eval(value["literal"])
-        if "name" in value:
-            return globals()[value["name"]]
-        raw = numpy.frombuffer(base64.b64decode(value["data"]), value["dtype"])
-        return raw.reshape(value["shape"]).copy()
-
-    def plain(value, depth=0):
-        if depth > 6:
-            raise TypeError("it is nested too deeply")
-        if value is None or type(value) in (bool, int, float, str):
-            return value
-        if isinstance(value, dict):
-            return {{str(k): plain(v, depth + 1) for k, v in value.items()}}
-        if isinstance(value, (set, frozenset)):
-            return sorted((plain(v, depth + 1) for v in value), key=repr)
-        if isinstance(value, (list, tuple)):
-            return [plain(v, depth + 1) for v in value]
-        if hasattr(value, "tolist"):
-            return plain(value.tolist(), depth + 1)
-        raise TypeError("an object of type " + type(value).__name__)
-
-    def encoded(value):
-        if hasattr(value, "detach"):
-            value = value.detach().numpy()
-        if value is None:
-            return {{"json": None}}
-        if value is ...:
-            return {{"error": "not written yet"}}
-        try:
-            array = numpy.asarray(value)
-            if array.dtype.kind in "fiub" and array.dtype.itemsize <= 8:
-                if array.size > 20000:
-                    return {{"error": "an array of %d numbers" % array.size}}
-                array = numpy.ascontiguousarray(array).reshape(array.shape)
-                data = base64.b64encode(array.tobytes()).decode()
-                return {{"dtype": array.dtype.str, "shape": list(array.shape), "data": data}}
-        except ValueError:
-            pass
-        return {{"json": plain(value)}}
-
-    helpers = {{}}
-    exec(asked["helpers"], helpers)
-    for number, case in enumerate(asked["cases"], 1):
-        inputs = {{name: decoded(value) for name, value in case.items()}}
-        before = {{n: repr(v) for n, v in inputs.items() if isinstance(v, (list, dict))}}
-        results = asked["results"]
-        error = None
-        try:
-            value = eval(asked["call"], {{**globals(), **helpers, **inputs}})
-            values = [value] if len(results) == 1 else value
-            if len(results) > 1 and not (
-                isinstance(value, (tuple, list)) and len(value) == len(results)
-            ):
-                error = "%d results are asked for, %s; this is not a tuple of that length" % (
-                    len(results), ", ".join(results))
-            for name in before if asked["kept"] else ():
-                if repr(inputs[name]) != before[name]:
-                    error = name + " was changed in place; compute with a copy instead"
-        except BaseException as caught:
-            # what its frames hold may be all of the memory, and telling of it needs some
-            traceback.clear_frames(caught.__traceback__)
-            error = (type(caught).__name__ + ": " + str(caught)[:300]).rstrip(": ")
-            if error == "NotImplementedError":
-                error = "not written yet: NotImplementedError"
-        for k, result in enumerate(results):
-            if error is not None:
-                content = {{"error": error}}
-            else:
-                try:
-                    content = encoded(values[k])
-                except BaseException as caught:
-                    content = {{"error": "not a result that can be read: " + str(caught)[:200]}}
-            publish("%d/%s" % (number, result), content)
-        arrays = {{n: v for n, v in inputs.items() if isinstance(v, numpy.ndarray)}}
-        for name, value in arrays.items():
-            publish("%d/input %s" % (number, name), encoded(value))"""
+    return cell_of(asked)

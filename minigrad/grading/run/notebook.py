@@ -11,7 +11,6 @@ import re
 import stat
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from minigrad.grading.release.syntax import defined_names
 
@@ -102,7 +101,7 @@ def cells_of(content: bytes) -> tuple[list[SubmittedCell], list[str]]:
     return cells, notes
 
 
-def _json(content: bytes, notes: list[str]) -> Any:
+def _json(content: bytes, notes: list[str]) -> object:
     if content.startswith(b"\xef\xbb\xbf"):
         content = content[3:]
         notes.append("the file begins with a byte order mark")
@@ -186,7 +185,7 @@ def _without_outputs(content: bytes) -> bytes:
     return light
 
 
-def _cell(raw: Any, place: int, room: int) -> SubmittedCell | None:
+def _cell(raw: object, place: int, room: int) -> SubmittedCell | None:
     if not isinstance(raw, dict):
         return None
     source = raw.get("source", raw.get("input", ""))
