@@ -1,4 +1,4 @@
-"""Values as JSON, and what a student's process has said, checked before anybody looks at it.
+"""Values as JSON, and what a student's process has sent, checked before it is used.
 
 An answer is JSON of one of three forms,
 
@@ -7,7 +7,7 @@ An answer is JSON of one of three forms,
     {"id": ..., "error": "ValueError: ..."}
 
 and nothing else is one. It is never unpickled, evaluated or imported. Exactly one answer counts
-for each id: none, or more than one, is worth nothing, and says so. Silence is zero.
+for each id: more than one are worth nothing, and a note says so. No answer gives no points.
 """
 
 import base64
@@ -118,7 +118,7 @@ def collect(
 
 
 def _small(value: object) -> None:
-    """Refuse what is too deep for whoever walks through it later, or too long."""
+    """Refuse what is nested too deeply for a recursive function, or too long."""
     level = [value]
     for _ in range(MOST_DEPTH):
         inner = [

@@ -126,7 +126,7 @@ def record_command(
     memory: Memory = 2048,
 ) -> None:
     """Run one submission in the sandbox, and write what it answers. Nothing is judged."""
-    with _errors_told():
+    with _errors_shown():
         recording = find_recording(exercise)
         target = out or Path(f"{submission.stem}.answers.json")
         tier = place_here(isolation, recording.engine, recording.packages).tier
@@ -150,7 +150,7 @@ def judge_command(
     out: Out = Path("graded"),
 ) -> None:
     """Judge recorded answers against the solution, through nbval. Runs no student's code."""
-    with _errors_told():
+    with _errors_shown():
         _, bundle = find_bundles(exercise)
         files = [
             f for a in answers for f in (sorted(a.glob("*.answers.json")) if a.is_dir() else [a])
@@ -194,7 +194,7 @@ def grade_command(
     Killed at any moment, the same command goes on where it was. Exit status 0 means that every
     submission has a grade, whatever the grades are.
     """
-    with _errors_told():
+    with _errors_shown():
         recording, bundle = find_bundles(exercise)
         settings = Settings(
             seed=seed,
@@ -267,18 +267,18 @@ def _progress_bar() -> Iterator[Callable[[int, int, str], None]]:
         yield show
 
 
-TOLD = (
+SHOWN_ERRORS = (
     *(BatchError, NoSubmissions, JudgeError, RecorderFailed, ReleaseError),
     *(NoSuchPackage, NoSandbox, GivenCellsFailed),
 )
 
 
 @contextmanager
-def _errors_told() -> Iterator[None]:
+def _errors_shown() -> Iterator[None]:
     """Errors that are meant for the user end the command with their message."""
     try:
         yield
-    except TOLD as error:
+    except SHOWN_ERRORS as error:
         _stop(str(error))
     except OSError as error:
         _stop(f"{error.filename or 'A file'}: {error.strerror or error}.")

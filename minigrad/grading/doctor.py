@@ -1,4 +1,4 @@
-"""What this machine can do, found by trying; and the command that mends each lack."""
+"""What this machine can do, found by trying; and the command that installs what is missing."""
 
 import importlib.util
 import os
@@ -9,7 +9,9 @@ import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, requires, version
-from typing import Any
+
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 
 from minigrad.grading.run.place import image
 from minigrad.grading.sandbox.image import NoSuchPackage
@@ -24,7 +26,7 @@ class MachineFinding:
     """what      what was looked for
     there     is it there, and does it work?
     detail    version, or what is the matter
-    mend      the command that mends it
+    mend      the command that fixes it
     needed    can nothing be graded without it?
     """
 
@@ -65,32 +67,27 @@ def report(findings: Iterable[MachineFinding]) -> dict[str, object]:
 
 def _package(name: str, what: str | None = None, needed: bool = False) -> MachineFinding:
     wanted = _wanted(name)
-    mend = f'{PIP} "{name}{wanted}"'
     try:
-        here = version(name)
-        module = {"pyzmq": "zmq"}.get(name, name)
-        there = importlib.util.find_spec(module) is not None
+        detail = version(name)
+        there = importlib.util.find_spec({"pyzmq": "zmq"}.get(name, name)) is not None
     except (PackageNotFoundError, ValueError):
-        return MachineFinding(what or name, False, "not installed", mend, needed)
-    if wanted and not wanted.contains(here, prereleases=True):
-        return MachineFinding(what or name, False, f"{here}; {wanted} is needed", mend, needed)
-    return MachineFinding(
-        what or name, there, here if there else "cannot be imported", mend, needed
-    )
+        there, detail = False, "not installed"
+    else:
+        if not wanted.contains(detail, prereleases=True):
+            there, detail = False, f"{detail}; {wanted} is needed"
+        elif not there:
+            detail = "cannot be imported"
+    return MachineFinding(what or name, there, detail, f'{PIP} "{name}{wanted}"', needed)
 
 
-def _wanted(name: str) -> Any:
-    """The versions that minigrad asks for; an empty string where that cannot be told."""
+def _wanted(name: str) -> SpecifierSet:
+    """The versions that minigrad asks for; any, if minigrad is not installed as a package."""
     try:
-        from packaging.requirements import Requirement
-
-        for text in requires("minigrad-jupyter") or []:
-            requirement = Requirement(text)
-            if requirement.name == name and requirement.specifier:
-                return requirement.specifier
-    except (ImportError, PackageNotFoundError):
-        pass
-    return ""
+        texts = requires("minigrad-jupyter") or []
+    except PackageNotFoundError:
+        texts = []
+    wanted = (r.specifier for r in map(Requirement, texts) if r.name == name and r.specifier)
+    return next(wanted, SpecifierSet())
 
 
 def _browser() -> MachineFinding:

@@ -95,9 +95,9 @@ def _by_chance(
     It shows that a right answer holds there, too; of itself it shows nothing. So it counts for those
     who have another case of the same result.
     """
-    told: dict[str, Verdict] = {}
+    changed: dict[str, Verdict] = {}
     if question.compare != "array":
-        return told
+        return changed
     for k, result in enumerate(question.results):
         allowed = {
             f"{question.id}/{n}/{result}": max(_allowed(question, case)[k], question.atol)
@@ -105,8 +105,8 @@ def _by_chance(
         }
         easy = [i for i, atol in allowed.items() if _is_nothing(right[i], atol)]
         if len(easy) < len(allowed) and not any(verdicts[i].ok for i in allowed if i not in easy):
-            told |= {i: Verdict(False, NO_CREDIT) for i in easy if verdicts[i].ok}
-    return told
+            changed |= {i: Verdict(False, NO_CREDIT) for i in easy if verdicts[i].ok}
+    return changed
 
 
 def _is_nothing(right: EncodedValue, atol: float) -> bool:

@@ -1,4 +1,4 @@
-"""Which mistake gives a wrong answer, told by the exercise that asked for it.
+"""Which mistake gives a wrong answer: the exercise that asked for it knows.
 
 An exercise of minigrad.teach explains an answer while it checks it. Here there is no answer that
 could be run, only what it gave for inputs that were drawn; so each kind of exercise is handed those
@@ -23,7 +23,7 @@ from minigrad.teach.question import Written
 from minigrad.teach.trying import FunctionQuestion, Mistaken
 from minigrad.teach.updates import compare_update
 
-MOST = 3  # mistakes that are told of one question
+MOST = 3  # mistakes that are named for one question
 
 
 def explained(names: Mapping[str, object], asked: list[WrongAnswers]) -> list[list[DiagnosisText]]:
@@ -32,14 +32,14 @@ def explained(names: Mapping[str, object], asked: list[WrongAnswers]) -> list[li
 
 
 def _explained(exercise: object, asked: WrongAnswers) -> list[DiagnosisText]:
-    told: list[DiagnosisText] = []
+    mistakes: list[DiagnosisText] = []
     try:
         for found in _diagnoses(exercise, asked):
             if found is not None:
-                told.append({"kind": found.kind, "message": found.message, "hint": found.hint})
-    except Exception:  # a diagnosis is a kindness; a grade does not depend on it
+                mistakes.append({"kind": found.kind, "message": found.message, "hint": found.hint})
+    except Exception:  # a grade does not depend on a diagnosis
         pass
-    return [one for k, one in enumerate(told) if one not in told[:k]][:MOST]
+    return [one for k, one in enumerate(mistakes) if one not in mistakes[:k]][:MOST]
 
 
 def _diagnoses(exercise: object, asked: WrongAnswers) -> Iterator[Diagnosis | None]:

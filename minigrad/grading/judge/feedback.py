@@ -48,9 +48,9 @@ def diagnoses(
                 asked[key] = one
                 wanted.append((number, question.id, key))
     found: list[dict[str, list[DiagnosisText]]] = [{} for _ in grades]
-    told = dict(zip(asked, _ask(bundle, list(asked.values())))) if asked else {}
+    mistakes = dict(zip(asked, _ask(bundle, list(asked.values())))) if asked else {}
     for number, question_id, key in wanted:
-        found[number][question_id] = told.get(key, [])
+        found[number][question_id] = mistakes.get(key, [])
     return found
 
 
@@ -79,11 +79,11 @@ def _is_a_wrong_value(verdict: VerdictText, answer: EncodedValue) -> bool:
 
 
 def _ask(bundle: Judge, asked: list[WrongAnswers]) -> list[list[DiagnosisText]]:
-    """Run the given cells once, and ask; what cannot be told stays untold."""
+    """Run the given cells once, and ask; no mistakes are named if they do not run."""
     given = {cell for q in bundle.questions for cell in (*q.given, *q.checks)}
     sources = [source for cell, source in bundle.sources.items() if cell in given]
     try:
-        told: list[list[DiagnosisText]] = ask(sources, "explained", asked, seconds=SECONDS)
+        mistakes: list[list[DiagnosisText]] = ask(sources, "explained", asked, seconds=SECONDS)
     except GivenCellsFailed:
         return [[] for _ in asked]
-    return told
+    return mistakes

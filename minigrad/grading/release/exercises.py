@@ -1,13 +1,13 @@
 """The exercises of minigrad.teach as questions that can be graded.
 
 What an Exercise checks in public, on public inputs, is asked here on inputs of a secret seed.
-These functions run in the process of trusted.py, on the objects that the author's given cells
+These functions run in the process that trusted.py starts, on the objects that the author's given cells
 make. An exercise that cannot be asked in this way has no question, and `release` says so.
 
     questions    the declarations of exercises, by their variable
     drawn_cases  the inputs for a seed, and the error that rounding explains
 
-Which mistake gives a wrong answer is told by explain.py.
+Which mistake gives a wrong answer: see judge/explain.py.
 """
 
 import ast
@@ -95,9 +95,11 @@ def _declaration(
     declaration["cases"] = [{} for _ in _cases(exercise, "public")]
     wrongs = [wrong_source(w, name, sources) for w in getattr(exercise, "wrongs", [])]
     declaration["wrong"] = [source for source in wrongs if source]
-    told_by = getattr(getattr(exercise, "program", None), "__name__", "")
-    if isinstance(exercise, Facts) and told_by in names:
-        declaration["wrong"].append(f"{name} = {told_by}()")  # asking is no predicting
+    answered_by = getattr(getattr(exercise, "program", None), "__name__", "")
+    if isinstance(exercise, Facts) and answered_by in names:
+        declaration["wrong"].append(
+            f"{name} = {answered_by}()"
+        )  # to ask the function is not to predict
     return declaration
 
 

@@ -18,7 +18,7 @@ otter's, in cells of code:
     """ # END PROMPT                quotation marks
     # HIDDEN                        first line of a check cell: the whole cell is hidden
 
-A single # is otter's way to begin a marker, and three are nbgrader's; so the stub is told.
+A marker that begins with a single # is otter's, and one with three is nbgrader's: so the stub is chosen.
 
     cleared     the source as a student gets it
     hidden      the lines of it that a student must not get

@@ -18,7 +18,7 @@ are understood too (markers.py).
     release             the three of them, from file to file
 
 A released notebook is generated and never edited by hand. That the solution passes its
-own checks and the stub fails them can be told only by running both: see gate.py.
+own checks and the stub fails them is found by running both: see gate.py.
 
 This module, markers.py, syntax.py and notebook_format.py need nbformat and nothing else, not even
 NumPy, because the wheel of minigrad itself is built with them.

@@ -1,4 +1,4 @@
-"""What the source of a cell defines and uses, told from its syntax: nothing is run.
+"""What the source of a cell defines and uses, from its syntax: nothing is run.
 
 Uses the standard library alone, as markers.py does.
 """

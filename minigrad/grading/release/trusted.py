@@ -2,7 +2,7 @@
 
 An exercise is a Python object that a given cell makes. To see what it asks, to draw its inputs,
 or to explain a mistake, the given cells are run in a process of their own (trusted_process.py),
-which calls a function of ours with their names. No student's code is ever among them: the
+which calls one of our functions with their names. No student's code is ever among them: the
 process starts in an empty folder, and not where the command was given, which may be among the
 submissions. (`-P` keeps that folder out of sys.path, but IPython puts it back.)
 """
@@ -32,8 +32,8 @@ def ask(sources: list[str], function: str, *arguments: object, seconds: float = 
     """
     with tempfile.TemporaryDirectory(prefix="mg-") as name:
         folder = Path(name)
-        asked = {"sources": sources, "function": function, "arguments": arguments}
-        (folder / "asked.json").write_text(json.dumps(asked), encoding="utf-8")
+        request = {"sources": sources, "function": function, "arguments": arguments}
+        (folder / "request.json").write_text(json.dumps(request), encoding="utf-8")
         try:
             done = subprocess.run(
                 [sys.executable, "-P", "-W", "ignore", "-m", PROCESS, str(folder)],
@@ -43,7 +43,7 @@ def ask(sources: list[str], function: str, *arguments: object, seconds: float = 
                 env={**os.environ, **REPEATABLE},
                 timeout=seconds,
             )
-            return json.loads((folder / "told.json").read_text(encoding="utf-8"))
+            return json.loads((folder / "reply.json").read_text(encoding="utf-8"))
         except subprocess.TimeoutExpired:
             raise GivenCellsFailed(f"the given cells took more than {seconds:g} s") from None
         except OSError:

@@ -1,4 +1,4 @@
-"""The process that runs the author's given cells: it reads what is asked, and writes what is told.
+"""The process that runs the author's given cells: it reads a request, and writes the reply.
 
 python -m minigrad.grading.release.trusted_process FOLDER
 """
@@ -21,14 +21,14 @@ FUNCTIONS: dict[str, Callable[..., object]] = {
 
 
 def _answer(folder: Path) -> None:
-    asked = json.loads((folder / "asked.json").read_text(encoding="utf-8"))
+    request = json.loads((folder / "request.json").read_text(encoding="utf-8"))
     shell = InteractiveShell.instance()
-    for source in asked["sources"]:
+    for source in request["sources"]:
         shell.run_cell(source, silent=True).raise_error()
-    told = FUNCTIONS[asked["function"]](shell.user_ns, *asked["arguments"])
-    target = folder / "told.part"
-    target.write_text(json.dumps(told), encoding="utf-8")
-    target.rename(folder / "told.json")
+    reply = FUNCTIONS[request["function"]](shell.user_ns, *request["arguments"])
+    target = folder / "reply.part"
+    target.write_text(json.dumps(reply), encoding="utf-8")
+    target.rename(folder / "reply.json")
 
 
 if __name__ == "__main__":

@@ -83,7 +83,7 @@ def _gradescope(grade: Grade) -> dict[str, object]:
 
 
 def _explanation(question: QuestionGrade) -> str:
-    """What a student is told of a question, as text."""
+    """What a student reads about a question, as text."""
     lines = [f"{question['right']} of {question['asked']} results are right."]
     if question["reason"]:
         lines.append(question["reason"])

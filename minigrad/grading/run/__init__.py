@@ -1,7 +1,7 @@
 """How submissions are run.
 
 collect      the submissions in a folder or a zip
-notebook     a student's file as cells, whatever has become of it
+notebook     a student's file as cells, also if it is damaged
 submission   the answers among them
 inputs       what they are called with, drawn anew
 place        an isolation that holds here

@@ -46,7 +46,7 @@ class Submission:
 def submissions_in(place: Path, exercise: str, unpacked: Path) -> list[Submission]:
     """The submissions to an exercise, in the order of the students' names.
 
-    unpacked   a folder of ours, for the content of a zip
+    unpacked   an empty folder, for the content of a zip
 
     Raises NoSubmissions, saying what was found instead.
     """

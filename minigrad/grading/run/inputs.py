@@ -91,8 +91,8 @@ def draw_inputs(questions: Sequence[GradedQuestion], sources: dict[str, str], se
 @cache
 def _of_exercises(document: str, seed: str) -> Drawn:
     given, asked = json.loads(document)
-    told = ask(given, "drawn_cases", [(name, seed) for _, name in asked])
-    return {identity: cases for (identity, _), cases in zip(asked, told)}
+    replies = ask(given, "drawn_cases", [(name, seed) for _, name in asked])
+    return {identity: cases for (identity, _), cases in zip(asked, replies)}
 
 
 def check_cell(question: GradedQuestion, drawn: Drawn) -> str:

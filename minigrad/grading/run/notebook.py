@@ -1,4 +1,4 @@
-"""A student's file as cells, whatever has become of it.
+"""A student's file as cells, also if it is damaged or of another format.
 
 What cannot be read ends in one sentence that says why. No file is opened through a link, and nothing
 here runs what it reads, or takes memory in proportion to what outputs hold: of a large file they are
@@ -38,7 +38,7 @@ class SubmittedCell:
 
     @property
     def squeezed(self) -> str:
-        """The source without any whitespace: so a stub is told though it was indented anew."""
+        """The source without any whitespace: so a stub is recognized though it was indented anew."""
         return "".join(self.source.split())
 
 

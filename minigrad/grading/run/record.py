@@ -5,7 +5,7 @@ each question a new kernel is started in the sandbox; it runs the given cells, t
 answer cells of that question, and then a check cell that is made here, with inputs that did not
 exist before, which calls what the student wrote and publishes the results. Then it is killed.
 
-So questions cannot disturb each other, what ends one kernel costs one question, and two runs
+So questions cannot disturb each other, what ends one kernel ends one question, and two runs
 of the same submission with the same seed say the same.
 
     record_submission(recording, content, ...)    the answers, as a JSON document

@@ -1,7 +1,7 @@
 """A process that records submissions, and can be lost without losing anything else.
 
 What a kernel sends is read by a process of its own, so that whatever a submission brings about there
-(memory, a bug of ours) costs that submission and no other. It is kept for many submissions, because
+(memory, a bug of minigrad) ends that submission and no other. It is kept for many submissions, because
 starting Python takes as long as running one.
 
     record_job(job)     the answers, from anywhere: a thread here, or a worker of Dask elsewhere
@@ -56,7 +56,7 @@ class Job(TypedDict):
     content: NotRequired[str]
 
 
-class _Told(TypedDict, total=False):
+class _Reply(TypedDict, total=False):
     """What the process says of a job: answers, or why the machine could not record any."""
 
     answers: AnswersDocument
@@ -75,19 +75,19 @@ class RecorderProcess:
 
         Raises RecorderFailed if no kernel could be started.
         """
-        told = self._once(job) or self._once(job)
-        if told is None:
+        reply = self._once(job) or self._once(job)
+        if reply is None:
             lost = _without_answers(
                 job,
                 "the process that ran it was lost, twice; the same command again would try it again",
             )
-            # Whose fault it was cannot be told. So it costs nobody else anything, and is not final.
+            # Nobody knows what the cause was. So no other submission is affected, and this is not final.
             return {**lost, "lost": True}
-        if "failed" in told:
-            raise RecorderFailed(told["failed"])
-        return told["answers"]
+        if "failed" in reply:
+            raise RecorderFailed(reply["failed"])
+        return reply["answers"]
 
-    def _once(self, job: Job) -> _Told | None:
+    def _once(self, job: Job) -> _Reply | None:
         """What the process says; None if it ends, or says nothing until its time is up."""
         if self.jobs >= JOBS:
             self.stop()
@@ -102,8 +102,8 @@ class RecorderProcess:
         try:
             process.stdin.write(json.dumps(job).encode() + b"\n")
             process.stdin.flush()
-            told: _Told = json.loads(process.stdout.readline())
-            return told
+            reply: _Reply = json.loads(process.stdout.readline())
+            return reply
         except (OSError, ValueError):
             self.stop()
             return None
@@ -157,7 +157,7 @@ def _without_answers(job: Job, reason: str) -> AnswersDocument:
     )
 
 
-def _do(job: Job) -> _Told:
+def _do(job: Job) -> _Reply:
     recording = Recording(job["recording"])
     try:
         content = (
@@ -194,8 +194,8 @@ def _serve() -> None:
     channel = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever prints, prints elsewhere
     for line in sys.stdin.buffer:
-        told = _do(json.loads(line))
-        channel.write(json.dumps(told).encode() + b"\n")
+        reply = _do(json.loads(line))
+        channel.write(json.dumps(reply).encode() + b"\n")
         channel.flush()
 
 

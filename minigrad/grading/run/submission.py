@@ -1,4 +1,4 @@
-"""The answers in a student's file, whatever has become of it.
+"""The answers in a student's file, also if its cells were moved, split, merged or renamed.
 
 Nothing of a submission is used but the *source* of its answer cells. An answer cell is found,
 in this order,
