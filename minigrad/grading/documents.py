@@ -61,6 +61,12 @@ class AnswersDocument(TypedDict):
     lost: NotRequired[bool]
 
 
+def answers_to(question: str, document: AnswersDocument) -> dict[str, EncodedValue]:
+    """The answers to the question of this id, by their ids; none if it was not run."""
+    said = document["questions"].get(question)
+    return said["answers"] if said else {}
+
+
 class WrongAnswers(TypedDict):
     """Answers that an Exercise is to explain, of one submission.
 

@@ -14,9 +14,11 @@ from minigrad.grading.documents import (
     DiagnosisText,
     EncodedValue,
     Grade,
+    QuestionGrade,
     ResultGrade,
     VerdictText,
     WrongAnswers,
+    answers_to,
 )
 from minigrad.grading.judge.compare import NO_CREDIT
 from minigrad.grading.release.bundles import Judge, digest
@@ -27,37 +29,32 @@ MOST = 400  # different sets of wrong answers that are looked into, in all
 SECONDS = 300
 
 
-def diagnoses(
+def add_diagnoses(
     bundle: Judge, answers: Sequence[AnswersDocument], grades: Sequence[Grade]
-) -> list[dict[str, list[DiagnosisText]]]:
-    """For each grade: question -> the mistakes found in it, each once."""
-    asked: dict[str, WrongAnswers] = {}
-    wanted: list[tuple[int, str, str]] = []
+) -> None:
+    """Add to each question of a grade the mistakes found in it, each once."""
     questions = {q.id: q for q in bundle.questions if q.exercise}
-    for number, (document, grade) in enumerate(zip(answers, grades)):
+    asked: dict[str, WrongAnswers] = {}
+    wanted: list[tuple[QuestionGrade, str]] = []
+    for document, grade in zip(answers, grades):
         for graded in grade["questions"]:
-            question = questions.get(graded["id"])
-            if question is None or graded["right"] == graded["asked"]:
+            if graded["id"] not in questions or graded["right"] == graded["asked"]:
                 continue
-            said = document["questions"].get(question.id, {"answers": {}})["answers"]
-            one = _asked(question, said, graded["results"], document["seed"])
-            if not one["wrong"]:
-                continue
+            one = _asked(questions[graded["id"]], document, graded["results"])
             key = digest(one)
-            if key in asked or len(asked) < MOST:
+            if one["wrong"] and (key in asked or len(asked) < MOST):
                 asked[key] = one
-                wanted.append((number, question.id, key))
-    found: list[dict[str, list[DiagnosisText]]] = [{} for _ in grades]
-    mistakes = dict(zip(asked, _ask(bundle, list(asked.values())))) if asked else {}
-    for number, question_id, key in wanted:
-        found[number][question_id] = mistakes.get(key, [])
-    return found
+                wanted.append((graded, key))
+    mistakes = dict(zip(asked, _ask(bundle, list(asked.values()))))
+    for graded, key in wanted:
+        graded["diagnoses"] = mistakes[key]
 
 
 def _asked(
-    question: GradedQuestion, said: dict[str, EncodedValue], results: list[ResultGrade], seed: str
+    question: GradedQuestion, document: AnswersDocument, results: list[ResultGrade]
 ) -> WrongAnswers:
     """What was answered, case by case, and which of it is wrong as a value."""
+    said = answers_to(question.id, document)
     rows: list[list[EncodedValue]] = [
         [said.get(f"{question.id}/{n}/{r}", {}) for r in question.results]
         for n in range(1, len(question.cases) + 1)
@@ -69,7 +66,8 @@ def _asked(
         for k, (result, answer) in enumerate(zip(question.results, row))
         if _is_a_wrong_value(verdicts[f"{question.id}/{n + 1}/{result}"], answer)
     ]
-    return {"exercise": question.exercise or "", "seed": seed, "said": rows, "wrong": wrong}
+    exercise, seed = question.exercise or "", document["seed"]
+    return {"exercise": exercise, "seed": seed, "said": rows, "wrong": wrong}
 
 
 def _is_a_wrong_value(verdict: VerdictText, answer: EncodedValue) -> bool:
@@ -80,6 +78,8 @@ def _is_a_wrong_value(verdict: VerdictText, answer: EncodedValue) -> bool:
 
 def _ask(bundle: Judge, asked: list[WrongAnswers]) -> list[list[DiagnosisText]]:
     """Run the given cells once, and ask; no mistakes are named if they do not run."""
+    if not asked:
+        return []
     given = {cell for q in bundle.questions for cell in (*q.given, *q.checks)}
     sources = [source for cell, source in bundle.sources.items() if cell in given]
     try:

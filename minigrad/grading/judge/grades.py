@@ -26,7 +26,7 @@ from minigrad.grading.documents import (
     VerdictText,
 )
 from minigrad.grading.judge.compare import NO_CREDIT
-from minigrad.grading.judge.feedback import diagnoses
+from minigrad.grading.judge.feedback import add_diagnoses
 from minigrad.grading.pytest_run import REPEATABLE, run_pytest
 from minigrad.grading.release.bundles import BundleError, Judge, digest, write_private
 from minigrad.grading.release.questions import GradedQuestion
@@ -61,9 +61,7 @@ def judge(
         part = answers[start : start + AT_ONCE]
         grades += [_grade(bundle, a, v) for a, v in zip(part, _verdicts(bundle, part))]
     if explain:
-        for grade, found in zip(grades, diagnoses(bundle, answers, grades)):
-            for question in grade["questions"]:
-                question["diagnoses"] = found.get(question["id"], [])
+        add_diagnoses(bundle, answers, grades)
     return grades
 
 

@@ -19,6 +19,7 @@ import json
 import time
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from queue import Empty
 from typing import Any, cast
@@ -26,7 +27,7 @@ from typing import Any, cast
 import pytest
 from nbval.plugin import IPyNbCell, IPyNbFile
 
-from minigrad.grading.documents import AnswersDocument, Drawn, EncodedValue, VerdictText
+from minigrad.grading.documents import AnswersDocument, Drawn, EncodedValue, VerdictText, answers_to
 from minigrad.grading.judge.compare import judge_question
 from minigrad.grading.release.bundles import Judge, digest, read_judge
 from minigrad.grading.release.questions import GradedQuestion
@@ -44,6 +45,9 @@ class SolutionFailed(RuntimeError):
     """The trusted notebook did not run through, or its solution gave no answers."""
 
 
+_judge = cache(read_judge)
+
+
 def _judged_notebook(judge: Judge, answers: AnswersDocument, drawn: Drawn) -> Notebook:
     """The author's notebook, with the student's answers as the outputs of its check cells."""
     questions = {q.cell: q for q in judge.questions}
@@ -53,11 +57,10 @@ def _judged_notebook(judge: Judge, answers: AnswersDocument, drawn: Drawn) -> No
         if question is None:
             new = nbformat.v4.new_code_cell(cell["source"], id=cell["id"])
         else:
-            said = answers["questions"].get(question.id, {"answers": {}})["answers"]
             new = nbformat.v4.new_code_cell(check_cell(question, drawn), id=cell["id"])
             new.outputs = [
                 nbformat.v4.new_output("display_data", {MIME: {"id": identity, **answer}})
-                for identity, answer in said.items()
+                for identity, answer in answers_to(question.id, answers).items()
             ]
             new.metadata["minigrad"] = {"question": question.id}
         new.execution_count = 1
@@ -68,7 +71,6 @@ def _judged_notebook(judge: Judge, answers: AnswersDocument, drawn: Drawn) -> No
 class AnswersFile(IPyNbFile):  # type: ignore[misc]
     """An answers document, collected as the notebook that judges it."""
 
-    judges: dict[str, Judge] = {}
     kept: dict[str, list[Outputs]] = {}  # what a trusted notebook gave, by its sources
 
     def collect(self) -> Iterator["AnswersCell"]:
@@ -76,10 +78,7 @@ class AnswersFile(IPyNbFile):  # type: ignore[misc]
 
         The judge bundle is the one that --minigrad names. It is read once for all documents.
         """
-        bundle = str(self.config.getoption("minigrad"))
-        if bundle not in self.judges:
-            self.judges[bundle] = read_judge(bundle)
-        judge = self.judges[bundle]
+        judge = _judge(str(self.config.getoption("minigrad")))
         self.questions = {q.id: q for q in judge.questions}
         answers = json.loads(Path(self.path).read_text(encoding="utf-8"))
         self.drawn = draw_inputs(judge.questions, judge.sources, answers["seed"])

@@ -33,7 +33,7 @@ import io
 import re
 import tokenize
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from minigrad.grading.release.syntax import syntax_of
 
@@ -50,28 +50,16 @@ class MarkerError(ReleaseError):
     """A BEGIN without an END, an END without a BEGIN, or one region inside another."""
 
 
-@dataclass(frozen=True)
-class MarkedRegion:
-    """A pair of markers, found anywhere in a line."""
+class MarkedRegion(NamedTuple):
+    """The texts that open and close a region, found anywhere in a line."""
 
-    name: str
-
-    @property
-    def begin(self) -> str:
-        """The text that opens the region, without the # before it."""
-        return f"BEGIN {self.name}"
-
-    @property
-    def end(self) -> str:
-        """The text that closes the region, without the # before it."""
-        return f"END {self.name}"
+    begin: str
+    end: str
 
 
-SOLUTION, HIDDEN_TESTS, SHOWN = (
-    MarkedRegion("SOLUTION"),
-    MarkedRegion("HIDDEN TESTS"),
-    MarkedRegion("PROMPT"),
-)
+SOLUTION = MarkedRegion("BEGIN SOLUTION", "END SOLUTION")
+HIDDEN_TESTS = MarkedRegion("BEGIN HIDDEN TESTS", "END HIDDEN TESTS")
+SHOWN = MarkedRegion("BEGIN PROMPT", "END PROMPT")
 LINE = re.compile(r"#\s*SOLUTION(?P<none>\s+NO\s+PROMPT)?\s*$")
 OTTERS = re.compile(r"\s*#\s*BEGIN SOLUTION(?P<none>\s+NO\s+PROMPT)?\s*$")
 QUOTES = re.compile(r'\s*("""|\'\'\');?\s*#\s*(BEGIN|END) PROMPT\s*$')
@@ -102,13 +90,19 @@ def cleared(source: str, stub: str, *, code: bool = True) -> tuple[str, bool]:
             lines += [] if marked["none"] else [_without_value(line[: marked.start()])]
         else:
             lines.append(line)
-    kept, inside = [], False
-    for line in lines:
-        if HIDDEN_TESTS.begin in line or HIDDEN_TESTS.end in line:
-            inside = HIDDEN_TESTS.begin in line
-        elif not inside:
-            kept.append(line)
+    kept = (line for line, inside in _regions(lines, HIDDEN_TESTS) if not inside)
     return "\n".join(kept), replaced
+
+
+def _regions(
+    lines: list[str], region: MarkedRegion, inside: bool = False
+) -> Iterator[tuple[str, bool]]:
+    """The lines without markers of this region; and is it inside of one?"""
+    for line in lines:
+        if region.begin in line or region.end in line:
+            inside = region.begin in line
+        else:
+            yield line, inside
 
 
 def _without_value(line: str) -> str:
@@ -120,9 +114,8 @@ def _without_value(line: str) -> str:
         return indent + PROMPT
     value = getattr(statement, "value", None)
     if isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign) and value is not None:
-        return (
-            indent + line.strip().encode()[: value.col_offset].decode().rstrip("( ") + " " + PROMPT
-        )
+        target = line.strip().encode()[: value.col_offset].decode().rstrip("( ")
+        return f"{indent}{target} {PROMPT}"
     return indent + PROMPT
 
 
@@ -145,11 +138,9 @@ def hidden_cell(source: str) -> bool:
 
 def hidden(source: str, region: MarkedRegion, *, code: bool = True) -> Iterator[str]:
     """The lines of its solutions, or of its hidden tests."""
-    inside = region is HIDDEN_TESTS and code and hidden_cell(source)
-    for line in source.split("\n"):
-        if region.begin in line or region.end in line:
-            inside = region.begin in line
-        elif inside and not HIDDEN_CELL.fullmatch(line):
+    whole = region is HIDDEN_TESTS and code and hidden_cell(source)
+    for line, inside in _regions(source.split("\n"), region, whole):
+        if inside and not HIDDEN_CELL.fullmatch(line):
             yield line
         elif region is SOLUTION and code and (marked := LINE.search(line)):
             yield line[: marked.start()].rstrip()
