@@ -18,13 +18,13 @@ import minigrad.grading
 from minigrad.grading.answers import BadAnswer, checked_answer, collect, encoded
 from minigrad.grading.judge.compare import compare_answer
 from minigrad.grading.release.bundles import BundleError, find_bundles, make_bundles, write_bundles
+from minigrad.grading.release.inputs import draw_input, draw_inputs
 from minigrad.grading.release.questions import GradedQuestion, QuestionError, declared
 from minigrad.grading.release.student import release
 from minigrad.grading.release.trusted import ask
 from minigrad.grading.reports import write_reports
 from minigrad.grading.reports.document import SCHEMA, file_name
 from minigrad.grading.run.collect import NoSubmissions, submissions_in
-from minigrad.grading.run.inputs import draw_input, draw_inputs
 from minigrad.grading.sandbox.lockdown import ARCHITECTURE, seccomp_filter
 from tests.submissions.authors import AUTHORS
 

@@ -6,6 +6,7 @@
     judge/      answers held against the solution's, by nbval: right or wrong, points, diagnoses
     reports/    the grades as JSON, CSV, XML and pages
     documents   the JSON that goes from one to the next
+    trusted_process    runs the author's given cells, and none of a student's
     gate        may an exercise be released? It is tried
     commands    the command line; plugin is  pytest --minigrad
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from minigrad.grading.judge.grades import judge
 from minigrad.grading.pytest_run import run_pytest
 from minigrad.grading.release.bundles import Judge, Recording
+from minigrad.grading.release.inputs import draw_inputs
 from minigrad.grading.release.student import (
     Notebook,
     ReleaseError,
@@ -26,7 +27,6 @@ from minigrad.grading.release.student import (
     is_answer,
     read_notebook,
 )
-from minigrad.grading.run.inputs import draw_inputs
 from minigrad.grading.run.place import place_here
 from minigrad.grading.run.record import record_submission
 from minigrad.grading.sandbox.selftest import NoSandbox

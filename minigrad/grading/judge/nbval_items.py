@@ -30,10 +30,10 @@ from nbval.plugin import IPyNbCell, IPyNbFile
 from minigrad.grading.documents import AnswersDocument, Drawn, EncodedValue, VerdictText, answers_to
 from minigrad.grading.judge.compare import judge_question
 from minigrad.grading.release.bundles import Judge, digest, read_judge
+from minigrad.grading.release.check_in_kernel import MIME
+from minigrad.grading.release.inputs import check_cell, draw_inputs
 from minigrad.grading.release.questions import GradedQuestion
 from minigrad.grading.release.student import Notebook
-from minigrad.grading.run.check_in_kernel import MIME
-from minigrad.grading.run.inputs import check_cell, draw_inputs
 from minigrad.utils.notebook_format import nbformat
 
 SECONDS = 120.0  # for a trusted cell, in all

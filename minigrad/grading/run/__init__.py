@@ -3,7 +3,6 @@
 collect      the submissions in a folder or a zip
 notebook     a student's file as cells, also if it is damaged
 submission   the answers among them
-inputs       what they are called with, drawn anew
 place        an isolation that holds here
 record       one submission: its answers, from the sandbox
 recorder     a process that does it

@@ -30,8 +30,8 @@ from typing import Any
 from minigrad.grading.documents import AnswersDocument, Grade
 from minigrad.grading.judge.grades import judge
 from minigrad.grading.release.bundles import Judge, Recording, digest, write_private
+from minigrad.grading.release.inputs import draw_inputs
 from minigrad.grading.run.collect import Submission, content_of, submissions_in
-from minigrad.grading.run.inputs import draw_inputs
 from minigrad.grading.run.notebook import Unreadable, read_bytes
 from minigrad.grading.run.place import place_here
 from minigrad.grading.run.record import unrecorded

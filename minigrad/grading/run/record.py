@@ -20,9 +20,9 @@ from pathlib import Path
 from minigrad.grading.answers import collect
 from minigrad.grading.documents import AnswersDocument, Drawn, EncodedValue, QuestionAnswers
 from minigrad.grading.release.bundles import Recording
+from minigrad.grading.release.check_in_kernel import MIME
+from minigrad.grading.release.inputs import check_cell
 from minigrad.grading.release.questions import GradedQuestion
-from minigrad.grading.run.check_in_kernel import MIME
-from minigrad.grading.run.inputs import check_cell
 from minigrad.grading.run.notebook import Unreadable
 from minigrad.grading.run.submission import Found, find_answers
 from minigrad.grading.sandbox.launch import Limits, Process, Tier

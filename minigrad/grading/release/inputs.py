@@ -28,9 +28,9 @@ from numpy.typing import NDArray
 
 from minigrad.grading.answers import encoded
 from minigrad.grading.documents import Declaration, Drawn
+from minigrad.grading.release.check_in_kernel import cell_of
 from minigrad.grading.release.questions import GradedQuestion
 from minigrad.grading.release.trusted import ask
-from minigrad.grading.run.check_in_kernel import cell_of
 
 Array = NDArray[Any]
 

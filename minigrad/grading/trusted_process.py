@@ -1,6 +1,6 @@
 """The process that runs the author's given cells: it reads a request, and writes the reply.
 
-python -m minigrad.grading.release.trusted_process FOLDER
+python -m minigrad.grading.trusted_process FOLDER
 """
 
 import json
