@@ -9,8 +9,8 @@ Where pytest runs notebooks by nbval, their stored outputs are compared without 
 """
 
 import json
+from collections.abc import Generator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -24,12 +24,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> Any:
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
     """Collect *.answers.json as the notebooks that judge them. nbval is imported only then."""
     if parent.config.getoption("minigrad") and file_path.name.endswith(".answers.json"):
         from minigrad.grading.judge.nbval_items import AnswersFile
 
-        return AnswersFile.from_parent(parent, path=file_path)
+        file: pytest.Collector = AnswersFile.from_parent(parent, path=file_path)
+        return file
     return None
 
 
@@ -44,7 +45,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Append the verdicts of a question to the file, as one line of JSON.
 
     If the solution failed there are no verdicts, but the end of the report, as the problem.

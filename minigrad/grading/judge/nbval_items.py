@@ -98,7 +98,7 @@ class AnswersFile(IPyNbFile):  # type: ignore[misc]
         if self.sources not in self.kept:
             super().setup()
 
-    def get_kernel_message(self, timeout: float | None = None, stream: str = "iopub") -> Any:
+    def get_kernel_message(self, timeout: float | None = None, stream: str = "iopub") -> object:
         """A message, or Empty; nbval waits for a dead kernel until the time is up."""
         until = min(time.monotonic() + (timeout or SECONDS), self.deadline)
         while True:

@@ -21,7 +21,6 @@ import hashlib
 import json
 from collections.abc import Sequence
 from functools import cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,8 +30,6 @@ from minigrad.grading.documents import Declaration, Drawn
 from minigrad.grading.release.check_in_kernel import cell_of
 from minigrad.grading.release.questions import GradedQuestion
 from minigrad.grading.release.trusted import ask
-
-Array = NDArray[Any]
 
 
 def draw_input(spec: Declaration, key: str) -> object:
@@ -49,7 +46,9 @@ def draw_input(spec: Declaration, key: str) -> object:
     kind = spec.get("draw", "normal")
     low, high = spec.get("low", 0.0), spec.get("high", 1.0)
     if kind == "normal":
-        drawn: Array = numbers.normal(size=shape) * spec.get("scale", 1.0) + spec.get("shift", 0.0)
+        drawn: NDArray[np.float64] = numbers.normal(size=shape) * spec.get("scale", 1.0) + spec.get(
+            "shift", 0.0
+        )
     elif kind == "uniform":
         drawn = numbers.uniform(low, high, shape)
     elif kind == "integers":
