@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -22,23 +23,14 @@ def write_tables(document: ClassGrades, out: Path) -> list[Path]:
 def _gradebook(document: ClassGrades, path: Path) -> Path:
     """One line for each student: points in all, for each question, and what to look at."""
     ids = [q["id"] for q in document["questions"]]
+    rows = [["student", "points", "of", *ids, "confirm", "note", "isolation"]]
+    for grade in document["grades"]:
+        points = [grade["points"], grade["of"], *(q["points"] for q in grade["questions"])]
+        confirm = "please confirm" if grade["confirm"] else ""
+        note = grade["unreadable"] or "; ".join(grade["notes"])
+        rows.append([grade["student"], *map(str, points), confirm, note, grade["isolation"]])
     with open(path, "w", newline="", encoding="utf-8") as file:
-        table = csv.writer(file)
-        head = ["student", "points", "of", *ids, "confirm", "note", "isolation"]
-        table.writerow([_cell(value) for value in head])
-        for grade in document["grades"]:
-            points = [q["points"] for q in grade["questions"]]
-            note = grade["unreadable"] or "; ".join(grade["notes"])
-            confirm = "please confirm" if grade["confirm"] else ""
-            row: list[str | float] = [
-                grade["student"],
-                grade["points"],
-                grade["of"],
-                *points,
-                confirm,
-                note,
-            ]
-            table.writerow([_cell(value) for value in [*row, grade["isolation"]]])
+        csv.writer(file).writerows([_cell(text) for text in row] for row in rows)
     return path
 
 
@@ -46,15 +38,13 @@ def _gradebook(document: ClassGrades, path: Path) -> Path:
 FORMULA = ("=", "+", "-", "@", "|", "%", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
-def _cell(value: str | float) -> str | float:
+def _cell(text: str) -> str:
     """A text that begins like a formula is shown as text by spreadsheets, not computed.
 
     Some of them leave out spaces and quotation marks at the beginning first.
     """
-    if not isinstance(value, str):
-        return value
-    value = clean_text(value).replace("\n", " ")
-    return f"'{value}" if value.lstrip(" \u00a0\u3000\ufffd'\"").startswith(FORMULA) else value
+    text = clean_text(text).replace("\n", " ")
+    return f"'{text}" if text.lstrip(" \u00a0\u3000\ufffd'\"").startswith(FORMULA) else text
 
 
 def _gradescope(grade: Grade) -> dict[str, object]:
@@ -99,23 +89,16 @@ def _junit(document: ClassGrades, path: Path) -> Path:
     root = ElementTree.Element("testsuites", name=_xml(document["exercise"]))
     for grade in document["grades"]:
         failed = sum(q["right"] < q["asked"] for q in grade["questions"])
-        suite = ElementTree.SubElement(
-            root,
-            "testsuite",
-            name=_xml(grade["student"]),
-            tests=str(len(grade["questions"])),
-            failures=str(failed),
-            errors="0",
-        )
+        student = _xml(grade["student"])
+        counts = {"tests": str(len(grade["questions"])), "failures": str(failed), "errors": "0"}
+        suite = ElementTree.SubElement(root, "testsuite", {"name": student, **counts})
         for q in grade["questions"]:
-            case = ElementTree.SubElement(
-                suite, "testcase", classname=_xml(grade["student"]), name=_xml(q["id"])
-            )
+            about = {"classname": student, "name": _xml(q["id"])}
+            case = ElementTree.SubElement(suite, "testcase", about)
             if q["right"] < q["asked"]:
                 message = f"{q['points']:g} of {q['of']:g} points"
-                ElementTree.SubElement(case, "failure", message=message).text = _xml(
-                    _explanation(q)
-                )
+                failure = ElementTree.SubElement(case, "failure", message=message)
+                failure.text = _xml(_explanation(q))
     tree = ElementTree.ElementTree(root)
     ElementTree.indent(tree)
     tree.write(path, encoding="utf-8", xml_declaration=True)
@@ -124,9 +107,4 @@ def _junit(document: ClassGrades, path: Path) -> Path:
 
 def _xml(text: str) -> str:
     """Characters that XML may not have, even escaped, are left out."""
-    kept = (
-        c
-        for c in clean_text(text)
-        if c == "\n" or " " <= c <= "\ud7ff" or "\ue000" <= c <= "\ufffd"
-    )
-    return "".join(kept)
+    return re.sub(r"[^\n -\ud7ff\ue000-\ufffd]", "", clean_text(text))
