@@ -208,7 +208,8 @@ def _exercise_of(cell: Notebook) -> str | None:
 
 def _cell_of(notebook: Notebook, need: str, where: str) -> str:
     for cell in notebook.cells:
-        if need in (cell.id, metadata_of(cell, "nbgrader").get("grade_id")):
+        names = (cell.id, metadata_of(cell, "nbgrader").get("grade_id"))
+        if cell.cell_type == "code" and need in names:
             return str(cell.id)
     raise QuestionError(f"{where}: it needs the answer {need!r}, and there is no such cell.")
 

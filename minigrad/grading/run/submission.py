@@ -43,96 +43,139 @@ def find_answers(recording: Recording, content: bytes) -> Found:
     Raises Unreadable if it is no notebook, or has nothing of this exercise in it.
     """
     cells, notes = cells_of(content)
-    found = Found(notes=notes)
-    layout = recording.cells
-    wanted = [c for c in layout if c["answer"] and c["kind"] == "code"]
-    known = {i for c in layout for i in (c["id"], c["grade_id"]) if i}
-    given = {c["source"].strip() for c in layout if not c["answer"]}
-    if not any(known & set(c.ids) or c.source.strip() in given for c in cells):
-        theirs = {name for c in wanted for name in c["names"]}
-        if not any(theirs & set(c.names) for c in cells):
-            raise Unreadable("nothing of this exercise is in it: is it the right file?")
-    used: set[int] = set()
+    search = _Search(recording.cells, cells, Found(notes=notes))
+    wanted = [c for c in search.layout if c["answer"] and c["kind"] == "code"]
+    search.check_exercise({name for c in wanted for name in c["names"]})
     for answer in wanted:
-        parts = _by_id(answer, cells, found)
-        named = None
-        if answer["names"] and (not parts or _says_nothing(parts, answer)):
-            named = _by_name(answer, cells)
-        if named is not None:
-            parts = _with_what_is_above(named, parts, answer)
-            _guess(found, answer, f"by the name {', '.join(answer['names'])}")
-        elif not parts:
-            place = _by_place(answer, layout, cells, known, used)
-            if place is not None:
-                parts = [place]
-                _guess(found, answer, "by its place")
-        elif len(parts) == 1:
-            parts = _with_what_is_below(parts[0], cells, known)
-        if not parts:
-            found.missing.append(answer["id"])
-            found.notes.append(f"the answer {answer['id']} is missing")
-            found.sources[answer["id"]] = ""
-            continue
-        if len(parts) > 1 and answer["id"] not in found.guessed:
-            _guess(found, answer, f"in {len(parts)} parts, as if its cell had been split")
-        used |= {part.place for part in parts}
-        source = "\n".join(part.source for part in parts)
-        found.sources[answer["id"]] = source
-        if "BEGIN SOLUTION" in source and answer["id"] not in found.guessed:
-            _guess(found, answer, "with an author's solution markers in it")
-    kept = {name for s in found.sources.values() for name in defined_names(s)}
-    theirs = {n for c in layout if not c["answer"] for n in c["names"]}
-    others = (n for c in cells if c.place not in used for n in c.names)
-    found.elsewhere = sorted(set(others) - kept - theirs)[:100]
+        search.find(answer)
+    found = search.found
+    kept = {name for source in found.sources.values() for name in defined_names(source)}
+    theirs = {name for c in search.layout if not c["answer"] for name in c["names"]}
+    others = {name for c in cells if c.place not in search.used for name in c.names}
+    found.elsewhere = sorted(others - kept - theirs)[:100]
     return found
 
 
-def _by_id(answer: BundleCell, cells: list[SubmittedCell], found: Found) -> list[SubmittedCell]:
-    """The cell that has the id; or, if several that follow each other have it, all of them.
+class _Search:
+    """The cells of a submission, and what is found among them.
 
-    A cell that is split leaves two with the metadata of one, and a cell that is copied too. They
-    are parts if they stand together, and the last does not define all of it alone.
+    layout   the cells of the exercise
+    known    ids of these cells
+    used     places of the submission's cells that are answers
     """
-    ids = {answer["id"], answer["grade_id"]} - {None}
-    claiming = [c for c in cells if ids & set(c.ids)]
-    if len(claiming) < 2:
-        return claiming
-    follow = claiming[-1].place - claiming[0].place == len(claiming) - 1
-    first, last = (set(answer["names"]) & set(c.names) for c in (claiming[0], claiming[-1]))
-    whole = bool(last) and last == set(answer["names"]) and bool(first)
-    written = [c for c in claiming if c.source.strip()]
-    if follow and not whole and len(written) > 1 and _is_python(written):
-        return written
-    found.notes.append(
-        f"{len(claiming)} cells claim to be the answer {answer['id']}; the last one counts"
-    )
-    return claiming[-1:]
+
+    def __init__(self, layout: list[BundleCell], cells: list[SubmittedCell], found: Found) -> None:
+        self.layout, self.cells, self.found = layout, cells, found
+        self.known = {i for c in layout for i in (c["id"], c["grade_id"]) if i}
+        self.used: set[int] = set()
+
+    def check_exercise(self, names: set[str]) -> None:
+        """Raise Unreadable if neither an id, nor a given cell, nor one of these names is there."""
+        given = {c["source"].strip() for c in self.layout if not c["answer"]}
+        for c in self.cells:
+            if self.known & set(c.ids) or c.source.strip() in given or names & set(c.names):
+                return
+        raise Unreadable("nothing of this exercise is in it: is it the right file?")
+
+    def find(self, answer: BundleCell) -> None:
+        """Look for one answer, and note what was unusual about it."""
+        identity = answer["id"]
+        parts, guess = self._parts(answer)
+        source = "\n".join(part.source for part in parts)
+        if not guess and "BEGIN SOLUTION" in source:
+            guess = "with an author's solution markers in it"
+        if not parts:
+            self.found.missing.append(identity)
+            self.found.notes.append(f"the answer {identity} is missing")
+        elif guess:
+            self.found.guessed.append(identity)
+            self.found.notes.append(f"the answer {identity} was found {guess}: please confirm")
+        self.used |= {part.place for part in parts}
+        self.found.sources[identity] = source
+
+    def _parts(self, answer: BundleCell) -> tuple[list[SubmittedCell], str]:
+        """The cells that are the answer; and how they were found, if that is a guess."""
+        parts = self._by_id(answer)
+        if answer["names"] and (not parts or _says_nothing(parts, answer)):
+            named = self._by_name(answer)
+            if named is not None:
+                guess = f"by the name {', '.join(answer['names'])}"
+                return _with_what_is_above(named, parts, answer), guess
+        if not parts:
+            return self._by_place(answer), "by its place"
+        if len(parts) == 1:
+            parts = self._with_what_is_below(parts[0])
+        split = f"in {len(parts)} parts, as if its cell had been split"
+        return parts, split if len(parts) > 1 else ""
+
+    def _by_id(self, answer: BundleCell) -> list[SubmittedCell]:
+        """The cell that has the id; or, if several that follow each other have it, all of them.
+
+        A cell that is split leaves two with the metadata of one, and a cell that is copied too.
+        They are parts if they stand together, and the last does not define all of it alone.
+        """
+        ids = {answer["id"], answer["grade_id"]} - {None}
+        claiming = [c for c in self.cells if ids & set(c.ids)]
+        if len(claiming) < 2:
+            return claiming
+        follow = claiming[-1].place - claiming[0].place == len(claiming) - 1
+        first, last = (set(answer["names"]) & set(c.names) for c in (claiming[0], claiming[-1]))
+        whole = bool(last) and last == set(answer["names"]) and bool(first)
+        written = [c for c in claiming if c.source.strip()]
+        if follow and not whole and len(written) > 1 and _is_python(written):
+            return written
+        self.found.notes.append(
+            f"{len(claiming)} cells claim to be the answer {answer['id']}; the last one counts"
+        )
+        return claiming[-1:]
+
+    def _by_name(self, answer: BundleCell) -> SubmittedCell | None:
+        """The last cell that defines what the answer should, and is not the stub.
+
+        It may have the id of another cell of the exercise: merging two cells keeps one id.
+        """
+        for cell in reversed(self.cells):
+            if cell.kind == "code" and set(answer["names"]) <= set(cell.names):
+                if cell.squeezed != _stub(answer):
+                    return cell
+        return None
+
+    def _by_place(self, answer: BundleCell) -> list[SubmittedCell]:
+        """The first code cell below the nearest cell that stood above the answer, if it is free."""
+        sources = {c["source"].strip() for c in self.layout}
+        for above in reversed(self.layout[: self.layout.index(answer)]):
+            text = above["source"].strip()
+            if above["answer"]:
+                break
+            same = [n for n, c in enumerate(self.cells) if text and c.source.strip() == text]
+            below = [c for c in self.cells[same[0] + 1 :] if c.kind == "code"] if same else []
+            if below:
+                free = below[0].place not in self.used and not set(below[0].ids) & self.known
+                return below[:1] if free and below[0].source.strip() not in sources else []
+        return []
+
+    def _with_what_is_below(self, cell: SubmittedCell) -> list[SubmittedCell]:
+        """A function that was cut in two goes on in a cell that is no Python by itself."""
+        for below in self.cells:
+            if below.place == cell.place + 1 and below.kind == "code" and below.source.strip():
+                cut = not _is_python([below]) and _is_python([cell, below])
+                if cut and not set(below.ids) & self.known:
+                    return [cell, below]
+        return [cell]
 
 
 def _says_nothing(parts: list[SubmittedCell], answer: BundleCell) -> bool:
     """Is the answer as it was released, or without any of the names it should define?"""
+    if "".join(part.squeezed for part in parts) == _stub(answer):
+        return True
     names = {name for part in parts for name in part.names}
     if not names and any(name in part.source for name in answer["names"] for part in parts):
-        # it cannot be parsed: a mistake of the student's, not of the matching
-        return "".join(part.squeezed for part in parts) == _stub(answer)
-    untouched = "".join(part.squeezed for part in parts) == _stub(answer)
-    return untouched or not names & set(answer["names"])
+        return False  # it cannot be parsed: a mistake of the student's, not of the matching
+    return not names & set(answer["names"])
 
 
 def _stub(answer: BundleCell) -> str:
     return "".join(answer["source"].split())
-
-
-def _by_name(answer: BundleCell, cells: list[SubmittedCell]) -> SubmittedCell | None:
-    """The last cell that defines what the answer should, and is not the stub.
-
-    It may have the id of another cell of the exercise: merging two cells keeps one id.
-    """
-    for cell in reversed(cells):
-        if cell.kind == "code" and set(answer["names"]) <= set(cell.names):
-            if cell.squeezed != _stub(answer):
-                return cell
-    return None
 
 
 def _with_what_is_above(
@@ -145,47 +188,6 @@ def _with_what_is_above(
     return [named]
 
 
-def _with_what_is_below(
-    cell: SubmittedCell, cells: list[SubmittedCell], known: set[str]
-) -> list[SubmittedCell]:
-    """A function that was cut in two goes on in a cell that is no Python by itself."""
-    below = next((c for c in cells if c.place == cell.place + 1), None)
-    if below is None or below.kind != "code" or set(below.ids) & known or not below.source.strip():
-        return [cell]
-    cut = not _is_python([below]) and _is_python([cell, below])
-    return [cell, below] if cut else [cell]
-
-
 def _is_python(parts: list[SubmittedCell]) -> bool:
     """Can the parts, one below the other, be parsed?"""
     return syntax_of("\n".join(part.source for part in parts)) is not None
-
-
-def _by_place(
-    answer: BundleCell,
-    layout: list[BundleCell],
-    cells: list[SubmittedCell],
-    known: set[str],
-    used: set[int],
-) -> SubmittedCell | None:
-    """The first code cell below the nearest cell that stood above the answer, if it is still free."""
-    k = next(i for i, c in enumerate(layout) if c["id"] == answer["id"])
-    sources = {c["source"].strip() for c in layout}
-    for above in reversed(layout[:k]):
-        if above["answer"]:
-            break
-        for n, cell in enumerate(cells):
-            same = cell.source.strip() == above["source"].strip()
-            if not same or not above["source"].strip():
-                continue
-            for below in cells[n + 1 :]:
-                if below.kind != "code":
-                    continue
-                free = below.place not in used and not set(below.ids) & known
-                return below if free and below.source.strip() not in sources else None
-    return None
-
-
-def _guess(found: Found, answer: BundleCell, how: str) -> None:
-    found.guessed.append(answer["id"])
-    found.notes.append(f"the answer {answer['id']} was found {how}: please confirm")
