@@ -10,9 +10,9 @@ import pytest
 distributed = pytest.importorskip("distributed")
 place = pytest.importorskip("minigrad.grading.run.place")
 
-from minigrad.grading import batch  # noqa: E402
 from minigrad.grading.release.bundles import make_bundles  # noqa: E402
 from minigrad.grading.release.student import release  # noqa: E402
+from minigrad.grading.run import batch  # noqa: E402
 from minigrad.grading.run.batch import BatchError, Settings, grade_class  # noqa: E402
 from minigrad.grading.run.record import unrecorded  # noqa: E402
 from minigrad.grading.run.recorder import RecorderFailed  # noqa: E402
