@@ -82,7 +82,7 @@ def test_the_wheel_is_built_without_numpy():
     root = PACKAGE.parent
 
     done = subprocess.run(
-        [sys.executable, "-c", RELEASES], capture_output=True, text=True, cwd=root
+        [sys.executable, "-c", RELEASES], capture_output=True, encoding="utf-8", cwd=root
     )
 
     assert done.stdout.strip() == "release", done.stderr
