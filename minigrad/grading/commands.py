@@ -34,7 +34,8 @@ from minigrad.grading.release.bundles import (
     make_bundles,
     write_bundles,
 )
-from minigrad.grading.release.student import ReleaseError, release
+from minigrad.grading.release.markers import ReleaseError
+from minigrad.grading.release.student import release
 from minigrad.grading.release.trusted import GivenCellsFailed
 from minigrad.grading.reports import write_reports
 from minigrad.grading.reports.document import clean_text

@@ -20,9 +20,9 @@ from minigrad.grading.judge.grades import judge
 from minigrad.grading.pytest_run import run_pytest
 from minigrad.grading.release.bundles import Judge, Recording
 from minigrad.grading.release.inputs import draw_inputs
+from minigrad.grading.release.markers import ReleaseError
 from minigrad.grading.release.student import (
     Notebook,
-    ReleaseError,
     checked_student_notebook,
     is_answer,
     read_notebook,

@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any, NotRequired, TypedDict
 
 from minigrad.grading.documents import Declaration
+from minigrad.grading.release.markers import ReleaseError
 from minigrad.grading.release.questions import GradedQuestion, declared, from_dict
 from minigrad.grading.release.student import (
     Notebook,
-    ReleaseError,
     is_answer,
     metadata_of,
     read_notebook,

@@ -68,7 +68,7 @@ HIDDEN_CELL = re.compile(r"\s*#\s*HIDDEN(\s+TESTS?)?\s*$")
 
 def cleared(source: str, stub: str, *, code: bool = True) -> tuple[str, bool]:
     """The source without solutions and hidden tests; and was there a solution?"""
-    if code and hidden_cell(source):
+    if code and _hidden_cell(source):
         return "", False
     lines: list[str] = []
     inside = replaced = False
@@ -127,10 +127,10 @@ def has_solution(source: str, *, code: bool = True) -> bool:
 
 def has_hidden_tests(source: str) -> bool:
     """Is a part of it, or the whole cell, kept from students?"""
-    return HIDDEN_TESTS.begin in source or hidden_cell(source)
+    return HIDDEN_TESTS.begin in source or _hidden_cell(source)
 
 
-def hidden_cell(source: str) -> bool:
+def _hidden_cell(source: str) -> bool:
     """Does the source begin with otter's  # HIDDEN?"""
     first = next((line for line in source.split("\n") if line.strip()), "")
     return HIDDEN_CELL.fullmatch(first) is not None
@@ -138,7 +138,7 @@ def hidden_cell(source: str) -> bool:
 
 def hidden(source: str, region: MarkedRegion, *, code: bool = True) -> Iterator[str]:
     """The lines of its solutions, or of its hidden tests."""
-    whole = region is HIDDEN_TESTS and code and hidden_cell(source)
+    whole = region is HIDDEN_TESTS and code and _hidden_cell(source)
     for line, inside in _regions(source.split("\n"), region, whole):
         if inside and not HIDDEN_CELL.fullmatch(line):
             yield line

@@ -24,13 +24,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Literal, TypedDict
 
 from minigrad.grading.documents import Declaration
-from minigrad.grading.release.student import (
-    Notebook,
-    ReleaseError,
-    hidden_tests,
-    is_answer,
-    metadata_of,
-)
+from minigrad.grading.release.markers import ReleaseError
+from minigrad.grading.release.student import Notebook, hidden_tests, is_answer, metadata_of
 from minigrad.grading.release.syntax import (
     defined_names,
     names_made,
@@ -136,7 +131,7 @@ def declared(notebook: Notebook, name: str) -> list[GradedQuestion]:
         exercise = _exercise_of(cell)
         if exercise in exercises:
             declaration = {**exercises[exercise], "exercise": exercise, **declaration}
-        if is_graded(cell) and declaration:
+        if _is_graded(cell) and declaration:
             where = f"{name}, cell {place + 1} (id {cell.id})"
             questions.append(_checked(_placed(declaration, notebook, start, place, where), where))
             start = place + 1
@@ -182,7 +177,7 @@ def _placed(
     }
 
 
-def is_graded(cell: Notebook) -> bool:
+def _is_graded(cell: Notebook) -> bool:
     """Does this cell give points? (nbgrader: grade)"""
     graded = bool(metadata_of(cell, "nbgrader").get("grade"))
     return graded and cell.cell_type == "code" and not is_answer(cell)
@@ -190,7 +185,7 @@ def is_graded(cell: Notebook) -> bool:
 
 def _is_fixed(cell: Notebook) -> bool:
     """Is it code that the student neither writes nor gets points for?"""
-    return cell.cell_type == "code" and not is_answer(cell) and not is_graded(cell)
+    return cell.cell_type == "code" and not is_answer(cell) and not _is_graded(cell)
 
 
 def _is_check_s(cell: Notebook) -> bool:
@@ -299,14 +294,14 @@ def _checked(declaration: Declaration, where: str) -> GradedQuestion:
 
 def _exercises(notebook: Notebook, name: str) -> dict[str | None, Declaration]:
     """For each Exercise with a check cell: its declaration as a question."""
-    graded = [cell for cell in notebook.cells if is_graded(cell)]
+    graded = [cell for cell in notebook.cells if _is_graded(cell)]
     wanted = [variable for cell in graded if (variable := _exercise_of(cell))]
     if not wanted:
         return {}
     theirs = _of_students(notebook)
     sources = []
     for cell in notebook.cells:
-        if is_graded(cell):
+        if _is_graded(cell):
             sources += hidden_tests(cell)  # where wrong answers are registered
         elif _is_fixed(cell) and not _waits_for(cell.source, theirs):
             sources.append(cell.source)

@@ -12,10 +12,10 @@ are replaced by a stub, outputs are cleared and hidden tests are gone. The marke
 cell metadata are nbgrader's, so that its notebooks work here and ours work there; otter's markers
 are understood too (markers.py).
 
-    student_notebook    the transformation itself, notebook in, notebook out
-    check_author        what is refused beforehand: markers, ids
-    check_nothing_left  what is refused afterwards: a line of a solution that is still there
-    release             the three of them, from file to file
+    student_notebook            the transformation itself, notebook in, notebook out
+    checked_student_notebook    the same, unless something is refused: before it markers and ids,
+                                after it a line of the solution that is still there
+    release                     from file to file
 
 A released notebook is generated and never edited by hand. That the solution passes its
 own checks and the stub fails them is found by running both: see gate.py.
@@ -49,12 +49,6 @@ from minigrad.grading.release.markers import (
     without_comment,
 )
 from minigrad.utils.notebook_format import nbformat
-
-__all__ = [
-    "CODE_STUB", "TEXT_STUB", "CellMetadataError", "MarkerError", "Notebook", "ReleaseError", "SolutionLeft",
-    "UnreadableNotebook", "check_author", "check_nothing_left", "checked_student_notebook", "hidden_tests",
-    "is_answer", "read_notebook", "release", "metadata_of", "solution_lines", "student_notebook",
-]  # fmt: skip
 
 Notebook = Any  # nbformat's NotebookNode: a dict with attributes, without types
 
@@ -107,9 +101,9 @@ def checked_student_notebook(
     notebook: Notebook, name: str, *, code_stub: str = CODE_STUB, text_stub: str = TEXT_STUB
 ) -> Notebook:
     """The notebook as a student gets it, after everything that can be refused was looked for."""
-    check_author(notebook, name)
+    _check_author(notebook, name)
     student = student_notebook(notebook, code_stub=code_stub, text_stub=text_stub)
-    check_nothing_left(notebook, student, name)
+    _check_nothing_left(notebook, student, name)
     return student
 
 
@@ -169,7 +163,7 @@ def read_notebook(path: str | Path) -> Notebook:
     return notebook
 
 
-def check_author(notebook: Notebook, name: str) -> None:
+def _check_author(notebook: Notebook, name: str) -> None:
     """Refuse, before anything is written, what a student's notebook cannot be made from.
 
     Raises MarkerError for regions that do not match, or for a student's notebook, and CellMetadataError for repeated
@@ -217,7 +211,7 @@ def _refuse_released(notebook: Notebook, name: str) -> None:
         )
 
 
-def check_nothing_left(author: Notebook, student: Notebook, name: str) -> None:
+def _check_nothing_left(author: Notebook, student: Notebook, name: str) -> None:
     """Refuse a student's notebook in which a line of the solution can still be read.
 
     Looked for in sources, outputs, attachments and metadata, those of the notebook included. Spaces

@@ -36,7 +36,7 @@ _pages.filters["number"] = lambda value: f"{value:g}"
 
 
 @dataclass(frozen=True)
-class StudentRow:
+class _StudentRow:
     """A student of the overview; `page` is the name of the file with the feedback."""
 
     grade: Grade
@@ -59,7 +59,7 @@ def write_pages(document: ClassGrades, out: Path) -> Path:
     folder = out / "feedback"
     folder.mkdir(parents=True, exist_ok=True)
     names = file_names([grade["student"] for grade in document["grades"]])
-    students = [StudentRow(grade, name) for grade, name in zip(document["grades"], names)]
+    students = [_StudentRow(grade, name) for grade, name in zip(document["grades"], names)]
     feedback = _pages.get_template("feedback.html")
     for student in students:
         page = feedback.render(grade=student.grade, isolation=[student.grade["isolation"]])
@@ -69,7 +69,7 @@ def write_pages(document: ClassGrades, out: Path) -> Path:
     return path
 
 
-def _overview(document: ClassGrades, students: list[StudentRow]) -> str:
+def _overview(document: ClassGrades, students: list[_StudentRow]) -> str:
     """Each question's distribution, what went wrong most, what to confirm, and all students."""
     grades = document["grades"]
     points = [grade["points"] for grade in grades]

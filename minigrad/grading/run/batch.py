@@ -142,7 +142,7 @@ def record_class(
             failed.append(problem)
             continue
         if folder is not None:
-            write_whole(folder / f"{key}.answers.json", document)
+            _write_whole(folder / f"{key}.answers.json", document)
         answers[key] = document
         done += count[key]
         progress(done, len(tasks), "recording")
@@ -154,7 +154,7 @@ def record_class(
     return [answers[t.key] for t in tasks]
 
 
-def write_whole(path: Path, document: Mapping[str, Any]) -> None:
+def _write_whole(path: Path, document: Mapping[str, Any]) -> None:
     """Write JSON so that the file is whole or not there, whenever this process is killed."""
     part = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
     write_private(part, document)
@@ -298,7 +298,7 @@ def _seed(out: Path, recording: Recording, settings: Settings, tier: str) -> str
     if before is None:
         seed = settings.seed or secrets.token_hex(16)
         out.mkdir(parents=True, exist_ok=True)
-        write_whole(path, {**about, "seed": seed})
+        _write_whole(path, {**about, "seed": seed})
         return seed
     different = [k for k in about if before.get(k) != about[k]]
     if settings.seed is not None and settings.seed != before["seed"]:
