@@ -233,7 +233,8 @@ def doctor_command(
         found.append(finding)
         if as_json:
             continue
-        mark = "yes" if finding.there else "NO " if finding.needed else "no "
+        missing = "NO " if finding.needed else "no "
+        mark = "yes" if finding.there else missing
         typer.echo(f"{mark}  {finding.what:<28} {finding.detail}")
         if not finding.there and finding.mend:
             typer.echo(f"     to fix it:  {finding.mend}")
