@@ -292,20 +292,18 @@ def _seed(out: Path, recording: Recording, settings: Settings, tier: str) -> str
     try:
         before = json.loads(path.read_text(encoding="utf-8"))
     except OSError:
-        before = None
+        before = {}
     except ValueError:
         raise BatchError(f"{path} is damaged. To fix it, give another folder.") from None
-    if before is None:
-        seed = settings.seed or secrets.token_hex(16)
-        out.mkdir(parents=True, exist_ok=True)
-        _write_whole(path, {**about, "seed": seed})
-        return seed
-    different = [k for k in about if before.get(k) != about[k]]
-    if settings.seed is not None and settings.seed != before["seed"]:
-        different.append("seed")
+    seed = str(settings.seed or before.get("seed") or secrets.token_hex(16))
+    wanted = {**about, "seed": seed}
+    different = [name for name in wanted if before and before.get(name) != wanted[name]]
     if different:
         raise BatchError(
             f"{out} holds a run with another {', '.join(different)}. To fix it, give another folder with  -o, "
             "or the same settings, to go on with it."
         )
-    return str(before["seed"])
+    if not before:
+        out.mkdir(parents=True, exist_ok=True)
+        _write_whole(path, wanted)
+    return seed
