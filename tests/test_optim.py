@@ -617,6 +617,21 @@ def test_explain_finds_what_the_optimizer_does_not_hold():
     assert "It has not been called yet" in text
 
 
+def test_explain_does_not_say_that_a_loss_fills_what_its_tape_does_not_reach():
+    old, new = leaf(1.0), leaf(2.0)
+    sgd = optim.SGD([old], lr=0.1)
+    loss = new * new
+    loss.backward()
+    sgd.step()
+
+    text = str(minigrad.explain(sgd, loss))
+
+    assert "whose tape does not end in old: old.grad stays None" in text
+    assert "old.grad was None, and step skips such a parameter" in text
+    assert "Does the model see it?  No: this loss was computed without old." in text
+    assert "itself: True" not in text and "the same object" not in text
+
+
 def test_explain_knows_what_an_optimizer_of_your_own_wrote():
     x = with_grad(leaf(1.0), -3.0)
     own = SignDescent([x], lr=0.5)

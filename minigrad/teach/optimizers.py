@@ -192,21 +192,39 @@ def _answers(rows: Sequence[ParameterRow], optimizer: Optimizer) -> Iterator[str
     entry = f"optimizer.param_groups[{row.group}]['params'][{i}]"
     yield f"Which objects?  The tensors themselves, not copies: {entry} is {row.name}."
     if row.node is not None:
-        yield (
-            f"Who fills .grad?  Where the tape ends in {row.name} stands an AccumulateGrad; backward hands it "
-            f"the gradient, and it adds that to {row.name}.grad. Its `variable` is {row.name} itself: {row.same}."
-        )
+        yield f"Who fills .grad?  {_filler(row)}"
     if row.wrote is None:
-        so_far = "It has not been called yet"
-        if optimizer._opt_called:
-            so_far = "Its last call found no gradient"
-        yield f"What does step write?  {row.name}, in place, from {row.name}.grad. {so_far}."
+        yield f"What does step write?  {_unwritten(row, optimizer)}"
     else:
         yield (
             f"What did step write?  {row.name}, in place: version {row.wrote - 1} -> {row.wrote} (now "
             f"{row.version}). A graph that saved version {row.wrote - 1} can no longer be walked back."
         )
-    yield "Why does the model see it?  It computes with the same object; nothing is copied back."
+    if row.reached is False:
+        yield f"Does the model see it?  No: this loss was computed without {row.name}."
+    else:
+        yield "Why does the model see it?  It computes with the same object; nothing is copied back."
+
+
+def _filler(row: ParameterRow) -> str:
+    """Who fills the .grad of a parameter that requires a gradient."""
+    if row.reached is False:
+        left = "is from an earlier pass" if row.graded else "stays None"
+        return f"No backward pass from this loss, whose tape does not end in {row.name}: {row.name}.grad {left}."
+    return (
+        f"Where the tape ends in {row.name} stands an AccumulateGrad; backward hands it "
+        f"the gradient, and it adds that to {row.name}.grad. Its `variable` is {row.name} itself: {row.same}."
+    )
+
+
+def _unwritten(row: ParameterRow, optimizer: Optimizer) -> str:
+    """Why a parameter has not been written by step."""
+    if not optimizer._opt_called:
+        return f"{row.name}, in place, from {row.name}.grad. It has not been called yet."
+    return (
+        f"Nothing, in its last call: {row.name}.grad was None, and step skips such a parameter. None means "
+        "that no gradient was computed. (Zeros would be a gradient: momentum and weight decay would still act.)"
+    )
 
 
 def _many(n: int, what: str) -> str:
