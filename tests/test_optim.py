@@ -302,6 +302,23 @@ def test_a_sparse_gradient_touches_only_its_rows(name):
     assert table._version == 1
 
 
+def test_a_few_rows_of_a_large_table_take_the_steps_of_the_whole_table():
+    index = minigrad.tensor([5, 7, 5, 999])
+    weights = []
+    for sparse in (True, False):
+        table = minigrad.nn.Embedding.from_pretrained(
+            minigrad.arange(3000.0).reshape(1000, 3) / 1000, freeze=False, sparse=sparse
+        )
+        optimizer = optim.Adagrad(table.parameters(), lr=0.1)
+        for _ in range(3):
+            optimizer.zero_grad()
+            (table(index) ** 2).sum().backward()
+            optimizer.step()
+        weights.append(table.weight.detach())
+
+    assert minigrad.allclose(*weights)
+
+
 @pytest.mark.parametrize(
     "name", ["Adam", "AdamW", "RMSprop", "Adadelta", "Adamax", "NAdam", "RAdam", "Rprop"]
 )

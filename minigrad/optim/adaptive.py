@@ -251,10 +251,15 @@ def adagrad_rows(table: Array, sums: Array, lr: float | Array, eps: float, *part
 
     If these are most of the rows, we update all: a row with a zero gradient does not change.
     """
-    g = np.zeros(table.shape, table.dtype)
+    n = sum([at.size for at in parts[::2]])
+    few = 64 * n < len(table)  # then an array of zeros, as large as the table, would cost too much
+    if few:
+        k, place = np.unique(np.concatenate(parts[::2]), return_inverse=True)
+        parts = (place, np.concatenate(parts[1::2]))
+    g = np.zeros((len(k) if few else len(table), *table.shape[1:]), table.dtype)
     for at, values in zip(parts[::2], parts[1::2], strict=True):
         add_rows(g, at, values)
-    if sum([at.size for at in parts[::2]]) > len(table) and eps > 0:
+    if n > len(table) and eps > 0:
         step = g * lr
         sums += np.multiply(g, g, g)
         divisor = np.sqrt(sums, g)
@@ -262,11 +267,12 @@ def adagrad_rows(table: Array, sums: Array, lr: float | Array, eps: float, *part
         step /= divisor
         table -= step
         return table
-    seen = np.zeros(len(table), np.bool_)
-    for at in parts[::2]:
-        seen[at] = True
-    (k,) = seen.nonzero()
-    g = g.take(k, 0)
+    if not few:
+        seen = np.zeros(len(table), np.bool_)
+        for at in parts[::2]:
+            seen[at] = True
+        (k,) = seen.nonzero()
+        g = g.take(k, 0)
     s = sums.take(k, 0)
     s += g * g
     _put_rows(sums, k, s)
