@@ -18,7 +18,7 @@ import numpy as np
 from minigrad import ops
 from minigrad.core.dtypes import DTypeLike
 from minigrad.core.errors import LinAlgError
-from minigrad.core.shapes import as_int, normalize
+from minigrad.core.shapes import as_int, normalize_axes
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods.products import SlogDet, decomposed, one_triangle, square, svd_of
 from minigrad.ops.composites import level
@@ -406,7 +406,7 @@ def matrix_norm(
     tensor(5.)
     """
     A = square("matrix_norm", A if dtype is None else A.to(dtype), must=False)
-    rows, columns = normalize(dim, A.ndim)
+    rows, columns = normalize_axes(dim, A.ndim)
     if ord == "fro":
         return A.norm(2, (rows, columns), keepdim)
     if ord == "nuc":

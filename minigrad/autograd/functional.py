@@ -95,7 +95,7 @@ def jacobian(
         who = f"Output {i} of the user-provided function"
         rows = [_pulled([z], xs, [g], create_graph, strict, who) for g in F.basis(z)]
         with modes.set_grad_enabled(create_graph):
-            parts = [F.joined([row[k] for row in rows], z, x) for k, x in enumerate(xs)]
+            parts = [F.joined_blocks([row[k] for row in rows], z, x) for k, x in enumerate(xs)]
         blocks.append(_like(inputs, parts))
     return _finished(_like(value, blocks), create_graph)
 
@@ -214,14 +214,14 @@ def _pulled(
             raise RuntimeError(
                 f"{who} is independent of input {k}. This is not allowed in strict mode."
             )
-    return tuple(F.zeros(x) if g is None else g for g, x in zip(grads, xs, strict=True))
+    return tuple(F.zero_gradient(x) if g is None else g for g, x in zip(grads, xs, strict=True))
 
 
 def _pushed(
     outputs: Sequence[Tensor], xs: Tensors, vs: Tensors, create_graph: bool, strict: bool
 ) -> Tensors:
     """The derivatives of the outputs along vs: the derivatives of u·J with respect to u, at u = 0."""
-    us = tuple(F.zeros(z).requires_grad_() for z in outputs)
+    us = tuple(F.zero_gradient(z).requires_grad_() for z in outputs)
     grads = _pulled(outputs, xs, us, True, strict)
     return _pulled(grads, us, vs, create_graph, False)
 

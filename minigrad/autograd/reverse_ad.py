@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from minigrad.core.backward import root_of, run_backward, run_task, seed
+from minigrad.core.backward import root_gradient, root_of, run_backward, run_task
 from minigrad.core.engine import GraphTask
 from minigrad.core.errors import AutogradError, NoGradient
 from minigrad.core.modes import state
@@ -85,7 +85,7 @@ def grad(
     tensors = create_graph or bool(state.levels)
     task = GraphTask(
         [root_of(z) for z in zs],
-        [seed(z, g, tensors) for z, g in zip(zs, gradients, strict=True)],
+        [root_gradient(z, g, tensors) for z, g in zip(zs, gradients, strict=True)],
         retain_graph=create_graph if retain_graph is None else retain_graph,
         create_graph=create_graph,
         tensors=tensors,

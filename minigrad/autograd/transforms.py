@@ -24,7 +24,7 @@ import numpy as np
 from minigrad.autograd import reverse_ad
 from minigrad.autograd.forward_ad import dual_level, make_dual, unpack_dual
 from minigrad.core import modes
-from minigrad.core.backward import root_of, run_task, seed
+from minigrad.core.backward import root_gradient, root_of, run_task
 from minigrad.core.engine import GraphTask
 from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.memory import FRESH, new
@@ -159,7 +159,7 @@ def passes_back(
             with modes.enable_grad():
                 return reverse_ad.grad(zs, inputs, gs, True, differentiable, allow_unused=True)
         task.roots = [root_of(z) for z, _ in pairs]
-        task.gradients = [seed(z, g, False) for z, g in pairs]
+        task.gradients = [root_gradient(z, g, False) for z, g in pairs]
         task.captured = {}
         run_task(task)
         found = [task.captured.get(node) for node in nodes]
@@ -193,7 +193,9 @@ def vjp(func: Func, *primals: Any, has_aux: bool = False, differentiable: bool =
         grads = zip(back(gradients), inputs, strict=True)
         outside = connected and modes.state.recording
         return tuple(
-            build([zeros(x) if g is None else settled(g, inputs, outside) for g, x in grads])
+            build(
+                [zero_gradient(x) if g is None else settled(g, inputs, outside) for g, x in grads]
+            )
         )
 
     value = rebuild([settled(z, inputs, connected) for z in outputs])
@@ -288,7 +290,7 @@ def jvp(func: Func, primals: Any, tangents: Any, *, has_aux: bool = False) -> An
         outputs, rebuild = flatten(result)
         pairs = [unpack_dual(z) for z in outputs]
     value = rebuild([z for z, _ in pairs])
-    tangent = rebuild([zeros(z) if t is None else t for z, t in pairs])
+    tangent = rebuild([zero_gradient(z) if t is None else t for z, t in pairs])
     return (value, tangent, aux) if has_aux else (value, tangent)
 
 
@@ -332,7 +334,9 @@ def jacrev(
             rows = [back([e]) for e in basis(z)]
             parts = []
             for k, x in enumerate(inputs):
-                block = joined([zeros(x) if row[k] is None else row[k] for row in rows], z, x)
+                block = joined_blocks(
+                    [zero_gradient(x) if row[k] is None else row[k] for row in rows], z, x
+                )
                 parts.append(settled(block, inputs, modes.state.recording))
             blocks.append(_for_chosen(argnums, build(parts)))
         result = rebuild(blocks)
@@ -360,7 +364,9 @@ def jacfwd(func: Func, argnums: ArgNums = 0, has_aux: bool = False) -> Func:
         for which, x in enumerate(leaves):
             columns.append([])
             for v in basis(x):
-                directions = build([v if i == which else zeros(o) for i, o in enumerate(leaves)])
+                directions = build(
+                    [v if i == which else zero_gradient(o) for i, o in enumerate(leaves)]
+                )
                 value, tangent, *aux = jvp(f, chosen, directions, has_aux=has_aux)
                 columns[-1].append(flatten(tangent)[0])
         if value is None:
@@ -369,7 +375,7 @@ def jacfwd(func: Func, argnums: ArgNums = 0, has_aux: bool = False) -> Func:
         blocks = []
         for i, z in enumerate(outputs):
             pairs = zip(leaves, columns, strict=True)
-            parts = [joined([c[i] for c in column], z, x, dim=-1) for x, column in pairs]
+            parts = [joined_blocks([c[i] for c in column], z, x, dim=-1) for x, column in pairs]
             blocks.append(_for_chosen(argnums, build(parts)))
         result = rebuild(blocks)
         return (result, *aux) if has_aux else result
@@ -394,13 +400,13 @@ def basis(x: Tensor) -> list[Tensor]:
     return [wrap(e) for e in np.eye(n, dtype=x.array.dtype).reshape((n, *shape))]
 
 
-def joined(parts: list[Tensor], z: Tensor, x: Tensor, dim: int = 0) -> Tensor:
+def joined_blocks(parts: list[Tensor], z: Tensor, x: Tensor, dim: int = 0) -> Tensor:
     """The Jacobian of z with respect to x, from its rows or, with dim=-1, its columns."""
     shape = (*z.array.shape, *x.array.shape)
     return stack(parts, dim).reshape(shape) if parts else wrap(np.zeros(shape, x.array.dtype))
 
 
-def zeros(x: Tensor) -> Tensor:
+def zero_gradient(x: Tensor) -> Tensor:
     """The gradient zero, shaped like x."""
     z: Tensor = like_of(x).zeros()
     return z

@@ -1,8 +1,8 @@
 """From tensors to the engine and back: the code that `z.backward()` and `autograd.grad` share.
 
-    root_of      the node where a pass starts
-    seed         the gradient it starts with
-    run_task     runs the pass, step by step if an observer is watching
+    root_of        the node where a pass starts
+    root_gradient  the gradient it starts with
+    run_task       runs the pass, step by step if an observer is watching
 
 Read engine.py first.
 """
@@ -50,7 +50,7 @@ def run_backward(
     tensors = create_graph or (modes.unusual > 0 and bool(modes.state.levels))
     task = GraphTask(
         [root_of(z) for z in outputs],
-        [seed(z, g, tensors) for z, g in zip(outputs, gradients, strict=True)],
+        [root_gradient(z, g, tensors) for z, g in zip(outputs, gradients, strict=True)],
         retain_graph=retain_graph,
         create_graph=create_graph,
         tensors=tensors,
@@ -165,7 +165,7 @@ def _shaped_like(wanted: tuple[int, ...], given: tuple[int, ...]) -> str:
     return f"z.backward(minigrad.ones_like(z)), if each entry of z, {wanted}, counts the same"
 
 
-def seed(z: Tensor, gradient: Any, tensors: bool) -> Any:
+def root_gradient(z: Tensor, gradient: Any, tensors: bool) -> Any:
     """The gradient that a pass starts with: the given one, or 1 for a scalar."""
     if gradient is None:
         array = z.array

@@ -35,7 +35,7 @@ function that does only the rest. For `mul` it looks like this, slightly shorten
 from the op's row. All unusual cases (other types, a write that may be refused, forward mode, an
 observer) go through dispatch.py. A test checks that both paths put the same node on the tape.
 
-`print(explain(mul))` shows the source; so do tracebacks, pdb and `inspect.getsource(mul.apply)`.
+`print(source_of(mul))` shows the source; so do tracebacks, pdb and `inspect.getsource(mul.apply)`.
 """
 
 from collections.abc import Callable, Sequence
@@ -326,7 +326,7 @@ def is_usual(op: Op, in_place: bool = False) -> bool:
     return not op.view or bool(op.rules)
 
 
-def written(op: Op, name: str) -> Callable[..., Any]:
+def _written(op: Op, name: str) -> Callable[..., Any]:
     """op.apply, or op.apply_, which writes the result to its first operand, or rearranges it (x.t_())."""
     in_place = name == "apply_"
     if in_place and op.view:
@@ -342,11 +342,11 @@ def written(op: Op, name: str) -> Callable[..., Any]:
     return function
 
 
-def explain(op: Op) -> str:
+def source_of(op: Op) -> str:
     """The source generated for an op: its apply, and the backward of each of its plans.
 
     >>> from minigrad import ops
-    >>> print(explain(ops.neg).partition("zd =")[2].splitlines()[0])
+    >>> print(source_of(ops.neg).partition("zd =")[2].splitlines()[0])
      -xd
     """
     text = f"# {op.name} goes through dispatch.py\n"
@@ -361,4 +361,4 @@ def explain(op: Op) -> str:
     return text
 
 
-Op.written = staticmethod(written)
+Op.written = staticmethod(_written)

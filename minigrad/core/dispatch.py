@@ -59,7 +59,7 @@ def apply(op: Op, args: Sequence[Any], settings: dict[str, Any]) -> Any:
     if op.rules and state.recording:
         nodes = [x.node for x in operands]
         if nodes.count(None) < len(nodes) and is_floating(z_array.dtype):
-            z.node = record(op, operands, nodes, settings, z)
+            z.node = record_node(op, operands, nodes, settings, z)
     if state.levels:
         push(op, operands, settings, z)
         if isinstance(z.node, Node):
@@ -94,7 +94,7 @@ def write(op: Op, x: Tensor, others: Sequence[Any], settings: dict[str, Any]) ->
     check_fits(op, array, arrays, settings)
     node = None
     if state.recording and op.rules and nodes.count(None) < len(nodes):
-        node = record(op, operands, nodes, settings, x, in_place=True)
+        node = record_node(op, operands, nodes, settings, x, in_place=True)
     before = [copy_of(x), *operands[1:]] if state.levels else operands
     if arrays[0].dtype == array.dtype:
         computed(op, arrays, {**settings, "out": array})
@@ -159,7 +159,7 @@ def computed(op: Op, arrays: Sequence[Any], settings: dict[str, Any]) -> Any:
         raise dtype_error(op.name, [torch_name(a.dtype) for a in arrays], error) from None
 
 
-def record(
+def record_node(
     op: Op,
     operands: Sequence[Tensor],
     nodes: Sequence[Any],

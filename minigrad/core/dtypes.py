@@ -163,7 +163,7 @@ def promote_types(a: Any, b: Any) -> Dtype:
     return np.promote_types(first, second)
 
 
-def result_type(
+def common_dtype(
     with_axes: Sequence[Dtype], without: Sequence[Dtype], numbers: Sequence[Dtype]
 ) -> Dtype:
     """The common dtype of tensors with axes, 0-d tensors, and plain numbers.

@@ -103,7 +103,7 @@ def _cell_name(file: str) -> str | None:
     return None if number is None else f"In [{number}]"
 
 
-def table(rows: list[tuple[Any, ...]]) -> str:
+def aligned(rows: list[tuple[Any, ...]]) -> str:
     """Format rows in indented columns, for the details of an error message."""
     rows = [tuple(str(cell) for cell in row) for row in rows]
     widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]

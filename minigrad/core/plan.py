@@ -10,7 +10,7 @@ both gradients needed, it is
         return rule_x(g, y.array), rule_y(g, x.array)
 
 `run_tensors` calls the same rules on Tensors instead of arrays, for `create_graph`: its
-computations are recorded in turn. `print(minigrad.core.codegen.explain(op))` shows the source.
+computations are recorded in turn. `print(minigrad.core.codegen.source_of(op))` shows the source.
 
 Read op.py and node.py first.
 """

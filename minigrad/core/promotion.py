@@ -27,7 +27,7 @@ def prepare(op: Op, args: Sequence[Any]) -> tuple[Sequence[Tensor], list[Any]]:
     try:
         arrays = [a.array for a in args]
     except AttributeError:  # a number, an array, a list
-        return convert(op, [a if isinstance(a, CONSTANTS) else as_tensor(a) for a in args])
+        return convert(op, [a if isinstance(a, CONSTANTS) else _as_tensor(a) for a in args])
     dtype = arrays[0].dtype
     for array in arrays:
         if array.dtype is not dtype:
@@ -70,7 +70,7 @@ def number_like(value: Any, x: Tensor) -> Any:
     return make.wrap(np.array(value, like.dtype) if like.ndim else like.dtype.type(value))
 
 
-def as_tensor(a: Any) -> Tensor:
+def _as_tensor(a: Any) -> Tensor:
     """A tensor unchanged, an array as a constant. Raises TypeError for lists and anything without numbers."""
     if isinstance(a, make.Tensor):
         return a
@@ -111,7 +111,7 @@ def common_dtype(op: Op, args: Sequence[Any]) -> dtypes.Dtype:
     with_axes = [a.array.dtype for a in typed if isinstance(a, make.Tensor) and a.array.ndim]
     without = [a.array.dtype for a in typed if isinstance(a, make.Tensor) and not a.array.ndim]
     numbers = [dtypes.of_number(a) for a in typed if not isinstance(a, make.Tensor)]
-    dtype = dtypes.result_type(with_axes, without, numbers)
+    dtype = dtypes.common_dtype(with_axes, without, numbers)
     if op.result == "strict" and len({*with_axes, *without}) > 1:
         names = " != ".join(map(str, (*with_axes, *without)))
         raise DtypeError(

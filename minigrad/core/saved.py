@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from minigrad.core import modes
-from minigrad.core.errors import BackwardTwice, at, table, user_line
+from minigrad.core.errors import BackwardTwice, aligned, at, user_line
 from minigrad.core.memory import FRESH, Counter, make
 
 
@@ -93,7 +93,7 @@ def what_changed(node: Any, name: str, before: int, counter: Counter) -> str:
         if place is not None
     ]
     if rows:
-        lines.append(table(rows))
+        lines.append(aligned(rows))
     if node.place is None:
         lines.append("    To see where it was saved, call minigrad.trace_lines() first.")
     lines.append(f"    To fix it, {_instead(counter)}")

@@ -30,13 +30,13 @@ def sum_to(g: Any, shape: Shape) -> Any:
         n, m = g.shape
         if isinstance(g, np.ndarray):
             if shape == (m,):  # the gradient of a bias
-                return ones(n, g.dtype).dot(g)
+                return _ones(n, g.dtype).dot(g)
             if shape == (1, m):
-                return ones(n, g.dtype).dot(g).reshape(shape)
+                return _ones(n, g.dtype).dot(g).reshape(shape)
             if shape == (n, 1) and g.size <= SMALL:
-                return g.dot(ones(m, g.dtype)).reshape(shape)
+                return g.dot(_ones(m, g.dtype)).reshape(shape)
         elif shape == (m,) and hasattr(g, "recorder"):  # a Slot of a program
-            return ones(n, g.dtype) @ g
+            return _ones(n, g.dtype) @ g
     axes = broadcast_axes(shape, g.shape)
     d = np.add.reduce(g, axis=axes) if isinstance(g, np.ndarray) else g.sum(axis=axes)
     return d if d.shape == shape else d.reshape(shape)
@@ -58,13 +58,13 @@ def product(x: Any, y: Any) -> Any:
     return x.dot(y) if isinstance(x, np.ndarray) else x @ y
 
 
-def normalize(axis: int | Sequence[int] | None, ndim: int) -> tuple[int, ...]:
+def normalize_axes(axis: int | Sequence[int] | None, ndim: int) -> tuple[int, ...]:
     """The axes as a tuple of numbers in 0..ndim-1; None and () mean all axes.
 
     Raises IndexError, with PyTorch's message, for an axis that does not exist, and
     RuntimeError for an axis that is given twice.
 
-    >>> normalize(-1, 3), normalize(None, 2)
+    >>> normalize_axes(-1, 3), normalize_axes(None, 2)
     ((2,), (0, 1))
     """
     axes = () if axis is None else tuple(axis) if isinstance(axis, Sequence) else (axis,)
@@ -116,7 +116,7 @@ def as_ints(values: Any, name: str) -> Shape:
 
 
 @lru_cache(maxsize=64)
-def ones(n: int, dtype: Any) -> Any:
+def _ones(n: int, dtype: Any) -> Any:
     """A cached, read-only vector of ones, for summing over rows."""
     vector = np.ones(n, dtype)
     vector.flags.writeable = False
@@ -155,7 +155,7 @@ def restore_axes(g: Any, x_shape: Shape, axis: int | Shape | None, keepdims: boo
 @lru_cache(maxsize=256)
 def _reduced(shape: Shape, axis: int | Shape) -> Shape:
     """The shape after a reduction over axis, with 1 for each reduced axis."""
-    axes = normalize(axis, len(shape))
+    axes = normalize_axes(axis, len(shape))
     return tuple(1 if i in axes else n for i, n in enumerate(shape))
 
 

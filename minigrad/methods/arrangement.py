@@ -10,7 +10,7 @@ import numpy as np
 from minigrad import ops
 from minigrad.core import dtypes
 from minigrad.core.devices import MemoryFormat
-from minigrad.core.shapes import broadcast_axes, normalize, normalize_one
+from minigrad.core.shapes import broadcast_axes, normalize_axes, normalize_one
 from minigrad.methods.base import Base, Dim, sizes, with_numpy_names
 
 
@@ -165,7 +165,7 @@ class Arrangement(Base):
                 f"the desired ordering of dimensions i.e. input.dim() = {ndim} is not equal to len(dims) = {len(wanted)}"
             )
         order = tuple([normalize_one(d, ndim) for d in wanted])
-        return ops.permute.apply(self, axes=order if len(set(order)) == ndim else normalize(wanted, ndim))  # which raises
+        return ops.permute.apply(self, axes=order if len(set(order)) == ndim else normalize_axes(wanted, ndim))  # which raises
 
     def t(self) -> Self:
         """The transpose of a matrix, as a view. Vectors and single numbers are unchanged.
@@ -307,7 +307,7 @@ class Arrangement(Base):
         minigrad.Size([3, 4, 2])
         """
         ndim = max(self.ndim, 1)
-        source, destination = normalize(source, ndim), normalize(destination, ndim)
+        source, destination = normalize_axes(source, ndim), normalize_axes(destination, ndim)
         if len(source) != len(destination):
             raise RuntimeError(f"movedim: Invalid source or destination dims: source ({list(source)} dims) should contain the same number of dims as destination ({list(destination)} dims)")
         axes = [i for i in range(ndim) if i not in source]
@@ -340,7 +340,7 @@ class Arrangement(Base):
         tensor([3, 2, 1])
         """
         axes = sizes(axes, dims)
-        return ops.flip.apply(self, axes=normalize(axes, self.ndim)[: self.ndim] if axes else ())
+        return ops.flip.apply(self, axes=normalize_axes(axes, self.ndim)[: self.ndim] if axes else ())
 
     def fliplr(self) -> Self:
         """A copy with the columns in reverse order: x.flip(1). The tensor needs at least two axes.
@@ -635,7 +635,7 @@ def squeezable(shape: tuple[int, ...], dim: Dim) -> tuple[int, ...]:
     """Those of the given axes (or of all axes) that have size 1."""
     if isinstance(dim, tuple | list) and not dim:
         return ()
-    return tuple(i for i in normalize(dim, len(shape)) if shape and shape[i] == 1)
+    return tuple(i for i in normalize_axes(dim, len(shape)) if shape and shape[i] == 1)
 
 
 def new_shape(size: tuple[Any, ...], named: Any = None) -> tuple[int, ...]:

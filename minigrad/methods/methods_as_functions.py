@@ -39,8 +39,8 @@ def function(method: Callable[..., Any]) -> Callable[..., Any]:
         if isinstance(z, tuple):
             if not isinstance(out, (tuple, list)) or len(out) != len(z):
                 raise TypeError(f"{name}(): argument 'out' must be tuple of {len(z)} Tensors.")
-            return type(z)(*[written(a, b) for a, b in zip(out, z, strict=True)])
-        return written(out, z)
+            return type(z)(*[_written(a, b) for a, b in zip(out, z, strict=True)])
+        return _written(out, z)
 
     called.__name__ = called.__qualname__ = name
     return called
@@ -55,12 +55,12 @@ def made_into_out(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
             return make(*args, **settings)
         if settings.setdefault("dtype", out.dtype) is not None and settings["dtype"] != out.dtype:
             raise RuntimeError(f"dtype {settings['dtype']} does not match dtype of out parameter ({out.dtype}).")
-        return written(out, make(*args, **settings))
+        return _written(out, make(*args, **settings))
 
     return called
 
 
-def written(out: Any, z: Any) -> Any:
+def _written(out: Any, z: Any) -> Any:
     """Write z into the tensor given as `out=`, and return that tensor."""
     if not isinstance(out, Tensor):
         raise TypeError(f"argument 'out' must be Tensor, not {type(out).__name__}.")

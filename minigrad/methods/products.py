@@ -7,7 +7,7 @@ import numpy as np
 
 from minigrad import ops
 from minigrad.core.errors import LinAlgError
-from minigrad.core.shapes import normalize, normalize_one
+from minigrad.core.shapes import normalize_axes, normalize_one
 from minigrad.methods.arrangement import Arrangement
 from minigrad.methods.base import Base, Operand, scaled
 from minigrad.ops.composites import level
@@ -399,7 +399,7 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
 def contracted(x: Any, axes: Any) -> tuple[int, ...]:
     """The axes of x that tensordot sums over: one, or several in a list or tensor."""
     axes = axes.tolist() if hasattr(axes, "tolist") else axes
-    return normalize(axes, x.ndim) if isinstance(axes, int) or len(axes) else ()
+    return normalize_axes(axes, x.ndim) if isinstance(axes, int) or len(axes) else ()
 
 
 def svd_of(x: Any, full: bool) -> Any:

@@ -15,7 +15,7 @@ from minigrad.core import dtypes
 from minigrad.core.dtypes import Dtype, DTypeLike
 from minigrad.core.errors import NotForDtype
 from minigrad.core.op import Op
-from minigrad.core.shapes import normalize, normalize_one
+from minigrad.core.shapes import normalize_axes, normalize_one
 from minigrad.methods.base import Base, Dim, Operand, in_type, with_numpy_names
 from minigrad.methods.indexing import Indexing, part
 from minigrad.methods.operators import Operators
@@ -777,7 +777,7 @@ def axes_of(dim: Dim, axis: Dim, ndim: int) -> Any:
         return (dim % ndim,)
     if dim is None or (isinstance(dim, Sequence) and not dim):
         return None
-    return normalize(dim, ndim) if ndim else (normalize(dim, ndim) and None)
+    return normalize_axes(dim, ndim) if ndim else (normalize_axes(dim, ndim) and None)
 
 
 def extreme(x: Any, along: Op, over: Op, of_two: Op, place: Any, dim: Any, axis: Any, keepdims: bool) -> Any:
@@ -871,7 +871,7 @@ def quantiles(x: Any, q: Any, dim: int | None, keepdims: bool, interpolation: st
 
 def nuclear(x: Any, dim: Dim, keepdims: bool) -> Any:
     """The sum of the singular values of matrices."""
-    axes = normalize(dim, x.ndim) if dim is not None or x.ndim == 2 else ()
+    axes = normalize_axes(dim, x.ndim) if dim is not None or x.ndim == 2 else ()
     if len(axes) != 2:
         raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {dim}, of a tensor of shape {tuple(x.shape)}")
     z = ops.singular_values.apply(x.movedim(axes, (-2, -1))).sum(-1)

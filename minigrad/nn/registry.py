@@ -219,7 +219,7 @@ class Registry:
         yield prefix, self
         for name, module in self._own_named(MODULE):
             if module is not None:
-                yield from module.named_modules(memo, joined(prefix, name), remove_duplicate)
+                yield from module.named_modules(memo, _joined(prefix, name), remove_duplicate)
 
     def modules(self) -> Iterator[Any]:
         """This module and all modules inside it, each once."""
@@ -259,7 +259,7 @@ class Registry:
                     continue
                 if remove_duplicate:
                     seen.add(value)
-                yield joined(path, name), value
+                yield _joined(path, name), value
 
     def named_parameters(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
@@ -375,7 +375,7 @@ class OwnNames(MutableMapping[str, Any]):
         return repr(dict(self))
 
 
-def joined(path: str, name: str) -> str:
+def _joined(path: str, name: str) -> str:
     """A path like "encoder.layers.0": the name, inside the module at the path."""
     return f"{path}.{name}" if path else name
 

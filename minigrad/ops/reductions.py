@@ -11,7 +11,7 @@ from functools import lru_cache
 import numpy as np
 
 from minigrad.core.op import constant, general, linear, reduction
-from minigrad.core.shapes import normalize, repeat_to, restore_axes
+from minigrad.core.shapes import normalize_axes, repeat_to, restore_axes
 from minigrad.ops.elementwise import keep
 from minigrad.ops.indexing import along
 
@@ -29,7 +29,7 @@ sum.vjp(x=lambda g, x_shape, axis, keepdims:
 @lru_cache(maxsize=256)
 def count(x_shape, axis):
     """The number of entries that are reduced to one."""
-    return math.prod(x_shape[i] for i in normalize(axis, len(x_shape))) if x_shape else 1
+    return math.prod(x_shape[i] for i in normalize_axes(axis, len(x_shape))) if x_shape else 1
 
 
 @linear(np.mean, node=lambda axis: "MeanBackward0" if axis is None else "MeanBackward1")

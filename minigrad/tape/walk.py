@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from minigrad.core import modes
-from minigrad.core.backward import root_of, seed
+from minigrad.core.backward import root_gradient, root_of
 from minigrad.core.engine import AnyNode, GraphTask
 from minigrad.core.tensor import Tensor
 from minigrad.tape.document import TapeNode, index_of
@@ -100,7 +100,7 @@ def live(
     """A backward pass of z, step by step; `Tape.steps` has the user's documentation."""
     task = GraphTask(
         [root_of(z)],
-        [seed(z, gradient, create_graph)],
+        [root_gradient(z, gradient, create_graph)],
         retain_graph=retain_graph,
         create_graph=create_graph,
     )
