@@ -18,7 +18,7 @@ import numpy as np
 from minigrad import ops
 from minigrad.core.dtypes import DTypeLike
 from minigrad.core.errors import LinAlgError
-from minigrad.core.shapes import as_int, normalize_axes
+from minigrad.core.shapes import Array, as_int, normalize_axes
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods.products import SlogDet, decomposed, one_triangle, square, svd_of
 from minigrad.ops.composites import level
@@ -291,7 +291,7 @@ def _tolerance(A: Tensor, atol: Any, rtol: Any) -> Any:
     return max(A.shape[-2:]) * float(np.finfo(A.dtype).eps) if atol is None else 0.0
 
 
-def _array(x: Any) -> Any:
+def _array(x: Any) -> Array:
     return np.asarray(getattr(x, "array", x))
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from minigrad.core.shapes import Array
 from minigrad.core.tensor import Tensor
 
 # rtol and atol for each type of number, as in PyTorch: about the root of the type's precision.
@@ -115,6 +116,6 @@ def _of_arrays(
     )
 
 
-def _place(apart: Any) -> tuple[int, ...]:
+def _place(apart: Array) -> tuple[int, ...]:
     """Where the greatest difference is; a NaN counts as the greatest."""
     return tuple(int(i) for i in np.unravel_index(np.argmax(apart), apart.shape))

@@ -25,6 +25,7 @@ import numpy as np
 from minigrad.autograd import transforms as F
 from minigrad.autograd.transforms import Func
 from minigrad.core import modes
+from minigrad.core.shapes import Array
 from minigrad.core.tensor import Tensor, wrap
 
 __all__ = ["GradcheckError", "complex_step", "gradcheck", "gradgradcheck", "numerical_jacobian"]
@@ -175,7 +176,7 @@ def _jacobians(transform: Func, f: Func, xs: tuple[Any, ...], k: int) -> list[An
 
 
 def _compare(
-    analytic: Any, numeric: Any, what: str, z: Tensor, x: Tensor, atol: float, rtol: float
+    analytic: Array, numeric: Array, what: str, z: Tensor, x: Tensor, atol: float, rtol: float
 ) -> None:
     error = np.abs(analytic - numeric)
     wrong = ~(error <= atol + rtol * np.abs(numeric))

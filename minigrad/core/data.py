@@ -11,6 +11,7 @@ from minigrad.core import dtypes
 from minigrad.core.dtypes import DTypeLike
 from minigrad.core.errors import DtypeError
 from minigrad.core.memory import make
+from minigrad.core.shapes import Array
 
 
 def as_array(data: Any, dtype: DTypeLike = None) -> Any:
@@ -34,7 +35,7 @@ def as_array(data: Any, dtype: DTypeLike = None) -> Any:
     return array[()] if array.ndim == 0 and not isinstance(data, np.ndarray) else array
 
 
-def sized_or_filled(what: Sequence[Any], dtype: dtypes.Dtype) -> Any:
+def sized_or_filled(what: Sequence[Any], dtype: dtypes.Dtype) -> Array:
     """The array for Tensor(2, 3), which gives the shape, or for Tensor([2, 3]), which gives the values.
 
     Without values, the array is filled with zeros. An array of the right dtype is not copied.
@@ -61,7 +62,7 @@ def sized_or_filled(what: Sequence[Any], dtype: dtypes.Dtype) -> Any:
 PLAIN = frozenset([bool, int, float, complex])
 
 
-def _array_of_python(data: Any, dtype: dtypes.Dtype | None) -> Any:
+def _array_of_python(data: Any, dtype: dtypes.Dtype | None) -> Array:
     """Convert numbers in nested lists to an array. A tensor in the lists counts as the number it holds."""
     kinds: set[Any] = set()  # the classes and dtypes of the numbers found
 

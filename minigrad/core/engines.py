@@ -25,6 +25,7 @@ from minigrad.core.engine import AnyNode, GraphTask, Step
 from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.node import reachable
 from minigrad.core.saved import Freed
+from minigrad.core.shapes import Array
 
 
 def by_tape(task: GraphTask) -> Iterator[Step]:
@@ -52,7 +53,7 @@ def by_recursion(task: GraphTask) -> Iterator[Step]:
     """Pass each contribution on separately, as soon as it arrives."""
     visited: set[AnyNode] = set()
 
-    def visit(node: AnyNode, g: Any) -> Iterator[Step]:
+    def visit(node: AnyNode, g: Array) -> Iterator[Step]:
         visited.add(node)
         grads = task.run_node(node, g, None)
         yield Step(node, g, grads)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from minigrad.core import dtypes
+from minigrad.core.shapes import Array
 from minigrad.core.sparse import RowSparse
 
 PRECISION = 4
@@ -81,14 +82,14 @@ def describe(x: Any) -> str:
     return text + ")"
 
 
-def values(array: Any, indent: int = 0) -> str:
+def values(array: Array, indent: int = 0) -> str:
     """The entries in brackets, one row per line."""
     if array.size == 0:
         return "[]" if array.ndim else ""
     return _nested(array, _writer(array), indent, array.size > THRESHOLD)
 
 
-def _nested(array: Any, write: Callable[[Any], str], indent: int, shorten: bool) -> str:
+def _nested(array: Array, write: Callable[[Any], str], indent: int, shorten: bool) -> str:
     if array.ndim == 0:
         return write(array.item())
     shown: list[Any] = list(range(len(array)))
@@ -110,7 +111,7 @@ def _wrapped(words: list[str], indent: int) -> str:
     return (",\n" + " " * (indent + 1)).join(lines)
 
 
-def _writer(array: Any) -> Any:
+def _writer(array: Array) -> Any:
     """A function that formats one entry, at a width that fits all of them."""
     shown = _corners(array) if array.size > THRESHOLD else array
     if array.dtype.kind not in "fc":
@@ -124,14 +125,14 @@ def _writer(array: Any) -> Any:
     return _float_writer(shown)
 
 
-def _corners(array: Any) -> Any:
+def _corners(array: Array) -> Array:
     for axis in range(array.ndim):
         if array.shape[axis] > 2 * EDGE:
             array = array.take([*range(EDGE), *range(-EDGE, 0)], axis)
     return array
 
 
-def _float_writer(array: Any) -> Any:
+def _float_writer(array: Array) -> Any:
     # As in PyTorch, zeros and non-finite entries affect neither the style nor the width.
     ordinary = array[np.isfinite(array) & (array != 0)]
     style = "{:.0f}."

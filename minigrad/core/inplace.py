@@ -31,6 +31,7 @@ from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.memory import INFERENCE, Tensor, make
 from minigrad.core.node import Node
 from minigrad.core.op import Op
+from minigrad.core.shapes import Array
 from minigrad.core.views import CopySlices, way_of
 
 
@@ -49,7 +50,7 @@ WRITTEN_TWICE = (
 )
 
 
-def check_fits(op: Op, array: Any, arrays: Sequence[Any], settings: dict[str, Any]) -> None:
+def check_fits(op: Op, array: Array, arrays: Sequence[Any], settings: dict[str, Any]) -> None:
     """Raise unless the op's result can be written to `array`: unless dtype, memory and shape fit.
 
     arrays   the operands, as the op will compute with them

@@ -14,6 +14,7 @@ from minigrad.core import display, formatting, modes
 from minigrad.core.devices import MemoryFormat
 from minigrad.core.dtypes import DTypeLike
 from minigrad.core.memory import make
+from minigrad.core.shapes import Array
 from minigrad.core.storage import Storage, resize
 from minigrad.methods import ArrayMethods
 from minigrad.methods.base import sizes
@@ -113,7 +114,7 @@ class Outside(ArrayMethods):
 
     # ------------------------------------------------------------------ as an array
 
-    def numpy(self, *, force: bool = False) -> Any:
+    def numpy(self, *, force: bool = False) -> Array:
         """The values as a NumPy array that shares this tensor's memory.
 
         >>> minigrad.tensor([1.0, 2.0]).numpy()
@@ -121,7 +122,7 @@ class Outside(ArrayMethods):
         """
         return shared_with_numpy(self, force or not modes.state.recording)
 
-    def __array__(self, dtype: DTypeLike = None, copy: bool | None = None) -> Any:
+    def __array__(self, dtype: DTypeLike = None, copy: bool | None = None) -> Array:
         a = shared_with_numpy(self, not modes.state.recording)
         return np.array(a, dtype, copy=copy, subok=True)
 
@@ -184,7 +185,7 @@ class Outside(ArrayMethods):
         return sharing.is_shared(self)
 
 
-def shared_with_numpy(x: Any, although_recorded: bool) -> Any:
+def shared_with_numpy(x: Any, although_recorded: bool) -> Array:
     """The array behind x. Raises an error if a gradient could get lost unnoticed."""
     if x.node is not None and not although_recorded:
         raise RuntimeError(

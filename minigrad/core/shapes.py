@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 Shape = tuple[int, ...]
+Array = np.ndarray[Any, Any]
 SMALL = 1024  # up to this many entries, the overhead of a NumPy call costs more than the arithmetic
 
 

@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 
 from minigrad.core.dtypes import DTypeLike
+from minigrad.core.shapes import Array
 from minigrad.core.sparse import RowSparse
 
 
@@ -49,7 +50,7 @@ class Region:
             "version": 3,
         }
 
-    def array(self, dtype: DTypeLike, shape: Any, offset: int = 0, strides: Any = None) -> Any:
+    def array(self, dtype: DTypeLike, shape: Any, offset: int = 0, strides: Any = None) -> Array:
         """An array in this memory."""
         return np.ndarray(shape, dtype, np.asarray(self), offset, strides)
 

@@ -34,6 +34,7 @@ from minigrad.core.memory import FRESH, INFERENCE, Counter, make, new
 from minigrad.core.node import Node, shown
 from minigrad.core.op import Op
 from minigrad.core.outside import Outside
+from minigrad.core.shapes import Array
 from minigrad.core.sparse import Rows
 from minigrad.core.views import Hop, Way, undoing, walk, way_of
 from minigrad.methods import ArrayMethods
@@ -420,7 +421,7 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
             )
         self._replace_array(value.memory() if value.array.shape else value.array)
 
-    def memory(self) -> Any:
+    def memory(self) -> Array:
         """The values as a writable array (a NumPy scalar is not writable).
 
         >>> minigrad.tensor([1.0, 2.0]).memory()
@@ -430,7 +431,7 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
             self._replace_array(np.array(self.array))
         return self.array
 
-    def _replace_array(self, array: Any) -> None:
+    def _replace_array(self, array: Array) -> None:
         self.array = array
         if isinstance(self.node, AccumulateGrad):
             self.node._array = array
@@ -576,7 +577,7 @@ class View(Tensor):
 View.__name__ = View.__qualname__ = "Tensor"  # to the user, a view is a tensor like any other
 
 
-def view_of(x: Tensor, array: Any, hop: Hop) -> View:
+def view_of(x: Tensor, array: Array, hop: Hop) -> View:
     """A tensor on `array`, which is a part of x's memory or rearranges it."""
     z: View = new(View)
     z.array, z.counter = array, x._shared_counter()
@@ -636,7 +637,7 @@ def _result_of(node: Node, array: Any, counter: Counter) -> Tensor:
     return z
 
 
-def _unpickled(cls: Any, array: Any, requires_grad: bool) -> Any:
+def _unpickled(cls: Any, array: Array, requires_grad: bool) -> Any:
     z = assembled(array, FRESH, None, cls)
     return z.requires_grad_() if requires_grad else z
 

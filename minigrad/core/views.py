@@ -27,6 +27,7 @@ import numpy as np
 
 from minigrad.core.node import Node, OwnPlan
 from minigrad.core.op import REGISTRY, Op
+from minigrad.core.shapes import Array
 
 
 class Hop(NamedTuple):
@@ -67,7 +68,7 @@ def way_of(x: Any) -> Way:
     return way
 
 
-def undoing(hop: Hop, x: Any) -> Hop:
+def undoing(hop: Hop, x: Array) -> Hop:
     """The hop that undoes `hop`, for an array that had x's shape before."""
     if hop.op.name == "permute":
         axes = hop.settings["axes"]
@@ -77,14 +78,14 @@ def undoing(hop: Hop, x: Any) -> Hop:
     return Hop(REGISTRY["view"], {"shape": x.shape})
 
 
-def axes_in_memory(x: Any) -> tuple[int, ...] | None:
+def axes_in_memory(x: Array) -> tuple[int, ...] | None:
     """The axes of an array, largest strides first; None if it is stored row by row."""
     if x.flags.c_contiguous:
         return None
     return tuple(sorted(range(x.ndim), key=lambda axis: -abs(x.strides[axis])))
 
 
-def laid_out(x: Any, axes: tuple[int, ...] | None) -> Any:
+def laid_out(x: Array, axes: tuple[int, ...] | None) -> Array:
     """A copy of the array x whose axes are stored in this order.
 
     A view chain is applied to the base's gradient as to the base. Whether reshape(-1) gives a
@@ -95,7 +96,7 @@ def laid_out(x: Any, axes: tuple[int, ...] | None) -> Any:
     return np.array(x.transpose(axes), order="C").transpose(np.argsort(axes))
 
 
-def walk_back(part: Any, way: Way, like: Any) -> Any:
+def walk_back(part: Any, way: Way, like: Array) -> Any:
     """The opposite of `walk`: zeros with the shape of `like`, and `part` where the view is.
 
     Each hop is undone by its own gradient rule, which puts a view's gradient back in place.
@@ -109,7 +110,7 @@ def walk_back(part: Any, way: Way, like: Any) -> Any:
     return rule.formula(part, *(known[name] for name in rule.reads))
 
 
-def shows(z: Any, x: Any) -> bool:
+def shows(z: Any, x: Array) -> bool:
     """Does the array z, made from x by a view op, share x's memory?"""
     if not isinstance(z, np.ndarray):
         return False
@@ -129,7 +130,7 @@ class CopySlices(Node):
 
     __slots__ = ("axes", "keeps", "way", "write")
 
-    def __init__(self, base_node: Any, way: Way, write: Node, base: Any) -> None:
+    def __init__(self, base_node: Any, way: Way, write: Node, base: Array) -> None:
         """The history of `base`, whose node was base_node, after `write` has changed the view of it."""
         self.way, self.write, self.axes = way, write, axes_in_memory(base)
         self.keeps = base_node is not None
@@ -164,7 +165,7 @@ class CopySlicesPlan(OwnPlan):
     def __init__(self, frees: bool, edges: int) -> None:
         self.frees, self.needs = frees, (True,) * edges
 
-    def run(self, g: Any, node: CopySlices) -> Sequence[Any]:
+    def run(self, g: Array, node: CopySlices) -> Sequence[Any]:
         """The written part of g goes through the write's rules; the rest passes through."""
         (write,) = node.saved
         rest = laid_out(g, node.axes)  # our own copy, part of which we overwrite

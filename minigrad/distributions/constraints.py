@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from minigrad.core.shapes import Array
+
 
 class Constraint:
     """A condition on each number, or on each vector or matrix at the end of a tensor.
@@ -58,7 +60,7 @@ def integer_interval(lower_bound: Any, upper_bound: Any) -> Constraint:
 def independent(base: Constraint, event_dim: int) -> Constraint:
     """The condition on each number, for vectors (or matrices) as a whole."""
 
-    def test(x: Any) -> Any:
+    def test(x: Array) -> Any:
         ok = base._test(x)
         return ok.reshape(*ok.shape[: ok.ndim - event_dim], -1).all(-1)
 
@@ -67,22 +69,22 @@ def independent(base: Constraint, event_dim: int) -> Constraint:
     )
 
 
-def _array(bound: Any) -> Any:
+def _array(bound: Any) -> Array:
     return np.asarray(getattr(bound, "array", bound))
 
 
-def _symmetric(x: Any) -> Any:
+def _symmetric(x: Array) -> Any:
     return np.isclose(x, np.swapaxes(x, -1, -2), atol=1e-6).all((-2, -1))
 
 
-def _positive_definite(x: Any) -> Any:
+def _positive_definite(x: Array) -> Any:
     ok = _symmetric(x)
     if ok.all():
         ok = np.linalg.eigvalsh(x).min(-1) > 0
     return ok
 
 
-def _lower_cholesky(x: Any) -> Any:
+def _lower_cholesky(x: Array) -> Array:
     positive = (np.diagonal(x, axis1=-2, axis2=-1) > 0).all(-1)
     return (np.tril(x) == x).all((-2, -1)) & positive
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from minigrad.core.function import Function
+from minigrad.core.shapes import Array
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.distributions import constraints as c
 from minigrad.distributions.distribution import Distribution, Shape, broadcast_all, tiny
@@ -41,7 +42,7 @@ class _StandardGamma(Function):
         return g * wrap(slope.astype(x.dtype))
 
 
-def slope_of_gamma(x: Any, a: Any) -> Any:
+def slope_of_gamma(x: Array, a: Array) -> Array:
     """dx/da for a draw x of the Gamma distribution of shape a.
 
     With P(x; a) = x**a exp(-x) * sum of x**k / gamma(a + k + 1) over k = 0, 1, ..., term by term:

@@ -18,7 +18,7 @@ from minigrad.core.devices import CPU, DeviceLike, MemoryFormat, check_device, i
 from minigrad.core.dtypes import DTypeLike
 from minigrad.core.errors import wrong_kind
 from minigrad.core.op import Op
-from minigrad.core.shapes import as_ints, normalize_one
+from minigrad.core.shapes import Array, as_ints, normalize_one
 
 Operand = Any  # a tensor, an array or a number
 Dim = int | Sequence[int] | None
@@ -502,7 +502,7 @@ class Base:
         """
         return self._new(np.full(tuple(size), fill_value), dtype, device, requires_grad)
 
-    def _new(self, array: Any, dtype: DTypeLike, device: DeviceLike, requires_grad: Any) -> Self:
+    def _new(self, array: Array, dtype: DTypeLike, device: DeviceLike, requires_grad: Any) -> Self:
         check_device(device)
         z = self._constant(array.astype(self.dtype if dtype is None else dtypes.as_dtype(dtype)))
         return z.requires_grad_() if requires_grad else z

@@ -9,7 +9,7 @@ from minigrad.core import dtypes
 from minigrad.core.data import as_array
 from minigrad.core.devices import DeviceLike, MemoryFormat, check_device
 from minigrad.core.dtypes import DTypeLike
-from minigrad.core.shapes import as_int, as_ints
+from minigrad.core.shapes import Array, as_int, as_ints
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods import ArrayMethods
 from minigrad.methods.methods_as_functions import made_into_out
@@ -136,7 +136,7 @@ def linspace(start: Any, end: Any, steps: int, *, dtype: DTypeLike = None, devic
     return finish(_evenly(start, end, steps, d).astype(d), requires_grad)
 
 
-def _evenly(start: Any, end: Any, steps: int, dtype: dtypes.Dtype) -> Any:
+def _evenly(start: Any, end: Any, steps: int, dtype: dtypes.Dtype) -> Array:
     """Evenly spaced numbers from start to end. For an integer result, start and end are cut to integers."""
     steps = as_int(steps, "steps")
     if steps < 0:
@@ -270,7 +270,7 @@ def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: DTypeLike =
     return finish(np.arange(*numbers).astype(d), requires_grad)
 
 
-def from_numpy(ndarray: Any) -> Tensor:
+def from_numpy(ndarray: Array) -> Tensor:
     """A tensor that shares the array's memory: writing to one changes the other.
 
     >>> import numpy as np

@@ -14,7 +14,7 @@ from minigrad import ops
 from minigrad.core import dtypes
 from minigrad.core.dtypes import Dtype
 from minigrad.core.errors import shape_error
-from minigrad.core.shapes import normalize_one
+from minigrad.core.shapes import Array, normalize_one
 from minigrad.methods.arrangement import Arrangement
 from minigrad.methods.base import Base, Operand, scaled, with_numpy_names, written_over
 from minigrad.ops import composites
@@ -542,7 +542,7 @@ def filling(name: str, value: Operand, x: Any) -> Operand:
     return like(value, x)
 
 
-def indices_of(name: str, index: Any) -> Any:
+def indices_of(name: str, index: Any) -> Array:
     """An index as an array of integers."""
     index = np.asarray(getattr(index, "array", index))
     if index.dtype not in INDICES[:2] and index.size:
@@ -558,7 +558,7 @@ def broadcast(name: str, *shapes: Any) -> Any:
         raise shape_error(name, [np.empty(s, bool) for s in shapes], {}, error) from None
 
 
-def mask_within(x: Any, mask: Any) -> Any:
+def mask_within(x: Any, mask: Array) -> Array:
     """The mask, after checking that it broadcasts to x's shape."""
     shape = mask.shape
     if shape != x.shape and (shape := broadcast("the mask", x.shape, shape)) != x.shape:
@@ -573,7 +573,7 @@ def length(name: str, x: Any, dim: int) -> int:
     return int(x.size(dim))
 
 
-def mask_of(name: str, mask: Any) -> Any:
+def mask_of(name: str, mask: Any) -> Array:
     """A mask as an array of booleans."""
     mask = np.asarray(getattr(mask, "array", mask))
     if mask.dtype.kind != "b":
@@ -592,7 +592,7 @@ def truth_values(condition: Operand) -> Any:
     return condition != 0
 
 
-def beyond(index: Any, n: int) -> bool:
+def beyond(index: Array, n: int) -> bool:
     """True if an index is negative or at least n. (Read as unsigned, a negative index is very large.)"""
     values = np.asarray(index, np.int64)
     return bool(values.size and values.view(np.uint64).max() >= n)
@@ -602,7 +602,7 @@ class OutOfRange(IndexError, RuntimeError):
     """An index of index_add: which of the two PyTorch raises depends on the kernel that it chooses."""
 
 
-def in_range(index: Any, n: int, kind: type[Exception] = IndexError) -> Any:
+def in_range(index: Array, n: int, kind: type[Exception] = IndexError) -> Array:
     """The index, after checking that all its values are from -n to n - 1."""
     if beyond(index, n) and (index.max() >= n or index.min() < -n):
         bad = index[(index >= n) | (index < -n)].flat[0]
@@ -610,7 +610,7 @@ def in_range(index: Any, n: int, kind: type[Exception] = IndexError) -> Any:
     return index
 
 
-def index_along(name: str, x: Any, dim: int, index: Any) -> Any:
+def index_along(name: str, x: Any, dim: int, index: Any) -> Array:
     """The index of gather and scatter, after checking it: as many axes as x, and no larger in the other axes."""
     index = indices_of(name, index)
     if max(index.ndim, 1) != max(x.ndim, 1) and index.size:
@@ -641,7 +641,7 @@ def scattering(name: str, x: Any, dim: int, index: Any, src: Any, reduce: str | 
     return op, (like(src, x),), {"index": index, "axis": dim}
 
 
-def fitting_source(name: str, x: Any, dim: int, index: Any, src: Any) -> Any:
+def fitting_source(name: str, x: Any, dim: int, index: Array, src: Any) -> Any:
     """The part of src that is scattered. src can be larger than the index."""
     if not index.size:
         return src.reshape(-1)[:0].reshape(index.shape)

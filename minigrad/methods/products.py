@@ -7,7 +7,7 @@ import numpy as np
 
 from minigrad import ops
 from minigrad.core.errors import LinAlgError
-from minigrad.core.shapes import normalize_axes, normalize_one
+from minigrad.core.shapes import Array, normalize_axes, normalize_one
 from minigrad.methods.arrangement import Arrangement
 from minigrad.methods.base import Base, Operand, scaled
 from minigrad.ops.composites import level
@@ -411,7 +411,7 @@ def svd_of(x: Any, full: bool) -> Any:
     return u, ops.singular_values.apply(x), v
 
 
-def completed(thin: Any, basis: Any) -> Any:
+def completed(thin: Any, basis: Array) -> Any:
     """`thin`, extended by the remaining columns of `basis`."""
     k = thin.shape[-1]
     return ops.cat(thin, thin._constant(basis[..., k:].copy()), axis=thin.ndim - 1) if basis.shape[-1] > k else thin

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from minigrad.core.data import as_array
 from minigrad.core.memory import FRESH, new
+from minigrad.core.shapes import Array
 from minigrad.core.tensor import Tensor, wrap
 
 __all__ = ["Buffer", "Parameter"]
@@ -106,9 +107,9 @@ def sharing(cls: Any, data: Any) -> Any:
     return z
 
 
-def _parameter(cls: Any, array: Any, requires_grad: bool) -> Any:
+def _parameter(cls: Any, array: Array, requires_grad: bool) -> Any:
     return cls(wrap(array), requires_grad)
 
 
-def _buffer(array: Any, persistent: bool) -> Buffer:
+def _buffer(array: Array, persistent: bool) -> Buffer:
     return Buffer(wrap(array), persistent=persistent)

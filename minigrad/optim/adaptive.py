@@ -23,9 +23,10 @@ from typing import Any
 
 import numpy as np
 
+from minigrad.core.shapes import Array
 from minigrad.core.sparse import RowSparse, add_rows
 from minigrad.core.tensor import Tensor
-from minigrad.optim.blocks import Array, Block, Numbers, Partition, tensor_of
+from minigrad.optim.blocks import Block, Numbers, Partition, tensor_of
 from minigrad.optim.elementwise import Elementwise, check, settings_of
 from minigrad.optim.optimizer import Group, Params
 

@@ -23,12 +23,12 @@ from typing import Any
 import numpy as np
 
 from minigrad.core.dtypes import get_default_dtype
+from minigrad.core.shapes import Array
 from minigrad.core.tensor import Tensor
 
 SMALL = 1 << 13  # parameters with at most this many values are packed together
 PIECE = 1 << 16  # maximum number of values in a block: with state and scratch, a few hundred KiB
 array_of = attrgetter("array")
-Array = np.ndarray[Any, Any]
 Numbers = list[Array]  # the numbers of a rule in one step, as 0-d arrays
 State = dict[Any, dict[str, Any]]
 

@@ -27,9 +27,10 @@ import numpy as np
 from minigrad.core.errors import user_line
 from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.memory import FRESH
+from minigrad.core.shapes import Array
 from minigrad.core.sparse import RowSparse
 from minigrad.core.tensor import Tensor
-from minigrad.optim.blocks import Array, Partition
+from minigrad.optim.blocks import Partition
 from minigrad.optim.optimizer import Closure, Group, Optimizer, Params
 
 

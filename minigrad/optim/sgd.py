@@ -5,10 +5,11 @@ from typing import Any
 import numpy as np
 
 from minigrad.core import modes
+from minigrad.core.shapes import Array
 from minigrad.core.sparse import RowSparse
 from minigrad.core.tensor import Tensor
 from minigrad.methods.creation import tensor
-from minigrad.optim.blocks import Array, Block, Numbers, tensor_of
+from minigrad.optim.blocks import Block, Numbers, tensor_of
 from minigrad.optim.elementwise import Elementwise, check_settings, settings_of
 from minigrad.optim.optimizer import Closure, Group, Optimizer, Params
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from minigrad.core.devices import CPU, DeviceLike, check_device
 from minigrad.core.memory import make
+from minigrad.core.shapes import Array
 
 DEFAULT_SEED = 67280421310721  # for a Generator() without a seed
 
@@ -96,11 +97,11 @@ class Generator:
                 self._twister = twister
             return self._twister
 
-    def words(self, n: int) -> Any:
+    def words(self, n: int) -> Array:
         """The next n words: 32-bit integers, as uint64."""
         return self.twister.random_raw(n)
 
-    def long_words(self, n: int) -> Any:
+    def long_words(self, n: int) -> Array:
         """The next n pairs of words, each joined into a 64-bit integer."""
         w = self.words(2 * n)
         return w[0::2] << np.uint64(32) | w[1::2]

@@ -30,6 +30,7 @@ import numpy as np
 
 from minigrad.core import modes
 from minigrad.core.dtypes import Dtype
+from minigrad.core.shapes import Array
 from minigrad.random.generator import Generator, source
 
 
@@ -37,7 +38,7 @@ def drawn(draw: Callable[..., Any]) -> Callable[..., Any]:
     """While a program is being recorded, sampling becomes an instruction that gives new samples in each run."""
 
     @functools.wraps(draw)
-    def drawing(*args: Any, **kwargs: Any) -> Any:
+    def drawing(*args: Any, **kwargs: Any) -> Array:
         observer = modes.state.observer
         if observer is not None and (interpret := getattr(observer, "interpret_draw", None)):
             return interpret(draw, args, kwargs)  # see static/tracing.py
@@ -46,7 +47,7 @@ def drawn(draw: Callable[..., Any]) -> Callable[..., Any]:
     return drawing
 
 
-def in_memory_order(array: Any, draw: Callable[[tuple[int, ...]], Any]) -> Any:
+def in_memory_order(array: Array, draw: Callable[[tuple[int, ...]], Any]) -> Array:
     """Samples in the array's shape, in the order of its memory.
 
     So a transposed matrix is filled along its columns, which are the rows in memory.
@@ -60,7 +61,7 @@ def in_memory_order(array: Any, draw: Callable[[tuple[int, ...]], Any]) -> Any:
 # ------------------------------------------------------------------------ uniform
 
 
-def unit(n: int, wide: Any, generator: Generator | None) -> Any:
+def unit(n: int, wide: Any, generator: Generator | None) -> Array:
     """n uniform samples from 0 up to but not including 1: multiples of 2**-24 (2**-53 in double precision)."""
     if wide == np.float64:
         return (source(generator).long_words(n) & np.uint64(2**53 - 1)) * 2.0**-53
@@ -69,7 +70,7 @@ def unit(n: int, wide: Any, generator: Generator | None) -> Any:
 
 
 @drawn
-def uniform(shape: Any, dtype: Dtype, low: Any, high: Any, generator: Generator | None) -> Any:
+def uniform(shape: Any, dtype: Dtype, low: Any, high: Any, generator: Generator | None) -> Array:
     """Samples from the uniform distribution from low up to but not including high: low + u * (high - low)."""
     _refuse_whole("uniform", dtype)
     if low > high:
@@ -99,7 +100,7 @@ def _wide(dtype: Dtype) -> Any:
     return np.float64 if dtype == np.float64 else np.float32
 
 
-def _scaled(z: Any, scale: Any, shift: Any) -> Any:
+def _scaled(z: Array, scale: Any, shift: Any) -> Array:
     """z * scale + shift, rounded only once, at the end.
 
     This is what a fused multiply-add instruction does. In double precision, the product is
@@ -117,7 +118,7 @@ def _scaled(z: Any, scale: Any, shift: Any) -> Any:
 
 @drawn
 def normal(shape: Any, dtype: Dtype, mean: float, std: float, generator: Generator | None,
-           contiguous: bool = True) -> Any:  # fmt: skip
+           contiguous: bool = True) -> Array:  # fmt: skip
     """Samples from the normal distribution with this mean and standard deviation.
 
     contiguous   whether the samples are for a contiguous array; if so, they are made in blocks of 16
@@ -145,7 +146,7 @@ def normal(shape: Any, dtype: Dtype, mean: float, std: float, generator: Generat
     return z.astype(dtype, copy=False).reshape(shape)
 
 
-def _pairs(n: int, generator: Generator) -> Any:
+def _pairs(n: int, generator: Generator) -> Array:
     """n samples, made in pairs of x and y. A leftover y is kept for the next call."""
     with generator.lock:
         first = [] if generator.spare is None or n == 0 else [generator.spare]
@@ -158,7 +159,7 @@ def _pairs(n: int, generator: Generator) -> Any:
     return z[:n]
 
 
-def _blocks(n: int, dtype: Dtype, generator: Generator) -> Any:
+def _blocks(n: int, dtype: Dtype, generator: Generator) -> Array:
     """n >= 16 samples, in blocks of 16."""
     wide, whole = _wide(dtype), n - n % 16
     with generator.lock:
@@ -170,7 +171,7 @@ def _blocks(n: int, dtype: Dtype, generator: Generator) -> Any:
     return z
 
 
-def _box_muller(u: Any) -> Any:
+def _box_muller(u: Array) -> Array:
     real = u.dtype.type
     u = u.reshape(-1, 2, 8)
     # The logarithm is computed in double precision and rounded once, so its last digit is correct.
@@ -186,7 +187,7 @@ def _box_muller(u: Any) -> Any:
 
 
 @drawn
-def integers(shape: Any, dtype: Dtype, low: int, high: int, generator: Generator | None) -> Any:
+def integers(shape: Any, dtype: Dtype, low: int, high: int, generator: Generator | None) -> Array:
     """Random integers from low up to but not including high: low + the remainder of a word.
 
     Low remainders are slightly more likely, by one part in 2**32 / (high - low). For ranges of
@@ -209,7 +210,7 @@ def integers(shape: Any, dtype: Dtype, low: int, high: int, generator: Generator
 
 
 @drawn
-def anything(shape: Any, dtype: Dtype, generator: Generator | None) -> Any:
+def anything(shape: Any, dtype: Dtype, generator: Generator | None) -> Array:
     """Random integers among all non-negative ones that the dtype represents exactly."""
     if dtype.kind == "b":
         count = 2
@@ -220,7 +221,7 @@ def anything(shape: Any, dtype: Dtype, generator: Generator | None) -> Any:
     return remainders(shape, count, dtype.itemsize == 8, 0, generator).astype(dtype, copy=False)
 
 
-def remainders(shape: Any, count: int, long: bool, low: int, generator: Generator | None) -> Any:
+def remainders(shape: Any, count: int, long: bool, low: int, generator: Generator | None) -> Array:
     """low + word % count, for long (64-bit) or short (32-bit) words."""
     n, g = math.prod(shape), source(generator)
     w = g.long_words(n) if long else g.words(n)
@@ -230,7 +231,7 @@ def remainders(shape: Any, count: int, long: bool, low: int, generator: Generato
 
 
 @drawn
-def permutation(n: int, generator: Generator | None) -> Any:
+def permutation(n: int, generator: Generator | None) -> Array:
     """The numbers 0..n-1 in random order: each in turn is swapped with itself or a later one.
 
     Source: Durstenfeld, Algorithm 235: Random permutation (1964), after Fisher and Yates.
@@ -249,7 +250,7 @@ def permutation(n: int, generator: Generator | None) -> Any:
 
 
 @drawn
-def coins(p: Any, shape: Any, dtype: Dtype, generator: Generator | None) -> Any:
+def coins(p: Any, shape: Any, dtype: Dtype, generator: Generator | None) -> Array:
     """1 with probability p, else 0. p is a number or an array. Its precision is used for sampling."""
     if not (np.all(p >= 0) and np.all(p <= 1)):
         raise RuntimeError(
@@ -261,7 +262,7 @@ def coins(p: Any, shape: Any, dtype: Dtype, generator: Generator | None) -> Any:
 
 
 @drawn
-def exponential(shape: Any, dtype: Dtype, rate: Any, generator: Generator | None) -> Any:
+def exponential(shape: Any, dtype: Dtype, rate: Any, generator: Generator | None) -> Array:
     """Samples from the exponential distribution with this rate: -log(1 - u) / rate.
 
     A sample is larger than t with probability exp(-rate t). Setting this to 1 - u and solving
@@ -277,7 +278,7 @@ def exponential(shape: Any, dtype: Dtype, rate: Any, generator: Generator | None
 @drawn
 def log_normal(
     shape: Any, dtype: Dtype, mean: float, std: float, generator: Generator | None
-) -> Any:
+) -> Array:
     """The exponential of samples from the normal distribution."""
     if std <= 0:
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std}")
@@ -286,7 +287,7 @@ def log_normal(
 
 
 @drawn
-def geometric(shape: Any, dtype: Dtype, p: float, generator: Generator | None) -> Any:
+def geometric(shape: Any, dtype: Dtype, p: float, generator: Generator | None) -> Array:
     """The number of trials up to the first success, which has probability p: ceil(log(u) / log(1 - p))."""
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p}")
@@ -297,7 +298,7 @@ def geometric(shape: Any, dtype: Dtype, p: float, generator: Generator | None) -
 @drawn
 def cauchy(
     shape: Any, dtype: Dtype, median: float, sigma: float, generator: Generator | None
-) -> Any:
+) -> Array:
     """median + sigma * tan(angle), with the angle uniform between -90 and 90 degrees."""
     if sigma <= 0:
         raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
@@ -309,7 +310,7 @@ def cauchy(
 
 
 @drawn
-def events(rates: Any, generator: Generator | None) -> Any:
+def events(rates: Array, generator: Generator | None) -> Array:
     """Samples from the Poisson distributions with these rates.
 
     For rates below 10, uniform samples are multiplied until the product is at most exp(-rate). For
@@ -324,8 +325,8 @@ def events(rates: Any, generator: Generator | None) -> Any:
 
 
 def _one_by_one(
-    draw: Callable[[float, Generator], float], parameters: Any, generator: Generator | None
-) -> Any:
+    draw: Callable[[float, Generator], float], parameters: Array, generator: Generator | None
+) -> Array:
     """One sample for each parameter, in the same shape and dtype."""
     g = source(generator)
     with g.lock:
@@ -370,7 +371,7 @@ def _one(g: Generator) -> float:
 
 
 @drawn
-def gamma(shapes: Any, generator: Generator | None) -> Any:
+def gamma(shapes: Array, generator: Generator | None) -> Array:
     """Samples from the gamma distributions with these shapes and scale 1.
 
     Source: Marsaglia and Tsang, A simple method for generating gamma variables (2000).

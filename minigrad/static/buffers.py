@@ -21,7 +21,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minigrad import ops
-from minigrad.static.ir import Array, Instruction, Program, Value, dry_run
+from minigrad.core.shapes import Array
+from minigrad.static.ir import Instruction, Program, Value, dry_run
 
 SMALL = 8192  # entries; for larger arrays, NumPy's own broadcasting is as fast as copying first
 Part = tuple[slice, ...]

@@ -44,13 +44,13 @@ from typing import Any
 import numpy as np
 
 from minigrad import ops
+from minigrad.core.shapes import Array
 from minigrad.core.sparse import PAIRS
 from minigrad.core.views import shows
 from minigrad.ops.elementwise import FEW
 from minigrad.static.buffers import SMALL, Buffers, is_row, part_text, parts_of, type_name
 from minigrad.static.ir import (
     AnyOp,
-    Array,
     Draw,
     Foreign,
     Instruction,

@@ -34,9 +34,9 @@ from minigrad import ops
 from minigrad.core.memory import Tensor, make
 from minigrad.core.modes import unobserved
 from minigrad.core.op import Op, Rule
+from minigrad.core.shapes import Array
 from minigrad.random.generator import Generator, default_generator
 
-Array = np.ndarray[Any, Any]
 Settings = dict[str, Any]
 Function = Callable[..., Any]
 Args = Iterable[Any]

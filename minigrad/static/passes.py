@@ -30,7 +30,8 @@ from typing import Any
 import numpy as np
 
 from minigrad import ops
-from minigrad.static.ir import AnyOp, Array, Instruction, Program, Ref, SpecialOp, Value
+from minigrad.core.shapes import Array
+from minigrad.static.ir import AnyOp, Instruction, Program, Ref, SpecialOp, Value
 
 FOLDED = 1 << 16  # larger constants, in bytes, are not precomputed, but computed in each run
 

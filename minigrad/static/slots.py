@@ -29,10 +29,10 @@ from minigrad.core.errors import AutogradError
 from minigrad.core.inplace import WRITTEN_TWICE, cannot_be_cast, refused_view
 from minigrad.core.memory import Tensor
 from minigrad.core.op import Op
+from minigrad.core.shapes import Array
 from minigrad.methods import ArrayMethods
 from minigrad.static.ir import (
     Args,
-    Array,
     Foreign,
     Function,
     Kwargs,

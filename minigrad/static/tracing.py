@@ -36,11 +36,11 @@ from minigrad.core.errors import dtype_error, shape_error, user_names
 from minigrad.core.memory import Tensor, make
 from minigrad.core.op import Op
 from minigrad.core.promotion import CONSTANTS, prepare
+from minigrad.core.shapes import Array
 from minigrad.core.views import shows
 from minigrad.static.ir import (
     AnyOp,
     Args,
-    Array,
     Draw,
     Foreign,
     Function,

@@ -50,6 +50,7 @@ from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.memory import Tensor, make
 from minigrad.core.modes import enable_grad
 from minigrad.core.op import Op
+from minigrad.core.shapes import Array
 from minigrad.optim.adaptive import Adagrad, adagrad_rows
 from minigrad.optim.blocks import Block, PackedBlock, Partition
 from minigrad.optim.elementwise import Elementwise
@@ -59,7 +60,6 @@ from minigrad.static.differentiate import SlotRows, pull
 from minigrad.static.ir import (
     AnyOp,
     Args,
-    Array,
     Foreign,
     Kwargs,
     Program,

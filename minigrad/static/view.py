@@ -34,9 +34,10 @@ from typing import Any
 
 import numpy as np
 
+from minigrad.core.shapes import Array
 from minigrad.static.buffers import may_show, run_of
 from minigrad.static.differentiate import chosen, differentiated
-from minigrad.static.ir import Array, Instruction, Program, ProgramError
+from minigrad.static.ir import Instruction, Program, ProgramError
 from minigrad.static.tracing import Origin
 from minigrad.tape import document as doc
 from minigrad.tape import fold

@@ -12,6 +12,7 @@ from minigrad import ops
 from minigrad.core.dtypes import torch_name
 from minigrad.core.errors import NotForDtype
 from minigrad.core.op import Op
+from minigrad.core.shapes import Array
 from minigrad.core.tensor import Tensor
 from minigrad.nn.functional.losses import reduced_by, reduction_of
 
@@ -76,7 +77,7 @@ def cross_entropy(
 def _class_loss(
     op: Op,
     x: Tensor,
-    target: Any,
+    target: Array,
     axis: int,
     weight: Tensor | None,
     ignore_index: int,
@@ -92,7 +93,7 @@ def _class_loss(
 
 
 def _of_all_classes(
-    x: Tensor, target: Any, axis: int, weight: Tensor | None, ignore_index: int, reduction: str
+    x: Tensor, target: Array, axis: int, weight: Tensor | None, ignore_index: int, reduction: str
 ) -> Tensor:
     """The sum of the losses for all classes, as if each were the target: for label_smoothing."""
     counted, _ = _class_weights(x, target, axis, None, ignore_index, "none")
@@ -300,7 +301,7 @@ def _class_targets(x: Tensor, target: Any, name: str) -> tuple[Any, int]:
 
 
 def _class_weights(
-    x: Tensor, target: Any, axis: int, weight: Tensor | None, ignore_index: int, reduction: str
+    x: Tensor, target: Array, axis: int, weight: Tensor | None, ignore_index: int, reduction: str
 ) -> tuple[Any, Any]:
     """The factor for the loss of each example, and the targets, with 0 for ignored ones."""
     n, dtype = x.array.shape[axis], x.array.dtype
@@ -337,7 +338,7 @@ def _class_weights(
     return dtype.type(1) if weights is None else weights, target
 
 
-def _of_class(weight: Tensor, target: Any) -> Tensor:
+def _of_class(weight: Tensor, target: Array) -> Tensor:
     """The class weight of each example."""
     return weight.detach().index_select(0, target.reshape(-1)).reshape(target.shape)
 

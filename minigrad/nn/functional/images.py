@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from minigrad import ops
-from minigrad.core.shapes import as_ints
+from minigrad.core.shapes import Array, as_ints
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.nn.functional.convolution import Several, check_not_negative, check_steps, several
 from minigrad.nn.functional.pooling import means
@@ -92,7 +92,7 @@ def _padded_by_entries(z: Tensor, widths: tuple[tuple[int, int], ...], mode: str
     return z
 
 
-def _padded(mode: str, n: int, before: int, after: int) -> Any:
+def _padded(mode: str, n: int, before: int, after: int) -> Array:
     """The indices of n entries with padding around them. Negative padding removes entries."""
     index = np.arange(n)
     margins = (max(before, 0), max(after, 0))
@@ -103,7 +103,7 @@ def _padded(mode: str, n: int, before: int, after: int) -> Any:
     return padded[max(-before, 0) : len(padded) - max(-after, 0)]
 
 
-def _taken(z: Tensor, axis: int, index: Any) -> Any:
+def _taken(z: Tensor, axis: int, index: Array) -> Any:
     """index_select, for indices that are known to be valid."""
     return ops.index_select.apply(z, index=index, axis=axis)
 
@@ -287,7 +287,7 @@ def _check_interpolation(
             )
 
 
-def _between(n: int, m: int, step: float, align_corners: bool) -> Any:
+def _between(n: int, m: int, step: float, align_corners: bool) -> Array:
     """The (n, m) matrix that interpolates m numbers linearly from n numbers."""
     if align_corners:
         place = np.arange(m) * ((n - 1) / (m - 1) if m > 1 else 0.0)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from minigrad import ops
-from minigrad.core.shapes import as_int
+from minigrad.core.shapes import Array, as_int
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.nn.functional.convolution import Several, check_steps, several
 
@@ -314,7 +314,7 @@ def _parts(n: int, m: int) -> list[tuple[int, int]]:
     return [(j * n // m, -(-(j + 1) * n // m)) for j in range(m)]
 
 
-def means(n: int, m: int) -> Any:
+def means(n: int, m: int) -> Array:
     """The (n, m) matrix that maps n numbers to the means of m parts of nearly equal size."""
     a = np.zeros((n, m))
     for j, (start, end) in enumerate(_parts(n, m)):

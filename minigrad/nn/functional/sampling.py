@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from minigrad import ops
+from minigrad.core.shapes import Array
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.nn.functional.convolution import Several, several
 from minigrad.nn.functional.images import interpolate
@@ -92,7 +93,7 @@ def _align(align_corners: bool | None) -> bool:
     return bool(align_corners)
 
 
-def _places(n: int, align: bool) -> Any:
+def _places(n: int, align: bool) -> Array:
     """The centers of n pixels, from -1 to 1."""
     if align:
         return np.linspace(-1, 1, n) if n > 1 else np.zeros(1)
@@ -165,7 +166,7 @@ def _check_grid(input: Tensor, grid: Tensor, mode: str, padding_mode: str) -> No
         )
 
 
-def _read(pixels: Tensor, x: Any, y: Any) -> Tensor:
+def _read(pixels: Tensor, x: Array, y: Array) -> Tensor:
     """The pixels (n, h, w, c) at integer positions, and zeros outside."""
     n, h, w, _ = pixels.shape
     inside = (x >= 0) & (x < w) & (y >= 0) & (y < h)

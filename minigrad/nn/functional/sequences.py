@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from minigrad.core.shapes import Array
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods.functions import cat, stack, where
 from minigrad.nn.functional.linear import embedding
@@ -66,14 +67,14 @@ def ctc_loss(
     return reduced_by(loss.squeeze(0) if single else loss, reduction)
 
 
-def _log_of_ends(alpha: Tensor, letters: Any) -> Tensor:
+def _log_of_ends(alpha: Tensor, letters: Array) -> Tensor:
     """log of the probability to end at the blank after the last letter, or at this letter."""
     end = np.stack([2 * letters, np.maximum(2 * letters - 1, 0)], 1)
     there = wrap(np.stack([letters >= 0, letters > 0], 1))
     return where(there, alpha.gather(1, wrap(end)), NEVER).logsumexp(1)
 
 
-def _check_lengths(frames: Any, letters: Any, t: int, n: int) -> None:
+def _check_lengths(frames: Array, letters: Array, t: int, n: int) -> None:
     """Raise an error unless the lengths are those of n examples with at most t frames."""
     if len(frames) != n or len(letters) != n:
         raise RuntimeError(
@@ -90,11 +91,11 @@ def _check_blank(blank: int, k: int) -> None:
         raise RuntimeError("blank must be in label range")
 
 
-def _array(value: Any) -> Any:
+def _array(value: Any) -> Array:
     return np.asarray(getattr(value, "array", value))
 
 
-def _with_blanks(targets: Any, lengths: Any, blank: int, single: bool) -> Any:
+def _with_blanks(targets: Array, lengths: Array, blank: int, single: bool) -> Array:
     """Each target as a row, with blanks before, between and after the letters."""
     n, longest = len(lengths), int(lengths.max(initial=0))
     rows = np.full((n, 2 * longest + 1), blank)
@@ -156,7 +157,7 @@ def embedding_bag(
     return z
 
 
-def _starts(input: Tensor, offsets: Tensor | None, include_last_offset: bool) -> Any:
+def _starts(input: Tensor, offsets: Tensor | None, include_last_offset: bool) -> Array:
     """The position of the first row index of each bag."""
     if input.ndim == 2:
         if offsets is not None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from minigrad.core import modes
+from minigrad.core.shapes import Array
 from minigrad.core.sparse import RowSparse
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.methods.creation import tensor
@@ -55,7 +56,7 @@ def get_total_norm(
     return wrap(total.astype(np.result_type(*norms)))
 
 
-def _entries(t: Tensor) -> Any:
+def _entries(t: Tensor) -> Array:
     """A tensor's entries as a vector. For a row-sparse gradient, only those of its stored rows."""
     array = t.array.coalesce().values if isinstance(t.array, RowSparse) else t.array
     return array.ravel()
