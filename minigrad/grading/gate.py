@@ -11,8 +11,10 @@ runs as the same user: it is the author's own, and no student's.
 
 import copy
 import json
+import os
 import tempfile
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -97,13 +99,15 @@ def gate(author: str | Path) -> None:
     author = Path(author)
     notebook = read_notebook(author)
     student = checked_student_notebook(notebook, author.name)
-    solution = run_nbval(notebook)
+    starter = with_answers(notebook, {c.id: c.source for c in student.cells})
+    with ThreadPoolExecutor() as both:
+        solution, untouched = both.map(run_nbval, (notebook, starter))
     if not solution.passed:
         raise GateError(
             f"{author.name}: the solution does not pass its own checks. To fix it, correct it, "
             f"run the notebook from top to bottom and save it.\n{solution.report}"
         )
-    if run_nbval(with_answers(notebook, {c.id: c.source for c in student.cells})).passed:
+    if untouched.passed:
         raise GateError(
             f"{author.name}: the untouched starter passes, so the checks tell nothing. To fix it, "
             "add a check cell whose output depends on the answer."
@@ -142,7 +146,10 @@ def gate_bundles(author: str | Path, recording: Recording, bundle: Judge) -> int
         place = place_here("none", recording.engine, recording.packages)
     drawn = draw_inputs(recording.questions, recording.sources, "gate")
     contents = [json.dumps(with_answers(notebook, each)).encode() for _, _, each in tried]
-    answers = [record_submission(recording, content, place, "gate", drawn) for content in contents]
+    with ThreadPoolExecutor(os.cpu_count()) as several:  # each waits for a process of its own
+        answers = list(
+            several.map(lambda c: record_submission(recording, c, place, "gate", drawn), contents)
+        )
     for (name, wanted, _), grade in zip(tried, judge(bundle, answers, explain=False)):
         points, of = grade["points"], grade["of"]
         if not {"all of them": points == of, "none": points == 0, "fewer": points < of}[wanted]:
