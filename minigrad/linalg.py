@@ -172,7 +172,7 @@ def multi_dot(tensors: Any) -> Tensor:
                 for k in range(i, j)
             )
 
-    def product(i: int, j: int) -> Any:
+    def product(i: int, j: int) -> Tensor:
         k = costs[i, j][1]
         return xs[i] if i == j else product(i, k) @ product(k + 1, j)
 

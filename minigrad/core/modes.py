@@ -188,10 +188,10 @@ class inference_mode(_Mode):
 
     mode = False
 
-    def __new__(cls, mode: Any = True) -> Any:
+    def __new__(cls, mode: bool = True) -> Any:
         return super().__new__(cls, None if isinstance(mode, bool) else mode)
 
-    def __init__(self, mode: Any = True) -> None:
+    def __init__(self, mode: bool = True) -> None:
         super().__init__()
         if mode is False:
             self.mode = True

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from minigrad.core.shapes import Array
+from minigrad.core.tensor import Tensor
 
 
 class Constraint:
@@ -20,7 +21,7 @@ class Constraint:
         self.name, self._test = name, test
         self.event_dim, self.is_discrete = event_dim, discrete
 
-    def check(self, value: Any) -> Any:
+    def check(self, value: Any) -> Tensor:
         """Where the condition holds."""
         return value._constant(np.asarray(self._test(np.asarray(value.array))))
 

@@ -65,13 +65,13 @@ def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
 
 
 @register_kl(Normal, Normal)
-def _normal(p: Normal, q: Normal) -> Any:
+def _normal(p: Normal, q: Normal) -> Tensor:
     ratio = (p.scale / q.scale) ** 2
     return 0.5 * (ratio + ((p.loc - q.loc) / q.scale) ** 2 - 1 - ratio.log())
 
 
 @register_kl(Bernoulli, Bernoulli)
-def _bernoulli(p: Bernoulli, q: Bernoulli) -> Any:
+def _bernoulli(p: Bernoulli, q: Bernoulli) -> Tensor:
     """p log(p / q) + (1 - p) log((1 - p) / (1 - q)), from logits; 0 log 0 is 0"""
     one = p.probs * (softplus(-q.logits) - softplus(-p.logits))
     one = where(q.probs == 0, where(p.probs == 0, 0.0, one * 0 + math.inf), one)
@@ -81,66 +81,66 @@ def _bernoulli(p: Bernoulli, q: Bernoulli) -> Any:
 
 
 @register_kl(Categorical, Categorical)
-def _categorical(p: Categorical, q: Categorical) -> Any:
+def _categorical(p: Categorical, q: Categorical) -> Tensor:
     terms = p.probs * (p.logits - q.logits)
     terms = where((q.probs == 0).expand_as(terms), math.inf, terms)
     return where((p.probs == 0).expand_as(terms), 0.0, terms).sum(-1)
 
 
 @register_kl(OneHotCategorical, OneHotCategorical)
-def _one_hot(p: OneHotCategorical, q: OneHotCategorical) -> Any:
+def _one_hot(p: OneHotCategorical, q: OneHotCategorical) -> Tensor:
     return _categorical(p._categorical, q._categorical)
 
 
 @register_kl(Uniform, Uniform)
-def _uniform(p: Uniform, q: Uniform) -> Any:
+def _uniform(p: Uniform, q: Uniform) -> Tensor:
     z = ((q.high - q.low) / (p.high - p.low)).log()
     return where((q.low > p.low) | (q.high < p.high), math.inf, z)
 
 
 @register_kl(Exponential, Exponential)
-def _exponential(p: Exponential, q: Exponential) -> Any:
+def _exponential(p: Exponential, q: Exponential) -> Tensor:
     ratio = q.rate / p.rate
     return ratio - 1 - ratio.log()
 
 
 @register_kl(Laplace, Laplace)
-def _laplace(p: Laplace, q: Laplace) -> Any:
+def _laplace(p: Laplace, q: Laplace) -> Tensor:
     ratio, apart = p.scale / q.scale, (p.loc - q.loc).abs()
     return -ratio.log() + apart / q.scale + ratio * (-apart / p.scale).exp() - 1
 
 
 @register_kl(Poisson, Poisson)
-def _poisson(p: Poisson, q: Poisson) -> Any:
+def _poisson(p: Poisson, q: Poisson) -> Tensor:
     return p.rate * (p.rate.log() - q.rate.log()) - (p.rate - q.rate)
 
 
 @register_kl(Geometric, Geometric)
-def _geometric(p: Geometric, q: Geometric) -> Any:
+def _geometric(p: Geometric, q: Geometric) -> Tensor:
     return -p.entropy() - (-q.probs).log1p() / p.probs - q.logits
 
 
 @register_kl(Gamma, Gamma)
-def _gamma(p: Gamma, q: Gamma) -> Any:
+def _gamma(p: Gamma, q: Gamma) -> Tensor:
     a, b = p.concentration, q.concentration
     z = b * (p.rate / q.rate).log() + lgamma(b) - lgamma(a)
     return z + (a - b) * digamma(a) + (q.rate - p.rate) * (a / p.rate)
 
 
 @register_kl(Dirichlet, Dirichlet)
-def _dirichlet(p: Dirichlet, q: Dirichlet) -> Any:
+def _dirichlet(p: Dirichlet, q: Dirichlet) -> Tensor:
     a, b = p.concentration, q.concentration
     z = lgamma(a.sum(-1)) - lgamma(b.sum(-1)) - (lgamma(a) - lgamma(b)).sum(-1)
     return z + ((a - b) * (digamma(a) - digamma(a.sum(-1)).unsqueeze(-1))).sum(-1)
 
 
 @register_kl(Beta, Beta)
-def _beta(p: Beta, q: Beta) -> Any:
+def _beta(p: Beta, q: Beta) -> Tensor:
     return _dirichlet(p._dirichlet, q._dirichlet)
 
 
 @register_kl(MultivariateNormal, MultivariateNormal)
-def _multivariate(p: MultivariateNormal, q: MultivariateNormal) -> Any:
+def _multivariate(p: MultivariateNormal, q: MultivariateNormal) -> Tensor:
     if p.event_shape != q.event_shape:
         raise ValueError(
             "KL-divergence between two Multivariate Normals with different event shapes cannot be computed"
@@ -151,7 +151,7 @@ def _multivariate(p: MultivariateNormal, q: MultivariateNormal) -> Any:
 
 
 @register_kl(Independent, Independent)
-def _independent(p: Independent, q: Independent) -> Any:
+def _independent(p: Independent, q: Independent) -> Tensor:
     if p.reinterpreted_batch_ndims != q.reinterpreted_batch_ndims:
         raise NotImplementedError
     return sum_last(kl_divergence(p.base_dist, q.base_dist), p.reinterpreted_batch_ndims)

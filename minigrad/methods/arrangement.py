@@ -247,7 +247,7 @@ class Arrangement(Base):
         """
         return self if not self.ndim or self.array.flags.c_contiguous else ops.clone.apply(self, order="C")
 
-    def is_contiguous(self, memory_format: MemoryFormat | None = None) -> Any:
+    def is_contiguous(self, memory_format: MemoryFormat | None = None) -> bool:
         """True if the entries are in memory in the order of the axes, row by row (C order).
 
         >>> x = minigrad.zeros(2, 3)

@@ -126,7 +126,7 @@ class Base:
         """The dtype: the type of the entries."""
         return self.array.dtype
 
-    def copy_(self, src: Operand, non_blocking: Any = False) -> Self:
+    def copy_(self, src: Operand, non_blocking: bool = False) -> Self:
         """Overwrite x with the entries of src, broadcast to x's shape and converted to its dtype. Returns the tensor itself.
 
         The gradient flows to src, not to the old value of x.
@@ -167,7 +167,7 @@ class Base:
 
     # ------------------------------------------------------------------ dtypes
 
-    def to(self, *args: Any, dtype: DTypeLike = None, device: DeviceLike = None, non_blocking: Any = False, copy: Any = False, memory_format: MemoryFormat | None = None) -> Self:
+    def to(self, *args: Any, dtype: DTypeLike = None, device: DeviceLike = None, non_blocking: bool = False, copy: bool = False, memory_format: MemoryFormat | None = None) -> Self:
         """The tensor converted to another dtype, or the tensor itself if it already has that dtype.
 
         dtype          for example minigrad.float64
@@ -551,6 +551,6 @@ def scaled(other: Operand, alpha: Any, x: Operand = None, op: Op = ops.add) -> O
     return other * (builtins.bool(alpha) if kinds == {"b"} else alpha)
 
 
-def address(x: Any) -> Any:
+def address(x: Any) -> int:
     """The memory address of the first entry of x, in bytes."""
     return x.memory().__array_interface__["data"][0]

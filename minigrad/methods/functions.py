@@ -331,7 +331,7 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
     return stack([z.reshape(-1) for z in meshgrid(*tensors)], 1)
 
 
-def combinations(input: Tensor, r: Any = 2, with_replacement: Any = False) -> Tensor:
+def combinations(input: Tensor, r: Any = 2, with_replacement: bool = False) -> Tensor:
     """All combinations of r entries of a vector, one per row, in the vector's order.
 
     >>> combinations(minigrad.tensor([1, 2, 3]))
@@ -367,7 +367,7 @@ def cdist(x1: Tensor, x2: Tensor, p: Any = 2.0, compute_mode: Any = None) -> Ten
     return (x1.unsqueeze(-2) - x2.unsqueeze(-3)).norm(p, -1)
 
 
-def vander(x: Tensor, N: Any = None, increasing: Any = False) -> Tensor:
+def vander(x: Tensor, N: Any = None, increasing: bool = False) -> Tensor:
     """The Vandermonde matrix: its columns are x**(N - 1), ..., x, 1, or the reverse if increasing.
 
     >>> vander(minigrad.tensor([2, 3]), N=3)

@@ -215,7 +215,7 @@ class Operators(FromRows):
             raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
         return self._constant(np.heaviside(self.array, values.array).astype(self.dtype))
 
-    def isclose(self, other: Operand, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: Any = False) -> Self:
+    def isclose(self, other: Operand, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Self:
         """True where x and other differ by at most atol + rtol * abs(other).
 
         Raises RuntimeError if the dtypes differ. NaN equals NaN only with equal_nan=True.
@@ -227,7 +227,7 @@ class Operators(FromRows):
             raise RuntimeError(f"{torch_name(self.dtype)} did not match {torch_name(other.dtype)}: compare tensors of one type.")
         return self._constant(np.isclose(self.array, other.array, rtol, atol, equal_nan))
 
-    def allclose(self, other: Operand, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: Any = False) -> Any:
+    def allclose(self, other: Operand, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> bool:
         """True (a Python bool) if all entries of x and other differ by at most atol + rtol * abs(other).
 
         Raises RuntimeError if the dtypes differ. NaN equals NaN only with equal_nan=True.
@@ -238,7 +238,7 @@ class Operators(FromRows):
         """
         return bool(self.isclose(other, rtol, atol, equal_nan).array.all())
 
-    def equal(self, other: Operand) -> Any:
+    def equal(self, other: Operand) -> bool:
         """True (a Python bool) if both have the same shape and the same entries. x == other compares entry by entry.
 
         >>> x = minigrad.tensor([1.0, 2.0])

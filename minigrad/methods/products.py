@@ -263,7 +263,7 @@ class Products(Arrangement):
         """
         return weighted_sum(self, beta, vec1.outer(vec2), alpha)
 
-    def svd(self, some: Any = True, compute_uv: Any = True) -> Any:
+    def svd(self, some: bool = True, compute_uv: bool = True) -> Any:
         """The singular value decomposition (U, S, V): x = U @ S.diag() @ V.T, with S in descending order.
 
         some         False: U and V are square

@@ -198,7 +198,7 @@ class Reductions(Operators, Indexing):
         """
         return in_type(lambda x: ops.prod.apply(x, axis=one_axis(dim, axis, self.ndim), keepdims=keepdim), self, dtype)
 
-    def var(self, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None, axis: Dim = None) -> Self:
+    def var(self, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *, correction: Any = None, axis: Dim = None) -> Self:
         """The variance: the mean squared difference from the mean.
 
         dim       the axis or axes to reduce; None: all of them. `axis` is another name
@@ -216,7 +216,7 @@ class Reductions(Operators, Indexing):
         """
         return ops.var.apply(self, **spread(self, dim, unbiased, keepdim, correction, axis))
 
-    def std(self, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None, axis: Dim = None) -> Self:
+    def std(self, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *, correction: Any = None, axis: Dim = None) -> Self:
         """The standard deviation: the square root of x.var().
 
         dim       the axis or axes to reduce; None: all of them. `axis` is another name
@@ -242,7 +242,7 @@ class Reductions(Operators, Indexing):
         """
         return self.var(dim, unbiased, keepdim, correction=correction), self.mean(None if isinstance(dim, bool) else dim, keepdim)
 
-    def std_mean(self, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None) -> Any:
+    def std_mean(self, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *, correction: Any = None) -> Any:
         """A tuple (standard deviation, mean) of all entries, or along dim, an axis or a tuple of axes.
 
         correction   the divisor is the number of entries minus this: by default 1; unbiased=False means 0
@@ -659,7 +659,7 @@ class Reductions(Operators, Indexing):
 
     # ------------------------------------------------------------------ counting and searching
 
-    def nonzero(self, *, as_tuple: Any = False) -> Any:
+    def nonzero(self, *, as_tuple: bool = False) -> Any:
         """The indices of the nonzero entries: one row for each entry, with one column for each axis.
 
         as_tuple   return one vector of indices for each axis instead, so that x[x.nonzero(as_tuple=True)] gives the entries
@@ -682,7 +682,7 @@ class Reductions(Operators, Indexing):
         """
         return composites.nonzero(self, False)
 
-    def unique(self, sorted: Any = True, return_inverse: Any = False, return_counts: Any = False, dim: Any = None) -> Any:
+    def unique(self, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: Any = None) -> Any:
         """The unique entries, sorted. With dim, the unique slices along it.
 
         return_inverse   also return, for each entry of x, its index in the result
@@ -697,7 +697,7 @@ class Reductions(Operators, Indexing):
         """
         return composites.unique(self, return_inverse, return_counts, dim)
 
-    def unique_consecutive(self, return_inverse: Any = False, return_counts: Any = False, dim: Any = None) -> Any:
+    def unique_consecutive(self, return_inverse: bool = False, return_counts: bool = False, dim: Any = None) -> Any:
         """The entries with each run of equal ones reduced to one. With dim, the slices along it.
 
         return_inverse   also return, for each entry of x, the index of its run
@@ -729,7 +729,7 @@ class Reductions(Operators, Indexing):
         """
         return composites.histc(self, bins, min, max)
 
-    def histogram(self, bins: Any = 100, *, range: Any = None, weight: Any = None, density: Any = False) -> Any:
+    def histogram(self, bins: Any = 100, *, range: Any = None, weight: Any = None, density: bool = False) -> Any:
         """A tuple (hist, bin_edges): the number of entries in each bin, and the edges of the bins.
 
         bins      the number of equal bins, or a tensor of edges
@@ -743,7 +743,7 @@ class Reductions(Operators, Indexing):
         """
         return composites.histogram(self, bins, range, weight, density)
 
-    def bucketize(self, boundaries: Any, *, out_int32: bool = False, right: Any = False) -> Self:
+    def bucketize(self, boundaries: Any, *, out_int32: bool = False, right: bool = False) -> Self:
         """For each entry, the index of its bucket: the number of boundaries below it.
 
         boundaries   a sorted vector
@@ -850,7 +850,7 @@ def place_axis(name: str, x: Any, dim: Any, axis: Any) -> Any:
     return a if a is None else filled(name, x, (a,))[0]
 
 
-def spread(x: Any, dim: Any, unbiased: Any, keepdims: bool, correction: Any, axis: Dim) -> dict[str, Any]:
+def spread(x: Any, dim: Any, unbiased: bool | None, keepdims: bool, correction: Any, axis: Dim) -> dict[str, Any]:
     """The settings of var and std, from their various arguments."""
     if x.dtype.kind not in "fc":
         raise RuntimeError("std and var only support floating point and complex dtypes")

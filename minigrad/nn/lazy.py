@@ -95,7 +95,7 @@ class _Lazy:
         """Set the number of inputs from the input, and initialize the parameters."""
         raise NotImplementedError
 
-    def forward(self, input: Tensor) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         """Initialize the parameters for this input, and go on as the ordinary layer."""
         self.initialize_parameters(input)
         self.__class__ = self.becomes

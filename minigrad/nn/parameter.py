@@ -47,7 +47,7 @@ class Parameter(Tensor):
 
     __str__ = __repr__  # type: ignore[assignment]
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         """A parameter with its own memory. The gradient is not copied."""
         if id(self) in memo:
             return memo[id(self)]
@@ -85,7 +85,7 @@ class Buffer(Tensor):
     def __reduce_ex__(self, protocol: Any) -> Any:
         return _buffer, (self.array, self.persistent)
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         z: Any = super().__deepcopy__(memo)
         z.persistent = self.persistent
         return z
@@ -107,7 +107,7 @@ def sharing(cls: Any, data: Any) -> Any:
     return z
 
 
-def _parameter(cls: Any, array: Array, requires_grad: bool) -> Any:
+def _parameter(cls: Any, array: Array, requires_grad: bool) -> Tensor:
     return cls(wrap(array), requires_grad)
 
 

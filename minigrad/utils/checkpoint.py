@@ -15,6 +15,7 @@ from typing import Any
 from minigrad import random
 from minigrad.autograd.graph import saved_tensors_hooks
 from minigrad.core import modes
+from minigrad.core.tensor import Tensor
 
 __all__ = ["checkpoint", "checkpoint_sequential"]
 
@@ -59,7 +60,7 @@ class _Again:
         self.count += 1
         return self.count - 1
 
-    def unpack(self, number: int) -> Any:
+    def unpack(self, number: int) -> Tensor:
         if number not in self.kept:
             self._run_again()
         if number not in self.kept:

@@ -103,7 +103,7 @@ def _padded(mode: str, n: int, before: int, after: int) -> Array:
     return padded[max(-before, 0) : len(padded) - max(-after, 0)]
 
 
-def _taken(z: Tensor, axis: int, index: Array) -> Any:
+def _taken(z: Tensor, axis: int, index: Array) -> Tensor:
     """index_select, for indices that are known to be valid."""
     return ops.index_select.apply(z, index=index, axis=axis)
 

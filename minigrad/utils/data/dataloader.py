@@ -213,7 +213,7 @@ def _check_batches(
         )
 
 
-def _check_no_order(shuffle: Any, sampler: Any, batch_sampler: Any) -> None:
+def _check_no_order(shuffle: bool | None, sampler: Any, batch_sampler: Any) -> None:
     """Raise an error for arguments that set the order: an IterableDataset has its own."""
     wrong = {"shuffle": shuffle or None, "sampler": sampler, "batch_sampler": batch_sampler}
     for name, value in wrong.items():
