@@ -33,7 +33,7 @@ from sphinx.util.docutils import SphinxDirective
 from sphinx.util.osutil import relative_uri
 
 import minigrad
-from minigrad.grading.release import student_notebook
+from minigrad.grading.release.student import student_notebook
 from minigrad.tape import page
 from minigrad.tape.document import packed
 
@@ -169,7 +169,7 @@ def main() -> None:
                 if "text/html" in o.get("data", {})
             ]
             if cell.id in shown:
-                document = state.search(html.unescape(pages[-1])).group(1)
+                (document,) = state.findall(html.unescape(pages[-1]))
                 stored(path.stem, cell.id).write_text(document + "\n", encoding="utf-8")
 
 
