@@ -226,12 +226,12 @@ def demo(
     Shown are the chain of nodes behind z, each step of the backward pass with the nodes that are
     ready and those that still wait, and gradients derived by hand beside the tape's.
     """
-    from minigrad.teach.demo import show
+    from minigrad.teach.demo import show_demo
 
     if out.suffix.lower() not in (".html", ".htm"):
         _stop(f"The page must have a name that ends in .html, and {out} does not.")
     console = Console()
-    tape = show(console)
+    tape = show_demo(console)
     try:
         tape.save(out)
     except OSError as error:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from minigrad.teach import Exercise, Function, Misconception, Updates, progress, question
-from minigrad.teach.cases import draw, laid_out, tolerance
+from minigrad.teach.cases import draw, in_layout, tolerance
 from minigrad.teach.running import TooSlow, loose_names, run, time_limit
 from minigrad.teach.trying import judge_array
 
@@ -145,7 +145,7 @@ def test_an_input_in_strides_is_handed_over_in_strides_and_a_change_is_seen():
     assert seen == [True, True, False, True]
     assert [row.inputs for row in result.rows][2:] == ["x (2, 3); strided", "x (2, 0); empty"]
 
-    given = {"x": laid_out(np.ones((2, 2)), "strided")}
+    given = {"x": in_layout(np.ones((2, 2)), "strided")}
     assert run(lambda x: x.fill(0), given, 1.0).changed == ("x",)
     assert given["x"].sum() == 4
 

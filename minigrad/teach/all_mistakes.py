@@ -15,7 +15,7 @@ from minigrad.teach.steps_by_hand import MISTAKES, UPHILL
 
 
 @cache
-def rows() -> list[Mistake]:
+def known_mistakes() -> list[Mistake]:
     """The whole table, in the order of the search."""
     subjects = (mistakes, mistakes_of_losses, mistakes_of_arrays, mistakes_of_ops,
                 mistakes_of_products, mistakes_of_statistics)  # fmt: skip

@@ -13,7 +13,7 @@ import numpy as np
 from minigrad.core.node import Node
 from minigrad.core.tensor import Tensor
 from minigrad.core.views import CopySlices
-from minigrad.teach.difference import as_array
+from minigrad.teach.difference import real_array
 from minigrad.teach.uses import Graph, Use, called
 
 
@@ -62,11 +62,11 @@ class Answer:
         assert x.node is not None
         self.z, self.x, self.target, self.name = z, x, x.node, name
         self.plain = gradient is None
-        seed = np.ones(z.shape, z.dtype) if gradient is None else as_array(gradient)
+        seed = np.ones(z.shape, z.dtype) if gradient is None else real_array(gradient)
         self.graph = Graph(z, seed, namespace, self.target)
         right = self.graph.gradients.get(self.target)
         self.right = np.asarray(np.zeros(x.shape, x.dtype) if right is None else right)
-        self.mine = as_array(mine).astype(np.float64)
+        self.mine = real_array(mine).astype(np.float64)
         small = self.right.dtype.itemsize < 8
         # What may be lost to rounding on the way is a share of the greatest number, not of
         # each. A fixed share would take small gradients for equal.

@@ -23,7 +23,7 @@ from minigrad.methods.creation import tensor
 from minigrad.teach.answer import Diagnosis
 from minigrad.teach.cases import Array, Case, Shape, draw, layouts, tolerance
 from minigrad.teach.checks import Exercise, diagnosed, in_all
-from minigrad.teach.difference import as_array
+from minigrad.teach.difference import real_array
 from minigrad.teach.misconceptions import Misconception, alike
 from minigrad.teach.results import CheckRow, Kind
 from minigrad.teach.trying import DIAGNOSED, FunctionQuestion, Mistaken, count
@@ -77,7 +77,7 @@ class Tangents(Exercise):
         half = len(self.inputs)
         with unobserved():
             x, x_dot = (tuple(tensor(a) for a in part) for part in (given[:half], given[half:]))
-            return np.array(as_array(jvp(self.forward, x, x_dot)[1]))
+            return np.array(real_array(jvp(self.forward, x, x_dot)[1]))
 
     def explain(self, what: str, wrong: Sequence[Mistaken]) -> Diagnosis | None:
         """Last of all what the search of the tape finds, for a function of one input, entry by entry.
@@ -99,7 +99,7 @@ class Tangents(Exercise):
         z, tensors = self._program({name: x})
         with unobserved():
             (back,) = grad(z, tensors[name], tensor(x_dot), retain_graph=True)
-        if not alike(as_array(back), m.case.expected[0]):
+        if not alike(real_array(back), m.case.expected[0]):
             return None
         return diagnosed((z, tensors), name, m.mine, x_dot)
 
@@ -135,7 +135,7 @@ class Tangents(Exercise):
         z, tensors = self._program(dict(zip(self.inputs, given[:half], strict=True)))
         with unobserved():
             (d,) = grad(z, list(tensors.values())[:1], grad_outputs=tensor(np.ones(z.shape)))
-        return as_array(d)
+        return real_array(d)
 
 
 class Differentiable(Exercise):
@@ -154,7 +154,7 @@ class Differentiable(Exercise):
     def cases(self, seed: str = "public") -> Iterator[Case]:
         """The cases of Exercise with the value of z before the gradients, to 1e-13."""
         for case in super().cases(seed):
-            value = np.array(as_array(case.program[0]))
+            value = np.array(real_array(case.program[0]))
             atol = (1e-13 * (1 + float(np.max(np.abs(value), initial=0.0))), *case.atol)
             yield replace(case, expected=(value, *case.expected), atol=atol)
 
@@ -263,7 +263,7 @@ class Function(FunctionQuestion):
         with enable_grad(), unobserved():
             out = self.reference(*inputs.values())
         out = list(out) if len(self.returns) > 1 else [out]
-        return [as_array(v) if isinstance(v, Tensor) else v for v in out]
+        return [real_array(v) if isinstance(v, Tensor) else v for v in out]
 
     def take_apart(self, returned: Any, case: Case) -> Sequence[Any] | str:
         """One value for each name in `returns`; with one name, all that was returned."""

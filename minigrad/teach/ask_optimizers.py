@@ -21,7 +21,7 @@ import numpy as np
 from minigrad.core.modes import unobserved
 from minigrad.core.tensor import wrap
 from minigrad.teach.cases import Array, Shape, draw
-from minigrad.teach.difference import as_array
+from minigrad.teach.difference import real_array
 from minigrad.teach.question import Question
 from minigrad.teach.results import CheckRow
 from minigrad.teach.running import run
@@ -114,7 +114,7 @@ def by_function(step: Callable[..., Any], settings: Mapping[str, Any]) -> Callab
         state: dict[str, Any] = {}
         for k, g in enumerate(grads):
             p = step(p, g, state, **_at(settings, k))
-            yield p if p is None else np.array(as_array(p), copy=True)
+            yield p if p is None else np.array(real_array(p), copy=True)
 
     return student
 

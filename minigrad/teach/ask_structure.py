@@ -21,7 +21,7 @@ from minigrad.core.tensor import Tensor
 from minigrad.methods.creation import tensor
 from minigrad.teach.answer import Diagnosis, nowhere
 from minigrad.teach.diagnose import diagnose
-from minigrad.teach.difference import as_array
+from minigrad.teach.difference import real_array
 from minigrad.teach.question import Written
 from minigrad.teach.results import CheckRow, Kind
 from minigrad.teach.trying import judge_array, short
@@ -220,7 +220,7 @@ class Adjoints(OnATape):
             if mine is None or mine is Ellipsis:
                 yield self.no_entry(name)
                 continue
-            verdict, message = judge_array(name, mine, np.asarray(as_array(r)), 1e-9, 1e-12)
+            verdict, message = judge_array(name, mine, np.asarray(real_array(r)), 1e-9, 1e-12)
             found = None
             if verdict not in ("right", "wrong type"):
                 found = diagnose(z, t, mine, name=name, namespace=tensors)

@@ -79,7 +79,7 @@ def layouts(
         yield last, label
 
 
-def laid_out(value: Array, label: str) -> Array:
+def in_layout(value: Array, label: str) -> Array:
     """The numbers of a case as its label wants them."""
     if label == "strided" and value.ndim:
         return strided(value)

@@ -34,9 +34,9 @@ import numpy as np
 from minigrad.autograd import grad
 from minigrad.core.modes import enable_grad, unobserved
 from minigrad.methods.creation import tensor
-from minigrad.teach.cases import Array, Case, Shape, draw, laid_out, layouts, tolerance
+from minigrad.teach.cases import Array, Case, Shape, draw, in_layout, layouts, tolerance
 from minigrad.teach.diagnose import Diagnosis, diagnose
-from minigrad.teach.difference import as_array
+from minigrad.teach.difference import real_array
 from minigrad.teach.misconceptions import Misconception
 from minigrad.teach.results import CheckResult, CheckRow, ChecksFailed
 from minigrad.teach.trying import DIAGNOSED, FunctionQuestion, Mistaken
@@ -100,7 +100,7 @@ class Exercise(FunctionQuestion):
     def _drawn(self, seed: str, shapes: Sequence[Shape], label: str) -> dict[str, Any]:
         inputs = {}
         for name, shape in zip(self.inputs, shapes, strict=True):
-            value = laid_out(draw(f"{seed}/{name}", shape), label)
+            value = in_layout(draw(f"{seed}/{name}", shape), label)
             inputs[name] = np.asarray(self.numbers[name](value)) if name in self.numbers else value
         return inputs
 
@@ -121,7 +121,7 @@ class Exercise(FunctionQuestion):
         wanted = [t for name, t in tensors.items() if name not in self.constants]
         with unobserved():
             grads = grad(z, wanted, grad_outputs=tensor(given["g"]))
-        return [np.array(as_array(d)) for d in grads]
+        return [np.array(real_array(d)) for d in grads]
 
     def given(self, case: Case) -> Mapping[str, Any]:
         """The inputs, then g, the gradient of the result."""

@@ -47,7 +47,7 @@ def run_example() -> tuple[Tape, dict[str, Any]]:
     return tape, variables
 
 
-def show(console: Console) -> Tape:
+def show_demo(console: Console) -> Tape:
     """Print the example, its chain, each step backward, and the comparison."""
     tape, variables = run_example()
     z, y2 = variables["z"], variables["y2"]

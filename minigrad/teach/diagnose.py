@@ -27,13 +27,13 @@ from minigrad.core.errors import AutogradError
 from minigrad.core.modes import unobserved
 from minigrad.core.tensor import Tensor, wrap
 from minigrad.teach import whole
-from minigrad.teach.all_mistakes import rows
+from minigrad.teach.all_mistakes import known_mistakes
 from minigrad.teach.answer import Answer, Diagnosis
-from minigrad.teach.difference import as_array
+from minigrad.teach.difference import real_array
 from minigrad.teach.mistakes import KINDS, ORDER, one_number, variants
 from minigrad.teach.noise import noise
 from minigrad.teach.pairs import Tried, everywhere, one_branch, two_at_once, whole_nodes
-from minigrad.teach.uses import op_name, plan_of
+from minigrad.teach.uses import op_name, plan_of_node
 from minigrad.teach.whole import repeated
 
 __all__ = ["Diagnosis", "diagnose", "diagnose_function", "repeated"]
@@ -100,7 +100,7 @@ def diagnose_function(
     rng = np.random.default_rng(0)
     first, kinds = None, None
     for k in range(3):
-        arrays = [as_array(a).copy() for a in inputs]
+        arrays = [real_array(a).copy() for a in inputs]
         if k:
             arrays = [_beside(a, rng) for a in arrays]
         tensors = [wrap(a.copy()) for a in arrays]
@@ -154,7 +154,7 @@ def _search(a: Answer) -> list[Diagnosis]:
 
 def at_the_uses(a: Answer, tried: list[Tried], until: float) -> Iterator[Diagnosis]:
     """The table of mistakes, at every edge that leads to the tensor, the nearest first."""
-    for row in rows():
+    for row in known_mistakes():
         for use in a.graph.paths:
             if time.thread_time() > until:
                 return
@@ -254,5 +254,6 @@ def _a_function(found: list[Diagnosis]) -> bool:
     """Is what was left out at a node the derivative of a function of one tensor, like tanh?"""
     nodes = [d.node for d in found if "upstream_only" in (d.kind, *d.also) and d.node is not None]
     return any(
-        getattr(plan_of(n), "op", None) and plan_of(n).op.kind == "elementwise" for n in nodes
+        getattr(plan_of_node(n), "op", None) and plan_of_node(n).op.kind == "elementwise"
+        for n in nodes
     )

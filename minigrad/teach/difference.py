@@ -61,9 +61,9 @@ def difference(
     >>> difference([1.0, 2.0], [[1.0, 2.0]]).reason
     'shape (2,) instead of (1, 2)'
     """
-    theirs = as_array(theirs)
+    theirs = real_array(theirs)
     try:
-        mine = as_array(mine)
+        mine = real_array(mine)
     except TypeError as error:
         return Difference("not an array", reason=str(error))
     if mine.shape != theirs.shape:
@@ -102,7 +102,7 @@ def _difference(
     )
 
 
-def as_array(value: Any) -> NDArray[Any]:
+def real_array(value: Any) -> NDArray[Any]:
     """A Tensor, an array or nested lists of numbers as an array of real numbers.
 
     Raises TypeError, saying what it is instead.
@@ -123,7 +123,7 @@ def as_array(value: Any) -> NDArray[Any]:
     return array
 
 
-def number(value: float | None, digits: int = 6) -> str:
+def decimal_text(value: float | None, digits: int = 6) -> str:
     """A number as the tables show it, alike on every machine."""
     if value is None:
         return ""
@@ -135,7 +135,7 @@ def magnitude(value: float | None, verdict: Verdict) -> str:
     differ from one machine to the next, and a stored notebook should not."""
     if verdict == "close" and value and math.isfinite(value):
         return f"< {10.0 ** (math.floor(math.log10(value)) + 1):.0e}"
-    return number(value, 3)
+    return decimal_text(value, 3)
 
 
 def position(index: tuple[int, ...] | None) -> str:

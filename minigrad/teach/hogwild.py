@@ -118,7 +118,7 @@ def hogwild(
     )
 
 
-def main(steps: int = 2000) -> None:
+def compare_processes(steps: int = 2000) -> None:
     """Compare one process with two."""
     likes = invented()
     alone, together = new_model(), new_model()
@@ -133,4 +133,4 @@ def main(steps: int = 2000) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    compare_processes()

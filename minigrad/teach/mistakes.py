@@ -112,7 +112,7 @@ class Variant(NamedTuple):
     n: str = ""
 
 
-def table(*rows: tuple[str, str, Callable[..., Any], str, str]) -> list[Mistake]:
+def table_of_mistakes(*rows: tuple[str, str, Callable[..., Any], str, str]) -> list[Mistake]:
     """Rows as they are written: operations in one string, needs as the function's parameters.
 
     The function returns what passes, or yields several Variants.
@@ -276,7 +276,7 @@ def _upstream_only(use: Use) -> Any:
 # ------------------------------------------------------------------ the rows
 
 
-ROWS = table(
+ROWS = table_of_mistakes(
     ("missing_path", ANY, lambda use: np.zeros_like(use.passed) if use.fan_in > 1 else None,
      "A path is missing: {x} is reached in several ways, and what comes back through {op}{line} was left out.",
      "A tensor that is used several times gets the sum of what comes back from each use."),

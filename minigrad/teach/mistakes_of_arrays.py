@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from minigrad.core.shapes import restore_axes
-from minigrad.teach.mistakes import ANY, Variant, table
+from minigrad.teach.mistakes import ANY, Variant, table_of_mistakes
 from minigrad.teach.mistakes_of_losses import parts_of_cross_entropy, softmax
 from minigrad.teach.uses import Use
 
@@ -150,7 +150,7 @@ def _broadcast_axis(use: Use) -> Any:
 # ------------------------------------------------------------------ the rows
 
 
-ROWS = table(
+ROWS = table_of_mistakes(
     ("index_not_scattered", PICKING, _overwritten,
      "{op}{line} reads some entries more than once, and their parts were not added up: "
      "the last overwrote the others.",

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from minigrad.teach.mistakes import Variant, table
+from minigrad.teach.mistakes import Variant, table_of_mistakes
 from minigrad.teach.uses import Use
 
 # ------------------------------------------------------------------ softmax and losses
@@ -136,7 +136,7 @@ def _half_of_binary_cross_entropy(use: Use) -> Any:
 # ------------------------------------------------------------------ the rows
 
 
-ROWS = table(
+ROWS = table_of_mistakes(
     ("softmax_diagonal_only", "softmax log_softmax logsumexp cross_entropy", _softmax_diagonal_only,
      "Of the derivative of {op}{line} only the diagonal was taken: every score moves every probability.",
      "Write down how one probability moves with the score of another, and add that part up as well."),

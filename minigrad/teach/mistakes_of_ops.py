@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from minigrad.core.views import CopySlices, walk
-from minigrad.teach.mistakes import ANY, Variant, constant_factor, table
+from minigrad.teach.mistakes import ANY, Variant, constant_factor, table_of_mistakes
 from minigrad.teach.uses import Use, called
 
 # ------------------------------------------------------------------ where the derivative is taken
@@ -251,7 +251,7 @@ def _ties_of_a_reduction(use: Use, x: Any) -> Any:
 # ------------------------------------------------------------------ the rows
 
 
-ROWS = table(
+ROWS = table_of_mistakes(
     ("stale_value", ANY, _value_after_the_write,
      "{op}{line} writes in place, and your gradient uses the value after the write "
      "where the rule needs the one before.",

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from minigrad.teach.mistakes import table
+from minigrad.teach.mistakes import table_of_mistakes
 from minigrad.teach.uses import Use
 
 # ------------------------------------------------------------------ matrices
@@ -138,7 +138,7 @@ def _kernel_flipped(use: Use) -> Any:
 # ------------------------------------------------------------------ the rows
 
 
-ROWS = table(
+ROWS = table_of_mistakes(
     ("matmul_order", PRODUCTS, _matmul_order,
      "The factors of the product {op}{line} are in the wrong order on the way back.",
      "Try the formula on matrices that are not square: the shapes tell where g stands."),

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from minigrad.teach.mistakes import Variant, table
+from minigrad.teach.mistakes import Variant, table_of_mistakes
 from minigrad.teach.uses import Use
 
 # ------------------------------------------------------------------ statistics
@@ -124,7 +124,7 @@ def _along(use: Use, d: Any, axis: int) -> Any:
 # ------------------------------------------------------------------ the rows
 
 
-ROWS = table(
+ROWS = table_of_mistakes(
     ("scale", "var std mean", _degrees_of_freedom,
      "{op}{line} divides by {n}, and your gradient by another number of entries.",
      "Is it n or n - 1? The forward pass tells which."),

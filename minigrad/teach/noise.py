@@ -18,7 +18,7 @@ from minigrad.core.errors import AutogradError
 from minigrad.core.modes import enable_grad
 from minigrad.core.tensor import wrap
 from minigrad.teach.answer import Answer, Diagnosis, nowhere
-from minigrad.teach.difference import number
+from minigrad.teach.difference import decimal_text
 
 
 def noise(a: Answer) -> Iterator[Diagnosis]:
@@ -35,7 +35,7 @@ def noise(a: Answer) -> Iterator[Diagnosis]:
         yield nowhere(
             "finite_difference_noise",
             f"The numbers are right to about {right_to}, as finite differences or rounded numbers are.",
-            f"The greatest difference is {number(worst, 2)}. Derive the formula, or compare with a tolerance.",
+            f"The greatest difference is {decimal_text(worst, 2)}. Derive the formula, or compare with a tolerance.",
         )
 
 

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minigrad.core.leaf import AccumulateGrad
-from minigrad.teach.all_mistakes import rows
+from minigrad.teach.all_mistakes import known_mistakes
 from minigrad.teach.answer import Answer, Diagnosis
 from minigrad.teach.mistakes import ORDER, Mistake, variants
 from minigrad.teach.uses import Use
@@ -61,7 +61,7 @@ class Tried(NamedTuple):
 def everywhere(a: Answer, until: float) -> Iterator[Diagnosis]:
     """One mistake at every use of one operation, wherever it is used."""
     names = Counter(use.op_name for use in a.graph.paths if use.op is not None)
-    for row in rows():
+    for row in known_mistakes():
         if row.kind not in PER_OPERATION:
             continue
         for name in [name for name, n in names.items() if n > 1]:
@@ -201,7 +201,7 @@ def _on_one_path(a: Answer, tried: list[Tried], until: float) -> Iterator[Diagno
             if use.node not in one.changed:
                 continue
             below = use.at(graph.gradients[use.node] + one.changed[use.node])
-            for row in rows():
+            for row in known_mistakes():
                 if time.thread_time() > until:
                     return
                 for variant in variants(row, below):

@@ -27,7 +27,7 @@ from minigrad.core import display
 from minigrad.core.modes import unobserved
 from minigrad.core.tensor import wrap
 from minigrad.methods.creation import tensor
-from minigrad.teach.difference import as_array
+from minigrad.teach.difference import real_array
 from minigrad.teach.running import run
 
 RIGHT, YOURS, ASIDE = "#0072B2", "#D55E00", "0.7"
@@ -192,7 +192,7 @@ def heat_maps(title: str, make: Callable[[], Mapping[str, Any]]) -> Picture:
 
     def arrays() -> dict[str, Any]:
         return {
-            name: np.atleast_2d(np.asarray(as_array(value), dtype=float))
+            name: np.atleast_2d(np.asarray(real_array(value), dtype=float))
             for name, value in make().items()
         }
 
@@ -307,7 +307,7 @@ def paths(
         p, state = np.array(start, dtype=float), {}  # type: ignore[var-annotated]
         walked = [p]
         for _ in range(steps):
-            p = np.array(as_array(step(p.copy(), slope(surface, p), state, **settings)), float)
+            p = np.array(real_array(step(p.copy(), slope(surface, p), state, **settings)), float)
             if p.shape != (2,):
                 raise ValueError(f"p has the shape {p.shape} instead of (2,)")
             walked.append(p)
@@ -334,7 +334,7 @@ def slope(surface: Callable[[Any], Any], p: Any) -> Any:
     """The gradient of a surface at p, an array."""
     with unobserved():
         x = tensor(np.array(p, dtype=float), requires_grad=True)
-        return np.array(as_array(grad(surface(x), x)[0]))
+        return np.array(real_array(grad(surface(x), x)[0]))
 
 
 def steps_of(

@@ -15,7 +15,7 @@ from html import escape
 from typing import Any, Generic, Protocol, TypeVar
 
 from minigrad.teach.answer import Diagnosis
-from minigrad.teach.difference import Verdict, magnitude, number, position
+from minigrad.teach.difference import Verdict, decimal_text, magnitude, position
 
 _CELL = "text-align: left; padding: 0.15em 0.9em 0.15em 0; white-space: pre-wrap"
 
@@ -67,7 +67,7 @@ class Compared:
         sizes = [magnitude(size, self.verdict) for size in (self.absolute, *relative)]
         where = ("", "", "")
         if self.verdict == "different":
-            where = position(self.index), number(self.yours), number(right)
+            where = position(self.index), decimal_text(self.yours), decimal_text(right)
         return (self.verdict, *sizes, *where)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from minigrad.teach.cases import Case
 from minigrad.teach.diagnose import Diagnosis
-from minigrad.teach.difference import as_array, difference, number, position
+from minigrad.teach.difference import decimal_text, difference, position, real_array
 from minigrad.teach.misconceptions import Misconception, Seen, generally, recognize
 from minigrad.teach.question import Question
 from minigrad.teach.results import CheckRow, Kind
@@ -135,10 +135,12 @@ def judge_array(
         return "wrong type", f"{what} is {d.reason}"
     if d.verdict == "wrong shape":
         return "wrong shape", f"{what} has {d.reason}"
-    first = _first_wrong(as_array(mine), right, rtol or 0.0, atol or 0.0)
-    yours, theirs = float(as_array(mine)[first]), float(right[first])
-    digits = next((n for n in (6, 9, 12, 17) if number(yours, n) != number(theirs, n)), 17)
-    is_it, should_be = number(yours, digits), number(theirs, digits)
+    first = _first_wrong(real_array(mine), right, rtol or 0.0, atol or 0.0)
+    yours, theirs = float(real_array(mine)[first]), float(right[first])
+    digits = next(
+        (n for n in (6, 9, 12, 17) if decimal_text(yours, n) != decimal_text(theirs, n)), 17
+    )
+    is_it, should_be = decimal_text(yours, digits), decimal_text(theirs, digits)
     return "wrong value", f"{what}{position(first)} is {is_it} and should be {should_be}"
 
 

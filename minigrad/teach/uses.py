@@ -76,7 +76,7 @@ class Use:
 
     def at(self, g: Any) -> "Use":
         """The same edge, if another gradient had arrived at its node."""
-        passed = np.asarray(_dense(plan_of(self.node).run(g, self.node)[self.k]))
+        passed = np.asarray(_dense(plan_of_node(self.node).run(g, self.node)[self.k]))
         return Use(self.graph, self.node, self.k, self.parent, g, passed, self.part)
 
     def whole(self, change: Any) -> Any:
@@ -262,7 +262,7 @@ class Graph:
         for node in self.nodes:
             if isinstance(node, AccumulateGrad):
                 known[node] = node.variable.array
-            elif isinstance(plan_of(node), Plan):
+            elif isinstance(plan_of_node(node), Plan):
                 for name, (value, _) in node.saved_values().items():
                     if name == "z":
                         known[node] = value
@@ -270,7 +270,7 @@ class Graph:
                         known[value.node] = value.array
         self.known = known
         for node in reversed(self.nodes):  # what nothing holds may be computed again
-            if node not in known and isinstance(plan := plan_of(node), Plan):
+            if node not in known and isinstance(plan := plan_of_node(node), Plan):
                 values, op = self.values(node), plan.op
                 if op.variadic or any(name not in values for name in op.operands):
                     continue
@@ -281,7 +281,7 @@ class Graph:
                     with suppress(Exception):
                         known[node] = op.forward(*(values[name] for name in op.operands), **given)
         for node in self.nodes:  # and what was put into exp, say, from what came out
-            plan = plan_of(node)
+            plan = plan_of_node(node)
             if isinstance(plan, Plan) and plan.op.name in UNDONE and node in known:
                 with np.errstate(all="ignore"):
                     x = UNDONE[plan.op.name](known[node])
@@ -358,7 +358,7 @@ class Graph:
             if g is None or isinstance(node, AccumulateGrad):
                 continue
             for k, (parent, d) in enumerate(
-                zip(node.edges, plan_of(node).run(g, node), strict=True)
+                zip(node.edges, plan_of_node(node).run(g, node), strict=True)
             ):
                 if d is None:
                     continue
@@ -379,7 +379,7 @@ class Graph:
                 break
             if node not in changed or isinstance(node, AccumulateGrad) or node not in self.leading:
                 continue
-            passed = plan_of(node).run(changed[node], node)
+            passed = plan_of_node(node).run(changed[node], node)
             for parent, d in zip(node.edges, passed, strict=True):
                 if d is not None and parent in self.leading:
                     changed[parent] = (
@@ -416,7 +416,7 @@ def operation_of(node: Node) -> tuple[Any, Any]:
     """The plan and the edges of a node; for a write to a view, those of what was written."""
     if isinstance(node, CopySlices):
         return node.write.plan, node.write.edges
-    return plan_of(node), node.edges
+    return plan_of_node(node), node.edges
 
 
 def _which_operand(node: CopySlices, k: int, part: bool) -> int | None:
@@ -426,7 +426,7 @@ def _which_operand(node: CopySlices, k: int, part: bool) -> int | None:
     return k - node.keeps + bool(node.write.plan.needs[0])
 
 
-def plan_of(node: Node) -> Any:
+def plan_of_node(node: Node) -> Any:
     """The node's own plan, also where hooks hang around it."""
     return node.plan.plan if isinstance(node.plan, Hooked) else node.plan
 
@@ -435,7 +435,7 @@ def _writes(node: Node) -> bool:
     """Is this a write to a tensor whose gradient goes on along the first edge?"""
     if isinstance(node, CopySlices) and node.keeps:
         return True
-    return bool(node.wrote and plan_of(node).wanted[0][0] == 0)
+    return bool(node.wrote and plan_of_node(node).wanted[0][0] == 0)
 
 
 def called(node: Node) -> str:
@@ -445,7 +445,7 @@ def called(node: Node) -> str:
 
 def op_name(node: Node | None) -> str:
     """The name of a node's operation in the table; "" if it is not there."""
-    return "" if node is None else getattr(getattr(plan_of(node), "op", None), "name", "")
+    return "" if node is None else getattr(getattr(plan_of_node(node), "op", None), "name", "")
 
 
 def names_of(plan: Plan) -> list[str]:

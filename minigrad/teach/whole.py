@@ -22,7 +22,7 @@ from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.modes import enable_grad
 from minigrad.core.tensor import wrap
 from minigrad.teach.answer import Answer, Diagnosis, nowhere
-from minigrad.teach.difference import as_array, difference
+from minigrad.teach.difference import difference, real_array
 from minigrad.teach.mistakes import inside_a_curve, one_number
 from minigrad.teach.uses import Use
 
@@ -237,9 +237,9 @@ def kept(a: Answer) -> Iterator[Diagnosis]:
 
 def repeated(name: str, mine: Any, kept: Any) -> Diagnosis | None:
     """Where several passes have added up in `.grad`, and the student's array is one of them."""
-    kept = as_array(kept)
+    kept = real_array(kept)
     try:
-        mine = as_array(mine)
+        mine = real_array(mine)
     except TypeError:
         return None
     if mine.shape != kept.shape or not np.any(mine):
