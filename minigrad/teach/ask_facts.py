@@ -13,6 +13,8 @@ a dict with the same names. Nothing is written down: the function is run when it
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
 from typing import Any
 
 from minigrad.core.errors import SavedValueChanged
@@ -25,6 +27,7 @@ from minigrad.teach.results import CheckRow, Kind
 from minigrad.teach.trying import judge_plain, short
 
 
+@dataclass(eq=False, repr=False)
 class Facts(Written):
     """The student predicts facts, by name.
 
@@ -42,24 +45,18 @@ class Facts(Written):
     column = "fact"
     begin = "write a prediction for each ..."
 
-    def __init__(
-        self,
-        name: str,
-        program: Callable[[], Mapping[str, Any]],
-        *,
-        mistakes: Sequence[Misconception] = (),
-        choices: Sequence[str] = (),
-        **settings: Any,
-    ) -> None:
-        super().__init__(name, **settings)
-        self.program, self.mistakes, self.choices = program, mistakes, choices
-        self._facts: dict[str, Any] | None = None
+    program: Callable[[], Mapping[str, object]]
+    _: KW_ONLY
+    mistakes: Sequence[Misconception] = ()
+    choices: Sequence[str] = ()
 
-    def facts(self) -> dict[str, Any]:
-        """What happens, from a run of the program."""
-        if self._facts is None:
-            with enable_grad(), unobserved():
-                self._facts = dict(self.program())
+    @cached_property
+    def _facts(self) -> dict[str, object]:
+        with enable_grad(), unobserved():
+            return dict(self.program())
+
+    def facts(self) -> dict[str, object]:
+        """What happens, from a single run of the program."""
         return self._facts
 
     def parts(self) -> Sequence[str]:

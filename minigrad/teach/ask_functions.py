@@ -9,7 +9,7 @@ implementation that the author gives, which may be slow as long as it is plain.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import wraps
 from typing import Any
 
@@ -21,7 +21,7 @@ from minigrad.core.modes import enable_grad, unobserved
 from minigrad.core.tensor import Tensor
 from minigrad.methods.creation import tensor
 from minigrad.teach.answer import Diagnosis
-from minigrad.teach.cases import Array, Case, Shape, draw, layouts, tolerance
+from minigrad.teach.cases import Array, Case, draw, layouts, tolerance
 from minigrad.teach.checks import Exercise, diagnosed, in_all
 from minigrad.teach.difference import real_array
 from minigrad.teach.misconceptions import Misconception, alike
@@ -40,14 +40,8 @@ class Tangents(Exercise):
 
     column = "tangent"
 
-    def __init__(
-        self,
-        name: str,
-        forward: Callable[..., Any],
-        shapes: Sequence[Sequence[Shape]],
-        **settings: Any,
-    ) -> None:
-        super().__init__(name, forward, shapes, **settings)
+    def __post_init__(self) -> None:
+        super().__post_init__()
         self.mistakes = (*self.mistakes, *self._known())
 
     def parts(self) -> list[str]:
@@ -204,6 +198,7 @@ class Differentiable(Exercise):
         return super().explain(what, wrong)
 
 
+@dataclass(eq=False, repr=False)
 class Function(FunctionQuestion):
     """The student writes a function; a second implementation says what is right.
 
@@ -217,24 +212,16 @@ class Function(FunctionQuestion):
     mistakes    what is commonly done wrong
     """
 
-    def __init__(
-        self,
-        name: str,
-        reference: Callable[..., Any] | None,
-        inputs: Sequence[Mapping[str, Any]],
-        *,
-        returns: Sequence[str] = ("result",),
-        accepts: Callable[..., str | None] | None = None,
-        mistakes: Sequence[Misconception] = (),
-        rtol: float | None = None,
-        atol: float | None = None,
-        **settings: Any,
-    ) -> None:
-        super().__init__(name, **settings)
-        self.reference, self.inputs, self.returns = reference, inputs, list(returns)
-        self.accepts, self.mistakes, self.rtol, self.atol = accepts, mistakes, rtol, atol
+    reference: Callable[..., Any] | None
+    inputs: Sequence[Mapping[str, Any]]
+    _: KW_ONLY
+    returns: Sequence[str] = ("result",)
+    accepts: Callable[..., str | None] | None = None
+    mistakes: Sequence[Misconception] = ()
+    rtol: float | None = None
+    atol: float | None = None
 
-    def parts(self) -> list[str]:
+    def parts(self) -> Sequence[str]:
         """The names of what the function returns, as the author gave them."""
         return self.returns
 

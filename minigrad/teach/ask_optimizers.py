@@ -12,7 +12,7 @@ steps_by_hand.py is asked which known variant gives the student's numbers at *ev
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import wraps
 from typing import Any
 
@@ -29,6 +29,7 @@ from minigrad.teach.trying import judge_array
 from minigrad.teach.updates import compare_update, run_optimizer
 
 
+@dataclass(eq=False, repr=False)
 class Updates(Question):
     """The student writes an optimizer.
 
@@ -42,20 +43,12 @@ class Updates(Question):
 
     column = "step"
 
-    def __init__(
-        self,
-        name: str,
-        optimizer: Callable[..., Any],
-        settings: Sequence[Mapping[str, Any]],
-        *,
-        steps: int = 5,
-        shape: Shape = (3,),
-        wanted: str = "function",
-        **other: Any,
-    ) -> None:
-        super().__init__(name, **other)
-        self.optimizer, self.settings, self.steps = optimizer, settings, steps
-        self.shape, self.wanted = shape, wanted
+    optimizer: Callable[..., Any]
+    settings: Sequence[Mapping[str, Any]]
+    _: KW_ONLY
+    steps: int = 5
+    shape: Shape = (3,)
+    wanted: str = "function"
 
     def parts(self) -> Sequence[str]:
         """One part for each dict of settings: "settings 1", "settings 2", ..."""

@@ -11,9 +11,11 @@ the tape that it leaves.
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from minigrad.autograd import grad
 from minigrad.core.modes import enable_grad, unobserved
@@ -27,6 +29,7 @@ from minigrad.teach.results import CheckRow, Kind
 from minigrad.teach.trying import judge_array, short
 
 
+@dataclass(eq=False, repr=False)
 class OnATape(Written):
     """A question about the tape of one small program. A subclass gives an example of an answer.
 
@@ -37,17 +40,13 @@ class OnATape(Written):
 
     example = ""
 
-    def __init__(
-        self,
-        name: str,
-        program: Callable[..., Mapping[str, Any]],
-        inputs: Mapping[str, Any],
-        **settings: Any,
-    ) -> None:
-        super().__init__(name, **settings)
+    program: Callable[..., Mapping[str, object]]
+    inputs: Mapping[str, ArrayLike]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
         self.like, self.begin = f"like  {self.example}", f"assign it, for example  {self.example}"
-        self.program = program
-        self.inputs = {k: np.asarray(v, dtype=np.float64) for k, v in inputs.items()}
+        self.inputs = {k: np.asarray(v, dtype=np.float64) for k, v in self.inputs.items()}
 
     def tensors(self) -> dict[str, Tensor]:
         """The program's tensors by name, inputs first, after a run."""
@@ -192,6 +191,7 @@ class Order(OnATape):
         )
 
 
+@dataclass(eq=False, repr=False)
 class Adjoints(OnATape):
     """The student writes the adjoint dL/dt of each named tensor t, z's own being ones.
 
@@ -200,9 +200,7 @@ class Adjoints(OnATape):
 
     column, form, example = "adjoint of", dict, '{"s": 2.0 * x}'
 
-    def __init__(self, *args: Any, of: Sequence[str], **settings: Any) -> None:
-        super().__init__(*args, **settings)
-        self.of = list(of)
+    of: Sequence[str] = field(kw_only=True)
 
     def parts(self) -> Sequence[str]:
         """The names of the tensors whose adjoints are asked for."""

@@ -27,9 +27,11 @@ Read question.py for what all exercises have, and trying.py for how a function i
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from minigrad.autograd import grad
 from minigrad.core.modes import enable_grad, unobserved
@@ -44,6 +46,7 @@ from minigrad.teach.trying import DIAGNOSED, FunctionQuestion, Mistaken
 __all__ = ["Case", "CheckResult", "CheckRow", "ChecksFailed", "Exercise"]
 
 
+@dataclass(eq=False, repr=False)
 class Exercise(FunctionQuestion):
     """The student writes the backward function of a computation.
 
@@ -61,25 +64,19 @@ class Exercise(FunctionQuestion):
 
     column = "gradient"
 
-    def __init__(
-        self,
-        name: str,
-        forward: Callable[..., Any],
-        shapes: Sequence[Sequence[Shape]],
-        rtol: float | None = None,
-        atol: float | None = None,
-        *,
-        more: Sequence[str] = (),
-        numbers: Mapping[str, Callable[[Array], Any]] | None = None,
-        constants: Sequence[str] = (),
-        mistakes: Sequence[Misconception] = (),
-        **settings: Any,
-    ) -> None:
-        super().__init__(name, **settings)
-        self.forward, self.shapes, self.more = forward, shapes, more
-        self.rtol, self.atol, self.mistakes = rtol, atol, mistakes
-        self.numbers, self.constants = dict(numbers or {}), constants
-        self.inputs = list(inspect.signature(forward).parameters)
+    forward: Callable[..., Any]
+    shapes: Sequence[Sequence[Shape]]
+    rtol: float | None = None
+    atol: float | None = None
+    _: KW_ONLY
+    more: Sequence[str] = ()
+    numbers: Mapping[str, Callable[[Array], ArrayLike]] = field(default_factory=dict)
+    constants: Sequence[str] = ()
+    mistakes: Sequence[Misconception] = ()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.inputs = list(inspect.signature(self.forward).parameters)
 
     def parts(self) -> list[str]:
         """A gradient for each input that is no constant: "dx" for x."""

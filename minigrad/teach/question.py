@@ -14,7 +14,7 @@ for predictions, ask_optimizers.py for optimizers.
 import linecache
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from html import escape
 from typing import Any
@@ -67,6 +67,7 @@ class _Declares(type):
         return exercise
 
 
+@dataclass(eq=False, repr=False)
 class Question(metaclass=_Declares):
     """An exercise: what the student writes, and how it is seen to be right.
 
@@ -79,15 +80,14 @@ class Question(metaclass=_Declares):
     column = "part"  # the heading of the column that names the parts
     wanted = "function"  # or "class"
 
-    def __init__(
-        self,
-        name: str,
-        *,
-        points: float | Mapping[str, float] = 1.0,
-        hints: Sequence[str] = (),
-        seconds: float = 2.0,
-    ) -> None:
-        self.name, self.points, self.hints, self.seconds = name, points, tuple(hints), seconds
+    name: str
+    _: KW_ONLY
+    points: float | Mapping[str, float] = 1.0
+    hints: Sequence[str] = ()
+    seconds: float = 2.0
+
+    def __post_init__(self) -> None:
+        self.hints = tuple(self.hints)
         self.unfolded = 0
         self.wrongs: list[Wrong] = []
         self.last: CheckResult | None = None
