@@ -99,19 +99,31 @@ class Answer:
         seed = np.broadcast_to(self.graph.seed, self.z.shape)
         return self.equal(np.tensordot(seed, jacobian, self.z.array.ndim), self.right)
 
-    def found(self, use: Use, kind: str, message: str, hint: str) -> Diagnosis:
-        """A diagnosis at a use, in words."""
-        node = use.node.write if isinstance(use.node, CopySlices) else use.node
-        op = called(node)
-        op = f"the in-place {op}" if use.wrote else op
-        line = use.place.label if use.place is not None else None
-        words = message.replace("{x}", self.name).replace("{op}", op)
-        # The line itself rather than its number: In [3] is another cell when the notebook runs again.
-        where = use.place.text or line if use.place is not None else ""
-        words = words.replace("{line}", f" (in the line  {where})" if where else "")
+    def found(
+        self,
+        kind: str,
+        message: str,
+        hint: str,
+        use: Use | None = None,
+        node: Node | None = None,
+        also: tuple[str, ...] = (),
+        **words: str,
+    ) -> Diagnosis:
+        """A diagnosis at a use, or at none in particular, with {x}, {op}, {line} and `words` filled in."""
+        words["x"] = self.name
+        line = None
+        if use is not None:
+            node = use.node
+            op = called(node.write if isinstance(node, CopySlices) else node)
+            words["op"] = f"the in-place {op}" if use.wrote else op
+            line = use.place.label if use.place is not None else None
+            # The line itself rather than its number: In [3] is another cell when the notebook runs again.
+            where = use.place.text or line if use.place is not None else ""
+            words["line"] = f" (in the line  {where})" if where else ""
+        said = message.format(**words)
         if message.startswith("{op}"):
-            words = words[:1].upper() + words[1:]
-        return Diagnosis(kind, use.node, line, words, hint.replace("{x}", self.name))
+            said = said[:1].upper() + said[1:]
+        return Diagnosis(kind, node, line, said, hint.format(**words), also)
 
 
 def nowhere(kind: str, message: str, hint: str, also: tuple[str, ...] = ()) -> Diagnosis:

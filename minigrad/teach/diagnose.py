@@ -132,7 +132,7 @@ def _search(a: Answer) -> list[Diagnosis]:
         searches: Sequence[Iterator[Diagnosis]] = [whole.shapes(a)]
     else:
         searches = [
-            whole.kept(a),
+            whole.named(a, whole.KEPT),
             chain(at_the_uses(a, tried, until), whole_nodes(a), one_branch(a)),
             everywhere(a, until),
         ]
@@ -141,14 +141,13 @@ def _search(a: Answer) -> list[Diagnosis]:
         found += search
         if found:
             break
-    for look in (whole.factor, whole.turned, whole.other, whole.tangent):
-        found += look(a)
+    found += whole.named(a, whole.IN_ALL)
     if not found:
         found += noise(a)
     if not found:
         found += two_at_once(a, tried, min(until, time.thread_time() + SECONDS / 2))
     if not found:
-        found += whole.stopped(a)
+        found += whole.named(a, whole.STOPPED)
     return found
 
 

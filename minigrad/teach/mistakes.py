@@ -59,29 +59,6 @@ KINDS = {
 }
 ORDER = {kind: k for k, kind in enumerate(KINDS)}  # of the search
 
-NEIGHBORS = [
-    (
-        "upstream_ignored",
-        "f'(u) h'(x), or h'(x)",
-        "the local derivative, without what comes from above",
-    ),
-    ("upstream_only", "g h'(x), or g", "what comes from above, without a local derivative"),
-    (
-        "forgot_inner",
-        "g f'(u)",
-        "upstream_only at the innermost function, if one further out is not linear",
-    ),
-    ("wrong_argument", "g f'(x) h'(x), or g f'(z) h'(x)", "the right derivative at a wrong place"),
-    (
-        "scale",
-        "c g f'(u) h'(x)",
-        "a number is missing or too many, also the 1/sqrt(d) of attention",
-    ),
-    ("swapped_operands", "the rule of y, for x", "in an operation of two operands, x and y"),
-    ("other_variable", "the right gradient of y, for x", "all of it, and not one rule alone"),
-]
-
-
 ANY = ""  # in the place of the names of operations: the mistake can be made at any
 
 

@@ -24,7 +24,7 @@ from minigrad.core.leaf import AccumulateGrad
 from minigrad.teach.all_mistakes import known_mistakes
 from minigrad.teach.answer import Answer, Diagnosis
 from minigrad.teach.mistakes import ORDER, Mistake, variants
-from minigrad.teach.uses import Use
+from minigrad.teach.uses import Use, called
 
 SMALL = 24  # uses: the tapes on which pairs are tried
 MANY = 6  # pairs that are looked at before one is named
@@ -50,9 +50,7 @@ class Tried(NamedTuple):
 
     def diagnosis(self, a: Answer) -> Diagnosis:
         """The row's message and hint, at the operation of this use."""
-        return a.found(
-            self.use, self.row.kind, self.row.message.replace("{n}", self.n), self.row.hint
-        )
+        return a.found(self.row.kind, self.row.message, self.row.hint, self.use, n=self.n)
 
 
 # ------------------------------------------------------------------ everywhere
@@ -72,10 +70,9 @@ def everywhere(a: Answer, until: float) -> Iterator[Diagnosis]:
                 if first is None:
                     break
                 if candidate is not None and a.gives(candidate):
-                    d = a.found(first, row.kind, row.message, row.hint)
-                    words = d.message.replace("{n}", "as at the other places")
-                    words += f" So it is at every {first.node.name().partition('Backward')[0]}."
-                    yield replace(d, message=words)
+                    n = "as at the other places"
+                    d = a.found(row.kind, row.message, row.hint, first, n=n)
+                    yield replace(d, message=f"{d.message} So it is at every {called(first.node)}.")
 
 
 def _all_wrong(a: Answer, row: Mistake, name: str, k: int) -> tuple[Any, Use | None]:
@@ -101,6 +98,18 @@ def _all_wrong(a: Answer, row: Mistake, name: str, k: int) -> tuple[Any, Use | N
     return gradients.get(a.target), first
 
 
+NOT_MULTIPLIED = (
+    "upstream_ignored",
+    "What comes from above {op}{line} was left out: its derivative is there, but not multiplied by it.",
+    "Each rule is multiplied by g, the gradient of what comes after.",
+)
+ONE_BRANCH = (
+    "mask_missing",
+    "{op}{line} has two branches, and the derivative of one of them was taken everywhere.",
+    "Where the condition is true the gradient goes to the first branch, elsewhere to the second.",
+)
+
+
 def whole_nodes(a: Answer) -> Iterator[Diagnosis]:
     """The gradient from above left out for all the operands of an operation together."""
     graph = a.graph
@@ -114,12 +123,7 @@ def whole_nodes(a: Answer) -> Iterator[Diagnosis]:
             continue
         effect = graph.walk_back(node, (1 - g).astype(g.dtype))
         if effect is not None and a.gives(a.right + effect):
-            yield a.found(
-                use,
-                "upstream_ignored",
-                "What comes from above {op}{line} was left out: its derivative is there, but not multiplied by it.",
-                "Each rule is multiplied by g, the gradient of what comes after.",
-            )
+            yield a.found(*NOT_MULTIPLIED, use)
 
 
 def one_branch(a: Answer) -> Iterator[Diagnosis]:
@@ -137,12 +141,7 @@ def one_branch(a: Answer) -> Iterator[Diagnosis]:
                 a.graph.walk_back(left.parent, -left.passed),
             ]
             if a.gives(a.right + sum(e for e in effects if e is not None)):
-                yield a.found(
-                    use,
-                    "mask_missing",
-                    "{op}{line} has two branches, and the derivative of one of them was taken everywhere.",
-                    "Where the condition is true the gradient goes to the first branch, elsewhere to the second.",
-                )
+                yield a.found(*ONE_BRANCH, use)
 
 
 # ------------------------------------------------------------------ two at once

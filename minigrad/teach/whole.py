@@ -1,18 +1,20 @@
 """Mistakes that show in the gradient as a whole, not at one operation.
 
-    shapes          the right numbers in a wrong shape, a broadcast that was not summed back
-    kept            what .grad holds after several backward passes
-    factor          a sign or a factor in front of all
-    other           the gradient of another tensor
-    stopped         the chain rule, stopped several steps too early
-    tangent         J @ v, where v @ J was asked for
+    WRONG_SHAPE    the right numbers in a wrong shape
+    BROADCAST      a broadcast that was not summed back
+    KEPT           what .grad holds after several backward passes
+    IN_ALL         a sign or a factor in front of all; another quantity than was asked for
+    STOPPED        the chain rule, stopped several steps too early
 
-Each yields the diagnoses that give exactly the student's numbers. Read answer.py first.
+These are tables. A function of a row yields, for each place where the mistake gives exactly the
+student's numbers, what its message names: `use`, the place, and words. Read answer.py first.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from itertools import combinations, permutations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,35 +28,29 @@ from minigrad.teach.difference import difference, real_array
 from minigrad.teach.mistakes import inside_a_curve, one_number
 from minigrad.teach.uses import Use
 
+Words = dict[str, Any]  # what Answer.found is given beside the row
+Row = tuple[str, Callable[[Answer], Iterator[Words]], str, str]
+
+
+def named(a: Answer, rows: Iterable[Row]) -> Iterator[Diagnosis]:
+    """The diagnoses of those rows whose mistake gives the student's numbers."""
+    for kind, places, message, hint in rows:
+        for words in places(a):
+            yield a.found(**{"kind": kind, "message": message, "hint": hint, **words})
+
+
 # ------------------------------------------------------------------ shapes
 
 
 def shapes(a: Answer) -> Iterator[Diagnosis]:
-    """Mistakes that leave an array of the wrong shape."""
-    mine, right = a.mine, a.right
-    for use in a.graph.paths:
-        yield from _unsummed(a, use)
-        if use.parent is a.target and use.op_name in _PICKING and a.same(use.g):
-            yield a.found(
-                use,
-                "index_not_scattered",
-                "This is the gradient of the entries that {op}{line} picked, and was not put back into place.",
-                "Begin with zeros like {x}, and add each part at its index.",
-            )
-    yield from _never_summed(a)
-    yield from _examples_not_summed(a)
-    for kind, fits, message, hint in WRONG_SHAPES:
+    """Mistakes that leave an array of the wrong shape; of those in WRONG_SHAPE the first."""
+    yield from named(a, BROADCAST)
+    for kind, fits, message, hint in WRONG_SHAPE:
         n = fits(a)
         if n is not None:
-            names = {
-                "{x}": a.name,
-                "{n}": n,
-                "{mine}": str(mine.shape),
-                "{right}": str(right.shape),
-            }
-            for name, words in names.items():
-                message, hint = message.replace(name, words), hint.replace(name, words)
-            yield nowhere(kind, message, hint, also=("shape",) if kind != "shape" else ())
+            mine, right = str(a.mine.shape), str(a.right.shape)
+            found = a.found(kind, message, hint, n=n, mine=mine, right=right)
+            yield found if kind == "shape" else replace(found, also=("shape",))
             return
 
 
@@ -93,7 +89,7 @@ def _repeats(a: Answer) -> str | None:
 
 
 # What is told from the arrays alone: the first that fits. A function gives words for {n}, or None.
-WRONG_SHAPES = [
+WRONG_SHAPE = [
     ("transposed", _matrix_turned,
      "The gradient of {x} is transposed: it has the shape {mine}, and {x} is {right}.",
      "A gradient has the shape of its tensor. To fix it, write  .T  behind it, or exchange the factors."),
@@ -112,65 +108,79 @@ WRONG_SHAPES = [
 ]  # fmt: skip
 
 
+# ------------------------------------------------------------------ broadcasts
+
+
 _PICKING = ("getitem", "gather", "index_select", "embedding", "diagonal", "take_along_dim")
 
 
-def _unsummed(a: Answer, use: Use) -> Iterator[Diagnosis]:
-    """Sums that undo a broadcast: left out, or taken along another axis."""
-    bias = use.op_name == "convolution" and use.name == "b"
-    wide = use.g if bias else use.wide()
-    if wide is None:
-        return
-    axes = [0, *range(2, wide.ndim)] if bias else _summed_axes(wide.shape, use.passed.shape)
-    along = ("axis " if len(axes) == 1 else "axes ") + ", ".join(map(str, axes))
-    rest = a.right - use.passed if use.parent is a.target else 0
-    if bias and np.ndim(rest):
-        rest = np.reshape(rest, (-1, *[1] * (wide.ndim - 2)))  # a number for each channel
-    mine = a.mine
-    if mine.size == wide.size and mine.shape[-1:] == wide.shape[-1:]:
-        mine = mine.reshape(wide.shape)  # a layer may treat several axes of examples as one
-    if any(a.equal(mine, d + rest) for d in _carried(a, use, wide)):
-        yield a.found(
-            use,
-            "broadcast_not_summed",
-            f"What comes from {{x}} was broadcast in {{op}}{{line}}, to {wide.shape}, "
-            "and its gradient was not summed back.",
-            f"What was repeated along {along} gets the sum along {along} as its gradient.",
-        )
-        return
-    some = [s for n in range(1, wide.ndim + 1) for s in combinations(range(wide.ndim), n)]
-    for summed in (s for s in some if list(s) != axes and wide.ndim <= 4):
-        for keepdims in (False, True):
-            total = wide.sum(summed, keepdims=keepdims)
-            if any(a.same(d) for d in _carried(a, use, total)):
-                done = ("axis " if len(summed) == 1 else "axes ") + ", ".join(map(str, summed))
-                yield a.found(
-                    use,
-                    "broadcast_not_summed" if set(summed) < set(axes) else "reduction_axis",
-                    "What comes from {x} was broadcast in {op}{line} along "
-                    f"{along}, and its gradient was summed along {done}.",
-                    "Sum along the axes along which the value was repeated, and leave the others.",
-                )
-                return
+def _not_put_back(a: Answer) -> Iterator[Words]:
+    for use in a.graph.paths:
+        if use.parent is a.target and use.op_name in _PICKING and a.same(use.g):
+            yield {"use": use}
 
 
-def _never_summed(a: Answer) -> Iterator[Diagnosis]:
+class _Broadcast(NamedTuple):
+    """A use where something was broadcast: what comes back before it is summed, and along which axes."""
+
+    use: Use
+    wide: Any
+    axes: list[int]
+
+    def left_out(self, a: Answer) -> bool:
+        """Was nothing summed at all?"""
+        use, wide, mine = self.use, self.wide, a.mine
+        rest = a.right - use.passed if use.parent is a.target else 0
+        if use.op_name == "convolution" and np.ndim(rest):
+            rest = np.reshape(rest, (-1, *[1] * (wide.ndim - 2)))  # a number for each channel
+        if mine.size == wide.size and mine.shape[-1:] == wide.shape[-1:]:
+            mine = mine.reshape(wide.shape)  # a layer may treat several axes of examples as one
+        return any(a.equal(mine, d + rest) for d in _carried(a, use, wide))
+
+
+def _broadcasts(a: Answer) -> Iterator[_Broadcast]:
+    for use in a.graph.paths:
+        bias = use.op_name == "convolution" and use.name == "b"
+        wide = use.g if bias else use.wide()
+        if wide is not None:
+            summed = [0, *range(2, wide.ndim)]
+            axes = summed if bias else _summed_axes(wide.shape, use.passed.shape)
+            yield _Broadcast(use, wide, axes)
+
+
+def _left_out(a: Answer) -> Iterator[Words]:
+    for b in _broadcasts(a):
+        if b.left_out(a):
+            yield {"use": b.use, "wide": str(b.wide.shape), "along": _in_words(b.axes)}
+
+
+def _along_other_axes(a: Answer) -> Iterator[Words]:
+    for use, wide, axes in (b for b in _broadcasts(a) if b.wide.ndim <= 4 and not b.left_out(a)):
+        some = (s for n in range(1, wide.ndim + 1) for s in combinations(range(wide.ndim), n))
+        for summed in (s for s in some if list(s) != axes):
+            totals = [wide.sum(summed, keepdims=keepdims) for keepdims in (False, True)]
+            if any(a.same(d) for total in totals for d in _carried(a, use, total)):
+                kind = "broadcast_not_summed" if set(summed) < set(axes) else "reduction_axis"
+                along, done = _in_words(axes), _in_words(summed)
+                yield {"kind": kind, "use": use, "along": along, "done": done}
+                break
+
+
+def _in_words(axes: Sequence[int]) -> str:
+    return ("axis " if len(axes) == 1 else "axes ") + ", ".join(map(str, axes))
+
+
+def _never_summed(a: Answer) -> Iterator[Words]:
     """A tensor that was broadcast at each of several uses, and summed back at none."""
     uses = [u for u in a.graph.paths if u.parent is a.target]
     wides = [_wide_of_a_use(a, u) for u in uses]
     if len(uses) < 2 or any(w is None or w.shape != a.mine.shape for w in wides):
         return
     if a.same(sum(wides)):
-        yield a.found(
-            uses[0],
-            "broadcast_not_summed",
-            f"{{x}} was broadcast in {{op}}{{line}} and at its other uses, to {a.mine.shape}, "
-            "and its gradient was not summed back.",
-            "What was repeated along an axis gets the sum along that axis as its gradient.",
-        )
+        yield {"use": uses[0], "wide": str(a.mine.shape)}
 
 
-def _examples_not_summed(a: Answer) -> Iterator[Diagnosis]:
+def _examples_not_summed(a: Answer) -> Iterator[Words]:
     """x @ w, with one row of x for each example: the part of each example, and not their sum."""
     for use in a.graph.paths:
         x = use.values.get("x")
@@ -180,12 +190,7 @@ def _examples_not_summed(a: Answer) -> Iterator[Diagnosis]:
             continue
         each = x[:, :, None] * use.g[:, None] if use.g.ndim == 2 else x * use.g[:, None]
         if a.mine.shape == each.shape and a.same(each):
-            yield a.found(
-                use,
-                "broadcast_not_summed",
-                f"These are {len(x)} parts, one for each row of the factor before {{x}}{{line}}: they were not summed.",
-                "{x} is used for every row, and gets the sum over the rows as its gradient.",
-            )
+            yield {"use": use, "n": str(len(x))}
 
 
 def _wide_of_a_use(a: Answer, use: Use) -> Any:
@@ -218,21 +223,41 @@ def _summed_axes(wide: tuple[int, ...], narrow: tuple[int, ...]) -> list[int]:
     return [*range(extra), *kept]
 
 
+BROADCAST: list[Row] = [
+    ("broadcast_not_summed", _left_out,
+     "What comes from {x} was broadcast in {op}{line}, to {wide}, and its gradient was not summed back.",
+     "What was repeated along {along} gets the sum along {along} as its gradient."),
+    ("reduction_axis", _along_other_axes,
+     "What comes from {x} was broadcast in {op}{line} along {along}, and its gradient was summed along {done}.",
+     "Sum along the axes along which the value was repeated, and leave the others."),
+    ("index_not_scattered", _not_put_back,
+     "This is the gradient of the entries that {op}{line} picked, and was not put back into place.",
+     "Begin with zeros like {x}, and add each part at its index."),
+    ("broadcast_not_summed", _never_summed,
+     "{x} was broadcast in {op}{line} and at its other uses, to {wide}, and its gradient was not summed back.",
+     "What was repeated along an axis gets the sum along that axis as its gradient."),
+    ("broadcast_not_summed", _examples_not_summed,
+     "These are {n} parts, one for each row of the factor before {x}{line}: they were not summed.",
+     "{x} is used for every row, and gets the sum over the rows as its gradient."),
+]  # fmt: skip
+
+
 # ------------------------------------------------------------------ .grad and factors
 
 
-def kept(a: Answer) -> Iterator[Diagnosis]:
+def _accumulated(a: Answer) -> Iterator[Words]:
     """What `.grad` holds after several passes."""
     left = a.x.grad if a.x.is_leaf else None
-    if left is None or left.is_sparse:
-        return
-    if any(a.gives(g) for g in (left.array, left.array + a.right)):
-        yield nowhere(
-            "accumulated_twice",
-            f"This is the sum over several backward passes, as it stands in {a.name}.grad; "
-            "the gradient of z is one of them.",
-            f"backward() adds to .grad. To fix it, write  {a.name}.grad = None  (or zero_grad()) before it.",
-        )
+    if left is not None and not left.is_sparse:
+        if any(a.gives(g) for g in (left.array, left.array + a.right)):
+            yield {}
+
+
+KEPT: list[Row] = [
+    ("accumulated_twice", _accumulated,
+     "This is the sum over several backward passes, as it stands in {x}.grad; the gradient of z is one of them.",
+     "backward() adds to .grad. To fix it, write  {x}.grad = None  (or zero_grad()) before it."),
+]  # fmt: skip
 
 
 def repeated(name: str, mine: Any, kept: Any) -> Diagnosis | None:
@@ -260,88 +285,50 @@ def repeated(name: str, mine: Any, kept: Any) -> Diagnosis | None:
     return None
 
 
-def factor(a: Answer) -> Iterator[Diagnosis]:
-    """A sign or a factor in front of all."""
-    if not np.any(a.right):
-        return
-    if a.same(-a.right):
-        yield nowhere(
-            "sign", f"The gradient of {a.name} has the opposite sign.", "Look for a minus sign."
-        )
+def _opposite(a: Answer) -> Iterator[Words]:
+    if np.any(a.right) and a.same(-a.right):
+        yield {}
+
+
+def _scaled(a: Answer) -> Iterator[Words]:
+    """A factor in front of all: 2, or a number of entries, unless that may give it by chance."""
     sizes = {n for n in (*a.right.shape, a.right.size, *a.z.shape, a.z.array.size) if n > 2}
-    if one_number(a.right):
-        sizes = set()  # some number of entries may give it by chance
-    for n in (2, *sorted(sizes)):
+    for n in (2, *sorted(() if one_number(a.right) else sizes)):
         for times, words in ((n, str(n)), (1 / n, f"1/{n}")):
-            if a.same(times * a.right):
-                yield nowhere(
-                    "scale",
-                    f"The gradient of {a.name} is {words} times what it should be.",
-                    "Look for a factor that all its parts have in common.",
-                    ("accumulated_twice",) if times == 2 and a.x.is_leaf else (),
-                )
+            if np.any(a.right) and a.same(times * a.right):
+                also = ("accumulated_twice",) if times == 2 and a.x.is_leaf else ()
+                yield {"n": words, "also": also}
                 return
 
 
-def turned(a: Answer) -> Iterator[Diagnosis]:
-    """A square matrix, transposed."""
+def _square_transposed(a: Answer) -> Iterator[Words]:
     if a.right.ndim == 2 and a.gives(a.right.T):
-        yield nowhere(
-            "transposed",
-            f"The gradient of {a.name} is transposed.",
-            "Its shape is square and does not tell; the place of each entry does.",
-        )
+        yield {}
 
 
 # ------------------------------------------------------------------ other quantities
 
 
-def other(a: Answer) -> Iterator[Diagnosis]:
-    """The gradient of another tensor."""
-    if a.mine.shape == a.graph.seed.shape and not tells_nothing(a.graph.seed):
-        if a.same(a.graph.seed):
-            yield nowhere(
-                "upstream_only",
-                f"This is the gradient that comes from above, passed on to {a.name} as it is.",
-                "Multiply it by the derivative of each operation on the way.",
-            )
+def _from_above(a: Answer) -> Iterator[Words]:
+    seed = a.graph.seed
+    if a.mine.shape == seed.shape and not tells_nothing(seed) and a.same(seed):
+        yield {}
+
+
+def _of_another_tensor(a: Answer) -> Iterator[Words]:
     for node, g in a.graph.gradients.items():
-        if node is a.graph.root:
+        if node in (a.graph.root, a.target):
             continue
+        leaf = isinstance(node, AccumulateGrad)
         name = a.graph.names.get(node)
-        if name is None and isinstance(node, AccumulateGrad):
+        if name is None and leaf:
             name = f"another tensor, of the shape {tuple(node.variable.shape)}"
-        if name is None or node is a.target or tells_nothing(g) or not a.same(g):
-            continue
-        yield Diagnosis(
-            "other_variable",
-            None if isinstance(node, AccumulateGrad) else node,
-            None,
-            f"This is the gradient of {name}, not of {a.name}.",
-            "Check which tensor each result belongs to.",
-        )
-        return
+        if name is not None and not tells_nothing(g) and a.same(g):
+            yield {"n": name, "node": None if leaf else node}
+            return
 
 
-def stopped(a: Answer) -> Iterator[Diagnosis]:
-    """The gradient of a result on the way: for exp(-x**2), that of -x**2."""
-    graph = a.graph
-    for use in graph.paths:
-        g = graph.gradients[use.node]
-        if use.parent is a.target or not a.gives(g) or tells_nothing(g):
-            continue
-        inner = f"The derivatives from {{op}}{{line}} on, down to {a.name}, are missing"
-        if inside_a_curve(use):
-            kind, words = "forgot_inner", "the chain rule stops at the outer function."
-            hint = "Multiply by the derivative of each function further in as well."
-        else:
-            kind, words = "upstream_only", "what comes from above is passed on as it is."
-            hint = "Multiply it by the derivative of each operation on the way."
-        yield a.found(use, kind, f"{inner}: {words}", hint)
-        return
-
-
-def tangent(a: Answer) -> Iterator[Diagnosis]:
+def _tangent(a: Answer) -> Iterator[Words]:
     """Forward mode, along ones or along the gradient that was given."""
     seed = a.graph.seed
     directions = [np.ones(a.x.shape, a.x.dtype)]
@@ -352,11 +339,7 @@ def tangent(a: Answer) -> Iterator[Diagnosis]:
         if pushed is None or tells_nothing(pushed):
             continue
         if a.same(pushed) or (k == 0 and np.any(seed != 1) and a.same(pushed * seed)):
-            yield nowhere(
-                "tangent_for_gradient",
-                f"This is J @ v, how z moves along {a.name} (forward mode), where v @ J was asked for (reverse mode).",
-                "The gradient sums over the entries of z, a tangent over those of the input: J is transposed.",
-            )
+            yield {}
             return
 
 
@@ -382,3 +365,42 @@ def tells_nothing(g: Any) -> bool:
     if g.size <= 1:
         return not g.size or float(g.reshape(())) in (0.0, 1.0, -1.0)
     return bool(np.all(g == g.reshape(-1)[0]))
+
+
+IN_ALL: list[Row] = [
+    ("sign", _opposite, "The gradient of {x} has the opposite sign.", "Look for a minus sign."),
+    ("scale", _scaled,
+     "The gradient of {x} is {n} times what it should be.",
+     "Look for a factor that all its parts have in common."),
+    ("transposed", _square_transposed,
+     "The gradient of {x} is transposed.",
+     "Its shape is square and does not tell; the place of each entry does."),
+    ("upstream_only", _from_above,
+     "This is the gradient that comes from above, passed on to {x} as it is.",
+     "Multiply it by the derivative of each operation on the way."),
+    ("other_variable", _of_another_tensor,
+     "This is the gradient of {n}, not of {x}.",
+     "Check which tensor each result belongs to."),
+    ("tangent_for_gradient", _tangent,
+     "This is J @ v, how z moves along {x} (forward mode), where v @ J was asked for (reverse mode).",
+     "The gradient sums over the entries of z, a tangent over those of the input: J is transposed."),
+]  # fmt: skip
+
+
+def _stopped(a: Answer, inside: bool) -> Iterator[Words]:
+    """The gradient of a result on the way: for exp(-x**2), that of -x**2."""
+    gradients = a.graph.gradients
+    given = (u for u in a.graph.paths if u.parent is not a.target and a.gives(gradients[u.node]))
+    use = next((u for u in given if not tells_nothing(gradients[u.node])), None)
+    if use is not None and inside_a_curve(use) == inside:
+        yield {"use": use}
+
+
+STOPPED: list[Row] = [
+    ("forgot_inner", partial(_stopped, inside=True),
+     "The derivatives from {op}{line} on, down to {x}, are missing: the chain rule stops at the outer function.",
+     "Multiply by the derivative of each function further in as well."),
+    ("upstream_only", partial(_stopped, inside=False),
+     "The derivatives from {op}{line} on, down to {x}, are missing: what comes from above is passed on as it is.",
+     "Multiply it by the derivative of each operation on the way."),
+]  # fmt: skip
