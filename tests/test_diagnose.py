@@ -1393,7 +1393,7 @@ def test_a_row_of_the_table_that_fails_does_not_fail_the_comparison():
     x = leaf(draw(3))
     z = (x * x).sum()
 
-    row = Mistake("sign", (), lambda use: use.values["?"], "", "")
+    row = Mistake("sign", "", "", (), lambda use: use.values["?"])
     assert list(variants(row, uses(z, x)[0])) == []
 
 

@@ -3,24 +3,21 @@
 import re
 from functools import cache
 
-from minigrad.teach import (
-    mistakes,
+from minigrad.teach import (  # noqa: F401  # noqa: F401
     mistakes_of_arrays,
     mistakes_of_losses,
     mistakes_of_ops,
     mistakes_of_products,
     mistakes_of_statistics,
 )
-from minigrad.teach.mistakes import KINDS, ORDER, Mistake
+from minigrad.teach.mistakes import KINDS, ORDER, TABLE, Mistake
 from minigrad.teach.steps_by_hand import MISTAKES, UPHILL
 
 
 @cache
 def known_mistakes() -> list[Mistake]:
     """The whole table, in the order of the search."""
-    subjects = (mistakes, mistakes_of_losses, mistakes_of_arrays, mistakes_of_ops,
-                mistakes_of_products, mistakes_of_statistics)  # fmt: skip
-    return sorted((row for s in subjects for row in s.ROWS), key=lambda row: ORDER[row.kind])
+    return sorted(TABLE, key=lambda row: ORDER[row.kind])
 
 
 def document(text: str) -> str:

@@ -101,16 +101,20 @@ class Answer:
 
     def found(
         self,
-        kind: str,
         message: str,
         hint: str,
+        *,
+        kind: str,
         use: Use | None = None,
         node: Node | None = None,
         also: tuple[str, ...] = (),
         **words: str,
     ) -> Diagnosis:
-        """A diagnosis at a use, or at none in particular, with {x}, {op}, {line} and `words` filled in."""
-        words["x"] = self.name
+        """A diagnosis at a use, or at none in particular.
+
+        {x}, {op}, {line}, {mine} and {right} (the shapes), and `words` are put into the texts.
+        """
+        words |= {"x": self.name, "mine": str(self.mine.shape), "right": str(self.right.shape)}
         line = None
         if use is not None:
             node = use.node

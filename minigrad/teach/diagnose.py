@@ -32,7 +32,7 @@ from minigrad.teach.answer import Answer, Diagnosis
 from minigrad.teach.difference import real_array
 from minigrad.teach.mistakes import KINDS, ORDER, one_number, variants
 from minigrad.teach.noise import noise
-from minigrad.teach.pairs import Tried, everywhere, one_branch, two_at_once, whole_nodes
+from minigrad.teach.pairs import AT_A_NODE, Tried, everywhere, two_at_once
 from minigrad.teach.uses import op_name, plan_of_node
 from minigrad.teach.whole import repeated
 
@@ -133,7 +133,7 @@ def _search(a: Answer) -> list[Diagnosis]:
     else:
         searches = [
             whole.named(a, whole.KEPT),
-            chain(at_the_uses(a, tried, until), whole_nodes(a), one_branch(a)),
+            chain(at_the_uses(a, tried, until), whole.named(a, AT_A_NODE)),
             everywhere(a, until),
         ]
     found: list[Diagnosis] = []

@@ -1,32 +1,39 @@
-"""The table of mistakes: what students get wrong about gradients, one row each.
+"""The table of mistakes: what students get wrong about gradients, one function each.
 
-    ("sign", ANY, lambda use: -use.passed, "The sign ... is wrong.", "Check ..."),
+    @mistake("sign")
+    def _sign(use):
+        ""\"The sign of what comes back through {op}{line} is wrong.
+
+        Check the minus signs of this derivative.
+        ""\"
+        return -use.passed
 
 says: at one use of a tensor (an edge of the tape, see uses.py), of any operation, the opposite
 of what should pass along it was passed. The function gives what a student who makes the
-mistake would pass there, or None where the mistake cannot be made. diagnose.py tries every row
-at every use, and reports a row only if exactly the student's numbers come out.
+mistake would pass there, or None where the mistake cannot be made. Its docstring is what the
+student reads: what the mistake was, and what to do about it. diagnose.py tries every mistake
+at every use, and reports one only if exactly the student's numbers come out.
 
 KINDS names every kind, in the order of the search: what names the operation comes before
 what only names a factor, so that "the mask of relu is missing" wins over "the derivative of
 relu is missing", which gives the same numbers.
 
 In the messages {op} is the operation, {line} the line of code it stands on (" (in the line
-z = x * y)", or nothing), {x} the tensor whose gradient was asked for, {n} a number the row gives.
+z = x * y)", or nothing), {x} the tensor whose gradient was asked for, {n} what a Variant says.
 
-Here are the rows that can be made at any operation. Those of single ones are in
+Here are the mistakes that can be made at any operation. Those of single ones are in
 mistakes_of_ops.py (values, masks, ties), mistakes_of_losses.py (softmax and losses),
 mistakes_of_statistics.py (variance, norm), mistakes_of_arrays.py (indices, sums and axes) and
 mistakes_of_products.py (matrices, einsum, convolution).
 """
 
 import inspect
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from minigrad.teach.uses import Use
+from minigrad.teach.uses import Array, Use
 
 # kind -> what was done, to follow "The same numbers come out if ..." and in the list of kinds
 KINDS = {
@@ -59,50 +66,62 @@ KINDS = {
 }
 ORDER = {kind: k for k, kind in enumerate(KINDS)}  # of the search
 
-ANY = ""  # in the place of the names of operations: the mistake can be made at any
+
+class Variant(NamedTuple):
+    """What would pass along the edge, and the number that the message names."""
+
+    array: Array | None
+    n: str = ""
+
+
+# What a mistake gives: an array, several arrays or Variants, or nothing where it cannot be made.
+Variants = Iterator[Array | Variant | None]
+Passes = Array | Sequence[Array | Variant | None] | Variants | None
+F = TypeVar("F", bound=Callable[..., Passes])
 
 
 class Mistake(NamedTuple):
     """A row of the table.
 
     kind      what it is called: a name in KINDS
-    ops       the names of the operations at which it can be made; none if at any
-    passes    what would pass along the edge: passes(use, *values)
     message   what is said to the student
     hint      what to do about it
+    ops       the names of the operations at which it can be made; none if at any
+    passes    what would pass along the edge: passes(use, *values), an array or several Variants
     needs     the names of the values that `passes` is given; where one of them is not known,
               the mistake is not looked for
     """
 
     kind: str
-    ops: tuple[str, ...]
-    passes: Callable[..., Any]
     message: str
     hint: str
+    ops: tuple[str, ...]
+    passes: Callable[..., Passes]
     needs: tuple[str, ...] = ()
 
 
-class Variant(NamedTuple):
-    """What would pass along the edge, and the number that the message names."""
-
-    array: Any
-    n: str = ""
+TABLE: list[Mistake] = []  # the rows, as the modules of mistakes write them
 
 
-def table_of_mistakes(*rows: tuple[str, str, Callable[..., Any], str, str]) -> list[Mistake]:
-    """Rows as they are written: operations in one string, needs as the function's parameters.
+def mistake(kind: str, *ops: str) -> Callable[[F], F]:
+    """Add a function to the table: a mistake of this kind, at the operations named; if none, at any.
 
-    The function returns what passes, or yields several Variants.
+    The values that it needs are its parameters after `use`.
     """
-    return [
-        Mistake(kind, tuple(ops.split()), passes, message, hint, _parameters(passes))
-        for kind, ops, passes, message, hint in rows
-    ]
+
+    def add(passes: F) -> F:
+        needs = tuple(inspect.signature(passes).parameters)[1:]
+        message, hint = message_and_hint(passes)
+        TABLE.append(Mistake(kind, message, hint, tuple(" ".join(ops).split()), passes, needs))
+        return passes
+
+    return add
 
 
-def _parameters(passes: Callable[..., Any]) -> tuple[str, ...]:
-    """The names of a function's parameters after `use`."""
-    return tuple(inspect.signature(passes).parameters)[1:]
+def message_and_hint(function: Callable[..., object]) -> tuple[str, str]:
+    """The two paragraphs of a docstring, each as one line."""
+    message, _, hint = (inspect.getdoc(function) or "").partition("\n\n")
+    return message.replace("\n", " "), hint.replace("\n", " ")
 
 
 def variants(row: Mistake, use: Use) -> Iterator[Variant]:
@@ -127,30 +146,81 @@ def variants(row: Mistake, use: Use) -> Iterator[Variant]:
 # ------------------------------------------------------------------ paths
 
 
-def _missing_operation(use: Use) -> Any:
+@mistake("missing_path")
+def _missing_use(use: Use) -> Passes:
+    """A path is missing: {x} is reached in several ways, and what comes back through {op}{line} was
+    left out.
+
+    A tensor that is used several times gets the sum of what comes back from each use.
+    """
+    return np.zeros_like(use.passed) if use.fan_in > 1 else None
+
+
+@mistake("missing_path")
+def _missing_operation(use: Use) -> Passes:
+    """A path is missing: {op}{line} uses one tensor {n} times, and all that comes back through it
+    was left out.
+
+    A tensor that is used several times gets the sum of what comes back from each use.
+    """
     twins = use.twins
     if not 1 < len(twins) < use.fan_in or use is not twins[0]:
         return None
     return [Variant(use.passed - sum(u.passed for u in twins), str(len(twins)))]
 
 
-def _missing_operand(use: Use) -> Any:
-    """Further up than the place where the paths meet: a term of a sum, a factor of a product."""
+@mistake("missing_path")
+def _missing_operand(use: Use) -> Passes:
+    """A path is missing: several operands of {op}{line} lead to {x}, and what comes back through
+    one was left out.
+
+    An operation passes something back to each of its operands; all that arrives at {x} is added up.
+    """
+    # Further up than the place where the paths meet: a term of a sum, a factor of a product.
     paths = use.graph.paths
     leading = {u.parent for u in paths if u.node is use.node and not u.part}
     return np.zeros_like(use.passed) if len(leading) > 1 and use.fan_in == 1 else None
 
 
-def _only_this_path(use: Use) -> Any:
+@mistake("missing_path")
+def _only_this_path(use: Use) -> Passes:
+    """Only one path is there: the part of {x} that comes back through {op}{line}. The other uses
+    were left out.
+
+    A tensor that is used several times gets the sum of what comes back from each use.
+    """
     if use.fan_in < 3 or use.g is not use.graph.gradients[use.node]:
         return None
     return 2 * use.passed - use.graph.gradients[use.parent]
 
 
+@mistake("double_counted")
+def _counted_twice(use: Use) -> Passes:
+    """The part that comes back through {op}{line} was counted twice.
+
+    Each use of a tensor contributes once.
+    """
+    return 2 * use.passed if use.fan_in > 1 else None
+
+
 # ------------------------------------------------------------------ factors
 
 
-def _scale(use: Use) -> Any:
+@mistake("sign")
+def _sign(use: Use) -> Passes:
+    """The sign of what comes back through {op}{line} is wrong.
+
+    Check the minus signs of this derivative.
+    """
+    return -use.passed
+
+
+@mistake("scale")
+def _scale(use: Use) -> Variants:
+    """What comes back through {op}{line} is {n} times what it should be.
+
+    Look for a factor: the exponent of a power, a 2 of a square, a number of entries.
+    """
     yield Variant(2 * use.passed, "2")
     yield Variant(use.passed / 2, "1/2")
     y = use.values.get("y") if use.op_name == "pow" else None
@@ -195,7 +265,13 @@ def _words(factor: float) -> str:
 # ------------------------------------------------------------------ the chain rule itself
 
 
-def _forgot_inner(use: Use) -> Any:
+@mistake("forgot_inner")
+def _forgot_inner(use: Use) -> Passes:
+    """The chain rule stops one step early: the derivative of the inner function, {op}{line}, is
+    missing.
+
+    Multiply by the derivative of the inner function as well.
+    """
     return _upstream_only(use) if use.parent is use.graph.target and inside_a_curve(use) else None
 
 
@@ -217,7 +293,12 @@ def inside_a_curve(use: Use) -> bool:
     return False
 
 
-def _swapped_operands(use: Use) -> Any:
+@mistake("swapped_operands")
+def _swapped_operands(use: Use) -> Variants:
+    """The operands of {op}{line} are exchanged: this is the rule for the other one.
+
+    Write the rule of each operand down beside its name.
+    """
     op, values = use.op, use.values
     if op is None or not {"x", "y"} <= set(op.operands) or use.name not in ("x", "y"):
         return
@@ -229,15 +310,27 @@ def _swapped_operands(use: Use) -> Any:
         yield use.rule(use.g, x=values["y"], y=values["x"])
 
 
-def _upstream_ignored(use: Use) -> Any:
+@mistake("upstream_ignored")
+def _upstream_ignored(use: Use) -> Passes:
+    """The derivative of {op}{line} is there, but not multiplied by the gradient that comes from
+    above.
+
+    Each rule is multiplied by g, the gradient of what comes after.
+    """
     return None if np.all(use.g == 1) else use.share()
 
 
 UNCHANGED = ("sum", "reshape", "view", "expand", "permute", "t", "transpose", "getitem")
 
 
-def _upstream_only(use: Use) -> Any:
-    """g as it came, if it has the shape for it: once, also if the tensor is both operands (x * x)."""
+@mistake("upstream_only")
+def _upstream_only(use: Use) -> Passes:
+    """What comes from above {op}{line} is passed on as it is: the operation's own derivative is
+    missing.
+
+    Multiply g by the derivative of the operation.
+    """
+    # g as it came, if it has the shape for it: once, also if the tensor is both operands (x * x).
     twins = use.twins
     if use is not twins[0] or use.op is None or use.op_name in UNCHANGED:
         return None  # at those of UNCHANGED no number changes
@@ -248,43 +341,3 @@ def _upstream_only(use: Use) -> Any:
     if use.op_name in ("norm", "logsumexp", "prod", "std", "var"):
         d = use.widened()
     return None if d is None else d - others
-
-
-# ------------------------------------------------------------------ the rows
-
-
-ROWS = table_of_mistakes(
-    ("missing_path", ANY, lambda use: np.zeros_like(use.passed) if use.fan_in > 1 else None,
-     "A path is missing: {x} is reached in several ways, and what comes back through {op}{line} was left out.",
-     "A tensor that is used several times gets the sum of what comes back from each use."),
-    ("missing_path", ANY, _missing_operation,
-     "A path is missing: {op}{line} uses one tensor {n} times, and all that comes back through it was left out.",
-     "A tensor that is used several times gets the sum of what comes back from each use."),
-    ("missing_path", ANY, _missing_operand,
-     "A path is missing: several operands of {op}{line} lead to {x}, and what comes back through one was left out.",
-     "An operation passes something back to each of its operands; all that arrives at {x} is added up."),
-    ("missing_path", ANY, _only_this_path,
-     "Only one path is there: the part of {x} that comes back through {op}{line}. The other uses were left out.",
-     "A tensor that is used several times gets the sum of what comes back from each use."),
-    ("double_counted", ANY, lambda use: 2 * use.passed if use.fan_in > 1 else None,
-     "The part that comes back through {op}{line} was counted twice.",
-     "Each use of a tensor contributes once."),
-    ("sign", ANY, lambda use: -use.passed,
-     "The sign of what comes back through {op}{line} is wrong.",
-     "Check the minus signs of this derivative."),
-    ("scale", ANY, _scale,
-     "What comes back through {op}{line} is {n} times what it should be.",
-     "Look for a factor: the exponent of a power, a 2 of a square, a number of entries."),
-    ("forgot_inner", ANY, _forgot_inner,
-     "The chain rule stops one step early: the derivative of the inner function, {op}{line}, is missing.",
-     "Multiply by the derivative of the inner function as well."),
-    ("swapped_operands", ANY, _swapped_operands,
-     "The operands of {op}{line} are exchanged: this is the rule for the other one.",
-     "Write the rule of each operand down beside its name."),
-    ("upstream_ignored", ANY, _upstream_ignored,
-     "The derivative of {op}{line} is there, but not multiplied by the gradient that comes from above.",
-     "Each rule is multiplied by g, the gradient of what comes after."),
-    ("upstream_only", ANY, _upstream_only,
-     "What comes from above {op}{line} is passed on as it is: the operation's own derivative is missing.",
-     "Multiply g by the derivative of the operation."),
-)  # fmt: skip

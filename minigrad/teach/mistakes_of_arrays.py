@@ -5,38 +5,54 @@
 Read mistakes.py first.
 """
 
-from collections.abc import Iterator
 from contextlib import suppress
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
 from minigrad.core.shapes import restore_axes
-from minigrad.teach.mistakes import ANY, Variant, table_of_mistakes
+from minigrad.teach.mistakes import Passes, Variant, Variants, mistake
 from minigrad.teach.mistakes_of_losses import parts_of_cross_entropy, softmax
-from minigrad.teach.uses import Use
+from minigrad.teach.uses import Array, Use
 
 # ------------------------------------------------------------------ indices
 
 
+Axis = int | tuple[int, ...]
 PICKING = "getitem gather index_select embedding"
 
 
-def _overwritten(use: Use, index: Any) -> Any:
-    """As if each part had been written to its place, and not added to what is there."""
+@mistake("index_not_scattered", PICKING)
+def _overwritten(use: Use, index: Array) -> Passes:
+    """{op}{line} reads some entries more than once, and their parts were not added up: the last
+    overwrote the others.
+
+    Add with np.add.at, or sum over all places where the same index stands.
+    """
+    # As if each part had been written to its place, and not added to what is there.
     return _written(use, use.g, index)
 
 
-def _only_the_first(use: Use, index: Any) -> Any:
-    """As if the places had been written from the last to the first."""
+@mistake("index_not_scattered", "getitem index_select embedding")
+def _only_the_first(use: Use, index: Array) -> Passes:
+    """{op}{line} reads some entries more than once, and only the first part of each was kept.
+
+    Add with np.add.at, or sum over all places where the same index stands.
+    """
+    # As if the places had been written from the last to the first.
     if not isinstance(index, np.ndarray) or index.dtype.kind == "b" or index.ndim != 1:
         return None
     return _written(use, np.flip(use.g, int(use.values.get("axis") or 0)), np.flip(index))
 
 
-def _slices_overwrite_each_other(use: Use) -> Any:
-    """x[:3] and x[1:]: d[:3] = ..., then d[1:] = ..."""
+@mistake("index_not_scattered", "getitem narrow select")
+def _slices_overwrite_each_other(use: Use) -> Passes:
+    """{op}{line} reads entries that are read elsewhere too, and its part overwrote theirs, where it
+    had to be added.
+
+    Add each part to what is there already:  d[index] += g,  not  d[index] = g.
+    """
+    # x[:3] and x[1:]: d[:3] = ..., then d[1:] = ...
     read = use.share()
     if use.fan_in < 2 or read is None:
         return None
@@ -44,7 +60,7 @@ def _slices_overwrite_each_other(use: Use) -> Any:
     return use.passed - others * (read != 0)
 
 
-def _written(use: Use, g: Any, index: Any) -> Any:
+def _written(use: Use, g: Array, index: Array) -> Array | None:
     d, axis = np.zeros_like(use.passed), int(use.values.get("axis") or 0)
     if use.op_name == "gather":
         np.put_along_axis(d, index, g, axis)
@@ -55,7 +71,13 @@ def _written(use: Use, g: Any, index: Any) -> Any:
     return d
 
 
-def _mean_over_repeated_indices(use: Use) -> Any:
+@mistake("mean_for_sum", PICKING)
+def _mean_over_repeated_indices(use: Use) -> Passes:
+    """{op}{line} reads some entries more than once, and your gradient is the mean of their parts,
+    not the sum.
+
+    What was read several times gets the sum of what comes back.
+    """
     counts = use.share()
     return use.passed / np.maximum(counts, 1) if counts is not None and np.any(counts > 1) else None
 
@@ -63,7 +85,12 @@ def _mean_over_repeated_indices(use: Use) -> Any:
 # ------------------------------------------------------------------ sums, means and axes
 
 
-def _mean_taken_for_sum(use: Use) -> Any:
+@mistake("mean_for_sum", "mean mse_loss cross_entropy nll_loss div mul")
+def _mean_taken_for_sum(use: Use) -> Passes:
+    """{op}{line} divides by {n}, the number of entries, and your gradient does not.
+
+    The derivative of a mean is 1/n for each entry.
+    """
     n = _averaged(use)
     return [Variant(use.passed * n, str(n))] if n > 1 else None
 
@@ -86,12 +113,23 @@ def _averaged(use: Use) -> int:
     return round(n) if n > 1 and any(abs(n - m) < 1e-6 * n for m in sums) else 0
 
 
-def _sum_taken_for_mean(use: Use) -> Any:
+@mistake("mean_for_sum", "sum")
+def _sum_taken_for_mean(use: Use) -> Passes:
+    """{op}{line} is a sum, and your gradient is that of a mean: divided by {n}.
+
+    The derivative of a sum is 1 for each entry.
+    """
     n = use.gathered
     return [Variant(use.passed / n, str(n))] if n > 1 else None
 
 
-def _mean_over_a_broadcast(use: Use) -> Any:
+@mistake("mean_for_sum")
+def _mean_over_a_broadcast(use: Use) -> Variants:
+    """The sum that undoes the broadcast in {op}{line} became a mean: your gradient is divided by
+    {n}.
+
+    What was repeated gets the sum of what comes back, not its mean.
+    """
     wide = use.g if use.op_name == "convolution" and use.name == "b" else use.wide()
     n = 0 if wide is None or not use.passed.size else wide.size // use.passed.size
     if wide is None or n < 2:
@@ -102,17 +140,26 @@ def _mean_over_a_broadcast(use: Use) -> Any:
             yield Variant(use.passed / m, str(m))
 
 
-def _reduction_axis(use: Use, axis: Any) -> Any:
+@mistake(
+    "reduction_axis", "sum mean amax amin softmax log_softmax logsumexp cumsum prod cross_entropy"
+)
+def _reduction_axis(use: Use, axis: Axis) -> Variants:
+    """{op}{line} works along axis {n}, and your gradient is that of another axis.
+
+    What was summed along an axis is repeated along the same axis on the way back.
+    """
     values, op, right = use.values, use.op, use.one_axis
     if use.op_name == "cross_entropy":
         if use.passed.ndim == 2 and (parts := parts_of_cross_entropy(use)) is not None:
-            yield Variant(softmax(values["x"], 1 - int(axis)) * parts[3] - parts[1], str(axis))
+            yield Variant(
+                softmax(values["x"], 1 - int(values["axis"])) * parts[3] - parts[1], str(axis)
+            )
         return
     if op is None or use.passed.ndim < 2 or right is None:
         return
     for other in range(use.passed.ndim):
         if other != right % use.passed.ndim:
-            changed: Any = other if isinstance(axis, int) else (other,)
+            changed: Axis = other if isinstance(axis, int) else (other,)
             yield Variant(use.rule(use.g, axis=changed), str(right))
             if "z" in use.reads() and "x" in values:
                 settings = {s: values[s] for s in op.settings} | {"axis": changed}
@@ -122,11 +169,13 @@ def _reduction_axis(use: Use, axis: Any) -> Any:
                 yield from _half_turned(use, changed, z, str(right))
 
 
-def _half_turned(use: Use, axis: Any, z: Any, right: str) -> Iterator[Variant]:
+def _half_turned(use: Use, axis: Axis, z: Array, right: str) -> Variants:
     """g repeated along one axis, and the derivative taken along another."""
+    here, wide = use.share(), use.widened()
     if use.op_name not in ("logsumexp", "amax", "amin", "prod") or use.values.get("keepdims"):
         return
-    here, wide = use.share(), use.widened()
+    if here is None:
+        return
     there = use.rule(np.ones_like(z), axis=axis, z=z)
     if there is not None and wide is not None:
         yield Variant(there * wide, right)
@@ -135,8 +184,23 @@ def _half_turned(use: Use, axis: Any, z: Any, right: str) -> Iterator[Variant]:
         yield Variant(here * turned, right)
 
 
-def _broadcast_axis(use: Use) -> Any:
-    """Only between axes of one length can the two be mistaken for each other."""
+@mistake("tangent_for_gradient", "cumsum")
+def _summed_from_the_front(use: Use, axis: int) -> Passes:
+    """{op}{line} is summed up from the front on the way back as well: so tangents move (forward
+    mode).
+
+    An entry is part of all the sums that follow it, so its gradient sums from the end.
+    """
+    return np.cumsum(use.g, axis)
+
+
+@mistake("reduction_axis")
+def _broadcast_axis(use: Use) -> Variants:
+    """The sum that undoes the broadcast in {op}{line} was taken along another axis.
+
+    Sum along the axis along which the value was repeated.
+    """
+    # Only between axes of one length can the two be mistaken for each other.
     wide, shape = use.wide(), use.passed.shape
     if wide is None or not 2 <= wide.ndim <= 4:
         return
@@ -145,42 +209,3 @@ def _broadcast_axis(use: Use) -> Any:
         for axes in combinations(range(wide.ndim), many):
             if [n for k, n in enumerate(wide.shape) if k not in axes and n != 1] == long:
                 yield wide.sum(axes).reshape(shape)
-
-
-# ------------------------------------------------------------------ the rows
-
-
-ROWS = table_of_mistakes(
-    ("index_not_scattered", PICKING, _overwritten,
-     "{op}{line} reads some entries more than once, and their parts were not added up: "
-     "the last overwrote the others.",
-     "Add with np.add.at, or sum over all places where the same index stands."),
-    ("index_not_scattered", "getitem index_select embedding", _only_the_first,
-     "{op}{line} reads some entries more than once, and only the first part of each was kept.",
-     "Add with np.add.at, or sum over all places where the same index stands."),
-    ("index_not_scattered", "getitem narrow select", _slices_overwrite_each_other,
-     "{op}{line} reads entries that are read elsewhere too, and its part overwrote theirs, where it had to be added.",
-     "Add each part to what is there already:  d[index] += g,  not  d[index] = g."),
-    ("mean_for_sum", PICKING, _mean_over_repeated_indices,
-     "{op}{line} reads some entries more than once, and your gradient is the mean of their parts, not the sum.",
-     "What was read several times gets the sum of what comes back."),
-    ("mean_for_sum", "mean mse_loss cross_entropy nll_loss div mul", _mean_taken_for_sum,
-     "{op}{line} divides by {n}, the number of entries, and your gradient does not.",
-     "The derivative of a mean is 1/n for each entry."),
-    ("mean_for_sum", "sum", _sum_taken_for_mean,
-     "{op}{line} is a sum, and your gradient is that of a mean: divided by {n}.",
-     "The derivative of a sum is 1 for each entry."),
-    ("mean_for_sum", ANY, _mean_over_a_broadcast,
-     "The sum that undoes the broadcast in {op}{line} became a mean: your gradient is divided by {n}.",
-     "What was repeated gets the sum of what comes back, not its mean."),
-    ("reduction_axis",
-     "sum mean amax amin softmax log_softmax logsumexp cumsum prod cross_entropy", _reduction_axis,
-     "{op}{line} works along axis {n}, and your gradient is that of another axis.",
-     "What was summed along an axis is repeated along the same axis on the way back."),
-    ("tangent_for_gradient", "cumsum", lambda use, axis: np.cumsum(use.g, axis),
-     "{op}{line} is summed up from the front on the way back as well: so tangents move (forward mode).",
-     "An entry is part of all the sums that follow it, so its gradient sums from the end."),
-    ("reduction_axis", ANY, _broadcast_axis,
-     "The sum that undoes the broadcast in {op}{line} was taken along another axis.",
-     "Sum along the axis along which the value was repeated."),
-)  # fmt: skip

@@ -5,17 +5,21 @@
 Read mistakes.py first.
 """
 
-from typing import Any
-
 import numpy as np
 
-from minigrad.teach.mistakes import Variant, table_of_mistakes
-from minigrad.teach.uses import Use
+from minigrad.teach.mistakes import Passes, Variant, Variants, mistake
+from minigrad.teach.uses import Array, Use
 
 # ------------------------------------------------------------------ softmax and losses
 
 
-def _softmax_diagonal_only(use: Use) -> Any:
+@mistake("softmax_diagonal_only", "softmax log_softmax logsumexp cross_entropy")
+def _softmax_diagonal_only(use: Use) -> Passes:
+    """Of the derivative of {op}{line} only the diagonal was taken: every score moves every
+    probability.
+
+    Write down how one probability moves with the score of another, and add that part up as well.
+    """
     if (parts := parts_of_cross_entropy(use)) is not None:
         return use.passed * (np.abs(parts[1]) > 1e-6 * np.max(np.abs(parts[3])))
     if use.op_name == "logsumexp":
@@ -27,8 +31,14 @@ def _softmax_diagonal_only(use: Use) -> Any:
     return use.g * z * (1 - z) if use.op_name == "softmax" else use.g * (1 - np.exp(z))
 
 
-def _softmax_by_hand_diagonal_only(use: Use, x: Any, y: Any) -> Any:
-    """e / e.sum(): of what comes back through the sum, only each entry's own part."""
+@mistake("softmax_diagonal_only", "div")
+def _softmax_by_hand_diagonal_only(use: Use, x: Array, y: Array) -> Passes:
+    """The sum in {op}{line} depends on every score, and only the diagonal of the softmax's
+    derivative was taken.
+
+    Write down how one probability moves with the score of another, and add that part up as well.
+    """
+    # e / e.sum(): of what comes back through the sum, only each entry's own part.
     below = next((u for u in use.graph.uses if u.node is use.node and u.name == "y"), None)
     if use.name != "x" or below is None:
         return None
@@ -39,7 +49,7 @@ def _softmax_by_hand_diagonal_only(use: Use, x: Any, y: Any) -> Any:
     return None
 
 
-def parts_of_cross_entropy(use: Use) -> Any:
+def parts_of_cross_entropy(use: Use) -> tuple[Array, Array, Array, Array] | None:
     """Cross-entropy's gradient as softmax minus one-hot, each times g; and the scores times g."""
     if "x" not in use.values or use.op_name != "cross_entropy":
         return None
@@ -49,23 +59,40 @@ def parts_of_cross_entropy(use: Use) -> Any:
     return soft, soft - use.passed, x * g, g
 
 
-def softmax(x: Any, axis: int) -> Any:
+def softmax(x: Array, axis: int) -> Array:
     """exp(x) / sum(exp(x)) along an axis; the greatest score is subtracted, against overflow."""
     e = np.exp(x - np.max(x, axis, keepdims=True))
     return e / np.sum(e, axis, keepdims=True)
 
 
-def _half_of_cross_entropy(use: Use, x: Any) -> Any:
-    soft, onehot, *_ = parts_of_cross_entropy(use)
-    return [soft, -onehot]
+@mistake("missing_path", "cross_entropy")
+def _half_of_cross_entropy(use: Use, x: Array) -> Passes:
+    """{op}{line} reads the scores twice, in the numerator and in the sum: only one of the two parts
+    is there.
+
+    Write the loss as  -x[t] + log(sum(exp(x))),  and differentiate both terms.
+    """
+    parts = parts_of_cross_entropy(use)
+    return None if parts is None else [parts[0], -parts[1]]
 
 
-def _scores_for_probabilities(use: Use, x: Any) -> Any:
-    _, onehot, scores, _ = parts_of_cross_entropy(use)
-    return scores - onehot
+@mistake("wrong_argument", "cross_entropy")
+def _scores_for_probabilities(use: Use, x: Array) -> Passes:
+    """In the derivative of {op}{line} the scores stand where their softmax is meant.
+
+    Write the loss as  -x[t] + log(sum(exp(x))),  and differentiate both terms.
+    """
+    parts = parts_of_cross_entropy(use)
+    return None if parts is None else parts[2] - parts[1]
 
 
-def _statistics_taken_as_constants(use: Use, x: Any, axis: Any, eps: Any) -> Any:
+@mistake("missing_path", "standardize")
+def _statistics_taken_as_constants(use: Use, x: Array, axis: int, eps: float) -> Passes:
+    """{op}{line} subtracts a mean and divides by a deviation, which depend on the input too: their
+    paths are missing.
+
+    What comes back through the mean and through the variance belongs to the gradient as well.
+    """
     deviation = np.sqrt(np.var(x, axis=axis, keepdims=True) + eps)
     z = (x - np.mean(x, axis=axis, keepdims=True)) / deviation
     by_mean = np.mean(use.g, axis=axis, keepdims=True)
@@ -73,14 +100,25 @@ def _statistics_taken_as_constants(use: Use, x: Any, axis: Any, eps: Any) -> Any
     return [d / deviation for d in (use.g, use.g - by_mean, use.g - by_variance)]
 
 
-def _half_of_softmax(use: Use, z: Any, axis: Any) -> Any:
+@mistake("missing_path", "softmax log_softmax")
+def _half_of_softmax(use: Use, z: Array, axis: int) -> Passes:
+    """{op}{line} has two parts, one through each entry itself and one through the sum: only one of
+    them is there.
+
+    Every score stands in the numerator of its own probability, and in the sum of all.
+    """
     g = use.g
     if use.op_name == "softmax":
         return [g * z, -z * np.sum(g * z, int(axis), keepdims=True)]
     return -np.exp(z) * np.sum(g, int(axis), keepdims=True)
 
 
-def _sign_in_softmax(use: Use, axis: Any) -> Any:
+@mistake("sign", "softmax log_softmax cross_entropy")
+def _sign_in_softmax(use: Use, axis: int) -> Passes:
+    """The sign of the sum in the derivative of {op}{line} is wrong.
+
+    Check the minus signs of this derivative.
+    """
     if (parts := parts_of_cross_entropy(use)) is not None:
         return parts[0] + parts[1]  # p + onehot
     z, g = use.values.get("z"), use.g
@@ -91,7 +129,12 @@ def _sign_in_softmax(use: Use, axis: Any) -> Any:
     return g + np.exp(z) * np.sum(g, int(axis), keepdims=True)
 
 
-def _not_the_softmax(use: Use) -> Any:
+@mistake("wrong_argument", "log_softmax logsumexp")
+def _not_the_softmax(use: Use) -> Variants:
+    """In the derivative of {op}{line} {n} where their softmax is meant.
+
+    The softmax of the scores is  exp(x) / sum(exp(x)).
+    """
     z, x, axis = (use.values.get(name) for name in ("z", "x", "axis"))
     if use.op_name == "log_softmax" and axis is not None:
         total = np.sum(use.g, int(axis), keepdims=True)
@@ -104,8 +147,13 @@ def _not_the_softmax(use: Use) -> Any:
         yield Variant(wide * np.exp(x), "the exponentials stand")
 
 
-def _weighted_mean_taken_for_sum(use: Use, weights: Any, target: Any) -> Any:
-    """The weights of the classes are known only if the student has given them a name."""
+@mistake("mean_for_sum", "cross_entropy nll_loss")
+def _weighted_mean_taken_for_sum(use: Use, weights: Array, target: Array) -> Variants:
+    """{op}{line} divides by {n}, the sum of the weights of the classes, and your gradient does not.
+
+    A weighted mean is divided by the sum of the weights.
+    """
+    # The weights of the classes are known only if the student has given them a name.
     for c in use.graph.vectors:
         if len(c) > np.max(target, initial=-1) >= 0 and np.min(target) >= 0:
             total = float(np.sum(c[target]))
@@ -118,56 +166,26 @@ def _weighted_mean_taken_for_sum(use: Use, weights: Any, target: Any) -> Any:
 # ------------------------------------------------------------------ binary cross-entropy
 
 
-def _scores_for_a_probability(use: Use, x: Any) -> Any:
-    """Where one operation of binary_cross_entropy_with_logits reads the scores."""
+@mistake("wrong_argument", "logsigmoid softplus")
+def _scores_for_a_probability(use: Use, x: Array) -> Passes:
+    """In the derivative of {op}{line} the scores stand where their sigmoid is meant.
+
+    Differentiate the term with the target, and the one without, and compare each with your lines.
+    """
+    # Where one operation of binary_cross_entropy_with_logits reads the scores.
     if use.fan_in < 2:
         return None
     return use.g * (1 - x) if use.op_name == "logsigmoid" else use.g * x
 
 
-def _half_of_binary_cross_entropy(use: Use) -> Any:
-    """(1 - t) * x - logsigmoid(x): without the target, or without the probability."""
+@mistake("missing_path", "logsigmoid mul")
+def _half_of_binary_cross_entropy(use: Use) -> Passes:
+    """The loss{line} has two parts, the probability and the target: only one of them is there.
+
+    Differentiate the term with the target, and the one without, and compare each with your lines.
+    """
+    # (1 - t) * x - logsigmoid(x): without the target, or without the probability.
     if use.op_name == "logsigmoid":
         return use.g if use.fan_in > 1 else None
     beside = [u.op_name for u in use.graph.uses if u.parent is use.parent]
     return use.g if "logsigmoid" in beside and use.passed.shape == use.g.shape else None
-
-
-# ------------------------------------------------------------------ the rows
-
-
-ROWS = table_of_mistakes(
-    ("softmax_diagonal_only", "softmax log_softmax logsumexp cross_entropy", _softmax_diagonal_only,
-     "Of the derivative of {op}{line} only the diagonal was taken: every score moves every probability.",
-     "Write down how one probability moves with the score of another, and add that part up as well."),
-    ("softmax_diagonal_only", "div", _softmax_by_hand_diagonal_only,
-     "The sum in {op}{line} depends on every score, and only the diagonal of the softmax's derivative was taken.",
-     "Write down how one probability moves with the score of another, and add that part up as well."),
-    ("missing_path", "cross_entropy", _half_of_cross_entropy,
-     "{op}{line} reads the scores twice, in the numerator and in the sum: only one of the two parts is there.",
-     "Write the loss as  -x[t] + log(sum(exp(x))),  and differentiate both terms."),
-    ("wrong_argument", "cross_entropy", _scores_for_probabilities,
-     "In the derivative of {op}{line} the scores stand where their softmax is meant.",
-     "Write the loss as  -x[t] + log(sum(exp(x))),  and differentiate both terms."),
-    ("missing_path", "standardize", _statistics_taken_as_constants,
-     "{op}{line} subtracts a mean and divides by a deviation, which depend on the input too: their paths are missing.",
-     "What comes back through the mean and through the variance belongs to the gradient as well."),
-    ("missing_path", "softmax log_softmax", _half_of_softmax,
-     "{op}{line} has two parts, one through each entry itself and one through the sum: only one of them is there.",
-     "Every score stands in the numerator of its own probability, and in the sum of all."),
-    ("sign", "softmax log_softmax cross_entropy", _sign_in_softmax,
-     "The sign of the sum in the derivative of {op}{line} is wrong.",
-     "Check the minus signs of this derivative."),
-    ("wrong_argument", "log_softmax logsumexp", _not_the_softmax,
-     "In the derivative of {op}{line} {n} where their softmax is meant.",
-     "The softmax of the scores is  exp(x) / sum(exp(x))."),
-    ("mean_for_sum", "cross_entropy nll_loss", _weighted_mean_taken_for_sum,
-     "{op}{line} divides by {n}, the sum of the weights of the classes, and your gradient does not.",
-     "A weighted mean is divided by the sum of the weights."),
-    ("wrong_argument", "logsigmoid softplus", _scores_for_a_probability,
-     "In the derivative of {op}{line} the scores stand where their sigmoid is meant.",
-     "Differentiate the term with the target, and the one without, and compare each with your lines."),
-    ("missing_path", "logsigmoid mul", _half_of_binary_cross_entropy,
-     "The loss{line} has two parts, the probability and the target: only one of them is there.",
-     "Differentiate the term with the target, and the one without, and compare each with your lines."),
-)  # fmt: skip

@@ -6,18 +6,23 @@ Read mistakes.py first.
 """
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import numpy as np
 
 from minigrad.core.views import CopySlices, walk
-from minigrad.teach.mistakes import ANY, Variant, constant_factor, table_of_mistakes
-from minigrad.teach.uses import Use, called
+from minigrad.teach.mistakes import Passes, Variant, Variants, constant_factor, mistake
+from minigrad.teach.uses import AnyNode, Array, Use, called
 
 # ------------------------------------------------------------------ where the derivative is taken
 
 
-def _value_after_the_write(use: Use) -> Any:
+@mistake("stale_value")
+def _value_after_the_write(use: Use) -> Variants:
+    """{op}{line} writes in place, and your gradient uses the value after the write where the rule
+    needs the one before.
+
+    Write down the value before it is overwritten; the tape keeps a copy of it.
+    """
     if not use.wrote or use.op is None or not use.op.operands:
         return
     first = use.op.operands[0]
@@ -28,7 +33,7 @@ def _value_after_the_write(use: Use) -> Any:
                 yield use.rule(use.g, **{first: value})
 
 
-def _at_another_time(use: Use, values_of: Callable[[Any], list[Any]]) -> Iterator[Any]:
+def _at_another_time(use: Use, values_of: Callable[[AnyNode], list[Array]]) -> Variants:
     """The rule, with what an operand held at another time; also at both places in x * x."""
     for name, node in use.origins.items():
         for value in values_of(node):
@@ -41,10 +46,36 @@ def _at_another_time(use: Use, values_of: Callable[[Any], list[Any]]) -> Iterato
             if len(use.twins) > 1 and use is use.twins[0]:
                 others = [u.rule(u.g, **changed) for u in use.twins]
                 if all(d is not None for d in others):
-                    yield sum(others) - sum(u.passed for u in use.twins[1:])
+                    both = sum(d for d in others if d is not None)
+                    yield np.asarray(both - sum(u.passed for u in use.twins[1:]))
 
 
-def _wrong_argument(use: Use) -> Any:
+@mistake("stale_value")
+def _earlier_value(use: Use) -> Passes:
+    """{op}{line} reads a tensor that was written in place before, and your gradient uses the value
+    it had earlier.
+
+    The rule needs the value that the operation has read.
+    """
+    return _at_another_time(use, use.graph.earlier)
+
+
+@mistake("stale_value")
+def _later_value(use: Use) -> Passes:
+    """{op}{line} reads a tensor that is written in place afterwards, and your gradient uses the
+    value it had then.
+
+    The rule needs the value that the operation has read.
+    """
+    return _at_another_time(use, use.graph.later)
+
+
+@mistake("wrong_argument")
+def _wrong_argument(use: Use) -> Variants:
+    """The derivative of {op}{line} was taken at the wrong place: {n}.
+
+    Look up whether the rule is written in terms of the input x or of the result z.
+    """
     op, values, reads, x = use.op, use.values, use.reads(), use.name
     if op is None or op.kind not in ("elementwise", "reduction", "general") or x not in values:
         return
@@ -67,14 +98,19 @@ def _wrong_argument(use: Use) -> Any:
             yield Variant(_elsewhere(use, value), words)
 
 
-def _exponent_not_lowered(use: Use, x: Any, y: Any) -> Any:
+@mistake("wrong_argument", "pow div")
+def _exponent_not_lowered(use: Use, x: Array, y: Array) -> Variants:
+    """The derivative of {op}{line} is that of another power: {n}.
+
+    The derivative of x**n is n * x**(n - 1), also for n = -1, as in 1 / x.
+    """
     if use.op_name == "pow" and use.name == "x":
         yield Variant(use.fit(use.g * y * x**y), "its exponent was not lowered by one")
     if use.op_name == "div" and use.name == "y":
         yield Variant(use.fit(-use.g * x / y), "the divisor was not squared")
 
 
-def _factors_from_further_in(use: Use, behind_a_mask: bool) -> Iterator[Variant]:
+def _factors_from_further_in(use: Use, behind_a_mask: bool) -> Variants:
     """For w in tanh(x) * w, say: x in the place of tanh(x); or only where tanh is a dropout."""
     graph = use.graph
     for name, node in use.origins.items():
@@ -96,6 +132,25 @@ def _factors_from_further_in(use: Use, behind_a_mask: bool) -> Iterator[Variant]
                     yield Variant(use.rule(use.g, **{name: value}), called(inner.node))
 
 
+@mistake("wrong_argument")
+def _before_a_function(use: Use) -> Passes:
+    """The derivative of {op}{line} has a wrong factor: what was put into {n} stands where its
+    result is meant.
+
+    The factor is the other operand just as the operation has read it.
+    """
+    return _factors_from_further_in(use, behind_a_mask=False)
+
+
+@mistake("mask_missing")
+def _before_a_mask(use: Use) -> Passes:
+    """The derivative of {op}{line} has a wrong factor: the other operand as it was before the mask.
+
+    The factor is the other operand just as the operation has read it.
+    """
+    return _factors_from_further_in(use, behind_a_mask=True)
+
+
 def is_dropout(use: Use) -> bool:
     """Times 0, or 1 / (1 - p): the mask of a dropout, which is a tensor without a gradient."""
     keep = use.values.get(use.beside)
@@ -107,7 +162,7 @@ def is_dropout(use: Use) -> bool:
     return len(kinds) == 2 and bool(kinds[0] == 0 and kinds[1] > 0)
 
 
-def _elsewhere(use: Use, value: Any) -> Any:
+def _elsewhere(use: Use, value: Array) -> Array | None:
     """The rule of a function of one tensor, as if its input had been `value`."""
     op, values = use.op, use.values
     if op is None or not {"z", use.name} & set(use.reads()):
@@ -122,7 +177,7 @@ def _elsewhere(use: Use, value: Any) -> Any:
         return None
 
 
-def _further_in(use: Use) -> Iterator[Any]:
+def _further_in(use: Use) -> Iterator[Array]:
     """What the input was computed from: the operands of its operation, and the tensor itself."""
     graph, origin = use.graph, use.origins.get(use.name)
     places = [graph.target] if origin is None else [graph.target, *origin.edges]
@@ -139,7 +194,7 @@ MASKED = " ".join(("relu", "threshold", "leaky_relu", *CLAMPS, *OF_TWO, *EXTREME
                    "masked_fill", "tril", "triu", "max_pool2d", "mul"))  # fmt: skip
 
 
-def _mask(use: Use) -> Any:
+def _mask(use: Use) -> tuple[Array, Array] | None:
     """(the gradient as it stands where the operation lets it pass, where that is); or None."""
     op, g = use.op_name, use.g
     if op == "mul":  # by the mask of a dropout
@@ -157,7 +212,7 @@ def _mask(use: Use) -> Any:
     return None if wide is None or through is None else (wide, through != 0)
 
 
-def _pooled(use: Use) -> Any:
+def _pooled(use: Use) -> Array | None:
     """g, given to every entry of its window, where the windows do not overlap."""
     size = use.values.get("size")
     if not isinstance(size, tuple) or len(size) != 2:
@@ -166,7 +221,12 @@ def _pooled(use: Use) -> Any:
     return wide if wide.shape == use.passed.shape else None
 
 
-def _mask_missing(use: Use) -> Any:
+@mistake("mask_missing", MASKED)
+def _mask_missing(use: Use) -> Passes:
+    """The mask of {op}{line} is missing: the gradient passes only where the input did.
+
+    Multiply by 1 where the input was let through, and by 0 elsewhere.
+    """
     if use.op_name == "leaky_relu" and "x" in use.values:
         return [use.g, use.g * (use.values["x"] > 0)]
     found = _mask(use)
@@ -175,12 +235,18 @@ def _mask_missing(use: Use) -> Any:
     return _scaled(use, found[0]) if use.op_name == "mul" else use.fit(found[0])
 
 
-def _scaled(use: Use, d: Any) -> Any:
+def _scaled(use: Use, d: Array) -> list[Array]:
     """As it is, and with what a dropout's mask multiplies where it lets pass: 1 / (1 - p)."""
     return [d, d * np.max(use.values[use.beside])]
 
 
-def _mask_inverted(use: Use) -> Any:
+@mistake("mask_inverted", MASKED)
+def _mask_inverted(use: Use) -> Passes:
+    """The mask of {op}{line} is the wrong way round: the gradient passes just where the input did
+    not.
+
+    The gradient takes the same way as the value did.
+    """
     if use.op_name == "leaky_relu" and "x" in use.values:
         return use.rule(use.g, x=-use.values["x"])
     found = _mask(use)
@@ -194,8 +260,14 @@ def _mask_inverted(use: Use) -> Any:
     return use.fit(turned)
 
 
-def _overwritten(use: Use) -> Any:
-    """x[0] = y: nothing comes back to what stood in x[0]."""
+@mistake("mask_missing")
+def _overwritten(use: Use) -> Passes:
+    """{op}{line} overwrites a part of the tensor, and your gradient passes on there as if it had
+    not.
+
+    What was overwritten has no influence on the result any more.
+    """
+    # x[0] = y: nothing comes back to what stood in x[0].
     if not isinstance(use.node, CopySlices) or use.k or use.part or not use.node.keeps:
         return None
     written = np.zeros(use.passed.shape, bool)
@@ -203,12 +275,24 @@ def _overwritten(use: Use) -> Any:
     return np.asarray(use.graph.gradients[use.node]) if not np.any(use.passed[written]) else None
 
 
-def _dropout_scale_missing(use: Use) -> Any:
+@mistake("mask_missing", "mul")
+def _dropout_scale_missing(use: Use) -> Passes:
+    """The mask of the dropout{line} is there, but not its scale: what is kept was divided by 1 - p.
+
+    The gradient is scaled as the value was.
+    """
     found = _mask(use)
     return None if found is None else found[0] * found[1]
 
 
-def _ties(use: Use, x: Any) -> Any:
+@mistake("ties", "relu", "abs", *CLAMPS, *OF_TWO, *EXTREMES)
+def _ties(use: Use, x: Array) -> Passes:
+    """Where entries are equal, or just at a bend, {op}{line} passes the gradient on in another way
+    than you do.
+
+    amax and amin share it equally, max and min along a dim give it to one entry, maximum and
+    minimum halve it; relu and abs pass nothing at 0.
+    """
     g, passed = use.g, use.passed
     if use.op_name in EXTREMES:
         return _ties_of_a_reduction(use, x)
@@ -216,7 +300,9 @@ def _ties(use: Use, x: Any) -> Any:
         if "y" not in use.values:
             return None
         equal = np.equal(x, use.values["y"]) & np.ones(g.shape, bool)
-        one_sided = np.where(equal, 0, passed if passed.shape == g.shape else use.wide())
+        one_sided = np.where(
+            equal, 0, passed if passed.shape == g.shape else np.asarray(use.wide())
+        )
         return [use.fit(one_sided), use.fit(one_sided + equal * g)]
     if use.op_name in CLAMPS:
         bounds = [use.values.get(b) for b in ("a", "b", "min_val", "max_val")]
@@ -225,7 +311,7 @@ def _ties(use: Use, x: Any) -> Any:
     return [np.where(x == 0, part, passed) for part in (g, g / 2, -g)]
 
 
-def _ties_of_a_reduction(use: Use, x: Any) -> Any:
+def _ties_of_a_reduction(use: Use, x: Array) -> Variants:
     """All of them, each its share, the first, the last."""
     axis, wide = use.values.get("axis"), use.widened()
     if wide is None:
@@ -246,48 +332,3 @@ def _ties_of_a_reduction(use: Use, x: Any) -> Any:
         one = np.zeros_like(chosen)
         np.put_along_axis(one, chosen.shape[row] - 1 - at if last else at, True, row)
         yield wide * one.reshape(x.shape)
-
-
-# ------------------------------------------------------------------ the rows
-
-
-ROWS = table_of_mistakes(
-    ("stale_value", ANY, _value_after_the_write,
-     "{op}{line} writes in place, and your gradient uses the value after the write "
-     "where the rule needs the one before.",
-     "Write down the value before it is overwritten; the tape keeps a copy of it."),
-    ("stale_value", ANY, lambda use: _at_another_time(use, use.graph.earlier),
-     "{op}{line} reads a tensor that was written in place before, and your gradient uses the value it had earlier.",
-     "The rule needs the value that the operation has read."),
-    ("stale_value", ANY, lambda use: _at_another_time(use, use.graph.later),
-     "{op}{line} reads a tensor that is written in place afterwards, and your gradient uses the value it had then.",
-     "The rule needs the value that the operation has read."),
-    ("wrong_argument", ANY, _wrong_argument,
-     "The derivative of {op}{line} was taken at the wrong place: {n}.",
-     "Look up whether the rule is written in terms of the input x or of the result z."),
-    ("wrong_argument", "pow div", _exponent_not_lowered,
-     "The derivative of {op}{line} is that of another power: {n}.",
-     "The derivative of x**n is n * x**(n - 1), also for n = -1, as in 1 / x."),
-    ("wrong_argument", ANY, lambda use: _factors_from_further_in(use, behind_a_mask=False),
-     "The derivative of {op}{line} has a wrong factor: what was put into {n} stands where its result is meant.",
-     "The factor is the other operand just as the operation has read it."),
-    ("mask_missing", ANY, lambda use: _factors_from_further_in(use, behind_a_mask=True),
-     "The derivative of {op}{line} has a wrong factor: the other operand as it was before the mask.",
-     "The factor is the other operand just as the operation has read it."),
-    ("mask_missing", MASKED, _mask_missing,
-     "The mask of {op}{line} is missing: the gradient passes only where the input did.",
-     "Multiply by 1 where the input was let through, and by 0 elsewhere."),
-    ("mask_inverted", MASKED, _mask_inverted,
-     "The mask of {op}{line} is the wrong way round: the gradient passes just where the input did not.",
-     "The gradient takes the same way as the value did."),
-    ("mask_missing", ANY, _overwritten,
-     "{op}{line} overwrites a part of the tensor, and your gradient passes on there as if it had not.",
-     "What was overwritten has no influence on the result any more."),
-    ("mask_missing", "mul", _dropout_scale_missing,
-     "The mask of the dropout{line} is there, but not its scale: what is kept was divided by 1 - p.",
-     "The gradient is scaled as the value was."),
-    ("ties", " ".join(("relu", "abs", *CLAMPS, *OF_TWO, *EXTREMES)), _ties,
-     "Where entries are equal, or just at a bend, {op}{line} passes the gradient on in another way than you do.",
-     "amax and amin share it equally, max and min along a dim give it to one entry, maximum and minimum halve it; "
-     "relu and abs pass nothing at 0."),
-)  # fmt: skip

@@ -5,18 +5,21 @@
 Read mistakes.py first.
 """
 
-from typing import Any
-
 import numpy as np
 
-from minigrad.teach.mistakes import Variant, table_of_mistakes
-from minigrad.teach.uses import Use
+from minigrad.teach.mistakes import Passes, Variant, Variants, mistake
+from minigrad.teach.uses import Array, Use
 
 # ------------------------------------------------------------------ statistics
 
 
-def _degrees_of_freedom(use: Use) -> Any:
-    """n against n - 1, or the length of another axis."""
+@mistake("scale", "var std mean")
+def _degrees_of_freedom(use: Use) -> Variants:
+    """{op}{line} divides by {n}, and your gradient by another number of entries.
+
+    Is it n or n - 1? The forward pass tells which.
+    """
+    # n against n - 1, or the length of another axis.
     n = use.gathered
     if n < 2:
         return
@@ -32,14 +35,24 @@ def _degrees_of_freedom(use: Use) -> Any:
             yield Variant(use.passed * (m / other) ** root, f"{m:g}")
 
 
-def _variance_not_divided(use: Use) -> Any:
+@mistake("mean_for_sum", "var std")
+def _variance_not_divided(use: Use) -> Passes:
+    """{op}{line} divides by {n}, and your gradient does not.
+
+    The derivative of a mean is 1/n for each entry.
+    """
     if not use.g.size:
         return None
     m = use.passed.size / use.g.size - float(use.values.get("correction", 1))
     return [Variant(use.passed * m, f"{m:g}")] if m > 1 else None
 
 
-def _statistics_elsewhere(use: Use) -> Any:
+@mistake("wrong_argument", "var std norm")
+def _statistics_elsewhere(use: Use) -> Variants:
+    """The derivative of {op}{line} was taken at the wrong place: {n}.
+
+    Look up whether the rule is written in terms of the input x or of the result z.
+    """
     z, x, wide = use.values.get("z"), use.values.get("x"), use.widened()
     if wide is None:
         return
@@ -52,7 +65,12 @@ def _statistics_elsewhere(use: Use) -> Any:
         yield Variant(at_x, "at x, instead of at x minus its mean")
 
 
-def _under_the_root(use: Use, z: Any) -> Any:
+@mistake("upstream_ignored", "std norm")
+def _under_the_root(use: Use, z: Array) -> Passes:
+    """{op}{line} is a root, and only what stands under the root was differentiated.
+
+    The chain rule has one more factor here: the derivative of the root.
+    """
     if use.values.get("p", 2) != 2 or use.widened() is None:
         return None
     return 2 * use.passed * use.widened(z)
@@ -61,7 +79,7 @@ def _under_the_root(use: Use, z: Any) -> Any:
 # ------------------------------------------------------------------ sums that are broadcast again
 
 
-def spread(use: Use, instead: Any = None) -> Any:
+def spread(use: Use, instead: Array | None = None) -> Array | None:
     """x / x.sum(), x - x.mean(): what would come back to the sum's result, had it the shape of x.
 
     None if this is no sum whose result is broadcast to the shape of what was summed.
@@ -90,16 +108,29 @@ def spread(use: Use, instead: Any = None) -> Any:
     return wide if np.shape(wide) == use.passed.shape else None
 
 
-def _is(value: Any, total: Any) -> bool:
-    return isinstance(value, np.ndarray) and value.ndim > 0 and np.array_equal(value, total)
+def _is(value: object, total: Array | None) -> bool:
+    if not isinstance(value, np.ndarray) or total is None:
+        return False
+    return value.ndim > 0 and np.array_equal(value, total)
 
 
-def _diagonal_through_the_sum(use: Use) -> Any:
+@mistake("softmax_diagonal_only", "sum")
+def _diagonal_through_the_sum(use: Use) -> Passes:
+    """The sum in {op}{line} depends on every score, and only each score's own part came back
+    through it.
+
+    Every score moves every probability: the gradients of all of them are added up.
+    """
     below = next((u for u in use.graph.uses if u.node is use.parent), None)
     return None if below is None or below.op_name != "exp" else spread(use)
 
 
-def _spread_along_another_axis(use: Use) -> Any:
+@mistake("reduction_axis", "sum mean")
+def _spread_along_another_axis(use: Use) -> Variants:
+    """{op}{line} works along axis {n}, and what comes back to it was summed along another axis.
+
+    Sum along the axes along which the value was repeated.
+    """
     right, shape = use.one_axis, use.passed.shape
     if right is None or len(shape) < 2 or (wide := spread(use)) is None:
         return
@@ -116,31 +147,6 @@ def _spread_along_another_axis(use: Use) -> Any:
                 yield Variant(np.broadcast_to(_along(use, turned, other), shape), str(right))
 
 
-def _along(use: Use, d: Any, axis: int) -> Any:
+def _along(use: Use, d: Array, axis: int) -> Array:
     """The same sum or mean of another array, along another axis."""
     return (np.mean if use.op_name == "mean" else np.sum)(d, axis, keepdims=True)
-
-
-# ------------------------------------------------------------------ the rows
-
-
-ROWS = table_of_mistakes(
-    ("scale", "var std mean", _degrees_of_freedom,
-     "{op}{line} divides by {n}, and your gradient by another number of entries.",
-     "Is it n or n - 1? The forward pass tells which."),
-    ("mean_for_sum", "var std", _variance_not_divided,
-     "{op}{line} divides by {n}, and your gradient does not.",
-     "The derivative of a mean is 1/n for each entry."),
-    ("wrong_argument", "var std norm", _statistics_elsewhere,
-     "The derivative of {op}{line} was taken at the wrong place: {n}.",
-     "Look up whether the rule is written in terms of the input x or of the result z."),
-    ("upstream_ignored", "std norm", _under_the_root,
-     "{op}{line} is a root, and only what stands under the root was differentiated.",
-     "The chain rule has one more factor here: the derivative of the root."),
-    ("softmax_diagonal_only", "sum", _diagonal_through_the_sum,
-     "The sum in {op}{line} depends on every score, and only each score's own part came back through it.",
-     "Every score moves every probability: the gradients of all of them are added up."),
-    ("reduction_axis", "sum mean", _spread_along_another_axis,
-     "{op}{line} works along axis {n}, and what comes back to it was summed along another axis.",
-     "Sum along the axes along which the value was repeated."),
-)  # fmt: skip

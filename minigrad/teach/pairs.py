@@ -1,6 +1,6 @@
 """Mistakes that come in numbers: the same one at every operation of a kind, and two at once.
 
-    whole_nodes    what comes from above is ignored for both operands of an operation
+    AT_A_NODE      what comes from above is ignored for both operands of an operation
     everywhere     the student takes tanh's derivative at the input, in each of the three layers
     two_at_once    a sign is wrong, and a path is missing
 
@@ -25,6 +25,7 @@ from minigrad.teach.all_mistakes import known_mistakes
 from minigrad.teach.answer import Answer, Diagnosis
 from minigrad.teach.mistakes import ORDER, Mistake, variants
 from minigrad.teach.uses import Use, called
+from minigrad.teach.whole import Places, Table, mistake_in
 
 SMALL = 24  # uses: the tapes on which pairs are tried
 MANY = 6  # pairs that are looked at before one is named
@@ -50,7 +51,7 @@ class Tried(NamedTuple):
 
     def diagnosis(self, a: Answer) -> Diagnosis:
         """The row's message and hint, at the operation of this use."""
-        return a.found(self.row.kind, self.row.message, self.row.hint, self.use, n=self.n)
+        return a.found(self.row.message, self.row.hint, kind=self.row.kind, use=self.use, n=self.n)
 
 
 # ------------------------------------------------------------------ everywhere
@@ -70,8 +71,7 @@ def everywhere(a: Answer, until: float) -> Iterator[Diagnosis]:
                 if first is None:
                     break
                 if candidate is not None and a.gives(candidate):
-                    n = "as at the other places"
-                    d = a.found(row.kind, row.message, row.hint, first, n=n)
+                    d = Tried(row, first, "as at the other places", candidate, {}).diagnosis(a)
                     yield replace(d, message=f"{d.message} So it is at every {called(first.node)}.")
 
 
@@ -98,20 +98,16 @@ def _all_wrong(a: Answer, row: Mistake, name: str, k: int) -> tuple[Any, Use | N
     return gradients.get(a.target), first
 
 
-NOT_MULTIPLIED = (
-    "upstream_ignored",
-    "What comes from above {op}{line} was left out: its derivative is there, but not multiplied by it.",
-    "Each rule is multiplied by g, the gradient of what comes after.",
-)
-ONE_BRANCH = (
-    "mask_missing",
-    "{op}{line} has two branches, and the derivative of one of them was taken everywhere.",
-    "Where the condition is true the gradient goes to the first branch, elsewhere to the second.",
-)
+AT_A_NODE: Table = []
 
 
-def whole_nodes(a: Answer) -> Iterator[Diagnosis]:
-    """The gradient from above left out for all the operands of an operation together."""
+@mistake_in(AT_A_NODE, "upstream_ignored")
+def _for_all_operands(a: Answer) -> Places:
+    """What comes from above {op}{line} was left out: its derivative is there, but not multiplied by
+    it.
+
+    Each rule is multiplied by g, the gradient of what comes after.
+    """
     graph = a.graph
     for use in graph.paths:
         node = use.node
@@ -123,11 +119,15 @@ def whole_nodes(a: Answer) -> Iterator[Diagnosis]:
             continue
         effect = graph.walk_back(node, (1 - g).astype(g.dtype))
         if effect is not None and a.gives(a.right + effect):
-            yield a.found(*NOT_MULTIPLIED, use)
+            yield {"use": use}
 
 
-def one_branch(a: Answer) -> Iterator[Diagnosis]:
-    """where(c, x, y), differentiated as if it had been x, or y, everywhere."""
+@mistake_in(AT_A_NODE, "mask_missing")
+def _one_branch(a: Answer) -> Places:
+    """{op}{line} has two branches, and the derivative of one of them was taken everywhere.
+
+    Where the condition is true the gradient goes to the first branch, elsewhere to the second.
+    """
     for use in a.graph.paths:
         both = [u for u in a.graph.paths if u.node is use.node and not u.part]
         if use.op_name != "where" or len(both) != 2 or use is not both[0]:
@@ -141,7 +141,7 @@ def one_branch(a: Answer) -> Iterator[Diagnosis]:
                 a.graph.walk_back(left.parent, -left.passed),
             ]
             if a.gives(a.right + sum(e for e in effects if e is not None)):
-                yield a.found(*ONE_BRANCH, use)
+                yield {"use": use}
 
 
 # ------------------------------------------------------------------ two at once

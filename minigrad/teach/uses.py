@@ -9,13 +9,14 @@ alone, from that edge to the tensor that was asked about:
     wrong gradient = right gradient + walk back (what passed by mistake - what should pass)
 """
 
-from collections import Counter
-from collections.abc import Callable, Mapping
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from minigrad.core import modes
 from minigrad.core.errors import Place
@@ -29,6 +30,7 @@ from minigrad.core.sparse import RowSparse
 from minigrad.core.tensor import Tensor
 from minigrad.core.views import CopySlices, walk
 
+Array = NDArray[Any]
 AnyNode = Node | AccumulateGrad
 
 
@@ -51,8 +53,8 @@ class Use:
     node: Node
     k: int
     parent: AnyNode
-    g: Any
-    passed: Any
+    g: Array
+    passed: Array
     part: bool = False
 
     def __post_init__(self) -> None:
@@ -74,12 +76,12 @@ class Use:
         self.op_name = "" if self.op is None else self.op.name
         self.values = self.graph.values(node)
 
-    def at(self, g: Any) -> "Use":
+    def at(self, g: Array) -> "Use":
         """The same edge, if another gradient had arrived at its node."""
         passed = np.asarray(_dense(plan_of_node(self.node).run(g, self.node)[self.k]))
         return Use(self.graph, self.node, self.k, self.parent, g, passed, self.part)
 
-    def whole(self, change: Any) -> Any:
+    def whole(self, change: Array) -> Array:
         """A change of what passes, in the shape of the parent."""
         if not self.part or not isinstance(self.node, CopySlices):
             return change
@@ -87,7 +89,7 @@ class Use:
         walk(full, self.node.way)[...] = change
         return full
 
-    def changes(self, array: Any) -> dict[Any, Any]:
+    def changes(self, array: Array | None) -> dict[AnyNode, Array]:
         """What is added to the gradients of the nodes after this edge if `array` passes instead."""
         change = np.asarray(array) - self.passed
         if not np.any(change):
@@ -147,7 +149,7 @@ class Use:
             return ()
         return self.op.rules[self.name].reads
 
-    def formula(self, g: Any, name: str | None = None, /, **changed: Any) -> Any:
+    def formula(self, g: Array, name: str | None = None, /, **changed: Any) -> Array | None:
         """What the rule of `name` says for this g, and for other values than it should read.
 
         None if there is no such rule, or it reads what is not known. A sum may be left to do,
@@ -159,7 +161,7 @@ class Use:
             return None
         return rule.formula(g, *(values[r] for r in rule.reads))
 
-    def rule(self, g: Any, name: str | None = None, /, **changed: Any) -> Any:
+    def rule(self, g: Array, name: str | None = None, /, **changed: Any) -> Array | None:
         """What passes if the rule of `name` is given this g, and other values than it should."""
         with modes.no_grad(), np.errstate(all="ignore"):
             try:
@@ -168,11 +170,11 @@ class Use:
             except Exception:  # the changed values do not go together: no such mistake here
                 return None
 
-    def share(self) -> Any:
+    def share(self) -> Array | None:
         """The derivative alone: what passes if 1 comes from above."""
         return self.rule(np.ones_like(self.g))
 
-    def wide(self) -> Any:
+    def wide(self) -> Array | None:
         """What the rule gives before it is summed to the shape of a tensor that was broadcast.
 
         None if nothing was broadcast here.
@@ -199,7 +201,7 @@ class Use:
         batch = self.name == "y" and x is not None and np.ndim(x) > 2 and self.passed.ndim == 2
         return bool(batch and self.op_name == "matmul")
 
-    def widened(self, d: Any = None) -> Any:
+    def widened(self, d: Array | None = None) -> Array | None:
         """g (or d), given back to every entry that a reduction has read; None if it does not fit."""
         d, shape = self.g if d is None else d, self.passed.shape
         axis, keepdims = self.values.get("axis"), bool(self.values.get("keepdims", False))
@@ -208,7 +210,7 @@ class Use:
         except (ValueError, IndexError, RuntimeError):
             return None
 
-    def fit(self, d: Any) -> Any:
+    def fit(self, d: ArrayLike) -> Array | None:
         """A gradient summed to the parent's shape; None if it cannot be."""
         d = np.asarray(d)
         if d.shape == self.passed.shape:
@@ -235,7 +237,9 @@ class Graph:
     names       node -> what the student calls its result
     """
 
-    def __init__(self, z: Tensor, seed: Any, namespace: Mapping[str, Any], target: AnyNode) -> None:
+    def __init__(
+        self, z: Tensor, seed: ArrayLike, namespace: Mapping[str, object], target: AnyNode
+    ) -> None:
         assert z.node is not None
         self.root, self.target = z.node, target
         self.seed = np.asarray(seed, z.dtype)[()]
@@ -253,9 +257,9 @@ class Graph:
         self.paths, self.leading = self._paths()
         self.fan_in = Counter(use.parent for use in self.uses if not use.part)
 
-    def _known(self, namespace: Mapping[str, Any]) -> dict[Any, Any]:
+    def _known(self, namespace: Mapping[str, object]) -> dict[AnyNode, Array]:
         """node -> the value of the tensor it stands for, where something still holds it."""
-        known: dict[Any, Any] = {}
+        known: dict[AnyNode, Array] = {}
         for tensor in namespace.values():
             if isinstance(tensor, Tensor) and tensor.node is not None and not tensor.is_sparse:
                 known[tensor.node] = tensor.array
@@ -301,7 +305,7 @@ class Graph:
         """How many entries of its operand go into each of a node's result."""
         return next((u.gathered for u in self.uses if u.node is node), 0)
 
-    def earlier(self, node: AnyNode) -> list[Any]:
+    def earlier(self, node: AnyNode) -> list[Array]:
         """What the tensor held before the write of this node, and before those further back."""
         found = []
         while not isinstance(node, AccumulateGrad) and _writes(node):
@@ -310,7 +314,7 @@ class Graph:
                 found.append(self.known[node])
         return found
 
-    def later(self, node: AnyNode) -> list[Any]:
+    def later(self, node: AnyNode) -> list[Array]:
         """What the tensor holds after the writes that came after this node."""
         found, now = [], node
         for n in reversed(self.nodes):
@@ -349,51 +353,48 @@ class Graph:
                 values.setdefault(f"{name}_turned", False)
         return values
 
-    def _walk(self) -> tuple[dict[Any, Any], list[Use]]:
+    def _walk(self) -> tuple[dict[AnyNode, Array], list[Use]]:
         """One right pass: the gradient of each node, and all uses."""
-        gradients: dict[Any, Any] = {self.root: self.seed}
+        gradients: dict[AnyNode, Array] = {self.root: self.seed}
         uses = []
-        for node in self.nodes:
-            g = gradients.get(node)
-            if g is None or isinstance(node, AccumulateGrad):
-                continue
-            for k, (parent, d) in enumerate(
-                zip(node.edges, plan_of_node(node).run(g, node), strict=True)
-            ):
-                if d is None:
-                    continue
-                d = _dense(d)
-                gradients[parent] = gradients[parent] + d if parent in gradients else d
-                if isinstance(d, np.ndarray | np.generic):
-                    uses.append(Use(self, node, k, parent, g, np.asarray(d)))
-                    if isinstance(node, CopySlices) and node.keeps and k == 0:
-                        if node.write.plan.needs[0]:
-                            uses.append(Use(self, node, k, parent, g, np.asarray(d), part=True))
+        for node, k, parent, d in self._pass(gradients, set(self.nodes)):
+            if isinstance(d, np.ndarray | np.generic):
+                g, d = gradients[node], np.asarray(d)
+                uses.append(Use(self, node, k, parent, g, d))
+                if isinstance(node, CopySlices) and node.keeps and k == 0:
+                    if node.write.plan.needs[0]:
+                        uses.append(Use(self, node, k, parent, g, d, part=True))
         return gradients, uses
 
-    def changes(self, start: AnyNode, change: Any) -> dict[Any, Any]:
-        """What a change of the gradient at `start` does to the gradients of the nodes after it."""
-        changed: dict[Any, Any] = {start: change}
+    def _pass(
+        self, gradients: dict[AnyNode, Array], among: set[AnyNode], end: AnyNode | None = None
+    ) -> Iterator[tuple[Node, int, AnyNode, Array]]:
+        """A backward pass from these gradients, which adds to them: what passes along each edge."""
         for node in self.nodes:
-            if node is self.target:
-                break
-            if node not in changed or isinstance(node, AccumulateGrad) or node not in self.leading:
+            if node is end:
+                return
+            if node not in gradients or isinstance(node, AccumulateGrad) or node not in among:
                 continue
-            passed = plan_of_node(node).run(changed[node], node)
-            for parent, d in zip(node.edges, passed, strict=True):
-                if d is not None and parent in self.leading:
-                    changed[parent] = (
-                        changed[parent] + _dense(d) if parent in changed else _dense(d)
-                    )
+            passed = plan_of_node(node).run(gradients[node], node)
+            for k, (parent, d) in enumerate(zip(node.edges, passed, strict=True)):
+                if d is not None and parent in among:
+                    d = _dense(d)
+                    gradients[parent] = gradients[parent] + d if parent in gradients else d
+                    yield node, k, parent, d
+
+    def changes(self, start: AnyNode, change: Array) -> dict[AnyNode, Array]:
+        """What a change of the gradient at `start` does to the gradients of the nodes after it."""
+        changed: dict[AnyNode, Array] = {start: change}
+        deque(self._pass(changed, self.leading, self.target), maxlen=0)
         return changed
 
-    def walk_back(self, start: AnyNode, change: Any) -> Any:
+    def walk_back(self, start: AnyNode, change: Array) -> Array | None:
         """What a change of the gradient at `start` does to the target's gradient; None if nothing."""
         return self.changes(start, change).get(self.target)
 
-    def _paths(self) -> tuple[list[Use], set[Any]]:
+    def _paths(self) -> tuple[list[Use], set[AnyNode]]:
         """The uses and the nodes from which something reaches the target, the nearest first."""
-        leading: set[Any] = {self.target}
+        leading: set[AnyNode] = {self.target}
         found = []
         for use in sorted(self.uses, key=lambda u: u.node.queue_key, reverse=True):
             if use.parent in leading:
@@ -403,7 +404,7 @@ class Graph:
 
 
 # What was put in, from what came out. Those that read their input have saved it.
-UNDONE: dict[str, Callable[[Any], Any]] = {
+UNDONE: dict[str, Callable[[Array], Array]] = {
     "exp": np.log,
     "sqrt": np.square,
     "sigmoid": lambda z: np.log(z) - np.log1p(-z),
@@ -453,5 +454,5 @@ def names_of(plan: Plan) -> list[str]:
     return [name for _, name in plan.wanted]
 
 
-def _dense(d: Any) -> Any:
+def _dense(d: Array | RowSparse) -> Array:
     return d.to_dense() if isinstance(d, RowSparse) else d

@@ -6,14 +6,13 @@
     IN_ALL         a sign or a factor in front of all; another quantity than was asked for
     STOPPED        the chain rule, stopped several steps too early
 
-These are tables. A function of a row yields, for each place where the mistake gives exactly the
-student's numbers, what its message names: `use`, the place, and words. Read answer.py first.
+These are tables, with a function for each mistake. It yields, for each place where the mistake
+gives exactly the student's numbers, what Answer.found is to know: `use`, the place, and words that
+stand in the message. Its docstring is what the student reads. Read mistakes.py first.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
-from functools import partial
-from itertools import combinations, permutations
+from collections.abc import Callable, Iterator, Sequence
+from itertools import combinations, islice, permutations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,18 +24,35 @@ from minigrad.core.modes import enable_grad
 from minigrad.core.tensor import wrap
 from minigrad.teach.answer import Answer, Diagnosis, nowhere
 from minigrad.teach.difference import difference, real_array
-from minigrad.teach.mistakes import inside_a_curve, one_number
+from minigrad.teach.mistakes import inside_a_curve, message_and_hint, one_number
 from minigrad.teach.uses import Use
 
-Words = dict[str, Any]  # what Answer.found is given beside the row
-Row = tuple[str, Callable[[Answer], Iterator[Words]], str, str]
+Places = Iterator[dict[str, Any]]
+Search = Callable[[Answer], Places]
+Table = list[tuple[str, Search]]  # kind, function
+
+WRONG_SHAPE: Table = []
+BROADCAST: Table = []
+KEPT: Table = []
+IN_ALL: Table = []
+STOPPED: Table = []
 
 
-def named(a: Answer, rows: Iterable[Row]) -> Iterator[Diagnosis]:
-    """The diagnoses of those rows whose mistake gives the student's numbers."""
-    for kind, places, message, hint in rows:
-        for words in places(a):
-            yield a.found(**{"kind": kind, "message": message, "hint": hint, **words})
+def mistake_in(table: Table, kind: str) -> Callable[[Search], Search]:
+    """Add a function to a table, as a mistake of this kind."""
+
+    def add(search: Search) -> Search:
+        table.append((kind, search))
+        return search
+
+    return add
+
+
+def named(a: Answer, table: Table) -> Iterator[Diagnosis]:
+    """The diagnoses of those mistakes in a table that give the student's numbers."""
+    for kind, search in table:
+        for words in search(a):
+            yield a.found(*message_and_hint(search), **{"kind": kind, **words})
 
 
 # ------------------------------------------------------------------ shapes
@@ -45,67 +61,69 @@ def named(a: Answer, rows: Iterable[Row]) -> Iterator[Diagnosis]:
 def shapes(a: Answer) -> Iterator[Diagnosis]:
     """Mistakes that leave an array of the wrong shape; of those in WRONG_SHAPE the first."""
     yield from named(a, BROADCAST)
-    for kind, fits, message, hint in WRONG_SHAPE:
-        n = fits(a)
-        if n is not None:
-            mine, right = str(a.mine.shape), str(a.right.shape)
-            found = a.found(kind, message, hint, n=n, mine=mine, right=right)
-            yield found if kind == "shape" else replace(found, also=("shape",))
-            return
+    yield from islice(named(a, WRONG_SHAPE), 1)
 
 
-def _matrix_turned(a: Answer) -> str | None:
-    return "" if a.right.ndim == 2 and a.same(a.right.T) else None
+@mistake_in(WRONG_SHAPE, "transposed")
+def _matrix_turned(a: Answer) -> Places:
+    """The gradient of {x} is transposed: it has the shape {mine}, and {x} is {right}.
+
+    A gradient has the shape of its tensor. To fix it, write  .T  behind it, or exchange the
+    factors.
+    """
+    if a.right.ndim == 2 and a.same(a.right.T):
+        yield {"also": ("shape",)}
 
 
-def _axes_exchanged(a: Answer) -> str | None:
-    """The order of axes that turns the student's array into the right one."""
-    if a.right.ndim not in (3, 4) or sorted(a.mine.shape) != sorted(a.right.shape):
-        return None
-    orders = permutations(range(a.right.ndim))
-    return next((str(k) for k in orders if a.equal(a.mine.transpose(k), a.right)), None)
+@mistake_in(WRONG_SHAPE, "transposed")
+def _axes_exchanged(a: Answer) -> Places:
+    """The axes of the gradient of {x} are exchanged: it has the shape {mine}, and {x} is {right}.
+
+    A gradient has the shape of its tensor. To fix it, write  .transpose{n}  behind it.
+    """
+    if a.right.ndim in (3, 4) and sorted(a.mine.shape) == sorted(a.right.shape):
+        for order in permutations(range(a.right.ndim)):
+            if a.equal(a.mine.transpose(order), a.right):
+                yield {"n": str(order), "also": ("shape",)}
 
 
-def _other_shape(a: Answer) -> str | None:
-    return "" if a.mine.size == a.right.size and a.same(a.right.reshape(a.mine.shape)) else None
+@mistake_in(WRONG_SHAPE, "shape")
+def _other_shape(a: Answer) -> Places:
+    """The numbers are right, but the shape {mine} is not that of {x}, which is {right}.
+
+    To fix it, write  .reshape{right}.
+    """
+    if a.mine.size == a.right.size and a.same(a.right.reshape(a.mine.shape)):
+        yield {}
 
 
-def _jacobian(a: Answer) -> str | None:
+@mistake_in(WRONG_SHAPE, "shape")
+def _jacobian(a: Answer) -> Places:
+    """This is the whole Jacobian, of the shape {mine}; the gradient of {x} has the shape {right}.
+
+    Multiply by dL/dz, and sum over the axes of z.
+    """
     whole = a.right.ndim and a.mine.shape == (*a.z.shape, *a.right.shape)
-    return "" if whole and a.same_contracted(a.mine) else None
+    if whole and a.same_contracted(a.mine):
+        yield {}
 
 
-def _repeats(a: Answer) -> str | None:
-    """Does the right gradient only repeat the student's numbers along some axes?"""
+@mistake_in(WRONG_SHAPE, "shape")
+def _repeats(a: Answer) -> Places:
+    """The gradient of {x} is {n} here; it should be the same for each entry, {right}.
+
+    A gradient has the shape of its tensor, also where its entries repeat.
+    """
+    # Does the right gradient only repeat the student's numbers along some axes?
     missing = a.right.ndim - a.mine.ndim
     if missing < 0 or a.mine.size >= a.right.size:
-        return None
+        return
     for axes in combinations(range(a.right.ndim), missing):
         mine = np.expand_dims(a.mine, axes)
         if all(n in (1, m) for n, m in zip(mine.shape, a.right.shape, strict=True)):
             if a.equal(np.broadcast_to(mine, a.right.shape), a.right):
-                return "one number" if a.mine.size == 1 else f"of the shape {a.mine.shape}"
-    return None
-
-
-# What is told from the arrays alone: the first that fits. A function gives words for {n}, or None.
-WRONG_SHAPE = [
-    ("transposed", _matrix_turned,
-     "The gradient of {x} is transposed: it has the shape {mine}, and {x} is {right}.",
-     "A gradient has the shape of its tensor. To fix it, write  .T  behind it, or exchange the factors."),
-    ("transposed", _axes_exchanged,
-     "The axes of the gradient of {x} are exchanged: it has the shape {mine}, and {x} is {right}.",
-     "A gradient has the shape of its tensor. To fix it, write  .transpose{n}  behind it."),
-    ("shape", _other_shape,
-     "The numbers are right, but the shape {mine} is not that of {x}, which is {right}.",
-     "To fix it, write  .reshape{right}."),
-    ("shape", _jacobian,
-     "This is the whole Jacobian, of the shape {mine}; the gradient of {x} has the shape {right}.",
-     "Multiply by dL/dz, and sum over the axes of z."),
-    ("shape", _repeats,
-     "The gradient of {x} is {n} here; it should be the same for each entry, {right}.",
-     "A gradient has the shape of its tensor, also where its entries repeat."),
-]  # fmt: skip
+                one = a.mine.size == 1
+                yield {"n": "one number" if one else f"of the shape {a.mine.shape}"}
 
 
 # ------------------------------------------------------------------ broadcasts
@@ -114,7 +132,12 @@ WRONG_SHAPE = [
 _PICKING = ("getitem", "gather", "index_select", "embedding", "diagonal", "take_along_dim")
 
 
-def _not_put_back(a: Answer) -> Iterator[Words]:
+@mistake_in(BROADCAST, "index_not_scattered")
+def _not_put_back(a: Answer) -> Places:
+    """This is the gradient of the entries that {op}{line} picked, and was not put back into place.
+
+    Begin with zeros like {x}, and add each part at its index.
+    """
     for use in a.graph.paths:
         if use.parent is a.target and use.op_name in _PICKING and a.same(use.g):
             yield {"use": use}
@@ -148,13 +171,25 @@ def _broadcasts(a: Answer) -> Iterator[_Broadcast]:
             yield _Broadcast(use, wide, axes)
 
 
-def _left_out(a: Answer) -> Iterator[Words]:
+@mistake_in(BROADCAST, "broadcast_not_summed")
+def _left_out(a: Answer) -> Places:
+    """What comes from {x} was broadcast in {op}{line}, to {wide}, and its gradient was not summed
+    back.
+
+    What was repeated along {along} gets the sum along {along} as its gradient.
+    """
     for b in _broadcasts(a):
         if b.left_out(a):
             yield {"use": b.use, "wide": str(b.wide.shape), "along": _in_words(b.axes)}
 
 
-def _along_other_axes(a: Answer) -> Iterator[Words]:
+@mistake_in(BROADCAST, "reduction_axis")
+def _along_other_axes(a: Answer) -> Places:
+    """What comes from {x} was broadcast in {op}{line} along {along}, and its gradient was summed
+    along {done}.
+
+    Sum along the axes along which the value was repeated, and leave the others.
+    """
     for use, wide, axes in (b for b in _broadcasts(a) if b.wide.ndim <= 4 and not b.left_out(a)):
         some = (s for n in range(1, wide.ndim + 1) for s in combinations(range(wide.ndim), n))
         for summed in (s for s in some if list(s) != axes):
@@ -170,8 +205,14 @@ def _in_words(axes: Sequence[int]) -> str:
     return ("axis " if len(axes) == 1 else "axes ") + ", ".join(map(str, axes))
 
 
-def _never_summed(a: Answer) -> Iterator[Words]:
-    """A tensor that was broadcast at each of several uses, and summed back at none."""
+@mistake_in(BROADCAST, "broadcast_not_summed")
+def _never_summed(a: Answer) -> Places:
+    """{x} was broadcast in {op}{line} and at its other uses, to {wide}, and its gradient was not
+    summed back.
+
+    What was repeated along an axis gets the sum along that axis as its gradient.
+    """
+    # A tensor that was broadcast at each of several uses, and summed back at none.
     uses = [u for u in a.graph.paths if u.parent is a.target]
     wides = [_wide_of_a_use(a, u) for u in uses]
     if len(uses) < 2 or any(w is None or w.shape != a.mine.shape for w in wides):
@@ -180,8 +221,13 @@ def _never_summed(a: Answer) -> Iterator[Words]:
         yield {"use": uses[0], "wide": str(a.mine.shape)}
 
 
-def _examples_not_summed(a: Answer) -> Iterator[Words]:
-    """x @ w, with one row of x for each example: the part of each example, and not their sum."""
+@mistake_in(BROADCAST, "broadcast_not_summed")
+def _examples_not_summed(a: Answer) -> Places:
+    """These are {n} parts, one for each row of the factor before {x}{line}: they were not summed.
+
+    {x} is used for every row, and gets the sum over the rows as its gradient.
+    """
+    # x @ w, with one row of x for each example: the part of each example, and not their sum.
     for use in a.graph.paths:
         x = use.values.get("x")
         if use.parent is not a.target or use.name != "y" or x is None or np.ndim(x) != 2:
@@ -223,41 +269,21 @@ def _summed_axes(wide: tuple[int, ...], narrow: tuple[int, ...]) -> list[int]:
     return [*range(extra), *kept]
 
 
-BROADCAST: list[Row] = [
-    ("broadcast_not_summed", _left_out,
-     "What comes from {x} was broadcast in {op}{line}, to {wide}, and its gradient was not summed back.",
-     "What was repeated along {along} gets the sum along {along} as its gradient."),
-    ("reduction_axis", _along_other_axes,
-     "What comes from {x} was broadcast in {op}{line} along {along}, and its gradient was summed along {done}.",
-     "Sum along the axes along which the value was repeated, and leave the others."),
-    ("index_not_scattered", _not_put_back,
-     "This is the gradient of the entries that {op}{line} picked, and was not put back into place.",
-     "Begin with zeros like {x}, and add each part at its index."),
-    ("broadcast_not_summed", _never_summed,
-     "{x} was broadcast in {op}{line} and at its other uses, to {wide}, and its gradient was not summed back.",
-     "What was repeated along an axis gets the sum along that axis as its gradient."),
-    ("broadcast_not_summed", _examples_not_summed,
-     "These are {n} parts, one for each row of the factor before {x}{line}: they were not summed.",
-     "{x} is used for every row, and gets the sum over the rows as its gradient."),
-]  # fmt: skip
-
-
 # ------------------------------------------------------------------ .grad and factors
 
 
-def _accumulated(a: Answer) -> Iterator[Words]:
-    """What `.grad` holds after several passes."""
+@mistake_in(KEPT, "accumulated_twice")
+def _accumulated(a: Answer) -> Places:
+    """This is the sum over several backward passes, as it stands in {x}.grad; the gradient of z is
+    one of them.
+
+    backward() adds to .grad. To fix it, write  {x}.grad = None  (or zero_grad()) before it.
+    """
+    # What `.grad` holds after several passes.
     left = a.x.grad if a.x.is_leaf else None
     if left is not None and not left.is_sparse:
         if any(a.gives(g) for g in (left.array, left.array + a.right)):
             yield {}
-
-
-KEPT: list[Row] = [
-    ("accumulated_twice", _accumulated,
-     "This is the sum over several backward passes, as it stands in {x}.grad; the gradient of z is one of them.",
-     "backward() adds to .grad. To fix it, write  {x}.grad = None  (or zero_grad()) before it."),
-]  # fmt: skip
 
 
 def repeated(name: str, mine: Any, kept: Any) -> Diagnosis | None:
@@ -285,13 +311,23 @@ def repeated(name: str, mine: Any, kept: Any) -> Diagnosis | None:
     return None
 
 
-def _opposite(a: Answer) -> Iterator[Words]:
+@mistake_in(IN_ALL, "sign")
+def _opposite(a: Answer) -> Places:
+    """The gradient of {x} has the opposite sign.
+
+    Look for a minus sign.
+    """
     if np.any(a.right) and a.same(-a.right):
         yield {}
 
 
-def _scaled(a: Answer) -> Iterator[Words]:
-    """A factor in front of all: 2, or a number of entries, unless that may give it by chance."""
+@mistake_in(IN_ALL, "scale")
+def _scaled(a: Answer) -> Places:
+    """The gradient of {x} is {n} times what it should be.
+
+    Look for a factor that all its parts have in common.
+    """
+    # A factor in front of all: 2, or a number of entries, unless that may give it by chance.
     sizes = {n for n in (*a.right.shape, a.right.size, *a.z.shape, a.z.array.size) if n > 2}
     for n in (2, *sorted(() if one_number(a.right) else sizes)):
         for times, words in ((n, str(n)), (1 / n, f"1/{n}")):
@@ -301,7 +337,12 @@ def _scaled(a: Answer) -> Iterator[Words]:
                 return
 
 
-def _square_transposed(a: Answer) -> Iterator[Words]:
+@mistake_in(IN_ALL, "transposed")
+def _square_transposed(a: Answer) -> Places:
+    """The gradient of {x} is transposed.
+
+    Its shape is square and does not tell; the place of each entry does.
+    """
     if a.right.ndim == 2 and a.gives(a.right.T):
         yield {}
 
@@ -309,27 +350,43 @@ def _square_transposed(a: Answer) -> Iterator[Words]:
 # ------------------------------------------------------------------ other quantities
 
 
-def _from_above(a: Answer) -> Iterator[Words]:
+@mistake_in(IN_ALL, "upstream_only")
+def _from_above(a: Answer) -> Places:
+    """This is the gradient that comes from above, passed on to {x} as it is.
+
+    Multiply it by the derivative of each operation on the way.
+    """
     seed = a.graph.seed
     if a.mine.shape == seed.shape and not tells_nothing(seed) and a.same(seed):
         yield {}
 
 
-def _of_another_tensor(a: Answer) -> Iterator[Words]:
+@mistake_in(IN_ALL, "other_variable")
+def _of_another_tensor(a: Answer) -> Places:
+    """This is the gradient of {n}, not of {x}.
+
+    Check which tensor each result belongs to.
+    """
     for node, g in a.graph.gradients.items():
         if node in (a.graph.root, a.target):
             continue
-        leaf = isinstance(node, AccumulateGrad)
+        leaf = node if isinstance(node, AccumulateGrad) else None
         name = a.graph.names.get(node)
-        if name is None and leaf:
-            name = f"another tensor, of the shape {tuple(node.variable.shape)}"
+        if name is None and leaf is not None:
+            name = f"another tensor, of the shape {tuple(leaf.variable.shape)}"
         if name is not None and not tells_nothing(g) and a.same(g):
-            yield {"n": name, "node": None if leaf else node}
+            yield {"n": name, "node": node if leaf is None else None}
             return
 
 
-def _tangent(a: Answer) -> Iterator[Words]:
-    """Forward mode, along ones or along the gradient that was given."""
+@mistake_in(IN_ALL, "tangent_for_gradient")
+def _tangent(a: Answer) -> Places:
+    """This is J @ v, how z moves along {x} (forward mode), where v @ J was asked for (reverse
+    mode).
+
+    The gradient sums over the entries of z, a tangent over those of the input: J is transposed.
+    """
+    # Forward mode, along ones or along the gradient that was given.
     seed = a.graph.seed
     directions = [np.ones(a.x.shape, a.x.dtype)]
     if np.shape(seed) == a.x.shape and np.any(seed != 1):
@@ -367,27 +424,7 @@ def tells_nothing(g: Any) -> bool:
     return bool(np.all(g == g.reshape(-1)[0]))
 
 
-IN_ALL: list[Row] = [
-    ("sign", _opposite, "The gradient of {x} has the opposite sign.", "Look for a minus sign."),
-    ("scale", _scaled,
-     "The gradient of {x} is {n} times what it should be.",
-     "Look for a factor that all its parts have in common."),
-    ("transposed", _square_transposed,
-     "The gradient of {x} is transposed.",
-     "Its shape is square and does not tell; the place of each entry does."),
-    ("upstream_only", _from_above,
-     "This is the gradient that comes from above, passed on to {x} as it is.",
-     "Multiply it by the derivative of each operation on the way."),
-    ("other_variable", _of_another_tensor,
-     "This is the gradient of {n}, not of {x}.",
-     "Check which tensor each result belongs to."),
-    ("tangent_for_gradient", _tangent,
-     "This is J @ v, how z moves along {x} (forward mode), where v @ J was asked for (reverse mode).",
-     "The gradient sums over the entries of z, a tangent over those of the input: J is transposed."),
-]  # fmt: skip
-
-
-def _stopped(a: Answer, inside: bool) -> Iterator[Words]:
+def _stopped(a: Answer, inside: bool) -> Places:
     """The gradient of a result on the way: for exp(-x**2), that of -x**2."""
     gradients = a.graph.gradients
     given = (u for u in a.graph.paths if u.parent is not a.target and a.gives(gradients[u.node]))
@@ -396,11 +433,21 @@ def _stopped(a: Answer, inside: bool) -> Iterator[Words]:
         yield {"use": use}
 
 
-STOPPED: list[Row] = [
-    ("forgot_inner", partial(_stopped, inside=True),
-     "The derivatives from {op}{line} on, down to {x}, are missing: the chain rule stops at the outer function.",
-     "Multiply by the derivative of each function further in as well."),
-    ("upstream_only", partial(_stopped, inside=False),
-     "The derivatives from {op}{line} on, down to {x}, are missing: what comes from above is passed on as it is.",
-     "Multiply it by the derivative of each operation on the way."),
-]  # fmt: skip
+@mistake_in(STOPPED, "upstream_only")
+def _passed_on_from_there(a: Answer) -> Places:
+    """The derivatives from {op}{line} on, down to {x}, are missing: what comes from above is passed
+    on as it is.
+
+    Multiply it by the derivative of each operation on the way.
+    """
+    return _stopped(a, inside=False)
+
+
+@mistake_in(STOPPED, "forgot_inner")
+def _stopped_at_a_curve(a: Answer) -> Places:
+    """The derivatives from {op}{line} on, down to {x}, are missing: the chain rule stops at the
+    outer function.
+
+    Multiply by the derivative of each function further in as well.
+    """
+    return _stopped(a, inside=True)
