@@ -12,19 +12,20 @@ nothing here stops somebody who wants to do harm: public checks run in the stude
 What the function prints is kept, up to a limit, and shown only if something is wrong.
 """
 
-import ast
 import builtins
 import copy
 import ctypes
+import dis
 import io
 import linecache
 import signal
+import symtable
 import threading
 import traceback
 import types
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,20 +59,14 @@ class Outcome:
     printed: str = ""
 
 
-def run(
-    answer: Callable[..., Any],
-    inputs: Mapping[str, Any],
-    seconds: float,
-    settings: Mapping[str, Any] | None = None,
-) -> Outcome:
-    """Call the student's function with copies of the inputs, and of settings by keyword."""
+def run(answer: Callable[..., Any], inputs: Mapping[str, Any], seconds: float) -> Outcome:
+    """Call the student's function with copies of the inputs."""
     handed = {name: fresh(value) for name, value in inputs.items()}
-    by_keyword = dict(settings or {})
     out = _Kept()
     outcome = Outcome()
     try:
         with time_limit(seconds), quiet(out):
-            outcome.returned = answer(*handed.values(), **by_keyword)
+            outcome.returned = answer(*handed.values())
     except NotImplementedError:
         line = "replace the line  raise NotImplementedError()  by your own"
         outcome.trouble = "not written", line
@@ -216,27 +211,13 @@ def loose_names(answer: Any, given: frozenset[str]) -> list[str]:
 
 def defined_in(source: str) -> set[str]:
     """The names that a cell defines at its top level; empty if it cannot be read."""
-    try:
-        tree = ast.parse(source)
-    except SyntaxError:
-        lines = [line for line in source.splitlines() if not line.startswith(("%", "!"))]
-        try:
-            tree = ast.parse("\n".join(lines))
-        except SyntaxError:
-            return set()
-    names: set[str] = set()
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            names.add(node.name)
-        elif isinstance(node, ast.Import | ast.ImportFrom):
-            names |= {(alias.asname or alias.name).split(".")[0] for alias in node.names}
-        else:
-            names |= {
-                inner.id
-                for inner in ast.walk(node)
-                if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store)
-            }
-    return names
+    lines = source.splitlines()
+    python = [line for line in lines if not line.startswith(("%", "!"))]  # without magics
+    for some in (lines, python):
+        with suppress(SyntaxError):
+            symbols = symtable.symtable("\n".join(some), "a cell", "exec").get_symbols()
+            return {s.get_name() for s in symbols if s.is_assigned() or s.is_imported()}
+    return set()
 
 
 def _codes(answer: Any) -> list[types.CodeType]:
@@ -257,8 +238,6 @@ def _functions(answer: Any) -> list[Any]:
 
 def _global_reads(code: types.CodeType) -> Iterator[str]:
     """Names that a function looks up outside, those of functions inside it included."""
-    import dis
-
     for step in dis.get_instructions(code):
         if step.opname in ("LOAD_GLOBAL", "LOAD_NAME") and isinstance(step.argval, str):
             yield step.argval

@@ -14,8 +14,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minigrad.teach.answer import Diagnosis, nowhere
-
 Settings = Mapping[str, Any]
 
 # ------------------------------------------------------------------ the rules
@@ -117,10 +115,6 @@ class Slip(NamedTuple):
     changes: Callable[[Settings], Settings]
     message: str
     hint: str
-
-    def diagnosis(self) -> Diagnosis:
-        """Its message and hint, at no operation in particular."""
-        return nowhere(self.kind, self.message, self.hint)
 
 
 def by_hand(
