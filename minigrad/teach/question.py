@@ -42,11 +42,13 @@ class Wrong:
     answer: Any
 
 
+@dataclass(frozen=True, repr=False)
 class Hint:
     """One hint, as text and as HTML."""
 
-    def __init__(self, number: int, n: int, text: str) -> None:
-        self.number, self.n, self.text = number, n, text
+    number: int
+    n: int
+    text: str
 
     def __repr__(self) -> str:
         if not self.n:
@@ -286,6 +288,7 @@ class Progress(Report[ProgressRow]):
     """
 
     header = ("exercise", "", "public checks", "points", "hints")
+    footer = "Public checks, for learning: no grade."
 
     def __init__(self, rows: Sequence[ProgressRow]) -> None:
         solved = sum(row.ok for row in rows)
@@ -302,21 +305,13 @@ class Progress(Report[ProgressRow]):
         display.shown_by("come_alive")(self)
         raise NotImplementedError  # IPython shows the bundle, too
 
-    def _repr_html_(self) -> str:
-        lines = []
-        for row in self.rows:
-            share = row.share
-            name, state, checks, points, hints = (escape(cell) for cell in row.cells())
-            bar = (
-                '<div style="width: 8em; border: 1px solid currentColor; opacity: 0.7">'
-                f'<div style="width: {share}%; height: 0.6em; background: currentColor"></div></div>'
-            )
-            cells = (name, bar, state, checks, f"{points} points", hints)
-            lines.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
-        return (
-            f'<div class="minigrad-report"><strong>{escape(self.headline)}</strong>'
-            f"<table>{''.join(lines)}</table>Public checks, for learning: no grade.</div>"
+    def _html_cells(self, row: ProgressRow) -> list[str]:
+        name, state, *others = super()._html_cells(row)
+        bar = (
+            '<div style="width: 8em; border: 1px solid currentColor; opacity: 0.7">'
+            f'<div style="width: {row.share}%; height: 0.6em; background: currentColor"></div></div>'
         )
+        return [name, bar + state, *others]
 
 
 def progress() -> Progress:

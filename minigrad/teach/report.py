@@ -9,7 +9,7 @@ a learner's code, and it sets no colors of its own, so that it reads on light an
     Report    the headline, the rows, and their two forms
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any, Generic, Protocol, TypeVar
@@ -81,6 +81,7 @@ class Report(Generic[R]):
     """
 
     header: tuple[str, ...]
+    footer = ""  # below the table, in HTML only
 
     def __init__(self, headline: str, rows: Sequence[R]) -> None:
         self.headline = headline
@@ -100,10 +101,8 @@ class Report(Generic[R]):
         )
 
     def _table(self) -> list[str]:
-        rows = [
-            tuple(_plain(cell) for cell in row)
-            for row in (self.header, *(row.cells() for row in self.rows))
-        ]
+        lines = [self.header, *(row.cells() for row in self.rows)]
+        rows = [[_plain(cell) for cell in line] for line in lines]
         widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
         return [
             "    " + "  ".join(f"{c:<{w}}" for c, w in zip(row, widths, strict=True)).rstrip()
@@ -114,17 +113,21 @@ class Report(Generic[R]):
         return [_plain(line) for row in self.rows for line in row.note.splitlines()]
 
     def _repr_html_(self) -> str:
-        def line(cells: Sequence[str], tag: str) -> str:
-            inside = (f'<{tag} style="{_CELL}">{escape(_plain(c))}</{tag}>' for c in cells)
+        def line(cells: Iterable[str], tag: str) -> str:
+            inside = (f'<{tag} style="{_CELL}">{cell}</{tag}>' for cell in cells)
             return f"<tr>{''.join(inside)}</tr>"
 
-        body = "".join(line(row.cells(), "td") for row in self.rows)
+        body = "".join(line(self._html_cells(row), "td") for row in self.rows)
         notes = "".join(f"<div>{escape(note)}</div>" for note in self._notes())
         return (
             f'<div class="minigrad-report"><strong>{escape(self.headline)}</strong>'
             f'<table style="border-collapse: collapse; margin: 0.3em 0">'
-            f"<thead>{line(self.header, 'th')}</thead><tbody>{body}</tbody></table>{notes}</div>"
+            f"<thead>{line(map(escape, self.header), 'th')}</thead><tbody>{body}</tbody></table>"
+            f"{notes}{self.footer}</div>"
         )
+
+    def _html_cells(self, row: R) -> list[str]:
+        return [escape(_plain(cell)) for cell in row.cells()]
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         return {"text/plain": repr(self), "text/html": self._repr_html_()}
