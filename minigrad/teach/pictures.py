@@ -21,12 +21,14 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from minigrad.autograd import grad
 from minigrad.core import display
 from minigrad.core.modes import unobserved
 from minigrad.core.tensor import wrap
 from minigrad.methods.creation import tensor
+from minigrad.teach.cases import Array
 from minigrad.teach.difference import real_array
 from minigrad.teach.running import run
 
@@ -103,7 +105,7 @@ def tangents(
         slope = np.gradient(values, grid, edge_order=2)
         lines.plot(grid, values, color=ASIDE, linewidth=3, label="the curve")
         slopes.plot(grid, slope, color=ASIDE, linewidth=3, label="its slope")
-        points, trouble = tried(numbers)
+        points, trouble = _tried(numbers)
         for k, (x, (z, z_dot)) in enumerate(zip(at, points or ())):
             name = "your z + z_dot e" if k == 0 else None
             ends = np.array([x - 0.4, x + 0.4])
@@ -114,7 +116,7 @@ def tangents(
         lines.set(xlabel="x", ylim=(values.min() - 0.15 * span, values.max() + 0.15 * span))
         slopes.set(xlabel="x")
         for axis in (lines, slopes):
-            legend(axis, trouble)
+            _legend(axis, trouble)
 
     return Picture(title, draw)
 
@@ -197,7 +199,7 @@ def heat_maps(title: str, make: Callable[[], Mapping[str, Any]]) -> Picture:
         }
 
     def draw(figure: Any) -> None:
-        found, trouble = tried(arrays)
+        found, trouble = _tried(arrays)
         if not found or any(a.ndim > 2 or not a.size for a in found.values()):
             axis = figure.subplots()
             axis.axis("off")
@@ -206,12 +208,12 @@ def heat_maps(title: str, make: Callable[[], Mapping[str, Any]]) -> Picture:
         widths = [max(a.shape[1], 1.5) for a in found.values()]
         axes = figure.subplots(1, len(found), width_ratios=widths, squeeze=False)[0]
         for axis, (name, array) in zip(axes, found.items()):
-            shades(axis, name, array)
+            _shades(axis, name, array)
 
     return Picture(title, draw, (9.0, 2.4))
 
 
-def shades(axis: Any, name: str, array: Any) -> None:
+def _shades(axis: Any, name: str, array: Any) -> None:
     """One array as a heat map, with its numbers where there is room for them."""
     gradient = name.startswith("d")
     finite = array[np.isfinite(array)]
@@ -227,15 +229,15 @@ def shades(axis: Any, name: str, array: Any) -> None:
         # Against a strong color the number is white.
         strong = abs(value) > 0.6 * most if gradient else value - low > 0.6 * (high - low)
         axis.text(
-            j, i, brief(value), ha="center", va="center", fontsize="small",
+            j, i, _brief(value), ha="center", va="center", fontsize="small",
             color="white" if strong else "black",
         )  # fmt: skip
 
 
-def brief(value: float) -> str:
+def _brief(value: float) -> str:
     """A number with two decimals at most.
 
-    >>> brief(3.0), brief(-0.25), brief(-0.001)
+    >>> _brief(3.0), _brief(-0.25), _brief(-0.001)
     ('3', '-0.25', '0')
     """
     return f"{value:z.2f}".rstrip("0").rstrip(".") if np.isfinite(value) else f"{value:g}"
@@ -258,14 +260,14 @@ def growth(title: str, ways: Mapping[str, Callable[[int], Any]], sizes: Iterable
         axis = figure.subplots()
         troubles = []
         for (name, cost), color, marker in zip(ways.items(), (YOURS, RIGHT, "black"), "o^s"):
-            costs, trouble = tried(partial(costs_of, cost))
+            costs, trouble = _tried(partial(costs_of, cost))
             if costs is None:
                 troubles.append(f"{name}: {trouble}")
                 continue
             axis.plot(sizes, costs, marker + "-", color=color, label=name, markersize=4)
         axis.set(xlabel="n", yscale="log", title=title)
         axis.grid(alpha=0.3)
-        legend(axis, "; ".join(troubles))
+        _legend(axis, "; ".join(troubles))
 
     return Picture(title, draw, (6.0, 3.2))
 
@@ -303,59 +305,59 @@ def paths(
     Picture: your steps beside those of SGD(lr=0.1)
     """
 
-    def yours() -> Any:
-        p, state = np.array(start, dtype=float), {}  # type: ignore[var-annotated]
-        walked = [p]
+    def walk(advance: Callable[[Array, Array], ArrayLike]) -> Array:
+        walked = [np.array(start, dtype=float)]
         for _ in range(steps):
-            p = np.array(real_array(step(p.copy(), slope(surface, p), state, **settings)), float)
+            p = np.array(advance(walked[-1].copy(), _slope(surface, walked[-1])), dtype=float)
             if p.shape != (2,):
                 raise ValueError(f"p has the shape {p.shape} instead of (2,)")
             walked.append(p)
         return np.array(walked)
 
+    def yours() -> Array:
+        state: dict[str, Any] = {}
+        return walk(lambda p, g: real_array(step(p, g, state, **settings)))
+
     def draw(figure: Any) -> None:
         axis = figure.subplots()
-        theirs = steps_of(optimizer, settings, surface, start, steps)
-        mine, trouble = tried(yours)
-        contours(axis, surface, theirs)
+        theirs = walk(_steps_of(optimizer, settings, start))
+        mine, trouble = _tried(yours)
+        _contours(axis, surface, theirs)
         axis.plot(*theirs.T, "-", color=RIGHT, linewidth=3, label=optimizer.__name__)
         if mine is not None:
             axis.plot(*mine.T, "o--", color=YOURS, markersize=4, linewidth=1, label="yours")
         axis.plot(0, 0, "*", color="black", markersize=11)
         axis.plot(*start, "s", color="black", markersize=5)
-        legend(axis, trouble)
+        _legend(axis, trouble)
 
     words = ", ".join(f"{name}={value}" for name, value in settings.items())
     title = f"your steps beside those of {optimizer.__name__}({words})"
     return Picture(title, draw, (6.5, 3.2))
 
 
-def slope(surface: Callable[[Any], Any], p: Any) -> Any:
-    """The gradient of a surface at p, an array."""
+def _slope(surface: Callable[[Any], Any], p: Array) -> Array:
+    """The gradient of a surface at p."""
     with unobserved():
-        x = tensor(np.array(p, dtype=float), requires_grad=True)
-        return np.array(real_array(grad(surface(x), x)[0]))
+        x = tensor(p, requires_grad=True)
+        return real_array(grad(surface(x), x)[0])
 
 
-def steps_of(
-    optimizer: Callable[..., Any],
-    settings: Mapping[str, Any],
-    surface: Callable[[Any], Any],
-    start: Sequence[float],
-    steps: int,
-) -> Any:
-    """The points that an optimizer comes by, (steps + 1, 2)."""
-    p = wrap(np.array(start, dtype=float)).requires_grad_()
-    opt = optimizer([p], **settings)
-    walked = [p.detach().numpy().copy()]
-    for _ in range(steps):
-        p.grad = tensor(slope(surface, walked[-1]))
+def _steps_of(
+    optimizer: Callable[..., Any], settings: Mapping[str, Any], start: Sequence[float]
+) -> Callable[[Array, Array], Array]:
+    """An optimizer as a function that gives the next point."""
+    held = wrap(np.array(start, dtype=float)).requires_grad_()
+    opt = optimizer([held], **settings)
+
+    def advance(p: Array, g: Array) -> Array:
+        held.grad = tensor(g)
         opt.step()
-        walked.append(p.detach().numpy().copy())
-    return np.array(walked)
+        return held.detach().numpy()
+
+    return advance
 
 
-def contours(axis: Any, surface: Callable[[Any], Any], walked: Any) -> None:
+def _contours(axis: Any, surface: Callable[[Any], Any], walked: Any) -> None:
     """The surface around a path, which stays in view even if another one leaves it."""
     corners = np.concatenate([walked, -walked, [[0.0, 0.0]]])
     x, y = 1.15 * np.abs(corners).max(axis=0)
@@ -369,10 +371,10 @@ def contours(axis: Any, surface: Callable[[Any], Any], walked: Any) -> None:
 # --------------------------------------------------------------------------- for all of them
 
 
-def tried(call: Callable[[], Any]) -> tuple[Any, str]:
+def _tried(call: Callable[[], Any]) -> tuple[Any, str]:
     """What a call gives, and ""; or None, and in a few words why it gives nothing.
 
-    >>> tried(lambda: 1 / 0)
+    >>> _tried(lambda: 1 / 0)
     (None, 'yours fails: ZeroDivisionError: division by zero')
     """
     outcome = run(call, {}, SECONDS)
@@ -384,7 +386,7 @@ def tried(call: Callable[[], Any]) -> tuple[Any, str]:
     return None, f"yours: {verdict}"
 
 
-def legend(axis: Any, trouble: str) -> None:
+def _legend(axis: Any, trouble: str) -> None:
     """The legend; what went wrong is its last line."""
     if trouble:
         axis.plot([], [], " ", label=trouble)
