@@ -24,7 +24,7 @@ from minigrad.teach.answer import Diagnosis
 from minigrad.teach.cases import Array, Case, draw, layouts, tolerance
 from minigrad.teach.checks import Exercise, diagnosed, in_all
 from minigrad.teach.difference import real_array
-from minigrad.teach.misconceptions import Misconception, alike
+from minigrad.teach.misconceptions import Misconception, Seen, alike, generally
 from minigrad.teach.results import CheckRow, Kind
 from minigrad.teach.trying import DIAGNOSED, FunctionQuestion, Mistaken, count
 
@@ -73,19 +73,17 @@ class Tangents(Exercise):
             x, x_dot = (tuple(tensor(a) for a in part) for part in (given[:half], given[half:]))
             return np.array(real_array(jvp(self.forward, x, x_dot)[1]))
 
-    def explain(self, what: str, wrong: Sequence[Mistaken]) -> Diagnosis | None:
+    def searched(
+        self, what: str, wrong: Sequence[Mistaken], seen: Sequence[Seen]
+    ) -> Diagnosis | None:
         """Last of all what the search of the tape finds, for a function of one input, entry by entry.
 
         There the Jacobian is diagonal, so J @ x_dot and x_dot @ J are the same numbers.
         """
-        found = super().explain(what, wrong)
+        found = generally(seen)
         if found is not None or len(self.inputs) != 1:
             return found
         return in_all(self._in_one_case(m) for m in wrong[:DIAGNOSED])
-
-    def searched(self, what: str, wrong: Sequence[Mistaken]) -> Diagnosis | None:
-        """Nothing: here a search comes last, after a sign or a factor; see `explain`."""
-        return None  # before a sign or a factor; see explain
 
     def _in_one_case(self, m: Mistaken) -> Diagnosis | None:
         x, x_dot = m.case.inputs.values()

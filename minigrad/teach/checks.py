@@ -39,7 +39,7 @@ from minigrad.methods.creation import tensor
 from minigrad.teach.cases import Array, Case, Shape, draw, in_layout, layouts, tolerance
 from minigrad.teach.diagnose import Diagnosis, diagnose
 from minigrad.teach.difference import real_array
-from minigrad.teach.misconceptions import Misconception
+from minigrad.teach.misconceptions import Misconception, Seen
 from minigrad.teach.results import CheckResult, CheckRow, ChecksFailed
 from minigrad.teach.trying import DIAGNOSED, FunctionQuestion, Mistaken
 
@@ -124,12 +124,15 @@ class Exercise(FunctionQuestion):
         """The inputs, then g, the gradient of the result."""
         return {**case.inputs, "g": case.g}
 
-    def searched(self, what: str, wrong: Sequence[Mistaken]) -> Diagnosis | None:
+    def searched(
+        self, what: str, wrong: Sequence[Mistaken], seen: Sequence[Seen]
+    ) -> Diagnosis | None:
         """What the search of the tape finds in all the cases where this gradient is wrong."""
         name = what.removeprefix("d")
         told = [m for m in wrong if m.case.expected[m.k].size and m.case.label != "zero"]
         told = sorted(told, key=lambda m: -m.case.expected[m.k].size)[:DIAGNOSED]
-        return in_all(diagnosed(m.case.program, name, m.mine, m.case.g) for m in told)
+        found = in_all(diagnosed(m.case.program, name, m.mine, m.case.g) for m in told)
+        return found or super().searched(what, wrong, seen)
 
 
 def diagnosed(program: Any, name: str, mine: Any, g: Any) -> Diagnosis | None:

@@ -20,7 +20,7 @@ from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.node import reachable
 from minigrad.core.tensor import Tensor
 from minigrad.optim.optimizer import Optimizer
-from minigrad.tape.names import namespace_of, tensors_in
+from minigrad.tape.names import count_of, namespace_of, tensors_in
 from minigrad.teach.report import Report
 
 
@@ -121,9 +121,7 @@ def explain(optimizer: Optimizer, loss: Tensor | None = None) -> Explanation:
     written = {id(p): version for p, version in optimizer._written}
     rows = [_row(p, name, k, leaves, written.get(id(p))) for k, name, p in _held(optimizer, names)]
     groups = len(optimizer.param_groups)
-    headline = (
-        f"{type(optimizer).__name__} holds {_many(len(rows), 'tensor')} in {_many(groups, 'group')}"
-    )
+    headline = f"{type(optimizer).__name__} holds {count_of(len(rows), 'tensor')} in {count_of(groups, 'group')}"
     answers = [*_strangers(rows, leaves, names), *_answers(rows, optimizer)]
     return Explanation(headline, rows, answers)
 
@@ -225,7 +223,3 @@ def _unwritten(row: ParameterRow, optimizer: Optimizer) -> str:
         f"Nothing, in its last call: {row.name}.grad was None, and step skips such a parameter. None means "
         "that no gradient was computed. (Zeros would be a gradient: momentum and weight decay would still act.)"
     )
-
-
-def _many(n: int, what: str) -> str:
-    return f"{n} {what}{'' if n == 1 else 's'}"

@@ -47,10 +47,6 @@ class FunctionQuestion(Question):
         """What the function is called with."""
         return case.inputs
 
-    def settings(self, case: Case) -> Mapping[str, Any]:
-        """What the function is called with by keyword, beside `given`; nothing by default."""
-        return {}
-
     def take_apart(self, returned: Any, case: Case) -> Sequence[Any] | str:
         """The parts of what was returned, or in words why there are none."""
         return count(returned, self.parts())
@@ -63,7 +59,7 @@ class FunctionQuestion(Question):
         rows: list[CheckRow] = []
         wrong: dict[str, list[tuple[int, Mistaken]]] = {}  # part -> its wrong rows
         for case in self.cases():
-            outcome = run(answer, self.given(case), self.seconds, self.settings(case))
+            outcome = run(answer, self.given(case), self.seconds)
             for row, mistaken in self._one_case(case, outcome):
                 if mistaken is not None:
                     wrong.setdefault(row.what, []).append((len(rows), mistaken))
@@ -117,11 +113,13 @@ class FunctionQuestion(Question):
         several = len(self.parts()) > 1
         pick: Callable[[Any], Any] = (lambda out: out[k]) if several else (lambda out: out)
         found = recognize(seen, self.mistakes, pick)
-        return found or self.searched(what, wrong) or generally(seen)
+        return found or self.searched(what, wrong, seen)
 
-    def searched(self, what: str, wrong: Sequence[Mistaken]) -> Diagnosis | None:
-        """What a search finds, for those kinds of exercise that have something to search."""
-        return None
+    def searched(
+        self, what: str, wrong: Sequence[Mistaken], seen: Sequence[Seen]
+    ) -> Diagnosis | None:
+        """What is found without being declared: a sign or a factor. Some kinds search for more."""
+        return generally(seen)
 
 
 def judge_array(
