@@ -1,9 +1,9 @@
-"""The whole table of mistakes: the rows of mistakes.py and of the modules that name single operations."""
+"""The whole table of mistakes: those of mistakes.py, and of the modules that name single operations."""
 
 import re
 from functools import cache
 
-from minigrad.teach import (  # noqa: F401  # noqa: F401
+from minigrad.teach import (  # noqa: F401  each adds its mistakes to the table
     mistakes_of_arrays,
     mistakes_of_losses,
     mistakes_of_ops,
@@ -16,7 +16,7 @@ from minigrad.teach.steps_by_hand import MISTAKES, UPHILL
 
 @cache
 def known_mistakes() -> list[Mistake]:
-    """The whole table, in the order of the search."""
+    """The whole table, in the order of the search; within a kind, in the order of the files."""
     return sorted(TABLE, key=lambda row: ORDER[row.kind])
 
 

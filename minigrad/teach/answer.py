@@ -13,7 +13,7 @@ import numpy as np
 from minigrad.core.node import Node
 from minigrad.core.tensor import Tensor
 from minigrad.core.views import CopySlices
-from minigrad.teach.difference import real_array
+from minigrad.teach.difference import Array, real_array
 from minigrad.teach.uses import Graph, Use, called
 
 
@@ -52,8 +52,8 @@ class Answer:
         self,
         z: Tensor,
         x: Tensor,
-        mine: Any,
-        gradient: Any,
+        mine: object,
+        gradient: object,
         name: str,
         namespace: Mapping[str, Any],
         rtol: float | None,
@@ -79,22 +79,22 @@ class Answer:
             last_digit = float(np.finfo(self.right.dtype).eps) if real else 0
             self.atol = max(self.atol, 4 * last_digit * float(max(parts, default=0)))
 
-    def same(self, candidate: Any) -> bool:
+    def same(self, candidate: object) -> bool:
         """Is this the student's array?"""
         return self.equal(self.mine, candidate)
 
-    def gives(self, candidate: Any) -> bool:
+    def gives(self, candidate: object) -> bool:
         """Is this the student's array, and another one than the right one?"""
         return self.same(candidate) and not self.equal(candidate, self.right)
 
-    def equal(self, a: Any, b: Any) -> bool:
+    def equal(self, a: object, b: object) -> bool:
         """Have both the same shape and the same numbers within rtol and atol? NaN equals NaN."""
         a, b = np.asarray(a), np.asarray(b)
         if a.shape != b.shape:
             return False
         return bool(np.allclose(a, b, self.rtol, self.atol, equal_nan=True))
 
-    def same_contracted(self, jacobian: Any) -> bool:
+    def same_contracted(self, jacobian: Array) -> bool:
         """Does a whole Jacobian, multiplied by what comes from above, give the right gradient?"""
         seed = np.broadcast_to(self.graph.seed, self.z.shape)
         return self.equal(np.tensordot(seed, jacobian, self.z.array.ndim), self.right)
@@ -120,9 +120,9 @@ class Answer:
             node = use.node
             op = called(node.write if isinstance(node, CopySlices) else node)
             words["op"] = f"the in-place {op}" if use.wrote else op
-            line = use.place.label if use.place is not None else None
+            line = node.place.label if node.place is not None else None
             # The line itself rather than its number: In [3] is another cell when the notebook runs again.
-            where = use.place.text or line if use.place is not None else ""
+            where = node.place.text or line if node.place is not None else ""
             words["line"] = f" (in the line  {where})" if where else ""
         said = message.format(**words)
         if message.startswith("{op}"):

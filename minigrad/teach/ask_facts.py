@@ -102,7 +102,7 @@ class Facts(Written):
         return {best[0]: said} if said is not None and len(best) == len(wrong) else {}
 
 
-def _verdict(mine: Any, right: Any) -> Kind:
+def _verdict(mine: object, right: object) -> Kind:
     numbers = isinstance(mine, int | float) and isinstance(right, int | float)
     return "wrong value" if numbers else "wrong answer"
 

@@ -21,9 +21,9 @@ from minigrad.core.modes import enable_grad, unobserved
 from minigrad.core.tensor import Tensor
 from minigrad.methods.creation import tensor
 from minigrad.teach.answer import Diagnosis
-from minigrad.teach.cases import Array, Case, draw, layouts, tolerance
+from minigrad.teach.cases import Case, draw, layouts, tolerance
 from minigrad.teach.checks import Exercise, diagnosed, in_all
-from minigrad.teach.difference import real_array
+from minigrad.teach.difference import Array, real_array
 from minigrad.teach.misconceptions import Misconception, Seen, alike, generally
 from minigrad.teach.results import CheckRow, Kind
 from minigrad.teach.trying import DIAGNOSED, FunctionQuestion, Mistaken, count
@@ -62,11 +62,11 @@ class Tangents(Exercise):
         """The inputs, then their tangents: x, y, x_dot, y_dot."""
         return case.inputs
 
-    def take_apart(self, returned: Any, case: Case) -> Sequence[Any] | str:
+    def take_apart(self, returned: object, case: Case) -> Sequence[Any] | str:
         """What was returned is one value, also if it is a tuple."""
         return count(returned, self.parts(), whole=True)
 
-    def tangent(self, *given: Any) -> Array:
+    def tangent(self, *given: object) -> Array:
         """What is right: the engine's own forward mode."""
         half = len(self.inputs)
         with unobserved():
@@ -99,7 +99,7 @@ class Tangents(Exercise):
         half = len(self.inputs)
         for k, name in enumerate(self.inputs if half > 1 else []):
 
-            def without(*given: Any, k: int = k) -> Array:
+            def without(*given: object, k: int = k) -> Array:
                 still = [np.zeros_like(v) if j == half + k else v for j, v in enumerate(given)]
                 return self.tangent(*still)
 
@@ -122,7 +122,7 @@ class Tangents(Exercise):
             "A tangent has the shape of z, and says how z moves; a gradient has that of the input.",
         )
 
-    def _gradient(self, *given: Any) -> Any:
+    def _gradient(self, *given: object) -> Any:
         half = len(self.inputs)
         z, tensors = self._program(dict(zip(self.inputs, given[:half], strict=True)))
         with unobserved():
@@ -182,9 +182,10 @@ class Differentiable(Exercise):
         zeros = (np.zeros(t.shape) for t in wanted)
         return [z.detach().numpy(), *(o if d is None else d for d, o in zip(grads, zeros))]
 
-    def take_apart(self, returned: Any, case: Case) -> Sequence[Any] | str:
+    def take_apart(self, returned: object, case: Case) -> Sequence[Any] | str:
         """The wrapper's list, value first; or the text that says why there is none."""
-        return str(returned) if isinstance(returned, str) else list(returned)
+        assert isinstance(returned, str | list)
+        return returned
 
     def explain(self, what: str, wrong: Sequence[Mistaken]) -> Diagnosis | None:
         """The gradient's mistake; none is looked for where the value is wrong already."""
@@ -250,11 +251,11 @@ class Function(FunctionQuestion):
         out = list(out) if len(self.returns) > 1 else [out]
         return [real_array(v) if isinstance(v, Tensor) else v for v in out]
 
-    def take_apart(self, returned: Any, case: Case) -> Sequence[Any] | str:
+    def take_apart(self, returned: object, case: Case) -> Sequence[Any] | str:
         """One value for each name in `returns`; with one name, all that was returned."""
         return count(returned, self.returns, whole=len(self.returns) == 1)
 
-    def judge(self, what: str, mine: Any, case: Case, k: int) -> tuple[Kind, str]:
+    def judge(self, what: str, mine: object, case: Case, k: int) -> tuple[Kind, str]:
         """Ask `accepts`, if there is one; a dict is compared name by name, the rest as always."""
         if self.accepts is None:
             if isinstance(case.expected[k], dict):
@@ -267,7 +268,7 @@ class Function(FunctionQuestion):
         return ("right", "") if objection is None else ("wrong answer", objection)
 
 
-def judge_mapping(what: str, mine: Any, right: Mapping[str, Any]) -> tuple[Kind, str]:
+def judge_mapping(what: str, mine: object, right: Mapping[str, Any]) -> tuple[Kind, str]:
     """Numbers by name: the first name that is missing, too many, or has a wrong number."""
     if not isinstance(mine, Mapping):
         return "wrong type", f"{what} is of type {type(mine).__name__}; it must be a dict"

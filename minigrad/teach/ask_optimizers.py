@@ -20,8 +20,8 @@ import numpy as np
 
 from minigrad.core.modes import unobserved
 from minigrad.core.tensor import wrap
-from minigrad.teach.cases import Array, Shape, draw
-from minigrad.teach.difference import real_array
+from minigrad.teach.cases import Shape, draw
+from minigrad.teach.difference import Array, real_array
 from minigrad.teach.question import Question
 from minigrad.teach.results import CheckRow
 from minigrad.teach.running import run
@@ -90,7 +90,9 @@ class Updates(Question):
         return row
 
 
-def _all_steps(answer: Any, student: Callable[..., Any]) -> Callable[..., list[Any]]:
+def _all_steps(
+    answer: Callable[..., object], student: Callable[..., Any]
+) -> Callable[..., list[Any]]:
     """All the steps as one call; errors are looked up in the student's own code."""
 
     @wraps(answer)

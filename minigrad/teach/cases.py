@@ -17,11 +17,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from minigrad.teach.difference import Array
 from minigrad.teach.running import strided
 
-Array = NDArray[Any]
 Shape = tuple[int, ...]
 MARGIN = 64  # times what one bit does; measured answers stay below 8
 EPS = float(np.finfo(np.float64).eps)
@@ -49,7 +48,7 @@ class Case:
         return f"{shapes}; {self.label}" if self.label else shapes
 
 
-def _short(name: str, value: Any) -> str:
+def _short(name: str, value: object) -> str:
     text = repr(value)
     return f"{name} {text}" if len(text) <= 24 and "\n" not in text else name
 
@@ -112,7 +111,7 @@ def tolerance(
     )
 
 
-def _nudge(value: Any, sign: int) -> Any:
+def _nudge(value: object, sign: int) -> Any:
     """Every number by its last bit, up and down in turn."""
     if not isinstance(value, np.ndarray) or value.dtype.kind != "f":
         return value
@@ -120,7 +119,7 @@ def _nudge(value: Any, sign: int) -> Any:
     return value * (1 + EPS * signs)
 
 
-def _greatest(a: Any) -> float:
+def _greatest(a: object) -> float:
     a = np.abs(np.asarray(a, dtype=np.float64))
     a = a[np.isfinite(a)]
     return float(a.max()) if a.size else 0.0

@@ -36,9 +36,9 @@ from numpy.typing import ArrayLike
 from minigrad.autograd import grad
 from minigrad.core.modes import enable_grad, unobserved
 from minigrad.methods.creation import tensor
-from minigrad.teach.cases import Array, Case, Shape, draw, in_layout, layouts, tolerance
+from minigrad.teach.cases import Case, Shape, draw, in_layout, layouts, tolerance
 from minigrad.teach.diagnose import Diagnosis, diagnose
-from minigrad.teach.difference import real_array
+from minigrad.teach.difference import Array, real_array
 from minigrad.teach.misconceptions import Misconception, Seen
 from minigrad.teach.results import CheckResult, CheckRow, ChecksFailed
 from minigrad.teach.trying import DIAGNOSED, FunctionQuestion, Mistaken
@@ -135,7 +135,7 @@ class Exercise(FunctionQuestion):
         return found or super().searched(what, wrong, seen)
 
 
-def diagnosed(program: Any, name: str, mine: Any, g: Any) -> Diagnosis | None:
+def diagnosed(program: Any, name: str, mine: object, g: Any) -> Diagnosis | None:
     """What the search of a tape finds; an exercise's numbers are right to more digits than others."""
     z, tensors = program
     return diagnose(

@@ -73,7 +73,7 @@ def compare(
     derived: Mapping[Any, Any] | None = None,
     /,
     *,
-    gradient: Any = None,
+    gradient: object = None,
     rtol: float | None = None,
     atol: float | None = None,
     **by_name: Any,
@@ -113,7 +113,7 @@ def compare_in(
     z: Tensor,
     derived: Mapping[Any, Any],
     *,
-    gradient: Any = None,
+    gradient: object = None,
     rtol: float | None = None,
     atol: float | None = None,
 ) -> Comparison:
@@ -141,9 +141,11 @@ def compare_in(
         d = difference(mine, right, rtol, atol)
         found = None
         if not d.ok:
-            how = {"gradient": gradient, "name": name, "namespace": namespace}
             found = repeated(name, mine, right) if note else None
-            found = found or diagnose(z, tensor, mine, rtol=rtol, atol=atol, **how)
+            found = found or diagnose(
+                z, tensor, mine, gradient=gradient, name=name, namespace=namespace,
+                rtol=rtol, atol=atol,
+            )  # fmt: skip
         rows.append(_row(name, tensor, d, note, found))
     return Comparison(rows)
 
@@ -167,7 +169,7 @@ def _row(
 
 
 def _from_the_tape(
-    z: Tensor, tensors: list[Tensor], gradient: Any
+    z: Tensor, tensors: list[Tensor], gradient: object
 ) -> list[tuple[Tensor | None, str]]:
     """The right gradient of each tensor, and where it comes from if not from the graph."""
     if not isinstance(z, Tensor):
@@ -208,7 +210,7 @@ def _nothing_kept(z: Tensor) -> Iterator[None]:
             plan.keep = keep
 
 
-def _tensor(key: Any, namespace: Mapping[str, Any]) -> tuple[str, Tensor]:
+def _tensor(key: object, namespace: Mapping[str, Any]) -> tuple[str, Tensor]:
     """The name and the tensor that a key of the mapping means."""
     if isinstance(key, Tensor):
         names = [name for name, value in namespace.items() if value is key]

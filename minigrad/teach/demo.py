@@ -65,7 +65,7 @@ def show_demo(console: Console) -> Tape:
     return tape
 
 
-def _chain(z: Any, variables: dict[str, Any]) -> Table:
+def _chain(z: minigrad.Tensor, variables: dict[str, Any]) -> Table:
     chain = minigrad.chain(z, namespace=variables)
     rows = [(line.branch + line.what, line.remark) for line in chain.lines]
     return _table("The chain: what z.grad_fn leads to", ("node", "shape, and what is saved"), rows)

@@ -1,12 +1,12 @@
 """Which mistake gives exactly these numbers?
 
 A wrong gradient is compared with what would come out if one thing in the backward pass were
-done as students often do it: one rule at one operation changed by one row of the table of
-mistakes. A diagnosis is given only if that reproduces the student's array within rounding,
-on the actual data. Several rows may give the same numbers; the first in the table is
-reported, and `also` names the others. Where no single mistake does, the same mistake at
-every operation of a kind is tried, and then, on small tapes, two mistakes at once. Better
-silent than false.
+done as students often do it: one rule at one operation changed by one mistake of the table. A
+diagnosis is given only if that reproduces the student's array within rounding, on the actual
+data. Several mistakes may give the same numbers; the first in the table is reported, and
+`also` names the others. Where no single mistake does, the same mistake at every operation of
+a kind is tried, and then, on small tapes, two mistakes at once. If none gives the numbers,
+nothing is reported.
 
     diagnose(z, x, mine)            a Diagnosis, or None
     diagnose_function(f, mine, x)   the same for a function, confirmed on other data
@@ -29,7 +29,7 @@ from minigrad.core.tensor import Tensor, wrap
 from minigrad.teach import whole
 from minigrad.teach.all_mistakes import known_mistakes
 from minigrad.teach.answer import Answer, Diagnosis
-from minigrad.teach.difference import real_array
+from minigrad.teach.difference import Array, real_array
 from minigrad.teach.mistakes import KINDS, ORDER, one_number, variants
 from minigrad.teach.noise import noise
 from minigrad.teach.pairs import AT_A_NODE, Tried, everywhere, two_at_once
@@ -44,9 +44,9 @@ SECONDS = 0.5  # of computing: the search is given up after this long, on a busy
 def diagnose(
     z: Tensor,
     x: Tensor,
-    mine: Any,
+    mine: object,
     *,
-    gradient: Any = None,
+    gradient: object = None,
     name: str = "the tensor",
     namespace: Mapping[str, Any] | None = None,
     rtol: float | None = None,
@@ -115,7 +115,7 @@ def diagnose_function(
     return first if first.kind in kinds else None
 
 
-def _beside(a: Any, rng: np.random.Generator) -> Any:
+def _beside(a: Array, rng: np.random.Generator) -> Array:
     """Other numbers near by; an array of indices stays as it is."""
     if a.dtype.kind != "f":
         return a

@@ -19,6 +19,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+Array = NDArray[Any]
 Verdict = Literal["exact", "close", "different", "wrong shape", "not an array"]
 
 _TOLERANCES = {2: (1e-3, 1e-5), 4: (1.3e-6, 1e-5), 8: (1e-7, 1e-7)}  # bytes -> rtol, atol
@@ -52,7 +53,7 @@ class Difference:
 
 
 def difference(
-    mine: Any, theirs: Any, rtol: float | None = None, atol: float | None = None
+    mine: object, theirs: object, rtol: float | None = None, atol: float | None = None
 ) -> Difference:
     """Compare what a learner computed with what is right; never fails because of `mine`.
 
@@ -102,7 +103,7 @@ def _difference(
     )
 
 
-def real_array(value: Any) -> NDArray[Any]:
+def real_array(value: object) -> Array:
     """A Tensor, an array or nested lists of numbers as an array of real numbers.
 
     Raises TypeError, saying what it is instead.
@@ -143,7 +144,7 @@ def position(index: tuple[int, ...] | None) -> str:
     return f"[{', '.join(map(str, index))}]" if index else ""
 
 
-def _tolerances(*arrays: NDArray[Any]) -> tuple[float, float]:
+def _tolerances(*arrays: Array) -> tuple[float, float]:
     """rtol and atol of the coarsest floating-point type among the arrays."""
     sizes = [a.dtype.itemsize for a in arrays if a.dtype.kind == "f"]
     return _TOLERANCES[min([*sizes, 8])]

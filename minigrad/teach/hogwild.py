@@ -15,7 +15,7 @@ Sources: Rendle, Freudenthaler, Gantner, Schmidt-Thieme, BPR (2009); Niu, Recht,
 Hogwild! (2011).
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from minigrad.core.tensor import Tensor
 from minigrad.multiprocessing import start_processes
 from minigrad.nn import functional as F
 from minigrad.optim import SGD
+from minigrad.teach.difference import Array
 
 
 class Model(NamedTuple):
@@ -37,8 +38,8 @@ class Model(NamedTuple):
 class Likes(NamedTuple):
     """Who liked what: entry k says that user[k] liked item[k]. Of `of` items."""
 
-    user: Any
-    item: Any
+    user: Array
+    item: Array
     of: int
 
 
@@ -59,7 +60,7 @@ def new_model(users: int = 60, items: int = 80, d: int = 4, seed: int = 0) -> Mo
     return Model(*tables)
 
 
-def bpr(model: Model, user: Any, liked: Any, other: Any) -> Tensor:
+def bpr(model: Model, user: Array, liked: Array, other: Array) -> Tensor:
     """The mean of -log sigmoid(u . (i - j)) over the examples."""
     u = F.embedding(minigrad.as_tensor(user), model.users, sparse=True)
     i = F.embedding(minigrad.as_tensor(liked), model.items, sparse=True)
@@ -85,7 +86,7 @@ def learn(
     r = np.random.default_rng([worker, 7])
     sgd = SGD(list(model), lr=lr)
 
-    def step(user: Any, liked: Any, other: Any) -> None:
+    def step(user: Array, liked: Array, other: Array) -> None:
         sgd.zero_grad()
         bpr(model, user, liked, other).backward()
         sgd.step()

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minigrad.teach.answer import Diagnosis, nowhere
-from minigrad.teach.difference import difference
+from minigrad.teach.difference import Array, difference
 from minigrad.teach.running import TooSlow, quiet, time_limit
 
 SECONDS = 1.0  # a misconception may be slow: that may be what is wrong with it
@@ -46,8 +46,8 @@ class Seen(NamedTuple):
     """One part of a student's answer in one case, beside what is right."""
 
     inputs: Mapping[str, Any]
-    mine: Any
-    right: Any
+    mine: object
+    right: object
 
 
 def recognize(
@@ -105,12 +105,12 @@ def generally(cases: Sequence[Seen]) -> Diagnosis | None:
     return None
 
 
-def _nearly(mine: Any, right: Any) -> bool:
+def _nearly(mine: Array, right: Array) -> bool:
     size, error = float(np.max(np.abs(right))), float(np.max(np.abs(mine - right)))
     return error <= 1e-4 * size
 
 
-def alike(mine: Any, theirs: Any) -> bool:
+def alike(mine: object, theirs: object) -> bool:
     """Are these the same answer: numbers within 1e-9, all else by equality?"""
     if isinstance(theirs, str | bool | dict | set) or theirs is None:
         return bool(type(mine) is type(theirs) and mine == theirs)

@@ -33,7 +33,8 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from minigrad.teach.uses import Array, Use
+from minigrad.teach.difference import Array
+from minigrad.teach.uses import Use
 
 # kind -> what was done, to follow "The same numbers come out if ..." and in the list of kinds
 KINDS = {

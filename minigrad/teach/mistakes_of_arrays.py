@@ -11,9 +11,10 @@ from itertools import combinations
 import numpy as np
 
 from minigrad.core.shapes import restore_axes
+from minigrad.teach.difference import Array
 from minigrad.teach.mistakes import Passes, Variant, Variants, mistake
 from minigrad.teach.mistakes_of_losses import parts_of_cross_entropy, softmax
-from minigrad.teach.uses import Array, Use
+from minigrad.teach.uses import Use
 
 # ------------------------------------------------------------------ indices
 

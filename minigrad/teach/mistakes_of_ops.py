@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from minigrad.core.views import CopySlices, walk
+from minigrad.teach.difference import Array
 from minigrad.teach.mistakes import Passes, Variant, Variants, constant_factor, mistake
-from minigrad.teach.uses import AnyNode, Array, Use, called
+from minigrad.teach.uses import AnyNode, Use, called
 
 # ------------------------------------------------------------------ where the derivative is taken
 

@@ -9,8 +9,9 @@ from itertools import product
 
 import numpy as np
 
+from minigrad.teach.difference import Array
 from minigrad.teach.mistakes import Passes, Variants, mistake
-from minigrad.teach.uses import Array, Use
+from minigrad.teach.uses import Use
 
 # ------------------------------------------------------------------ matrices
 

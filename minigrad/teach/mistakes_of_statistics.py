@@ -7,8 +7,9 @@ Read mistakes.py first.
 
 import numpy as np
 
+from minigrad.teach.difference import Array
 from minigrad.teach.mistakes import Passes, Variant, Variants, mistake
-from minigrad.teach.uses import Array, Use
+from minigrad.teach.uses import Use
 
 # ------------------------------------------------------------------ statistics
 

@@ -14,11 +14,13 @@ stored output of a notebook stays as it is. matplotlib is imported when the firs
 Colors: Okabe and Ito's (2008), which people with color-blindness can tell apart.
 """
 
+from __future__ import annotations
+
 import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,9 +30,12 @@ from minigrad.core import display
 from minigrad.core.modes import unobserved
 from minigrad.core.tensor import wrap
 from minigrad.methods.creation import tensor
-from minigrad.teach.cases import Array
-from minigrad.teach.difference import real_array
+from minigrad.teach.difference import Array, real_array
 from minigrad.teach.running import run
+
+if TYPE_CHECKING:  # matplotlib is imported when the first picture is drawn
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 RIGHT, YOURS, ASIDE = "#0072B2", "#D55E00", "0.7"
 SECONDS = 2.0
@@ -46,7 +51,7 @@ class Picture:
     """
 
     title: str
-    draw: Callable[[Any], None]
+    draw: Callable[[Figure], None]
     size: tuple[float, float] = (8.0, 3.0)
 
     def __repr__(self) -> str:
@@ -98,7 +103,7 @@ def tangents(
     def numbers() -> list[tuple[float, float]]:
         return [(float(z), float(z_dot)) for z, z_dot in (curve(x, 1.0) for x in at)]
 
-    def draw(figure: Any) -> None:
+    def draw(figure: Figure) -> None:
         lines, slopes = figure.subplots(1, 2)
         grid = np.linspace(min(at) - 0.5, max(at) + 0.5, 121)
         values = np.asarray(right(grid), dtype=float)
@@ -134,7 +139,7 @@ def modes(functions: Mapping[str, tuple[int, int]], predicted: Any = None) -> Pi
     Picture: where forward mode is cheaper, and where reverse mode is
     """
 
-    def draw(figure: Any) -> None:
+    def draw(figure: Figure) -> None:
         plane, inputs, outputs = figure.subplots(1, 3)
         _draw_plane(plane, functions, predicted)
         figure.legend(*plane.get_legend_handles_labels(), loc="outside lower left", ncols=3)
@@ -157,7 +162,7 @@ def modes(functions: Mapping[str, tuple[int, int]], predicted: Any = None) -> Pi
 VERDICTS = {"forward": YOURS, "reverse": RIGHT, "same": "black"}  # which mode is cheaper: its color
 
 
-def _draw_plane(plane: Any, functions: Mapping[str, tuple[int, int]], predicted: Any) -> None:
+def _draw_plane(plane: Axes, functions: Mapping[str, tuple[int, int]], predicted: Any) -> None:
     """Each function at (numbers in, numbers out), in the color of the student's verdict."""
     top = 2 * max([n for shape in functions.values() for n in shape], default=8)
     plane.fill_between([0.5, top], [0.5, top], top, color=YOURS, alpha=0.15)
@@ -198,7 +203,7 @@ def heat_maps(title: str, make: Callable[[], Mapping[str, Any]]) -> Picture:
             for name, value in make().items()
         }
 
-    def draw(figure: Any) -> None:
+    def draw(figure: Figure) -> None:
         found, trouble = _tried(arrays)
         if not found or any(a.ndim > 2 or not a.size for a in found.values()):
             axis = figure.subplots()
@@ -213,7 +218,7 @@ def heat_maps(title: str, make: Callable[[], Mapping[str, Any]]) -> Picture:
     return Picture(title, draw, (9.0, 2.4))
 
 
-def _shades(axis: Any, name: str, array: Any) -> None:
+def _shades(axis: Axes, name: str, array: Array) -> None:
     """One array as a heat map, with its numbers where there is room for them."""
     gradient = name.startswith("d")
     finite = array[np.isfinite(array)]
@@ -256,7 +261,7 @@ def growth(title: str, ways: Mapping[str, Callable[[int], Any]], sizes: Iterable
     def costs_of(cost: Callable[[int], Any]) -> list[float]:
         return [float(cost(n)) for n in sizes]
 
-    def draw(figure: Any) -> None:
+    def draw(figure: Figure) -> None:
         axis = figure.subplots()
         troubles = []
         for (name, cost), color, marker in zip(ways.items(), (YOURS, RIGHT, "black"), "o^s"):
@@ -318,7 +323,7 @@ def paths(
         state: dict[str, Any] = {}
         return walk(lambda p, g: real_array(step(p, g, state, **settings)))
 
-    def draw(figure: Any) -> None:
+    def draw(figure: Figure) -> None:
         axis = figure.subplots()
         theirs = walk(_steps_of(optimizer, settings, start))
         mine, trouble = _tried(yours)
@@ -357,7 +362,7 @@ def _steps_of(
     return advance
 
 
-def _contours(axis: Any, surface: Callable[[Any], Any], walked: Any) -> None:
+def _contours(axis: Axes, surface: Callable[[Any], Any], walked: Array) -> None:
     """The surface around a path, which stays in view even if another one leaves it."""
     corners = np.concatenate([walked, -walked, [[0.0, 0.0]]])
     x, y = 1.15 * np.abs(corners).max(axis=0)
@@ -386,7 +391,7 @@ def _tried(call: Callable[[], Any]) -> tuple[Any, str]:
     return None, f"yours: {verdict}"
 
 
-def _legend(axis: Any, trouble: str) -> None:
+def _legend(axis: Axes, trouble: str) -> None:
     """The legend; what went wrong is its last line."""
     if trouble:
         axis.plot([], [], " ", label=trouble)

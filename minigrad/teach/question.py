@@ -39,7 +39,7 @@ class Wrong:
     """
 
     kind: str
-    answer: Any
+    answer: object
 
 
 @dataclass(frozen=True, repr=False)
@@ -97,7 +97,7 @@ class Question(metaclass=_Declares):
 
     # -------------------------------------------------------------- for the student
 
-    def check(self, answer: Any = None) -> CheckResult:
+    def check(self, answer: object = None) -> CheckResult:
         """Check the student's answer; without an argument, the one of that name here."""
         frame = sys._getframe(1)
         if answer is None:
@@ -119,7 +119,7 @@ class Question(metaclass=_Declares):
 
     # -------------------------------------------------------------- for the author
 
-    def wrong(self, kind: str, answer: Any = None) -> Any:
+    def wrong(self, kind: str, answer: object = None) -> Any:
         """Register an answer that must fail, with the diagnosis or the verdict that it gets.
 
         As a decorator of a function or a class, or with the answer as the second argument.
@@ -144,7 +144,7 @@ class Question(metaclass=_Declares):
         """What points are given for."""
         return (self.name,)
 
-    def rows(self, answer: Any) -> Iterator[CheckRow]:
+    def rows(self, answer: object) -> Iterator[CheckRow]:
         """The facts about an answer; a single one, if there is none yet."""
         gone = self.missing(answer)
         if gone is None:
@@ -163,7 +163,7 @@ class Question(metaclass=_Declares):
             return {part: float(self.points.get(part, 0)) for part in parts}
         return {part: self.points / len(parts) for part in parts}
 
-    def missing(self, answer: Any) -> CheckRow | None:
+    def missing(self, answer: object) -> CheckRow | None:
         """A row, if there is no answer or it is of another type."""
         if answer is None:
             message = f"there is no {self.wanted} {self.name} yet; run the cell that defines it"
@@ -173,7 +173,7 @@ class Question(metaclass=_Declares):
             return None
         return CheckRow(None, "", "", "missing", message)
 
-    def _remarks(self, answer: Any, rows: Sequence[CheckRow]) -> Iterator[str]:
+    def _remarks(self, answer: object, rows: Sequence[CheckRow]) -> Iterator[str]:
         loose = [n for n in loose_names(answer, self._given) if n not in DECLARED]
         if loose:
             names, verb = ", ".join(loose), "is" if len(loose) == 1 else "are"
@@ -200,7 +200,7 @@ class Written(Question):
     like = "a dict"
     begin = ""
 
-    def missing(self, answer: Any) -> CheckRow | None:
+    def missing(self, answer: object) -> CheckRow | None:
         """A row if nothing but dots was assigned, or something of another type than `form`."""
         if unwritten(answer):
             message = f"there is no {self.name} yet; {self.begin}"
@@ -221,7 +221,7 @@ class Written(Question):
         return self.row(name, "missing", f"there is no entry for {name}")
 
 
-def unwritten(answer: Any) -> bool:
+def unwritten(answer: object) -> bool:
     """Is there no answer yet: nothing, or only the dots of the starter?"""
     if isinstance(answer, Mapping):
         return all(value is ... for value in answer.values())
@@ -294,7 +294,7 @@ class Progress(Report[ProgressRow]):
         solved = sum(row.ok for row in rows)
         super().__init__(f"progress: {solved} of {len(rows)} exercises solved", rows)
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
         if display.shown_by("mode")() == "text":
             return {"text/plain": repr(self)}
         found: dict[str, Any] = super()._repr_mimebundle_()

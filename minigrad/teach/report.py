@@ -12,7 +12,7 @@ a learner's code, and it sets no colors of its own, so that it reads on light an
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from minigrad.teach.answer import Diagnosis
 from minigrad.teach.difference import Verdict, decimal_text, magnitude, position
@@ -129,7 +129,7 @@ class Report(Generic[R]):
     def _html_cells(self, row: R) -> list[str]:
         return [escape(_plain(cell)) for cell in row.cells()]
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         return {"text/plain": repr(self), "text/html": self._repr_html_()}
 
 

@@ -82,7 +82,7 @@ def run(answer: Callable[..., Any], inputs: Mapping[str, Any], seconds: float) -
     return outcome
 
 
-def fresh(value: Any) -> Any:
+def fresh(value: object) -> Any:
     """A copy that a student may spoil, with the same layout in memory."""
     if isinstance(value, np.ndarray):
         return value.copy() if value.flags.c_contiguous else strided(value)
@@ -169,7 +169,7 @@ class _Kept(io.StringIO):
         return len(text)
 
 
-def said(error: BaseException, answer: Any) -> str:
+def said(error: BaseException, answer: object) -> str:
     """The exception in one line, with the student's line that raised it."""
     try:
         words = str(error)
@@ -184,7 +184,7 @@ def said(error: BaseException, answer: Any) -> str:
     return text
 
 
-def loose_names(answer: Any, given: frozenset[str]) -> list[str]:
+def loose_names(answer: object, given: frozenset[str]) -> list[str]:
     """Global names that the answer uses, and that neither its own cell nor a given one defines.
 
     A grader takes the answer cells only, so a helper in another cell would be missing there.
@@ -220,7 +220,7 @@ def defined_in(source: str) -> set[str]:
     return set()
 
 
-def _codes(answer: Any) -> list[types.CodeType]:
+def _codes(answer: object) -> list[types.CodeType]:
     """The code of a function, or of the methods of a class; of a wrapper, what it wraps."""
     codes = [
         getattr(f, "__code__", None) for f in _functions(getattr(answer, "__wrapped__", answer))
@@ -228,7 +228,7 @@ def _codes(answer: Any) -> list[types.CodeType]:
     return [code for code in codes if isinstance(code, types.CodeType)]
 
 
-def _functions(answer: Any) -> list[Any]:
+def _functions(answer: object) -> list[Any]:
     """The methods of a class; or the answer itself."""
     if not isinstance(answer, type):
         return [answer]
@@ -246,7 +246,7 @@ def _global_reads(code: types.CodeType) -> Iterator[str]:
             yield from _global_reads(inner)
 
 
-def _same(before: Any, after: Any) -> bool:
+def _same(before: object, after: Any) -> bool:
     """Is an input as it was? What cannot be compared counts as unchanged."""
     if isinstance(before, np.ndarray):
         return bool(before.shape == after.shape and before.tobytes() == after.tobytes())

@@ -14,19 +14,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from minigrad.teach.difference import Array
+
 Settings = Mapping[str, Any]
 
 # ------------------------------------------------------------------ the rules
 
 
-def decayed(p: Any, g: Any, lr: float, s: Settings) -> tuple[Any, Any]:
+def decayed(p: Array, g: Array, lr: float, s: Settings) -> tuple[Array, Array]:
     """Weight decay is added to the gradient, or taken off the parameter."""
     if s["decoupled_weight_decay"]:
         return p - lr * s["weight_decay"] * p, g
     return p, g + s["weight_decay"] * p
 
 
-def average(old: Any, new: Any, beta: float) -> Any:
+def average(old: Array | float, new: Array, beta: float) -> Array:
     """beta says how much is kept."""
     return beta * old + (1 - beta) * new
 
@@ -52,7 +54,7 @@ MOMENTUM = {**COMMON, "momentum": 0, "dampening": 0, "nesterov": False}
 # ------------------------------------------------------------------ the updates
 
 
-def sgd(p: Any, g: Any, lr: float, t: int, state: dict[str, Any], s: Settings) -> Any:
+def sgd(p: Array, g: Array, lr: float, t: int, state: dict[str, Any], s: Settings) -> Array:
     """v = mu * v + (1 - tau) * g;  p = p - lr * v"""
     if "velocity" in state:
         v = s["momentum"] * state["velocity"] + s["added"](g, lr, s)
@@ -62,7 +64,7 @@ def sgd(p: Any, g: Any, lr: float, t: int, state: dict[str, Any], s: Settings) -
     return p - s["step"](v, g, lr, s)
 
 
-def adam(p: Any, g: Any, lr: float, t: int, state: dict[str, Any], s: Settings) -> Any:
+def adam(p: Array, g: Array, lr: float, t: int, state: dict[str, Any], s: Settings) -> Array:
     """m = b1 * m + (1 - b1) * g;  v = b2 * v + (1 - b2) * g**2;  p = p - lr * m^ / (sqrt(v^) + eps)"""
     b1, b2 = s["betas"]
     m = state["m"] = s["average"](state.get("m", 0), g, b1)
@@ -72,13 +74,13 @@ def adam(p: Any, g: Any, lr: float, t: int, state: dict[str, Any], s: Settings) 
     return p - lr * (m / c1) / s["divisor"](greatest if s["amsgrad"] else v, c2, s["eps"])
 
 
-def adagrad(p: Any, g: Any, lr: float, t: int, state: dict[str, Any], s: Settings) -> Any:
+def adagrad(p: Array, g: Array, lr: float, t: int, state: dict[str, Any], s: Settings) -> Array:
     """a = a + g**2;  p = p - lr * g / (sqrt(a) + eps)"""
     a = state["a"] = state.get("a", s["initial_accumulator_value"]) + g * g
     return p - lr / (1 + (t - 1) * s["lr_decay"]) * g / s["divisor"](a, 1, s["eps"])
 
 
-def rmsprop(p: Any, g: Any, lr: float, t: int, state: dict[str, Any], s: Settings) -> Any:
+def rmsprop(p: Array, g: Array, lr: float, t: int, state: dict[str, Any], s: Settings) -> Array:
     """a = alpha * a + (1 - alpha) * g**2;  then a step of SGD along  g / (sqrt(a) + eps)"""
     a = state["a"] = s["average"](state.get("a", 0), g * g, s["alpha"])
     mean = state["mean"] = average(state.get("mean", 0), g, s["alpha"])
@@ -118,8 +120,8 @@ class Slip(NamedTuple):
 
 
 def by_hand(
-    name: str, p: Any, grads: Sequence[Any], settings: Settings, mistake: Slip | None = None
-) -> list[Any]:
+    name: str, p: Array, grads: Sequence[Array], settings: Settings, mistake: Slip | None = None
+) -> list[Array]:
     """The values after each step of an update, right or with a mistake in it.
 
     p, grads   arrays: the values before the first step, and the gradient at each step

@@ -15,11 +15,11 @@ import numpy as np
 
 from minigrad.teach.cases import Case
 from minigrad.teach.diagnose import Diagnosis
-from minigrad.teach.difference import decimal_text, difference, position, real_array
+from minigrad.teach.difference import Array, decimal_text, difference, position, real_array
 from minigrad.teach.misconceptions import Misconception, Seen, generally, recognize
 from minigrad.teach.question import Question
 from minigrad.teach.results import CheckRow, Kind
-from minigrad.teach.running import run
+from minigrad.teach.running import Outcome, run
 
 DIAGNOSED = 4  # wrong cases that are looked at: the search takes time
 
@@ -29,7 +29,7 @@ class Mistaken(NamedTuple):
 
     case: Case
     k: int
-    mine: Any
+    mine: object
 
 
 class FunctionQuestion(Question):
@@ -47,7 +47,7 @@ class FunctionQuestion(Question):
         """What the function is called with."""
         return case.inputs
 
-    def take_apart(self, returned: Any, case: Case) -> Sequence[Any] | str:
+    def take_apart(self, returned: object, case: Case) -> Sequence[Any] | str:
         """The parts of what was returned, or in words why there are none."""
         return count(returned, self.parts())
 
@@ -72,7 +72,7 @@ class FunctionQuestion(Question):
             rows[first] = replace(rows[first], diagnosis=found)
         yield from rows
 
-    def _one_case(self, case: Case, outcome: Any) -> Iterator[tuple[CheckRow, Mistaken | None]]:
+    def _one_case(self, case: Case, outcome: Outcome) -> Iterator[tuple[CheckRow, Mistaken | None]]:
         def row(verdict: Kind, message: str, what: str = "") -> CheckRow:
             return CheckRow(case.number, case.shapes, what, verdict, message)
 
@@ -91,7 +91,7 @@ class FunctionQuestion(Question):
             mistaken = None if verdict in ("right", "wrong type") else Mistaken(case, k, mine)
             yield row(verdict, message, what), mistaken
 
-    def judge(self, what: str, mine: Any, case: Case, k: int) -> tuple[Kind, str]:
+    def judge(self, what: str, mine: object, case: Case, k: int) -> tuple[Kind, str]:
         """Is one part right?"""
         right = case.expected[k]
         if not isinstance(right, np.ndarray | float | int | np.generic) or isinstance(right, bool):
@@ -123,7 +123,7 @@ class FunctionQuestion(Question):
 
 
 def judge_array(
-    what: str, mine: Any, right: Any, rtol: float | None, atol: float | None
+    what: str, mine: object, right: Array, rtol: float | None, atol: float | None
 ) -> tuple[Kind, str]:
     """The first element that is wrong, the wrong shape, or that it is no array."""
     d = difference(mine, right, rtol, atol)
@@ -142,7 +142,7 @@ def judge_array(
     return "wrong value", f"{what}{position(first)} is {is_it} and should be {should_be}"
 
 
-def judge_plain(what: str, mine: Any, right: Any) -> tuple[Kind, str]:
+def judge_plain(what: str, mine: object, right: object) -> tuple[Kind, str]:
     """Names, truth values, lists of them: right if they are equal."""
     try:
         same = bool(mine == right) and isinstance(mine, bool) == isinstance(right, bool)
@@ -155,7 +155,7 @@ def judge_plain(what: str, mine: Any, right: Any) -> tuple[Kind, str]:
     return "wrong answer", f"{what} is {short(mine)} and should be {short(right)}"
 
 
-def short(value: Any, length: int = 90) -> str:
+def short(value: object, length: int = 90) -> str:
     """The value's repr, cut to `length` characters; its type if the repr raises."""
     try:
         text = repr(value)
@@ -164,14 +164,14 @@ def short(value: Any, length: int = 90) -> str:
     return text if len(text) <= length else text[: length - 3] + "..."
 
 
-def _first_wrong(mine: Any, right: Any, rtol: float, atol: float) -> tuple[int, ...]:
+def _first_wrong(mine: Array, right: Array, rtol: float, atol: float) -> tuple[int, ...]:
     """The first entry, in reading order, that is not close."""
     near = np.isclose(mine, right, rtol=rtol, atol=atol, equal_nan=True)
     wrong = np.argwhere(~near)
     return tuple(int(i) for i in (wrong[0] if len(wrong) else np.zeros(right.ndim)))
 
 
-def count(returned: Any, names: Sequence[str], whole: bool = False) -> Sequence[Any] | str:
+def count(returned: object, names: Sequence[str], whole: bool = False) -> Sequence[Any] | str:
     """What was returned as one value for each name, or in words what is wrong with it.
 
     whole   is what was returned one value, also if it is a tuple or a list?

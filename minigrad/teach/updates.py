@@ -113,7 +113,7 @@ def _check_steps(grads: Sequence[Any], yours: Sequence[Any]) -> None:
         )
 
 
-def _row(step: int, name: Any, d: Difference, found: Diagnosis | None) -> UpdateRow:
+def _row(step: int, name: str, d: Difference, found: Diagnosis | None) -> UpdateRow:
     where = f"the greatest difference is in {name}" if name and d.verdict == "different" else ""
     reason = f"{name}: {d.reason}" if name and d.reason else d.reason
     return UpdateRow(
@@ -157,7 +157,7 @@ def _parts(given: Any, names: list[Any]) -> list[Any]:
     return [_array(given[name]) for name in names]
 
 
-def _array(given: Any) -> Any:
+def _array(given: object) -> Any:
     return given.detach().numpy().copy() if isinstance(given, Tensor) else given
 
 

@@ -16,10 +16,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from minigrad.core import modes
-from minigrad.core.errors import Place
 from minigrad.core.hooks import Hooked
 from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.node import Node, reachable
@@ -29,8 +28,8 @@ from minigrad.core.shapes import restore_axes
 from minigrad.core.sparse import RowSparse
 from minigrad.core.tensor import Tensor
 from minigrad.core.views import CopySlices, walk
+from minigrad.teach.difference import Array
 
-Array = NDArray[Any]
 AnyNode = Node | AccumulateGrad
 
 
@@ -137,11 +136,6 @@ class Use:
     def beside(self) -> str:
         """The name of the other operand, of x and y."""
         return "y" if self.name == "x" else "x"
-
-    @property
-    def place(self) -> Place | None:
-        """The user's line that made the node; None if it is not known."""
-        return self.node.place
 
     def reads(self) -> tuple[str, ...]:
         """The names that the rule of this operand reads."""
