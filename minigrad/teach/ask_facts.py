@@ -69,12 +69,9 @@ class Facts(Written):
         What explains all wrong entries stands at the first of them.
         """
         facts = self.facts()
-        wrong = {
-            name
-            for name, right in facts.items()
-            if answer.get(name, ...) is not ... and judge_plain(name, answer[name], right)[1]
-        }
-        found = self._explain(answer, facts, wrong)
+        given = [name for name in facts if answer.get(name, ...) is not ...]
+        wrong = [name for name in given if judge_plain(name, answer[name], facts[name])[1]]
+        found = self._explain(answer, wrong)
         for name, right in facts.items():
             mine = answer.get(name, ...)
             if mine is ...:
@@ -86,20 +83,16 @@ class Facts(Written):
                 if self.choices and mine not in self.choices:
                     message = f"{short(mine)} is none of " + ", ".join(map(repr, self.choices))
                 # Not what is right: a prediction is to be thought over, or tried out.
-                yield self.row(name, _verdict(mine, right), message, found.get(name))
+                yield self.row(name, _verdict(mine, right), message, found)
+                found = None
 
-    def _explain(
-        self, answer: Mapping[str, Any], facts: Mapping[str, Any], wrong: set[str]
-    ) -> dict[str, Diagnosis]:
-        """The misconception that explains the most of the wrong entries, beside its first."""
-        best: list[str] = []
-        said: Diagnosis | None = None
-        for one in self.mistakes:
-            predicted = one.gives(dict(facts))
-            explained = [n for n in facts if n in wrong and alike(answer[n], predicted.get(n))]
-            if len(explained) > len(best):
-                best, said = explained, one.diagnosis()
-        return {best[0]: said} if said is not None and len(best) == len(wrong) else {}
+    def _explain(self, answer: Mapping[str, object], wrong: Sequence[str]) -> Diagnosis | None:
+        """The first misconception that explains all of the wrong entries."""
+        for one in self.mistakes if wrong else ():
+            predicted = one.gives(dict(self.facts()))
+            if all(alike(answer[name], predicted.get(name)) for name in wrong):
+                return one.diagnosis()
+        return None
 
 
 def _verdict(mine: object, right: object) -> Kind:
