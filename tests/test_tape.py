@@ -120,6 +120,49 @@ def test_numbers_are_part_of_the_expression_and_no_nodes():
     assert sum(n["kind"] == "leaf" for n in tape.document["nodes"]) == 1
 
 
+def test_a_tensor_without_axes_that_has_a_name_keeps_it():
+    norm, scale, rates = minigrad.nn.BatchNorm1d(2), minigrad.tensor(2.0), [minigrad.tensor(0.5)]
+    x = minigrad.tensor([[1.0, 2.0], [3.0, 5.0]], requires_grad=True)
+    with minigrad.record() as tape:
+        y = norm(x).sum() * scale
+        shift = y.detach()
+        bias = minigrad.tensor(3.0)
+        z = y * 2 - shift * rates[0] + bias  # noqa: F841
+    written = [n["expression"] for n in tape.document["nodes"] if n["op"]]
+
+    assert written[0] == "norm.num_batches_tracked += 1"
+    assert written[-6:] == [
+        "sum#1 * scale",
+        "y * 2",
+        "y.detach()",
+        "shift * rates[0]",
+        "mul#2 - mul#3",
+        "sub#1 + bias",
+    ]
+
+
+def test_a_buffer_of_a_module_that_was_made_while_recording_keeps_its_name():
+    with minigrad.record() as tape:
+        norm = minigrad.nn.BatchNorm1d(2)
+        norm(minigrad.ones(3, 2))
+
+    assert "norm.num_batches_tracked" in [n["name"] for n in tape.document["nodes"]]
+
+
+def test_a_write_through_a_view_is_summed_over_the_axes_of_the_view():
+    x = minigrad.tensor(3.0, requires_grad=True)
+    with minigrad.record() as tape:
+        base = minigrad.zeros(3)
+        part = base[1:]
+        part *= 0
+        part += x
+        base.sum().backward()
+
+    assert [e["summed"] for e in tape.document["edges"] if e["summed"]] == [
+        "summed over axis 0 (2)"
+    ]
+
+
 def test_names_of_entries_of_lists_and_of_rebound_variables():
     w = [minigrad.ones(2).requires_grad_(), minigrad.ones(2).requires_grad_()]
     h = minigrad.ones(2)

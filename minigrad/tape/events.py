@@ -78,6 +78,7 @@ class Entry:
     results: list[TensorVersion] = field(default_factory=list)
     inplace: bool = False
     through: int | None = None  # an in-place write through a view: the view's tensor
+    written: tuple[int, ...] | None = None  # and its shape
     view: bool = False  # does the result share its first input's memory?
     replayed: bool = False  # a view's history, replayed after a write to its base
     stop: str | None = None  # why no gradient passes beyond here: "no_grad", "detach", ...

@@ -52,6 +52,7 @@ class ForwardHalf(Identities):
             },
             inplace=inplace,
             place=user_line(),
+            written=None if through is None else tuple(through.shape),
             made_by=self.passes[self._open[-1][1]].number if self._open else None,
             call=self._modules[-1][1] if self._modules else None,
             again=None if through is not None else looks.again(op, operands, params, inputs),
@@ -97,6 +98,7 @@ class ForwardHalf(Identities):
             names = [name for name, inner in caller.named_modules() if inner is module and name]
             path = f"{self.calls[parent].path}.{names[0] if names else path}"
         self._modules.append((module, len(self.calls)))
+        self._note_scalars(module.buffers(recurse=False))
         self.calls.append(Call(path, parent))
         try:
             yield
@@ -106,7 +108,7 @@ class ForwardHalf(Identities):
     def _input(self, operand: Any, overwritten: bool) -> Input:
         if not isinstance(operand, Tensor):
             return Input(None, constant=looks.constant(operand))
-        if self._known(operand) is None and looks.is_number(operand):
+        if self._is_number(operand):
             return Input(None, constant=looks.constant(operand.array))
         key = self._number(operand)
         if key not in self._latest:
@@ -210,6 +212,6 @@ class ForwardHalf(Identities):
             elif isinstance(value, Tensor):
                 key = self._known(value)
                 source_entry = self._latest[key][0] if key in self._latest else None
-                if key is None and looks.is_number(value):
+                if key is None and not value.array.ndim:  # made of a number, for the op
                     constant = looks.constant(value.array)
             entry.saved.append(Saved(name, source_entry, version, key, constant))

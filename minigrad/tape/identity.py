@@ -6,12 +6,12 @@ Tensors and nodes are only referenced weakly: a recording does not keep a graph 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from minigrad.core.engine import AnyNode, GraphTask
 from minigrad.core.leaf import AccumulateGrad
-from minigrad.core.memory import FRESH
+from minigrad.core.memory import FRESH, INFERENCE
 from minigrad.core.tensor import Tensor
 from minigrad.tape.events import Backward, Call, Entry, HookRan
 from minigrad.tape.names import tensors_in
@@ -42,6 +42,8 @@ class Identities:
         self._hooks: list[HookRan] = []
         self._open: list[tuple[GraphTask, int]] = []  # passes that are running
         self._modules: list[tuple[Any, int]] = []  # the modules being called, with their calls
+        self._scalars: weakref.WeakValueDictionary[int, Tensor] = weakref.WeakValueDictionary()
+        self._note_scalars(tensor for _, tensor in tensors_in(namespace()))
 
     def tensor(self, number: int) -> Tensor | None:
         """The tensor with this number, if it is still alive."""
@@ -73,6 +75,20 @@ class Identities:
             if base is not None and known not in self.bases:
                 self.bases[known] = self._number(base)
         return known
+
+    def _note_scalars(self, tensors: Iterable[Tensor]) -> None:
+        """Remember tensors without axes that have names, and so are no plain numbers."""
+        self._scalars.update((id(t), t) for t in tensors if not t.ndim)
+
+    def _is_number(self, operand: Tensor) -> bool:
+        """Was this operand a plain number? The core wraps it in a fresh tensor that has no name."""
+        if operand.node is not None or operand.array.ndim or operand._tangents is not None:
+            return False
+        if operand.counter not in (FRESH, INFERENCE) or self._known(operand) is not None:
+            return False
+        if self._scalars.get(id(operand)) is operand:
+            return False
+        return id(operand) not in map(id, self.namespace().values())
 
     def look_up_names(self) -> None:
         """Find names for tensors in the user's namespace."""

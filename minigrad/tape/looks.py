@@ -34,11 +34,6 @@ def tensor_version(tensor: Tensor, key: int) -> TensorVersion:
     )
 
 
-def is_number(operand: Tensor) -> bool:
-    """Was this operand a plain number? The core wraps it in a tensor that nothing else refers to."""
-    return operand.node is None and not operand.array.ndim and operand._tangents is None
-
-
 def constant(value: Any) -> str:
     """The text of a number or an array in an expression."""
     if isinstance(value, np.ndarray) and value.ndim:

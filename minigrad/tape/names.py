@@ -15,6 +15,7 @@ from __future__ import annotations
 import inspect
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from types import FrameType
 from typing import Any
 
@@ -36,7 +37,7 @@ def namespace_of(frame: FrameType) -> dict[str, Any]:
             # Before Python 3.13 a function's frame keeps this copy of its variables, which
             # would keep tensors alive after the function has deleted them.
             seen.clear()
-        names.update((n, v) for n, v in frame.f_globals.items() if n not in names)
+        names = {**names, **frame.f_globals, **names}  # local ones first, and not hidden
     return names
 
 
@@ -58,7 +59,8 @@ def tensors_in(namespace: Mapping[str, Any]) -> Iterator[tuple[str, Tensor]]:
         elif isinstance(value, (list, tuple)):
             entries = [(f"{name}[{i}]", v) for i, v in enumerate(value)]
         else:
-            entries = [(f"{name}.{path}", v) for path, v in value.named_parameters()]
+            own = chain(value.named_parameters(), getattr(value, "named_buffers", tuple)())
+            entries = [(f"{name}.{path}", v) for path, v in own]
         for path, v in entries:
             if isinstance(v, Tensor):
                 yield path, v

@@ -282,7 +282,8 @@ def _summed(source: Entry, given: Input, entry: Entry) -> str | None:
     op = REGISTRY.get(entry.op)
     if op is None or op.kind != "elementwise":
         return None
-    small, large = source.results[given.output].shape, entry.results[0].shape
+    small = source.results[given.output].shape
+    large = entry.results[0].shape if entry.written is None else entry.written
     lead = len(large) - len(small)
     axes = [f"{k} ({n})" for k, n in enumerate(large[: max(lead, 0)])]
     for k, (n, wide) in enumerate(zip(small, large[lead:]), lead):
