@@ -190,6 +190,29 @@ def several_results():
     return tape
 
 
+class ProductAndSum(minigrad.autograd.Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return a * b, a + b
+
+    @staticmethod
+    def backward(ctx, g, h):
+        a, b = ctx.saved_tensors
+        return g * b + h, g * a + h
+
+
+def user_function():
+    a = minigrad.tensor([1.0, 2.0], requires_grad=True)
+    b = minigrad.tensor([3.0, 4.0], requires_grad=True)
+    with minigrad.record("user_function") as tape:
+        p, q = ProductAndSum.apply(a, b)
+        c = p * q
+        loss = c.sum()
+        loss.backward()
+    return tape
+
+
 def loop(n, ops=1):
     w = minigrad.tensor(0.99, requires_grad=True)
     h = minigrad.tensor(1.0)
@@ -241,6 +264,7 @@ CASES = [
     higher_order,
     modules,
     several_results,
+    user_function,
     hostile,
     not_finite,
 ]

@@ -89,7 +89,9 @@ def test_saved_values_are_listed_with_the_tensor_they_are():
 
     saved = by_name(tape, "z", 0)["saved"]
 
-    assert saved == [{"name": "y", "node": by_name(tape, "y2")["id"], "version": 0, "constant": ""}]
+    assert saved == [
+        {"name": "y", "node": by_name(tape, "y2")["id"], "version": 0, "constant": "", "output": 0}
+    ]
 
 
 def test_the_backward_pass_is_recorded_step_by_step():

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import pytest
 
 import minigrad
-from minigrad.tape import draw, page
+from minigrad.tape import draw, page, text
 from minigrad.tape.names import in_words
 from tests import tape_cases as cases
 from tests import tape_schema
@@ -287,6 +287,50 @@ def test_a_node_with_several_results_waits_for_both():
 
     assert arrived == [1, 2]
     assert len(split["results"]) == 1
+
+
+def test_each_result_of_a_function_has_a_name_of_its_own():
+    tape = cases.user_function()
+    told = {step["node"]: step["text"] for step in tape.document["steps"]}
+
+    assert [n["expression"] for n in tape.document["nodes"] if n["op"]][:2] == [
+        "ProductAndSum(a, b)",
+        "p * q",
+    ]
+    sends = [row[-1] for row in text.backward_rows(tape.shown(), 1)][1:]
+    assert sends[:3] == ["c", "p, q", "a, b"]
+    assert told["n2"] == (
+        "ProductAndSumBackward of p, q took [4, 6] for p, [3, 8] for q; "
+        "sent [15, 32] to a, [7, 20] to b. Ready now: a, b."
+    )
+    assert "receives  [4, 6] and [3, 8]" in repr(list(tape.steps())[2])
+
+
+def test_what_a_function_saved_is_shown_with_its_names():
+    found = cases.user_function().shown()
+    saved = [s.of(found.nodes) for s in found.node("n2").saved]
+
+    assert saved == ["a", "b"]
+
+
+def test_only_the_rules_that_ran_are_told_and_in_the_users_names():
+    w = minigrad.tensor(2.0, requires_grad=True)
+    with minigrad.record() as tape:
+        (w * 3).backward()
+    told = [d["text"] for step in tape.document["steps"] for d in step["details"]]
+
+    assert "Its rule is applied: d(mul#1)/dw = 3." in told
+
+
+def test_the_error_of_a_pass_names_the_tensor_that_changed_as_the_user_does():
+    tape = cases.version_conflict()
+    error = tape.document["steps"][-1]["details"][-1]
+
+    for message in (error["message"], tape.document["error"]["text"], tape.text()):
+        assert (
+            "MulBackward0 (z = x * w) needs w as it was when z was computed, but w has" in message
+        )
+    assert "w at version 1" in error["message"] and "y" not in error["conflict"]["by"]
 
 
 def test_elementwise_ops_have_their_local_derivatives_in_numbers():

@@ -118,8 +118,7 @@ class Sizes:
         return found
 
     def _name_of(self, saved: SavedValue) -> str:
-        name = saved.name if saved.node is None else self.found.node(saved.node).name
-        return short(name, 16)
+        return short(saved.of(self.found.nodes), 16)
 
     def backward(self, node: TapeNode) -> str:
         """The last row: the backward node, or why there is none. For a failed op, its shapes.

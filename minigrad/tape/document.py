@@ -95,6 +95,14 @@ class SavedValue:
     node: NodeId | None = None
     version: int | None = None
     constant: str = ""
+    output: int = 0
+
+    def of(self, nodes: list[TapeNode]) -> str:
+        """The user's name of the saved tensor; the rule's, if the tensor is not on the tape."""
+        if self.node is None:
+            return self.name
+        node = nodes[index_of(self.node)]
+        return node.named[self.output] if node.named else node.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +136,7 @@ class TapeNode:
     label           the name, with the version if there are several: "z v1"
     versions        how many versions that tensor has had
     results         the further results of an op with several
+    named           then, the name of each result; `name` is all of them
     code            the index of the source line in `Document.code`
     order           its place among the forward steps
     backward        the name of its backward node, "MulBackward0"; "AccumulateGrad" for a leaf
@@ -153,6 +162,7 @@ class TapeNode:
     value: ValueIndex | None = None
     tangents: list[ValueIndex] = field(default_factory=list)
     results: list[FurtherResult] = field(default_factory=list)
+    named: list[str] = field(default_factory=list)
     op: str | None = None
     expression: str | None = None
     inputs: list[NodeOperand | ConstantOperand] = field(default_factory=list)
@@ -180,6 +190,10 @@ class TapeNode:
     def title(self) -> str:
         """ "MulBackward0 of z": the backward node, and the tensor it belongs to."""
         return f"{self.backward} of {self.label}"
+
+    def result(self, output: int) -> str:
+        """The name of one of its results, with the version if there are several."""
+        return self.named[output] if output < len(self.named) else self.label
 
 
 @dataclass(frozen=True, slots=True)

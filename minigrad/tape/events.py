@@ -64,6 +64,7 @@ class Saved:
     version: int | None
     tensor: int | None
     constant: str = ""  # for a plain number: its text
+    output: int = 0  # which result of the entry
 
 
 @dataclass(slots=True)
@@ -132,6 +133,7 @@ class Turn:
 
     entry: int
     g: Snapshot | None
+    parts: dict[int, Snapshot] = field(default_factory=dict)  # for each of several results
     sent: list[Sent] = field(default_factory=list)
     freed: bool = False
     hooks: list[HookRan] = field(default_factory=list)

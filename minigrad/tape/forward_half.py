@@ -198,20 +198,22 @@ class ForwardHalf(Identities):
                 given.gradient = parent is not None
                 if parent is not None and given.entry is not None:
                     self._entry_of.setdefault(parent, given.entry)
-                    source = self.entries[given.entry]
-                    if source.backward is None:  # a leaf was overwritten in place before we saw it
-                        source.backward, source.queue_key = parent.name(), parent.queue_key
+                    maker = self.entries[given.entry]
+                    if maker.backward is None:  # a leaf was overwritten in place before we saw it
+                        maker.backward, maker.queue_key = parent.name(), parent.queue_key
         else:
             entry.inputs[0].gradient = True
         for name, (value, version) in looks.saved_values(node).items():
-            if version is None or not hasattr(value, "shape"):
+            own = 0 if name == "z" else getattr(value, "number", None)  # a result of this node
+            if version is None or (own is None and not hasattr(value, "shape")):
                 continue
-            source_entry, key, constant = None, None, ""
-            if name == "z":
-                source_entry, key = number, entry.results[0].tensor
+            made_by, key, constant = None, None, ""
+            if own is not None and own < len(entry.results):
+                made_by, key = (number, own), entry.results[own].tensor
             elif isinstance(value, Tensor):
                 key = self._known(value)
-                source_entry = self._latest[key][0] if key in self._latest else None
+                made_by = None if key is None else self._latest.get(key)
                 if key is None and not value.array.ndim:  # made of a number, for the op
                     constant = looks.constant(value.array)
-            entry.saved.append(Saved(name, source_entry, version, key, constant))
+            source, output = made_by or (None, 0)
+            entry.saved.append(Saved(name, source, version, key, constant, output))

@@ -10,6 +10,7 @@ import numpy as np
 from minigrad.core import dtypes, modes
 from minigrad.core.engine import AnyNode
 from minigrad.core.errors import Place, _is_ours
+from minigrad.core.function import FunctionPlan
 from minigrad.core.op import Op
 from minigrad.core.saved import Packed
 from minigrad.core.tensor import Tensor
@@ -128,13 +129,27 @@ def local_derivatives(
 
 
 def saved_values(node: AnyNode) -> dict[str, tuple[Any, int | None]]:
-    """What a node saved; empty if hooks have packed it, or if the user's Function keeps it."""
+    """What a node saved, with the versions; empty if hooks have packed it."""
+    if isinstance(node.plan, FunctionPlan):
+        return {
+            name: (entry, version)
+            for (name, entry), version in zip(_kept(node.plan), node.plan.ctx._versions)
+            if entry is not None
+        }
     return _unless_packed(node, "saved_values")
 
 
 def counters(node: AnyNode) -> dict[str, Any]:
     """The counters of a node's saved tensors; empty if hooks have packed them."""
+    if isinstance(node.plan, FunctionPlan):
+        return {name: entry.counter for name, entry in _kept(node.plan) if entry is not None}
     return _unless_packed(node, "counters")
+
+
+def _kept(plan: FunctionPlan) -> list[tuple[str, Any]]:
+    """What a Function's save_for_backward was given, by place; empty if it was freed."""
+    kept = plan.ctx._saved
+    return [(f"saved_tensors[{k}]", x) for k, x in enumerate(kept if type(kept) is tuple else ())]
 
 
 def _unless_packed(node: AnyNode, method: str) -> dict[str, Any]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+
 from minigrad.tape.events import Entry, Input
 from minigrad.tape.recorder import Recorder
 
@@ -24,10 +27,15 @@ def versions_of(recorder: Recorder) -> dict[int, int]:
 
 
 def node_names(recorder: Recorder) -> list[str]:
-    """A name for each entry: the user's, or one made from the op, like mul#2.
+    """A name for each entry: those of its results, "p, s"."""
+    return [", ".join(names) for names in result_names(recorder)]
+
+
+def result_names(recorder: Recorder) -> list[list[str]]:
+    """For each entry a name for each of its results: the user's, or one made from the op, like mul#2.
 
     If one variable was bound to several tensors, as in a loop, the later ones are
-    numbered: h, h#2, h#3.
+    numbered: h, h#2, h#3. An entry without results has one name.
     """
     taken: dict[str, int] = {}
     of_tensor: dict[int, str] = {}
@@ -45,14 +53,14 @@ def node_names(recorder: Recorder) -> list[str]:
                 made = entry.op or ("input" if not result.requires_grad else "leaf")
                 of_tensor[result.tensor] = unique(given or made, always=given is None)
             own.append(of_tensor[result.tensor])
-        names.append(", ".join(own) if own else unique(entry.op or "input", always=True))
+        names.append(own or [unique(entry.op or "input", always=True)])
     return names
 
 
-def name_of_tensor(recorder: Recorder, number: int | None, names: list[str]) -> str:
+def name_of_tensor(recorder: Recorder, number: int | None, names: list[list[str]]) -> str:
     """The name of a tensor, given by its number."""
-    for entry, name in zip(recorder.entries, names):
-        for r in entry.results:
+    for entry, own in zip(recorder.entries, names):
+        for r, name in zip(entry.results, own, strict=False):
             if r.tensor == number:
                 return name
     return recorder.names.get(number or 0, "a view")
@@ -65,8 +73,8 @@ def label(entry: Entry, name: str, versions: dict[int, int]) -> str:
     return name
 
 
-def expression(entry: Entry, names: list[str], through: str | None = None) -> str:
-    """What was computed, as the user might have written it."""
+def expression(entry: Entry, names: list[list[str]], through: str | None = None) -> str:
+    """What was computed, as the user might have written it; `names` are those of all results."""
     terms = [_term(given, names) for given in entry.inputs]
     settings = [f"{key}={value}" for key, value in entry.settings.items()]
     infix = INFIX.get(entry.op)
@@ -88,6 +96,27 @@ def expression(entry: Entry, names: list[str], through: str | None = None) -> st
     return f"{entry.op}({', '.join(terms + settings)})"
 
 
-def _term(given: Input, names: list[str]) -> str:
+def _term(given: Input, names: list[list[str]]) -> str:
     """An operand as text: a name or a number."""
-    return given.constant if given.entry is None else names[given.entry]
+    if given.entry is None:
+        return given.constant
+    own = names[given.entry]
+    return own[given.output] if given.output < len(own) else own[0]
+
+
+def in_users_names(rule: str, names: Mapping[str, str]) -> str:
+    """A rule with the user's names in place of its letters. The inspector's script does the same.
+
+    >>> in_users_names("dz/dx = y * x**(y - 1)", {"x": "w", "y": "-2", "z": "pow#1"})
+    'd(pow#1)/dw = (-2) * w**((-2) - 1)'
+    """
+
+    def named(found: re.Match[str]) -> str:
+        d, letter = found.groups()
+        if letter not in names:
+            return found.group()
+        name = names[letter]
+        bare = name.isidentifier() if d else re.fullmatch(r"[^\s-]+", name)
+        return d + (name if bare else f"({name})")
+
+    return re.sub(r"(?<![A-Za-z0-9_])(d?)([a-z])(?![A-Za-z0-9_])", named, rule)

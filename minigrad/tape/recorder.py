@@ -62,7 +62,8 @@ class Recorder(ForwardHalf):
         if not now.turns:
             self._count(task, now)
         entry = self.entry_of(step.node)
-        turn = Turn(entry, _opened(step.g), freed=step.node.freed, hooks=self._hooks)
+        parts = {k: Snapshot(g) for k, g in sorted(getattr(step.g, "parts", {}).items())}
+        turn = Turn(entry, _opened(step.g), parts, freed=step.node.freed, hooks=self._hooks)
         self._hooks = []
         self._take(task, step, turn, now)
         for edge, (parent, g) in enumerate(zip(step.node.edges, step.grads, strict=False)):

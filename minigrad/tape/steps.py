@@ -21,12 +21,15 @@ Each step and each detail has one sentence that says what happened (`text`).
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
+from minigrad.core.op import REGISTRY
 from minigrad.tape import document as doc
 from minigrad.tape.events import Backward, HookRan, Sent, Turn
 from minigrad.tape.names import count_not_finite, number_text, shape_text
+from minigrad.tape.naming import in_users_names
 from minigrad.tape.recorder import Recorder
 from minigrad.tape.snapshot import Snapshot
 
@@ -52,6 +55,22 @@ def words(value: Snapshot | None) -> str:
     return f"a {shape_text(facts['shape'])} of norm {number_text(facts['norm'])}{also}"
 
 
+def told(b: Backward, nodes: list[doc.TapeNode]) -> str:
+    """The error of a pass. A tensor that changed has the user's name, not the letter of the rule."""
+    message, conflict = b.error or "", b.conflict
+    if conflict is None or b.failed is None:
+        return message
+    node = nodes[b.failed]
+    name = next(s.of(nodes) for s in node.saved if s.name == conflict.name)
+    if node.op in REGISTRY:
+        formula = REGISTRY[node.op].formula.split("   ")[0].strip()
+        message = message.replace(f"({formula})", f"({node.name} = {node.expression})")
+    message = message.replace("when z was computed", f"when {node.name} was computed")
+    letter = re.sub(r"saved_tensors\[(\d+)\]", r"saved tensor \1", conflict.name)
+    named = re.compile(rf"\b{letter}(?= as it was| has changed| at version)")
+    return named.sub(lambda _: name, message)
+
+
 class _Steps:
     def __init__(self, recorder: Recorder, nodes: list[doc.TapeNode], values: Values) -> None:
         self.recorder, self.nodes, self.values = recorder, nodes, values
@@ -71,20 +90,18 @@ class _Steps:
             elif kind == "turn":
                 found.append(self._turn(b, b.turns[k], k + 1))
             elif b.error is not None:
-                found.append(self._error(b, b.error))
+                found.append(self._error(b))
         return found
 
     def _op(self, which: int) -> doc.TapeStep:
         node, entry = self.nodes[which], self.recorder.entries[which]
-        value = entry.results[0].value if entry.results else None
+        value = " and ".join(words(r.value) for r in entry.results)
         if node.replayed:
             text = f"{node.label} is a view of memory that was written to: its history is walked again."
         elif node.inplace:
-            text = (
-                f"{node.expression} wrote over {node.name}: version {node.version}, {words(value)}."
-            )
+            text = f"{node.expression} wrote over {node.name}: version {node.version}, {value}."
         else:
-            text = f"{node.label} = {node.expression} was computed: {words(value)}."
+            text = f"{node.label} = {node.expression} was computed: {value}."
         if node.stop:
             text += f" The tape stops here ({node.stop})."
         return op_step(node, text, backward=node.made_by is not None)
@@ -115,7 +132,7 @@ class _Steps:
             *self._hooks(turn, "before"),
             *self._applied(turn),
             *self._hooks(turn, "after"),
-            *[self._deposit(b, s) for s in turn.sent],
+            *[self._deposit(b, turn, s) for s in turn.sent],
             *self._accumulated(turn),
             *self._hooks(turn, "finally"),
         ]
@@ -134,7 +151,7 @@ class _Steps:
     def _taken(self, b: Backward, turn: Turn) -> list[doc.AnyDetail]:
         """The node is taken from the queue, and its saved values are checked."""
         entry = self.recorder.entries[turn.entry]
-        title, g = self.nodes[turn.entry].title, words(turn.g)
+        title, g = self.nodes[turn.entry].title, self._took(turn)
         if b.engine == "tape":
             text = f"{title} is next on the list, going back, with the gradient {g}."
         elif b.engine == "recursive":
@@ -153,11 +170,45 @@ class _Steps:
         """The derivatives of the op for the inputs that need one."""
         if not turn.sent:
             return []
-        parts = [p.strip() for p in self.recorder.entries[turn.entry].formula.split("  ")[1:]]
-        rules = ", ".join([p for p in parts if p.startswith("d")][:4])
-        return [doc.Detail("apply", f"Its rules are applied{': ' + rules if rules else ''}.")]
+        node, entry = self.nodes[turn.entry], self.recorder.entries[turn.entry]
+        if entry.op not in REGISTRY:
+            return [doc.Detail("apply", f"{entry.op}.backward is called.")]
+        letters = {node.inputs[self._operand(turn, s)].operand for s in turn.sent}
+        names = self._letters(node)
+        rules = [
+            in_users_names(rule.strip(), names)
+            for rule in entry.formula.split("  ")[1:]
+            if rule.strip() and any(x is None or f"/d{x}" in rule for x in letters)
+        ]
+        said = f"rule is applied: {rules[0]}" if len(rules) == 1 else "rules are applied"
+        if len(rules) > 1:
+            said += ": " + ", ".join(rules)
+        return [doc.Detail("apply", f"Its {said}.")]
 
-    def _deposit(self, b: Backward, s: Sent) -> doc.DepositDetail:
+    def _letters(self, node: doc.TapeNode) -> dict[str, str]:
+        """What the letters of the node's rules stand for, in the user's names."""
+        given = [i for i in node.inputs if i.operand is not None]
+        return {"z": node.label} | {str(i.operand): self._name(i) for i in given}
+
+    def _name(self, given: doc.NodeOperand | doc.ConstantOperand) -> str:
+        if isinstance(given, doc.ConstantOperand):
+            return given.constant
+        return self.nodes[doc.index_of(given.node)].result(given.output)
+
+    def _operand(self, turn: Turn, s: Sent) -> int:
+        """The place of the operand that a gradient was sent to; the first, if it is not known."""
+        inputs = self.recorder.entries[turn.entry].inputs
+        passed = [k for k, given in enumerate(inputs) if given.gradient]
+        return passed[s.edge] if s.edge < len(passed) else 0
+
+    def _took(self, turn: Turn) -> str:
+        """The gradient that came in; for each result, if there are several."""
+        named = self.nodes[turn.entry].named
+        if not named or not turn.parts:
+            return words(turn.g)
+        return ", ".join(f"{words(g)} for {named[k]}" for k, g in turn.parts.items())
+
+    def _deposit(self, b: Backward, turn: Turn, s: Sent) -> doc.DepositDetail:
         if b.engine == "recursive":
             told = f"contribution {s.arrived} of {s.expected}, passed on alone"
         elif s.expected == 1:
@@ -173,7 +224,7 @@ class _Steps:
             arrived=s.arrived,
             expected=s.expected,
             ready=s.ready,
-            text=f"{words(s.value)} goes to {self.nodes[s.to].title}; {told}.",
+            text=f"{words(s.value)} goes to {self._target(turn, s, title=True)}; {told}.",
         )
 
     def _accumulated(self, turn: Turn) -> list[doc.AnyDetail]:
@@ -207,7 +258,8 @@ class _Steps:
             text=text,
         )
 
-    def _error(self, b: Backward, message: str) -> doc.TapeStep:
+    def _error(self, b: Backward) -> doc.TapeStep:
+        message = told(b, self.nodes)
         text = f"Backward pass {b.number} stopped: {message.splitlines()[0]}"
         details: list[doc.AnyDetail] = []
         if b.failed is not None:
@@ -227,15 +279,23 @@ class _Steps:
             return f"{name}.grad was {words(before)} and is now {words(after)}."
         if turn.captured:
             return f"{title} took {words(turn.g)}: that is the gradient asked for."
-        sent = ", ".join(f"{words(s.value)} to {self.nodes[s.to].label}" for s in turn.sent)
+        sent = ", ".join(f"{words(s.value)} to {self._target(turn, s)}" for s in turn.sent)
         ready = ", ".join(self.nodes[s.to].label for s in turn.sent if s.ready)
-        text = f"{title} took {words(turn.g)}; sent {sent or 'nothing'}."
+        text = f"{title} took {self._took(turn)}; sent {sent or 'nothing'}."
         return text + (f" Ready now: {ready}." if ready else "")
+
+    def _target(self, turn: Turn, s: Sent, title: bool = False) -> str:
+        """The tensor, or its node, that a gradient was sent to: one of several results by its own name."""
+        to, given = self.nodes[s.to], None
+        if to.named:
+            given = self.nodes[turn.entry].inputs[self._operand(turn, s)]
+        name = self._name(given) if isinstance(given, doc.NodeOperand) else to.label
+        return f"{to.backward} of {name}" if title else name
 
     def _saved(self, saved: doc.SavedValue) -> str:
         if saved.constant:
             return f"{saved.name} = {saved.constant}"
-        name = saved.name if saved.node is None else self.nodes[doc.index_of(saved.node)].name
+        name = saved.of(self.nodes)
         return name if saved.version is None else f"{name} v{saved.version}"
 
 

@@ -40,7 +40,9 @@ def forward_rows(found: Document) -> Rows:
         if node.kind != "op":
             continue
         inputs = [
-            clean(i.constant) if isinstance(i, ConstantOperand) else short(found.node(i.node).label)
+            clean(i.constant)
+            if isinstance(i, ConstantOperand)
+            else short(found.node(i.node).result(i.output))
             for i in node.inputs
         ]
         step, line = str(node.order), found.where(node.code)
@@ -78,6 +80,7 @@ def backward_rows(found: Document, number: int) -> Rows:
     """The table of one backward pass, including the header."""
     rows: Rows = [("step", "node", "of", "contributions", "sends to")]
     expected: dict[str, int] = {}
+    source = {(e.to, e.backward_edge): e for e in found.edges if e.gradient}
     for step in found.steps:
         if step.phase != "backward" or step.pass_ != number:
             continue
@@ -85,10 +88,14 @@ def backward_rows(found: Document, number: int) -> Rows:
             expected = step.details[0].expected
         elif step.event == "node" and step.node is not None:
             node = found.node(step.node)
-            sent = [found.node(d.to) for d in step.details if isinstance(d, DepositDetail)]
+            sent = [d for d in step.details if isinstance(d, DepositDetail)]
             last = step.details[-1]
             captured = isinstance(last, CaptureDetail) and last.event == "capture"
-            sends = ", ".join(short(to.label) for to in sent)
+            through = [source.get((node.id, d.edge)) for d in sent]
+            sends = ", ".join(
+                short(found.node(d.to).result(0 if e is None else e.output))
+                for d, e in zip(sent, through, strict=True)
+            )
             came = str(expected.get(node.id, 0) or "seed")
             row = (str(step.order), node.backward or "", short(node.label), came)
             rows.append((*row, sends or ("the caller" if captured else ".grad")))
@@ -101,7 +108,10 @@ def value_rows(found: Document) -> Rows:
     for node in found.nodes:
         if node.shape is not None:
             known = in_words(found.value(node.value))
-            rows.append((short(node.label), _shape(node), str(node.dtype), known))
+            rows.append((short(node.result(0)), _shape(node), str(node.dtype), known))
+            for k, r in enumerate(node.results, 1):
+                also = in_words(found.value(r.value))
+                rows.append((short(node.result(k)), shape_text(r.shape), r.dtype, also))
     return rows
 
 

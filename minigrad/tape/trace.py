@@ -14,7 +14,7 @@ from minigrad.core.op import REGISTRY
 from minigrad.tape import document as doc
 from minigrad.tape import fold, steps
 from minigrad.tape.events import Backward, Entry, Input
-from minigrad.tape.naming import expression, label, name_of_tensor, node_names, versions_of
+from minigrad.tape.naming import expression, label, name_of_tensor, result_names, versions_of
 from minigrad.tape.recorder import Recorder
 from minigrad.tape.snapshot import FIRST, Snapshot
 
@@ -39,8 +39,8 @@ def document(tape: Tape) -> doc.Document:
         nodes=nodes,
         edges=edges,
         steps=steps.steps(recorder, nodes, values),
-        backward=[_pass(b, code, values) for b in recorder.passes],
-        error=_error(tape, code),
+        backward=[_pass(b, nodes, code, values) for b in recorder.passes],
+        error=_error(tape, nodes, code),
     )
     groups, views = fold.fold(found, fold.calls_of(recorder))
     return replace(found, groups=groups, views=views)
@@ -119,7 +119,7 @@ class _Nodes:
         self, recorder: Recorder, edges: list[doc.TapeEdge], code: Code, values: Values
     ) -> None:
         self.recorder, self.code, self.values = recorder, code, values
-        self.names, self.versions = node_names(recorder), versions_of(recorder)
+        self.result_names, self.versions = result_names(recorder), versions_of(recorder)
         self.overwritten = {e.from_: e.to for e in edges if e.inplace}
         entries = recorder.entries
         queue = [k for k, e in enumerate(entries) if e.queue_key is not None]
@@ -136,15 +136,17 @@ class _Nodes:
 
     def _node(self, k: int, entry: Entry) -> doc.TapeNode:
         """The node of an entry; a failed op has no results."""
-        through = None
+        through, names = None, self.result_names
         if entry.through is not None:
-            through = name_of_tensor(self.recorder, entry.through, self.names)
-        written = expression(entry, self.names, through) if entry.op and entry.inputs else None
+            through = name_of_tensor(self.recorder, entry.through, names)
+        written = expression(entry, names, through) if entry.op and entry.inputs else None
+        name = ", ".join(names[k])
         node = doc.TapeNode(
             id=f"n{k}",
             kind=entry.kind,
-            name=self.names[k],
-            label=label(entry, self.names[k], self.versions),
+            name=name,
+            label=label(entry, name, self.versions),
+            named=names[k] if len(names[k]) > 1 else [],
             requires_grad=entry.backward is not None,
             op=entry.op or None,
             expression=written,
@@ -160,7 +162,8 @@ class _Nodes:
             backward=entry.backward,
             priority=self.priority.get(k),
             saved=[
-                doc.SavedValue(s.name, node_id(s.entry), s.version, s.constant) for s in entry.saved
+                doc.SavedValue(s.name, node_id(s.entry), s.version, s.constant, s.output)
+                for s in entry.saved
             ],
             made_by=entry.made_by,
             shapes=entry.shapes,
@@ -294,7 +297,7 @@ def _summed(source: Entry, given: Input, entry: Entry) -> str | None:
     return f"summed over {'axis' if len(axes) == 1 else 'axes'} {', '.join(axes)}"
 
 
-def _pass(b: Backward, code: Code, values: Values) -> doc.TapePass:
+def _pass(b: Backward, nodes: list[doc.TapeNode], code: Code, values: Values) -> doc.TapePass:
     return doc.TapePass(
         number=b.number,
         code=code.number(b.place),
@@ -304,7 +307,7 @@ def _pass(b: Backward, code: Code, values: Values) -> doc.TapePass:
         create_graph=b.create_graph,
         steps=len(b.turns),
         finished=b.finished,
-        error=b.error,
+        error=b.error and steps.told(b, nodes),
         grads={
             f"n{e}": doc.GradChange(values.number(before), values.number(after))
             for e, (before, after) in sorted(b.grads.items())
@@ -312,7 +315,10 @@ def _pass(b: Backward, code: Code, values: Values) -> doc.TapePass:
     )
 
 
-def _error(tape: Tape, code: Code) -> doc.TapeError | None:
+def _error(tape: Tape, nodes: list[doc.TapeNode], code: Code) -> doc.TapeError | None:
     if tape.error is None:
         return None
-    return doc.TapeError(tape.error, code.number(tape.error_place), node_id(tape.failed))
+    passes = tape._recorder.passes
+    same = passes and passes[-1].error == tape.error
+    text = steps.told(passes[-1], nodes) if same else tape.error
+    return doc.TapeError(text, code.number(tape.error_place), node_id(tape.failed))

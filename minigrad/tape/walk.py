@@ -196,6 +196,6 @@ def _shown(
         ),
         ready=tuple(map(title, ready)),
         waiting={title(entry): count for entry, count in waiting.items()},
-        words=str(turn.g or NONE),
+        words=" and ".join(map(str, turn.parts.values())) or str(turn.g or NONE),
         shape=() if turn.g is None else turn.g.shape,
     )

@@ -54,7 +54,7 @@ def test_stepping_selecting_and_reading_the_queue(lab, app):
     node(inspector, "c").click()  # select by mouse
     notebook.wait_python("tape.selected", "'c'")
     details = inspector.locator(".mg-details")
-    assert "dz/dx = y = 3" in re.sub(r"\s+", " ", details.inner_text())
+    assert "dc/da = b = 3dz/dx = y" in re.sub(r"\s+", " ", details.inner_text())
     assert "c = a * b" in inspector.locator(".mg-lit").inner_text()
 
     notebook.page.keyboard.press("n")  # by key
@@ -267,6 +267,21 @@ def opened(browser, tmp_path):
     yield open_page
     for context in contexts:
         context.close()
+
+
+def test_each_result_has_its_own_name_and_rules_are_in_the_users_names(opened):
+    page = opened(cases.user_function())
+    details = page.locator(".mg-details")
+    text = lambda: re.sub(r"\s+", " ", details.inner_text())
+    page.locator(".mg-last").click()
+
+    page.locator(".mg-node[aria-label^='c,']").click()
+    assert "dc/dp = q = " in text() and "c = p * q" in text() and "✓" not in text()
+    assert details.locator(".mg-letter", has_text="dz/dx = y").count() == 1
+    page.locator(".mg-node[aria-label^='p, q,']").click()
+    assert "a v0: freed by backward 1saved_tensors[0]" in text()
+    assert "from MulBackward0 of c for q" in text() and "sum" not in text()
+    assert page.problems == []
 
 
 @pytest.mark.parametrize("case", cases.CASES, ids=lambda case: case.__name__)

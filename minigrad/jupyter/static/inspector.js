@@ -113,7 +113,9 @@ class Tape {
     this.view = new Map(this.views.map((v) => [v.id, v]));
     this.into = new Map(this.nodes.map((n) => [n.id, []]));
     this.outOf = new Map(this.nodes.map((n) => [n.id, []]));
+    this.via = new Map(); // what a node sends by its k-th backward edge goes along this edge
     for (const e of this.edges) {
+      if (e.gradient) this.via.set(`${e.to}:${e.backward_edge ?? 0}`, e);
       this.into.get(e.to).push(e);
       this.outOf.get(e.from).push(e);
     }
@@ -139,6 +141,19 @@ class Tape {
   title(id) {
     const n = this.node.get(id);
     return n.backward && !n.program ? `${clean(n.backward)} of ${clean(n.label)}` : clean(n.label);
+  }
+  /** The name of one of a node's results. */
+  result(id, output) { const n = this.node.get(id); return clean(n.named?.[output ?? 0] ?? n.label); }
+  /** The result that a node has sent a gradient to. */
+  target(from, sent) { return this.result(sent.to, this.via.get(`${from}:${sent.edge ?? 0}`)?.output); }
+  /** The user's name of a saved tensor; the rule's, if it is not on the tape. */
+  saved(x) { const n = this.node.get(x.node); return clean(n ? n.named?.[x.output ?? 0] ?? n.name : x.name); }
+  /** What came in: one gradient, or one for each result that got any. */
+  took(m, id) {
+    const found = new Map();
+    for (const a of m.arrived.get(id) ?? []) append(found, this.target(a.from, a), a);
+    if (!this.node.get(id).named || !found.size) return this.words(m.g.get(id));
+    return [...found].map(([name, all]) => `${all.map((a) => this.words(a.g)).join(" + ")} for ${name}`).join(", ");
   }
   line(n) { return n?.code === undefined ? null : this.code[n.code]; }
   /** The boxes that stand for a node, from the node itself outward. */
@@ -539,7 +554,7 @@ class Graph {
   chips(m, n, parts, freed) {
     const found = [];
     for (const saved of n.saved ?? []) {
-      const of = clean(saved.node ? this.tape.node.get(saved.node).name : saved.name, 16);
+      const of = clean(this.tape.saved(saved), 16);
       const conflict = m.failed === n.id && m.conflict?.name === saved.name ? m.conflict : null;
       if (conflict) found.push(["mg-bad", `× ${of} saved v${conflict.saved ?? 0}, now v${conflict.now ?? 0}`]);
       else if (freed) found.push(["mg-empty", `${of} freed`]);
@@ -565,8 +580,8 @@ class Graph {
       waiting: `waits for ${m.left(n.id)} more`, failed: "failed", pruned: "not needed", idle: "" };
     const parts = [clean(n.label), shapeText(n.shape), clean(n.expression ?? (n.program ? n.program.role : n.kind === "leaf" ? "leaf" : "")),
       n.program ? n.program.comes : clean(n.backward ?? "no gradient"), n.program?.memory, said[state]];
-    if (m.g.has(n.id)) parts.push(`receives ${this.tape.words(m.g.get(n.id))}`);
-    const sent = (m.sentBy.get(n.id) ?? []).map((d) => `${this.tape.words(d.g)} to ${clean(this.tape.node.get(d.to).label)}`);
+    if (m.g.has(n.id)) parts.push(`receives ${this.tape.took(m, n.id)}`);
+    const sent = (m.sentBy.get(n.id) ?? []).map((d) => `${this.tape.words(d.g)} to ${this.tape.target(n.id, d)}`);
     if (sent.length) parts.push(`sends ${sent.join(" and ")}`);
     if (note && state !== "failed") parts.push(note);
     return parts.filter(Boolean).join(", ");
@@ -655,6 +670,15 @@ class Graph {
 
 const row = (term, ...what) => [h("dt", {}, term), h("dd", {}, ...what)];
 
+/** A rule with the user's names in place of its letters; as tape/naming.py does it. */
+function inNames(rule, names) {
+  return rule.replace(/(?<![A-Za-z0-9_])(d?)([a-z])(?![A-Za-z0-9_])/g, (all, d, letter) => {
+    if (!Object.hasOwn(names, letter)) return all;
+    const name = String(names[letter]), bare = d ? /^[\p{L}_][\p{L}\p{N}_]*$/u.test(name) : /^[^\s-]+$/.test(name);
+    return d + (bare ? name : `(${name})`);
+  });
+}
+
 function detailsOf(ui) {
   const { tape, m } = ui, id = ui.selected ?? m.node;
   const n = id && tape.node.get(id);
@@ -669,6 +693,7 @@ function detailsOf(ui) {
   const v = tape.value(n.value);
   if (!pending && v && (v.nan || v.inf)) rows.push(row("", h("strong", { class: "mg-warn" }, `${v.nan ?? 0} NaN, ${v.inf ?? 0} infinite`)));
   if (!pending && heatMap(v)) rows.push(row("", heatMap(v)));
+  if (!pending) (n.results ?? []).forEach((r, k) => rows.push(row(tape.result(id, k + 1), number(r.value), h("span", { class: "mg-type" }, ` ${r.dtype} ${shapeText(r.shape)}`))));
   for (const t of pending ? [] : n.tangents ?? []) rows.push(row("tangent", number(t)));
   if ((n.versions ?? 1) > 1) rows.push(row("version", `v${n.version ?? 0} of ${n.versions}${n.overwritten_by ? `; overwritten by ${clean(tape.node.get(n.overwritten_by).expression)}` : ""}`));
   if (n.storage !== undefined) {
@@ -680,20 +705,24 @@ function detailsOf(ui) {
   if (n.saved?.length) {
     const freed = m.freed.get(id);
     const list = n.saved.map((x) => {
-      const of = x.node ? tape.node.get(x.node).name : x.name;
-      const text = x.constant ? `${clean(x.name)} is ${clean(x.constant)}` : `${clean(x.name)} is ${clean(of)}${x.version == null ? "" : ` v${x.version}`}`;
+      const text = x.constant ? clean(x.constant) : `${tape.saved(x)}${x.version == null ? "" : ` v${x.version}`}`;
       const bad = m.failed === id && m.conflict?.name === x.name;
-      return h("li", { class: bad ? "mg-warn" : "" }, bad ? `× ${text}, but it is at v${m.conflict.now} now` : freed ? `${text}: freed by backward ${freed}` : `✓ ${text}`);
+      return h("li", { class: bad ? "mg-warn" : "" }, bad ? `× ${text}, but it is at v${m.conflict.now} now` : freed ? `${text}: freed by backward ${freed}` : `✓ ${text}`,
+        h("span", { class: "mg-letter" }, clean(x.name)));
     });
     rows.push(row("saved", h("ul", {}, list)));
   }
   if (n.program) rows.push(...programRows(ui, n));
   if (op?.rules?.length && (n.backward || n.program)) {
-    const as = (n.inputs ?? []).filter((x) => x.operand && x.node).map((x) => `${x.operand} is ${clean(tape.node.get(x.node).name)}`);
-    rows.push(row("local", h("ul", {}, h("li", { class: "mg-formula" }, clean(op.formula, 120)), op.rules.map((r) => {
-      const operand = /^dz\/d(\w+)/.exec(r)?.[1], known = operand && n.local?.[operand];
-      return h("li", { class: "mg-formula" }, clean(r, 160), known !== undefined && !pending ? [" = ", number(known)] : "");
-    }), as.length ? h("li", { class: "mg-hint" }, as.join(", ")) : "")));
+    const names = { z: n.label }, inputs = n.inputs ?? [];
+    for (const x of inputs) if (x.operand) names[x.operand] = x.node ? tape.result(x.node, x.output) : x.constant;
+    const wanted = new Set(tape.into.get(id).filter((e) => n.program || e.gradient).map((e) => inputs[e.operand]?.operand));
+    const rules = op.rules.filter((r) => wanted.has(undefined) || [...wanted].some((x) => r.includes(`/d${x}`)));
+    const both = (rule, value) => h("li", { class: "mg-formula" }, clean(inNames(rule, names), 160), value ?? "", h("span", { class: "mg-letter" }, clean(rule, 160)));
+    rows.push(row("local", h("ul", {}, both(op.formula), rules.map((r) => {
+      const known = n.local?.[/^dz\/d(\w+)/.exec(r)?.[1]];
+      return both(r, known !== undefined && !pending ? [" = ", number(known)] : null);
+    }))));
   }
   if (!n.program) rows.push(...backwardRows(ui, id, n, number));
   const head = h("div", { class: "mg-detailhead" }, h("strong", {}, clean(n.label)), " ",
@@ -748,8 +777,8 @@ function backwardRows(ui, id, n, number) {
   const seed = m.seeds.get(id);
   if (seed !== undefined) rows.push(row("in  g", number(seed), " (the seed)"));
   else if (arrived.length) {
-    const list = arrived.map((a) => h("li", {}, number(a.g), ` from ${tape.title(a.from)}`));
-    const sum = m.g.has(id) ? [h("li", {}, "sum ", number(m.g.get(id)))] : [];
+    const list = arrived.map((a) => h("li", {}, number(a.g), ` from ${tape.title(a.from)}${n.named ? ` for ${tape.target(a.from, a)}` : ""}`));
+    const sum = m.g.has(id) && !n.named ? [h("li", {}, "sum ", number(m.g.get(id)))] : [];
     rows.push(row("in  g", h("ul", {}, list, arrived.length > 1 ? sum : []), expected > 1 ? `${arrived.length} of ${expected} arrived` : ""));
   } else rows.push(row("in  g", m.pass ? (m.pruned.has(id) ? "not needed by this pass" : id in m.expected ? `none yet, ${expected} to come` : "not part of this pass") : "none yet"));
   for (const hook of m.hooks.get(id) ?? []) rows.push(row("hook", long(hook.text)));
@@ -800,13 +829,13 @@ function listOf(ui) {
     const state = stateOf(tape, m, n.id), sum = sumOfTerms(tape, m.terms.get(n.id));
     const said = { current: "now", pending: "not yet", done: `ran as ${m.order.get(n.id)}`, ready: `ready, place ${m.queue.indexOf(n.id) + 1}`,
       waiting: `waits for ${m.left(n.id)} more`, failed: "failed", pruned: "not needed", idle: "" }[state];
-    const grad = n.backward === "AccumulateGrad" ? sum ?? "none yet" : m.g.has(n.id) ? tape.words(m.g.get(n.id)) : n.backward ? "none yet" : "none";
+    const grad = n.backward === "AccumulateGrad" ? sum ?? "none yet" : m.g.has(n.id) ? tape.took(m, n.id) : n.backward ? "none yet" : "none";
     return h("tr", { class: `mg-row mg-${state}${ui.selected === n.id ? " mg-selected" : ""}` },
       h("th", { scope: "row" }, h("button", { type: "button", class: "mg-ref", onclick: () => ui.pick(n.id) }, clean(n.label))),
       h("td", {}, long(n.expression ?? n.program?.role ?? (n.kind === "leaf" ? "leaf" : ""))), h("td", {}, n.line ? String(n.line) : ""), h("td", {}, shapeText(n.shape)),
       h("td", {}, ui.graph.pending(m, n.id) ? "" : tape.program && n.value === undefined ? "not run yet" : tape.words(n.value)),
       ...(tape.program ? [h("td", {}, n.program.memory), h("td", {}, n.program.ends), h("td", {}, n.program.comes), h("td", {}, said)] : [h("td", {}, clean(n.backward ?? "none")),
-      h("td", {}, (n.saved ?? []).map((x) => `${clean(x.node ? tape.node.get(x.node).name : x.name)}${x.version == null ? "" : ` v${x.version}`}`).join(", ") + (m.freed.has(n.id) ? " (freed)" : "")),
+      h("td", {}, (n.saved ?? []).map((x) => `${tape.saved(x)}${x.version == null ? "" : ` v${x.version}`}`).join(", ") + (m.freed.has(n.id) ? " (freed)" : "")),
       h("td", {}, grad), h("td", {}, said)]));
   };
   const names = tape.program ? ["value of", "computed as", "", "shape", "value", "lies in", "then", "comes from", "state"]
