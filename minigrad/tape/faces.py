@@ -106,9 +106,10 @@ class Faces:
 
     def _find(self, name: str) -> str:
         nodes = self.shown().nodes
-        for key in ("id", "label", "name", "backward", "op"):
+        for key in ("id", "label", "name", "named", "backward", "op"):
             for node in reversed(nodes):
-                if getattr(node, key) == name:
+                known = getattr(node, key)
+                if known == name or (key == "named" and name in known):
                     return node.id
         known = [n.label for n in nodes]
         raise KeyError(
@@ -153,7 +154,10 @@ class Faces:
         return rendered(draw.picture(self.shown(), step))
 
     def html(self) -> str:
-        """The inspector as one page that needs no kernel and no network."""
+        """The inspector as one page that needs no kernel and no network.
+
+        Saved as `tape.html`, it opens at `tape.html#step=12&node=z` after step 12, with z pinned.
+        """
         return page.html(self.shown(), self._step)
 
     def save(self, path: str | Path) -> Path:

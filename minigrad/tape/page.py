@@ -39,7 +39,14 @@ body { margin: 12px; color: var(--ink); background: var(--ground); font: 15px/1.
 # Stands in for the notebook's model in a page without one, as far as the inspector needs it.
 STAND_IN = """
 const state = JSON.parse(document.getElementById("document").textContent);
-const heard = {};
+const tape = new Tape(state.doc), heard = {};
+function fromAddress() { // tape.html#step=12&node=z
+  const at = new URLSearchParams(location.hash.slice(1)), found = {};
+  if (at.has("step")) found.step = Math.max(0, Math.min(tape.last, Math.trunc(Number(at.get("step"))) || 0));
+  if (at.has("node")) found.selected = tape.named(at.get("node"))?.id ?? "";
+  return found;
+}
+Object.assign(state, fromAddress());
 const model = {
   alone: true,
   get: (name) => state[name],
@@ -49,6 +56,7 @@ const model = {
   save_changes: () => {},
 };
 render({ model, el: document.getElementById("inspector") });
+addEventListener("hashchange", () => Object.entries(fromAddress()).forEach(([name, value]) => model.set(name, value)));
 """
 
 

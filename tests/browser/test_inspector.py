@@ -62,8 +62,12 @@ def test_stepping_selecting_and_reading_the_queue(lab, app):
     before = cell_count(notebook)
     for key in ("d", "d", "x", "a", "b"):
         notebook.page.keyboard.press(key)
+    inspector.locator(".mg-canvas").click(position={"x": 3, "y": 3})  # beside the boxes
+    for key in ("Home", "b", "d", "d", "x", "a"):
+        notebook.page.keyboard.press(key)
     notebook.page.wait_for_timeout(300)
     assert cell_count(notebook) == before
+    assert "step 4/7" not in where.inner_text() and "step 3/7" in where.inner_text()
     for element in inspector.locator("button, input, select, [tabindex]").all():
         assert element.get_attribute("data-lm-suppress-shortcuts") == "true"
 
@@ -238,7 +242,7 @@ def opened(browser, tmp_path):
     """opened(tape) saves the tape as a page and opens it; nothing may leave the machine."""
     contexts = []
 
-    def open_page(tape, theme="light", framed=False):
+    def open_page(tape, theme="light", framed=False, address=""):
         path = tape.save(tmp_path / "tape.html")
         if framed:
             inner = path.read_text(encoding="utf-8").replace("&", "&amp;").replace('"', "&quot;")
@@ -261,7 +265,7 @@ def opened(browser, tmp_path):
             re.compile("^https?:"), lambda r: (page.problems.append(r.request.url), r.abort())
         )
         page.set_default_timeout(120_000)
-        page.goto(path.as_uri())
+        page.goto(path.as_uri() + address)
         return page
 
     yield open_page
@@ -325,6 +329,8 @@ def test_details_keyboard_search_list_and_export(opened, tmp_path):
     page.keyboard.press("Enter")
     selected = page.locator(".mg-node.mg-selected")
     assert selected.get_attribute("aria-label").startswith("mul#1, (), x * x, MulBackward0")
+    page.keyboard.press("Escape")  # frees the node that Enter has pinned
+    assert selected.count() == 0 and page.locator(".mg-free").count() == 0
     page.keyboard.press("Escape")
     assert page.evaluate("document.activeElement.getAttribute('aria-label')") == "First step (Home)"
 
@@ -355,6 +361,82 @@ def test_details_keyboard_search_list_and_export(opened, tmp_path):
     assert page.problems == []
 
 
+def focused(page):
+    """The class of the element with the focus, if it can be seen; the page's body has none."""
+    return page.evaluate(
+        "() => { const e = document.activeElement; return e.getClientRects().length ? e.getAttribute('class') : 'hidden'; }"
+    )
+
+
+def test_the_frame_takes_its_keys_and_the_focus_never_falls_to_the_page(opened):
+    page = opened(cases.loop(20, ops=3))
+
+    page.locator(".mg-canvas").click(position={"x": 3, "y": 3})
+    assert focused(page) == "mg-frame"
+    page.keyboard.press("n")
+    page.locator(".mg-lineref").focus()
+    for _ in range(2):
+        page.keyboard.press("n")
+        assert focused(page) == "mg-lineref"
+    assert "step 3/" in page.locator(".mg-where").inner_text()
+    page.keyboard.press("Home")  # nothing is selected: the button is gone
+    assert focused(page) == "mg-frame"
+
+    page.locator("[aria-label='Fold modules and loops']").click()
+    page.locator(".mg-group").first.focus()
+    page.locator("[data-tab='list']").evaluate("e => e.onclick()")  # hides the graph
+    assert focused(page) == "mg-frame"
+    page.locator("[data-tab='graph']").click()
+    page.locator(".mg-group").first.click()
+    page.locator(".mg-crumbs button").first.click()  # the crumbs are drawn anew
+    assert focused(page) == "mg-frame"
+    page.keyboard.press("n")
+    assert "step 1/" in page.locator(".mg-where").inner_text()
+    assert page.problems == []
+
+
+def test_a_pinned_node_shows_its_pin_and_escape_frees_it(opened):
+    page = opened(cases.fan_in())
+    pin = page.locator(".mg-node[aria-label^='z,'] .mg-pin")
+    assert not pin.is_visible()
+
+    page.locator(".mg-node[aria-label^='z,']").click()
+    assert pin.is_visible() and "pinned" in page.locator(".mg-free").inner_text()
+    page.keyboard.press("n")
+    assert "z" in page.locator(".mg-detailhead strong").inner_text()  # the details stay with it
+    page.keyboard.press("Escape")
+    assert not pin.is_visible() and page.locator(".mg-free").count() == 0
+    assert "mul#1" in page.locator(".mg-detailhead strong").inner_text()
+
+
+def test_keys_and_legend_lie_over_the_picture(opened):
+    page = opened(cases.fan_in())
+    place = page.locator(".mg-canvas").bounding_box()
+
+    for way, what in (("?", ".mg-help"), ("l", ".mg-legend")):
+        page.locator(".mg-canvas").click(position={"x": 3, "y": 3})
+        page.keyboard.press(way)
+        assert page.locator(what).is_visible()
+        assert page.locator(".mg-canvas").bounding_box() == place
+        page.keyboard.press("Escape")
+        assert not page.locator(what).is_visible()
+    page.locator("button", has_text="legend").click()
+    assert "gradient, backward" in page.locator(".mg-legend").inner_text()
+
+
+def test_a_page_opens_at_the_step_and_the_node_of_its_address(opened):
+    page = opened(cases.user_function(), address="#step=6&node=q")
+
+    assert "step 6/9" in page.locator(".mg-where").inner_text()
+    assert page.locator(".mg-node.mg-selected").get_attribute("aria-label").startswith("p, q,")
+    page.evaluate("location.hash = '#step=99&node=c'")
+    page.locator(".mg-where", has_text="step 9/9").wait_for()
+    assert page.locator(".mg-node.mg-selected").get_attribute("aria-label").startswith("c,")
+    page.evaluate("location.hash = '#step=x&node=nobody'")
+    page.locator(".mg-where", has_text="step 0/9").wait_for()
+    assert page.problems == []
+
+
 def test_play_runs_to_the_end_and_stops(opened):
     page = opened(cases.no_gradient_yet())
 
@@ -366,7 +448,7 @@ def test_play_runs_to_the_end_and_stops(opened):
 
 def test_a_folded_tape_opens_and_follows_the_current_node(opened):
     page = opened(cases.loop(400, ops=3))
-    assert "1201 nodes, folded" in page.locator(".mg-crumbs").inner_text()
+    assert "1202 nodes, folded" in page.locator(".mg-crumbs").inner_text()
     assert page.locator(".mg-node").count() <= 400
 
     page.locator(".mg-group").first.click()

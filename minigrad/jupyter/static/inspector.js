@@ -20,7 +20,7 @@ const FOCUSABLE = new Set(["button", "input", "select", "textarea", "summary", "
 function fill(e, attributes, children) {
   for (const [k, v] of Object.entries(attributes ?? {})) {
     if (v === undefined || v === null || v === false) continue;
-    if (k.startsWith("on")) e.addEventListener(k.slice(2), v);
+    if (k.startsWith("on")) e[k] = v;
     else e.setAttribute(k, v === true ? "" : String(v));
   }
   if (FOCUSABLE.has(e.localName) || e.hasAttribute("tabindex"))
@@ -38,6 +38,23 @@ function clean(text, longest = 40) {
 }
 const long = (text) => clean(text, 2000);
 const lines = (text) => String(text ?? "").split("\n").map(long).join("\n");
+/** Give an element these children, keeping those of its own that are alike: what has the focus there keeps it. */
+function settle(e, ...children) {
+  const wanted = children.flat(3).filter(Boolean);
+  wanted.forEach((now, i) => {
+    const old = e.childNodes[i];
+    if (!old) e.append(now);
+    else if (old.nodeName !== now.nodeName) old.replaceWith(now);
+    else if (old.nodeType === Node.TEXT_NODE) old.data = now.data;
+    else {
+      for (const { name } of [...old.attributes]) if (!now.hasAttribute(name)) old.removeAttribute(name);
+      for (const { name, value } of now.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+      old.onclick = now.onclick;
+      settle(old, [...now.childNodes]);
+    }
+  });
+  while (e.childNodes.length > wanted.length) e.lastChild.remove();
+}
 const clear = (e, ...children) => (e.replaceChildren(...children.flat().filter(Boolean)), e);
 
 // ------------------------------------------------------------------- numbers in words
@@ -141,6 +158,14 @@ class Tape {
   title(id) {
     const n = this.node.get(id);
     return n.backward && !n.program ? `${clean(n.backward)} of ${clean(n.label)}` : clean(n.label);
+  }
+  /** The latest node of that id, label, name or op; as tape.select finds it. */
+  named(wanted) {
+    for (const key of ["id", "label", "name", "named", "backward", "op"]) {
+      const found = this.nodes.findLast((n) => n[key] === wanted || (key === "named" && n[key]?.includes(wanted)));
+      if (found) return found;
+    }
+    return null;
   }
   /** The name of one of a node's results. */
   result(id, output) { const n = this.node.get(id); return clean(n.named?.[output ?? 0] ?? n.label); }
@@ -385,7 +410,8 @@ class Graph {
     parts.below = t(n.backward ? "mg-fn" : "mg-faint", [x + PAD, band + 17], clean(below));
     parts.note = t("mg-note", [x + w - PAD, band + 17], "", "end");
     parts.queue = t("mg-queue", [x + w + 4, y + 14], "");
-    g.append(parts.what, parts.line, parts.chips, parts.badge, parts.mark, parts.below, parts.note, parts.queue, s("title", {}));
+    const pin = s("path", { class: "mg-pin", d: `M${x + w - 14} ${y - 5}m-5 0a5 5 0 1 1 10 0a5 5 0 1 1 -10 0m5 5v9` });
+    g.append(parts.what, parts.line, parts.chips, parts.badge, parts.mark, parts.below, parts.note, parts.queue, pin, s("title", {}));
     g.classList.add(leaf ? "mg-leaf" : `mg-${n.kind}`);
     if (n.requires_grad) g.classList.add("mg-wants");
     if (n.made_by) g.classList.add("mg-second");
@@ -725,7 +751,8 @@ function detailsOf(ui) {
     }))));
   }
   if (!n.program) rows.push(...backwardRows(ui, id, n, number));
-  const head = h("div", { class: "mg-detailhead" }, h("strong", {}, clean(n.label)), " ",
+  const free = ui.selected ? h("button", { type: "button", class: "mg-free", title: "Follow the steps again (Esc)", onclick: () => ui.pick(null) }, "pinned ×") : "";
+  const head = h("div", { class: "mg-detailhead" }, free, h("strong", {}, clean(n.label)), " ",
     n.expression ? h("code", {}, long(n.expression)) : h("span", {}, n.program?.role ?? (n.kind === "leaf" ? "leaf" : "")),
     line ? h("button", { type: "button", class: "mg-lineref", onclick: () => ui.showCode(n.code) }, `line ${line.line}`) : "");
   const full = String(n.name) !== clean(n.name) ? h("p", { class: "mg-hint" }, `full name: ${long(n.name)}`) : null;
@@ -870,7 +897,7 @@ function codeOf(ui) {
 let serial = 0;
 const KEYS = [["n, →", "a step forward"], ["p, ←", "a step back"], ["Home, End", "first, last step"], ["Space", "play or pause"], ["b", "jump to the backward pass"],
   ["d", "by node or by detail"], ["arrows", "in the graph: to inputs, outputs, neighbors"], ["Enter", "select; open a folded box"], ["u", "leave an opened box"],
-  ["/", "search"], ["v", "values in the picture"], ["Esc", "close this list; back to the toolbar"], ["?", "these keys"]];
+  ["/", "search"], ["v", "values in the picture"], ["Esc", "close this list; free the pinned node; back to the toolbar"], ["l", "legend"], ["?", "these keys"]];
 
 // 0 if a word of the text begins with what is wanted (lower case), 1 if it stands elsewhere in it, 2 if it does not.
 function foundIn(text, wanted) {
@@ -878,6 +905,20 @@ function foundIn(text, wanted) {
   if (!plain.toLowerCase().includes(wanted)) return 2;
   for (let i = words.indexOf(wanted); i >= 0; i = words.indexOf(wanted, i + 1)) if (i === 0 || !/[a-z0-9]/.test(words[i - 1]) || !/[a-z0-9]/.test(wanted[0])) return 0;
   return 1;
+}
+
+/** The legend: small pictures of the signs, with their meanings. */
+function signs(tape) {
+  const sign = (...inside) => s("svg", { width: 34, height: 20, class: "mg-svg" }, ...inside);
+  const box = (cls, ...more) => sign(s("g", { class: `mg-node ${cls}` }, s("rect", { class: "mg-body", x: 2, y: 2, width: 30, height: 16, rx: 4 }), ...more, s("rect", { class: "mg-border", x: 2, y: 2, width: 30, height: 16, rx: 4 })));
+  const arrow = (cls, tip, ...ys) => sign(s("g", { class: "mg-edge" }, ys.map((y) => s("path", { class: cls, d: `M3 ${y}H26` })), s("polygon", { class: tip, points: "33,10 25,5.5 25,14.5" })));
+  const common = [[arrow("mg-forward", "mg-head", 10), "data, forward"], [box("mg-leaf mg-wants"), tape.program ? "differentiated by it" : "leaf that requires grad"], [box("mg-leaf"), tape.program ? "there at first" : "leaf that does not"],
+    [box("mg-current"), "has just run"], [box("mg-pending"), "not run yet"], [sign(s("path", { class: "mg-pin", d: "M17 6m-5 0a5 5 0 1 1 10 0a5 5 0 1 1 -10 0m5 5v8" })), "pinned: the details stay with it"]];
+  if (tape.program) return [...common, [box("mg-rule-written"), "written by a rule"]];
+  const disc = s("circle", { class: "mg-badge", cx: 17, cy: 10, r: 9 });
+  return [...common, [arrow("mg-backward", "mg-backhead", 10), "gradient, backward"], [arrow("mg-forward", "mg-head", 7.5, 12.5), "same memory: in place, or a view"], [box("mg-ready"), "ready"], [sign(s("text", { class: "mg-queue", x: 8, y: 15 }, "▸1")), "place in the ready queue"],
+    [sign(disc, s("text", { class: "mg-mark", x: 17, y: 14, "text-anchor": "middle" }, "1")), "order in which nodes ran"], [sign(s("rect", { class: "mg-stop", x: 3, y: 7, width: 28, height: 6 })), "the tape stops here"],
+    [sign(s("rect", { class: "mg-chip mg-empty", x: 2, y: 2, width: 30, height: 16, rx: 8 })), "saved values were freed"], [box("mg-second"), "computed by a backward pass"], [box("mg-pruned"), "not needed by this pass"], [box("mg-failed"), "failed"]];
 }
 
 class Inspector {
@@ -892,7 +933,7 @@ class Inspector {
     this.timer = null;
     this.asked = 0;
     el.classList.add("mg-inspector");
-    this.load = () => this.reload();
+    this.load = () => this.keeping(() => this.reload());
     this.followStep = () => { if (this.model.get("step") !== this.step) this.go(this.model.get("step"), null, false); };
     this.followSelection = () => { const id = this.model.get("selected") || null; if (id !== this.selected) this.pick(id, false); };
     this.hear = () => this.answered(this.model.get("answer"));
@@ -942,7 +983,8 @@ class Inspector {
     const exporting = h("select", { "aria-label": "Export the current step", class: "mg-export", onchange: (e) => { const kind = e.target.value; e.target.value = ""; this.export(kind); } },
       h("option", { value: "" }, "export"), ["svg", "png", "html", "text"].map((x) => h("option", { value: x }, x)));
     const top = h("div", { class: "mg-top" }, name, h("div", { role: "tablist", class: "mg-tabs" }, this.tabs), h("span", { class: "mg-grow" }), this.search, this.count,
-      this.foldButton, this.valueButton, button("−", "Smaller", () => this.graph.zoom(this.graph.k / 1.2)), button("fit", "Fit the picture", () => this.graph.zoom(null)), button("+", "Larger", () => this.graph.zoom(this.graph.k * 1.2)), exporting, button("?", "Keys (?)", () => this.toggleHelp()));
+      this.foldButton, this.valueButton, button("−", "Smaller", () => this.graph.zoom(this.graph.k / 1.2)), button("fit", "Fit the picture", () => this.graph.zoom(null)), button("+", "Larger", () => this.graph.zoom(this.graph.k * 1.2)), exporting,
+      button("legend", "What the signs mean (l)", () => this.overlay("legend")), button("?", "Keys (?)", () => this.overlay("help")));
     this.first = button("|◂", "First step (Home)", () => this.go(0));
     this.playButton = button("▶", "Play (Space)", () => this.toggle(), { class: "mg-play" });
     this.forward = button("Next ▸", "One step forward (n)", () => this.next(), { class: "mg-next" });
@@ -957,7 +999,8 @@ class Inspector {
       button("▸|", "Last step (End)", () => this.go(tape.last), { class: "mg-last" }), track, this.where, this.byDetail, this.speed,
       tape.firstBackward ? button(tape.program ? "gradient ▸▸" : "backward ▸▸", tape.program ? "Jump to the gradient program (b)" : "Jump to the backward pass (b)", () => this.go(tape.firstBackward), { class: "mg-jump" }) : null);
     this.said = h("div", { class: "mg-said", role: "status", "aria-live": "polite" });
-    this.help = h("dl", { class: "mg-help", hidden: true }, KEYS.map(([k, what]) => [h("dt", {}, k), h("dd", {}, what)]));
+    this.help = h("dl", { class: "mg-help mg-over", hidden: true }, KEYS.map(([k, what]) => [h("dt", {}, k), h("dd", {}, what)]));
+    this.legend = h("dl", { class: "mg-legend mg-over", hidden: true }, signs(tape).map(([sign, what]) => [h("dt", {}, sign), h("dd", {}, what)]));
     this.details = h("section", { class: "mg-details", "aria-label": "Details" });
     this.engine = h("section", { class: "mg-engine", "aria-label": "Engine" });
     this.code = h("section", { class: "mg-code", "aria-label": "Code" });
@@ -965,9 +1008,18 @@ class Inspector {
     const panel = (title, what) => h("div", {}, h("h4", { class: "mg-head" }, title), what);
     const side = h("div", { class: "mg-side" }, panel("details", this.details), panel(tape.program ? "memory" : "engine", this.engine));
     this.main = h("div", { class: "mg-main" }, this.graph.root, this.list, this.code);
-    const parts = [top, this.bar, this.said, this.help, (this.middle = h("div", { class: "mg-middle" }, this.main, side)), this.handDerived()];
-    clear(this.el, h("div", { class: "mg-frame", onkeydown: (e) => this.key(e) }, parts));
+    const over = h("div", { class: "mg-overlay" }, this.help, this.legend);
+    const parts = [top, this.bar, this.said, over, (this.middle = h("div", { class: "mg-middle" }, this.main, side)), this.handDerived()];
+    this.frame = h("div", { class: "mg-frame", tabindex: -1, onkeydown: (e) => this.key(e) }, parts);
+    clear(this.el, this.frame);
     this.openTab(this.tab);
+  }
+
+  /** Do something; if what had the focus is then gone or hidden, the frame has it, not the page around it. */
+  keeping(act) {
+    const has = () => this.el.getRootNode().activeElement, inside = this.el.contains(has());
+    act();
+    if (inside && !(this.frame.contains(has()) && has().getClientRects().length)) this.frame.focus({ preventScroll: true });
   }
 
   /** A picture too wide to stand beside the panels stands above them. */
@@ -998,7 +1050,8 @@ class Inspector {
       h("button", { type: "button", class: "mg-differences", title: "Run the recorded operations again, one entry of the leaf a little larger and a little smaller", onclick: () => this.differences() }, "central differences"), this.verdict);
   }
 
-  openTab(tab) {
+  openTab(tab) { this.keeping(() => this.openTabNow(tab)); }
+  openTabNow(tab) {
     this.tab = tab;
     for (const t of this.tabs) t.setAttribute("aria-selected", String(t.dataset.tab === tab));
     this.graph.root.hidden = tab === "list";
@@ -1051,7 +1104,8 @@ class Inspector {
     this.playButton.setAttribute("aria-label", this.timer ? "Pause (Space)" : "Play (Space)");
   }
 
-  refresh() {
+  refresh() { this.keeping(() => this.refreshNow()); }
+  refreshNow() {
     const m = (this.m = momentAt(this.tape, this.step, this.detail));
     this.slider.value = this.step;
     const all = this.detail === null || !this.step ? "" : `, detail ${this.detail} of ${this.tape.steps[this.step - 1].details.length}`;
@@ -1060,10 +1114,10 @@ class Inspector {
     this.said.textContent = long(m.text);
     this.said.className = `mg-said mg-${m.failed || m.event === "failed" ? "error" : m.phase}`;
     this.graph.update(m);
-    clear(this.details, detailsOf(this));
-    clear(this.engine, engineOf(this));
-    clear(this.code, codeOf(this));
-    if (this.tab === "list") clear(this.list, listOf(this));
+    settle(this.details, detailsOf(this));
+    settle(this.engine, engineOf(this));
+    settle(this.code, codeOf(this));
+    if (this.tab === "list") settle(this.list, listOf(this));
     const lit = this.code.querySelector(".mg-lit");
     if (lit) this.code.scrollTop = lit.offsetTop - this.code.clientHeight / 2;
   }
@@ -1082,7 +1136,8 @@ class Inspector {
     else this.refresh();
   }
   /** Bring a node into the picture, opening what it is folded in. */
-  reveal(id) {
+  reveal(id) { this.keeping(() => this.revealNow(id)); }
+  revealNow(id) {
     if (!id) return;
     if (!this.tape.boxes(id).some((b) => this.graph.boxes.has(b)) || (!this.graph.boxes.has(id) && this.tape.node.has(id))) {
       const root = this.tape.view.get("root");
@@ -1093,7 +1148,8 @@ class Inspector {
     this.refresh();
     this.graph.show(id);
   }
-  openView(id, focus = false) {
+  openView(id, focus = false) { this.keeping(() => this.openViewNow(id, focus)); }
+  openViewNow(id, focus = false) {
     const from = this.graph.view;
     this.graph.open(id);
     this.arrange();
@@ -1109,7 +1165,7 @@ class Inspector {
   }
   showCode(code) {
     this.lit = code;
-    clear(this.code, codeOf(this));
+    settle(this.code, codeOf(this));
     this.code.querySelector(".mg-lit")?.scrollIntoView({ block: "nearest" });
   }
   find() {
@@ -1141,7 +1197,16 @@ class Inspector {
     this.valueButton.setAttribute("aria-pressed", String(this.values));
     this.refresh();
   }
-  toggleHelp() { this.help.hidden = !this.help.hidden; }
+  /** Show the keys or the legend over the picture; null closes both. */
+  overlay(which) {
+    for (const one of ["help", "legend"]) this[one].hidden = one !== which || !this[one].hidden;
+  }
+  /** Close what lies over the picture, or free the pinned node, or go back to the toolbar. */
+  escape() {
+    if (!this.help.hidden || !this.legend.hidden) this.overlay(null);
+    else if (this.selected) this.pick(null);
+    else this.first.focus();
+  }
 
   key(e) {
     if (e.ctrlKey || e.metaKey || e.altKey) return;
@@ -1151,8 +1216,8 @@ class Inspector {
       return;
     }
     const inGraph = e.target.classList?.contains("mg-node"), slider = e.target === this.slider;
-    const act = { n: () => this.next(), p: () => this.back(), "/": () => this.search.focus(), "?": () => this.toggleHelp(), v: () => this.toggleValues(), u: () => this.up(),
-      b: () => this.tape.firstBackward && this.go(this.tape.firstBackward), Escape: () => { this.help.hidden = true; this.first.focus(); },
+    const act = { n: () => this.next(), p: () => this.back(), "/": () => this.search.focus(), "?": () => this.overlay("help"), l: () => this.overlay("legend"), v: () => this.toggleValues(), u: () => this.up(),
+      b: () => this.tape.firstBackward && this.go(this.tape.firstBackward), Escape: () => this.escape(),
       d: () => { this.byDetail.value = this.detailed ? "node" : "detail"; this.detailed = !this.detailed; this.detail = null; this.refresh(); } };
     if (!slider) Object.assign(act, { Home: () => this.go(0), End: () => this.go(this.tape.last) });
     if (inGraph) {
