@@ -137,10 +137,13 @@ def test_the_last_digit_does_not_choose_a_color():
     assert picture(exact) == picture(nearly)
 
 
-def test_what_is_not_finite_is_gray_and_said():
-    html = heat_map(np.array([[1.0, np.nan], [np.inf, -np.inf]]))
+def test_what_is_not_finite_is_hatched_and_counted():
+    matrix = np.array([[1.0, np.nan], [np.inf, -np.inf]])
+    html = heat_map(matrix)
 
-    assert "gray: not finite" in html and "from -1 (blue)" in html
+    assert "hatched: not finite" in html and "from -1 (blue)" in html
+    assert 'fill="url(#n)"' in picture(matrix) and "<pattern" in picture(matrix)
+    assert "1 NaN of 3, 2 inf of 3" in minigrad.tensor([np.nan, np.inf, -np.inf])._repr_html_()
 
 
 def test_a_large_matrix_is_shown_by_means_of_blocks():

@@ -528,10 +528,32 @@ def test_numbers_that_are_not_finite_are_counted():
     values = [in_words(v) for v in tape.document["values"] if v["nan"] or v["inf"]]
     told = [d["text"] for step in tape.document["steps"] for d in step["details"]]
 
-    assert "[nan, nan, -0.6931]" in values
+    assert "[nan, nan, -0.6931] (2 NaN of 3)" in values
     assert "from 0.5 to 0.5, mean 0.5; 2 NaN of 8, 1 inf of 8" in values
     assert not any(text.startswith("all ") for text in values)
     assert (
         "roots = rsqrt(w) was computed: a (2, 4) of norm 1.118, but for 2 NaN of 8, 1 inf of 8."
         in told
     )
+
+
+def test_a_badge_marks_where_the_first_nan_of_each_pass_was_made():
+    tape = cases.not_finite()
+    [forward, backward] = [s for s in tape.document["steps"] if s.get("first")]
+
+    assert forward["text"].endswith("(2 NaN of 3). The first NaN is made here.")
+    assert tape.shown().node(backward["node"]).title == "RsqrtBackward0 of roots"
+    assert "first NaN made here" in tape.svg() and "first NaN of backward 1 made here" in tape.svg()
+    assert "first NaN made here" not in tape.svg(step=0)
+    assert "first NaN made (line" in tape.text() and "first NaN of backward 1 made" in tape.text()
+    made = [step for step in tape.steps() if step.makes]
+    assert "makes     NaN, though none came in" in repr(made[0])
+
+
+def test_what_came_in_with_a_nan_made_none():
+    x = minigrad.tensor([0.0, float("nan")], requires_grad=True)
+    with minigrad.record() as tape:
+        (1 / x).sum().backward()
+    [first] = [s for s in tape.document["steps"] if s.get("first")]
+
+    assert (first["first"], first["phase"]) == ("NaN", "backward")

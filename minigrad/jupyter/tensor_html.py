@@ -19,18 +19,24 @@ import numpy as np
 
 from minigrad.jupyter.display import mode, shell
 from minigrad.tape.chain import Chain
-from minigrad.tape.names import number_text, shape_text
+from minigrad.tape.names import count_not_finite, number_text, shape_text
 from minigrad.tape.shapes import esc
+from minigrad.tape.snapshot import Snapshot
 
 CELLS = 32  # maximum number along each side; for a larger matrix, a cell shows the mean of a block
 SIDE = 192  # maximum size in pixels
 MOST_NODES = 200  # the longest chain that is included in the page; for longer ones, use %chain
 
-# Nine colors from Okabe and Ito's blue through white to their vermilion; gray for non-finite entries.
+# Nine colors from Okabe and Ito's blue through white to their vermilion;
+# non-finite entries are hatched.
 COLORS = (
     "#0072B2", "#4A97C6", "#86B9D9", "#C3DCEC", "#FFFFFF", "#F9DCC7", "#EFB48C", "#E38A4C", "#D55E00",
 )  # fmt: skip
 NAN = "#8A929C"
+HATCHED = (
+    f'<pattern id="n" width="1" height="1" patternUnits="userSpaceOnUse"><rect width="1" height="1" fill="{NAN}"/>'
+    '<path d="M0 .5L.5 0M0 1L1 0M.5 1L1 .5" stroke="#FFFFFF" stroke-width=".12"/></pattern>'
+)
 
 TEXT = (
     "margin: 0; font-family: monospace; line-height: 1.35"  # not every viewer knows what a <pre> is
@@ -62,6 +68,8 @@ def _caption(x: Any) -> str:
         words.append("a leaf that requires grad")
     if x._version:
         words.append(f"version {x._version}")
+    if not x.is_sparse and (not_finite := count_not_finite(Snapshot(x).facts())):
+        words.append(not_finite)
     return f'<div style="{FAINT}">{esc(" · ".join(words))}</div>'
 
 
@@ -69,7 +77,7 @@ def heat_map(array: Any) -> str:
     """An <img> that shows the entries of a matrix as colors; "" if the array is not a matrix.
 
     White is 0, and the strongest color is the largest absolute value in the matrix. Non-finite
-    entries are gray.
+    entries are hatched in gray.
     """
     if array.ndim != 2 or array.size < 2 or array.dtype.kind not in "fiub":
         return ""
@@ -82,10 +90,12 @@ def heat_map(array: Any) -> str:
         start = 0
         for c in range(1, columns + 1):  # adjacent cells of one color form one rectangle
             if c == columns or row[c] != row[start]:
-                color = NAN if row[start] < 0 else COLORS[row[start]]
+                color = "url(#n)" if row[start] < 0 else COLORS[row[start]]
                 paths.setdefault(color, []).append(f"M{start} {r}h{c - start}v1H{start}z")
                 start = c
     shapes = "".join(f'<path d="{"".join(d)}" fill="{c}"/>' for c, d in sorted(paths.items()))
+    if "url(#n)" in paths:
+        shapes = HATCHED + shapes
     svg = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {columns} {rows}"'
         f' shape-rendering="crispEdges" preserveAspectRatio="none">{shapes}</svg>'
@@ -100,7 +110,7 @@ def heat_map(array: Any) -> str:
             else "all 0"
         )
         + (pooled if height * width > 1 else "")
-        + ("; gray: not finite" if len(finite) < blocks.size else "")
+        + ("; hatched: not finite" if len(finite) < blocks.size else "")
     )
     data = b64encode(svg.encode()).decode("ascii")
     return (

@@ -20,6 +20,7 @@ class Sizes:
 
     def __init__(self, found: Document, step: int | None = None) -> None:
         self.found, self.moment = found, Moment.of(found, step)
+        self.firsts = {s.node for s in found.steps if s.first}  # nodes that will have a badge
         self.most: dict[str, int] = {}  # the most contributions a node got in any pass
         for s in found.steps:
             if isinstance(s.details[0], SeedDetail):
@@ -45,7 +46,13 @@ class Sizes:
         ]
         # With an even width, the middle of the box is on a whole pixel.
         width = 2 * round(max(*rows, 108.0) / 2) + 2 * PAD
-        chips = node.saved or node.hooks or node.storage is not None or node.tangents
+        chips = (
+            node.id in self.firsts
+            or node.saved
+            or node.hooks
+            or node.storage is not None
+            or node.tangents
+        )
         return width, TOP + (CHIPS if chips else 0) + BOTTOM
 
     def chip(self, node: TapeNode) -> float:
@@ -109,6 +116,7 @@ class Sizes:
         if len(found) > MOST_CHIPS:
             more = len(found) - MOST_CHIPS + 1
             found = [*found[: MOST_CHIPS - 1], (f"{more} more", found[-1][1])]
+        found = [(first, "bad") for first in moment.firsts.get(node.id, ())] + found
         if node.hooks:
             found.append(("hook" if node.hooks == 1 else f"{node.hooks} hooks", "memory"))
         if node.storage is not None:

@@ -25,6 +25,7 @@ Count = Annotated[int, ("minimum", 0)]
 Number = float | int | bool | str | None  # "nan", "inf" and complex numbers are text
 Kind = Literal["leaf", "op", "before", "failed"]
 GroupKind = Literal["call", "copy", "repeat", "stretch"]
+NotFinite = Literal["NaN", "inf"]
 Phase = Literal["forward", "backward"]
 Engine = Literal["graph", "tape", "recursive"]
 When = Literal["before", "after", "finally"]  # a hook runs: before or after its node, or at last
@@ -392,7 +393,10 @@ AnyDetail = (
 
 @dataclass(frozen=True, slots=True)
 class TapeStep:
-    """What happened in one node's turn, as deltas. See steps.py."""
+    """What happened in one node's turn, as deltas. See steps.py.
+
+    first    the first NaN, or infinity, of this pass was made in it: what came in had none
+    """
 
     phase: Phase
     event: Literal["op", "failed", "seed", "node", "error"]
@@ -402,6 +406,7 @@ class TapeStep:
     pass_: int | None = _optional()
     order: int | None = _optional()
     g: ValueIndex | None = _optional()
+    first: NotFinite | None = _optional()
 
 
 @dataclass(frozen=True, slots=True)

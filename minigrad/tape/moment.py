@@ -53,6 +53,7 @@ class Moment:
     captured: set[str] = field(default_factory=set)
     failed: str | None = None
     conflict: doc.SavedConflict | None = None
+    firsts: dict[str, list[str]] = field(default_factory=dict)  # node -> "first NaN made here"
     just_now: str = "Nothing has run yet."
 
     @staticmethod
@@ -81,6 +82,11 @@ class Moment:
         self.node, self.just_now, self.event = step.node, step.text, step.event
         for d in details:
             self._happen(step, step.node or "", d)
+        if step.first and any(d.event in ("op", "apply") for d in details):
+            also = f" of backward {step.pass_}" if step.pass_ else ""
+            self.firsts.setdefault(step.node or "", []).append(
+                f"first {step.first}{also} made here"
+            )
         if detail is not None and details:
             self.just_now = details[-1].text
 

@@ -119,6 +119,8 @@ def in_words(snapshot: ArrayFacts | None) -> str:
 
     >>> in_words({"shape": [2], "size": 2, "first": [1.0, 2.0]})
     '[1, 2]'
+    >>> in_words({"shape": [3], "size": 3, "first": ["nan", 1.0, "nan"], "nan": 2})
+    '[nan, 1, nan] (2 NaN of 3)'
     >>> in_words({"shape": [8], "size": 8, "first": [], "min": 0.29999998, "max": 0.3})
     'all 0.3'
     >>> in_words({"shape": [8], "size": 8, "first": [], "min": 0.3, "max": 0.3, "mean": 0.3, "nan": 2})
@@ -126,22 +128,22 @@ def in_words(snapshot: ArrayFacts | None) -> str:
     """
     if snapshot is None:
         return "not recorded"
-    first, size = snapshot["first"], snapshot["size"]
+    first, size, not_finite = snapshot["first"], snapshot["size"], count_not_finite(snapshot)
+    counted = not_finite and f" ({not_finite})"
     if "rows" in snapshot:
         rows = snapshot["rows"]
         more = ", …" if len(rows) > 6 else ""
-        return f"sparse: rows {', '.join(map(str, rows[:6]))}{more}"
+        return f"sparse: rows {', '.join(map(str, rows[:6]))}{more}{counted}"
     if not snapshot["shape"] and size:
         return number_text(first[0])
     if not size:
         return "empty"
-    not_finite = count_not_finite(snapshot)
     if size > 1 and snapshot.get("min") is not None and not not_finite:
         # Compare them as printed: whether the last digits agree depends on the CPU.
         if (least := number_text(snapshot["min"])) == number_text(snapshot["max"]):
             return f"all {least}"
     if len(snapshot["shape"]) == 1 and size <= 6:
-        return "[" + ", ".join(number_text(v) for v in first) + "]"
+        return f"[{', '.join(number_text(v) for v in first)}]{counted}"
     if snapshot.get("min") is None:
         return not_finite or "[" + ", ".join(number_text(v) for v in first[:6]) + ", …]"
     least, most, mean = (number_text(snapshot[name]) for name in ("min", "max", "mean"))

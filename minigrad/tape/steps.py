@@ -22,12 +22,13 @@ Each step and each detail has one sentence that says what happened (`text`).
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from minigrad.core.op import REGISTRY
 from minigrad.tape import document as doc
-from minigrad.tape.events import Backward, HookRan, Sent, Turn
+from minigrad.tape.events import Backward, HookRan, Input, Sent, Turn
 from minigrad.tape.names import count_not_finite, number_text, shape_text
 from minigrad.tape.naming import in_users_names
 from minigrad.tape.recorder import Recorder
@@ -71,9 +72,29 @@ def told(b: Backward, nodes: list[doc.TapeNode]) -> str:
     return named.sub(lambda _: name, message)
 
 
+def made_not_finite(
+    given: Iterable[Snapshot | None], made: Iterable[Snapshot | None]
+) -> doc.NotFinite | None:
+    """NaN or infinity, if there is some in what was made and none in what it was made from."""
+    before = [None if value is None else value.facts() for value in given]
+    after = [value.facts() for value in made if value is not None]
+    if None in before:
+        return None  # it was not recorded
+    nan, inf = any(f["nan"] for f in before if f), any(f["inf"] for f in before if f)
+    if not nan and any(f["nan"] for f in after):
+        return "NaN"
+    return "inf" if not (nan or inf) and any(f["inf"] for f in after) else None
+
+
+def made_by_turn(turn: Turn) -> doc.NotFinite | None:
+    """The same of the gradients that a node took and sent."""
+    return made_not_finite(turn.parts.values() or [turn.g], [s.value for s in turn.sent])
+
+
 class _Steps:
     def __init__(self, recorder: Recorder, nodes: list[doc.TapeNode], values: Values) -> None:
         self.recorder, self.nodes, self.values = recorder, nodes, values
+        self.seen: set[tuple[int, doc.NotFinite]] = set()  # the passes, 0 forward, that have some
 
     def all(self) -> list[doc.TapeStep]:
         found: list[doc.TapeStep] = []
@@ -104,7 +125,23 @@ class _Steps:
             text = f"{node.label} = {node.expression} was computed: {value}."
         if node.stop:
             text += f" The tape stops here ({node.stop})."
-        return op_step(node, text, backward=node.made_by is not None)
+        inputs = [i for i in entry.inputs if i.entry is not None]
+        given = [self._value(i) for i in inputs]
+        made = made_not_finite(given, [r.value for r in entry.results])
+        first = self._first(node.made_by or 0, made)
+        step = op_step(node, text + _said(first), backward=node.made_by is not None)
+        return replace(step, first=first)
+
+    def _value(self, given: Input) -> Snapshot | None:
+        results = self.recorder.entries[given.entry or 0].results
+        return results[given.output].value if given.output < len(results) else None
+
+    def _first(self, number: int, made: doc.NotFinite | None) -> doc.NotFinite | None:
+        """What was made, if it is the first NaN or infinity of this pass; 0 is the forward pass."""
+        if made is None or (number, made) in self.seen:
+            return None
+        self.seen |= {(number, made), (number, "inf")}  # an infinity after a NaN tells no more
+        return made
 
     def _failed(self, node: doc.TapeNode) -> doc.TapeStep:
         text = f"{node.expression} failed, with operands of shapes {' and '.join(node.shapes)}."
@@ -126,11 +163,11 @@ class _Steps:
         return _backward_step(b, "seed", None, text, [detail])
 
     def _turn(self, b: Backward, turn: Turn, order: int) -> doc.TapeStep:
-        g = self.values.number(turn.g)
+        g, first = self.values.number(turn.g), self._first(b.number, made_by_turn(turn))
         details = [
             *self._taken(b, turn),
             *self._hooks(turn, "before"),
-            *self._applied(turn),
+            *self._applied(turn, _said(first)),
             *self._hooks(turn, "after"),
             *[self._deposit(b, turn, s) for s in turn.sent],
             *self._accumulated(turn),
@@ -145,8 +182,9 @@ class _Steps:
             details.append(doc.CaptureDetail("keep", g, text))
         if turn.freed:
             details.append(doc.Detail("free", "Its saved values are freed."))
-        step = _backward_step(b, "node", turn.entry, self._summary(turn), details)
-        return replace(step, order=order, g=g)
+        text = self._summary(turn) + _said(first)
+        step = _backward_step(b, "node", turn.entry, text, details)
+        return replace(step, order=order, g=g, first=first)
 
     def _taken(self, b: Backward, turn: Turn) -> list[doc.AnyDetail]:
         """The node is taken from the queue, and its saved values are checked."""
@@ -166,13 +204,13 @@ class _Steps:
             taken.append(doc.Detail("check", f"Its saved values are as they were: {kept}."))
         return taken
 
-    def _applied(self, turn: Turn) -> list[doc.AnyDetail]:
+    def _applied(self, turn: Turn, first: str) -> list[doc.AnyDetail]:
         """The derivatives of the op for the inputs that need one."""
         if not turn.sent:
             return []
         node, entry = self.nodes[turn.entry], self.recorder.entries[turn.entry]
         if entry.op not in REGISTRY:
-            return [doc.Detail("apply", f"{entry.op}.backward is called.")]
+            return [doc.Detail("apply", f"{entry.op}.backward is called.{first}")]
         letters = {node.inputs[self._operand(turn, s)].operand for s in turn.sent}
         names = self._letters(node)
         rules = [
@@ -183,7 +221,7 @@ class _Steps:
         said = f"rule is applied: {rules[0]}" if len(rules) == 1 else "rules are applied"
         if len(rules) > 1:
             said += ": " + ", ".join(rules)
-        return [doc.Detail("apply", f"Its {said}.")]
+        return [doc.Detail("apply", f"Its {said}.{first}")]
 
     def _letters(self, node: doc.TapeNode) -> dict[str, str]:
         """What the letters of the node's rules stand for, in the user's names."""
@@ -297,6 +335,10 @@ class _Steps:
             return f"{saved.name} = {saved.constant}"
         name = saved.of(self.nodes)
         return name if saved.version is None else f"{name} v{saved.version}"
+
+
+def _said(first: doc.NotFinite | None) -> str:
+    return "" if first is None else f" The first {first} is made here."
 
 
 def _backward_step(

@@ -136,6 +136,12 @@ def text(found: Document) -> str:
         parts.append(head + "\n" + _elided(backward_rows(found, ran.number), (0,)))
         if ran.error is not None:
             parts.append(f"backward {ran.number} stopped: {clean(ran.error.splitlines()[0])}")
+    for step in found.steps:
+        if step.first and step.node is not None:
+            node = found.node(step.node)
+            what = f"{node.label} = {node.expression}" if step.event == "op" else node.title
+            which = f" of backward {step.pass_}" if step.pass_ else ""
+            parts.append(f"first {step.first}{which} made{_line(found, node.code)}: {short(what)}")
     if found.error is not None:
         said = clean(found.error.text.splitlines()[0])
         if found.backward and found.backward[-1].error == found.error.text:

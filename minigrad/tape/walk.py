@@ -22,11 +22,12 @@ from minigrad.core import modes
 from minigrad.core.backward import root_gradient, root_of
 from minigrad.core.engine import AnyNode, GraphTask
 from minigrad.core.tensor import Tensor
-from minigrad.tape.document import TapeNode, index_of
+from minigrad.tape.document import NotFinite, TapeNode, index_of
 from minigrad.tape.events import Backward
 from minigrad.tape.moment import Moment, queue_lines
 from minigrad.tape.names import shape_text, short
 from minigrad.tape.recorder import Recorder
+from minigrad.tape.steps import made_by_turn
 from minigrad.tape.trace import nodes_of
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ class WalkStep:
     sends         the gradients that went out
     ready         the nodes that are ready now, in the order in which they will run
     waiting       the other nodes -> how many contributions they still expect
+    makes         "NaN" or "inf", if it is in what went out, and was not in what came in
     """
 
     number: int
@@ -76,6 +78,7 @@ class WalkStep:
     waiting: dict[str, int]
     words: str
     shape: tuple[int, ...]
+    makes: NotFinite | None
 
     def __repr__(self) -> str:
         what = f"    {self.expression}" if self.expression else ""
@@ -91,6 +94,8 @@ class WalkStep:
             head = ""
         if not self.sends:
             rows.append(f"    adds it to {self.label}.grad")
+        if self.makes:
+            rows.append(f"    makes     {self.makes}, though none came in")
         return "\n".join([*rows, *queue_lines(self.ready, self.waiting)])
 
 
@@ -198,4 +203,5 @@ def _shown(
         waiting={title(entry): count for entry, count in waiting.items()},
         words=" and ".join(map(str, turn.parts.values())) or str(turn.g or NONE),
         shape=() if turn.g is None else turn.g.shape,
+        makes=made_by_turn(turn),
     )

@@ -364,7 +364,8 @@ def test_details_keyboard_search_list_and_export(opened, tmp_path):
 def focused(page):
     """The class of the element with the focus, if it can be seen; the page's body has none."""
     return page.evaluate(
-        "() => { const e = document.activeElement; return e.getClientRects().length ? e.getAttribute('class') : 'hidden'; }"
+        "() => { const e = document.activeElement;"
+        " return e.getClientRects().length ? e.getAttribute('class') : 'hidden'; }"
     )
 
 
@@ -434,6 +435,24 @@ def test_a_page_opens_at_the_step_and_the_node_of_its_address(opened):
     assert page.locator(".mg-node.mg-selected").get_attribute("aria-label").startswith("c,")
     page.evaluate("location.hash = '#step=x&node=nobody'")
     page.locator(".mg-where", has_text="step 0/9").wait_for()
+    assert page.problems == []
+
+
+def test_numbers_that_are_not_finite_are_counted_hatched_and_traced_to_where_they_arose(opened):
+    page = opened(cases.not_finite())
+    chips = page.locator(".mg-node[aria-label^='z,'] .mg-chiptext")
+
+    assert "first NaN made here" not in chips.all_text_contents()
+    page.keyboard.press("Tab")
+    page.locator(".mg-next").click()
+    assert "first NaN made here" in chips.all_text_contents()
+    assert "[nan, nan, -0.6931] (2 NaN of 3)" in page.locator(".mg-details").inner_text()
+    page.locator(".mg-last").click()
+    page.locator(".mg-node[aria-label^='roots,']").click()
+    details = page.locator(".mg-details")
+    assert "first NaN of backward 1 made here" in details.inner_text()
+    assert details.locator(".mg-heat .mg-not-finite").count() == 3
+    assert "hatched: 2 NaN of 8" in details.locator(".mg-heat").get_attribute("aria-label")
     assert page.problems == []
 
 

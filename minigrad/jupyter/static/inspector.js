@@ -71,15 +71,18 @@ function number(v) {
 const shapeText = (shape) =>
   shape ? `(${shape.join(", ")}${shape.length === 1 ? "," : ""})` : "";
 
+/** "2 NaN of 8, 1 inf of 8"; "" if all numbers are finite. */
+const countNotFinite = (v) => [[v.nan, "NaN"], [v.inf, "inf"]].filter(([n]) => n).map(([n, kind]) => `${n} ${kind} of ${v.size}`).join(", ");
+
 function words(v) {
   if (!v) return "not recorded";
   const first = v.first ?? [], size = v.size ?? 0, shape = v.shape ?? [];
-  if (v.rows) return `sparse: rows ${v.rows.slice(0, 6).join(", ")}${v.rows.length > 6 ? ", …" : ""}`;
+  const notFinite = countNotFinite(v), counted = notFinite && ` (${notFinite})`;
+  if (v.rows) return `sparse: rows ${v.rows.slice(0, 6).join(", ")}${v.rows.length > 6 ? ", …" : ""}${counted}`;
   if (!shape.length && size) return number(first[0]);
   if (!size) return "empty";
-  const notFinite = [[v.nan, "NaN"], [v.inf, "inf"]].filter(([n]) => n).map(([n, kind]) => `${n} ${kind} of ${size}`).join(", ");
   if (size > 1 && v.min !== undefined && !notFinite && number(v.min ?? 0) === number(v.max ?? 0)) return `all ${number(v.min ?? 0)}`;
-  if (shape.length === 1 && size <= 6) return `[${first.map(number).join(", ")}]`;
+  if (shape.length === 1 && size <= 6) return `[${first.map(number).join(", ")}]${counted}`;
   if (!("mean" in v) && !("norm" in v)) return notFinite || `[${first.slice(0, 6).map(number).join(", ")}, …]`;
   return `from ${number(v.min ?? 0)} to ${number(v.max ?? 0)}, mean ${number(v.mean ?? 0)}${notFinite && `; ${notFinite}`}`;
 }
@@ -97,7 +100,7 @@ function inFull(v) {
   return nest(0, 0);
 }
 
-/** A matrix as colored cells: blue below zero, orange above, crossed where there is no finite number; the numbers are in the titles. */
+/** A matrix as colored cells: blue below zero, orange above, hatched where there is no finite number; the numbers are in the titles. */
 function heatMap(v) {
   const shape = v?.shape ?? [], first = v?.first ?? [];
   if (!v || v.rows || shape.length !== 2 || first.length < (v.size ?? 0) || !v.size) return null;
@@ -105,7 +108,7 @@ function heatMap(v) {
   const most = Math.max(...first.map((x) => (typeof x === "number" ? Math.abs(x) : 0))) || 1;
   const size = Math.max(4, Math.min(16, 260 / columns));
   const picture = s("svg", { class: "mg-heat", width: columns * size, height: rows * size, role: "img",
-    "aria-label": `${shape[0]} by ${shape[1]} values, the largest ${number(most)}` });
+    "aria-label": `${shape[0]} by ${shape[1]} values, the largest ${number(most)}${countNotFinite(v) && `, hatched: ${countNotFinite(v)}`}` });
   for (let i = 0; i < rows; i++)
     for (let j = 0; j < columns; j++) {
       const x = first[i * shape[1] + j], t = typeof x === "number" ? x / most : 0;
@@ -114,7 +117,10 @@ function heatMap(v) {
       picture.append(s("rect", { x: j * size, y: i * size, width: size, height: size,
         fill: `rgb(${mix(r)},${mix(g)},${mix(b)})` }, s("title", {}, `[${i}, ${j}] ${number(x)}`)));
       if (typeof x === "string" && !x.endsWith("j"))  // "nan", "inf", "-inf"
-        picture.append(s("path", { class: "mg-not-finite", d: `M${j * size} ${i * size}l${size} ${size}m0 ${-size}l${-size} ${size}` }));
+        picture.append(s("path", { class: "mg-not-finite", d: [0.5, 1, 1.5].map((at) => { // slanted lines: from the left or lower side to the upper or right one
+          const a = Math.min(at, 1) * size, b = Math.max(at - 1, 0) * size;
+          return `M${j * size + b} ${i * size + a}L${j * size + a} ${i * size + b}`;
+        }).join("") }));
     }
   return picture;
 }
@@ -196,7 +202,7 @@ const append = (lists, key, item) => (lists.has(key) ? lists.get(key).push(item)
 /** How things stand after step k, or after `detail` details of it; as tape/moment.py does it. */
 function momentAt(tape, k, detail) {
   const m = { k, pass: 0, computed: new Set(), node: null, expected: {}, pruned: new Set(), seeds: new Map(),
-    arrived: new Map(), queue: [], order: new Map(), freed: new Map(), terms: new Map(), kept: new Map(),
+    arrived: new Map(), queue: [], order: new Map(), freed: new Map(), first: new Map(), terms: new Map(), kept: new Map(),
     sent: new Map(), sentBy: new Map(), hooks: new Map(), g: new Map(), failed: null, conflict: null, event: null, detail: null,
     text: "Nothing has run yet.", phase: "forward", now: new Set() };
   const ready = (id) => {
@@ -212,6 +218,8 @@ function momentAt(tape, k, detail) {
     m.phase = step.phase;
     m.text = (i === k && detail !== null && details.at(-1)?.text) || step.text;
     m.now = new Set();
+    if (step.first && details.some((d) => d.event === "op" || d.event === "apply"))
+      append(m.first, step.node, `first ${step.first}${step.pass ? ` of backward ${step.pass}` : ""} made here`);
     for (const d of details) {
       m.event = d.event;
       m.detail = d;
@@ -587,6 +595,7 @@ class Graph {
       else found.push(["mg-saved", saved.constant ? `saved ${clean(saved.name)} = ${clean(saved.constant, 12)}` : `saved ${of} @v${saved.version}`]);
     }
     if (found.length > 4) found.splice(3, found.length, [found.at(-1)[0], `${found.length - 3} more`]);
+    found.unshift(...(m.first.get(n.id) ?? []).map((text) => ["mg-bad", text]));
     if (n.hooks) found.push(["mg-memory", n.hooks > 1 ? `${n.hooks} hooks` : "hook"]);
     if (n.storage !== undefined) found.push(["mg-memory", `memory ${letter(n.storage)}`]);
     if (n.tangents) found.push(["mg-tangent", this.ui.values ? `tangent ${this.tape.words(n.tangents[0])}` : "tangent"]);
@@ -609,6 +618,7 @@ class Graph {
     if (m.g.has(n.id)) parts.push(`receives ${this.tape.took(m, n.id)}`);
     const sent = (m.sentBy.get(n.id) ?? []).map((d) => `${this.tape.words(d.g)} to ${this.tape.target(n.id, d)}`);
     if (sent.length) parts.push(`sends ${sent.join(" and ")}`);
+    parts.push(...(m.first.get(n.id) ?? []));
     if (note && state !== "failed") parts.push(note);
     return parts.filter(Boolean).join(", ");
   }
@@ -713,11 +723,12 @@ function detailsOf(ui) {
   const pending = ui.graph.pending(m, id), rows = [];
   const number = (i) => {
     const v = tape.value(i), whole = v && !v.rows && (v.size ?? 0) <= 12 && (v.first ?? []).length === v.size;
-    return h("span", { title: inFull(v) }, whole ? inFull(v) : tape.words(i));
+    return h("span", { title: inFull(v) }, whole ? inFull(v) : tape.words(i), whole && v.size > 1 && countNotFinite(v) ? ` (${countNotFinite(v)})` : "");
   };
   rows.push(row("value", pending ? "not computed yet" : tape.program && n.value === undefined ? ["not run yet: nothing was computed", h("span", { class: "mg-type" }, ` ${n.dtype ?? ""} ${shapeText(n.shape)}`)] : [number(n.value), h("span", { class: "mg-type" }, ` ${n.dtype ?? ""} ${shapeText(n.shape)}`)]));
   const v = tape.value(n.value);
-  if (!pending && v && (v.nan || v.inf)) rows.push(row("", h("strong", { class: "mg-warn" }, `${v.nan ?? 0} NaN, ${v.inf ?? 0} infinite`)));
+  for (const text of m.first.get(id) ?? []) rows.push(row("", h("strong", { class: "mg-warn" }, text)));
+  if (!pending && v && countNotFinite(v)) rows.push(row("", h("strong", { class: "mg-warn" }, countNotFinite(v))));
   if (!pending && heatMap(v)) rows.push(row("", heatMap(v)));
   if (!pending) (n.results ?? []).forEach((r, k) => rows.push(row(tape.result(id, k + 1), number(r.value), h("span", { class: "mg-type" }, ` ${r.dtype} ${shapeText(r.shape)}`))));
   for (const t of pending ? [] : n.tangents ?? []) rows.push(row("tangent", number(t)));
