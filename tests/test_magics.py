@@ -1,5 +1,6 @@
 """The magics, driven through a shell as a learner would, and in notebooks as nbval does."""
 
+import asyncio
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ import minigrad
 from minigrad.core.modes import state, trace_lines
 from minigrad.jupyter.display import mode
 from minigrad.tape import Tape
+from minigrad.teach import question
 
 SETUP = """
 import minigrad
@@ -177,6 +179,32 @@ def test_each_engine_can_run_the_backward_passes_of_a_cell(shell, engine, turns)
     assert state.engine == "graph"
 
 
+AWAITING = """%%autograd t
+import asyncio
+async def doubled(x):
+    await asyncio.sleep(0)
+    return x * 2
+y = await doubled(x1)
+later = asyncio.ensure_future(doubled(y))
+for _ in range(2):
+    y = y + await doubled(x1)
+await later"""
+
+
+@pytest.mark.parametrize("running", [False, True])
+def test_a_recorded_cell_may_await(shell, capsys, running):
+    if running:  # as in a kernel, whose event loop is running
+        cell = shell.transform_cell(AWAITING)
+        result = asyncio.run(shell.run_cell_async(AWAITING, transformed_cell=cell))
+    else:
+        result = run(shell, AWAITING)
+
+    assert result.success
+    written = [n["expression"] for n in shell.user_ns["t"].document["nodes"] if n["op"]]
+    assert written[0] == "x1 * 2" and len(written) == 6
+    assert "tensor([[[4., 4." in capsys.readouterr().out
+
+
 def test_no_widget_shows_the_picture(shell, monkeypatch):
     modes = []
     monkeypatch.setattr("minigrad.jupyter.magics.display", lambda tape: modes.append(mode()))
@@ -296,12 +324,21 @@ def test_reloading_counts_tapes_from_one_again(shell):
         ("%compare x1 x1=t", ["x1=t_x"]),
         ("%gradcheck ", ["f"]),
         ("%gradcheck f t", ["t_x"]),
+        ("%chain model.", ["model.bias", "model.inner", "model.weight"]),
+        ("%chain model.inner.w", ["model.inner.weight"]),
+        ("%compare loss model.w", ["model.weight"]),
+        ("%%check sq", ["square_backward"]),
+        ("%check ", ["square_backward"]),
         ("%tape ", ["t"]),
         ("%%autograd --engine ", ["graph", "recursive", "tape"]),
         ("%%autograd --n", ["--no-widget"]),
     ],
 )
-def test_tab_offers_what_may_stand_there(shell, line, offered):
+def test_tab_offers_what_may_stand_there(shell, monkeypatch, line, offered):
+    monkeypatch.setattr(question, "DECLARED", {"square_backward": None})
+    if "model" in line:
+        shell.user_ns["model"] = minigrad.nn.Linear(2, 1)
+        shell.user_ns["model"].inner = minigrad.nn.Linear(1, 1)
     run(shell, "def f(x): return x\nt_x = x1 + 1\nn = 3")
     run(shell, "%%autograd t\nx1 + 1")
 

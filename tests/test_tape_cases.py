@@ -410,6 +410,13 @@ def test_hidden_slips_are_named_by_the_check():
         tape.check(w=1.0)
 
 
+def test_a_check_before_any_gradient_says_what_to_do():
+    found = cases.no_gradient_yet().check(x=[1.0, 2.0])
+
+    assert not found
+    assert "no gradient has reached x on this tape yet. To fix it, walk back" in repr(found)
+
+
 def test_a_gradient_with_axes_too_many_is_compared():
     tape = cases.broadcasting()
 

@@ -1,10 +1,11 @@
 """Completion on the lines of the magics: `%chain <Tab>` offers tensors, not files.
 
     %tape                 the tapes
-    %chain                the tensors
+    %chain                the tensors; after `model.`, its parameters and modules
     %compare              the tensors; after the first word, those that get a gradient, with =
     %gradcheck            the functions; after the first word, the tensors
     %%autograd            the options; after --engine, the engines
+    %%check, %check       the exercises
 
 IPython asks all of its matchers. While the extension is loaded, one of them is ours.
 """
@@ -18,8 +19,9 @@ from IPython.core.completer import CompletionContext, SimpleCompletion, context_
 from minigrad.core.engines import ENGINES
 from minigrad.core.tensor import Tensor
 from minigrad.tape.record import Tape
+from minigrad.teach import question
 
-MAGIC = re.compile(r"\s*%{0,2}(autograd|tape|chain|compare|gradcheck)\s(.*)$", re.DOTALL)
+MAGIC = re.compile(r"\s*%{0,2}(autograd|tape|chain|compare|gradcheck|check)\s(.*)$", re.DOTALL)
 OPTIONS = ("--engine", "--no-widget", "--open")
 
 Matcher = Callable[[CompletionContext], Any]
@@ -79,8 +81,12 @@ def candidates(before: str, namespace: dict[str, Any]) -> list[str] | None:
     if magic == "autograd":
         at_engine = words[-1:] == ["--engine"] or words[-2:-1] == ["--engine"]
         return list(ENGINES) if at_engine else list(OPTIONS)
+    if magic == "check":
+        return list(question.DECLARED)
     if magic == "tape":
         return [name for name in namespace if isinstance(namespace[name], Tape)]
+    if (dotted := re.search(r"([\w.]+)\.\w*$", rest)) is not None:
+        return attributes(dotted.group(1), namespace)
     if magic == "gradcheck" and first:
         return [
             n for n, v in namespace.items() if callable(v) and not isinstance(v, (type, Tensor))
@@ -89,3 +95,24 @@ def candidates(before: str, namespace: dict[str, Any]) -> list[str] | None:
     if magic == "compare" and not first and "=" not in (rest[-1:].strip() and words[-1]):
         return [f"{name}=" for name in tensors if namespace[name].requires_grad]
     return tensors
+
+
+def attributes(path: str, namespace: dict[str, Any]) -> list[str]:
+    """The attributes of an object, like `model.layer`, that are tensors or may hold some.
+
+    What its class defines is left out: properties are not computed for a completion.
+    """
+    first, *rest = path.split(".")
+    value = namespace.get(first)
+    for name in rest:
+        value = getattr(value, name, None) if name in _own(value) else None
+    return [
+        n
+        for n in _own(value)
+        if hasattr(v := getattr(value, n), "__dict__") or isinstance(v, Tensor)
+    ]
+
+
+def _own(value: Any) -> list[str]:
+    """The names of an object's own attributes, parameters and modules included."""
+    return [n for n in dir(value) if not n.startswith("_") and not hasattr(type(value), n)]

@@ -17,16 +17,19 @@ to write it. Errors in the user's computations are Python's own.
 from __future__ import annotations
 
 import ast
+import asyncio
 import atexit
 import difflib
+import inspect
 import re
 import shutil
 import sys
 import tempfile
 import webbrowser
+from collections.abc import Coroutine
 from contextlib import nullcontext
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 from IPython.core.error import UsageError
@@ -139,13 +142,27 @@ class AutogradMagics(Magics):
         __tracebackhide__ = True
         shell = self.session
         show = show and shell.ast_node_interactivity.startswith("last")
-        for node in tree.body:
-            if show and node is tree.body[-1] and isinstance(node, ast.Expr):
-                # Compiled as "single", an expression's value is passed to the shell's display.
-                code = shell.compile(ast.Interactive([node]), file, "single")
-            else:
-                code = shell.compile(ast.Module([node], []), file, "exec")
+        codes = []
+        with shell.compile.extra_flags(ast.PyCF_ALLOW_TOP_LEVEL_AWAIT):
+            for node in tree.body:
+                if show and node is tree.body[-1] and isinstance(node, ast.Expr):
+                    # Compiled as "single", an expression's value is passed to the shell's display.
+                    codes.append(shell.compile(ast.Interactive([node]), file, "single"))
+                else:
+                    codes.append(shell.compile(ast.Module([node], []), file, "exec"))
+        if any(code.co_flags & inspect.CO_COROUTINE for code in codes):
+            in_own_loop(self._awaited(codes))
+            return
+        for code in codes:
             exec(code, shell.user_global_ns, shell.user_ns)
+
+    async def _awaited(self, codes: list[CodeType]) -> None:
+        """Run the statements of a cell that awaits something."""
+        __tracebackhide__ = True
+        for code in codes:
+            result = eval(code, self.session.user_global_ns, self.session.user_ns)
+            if code.co_flags & inspect.CO_COROUTINE:
+                await result
 
     @magic_arguments()
     @argument("name", nargs="*", help="the variable that holds the tape; the latest, if left out")
@@ -271,6 +288,18 @@ def _a(value: Any) -> str:
     if isinstance(value, Tensor):
         name = f"tensor of {value.dtype}"
     return f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"
+
+
+def in_own_loop(cell: Coroutine[None, None, None]) -> None:
+    """Run a coroutine to its end at once, although the kernel's own event loop may be running."""
+    __tracebackhide__ = True
+    outer = asyncio._get_running_loop()
+    asyncio._set_running_loop(None)
+    try:
+        with asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:
+            runner.run(cell)
+    finally:
+        asyncio._set_running_loop(outer)
 
 
 # ------------------------------------------------------------------- a separate page

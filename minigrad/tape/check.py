@@ -38,9 +38,9 @@ class CheckedLeaf:
     hint: str = ""
 
     def text(self) -> str:
-        """ "✓ right", or both gradients and the guess at the mistake."""
-        if self.ok:
-            return "✓ right"
+        """ "✓ right", or both gradients and the guess at the mistake; or why there is none."""
+        if self.ok or not self.tape:
+            return self.hint or "✓ right"
         said = f"different: yours {self.yours}, the tape's {self.tape}."
         return f"{said} {self.hint}".rstrip()
 
@@ -95,14 +95,17 @@ def check_leaf(tape: Tape, leaf: str, mine: Any) -> CheckedLeaf:
     """Compare one gradient with that of a leaf, given by the leaf's id in the document."""
     recorder, entry = tape._recorder, int(leaf[1:])
     names = node_names(recorder)
-    ran, turn = reached(tape, entry, "check")
+    array = np.asarray(getattr(mine, "array", mine), dtype=np.float64)
+    found = last_turn(recorder.passes, entry)
+    if found is None:
+        return CheckedLeaf(names[entry], False, str(Snapshot(array)), "", no_gradient(names[entry]))
+    ran, turn = found
     right = None if turn.g is None else turn.g.array
     if right is None:
         raise ValueError(
             f"tape.check: the gradient of {names[entry]} was too large to be recorded whole. "
             "To fix it, use minigrad.compare, which asks the graph."
         )
-    array = np.asarray(getattr(mine, "array", mine), dtype=np.float64)
     versions = versions_of(recorder)
     labels = [label(e, n, versions) for e, n in zip(recorder.entries, names)]
     parts = {
@@ -125,16 +128,12 @@ def last_turn(passes: list[Backward], entry: int) -> tuple[Backward, Turn] | Non
     return None
 
 
-def reached(tape: Tape, entry: int, method: str) -> tuple[Backward, Turn]:
-    """The same for a leaf that must have had a turn; ValueError if no gradient has reached it."""
-    found = last_turn(tape._recorder.passes, entry)
-    if found is None:
-        name = node_names(tape._recorder)[entry]
-        raise ValueError(
-            f"tape.{method}: no gradient has reached {name} on this tape yet. To fix it, walk "
-            "back while it records: z.backward() in the recorded cell, or tape.steps(z) afterward."
-        )
-    return found
+def no_gradient(name: str) -> str:
+    """That a leaf has no gradient to compare with, and what to do."""
+    return (
+        f"no gradient has reached {name} on this tape yet. To fix it, walk back while it records: "
+        "z.backward() in the recorded cell, or tape.steps(z) afterward."
+    )
 
 
 def close(a: Array, b: Array) -> bool:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from minigrad.tape.check import close, last_turn, leaf_named, leaves_of, reached
+from minigrad.tape.check import close, last_turn, leaf_named, leaves_of, no_gradient
 from minigrad.tape.events import Input
 from minigrad.tape.names import number_text, short
 from minigrad.tape.naming import node_names
@@ -130,7 +130,10 @@ class _Rerun:
         self.entries, self.leaf = tape._recorder.entries, leaf
         self.names = node_names(tape._recorder)
         self.name = self.names[leaf]
-        ran, turn = reached(tape, leaf, "differences")
+        found = last_turn(tape._recorder.passes, leaf)
+        if found is None:
+            raise ValueError(f"tape.differences: {no_gradient(self.name)}")
+        ran, turn = found
         self.gradient = self._whole(turn.g, f"the gradient of {self.name}")
         self.x = self._value(Input(leaf))
         self.seeds = [(e, self._whole(g, "the seed")) for e, g in ran.seeds]

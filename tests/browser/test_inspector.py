@@ -456,6 +456,14 @@ def test_numbers_that_are_not_finite_are_counted_hatched_and_traced_to_where_the
     assert page.problems == []
 
 
+def test_a_check_before_any_gradient_says_what_to_do(opened):
+    page = opened(cases.no_gradient_yet())
+
+    page.locator(".mg-entry").fill("[1.0, 2.0]")
+    page.locator(".mg-check").click()
+    assert "no gradient has reached x on this tape yet" in page.locator(".mg-verdict").inner_text()
+
+
 def test_play_runs_to_the_end_and_stops(opened):
     page = opened(cases.no_gradient_yet())
 

@@ -1287,6 +1287,7 @@ class Inspector {
     const right = this.tape.value(ran?.g);
     const say = (ok, text) => this.judge(ok, text);
     if (numbers === null) return say(false, "This page has no kernel: type numbers, like [2.0, 4.0].");
+    if (!ran) return say(false, `no gradient has reached ${clean(this.tape.node.get(leaf).name)} on this tape yet: record z.backward() as well.`);
     if (!right || (right.first ?? []).length < (right.size ?? 0)) return say(false, "This gradient was not recorded whole.");
     const mine = [numbers].flat(Infinity);
     if (mine.length !== right.size) return say(false, `different: ${mine.length} numbers, and the gradient has ${right.size}, of shape ${shapeText(right.shape)}`);
