@@ -312,7 +312,27 @@ def test_steps_without_a_tensor_go_through_the_recorded_pass_and_change_nothing(
     steps = list(tape.steps())
 
     assert np.all(x1.grad.array == 2)
-    assert [s.number for s in steps] == [1, 2, 3, 4, 5]
+    assert [s.number for s in steps] == [6, 7, 8, 9, 10] and steps[-1].of == 10
+
+
+def test_steps_are_numbered_alike_in_the_text_the_walk_and_the_moments():
+    tape, _, _ = lesson()
+    text = tape.text()
+
+    for step in tape.steps():
+        assert tape.at(step.number).current == f"{step.name} of {step.label}"
+        row = f"{step.number:>4}  {step.name:<14}  {step.label:<4}"
+        assert any(line.startswith(row) for line in text.split("\n"))
+    assert step.number == step.of == len(tape.document["steps"])
+
+
+def test_a_walk_that_is_recorded_counts_on_from_the_steps_before_it():
+    tape, (x1, *_), z = lesson(backward=False)
+
+    walked = [(s.number, s.of) for s in tape.steps(z, minigrad.ones_like(z))]
+
+    assert walked == [(6, 10), (7, 10), (8, 10), (9, 10), (10, 10)]
+    assert len(tape.document["steps"]) == 10
 
 
 def test_the_recorded_steps_read_as_the_live_ones_did():
@@ -426,7 +446,7 @@ def test_the_text_table_of_the_lesson():
 
     assert "4 operations, 4 leaves" in text
     assert "add_  z v0, x2  z       (2, 3, 4)        1  AddBackward0" in text
-    assert "   5  AccumulateGrad  x2    2              .grad" in text
+    assert "  10  AccumulateGrad  x2    2              .grad" in text
 
 
 @pytest.mark.parametrize("ending", [".svg", ".png", ".html", ".txt", ".json"])

@@ -161,13 +161,13 @@ class Tape(Faces):
         ...     z = x * x
         >>> for step in tape.steps(z):
         ...     print(step)
-        step 1 of 2    MulBackward0 of z    x * x    line 2
+        step 3 of 4    MulBackward0 of z    x * x    line 2
             receives  1    ()
             sends     to AccumulateGrad of x: 3    1 of 2 arrived
                       to AccumulateGrad of x: 3    2 of 2 arrived
             ready     AccumulateGrad of x
             waiting   nobody
-        step 2 of 2    AccumulateGrad of x
+        step 4 of 4    AccumulateGrad of x
             receives  6    ()
             adds it to x.grad
             ready     nobody

@@ -36,6 +36,7 @@ def table_text(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
 def forward_rows(found: Document) -> Rows:
     """The table of the forward pass, including the header."""
     rows: Rows = [("step", "line", "op", "inputs", "output", "shape", "version", "grad_fn")]
+    order = {s.node: k for k, s in enumerate(found.steps, 1) if s.event == "op"}
     for node in found.nodes:
         if node.kind != "op":
             continue
@@ -45,7 +46,7 @@ def forward_rows(found: Document) -> Rows:
             else short(found.node(i.node).result(i.output))
             for i in node.inputs
         ]
-        step, line = str(node.order), found.where(node.code)
+        step, line = str(order[node.id]), found.where(node.code)
         op = f"{node.op}_" if node.inplace else f"{node.op}"
         computed = (short(", ".join(inputs)), short(node.name), _shape(node), str(node.version))
         rows.append((step, line, op, *computed, node.backward or "none"))
@@ -81,7 +82,7 @@ def backward_rows(found: Document, number: int) -> Rows:
     rows: Rows = [("step", "node", "of", "contributions", "sends to")]
     expected: dict[str, int] = {}
     source = {(e.to, e.backward_edge): e for e in found.edges if e.gradient}
-    for step in found.steps:
+    for place, step in enumerate(found.steps, 1):
         if step.phase != "backward" or step.pass_ != number:
             continue
         if isinstance(step.details[0], SeedDetail):
@@ -97,7 +98,7 @@ def backward_rows(found: Document, number: int) -> Rows:
                 for d, e in zip(sent, through, strict=True)
             )
             came = str(expected.get(node.id, 0) or "seed")
-            row = (str(step.order), node.backward or "", short(node.label), came)
+            row = (str(place), node.backward or "", short(node.label), came)
             rows.append((*row, sends or ("the caller" if captured else ".grad")))
     return rows
 

@@ -23,7 +23,7 @@ from minigrad.core.backward import root_gradient, root_of
 from minigrad.core.engine import AnyNode, GraphTask
 from minigrad.core.tensor import Tensor
 from minigrad.tape.document import NotFinite, TapeNode, index_of
-from minigrad.tape.events import Backward
+from minigrad.tape.events import Backward, Turn
 from minigrad.tape.moment import Moment, queue_lines
 from minigrad.tape.names import shape_text, short
 from minigrad.tape.recorder import Recorder
@@ -52,7 +52,7 @@ class Sending:
 class WalkStep:
     """One node's turn in a backward pass.
 
-    number, of    the turn, and the total number of nodes that will run
+    number, of    the step of the tape, as in tape.at(number), and the last step
     node          the engine's node (None when a recorded pass is replayed)
     name          "MulBackward0"
     label         the tensor that the node belongs to: "z v1"
@@ -115,7 +115,8 @@ def live(
 def _run(recorder: Recorder, task: GraphTask) -> Iterator[WalkStep]:
     recorder.backward(task)
     nodes = nodes_of(recorder)
-    now = recorder.passes[-1]
+    now, begun = recorder.passes[-1], len(recorder.events)
+    number = _steps_in(recorder, 0)
     steps = task.steps()
     error: BaseException | None = None
     try:
@@ -126,6 +127,8 @@ def _run(recorder: Recorder, task: GraphTask) -> Iterator[WalkStep]:
             if step is None:
                 break
             recorder.step(task, step)
+            number, begun = number + _steps_in(recorder, begun), len(recorder.events)
+            place = (number, number + len(now.expected) - len(now.turns))
             ready = [recorder.entry_of(n) for n in task.ready]
             waiting = {
                 recorder.entry_of(n): count
@@ -134,7 +137,7 @@ def _run(recorder: Recorder, task: GraphTask) -> Iterator[WalkStep]:
             }
             values = [step.grads[s.edge] for s in now.turns[-1].sent]
             gradients = (step.g, values)
-            yield _shown(nodes, now, len(now.turns), step.node, gradients, ready, waiting)
+            yield _shown(nodes, now.turns[-1], place, step.node, gradients, ready, waiting)
     except GeneratorExit:
         raise
     except BaseException as e:
@@ -143,6 +146,12 @@ def _run(recorder: Recorder, task: GraphTask) -> Iterator[WalkStep]:
     finally:
         steps.close()  # type: ignore[attr-defined]
         recorder.finished(task, error)
+
+
+def _steps_in(recorder: Recorder, begin: int) -> int:
+    """How many steps the events from this one on are: all but the ends of passes without an error."""
+    events = recorder.events[begin:]
+    return sum(kind != "end" or recorder.passes[k].error is not None for kind, k, _ in events)
 
 
 def replayed(tape: Tape) -> Iterator[WalkStep]:
@@ -157,18 +166,21 @@ def replayed(tape: Tape) -> Iterator[WalkStep]:
 
 def _again(tape: Tape, now: Backward) -> Iterator[WalkStep]:
     found = tape.shown()
-    for number, moment in enumerate(Moment.turns(found, now.number), 1):
+    places = [
+        k for k, s in enumerate(found.steps, 1) if s.event == "node" and s.pass_ == now.number
+    ]
+    moments = Moment.turns(found, now.number)
+    for place, turn, moment in zip(places, now.turns, moments, strict=True):
         ready = [index_of(k) for k in moment.queue]
         waiting = {index_of(k): moment.left(k) for k in moment.expecting()}
-        turn = now.turns[number - 1]
         gradients = (turn.g, [s.value for s in turn.sent])
-        yield _shown(found.nodes, now, number, None, gradients, ready, waiting)
+        yield _shown(found.nodes, turn, (place, len(found.steps)), None, gradients, ready, waiting)
 
 
 def _shown(
     nodes: list[TapeNode],
-    now: Backward,
-    number: int,
+    turn: Turn,
+    place: tuple[int, int],
     node: AnyNode | None,
     gradients: tuple[Any, list[Any]],
     ready: list[int],
@@ -176,6 +188,7 @@ def _shown(
 ) -> WalkStep:
     """A turn of a pass, with the state after it.
 
+    place             the number of the step, and that of the last one
     gradients         what came in and what was sent: the engine's values, or those recorded
     ready, waiting    entries
     """
@@ -183,12 +196,11 @@ def _shown(
     def title(entry: int) -> str:
         return f"{nodes[entry].backward} of {short(nodes[entry].label)}"
 
-    turn = now.turns[number - 1]
     own = nodes[turn.entry]
     g, values = gradients
     return WalkStep(
-        number=number,
-        of=len(now.expected),
+        number=place[0],
+        of=place[1],
         node=node,
         name=own.backward or "",
         label=short(own.label),
