@@ -45,11 +45,7 @@ class ForwardHalf(Identities):
             op.name,
             op.formula,
             inputs,
-            {
-                k: looks.setting(v)
-                for k, v in params.items()
-                if not looks.same(v, op.settings.get(k))
-            },
+            looks.settings_given(op, params),
             inplace=inplace,
             place=user_line(),
             written=None if through is None else tuple(through.shape),

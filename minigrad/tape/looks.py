@@ -97,6 +97,11 @@ def same(value: Any, default: Any) -> bool:
     return type(value) is type(default) and not hasattr(value, "shape") and bool(value == default)
 
 
+def settings_given(op: Any, params: dict[str, Any]) -> dict[str, str]:
+    """The settings of a call as text, but for those that have their default values."""
+    return {k: setting(v) for k, v in params.items() if not same(v, op.settings.get(k))}
+
+
 def why_no_gradient(op: Any, z: Any) -> str:
     """Why the result of an op requires no gradient although an operand does."""
     if not modes.state.recording:

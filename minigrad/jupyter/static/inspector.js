@@ -1011,7 +1011,7 @@ class Inspector {
       tape.firstBackward ? button(tape.program ? "gradient ▸▸" : "backward ▸▸", tape.program ? "Jump to the gradient program (b)" : "Jump to the backward pass (b)", () => this.go(tape.firstBackward), { class: "mg-jump" }) : null);
     this.said = h("div", { class: "mg-said", role: "status", "aria-live": "polite" });
     this.help = h("dl", { class: "mg-help mg-over", hidden: true }, KEYS.map(([k, what]) => [h("dt", {}, k), h("dd", {}, what)]));
-    this.legend = h("dl", { class: "mg-legend mg-over", hidden: true }, signs(tape).map(([sign, what]) => [h("dt", {}, sign), h("dd", {}, what)]));
+    this.legend = h("dl", { class: "mg-legend mg-over", hidden: true });
     this.details = h("section", { class: "mg-details", "aria-label": "Details" });
     this.engine = h("section", { class: "mg-engine", "aria-label": "Engine" });
     this.code = h("section", { class: "mg-code", "aria-label": "Code" });
@@ -1211,6 +1211,7 @@ class Inspector {
   /** Show the keys or the legend over the picture; null closes both. */
   overlay(which) {
     for (const one of ["help", "legend"]) this[one].hidden = one !== which || !this[one].hidden;
+    clear(this.legend, this.legend.hidden ? [] : signs(this.tape).flatMap(([sign, what]) => [h("dt", {}, sign), h("dd", {}, what)]));
   }
   /** Close what lies over the picture, or free the pinned node, or go back to the toolbar. */
   escape() {
