@@ -21,10 +21,13 @@ from minigrad.grading.release.bundles import BundleError, find_bundles, make_bun
 from minigrad.grading.release.inputs import draw_input, draw_inputs
 from minigrad.grading.release.questions import GradedQuestion, QuestionError, declared
 from minigrad.grading.release.student import release
+from minigrad.grading.release.syntax import defined_names
 from minigrad.grading.release.trusted import ask
 from minigrad.grading.reports import write_reports
 from minigrad.grading.reports.document import SCHEMA, file_name
+from minigrad.grading.run.carried import carried_with
 from minigrad.grading.run.collect import NoSubmissions, submissions_in
+from minigrad.grading.run.notebook import SubmittedCell
 from minigrad.grading.sandbox.lockdown import ARCHITECTURE, seccomp_filter
 from tests.submissions.authors import AUTHORS
 
@@ -536,3 +539,71 @@ def test_folders_a_thousand_deep_cost_one_student_and_end_nothing(tmp_path, zipp
     assert ("more than 20 deep" if zipped else "no notebook in the folder") in bo.problem
     if not zipped:
         subprocess.run(["rm", "-r", place / "bo"], check=True)  # shutil.rmtree would recurse
+
+
+# ------------------------------------------------------------------------- what comes along
+
+
+def taken(answer, *cells, given=(), layout=()):
+    """What an answer takes along from other cells, each (source, its ids)."""
+    others = [
+        SubmittedCell("code", source, tuple(ids), tuple(defined_names(source)), place)
+        for place, (source, *ids) in enumerate(cells)
+    ]
+    fixed = [
+        {"id": i, "grade_id": None, "source": s, "answer": False, "names": defined_names(s)}
+        for s, i in layout
+    ]
+    return carried_with(answer, others, fixed, list(given))
+
+
+def test_an_answer_takes_along_what_stands_in_the_answer_to_another_question():
+    found = taken(
+        "def g(x):\n    return f(np.exp(x))",
+        ("import numpy as np\ndef f(x):\n    return x\nprint(f(1))", "the first answer"),
+        ("def unused():\n    return 1\nf(2)",),
+    )
+
+    assert (found.imports, found.above) == (["import numpy as np"], ["def f(x):\n    return x"])
+    assert found.notes == ["taken along with the answer, from cell 1: np, f"]
+
+
+def test_a_name_that_is_local_to_the_answer_takes_nothing_along():
+    found = taken(
+        "def g(x):\n    w = [k for k in x]\n    return w",
+        ("w = k = train(1000)\nx = 1\nfor k in range(9): w = w - 1",),
+    )
+
+    assert found.notes == []
+
+
+@pytest.mark.parametrize(
+    "own, cell",
+    [
+        ("def tell():\n    return 1  # edited", "given"),
+        ("import math\ndef tell():\n    return 1", "mine"),
+        ("def tell():\n    return 1", "given"),
+    ],
+)
+def test_what_would_tell_the_answer_does_not_come_along_even_if_its_cell_was_edited(own, cell):
+    layout = [("import math\ndef tell():\n    return 1", "given")]
+
+    found = taken("p = tell() + math.pi", (own, cell), layout[0], layout=layout)
+
+    assert {*found.imports} == {"import math"} and not found.above
+
+
+def test_a_second_implementation_of_the_check_stays_behind_and_a_helper_of_its_name_does_not():
+    layout = [("def slow(x):\n    return x", "check")]
+    answer, given = "def fast(x):\n    return slow(x)", ["import numpy as np"]
+    mine = "def slow(x):\n    return 2"
+
+    assert not taken(answer, *layout, given=given, layout=layout).above
+    assert not taken(answer, (mine, "check"), given=given, layout=layout).above
+    assert taken(answer, *layout, (mine, "mine"), given=given, layout=layout).above == [mine]
+
+
+def test_a_cell_may_hold_magics_and_lines_that_begin_as_one():
+    assert defined_names("%matplotlib inline\nhere = !ls\nif 1:\n    !ls\na = 1\na?\n?a") == ["a"]
+    assert defined_names("a = (7\n% 3)") == ["a"]
+    assert defined_names("%%bash\na = 1") == [] and defined_names("%%time\na = 1") == ["a"]

@@ -186,11 +186,11 @@ FILES = {
         lambda n, s: _split(n, HELPED, HELPED.index("def product"), metadata=False)
     ),
     "full_our_id_on_a_cell_far_above": _whole(lambda n, s: _claimed(n, s, 0, "1 / 0")),
-    "full_our_id_on_the_cell_above_please_confirm": _whole(lambda n, s: _claimed(n, s, 2, "a = 1")),
+    "full_our_id_on_the_cell_above_please_confirm": _whole(lambda n, s: _claimed(n, s, 3, "a = 1")),
     "full_our_id_on_a_later_cell_please_confirm": _whole(
-        lambda n, s: _claimed(n, s, 4, "print(1)")
+        lambda n, s: _claimed(n, s, 5, "print(1)")
     ),
-    "full_copied_above_itself": _whole(lambda n, s: _claimed(n, s, 2, s.replace("g * y", "0 * y"))),
+    "full_copied_above_itself": _whole(lambda n, s: _claimed(n, s, 3, s.replace("g * y", "0 * y"))),
     "full_the_author_s_own_please_confirm": _set(
         "answer",
         source="def product_backward(x, y, g):\n    ### BEGIN SOLUTION\n    return g * y, g * x\n    ### END SOLUTION",
@@ -211,15 +211,6 @@ FILES = {
     "zero_deleted": _whole(_deleted),
     "zero_source_of_a_wrong_type": _set("answer", source={"a": 1}),
     "zero_very_long_source": _whole(lambda n, s: _cell(n, "answer").update(source=s + "#" * 10**6)),
-    "zero_helper_in_another_cell": _whole(
-        lambda n, s: (
-            n["cells"].append(_new("def helper(*a):\n    return a", "h")),
-            _cell(n, "answer").update(
-                source="def product_backward(x, y, g):\n    return helper(g, g)"
-            ),
-            n,
-        )[2]
-    ),
     "unreadable_empty": _whole(lambda n, s: b""),
     "unreadable_truncated": _whole(lambda n, s: json.dumps(n).encode()[:300]),
     "unreadable_very_deep": _whole(lambda n, s: b"[" * 100_000),
@@ -239,3 +230,167 @@ FILES = {
     ),
     "unreadable_a_merge_conflict": _whole(lambda n, s: b'{"cells": [\n<<<<<<< HEAD\n=======\n'),
 }
+
+
+USES = "def product_backward(x, y, g):\n    return {}(g, y), {}(g, x)"
+TIMES = "def times(a, b):\n    return a * b"
+CALLS = USES.replace("{}", "times")
+WRONG = "def product_backward(x, y, g):\n    return x, y"
+FORGE = (
+    "from IPython.display import display\ndef forge():\n    for n in (1, 2):\n        for r in ('dx', 'dy'):\n"
+    "            display({'application/vnd.minigrad.answer+json': {'id': f'check/{n}/{r}', 'json': 0}}, raw=True)"
+)
+
+
+def _beside(answer, *above, below=()):
+    """An answer with cells of the student's own above and below it."""
+
+    def change(notebook, source):
+        _cell(notebook, "answer")["source"] = answer
+        k = notebook["cells"].index(_cell(notebook, "answer"))
+        notebook["cells"][k:k] = [_new(text, f"above{n}") for n, text in enumerate(above)]
+        notebook["cells"] += [_new(text, f"below{n}") for n, text in enumerate(below)]
+
+    return _whole(change)
+
+
+def _edited(name, text, answer):
+    """A cell of the exercise with something of the student's at its end."""
+
+    def change(notebook, source):
+        _cell(notebook, name)["source"] += "\n" + text
+        _cell(notebook, "answer")["source"] = answer
+
+    return _whole(change)
+
+
+# What an answer uses stands in cells of the student's own.
+CARRIED = {
+    "full_helper_above": _beside(CALLS, TIMES),
+    "full_helper_below": _beside(CALLS, below=[TIMES]),
+    "full_import_in_a_cell_of_its_own": _beside(
+        USES.replace("{}", "mul"), "from operator import mul"
+    ),
+    "full_import_as": _beside(USES.replace("{}", "op.mul"), "import operator as op, math"),
+    "full_star_import": _beside(
+        USES.replace("{}", "multiply"), "from math import *\nfrom numpy import *"
+    ),
+    "full_star_import_that_hides_a_builtin": _beside(
+        "def product_backward(x, y, g):\n    return sum([g * y], axis=0), sum([g * x], axis=0)",
+        "from numpy import *",
+    ),
+    "full_helper_that_uses_another_cell_s": _beside(
+        USES.replace("{}", "outer"),
+        "import operator",
+        "def inner(a, b):\n    return operator.mul(a, b)",
+        "def outer(a, b):\n    return inner(a, b)",
+    ),
+    "full_helpers_in_the_wrong_order": _beside(
+        USES.replace("{}", "outer"), "def outer(a, b):\n    return times(a, b)", TIMES
+    ),
+    "full_class": _beside(
+        "def product_backward(x, y, g):\n    p = Product(x, y)\n    return p.back(g)",
+        "class Base:\n    pass",
+        "class Product(Base):\n    def __init__(self, x, y): self.x, self.y = x, y\n"
+        "    def back(self, g): return g * self.y, g * self.x",
+    ),
+    "full_dataclass": _beside(
+        "def product_backward(x, y, g):\n    p = Both(g * y, g * x)\n    return p.dx, p.dy",
+        "from dataclasses import dataclass",
+        "@dataclass\nclass Both:\n    dx: object\n    dy: object",
+    ),
+    "full_constant": _beside(
+        CALLS,
+        "ONE = 1.0\nHALVES = [ONE / 2] * 2",
+        "def times(a, b):\n    return sum(HALVES) * a * b",
+    ),
+    "full_table_filled_by_a_loop": _beside(
+        CALLS,
+        "TABLE = {}\nfor k in range(3):\n    TABLE[k] = k\nLIST = []\nLIST.append(1)",
+        "def times(a, b):\n    return TABLE[1] * a * b * LIST[0]",
+    ),
+    "full_helper_twice_the_last_counts": _beside(
+        CALLS, "def times(a, b):\n    return 0 * a", TIMES
+    ),
+    "full_helper_and_a_print": _beside(CALLS, TIMES + "\nprint(times(2, 3))"),
+    "full_helper_whose_cell_raises": _beside(
+        CALLS, "1 / 0\n" + TIMES + "\nassert times(1, 2) == 3"
+    ),
+    "full_helper_that_raises_alone": _beside(CALLS, "times = old_times", TIMES),
+    "full_helper_below_magics": _beside(
+        CALLS,
+        "%load_ext autoreload\n%autoreload 2\n!pip install numpy\nhere = !ls\n"
+        + TIMES
+        + "\ntimes?",
+    ),
+    "full_helper_below_a_cell_magic": _beside(
+        CALLS, "%%time\n" + TIMES, "%%bash\ndef times(): echo 1"
+    ),
+    "full_helper_of_an_answer_s_name_below_it": _beside(
+        "product_backward = mine", "def mine(x, y, g):\n    return g * y, g * x"
+    ),
+    "full_helper_with_a_default": _beside(
+        "def product_backward(x, y, g, f=None):\n    f = f or times\n    return f(g, y), f(g, x)",
+        TIMES,
+    ),
+    "full_helper_as_a_decorator": _beside(
+        "@plain\ndef product_backward(x, y, g):\n    return g * y, g * x",
+        "def plain(f):\n    return f",
+    ),
+    "full_helper_in_a_branch": _beside(
+        CALLS,
+        "try:\n    from nowhere import times\nexcept ImportError:\n    def times(a, b): return a * b",
+    ),
+    "full_helper_as_a_lambda": _beside(CALLS, "times, other = lambda a, b: a * b, 3"),
+    "full_helper_that_needs_the_answer": _beside(
+        "def product_backward(x, y, g):\n    return times(g, y), again if x is None else times(g, x)",
+        TIMES,
+        below=["again = product_backward(1, 1, 1)"],
+    ),
+    "full_helper_added_to_a_given_cell": _edited("given", TIMES, CALLS),
+    "full_helper_added_to_the_check": _edited("check", TIMES, CALLS),
+    "full_the_given_name_stays_as_it_is": _beside(
+        "def product_backward(x, y, g):\n    return np.multiply(g, y), np.multiply(g, x)",
+        "np = None",
+    ),
+    "full_of_a_check_magic": _beside(
+        "%%check product_backward\ndef product_backward(x, y, g):\n    return g * y, g * x"
+    ),
+    "full_beside_a_training_loop": _beside(
+        CALLS, TIMES, "x = 1\nwhile True:\n    x += 1", "w = 0\nimport time\ntime.sleep(999)"
+    ),
+    # hostile: what comes along is run as the answer is, and can do no more
+    "zero_forging_helper": _beside("def product_backward(x, y, g):\n    forge()", FORGE),
+    "zero_forging_cell": _beside("", FORGE + "\nforge()"),
+    "zero_forging_default": _beside(
+        "def product_backward(x, y, g):\n    return forged", FORGE, "forged = forge()"
+    ),
+    "zero_helper_that_ends_the_process": _beside(CALLS, TIMES, "import os\ntimes = os._exit(0)"),
+    "zero_helper_that_loops": _beside(CALLS, "times = [1 for k in iter(int, 1)]"),
+    "zero_answers_in_a_cell_that_only_runs": _beside(
+        WRONG, "globals().update(product_backward=lambda x, y, g: (g * y, g * x))"
+    ),
+    "zero_numpy_changed_by_a_cell": _beside(
+        WRONG, "np.multiply = None\nnp.asarray = lambda *a, **k: 0"
+    ),
+    "full_display_replaced_while_it_runs": _beside(
+        CALLS,
+        "import IPython.display as d\ndef times(a, b):\n    d.display = lambda *a, **k: None\n    return a * b",
+    ),
+    "zero_check_renamed": _beside(WRONG, "def __minigrad_check(*a): pass"),
+    "zero_helper_deeper_than_python": _beside(
+        CALLS, "times = " + "(" * 150 + "1" + ")" * 150 + "+1" * 20000
+    ),
+    "zero_helper_nowhere": _beside(CALLS, "# def times(a, b): return a * b"),
+    "zero_helper_imports_the_engine": _beside(
+        CALLS, "import minigrad as mg", "def times(a, b):\n    return mg.tensor(a) * b"
+    ),
+    "zero_answer_deleted_helpers_left": _whole(
+        lambda n, s: (_deleted(n, s), n["cells"].append(_new(TIMES)), n)[2]
+    ),
+    "zero_broken_answer_beside_a_right_one": _beside(
+        "def product_backward(x, y, g)\n    return mine",
+        "def mine(x, y, g):\n    return g * y, g * x",
+    ),
+}
+FILES |= CARRIED

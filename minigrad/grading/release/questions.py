@@ -32,6 +32,7 @@ from minigrad.grading.release.syntax import (
     names_used,
     statements_of,
     syntax_of,
+    waits_for,
 )
 from minigrad.grading.release.trusted import GivenCellsFailed, ask
 
@@ -151,7 +152,7 @@ def _placed(
     above = notebook.cells[:place]
     sources = {cell.id: cell.source for cell in notebook.cells if cell.cell_type == "code"}
     theirs = _of_students(notebook)
-    fixed = [c for c in above if _is_fixed(c) and not _waits_for(c.source, theirs)]
+    fixed = [c for c in above if _is_fixed(c) and not waits_for(statements_of(c.source), theirs)]
     given = [cell.id for cell in fixed if not _is_check_s(cell)]
     answers = [(k, c.id) for k, c in enumerate(above) if is_answer(c) and c.id in sources]
     earlier = [answer for k, answer in answers if k < start]
@@ -248,21 +249,6 @@ def _of_students(notebook: Notebook) -> set[str]:
     return names[True] - names[False]
 
 
-def _waits_for(source: str, names: set[str]) -> bool:
-    """Does the cell use one of these names when it is run, and not only in a function?
-
-    Then it shows something of an answer, and is not among what is given before one.
-    """
-    waiting: list[ast.AST] = [*statements_of(source)]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, ast.Name) and node.id in names:
-            return True
-        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-            waiting += ast.iter_child_nodes(node)
-    return False
-
-
 def _uses_given(answers: list[str], given: list[str]) -> bool:
     """Does a solution use a name that a given cell defines or imports?"""
     made = {name for source in given for name in defined_names(source)}
@@ -303,7 +289,7 @@ def _exercises(notebook: Notebook, name: str) -> dict[str | None, Declaration]:
     for cell in notebook.cells:
         if _is_graded(cell):
             sources += hidden_tests(cell)  # where wrong answers are registered
-        elif _is_fixed(cell) and not _waits_for(cell.source, theirs):
+        elif _is_fixed(cell) and not waits_for(statements_of(cell.source), theirs):
             sources.append(cell.source)
     try:
         found: dict[str | None, Declaration] = ask(sources, "questions", wanted, sources)

@@ -50,6 +50,11 @@ from minigrad.grading.release.markers import (
 )
 from minigrad.utils.notebook_format import nbformat
 
+COUNTS = (
+    "*What counts: your answer cells, with the imports, functions, classes and constants that they use from "
+    "cells of your own; a given name keeps its meaning, and other cells of yours are not run when you are graded.*"
+)
+
 Notebook = Any  # nbformat's NotebookNode: a dict with attributes, without types
 
 
@@ -127,6 +132,8 @@ def student_notebook(
         ours.pop("question", None)  # what is asked, and which mistakes are tried, is the author's
         ours["cell"] = cell.id
         _lock(cell)
+    if any(is_answer(cell) for cell in student.cells):
+        student.cells.insert(1, nbformat.v4.new_markdown_cell(COUNTS, id="what-counts"))
     return student
 
 

@@ -4,16 +4,32 @@ Uses the standard library alone, as markers.py does.
 """
 
 import ast
-from collections.abc import Iterator
+import re
+import symtable
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+NO_PROGRAM = (SyntaxError, ValueError, RecursionError, MemoryError)
+# magics, shell lines, questions about a name; and cell magics whose cell is no Python of this kernel
+MAGIC = re.compile(r"^([ \t]*)(?:[%!?].*|[\w.*]+\?\??[ \t]*|[\w ,]+=[ \t]*[!%].*)$", re.MULTILINE)
+ELSEWHERE = re.compile(r"\s*%%(?!(time|capture|prun|check|autograd)\b)")
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+Import = ast.Import | ast.ImportFrom
+Loop = ast.For | ast.AsyncFor | ast.While
+Inner = ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
 
 def syntax_of(source: str) -> ast.Module | None:
     """The syntax of a cell, its magics left out; None if it is no Python."""
-    lines = source.split("\n")
-    plain = ["" if line.lstrip().startswith(("%", "!")) else line for line in lines]
+    if ELSEWHERE.match(source):
+        return None
+    return _parsed(source) or _parsed(MAGIC.sub(r"\1pass", source))
+
+
+def _parsed(source: str) -> ast.Module | None:
     try:
-        return ast.parse("\n".join(plain))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ast.parse(source)
+    except NO_PROGRAM:
         return None
 
 
@@ -23,15 +39,34 @@ def statements_of(source: str) -> list[ast.stmt]:
     return tree.body if tree else []
 
 
-def names_made(statement: ast.AST) -> list[str]:
-    """The names that a statement defines, or imports."""
-    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        return [statement.name]
-    if isinstance(statement, ast.Import | ast.ImportFrom):
-        return [(a.asname or a.name).split(".")[0] for a in statement.names]
-    if isinstance(statement, ast.Assign):
-        return [name for target in statement.targets for name in names_used(target)]
-    return list(names_used(statement.target)) if isinstance(statement, ast.AnnAssign) else []
+def names_made(statement: ast.stmt) -> set[str]:
+    """The names that a statement defines, imports ("*" too) or assigns to, in whole or in part.
+
+    A method that is called for its own sake may change its object: `table.append(3)` makes table.
+    """
+    made: set[str] = set()
+    waiting: list[ast.AST] = [statement]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, Function | ast.ClassDef):
+            made.add(part.name)
+        elif isinstance(part, Import):
+            made |= {(a.asname or a.name).split(".")[0] for a in part.names}
+        elif not isinstance(part, Inner):
+            waiting += ast.iter_child_nodes(part)
+            if isinstance(getattr(part, "ctx", None), ast.Store):
+                made |= _owner(part)
+            elif isinstance(part, ast.Expr) and isinstance(part.value, ast.Call):
+                method = part.value.func
+                made |= _owner(method) if isinstance(method, ast.Attribute) else set()
+    return made
+
+
+def _owner(part: ast.AST) -> set[str]:
+    """The name at the beginning of  name.attribute[index]."""
+    while isinstance(part, ast.Attribute | ast.Subscript):
+        part = part.value
+    return {part.id} if isinstance(part, ast.Name) else set()
 
 
 def names_used(*parts: ast.AST) -> Iterator[str]:
@@ -39,7 +74,52 @@ def names_used(*parts: ast.AST) -> Iterator[str]:
     return (n.id for part in parts for n in ast.walk(part) if isinstance(n, ast.Name))
 
 
+def names_taken(*statements: ast.stmt) -> set[str]:
+    """The names that these statements take from around them: not what is local to a function."""
+    try:
+        tables = [symtable.symtable(ast.unparse(s), "cell", "exec") for s in statements]
+    except NO_PROGRAM:
+        return set()
+    taken: set[str] = set()
+    while tables:
+        table = tables.pop()
+        tables += table.get_children()
+        top = table.get_type() == "module"
+        used = (s for s in table.get_symbols() if s.is_referenced() and (top or s.is_global()))
+        taken |= {symbol.get_name() for symbol in used}
+    return taken
+
+
+def needed(names: set[str], statements: Sequence[ast.stmt]) -> list[ast.stmt]:
+    """The statements that make these names, and those that make what these use, in order."""
+    makers: defaultdict[str, list[int]] = defaultdict(list)
+    for k, statement in enumerate(statements):
+        for name in names_made(statement):
+            makers[name].append(k)
+    waiting, seen, chosen = set(names), set(names), set()
+    while waiting:
+        for k in makers[waiting.pop()]:
+            if k not in chosen:
+                chosen.add(k)
+                waiting |= names_taken(statements[k]) - seen
+                seen |= waiting
+    return [statements[k] for k in sorted(chosen)]
+
+
+def waits_for(statements: Sequence[ast.stmt], names: set[str]) -> bool:
+    """Do they use one of these names when they are run, and not only in a function?"""
+    waiting: list[ast.AST] = [*statements]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Name) and node.id in names:
+            return True
+        if not isinstance(node, Function | ast.Lambda):
+            waiting += ast.iter_child_nodes(node)
+    return False
+
+
 def defined_names(source: str) -> list[str]:
     """The functions, classes and variables that a cell defines at its top level."""
-    own = [s for s in statements_of(source) if not isinstance(s, ast.Import | ast.ImportFrom)]
-    return list(dict.fromkeys(name for statement in own for name in names_made(statement)))
+    kinds = Function | ast.ClassDef | ast.Assign | ast.AnnAssign
+    own = [s for s in statements_of(source) if isinstance(s, kinds)]
+    return list(dict.fromkeys(name for s in own for name in sorted(names_made(s))))

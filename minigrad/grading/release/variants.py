@@ -11,7 +11,7 @@ import ast
 import inspect
 import textwrap
 
-from minigrad.grading.release.syntax import names_made, names_used, statements_of
+from minigrad.grading.release.syntax import names_taken, needed, statements_of
 from minigrad.teach.question import Wrong
 
 Definition = ast.FunctionDef | ast.ClassDef
@@ -33,7 +33,9 @@ def wrong_source(wrong: Wrong, name: str, sources: list[str]) -> str | None:
         if isinstance(statement, Definition):
             # one that is registered as wrong may be used by another, without being registered again
             statement.decorator_list = [d for d in statement.decorator_list if not _registers(d)]
-    cell = [ast.unparse(each) for each in (*_needed(own, statements), own)]
+    others = [s for s in statements if getattr(s, "name", None) != own.name]
+    used = needed(names_taken(own), others)
+    cell = [ast.unparse(each) for each in (*used, own)]
     return "\n\n".join(["import numpy as np", *cell, f"{name} = {own.name}"])
 
 
@@ -47,20 +49,6 @@ def _definition(answer: object, sources: list[str]) -> Definition | None:
     statements = [s for source in sources for s in statements_of(source)]
     found = [s for s in statements if isinstance(s, Definition) and s.name == wanted]
     return found[-1] if found else None
-
-
-def _needed(own: Definition, statements: list[ast.stmt]) -> list[ast.stmt]:
-    """The statements that define what a definition uses, and what those use in turn, in order."""
-    makers = {name: statement for statement in statements for name in names_made(statement)}
-    needed: list[ast.stmt] = []
-    waiting, seen = set(names_used(own)), {own.name}
-    while waiting:
-        name = waiting.pop()
-        if name not in seen and name in makers and makers[name] not in needed:
-            needed.append(makers[name])
-            waiting |= set(names_used(makers[name]))
-        seen.add(name)
-    return [s for s in statements if s in needed]
 
 
 def _registers(decorator: ast.expr) -> bool:

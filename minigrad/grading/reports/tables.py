@@ -27,7 +27,8 @@ def _gradebook(document: ClassGrades, path: Path) -> Path:
     for grade in document["grades"]:
         points = [grade["points"], grade["of"], *(q["points"] for q in grade["questions"])]
         confirm = "please confirm" if grade["confirm"] else ""
-        note = grade["unreadable"] or "; ".join(grade["notes"])
+        notes = grade["notes"] + [n for q in grade["questions"] for n in q["notes"]]
+        note = grade["unreadable"] or "; ".join(notes)
         rows.append([grade["student"], *map(str, points), confirm, note, grade["isolation"]])
     with open(path, "w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([_cell(text) for text in row] for row in rows)

@@ -3,6 +3,7 @@
 collect      the submissions in a folder or a zip
 notebook     a student's file as cells, also if it is damaged
 submission   the answers among them
+carried      what an answer takes along from cells of the student's own
 place        an isolation that holds here
 record       one submission: its answers, from the sandbox
 recorder     a process that does it

@@ -2,8 +2,9 @@
 
 While it runs, no solution and no expected value is on this side: only the recording bundle. For
 each question a new kernel is started in the sandbox; it runs the given cells, the student's
-answer cells of that question, and then a check cell that is made here, with inputs that did not
-exist before, which calls what the student wrote and publishes the results. Then it is killed.
+answer cells of that question with what they take along (carried.py), and then a check cell that
+is made here, with inputs that did not exist before, which calls what the student wrote and
+publishes the results. Then it is killed.
 
 So questions cannot disturb each other, what ends one kernel ends one question, and two runs
 of the same submission with the same seed say the same.
@@ -18,17 +19,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from minigrad.grading.answers import collect
-from minigrad.grading.documents import AnswersDocument, Drawn, EncodedValue, QuestionAnswers
+from minigrad.grading.documents import AnswersDocument, Drawn, QuestionAnswers
 from minigrad.grading.release.bundles import Recording
 from minigrad.grading.release.check_in_kernel import MIME
 from minigrad.grading.release.inputs import check_cell
 from minigrad.grading.release.questions import GradedQuestion
+from minigrad.grading.run.carried import Carried, carried_with
 from minigrad.grading.run.notebook import Unreadable
 from minigrad.grading.run.submission import Found, find_answers
 from minigrad.grading.sandbox.launch import Limits, Process, Tier
 from minigrad.grading.sandbox.wire import CellRun, Kernel, NotStarted
 from minigrad.version import __version__
 
+TAKEN = "what was taken along with the answer"
 ENDS = {
     "died": "it ended the kernel",
     "time": "it was not done in {seconds:g} s",
@@ -76,7 +79,7 @@ def record_submission(
     document["notes"] = found.notes
     document["guessed"], document["missing"] = found.guessed, found.missing
     ends = time.monotonic() + limits.submission
-    run = _Run(recording.sources, found, place, drawn, limits, ends)
+    run = _Run(recording, found, place, drawn, limits, ends)
     document["questions"] = {q.id: run.answers_to(q) for q in recording.questions}
     return document
 
@@ -111,12 +114,11 @@ def unrecorded(
 class _Run:
     """One submission while it is recorded.
 
-    sources    the given cells, by id
     found      the answers
     ends       when its time is up
     """
 
-    sources: dict[str, str]
+    recording: Recording
     found: Found
     place: SandboxPlace
     drawn: Drawn
@@ -137,39 +139,56 @@ class _Run:
 
     def _in_a_kernel(self, question: GradedQuestion) -> QuestionAnswers:
         problem = None
+        carried = self._carried(question)
+        notes = carried.notes
         seconds = question.seconds or self.limits.cell
         check = check_cell(question, self.drawn)
         image = self.place.images[question.engine]
         with Process(self.place.tier, image, self.limits) as process, Kernel(process) as kernel:
             ends = min(self.ends, time.monotonic() + self.limits.question)
-            for what, source, own in self._cells(question):
+            for what, source, own in self._cells(question, carried):
                 # given cells are ours, and run before the student's: they may take their time
                 given = self.limits.cell if own else self.limits.start
                 run = kernel.run(source, min(ends, time.monotonic() + given))
                 if run.end != "idle":
                     return _nothing(run.end, _why(run, what, given))
-                if run.error is not None and (own or problem is None):
+                if run.error is not None and what == TAKEN:
+                    notes.append(f"{what}: {run.error}")
+                elif run.error is not None and (own or problem is None):
                     problem = f"{what}: {run.error}"
             run = kernel.run(check, min(ends, time.monotonic() + seconds))
         published = [data[MIME] for data in run.published if MIME in data]
         if run.end == "died":
             published = []  # how much of it got out before the end is chance, and a grade is not
-        answers, notes = collect(published, _expected(question, self.drawn))
+        answers, more = collect(published, _expected(question, self.drawn))
         reason = problem
         if run.end != "idle":
             reason = _why(run, "the check of it", seconds)
         elif problem is None and run.error is not None:
             reason = f"the check of it: {run.error}"
-        notes += _helpers(answers, reason, self.found)
-        return {"end": run.end, "reason": reason, "answers": answers, "notes": notes}
+        return {"end": run.end, "reason": reason, "answers": answers, "notes": notes + more}
 
-    def _cells(self, question: GradedQuestion) -> list[tuple[str, str, bool]]:
+    def _cells(self, question: GradedQuestion, carried: Carried) -> list[tuple[str, str, bool]]:
         """What is run before the check: how it is called, its source, is it the student's?"""
+        given = self.recording.sources
         answers = [(a, self.found.sources.get(a, "")) for a in question.answers]
         return [
-            *((f"the given cell {g}", self.sources[g], False) for g in question.given),
+            *((TAKEN, source, True) for source in carried.imports),
+            *((f"the given cell {g}", given[g], False) for g in question.given),
+            *((TAKEN, source, True) for source in carried.above),
             *((f"the answer {a}", source, True) for a, source in answers if source.strip()),
+            *((TAKEN, source, True) for source in carried.below),
         ]
+
+    def _carried(self, question: GradedQuestion) -> Carried:
+        """What the answers to a question take along."""
+        own = {place for a in question.answers for place in self.found.places.get(a, ())}
+        return carried_with(
+            "\n".join(self.found.sources.get(a, "") for a in question.answers),
+            [cell for cell in self.found.cells if cell.place not in own],
+            self.recording.cells,
+            [self.recording.sources[g] for g in question.given],
+        )
 
 
 def _nothing(end: str, reason: str) -> QuestionAnswers:
@@ -190,13 +209,3 @@ def _expected(question: GradedQuestion, drawn: Drawn) -> list[str]:
         if "data" in value
     ]
     return [*question.ids, *inputs]
-
-
-def _helpers(answers: dict[str, EncodedValue], reason: str | None, found: Found) -> list[str]:
-    """A name that is missing because it is defined in a cell that is not graded."""
-    errors = [*(a["error"] for a in answers.values() if "error" in a), reason or ""]
-    return [
-        f"{name} is defined in a cell that is not graded; it belongs into the answer cell"
-        for name in found.elsewhere
-        if any(f"NameError: name '{name}' is not defined" in error for error in errors)
-    ]

@@ -1,7 +1,7 @@
 """The answers in a student's file, also if its cells were moved, split, merged or renamed.
 
-Nothing of a submission is used but the *source* of its answer cells. An answer cell is found,
-in this order,
+Nothing of a submission is used but the *source* of its answer cells, and of what these take along
+from other cells (carried.py). An answer cell is found, in this order,
 
     by its cell id, by the copy of the id in its metadata, or by nbgrader's grade_id
     by the names that it should define, if no cell has the id (or the one that has it is
@@ -15,7 +15,7 @@ parts of a cell that was split. Read notebook.py first, which reads the file.
 from dataclasses import dataclass, field
 
 from minigrad.grading.release.bundles import BundleCell, Recording
-from minigrad.grading.release.syntax import defined_names, syntax_of
+from minigrad.grading.release.syntax import syntax_of
 from minigrad.grading.run.notebook import SubmittedCell, Unreadable, cells_of
 
 
@@ -27,14 +27,16 @@ class Found:
     missing   ids of those that were not found
     guessed   ids of those that were found by name or place: please confirm
     notes     what was unusual, in words
-    elsewhere names that are defined in cells that are not graded
+    cells     all cells of the submission
+    places    answer cell id -> the places of the cells that are it
     """
 
     sources: dict[str, str] = field(default_factory=dict)
     missing: list[str] = field(default_factory=list)
     guessed: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    elsewhere: list[str] = field(default_factory=list)
+    cells: list[SubmittedCell] = field(default_factory=list)
+    places: dict[str, set[int]] = field(default_factory=dict)
 
 
 def find_answers(recording: Recording, content: bytes) -> Found:
@@ -43,17 +45,12 @@ def find_answers(recording: Recording, content: bytes) -> Found:
     Raises Unreadable if it is no notebook, or has nothing of this exercise in it.
     """
     cells, notes = cells_of(content)
-    search = _Search(recording.cells, cells, Found(notes=notes))
+    search = _Search(recording.cells, cells, Found(notes=notes, cells=cells))
     wanted = [c for c in search.layout if c["answer"] and c["kind"] == "code"]
     search.check_exercise({name for c in wanted for name in c["names"]})
     for answer in wanted:
         search.find(answer)
-    found = search.found
-    kept = {name for source in found.sources.values() for name in defined_names(source)}
-    theirs = {name for c in search.layout if not c["answer"] for name in c["names"]}
-    others = {name for c in cells if c.place not in search.used for name in c.names}
-    found.elsewhere = sorted(others - kept - theirs)[:100]
-    return found
+    return search.found
 
 
 class _Search:
@@ -92,6 +89,7 @@ class _Search:
             self.found.notes.append(f"the answer {identity} was found {guess}: please confirm")
         self.used |= {part.place for part in parts}
         self.found.sources[identity] = source
+        self.found.places[identity] = {part.place for part in parts}
 
     def _parts(self, answer: BundleCell) -> tuple[list[SubmittedCell], str]:
         """The cells that are the answer; and how they were found, if that is a guess."""

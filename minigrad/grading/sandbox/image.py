@@ -74,7 +74,7 @@ sys.meta_path.insert(0, _Finder())
 
 
 def load_ipython_extension(shell):
-    shell.register_magic_function(lambda line, cell=None: None, "line_cell", "check")
+    pass
 '''
 
 
