@@ -6,6 +6,7 @@ import io
 import json
 import os
 import subprocess
+import warnings
 import zipfile
 from pathlib import Path
 from xml.etree import ElementTree
@@ -361,14 +362,99 @@ def test_a_zip_that_is_none_and_an_empty_folder_are_explained(tmp_path):
         submissions_in(tmp_path / "class.zip", "ex", tmp_path / "u")
 
 
-def test_students_of_one_name_are_told_apart(tmp_path):
+def test_students_of_one_name_are_told_apart_and_each_says_so(tmp_path):
     for name in ("ana.ipynb", "ana/ex.ipynb", "ana (2).ipynb"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("{}", encoding="utf-8")
 
-    students = [s.student for s in submissions_in(tmp_path, "ex", tmp_path / "u")]
+    found = submissions_in(tmp_path, "ex", tmp_path / "u")
 
-    assert len(set(students)) == 3
+    assert len({s.student for s in found}) == 3
+    said = "2 submissions are called ana: please confirm which one counts"
+    assert sorted(str(s.note) for s in found) == [said, said, "None"]
+
+
+def zipped(place, *entries):
+    with warnings.catch_warnings(), zipfile.ZipFile(place, "w", zipfile.ZIP_DEFLATED) as opened:
+        warnings.simplefilter("ignore")  # of two entries of one name
+        for name, text in entries:
+            opened.writestr(name, text)
+    return place
+
+
+def told(place, target, exercise="ex"):
+    return {s.student: s.problem for s in submissions_in(place, exercise, target)}
+
+
+def test_two_notebooks_of_one_name_in_a_folder_are_to_be_confirmed(tmp_path):
+    for name in ("ana/b/ex.ipynb", "ana/a/ex.ipynb", "bob/ex.ipynb", "bob/other.ipynb"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("{}", encoding="utf-8")
+
+    ana, bob = submissions_in(tmp_path, "ex", tmp_path / "u")
+
+    assert ana.note == (
+        "2 notebooks are called ex.ipynb; graded is a/ex.ipynb: please confirm which one counts"
+    )
+    assert bob.note is None
+
+
+def test_of_an_entry_that_a_zip_has_twice_the_last_counts_and_the_other_is_told(tmp_path):
+    place = zipped(
+        tmp_path / "class.zip", ("c/ana.ipynb", "old"), ("c/ana.ipynb", "new"), ("c/bo.ipynb", "{}")
+    )
+
+    ana, other, bo = submissions_in(place, "ex", tmp_path / "u")
+
+    assert (ana.problem, ana.path.read_text(encoding="utf-8"), bo.problem) == (None, "new", None)
+    assert other.student == "ana (2)" and "several files of this name" in other.problem
+
+
+def test_one_student_s_part_of_a_zip_costs_no_other_in_whatever_folder_they_are(tmp_path):
+    link = zipfile.ZipInfo("c/eve.ipynb")
+    link.external_attr = 0o120777 << 16
+    place = zipped(
+        tmp_path / "class.zip",
+        ("c/ana.ipynb", "{}"), (link, "/etc/passwd"), ("c/dan.ipynb", bytes(range(256)) * 999),
+        ("c/joe", "{}"), ("c/joe/ex.ipynb", "{}"), ("c/kim/", ""), ("c/lee/notes.txt", "no"), ("/etc/x.ipynb", "{}"),
+    )  # fmt: skip
+    damaged = bytearray(place.read_bytes())
+    start = damaged.index(b"c/dan.ipynb") + 11
+    damaged[start : start + 60] = b"\xff" * 60  # no deflated data: an error of zlib
+    place.write_bytes(damaged)
+
+    found = told(place, tmp_path / "u")
+
+    assert found.pop("ana") is None and "link" in found.pop("eve")
+    assert "cannot be unpacked" in found.pop("dan") and "leads out" in found.pop("x (unsafe)")
+    assert "it is empty" in found.pop("kim") and "notes.txt" in found.pop("lee")
+    assert found == {"joe": None}
+
+
+def test_too_many_or_too_large_files_of_one_student_leave_the_others_in(tmp_path, monkeypatch):
+    monkeypatch.setattr("minigrad.grading.run.collect.MOST_FILES", 30)
+    monkeypatch.setattr("minigrad.grading.run.collect.MOST_IN_ALL", 5_000_000)
+    many = [(f"eve/node_modules/{k}.js", "x") for k in range(100)]
+    place = zipped(
+        tmp_path / "class.zip",
+        *many,
+        ("big.ipynb", bytes(6_000_000)),
+        ("ana.ipynb", "{}"),
+        ("bo/ex.ipynb", "{}"),
+    )
+
+    found = told(place, tmp_path / "u")
+
+    assert found["ana"] is found["bo"] is None
+    assert "more than 30 files" in found["big"] and "the largest" in found["big"]
+    assert any("eve" in student for student in found)
+
+
+def test_a_notebook_without_a_name_is_somebody_s(tmp_path):
+    for name in (".ipynb", ".ana.ipynb", "._ana.ipynb", ".DS_Store"):
+        (tmp_path / name).write_text("{}", encoding="utf-8")
+
+    assert told(tmp_path, tmp_path / "u") == {".ana": None, ".ipynb": None}
 
 
 # ------------------------------------------------------------------------- reports

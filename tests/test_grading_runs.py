@@ -73,6 +73,35 @@ def run(*arguments):
     return CliRunner().invoke(app, [str(a) for a in arguments])
 
 
+def test_a_name_that_is_not_utf_8_and_a_file_that_changes_end_no_run(
+    author, submitted, tmp_path, tier, monkeypatch
+):
+    folder, out = submitted("full_by_the_formula", "half_one_gradient"), tmp_path / "out"
+    first, second = sorted(os.listdir(os.fsencode(folder)))
+    os.rename(os.fsencode(folder) + b"/" + first, os.fsencode(folder) + b"/\xff\xfe.ipynb")
+    real = batch.record_job
+
+    def record_job(job):
+        if "half" in job["path"]:
+            (folder / "01-half_one_gradient.ipynb").write_text("{}", encoding="utf-8")
+        return real(job)
+
+    monkeypatch.setattr(batch, "record_job", record_job)
+
+    done = run("grade", folder, "-e", author, "-o", out, "--isolation", tier)
+
+    assert done.exit_code == 1 and "1 of the submissions could not be run" in done.output
+    grades = json.loads((out / "grades.json").read_text(encoding="utf-8"))["grades"]
+    assert [g["points"] for g in grades] == [0, 4]
+    assert "the file has changed since the run began" in grades[0]["unreadable"]
+    answers = next(p for p in (out / "answers").iterdir() if "changed" not in p.read_text("utf-8"))
+    os.rename(answers, os.fsencode(tmp_path) + b"/\xff.answers.json")
+
+    done = run("judge", *tmp_path.glob("*.answers.json"), "-e", author, "-o", tmp_path / "again")
+
+    assert done.exit_code == 0 and "4 of 4" in done.output
+
+
 # ------------------------------------------------------------------------- the gate
 
 

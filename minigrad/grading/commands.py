@@ -42,7 +42,7 @@ from minigrad.grading.reports.document import clean_text
 from minigrad.grading.run.batch import BatchError, Run, Settings, grade_class, record_class
 from minigrad.grading.run.collect import NoSubmissions, Submission
 from minigrad.grading.run.place import place_here
-from minigrad.grading.run.recorder import RecorderFailed
+from minigrad.grading.run.recorder import AGAIN, RecorderFailed
 from minigrad.grading.sandbox.image import NoSuchPackage
 from minigrad.grading.sandbox.launch import Limits
 from minigrad.grading.sandbox.selftest import NoSandbox
@@ -140,7 +140,7 @@ def record_command(
         because = f"  ({clean_text(said['reason'])})" if said["reason"] else ""
         typer.echo(f"{question}: {len(said['answers'])} answers{because}")
     if document["unreadable"]:
-        typer.echo(f"{submission} cannot be read: {document['unreadable']}")
+        typer.echo(clean_text(f"{submission} cannot be read: {document['unreadable']}"))
     typer.echo(f"wrote {target}  (isolation: {tier})")
 
 
@@ -163,7 +163,7 @@ def judge_command(
             grade["student"], grade["file"] = path.name.removesuffix(".answers.json"), path.name
         written = write_reports(grades, out)
     for grade in grades:
-        typer.echo(f"{grade['student']}: {grade['points']:g} of {grade['of']:g}")
+        typer.echo(f"{clean_text(grade['student'])}: {grade['points']:g} of {grade['of']:g}")
     _say_written(written)
 
 
@@ -193,7 +193,7 @@ def grade_command(
     """Grade a class: record every submission in the sandbox, judge them all, write the reports.
 
     Killed at any moment, the same command goes on where it was. Exit status 0 means that every
-    submission has a grade, whatever the grades are.
+    submission has a grade, whatever the grades are; if the machine could not run one, it is 1.
     """
     with _errors_shown():
         recording, bundle = find_bundles(exercise)
@@ -218,6 +218,9 @@ def grade_command(
         f"{confirm} to be confirmed (isolation: {tiers})"
     )
     _say_written(written)
+    lost = sum(AGAIN in (g["unreadable"] or "") for g in grades)
+    if lost:
+        _stop(f"{lost} of the submissions could not be run, and are to be tried again: {AGAIN}.")
 
 
 @app.command("doctor")

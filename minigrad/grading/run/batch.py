@@ -35,7 +35,7 @@ from minigrad.grading.run.collect import Submission, content_of, submissions_in
 from minigrad.grading.run.notebook import Unreadable, read_bytes
 from minigrad.grading.run.place import place_here
 from minigrad.grading.run.record import unrecorded
-from minigrad.grading.run.recorder import Job, RecorderFailed, record_job, stop_recorders
+from minigrad.grading.run.recorder import AGAIN, Job, RecorderFailed, record_job, stop_recorders
 from minigrad.grading.sandbox.launch import Limits
 
 AHEAD = 4  # submissions for each thread of a cluster that are there at a time
@@ -114,6 +114,8 @@ def grade_class(
     grades = judge(bundle, answers)
     for grade, submission in zip(grades, found):
         grade["student"], grade["file"] = submission.student, submission.path.name
+        if submission.note is not None:
+            grade["notes"], grade["confirm"] = [*grade["notes"], submission.note], True
     return grades
 
 
@@ -136,22 +138,21 @@ def record_class(
     done = sum(count[key] for key in answers)
     progress(done, len(tasks), "recording")
     record = _on_a_cluster if run.settings.scheduler else _on_this_machine
-    failed: list[str] = []
     for key, document, problem in record(waiting, run.settings):
-        if document is None:
-            failed.append(problem)
-            continue
+        answers[key] = document or _unrecorded(waiting[key], run, problem)
         if folder is not None:
-            _write_whole(folder / f"{key}.answers.json", document)
-        answers[key] = document
+            _write_whole(folder / f"{key}.answers.json", answers[key])
         done += count[key]
         progress(done, len(tasks), "recording")
-    if failed:
-        raise BatchError(
-            f"{len(failed)} submissions could not be run, through no fault of theirs: {failed[0]}. The others are "
-            "recorded. To go on, run the same command again."
-        )
     return [answers[t.key] for t in tasks]
+
+
+def _unrecorded(job: Job, run: Run, problem: str) -> AnswersDocument:
+    """What the machine could not record is told like what cannot be read; it is not final."""
+    said = f"it could not be run, through no fault of its own ({problem}); {AGAIN}"
+    limits = run.settings.limits
+    document = unrecorded(run.recording, job["submission"], job["seed"], run.tier, limits, said)
+    return {**document, "lost": True}
 
 
 def _write_whole(path: Path, document: Mapping[str, Any]) -> None:

@@ -4,17 +4,20 @@
     FOLDER/ana/anything/exercise.ipynb       student ana; also nbgrader's submitted/ana/ps1/
     CLASS.zip                                the same inside
 
-No link is followed, on the disk or in a zip; nothing is taken from outside of the folder. A zip is
-unpacked file by file, up to limits that count what comes out, not what the zip says. What was
-handed in instead of a notebook is a submission too, with a reason: a student is never left out.
+No link is followed, on the disk or in a zip; nothing is taken from outside of the folder. Of a zip
+the notebooks are unpacked, file by file, the smallest first, up to limits: what is too much costs
+whoever handed it in. What was handed in instead of a notebook is a submission too, with a reason, and
+two of one name are two: a student is never left out, and nothing is left out in silence.
 """
 
 import os
 import re
 import stat
 import zipfile
+from collections import Counter
+from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from minigrad.grading.run.notebook import MOST_BYTES, Unreadable, read_bytes
@@ -22,8 +25,11 @@ from minigrad.grading.run.notebook import MOST_BYTES, Unreadable, read_bytes
 MOST_FILES = 20_000
 MOST_IN_ALL = 4 * 2**30
 MOST_DEEP = 20  # folders in folders
-IGNORED = re.compile(r"(\..*|__MACOSX|timestamp\.txt|.*\.csv|Thumbs\.db|.*~)")
+IGNORED = re.compile(r"(\._.*|\.(?!.*ipynb$).*|__MACOSX|timestamp\.txt|.*\.csv|Thumbs\.db|.*~)")
 
+LeftOut = list[tuple[Path, str]]  # of a zip: where it would have been, and why it is not
+TWICE = "the zip has several files of this name; the last one is graded"
+CONFIRM = "please confirm which one counts"
 LINK = "it is a link to another file, and links are not followed"
 
 
@@ -36,11 +42,13 @@ class Submission:
     """student   from the name of the file or the folder
     path      the notebook
     problem   why there is none to read, if so
+    note      what is to be confirmed about it, if anything is
     """
 
     student: str
     path: Path
     problem: str | None = None
+    note: str | None = None
 
 
 def submissions_in(place: Path, exercise: str, unpacked: Path) -> list[Submission]:
@@ -50,32 +58,44 @@ def submissions_in(place: Path, exercise: str, unpacked: Path) -> list[Submissio
 
     Raises NoSubmissions, saying what was found instead.
     """
+    left_out: LeftOut = []
     if place.is_file() and zipfile.is_zipfile(place):
-        problems = _unpack(place, unpacked)
+        left_out = _unpack(place, unpacked)
         place = unpacked
     elif place.is_file() and place.suffix == ".ipynb":
         return [Submission(place.stem, place)]
-    elif place.is_dir():
-        problems = {}
-    else:
+    elif not place.is_dir():
         raise NoSubmissions(f"{place} is neither a folder, nor a zip file, nor a notebook.")
     root = place / "submitted"
     place = root if root.is_dir() and not root.is_symlink() else place
     entries = _entries(place)
-    if len(entries) == 1 and entries[0].is_dir() and not _notebooks(entries[0], deep=False):
-        below = _entries(entries[0])
+    if len(entries) == 1 and entries[0].is_dir():
+        all_of_it = [*_notebooks(entries[0], deep=False), *(path for path, _ in left_out)]
+        direct = {p.stem for p in all_of_it if p.parent == entries[0] and p.suffix == ".ipynb"}
+        one = len(direct) == 1 or exercise in direct  # a student's folder, and no class
+        below = [] if one else _entries(entries[0])
         if len(below) > 1 and any(e.suffix == ".ipynb" or e.is_dir() for e in below):
             place, entries = entries[0], below  # a zip of a folder
     found = [_of(entry, exercise) for entry in entries]
-    found += [Submission(name, place / name, problem) for name, problem in problems.items()]
+    found += _rows(left_out, place)
     if not found:
         raise NoSubmissions(f"There is no submission in {place}.")
     return sorted(_distinct(found), key=lambda s: s.student)
 
 
+def _rows(left_out: LeftOut, place: Path) -> Iterator[Submission]:
+    """A submission for each reason why something of a student's was left out of a zip."""
+    rows: dict[tuple[str, str], Path] = {}
+    for path, problem in left_out:
+        inside = path.relative_to(place) if path.is_relative_to(place) else Path(path.name)
+        student = inside.parts[0] if len(inside.parts) > 1 else inside.stem
+        rows.setdefault((student, problem), path)
+    return (Submission(student, path, problem) for (student, problem), path in rows.items())
+
+
 def _of(entry: Path, exercise: str) -> Submission:
     """The submission that a file or a folder is."""
-    is_notebook = entry.suffix == ".ipynb"
+    is_notebook = entry.suffix == ".ipynb" or entry.name == ".ipynb"
     if entry.is_symlink():
         return Submission(entry.stem if is_notebook else entry.name, entry, LINK)
     if not entry.is_dir():
@@ -85,14 +105,23 @@ def _of(entry: Path, exercise: str) -> Submission:
     notebooks = _notebooks(entry)
     named = [p for p in notebooks if p.stem == exercise]
     if not notebooks:
-        other = sorted(p.name for p in _entries(entry))[:3]
-        said = f"there are {', '.join(other)}" if other else "it is empty"
-        return Submission(entry.name, entry, f"there is no notebook in the folder ({said})")
+        return Submission(entry.name, entry, f"there is no notebook in the folder ({_said(entry)})")
     if len(notebooks) > 1 and not named:
         names = ", ".join(p.name for p in notebooks[:4])
         problem = f"there are several notebooks, and none is {exercise}.ipynb: {names}"
         return Submission(entry.name, entry, problem)
-    return Submission(entry.name, (named or notebooks)[0])
+    chosen = (named or notebooks)[0]
+    note = f"{len(named)} notebooks are called {chosen.name}; graded is {chosen.relative_to(entry)}"
+    return Submission(entry.name, chosen, note=f"{note}: {CONFIRM}" if len(named) > 1 else None)
+
+
+def _said(folder: Path) -> str:
+    """What is in a folder instead of a notebook."""
+    try:
+        other = sorted(p.name for p in _entries(folder))[:3]
+    except OSError as error:
+        return f"it cannot be read: {error.strerror}"
+    return f"there are {', '.join(other)}" if other else "it is empty"
 
 
 def _entries(folder: Path) -> list[Path]:
@@ -105,15 +134,16 @@ def _notebooks(folder: Path, deep: bool = True) -> list[Path]:
     for parent, folders, files in os.walk(folder, followlinks=False):
         further = deep and len(Path(parent).parts) - top < MOST_DEEP
         folders[:] = sorted(f for f in folders if not IGNORED.fullmatch(f)) if further else []
-        found += [Path(parent) / f for f in sorted(files) if f.endswith(".ipynb") and f[0] != "."]
+        found += [Path(parent) / f for f in sorted(files) if f.endswith(".ipynb") and f[:2] != "._"]
         if len(found) > 1000:
             break
     return found
 
 
 def _distinct(found: list[Submission]) -> list[Submission]:
-    """Two files of one name become two students of different names."""
+    """Two files of one name become two students of different names, and both say so."""
     seen: set[str] = set()
+    count = Counter(one.student for one in found)
     result = []
     for one in found:
         name, n = one.student, 1
@@ -121,7 +151,10 @@ def _distinct(found: list[Submission]) -> list[Submission]:
             n += 1
             name = f"{one.student} ({n})"
         seen.add(name)
-        result.append(Submission(name, one.path, one.problem))
+        if count[one.student] > 1:
+            note = f"{count[one.student]} submissions are called {one.student}: {CONFIRM}"
+            one = replace(one, note="; ".join(filter(None, (one.note, note))))
+        result.append(replace(one, student=name))
     return result
 
 
@@ -132,57 +165,82 @@ def content_of(submission: Submission) -> bytes:
     return read_bytes(submission.path)
 
 
-def _unpack(archive: Path, target: Path) -> dict[str, str]:
-    """Unpack a zip; give the names of what was left out, and why."""
-    problems: dict[str, str] = {}
-    total = 0
+def _unpack(archive: Path, target: Path) -> LeftOut:
+    """Unpack the notebooks of a zip; give the paths of what was left out, and why.
+
+    Any other file becomes an empty one of its name, so that it can be told what was handed in.
+    """
+    left_out: LeftOut = []
     try:
         with zipfile.ZipFile(archive) as opened:
-            entries = opened.infolist()
-            if len(entries) > MOST_FILES:
-                raise NoSubmissions(
-                    f"{archive} has {len(entries)} files; the most is {MOST_FILES}."
-                )
-            for entry in entries:
-                path = PurePosixPath(entry.filename.replace("\\", "/"))
-                if entry.is_dir() or not path.parts:
-                    continue
-                if path.is_absolute() or ".." in path.parts or ":" in path.parts[0]:
-                    problems[f"{path.stem} (unsafe)"] = (
-                        "its name in the zip leads out of the folder"
+            wanted = _wanted(opened, target, left_out)
+            total = files = 0
+            for path, entry in sorted(wanted.items(), key=lambda one: _order(*one)):
+                files += 1
+                total += entry.file_size
+                if files > MOST_FILES or total > MOST_IN_ALL:
+                    most = f"{MOST_FILES} files, or {MOST_IN_ALL // 2**20} MB"
+                    left_out.append(
+                        (path, f"the zip has more than {most}, and this is among the largest")
                     )
-                elif not any(IGNORED.fullmatch(part) for part in path.parts):
-                    size, problem = _unpack_one(opened, entry, path, target)
-                    total += size
-                    if problem:
-                        problems[path.parts[0] if len(path.parts) > 1 else path.stem] = problem
-                if total > MOST_IN_ALL:
-                    raise NoSubmissions(f"{archive} has more than {MOST_IN_ALL // 2**30} GB in it.")
-    except (zipfile.BadZipFile, OSError) as error:
+                elif problem := _unpack_one(opened, entry, path):
+                    left_out.append((path, problem))
+    except (zipfile.BadZipFile, OSError, ValueError) as error:
         raise NoSubmissions(f"{archive} cannot be unpacked: {error}.") from error
-    return problems
+    return left_out
 
 
-def _unpack_one(
-    opened: zipfile.ZipFile, entry: zipfile.ZipInfo, path: PurePosixPath, target: Path
-) -> tuple[int, str]:
-    """Unpack one file whose path is safe; its size, and why it was left out, if so."""
-    if len(path.parts) > MOST_DEEP:
-        return 0, f"its folders are more than {MOST_DEEP} deep"
+def _order(path: Path, entry: zipfile.ZipInfo) -> tuple[bool, int]:
+    """Notebooks first, and small ones before large ones: no more comes out than an entry says."""
+    return path.suffix != ".ipynb", entry.file_size
+
+
+def _wanted(
+    opened: zipfile.ZipFile, target: Path, left_out: LeftOut
+) -> dict[Path, zipfile.ZipInfo]:
+    """The entries that are to be unpacked, by where; the last, if several have one name."""
+    wanted: dict[Path, zipfile.ZipInfo] = {}
+    for entry in opened.infolist():
+        path = PurePosixPath(entry.filename.replace("\\", "/"))
+        if entry.is_dir() or not path.parts:
+            with suppress(OSError):  # an empty folder was handed in, too
+                if ".." not in path.parts and not path.is_absolute() and len(path.parts) < 3:
+                    target.joinpath(*path.parts).mkdir(parents=True, exist_ok=True)
+        elif path.is_absolute() or ".." in path.parts or ":" in path.parts[0]:
+            unsafe = target / f"{path.stem} (unsafe).ipynb"
+            left_out.append((unsafe, "its name in the zip leads out of the folder"))
+        elif not any(IGNORED.fullmatch(part) for part in path.parts):
+            written = target.joinpath(*path.parts)
+            if len(path.parts) > MOST_DEEP:
+                left_out.append((written, f"its folders are more than {MOST_DEEP} deep"))
+                continue
+            if written in wanted and path.suffix == ".ipynb":
+                again = written.with_name(f"{path.stem}.ipynb ")
+                left_out.append(
+                    (again, "the zip has several files of this name; the last one is graded")
+                )
+            wanted[written] = entry
+    return wanted
+
+
+def _unpack_one(opened: zipfile.ZipFile, entry: zipfile.ZipInfo, written: Path) -> str:
+    """Unpack one file, if it is a notebook; why it was left out, if so."""
     if stat.S_ISLNK(entry.external_attr >> 16):
-        return 0, LINK
-    written = target.joinpath(*path.parts)
+        return LINK
     try:
         written.parent.mkdir(parents=True, exist_ok=True)
+        if written.suffix != ".ipynb":
+            written.touch()
+            return ""
         size = _copy(opened, entry, written)
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError) as error:
+    except Exception as error:  # of the zip, of one of its compressions, of the disk
         with suppress(OSError):
             written.unlink()
-        return 0, f"it cannot be unpacked: {_why(entry, error)}"
+        return f"it cannot be unpacked: {_why(entry, error)}"
     if size > MOST_BYTES:
         written.unlink()
-        return 0, f"unpacked it has more than {MOST_BYTES // 2**20} MB"
-    return size, ""
+        return f"unpacked it has more than {MOST_BYTES // 2**20} MB"
+    return ""
 
 
 def _why(entry: zipfile.ZipInfo, error: Exception) -> str:

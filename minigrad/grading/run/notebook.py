@@ -62,7 +62,10 @@ def read_bytes(path: Path) -> bytes:
                 f"it has {about.st_size // 2**20} MB; the most is {MOST_BYTES // 2**20} MB. "
                 "Clear the outputs and save it again"
             )
-        return file.read(MOST_BYTES + 1)
+        try:
+            return file.read(MOST_BYTES + 1)
+        except OSError as error:
+            raise Unreadable(f"it cannot be read ({error.strerror})") from error
 
 
 def cells_of(content: bytes) -> tuple[list[SubmittedCell], list[str]]:

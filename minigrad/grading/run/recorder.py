@@ -35,6 +35,7 @@ from minigrad.grading.sandbox.selftest import NoSandbox
 from minigrad.grading.sandbox.wire import NotStarted
 
 JOBS = 100  # of one process; then a new one, so that memory cannot creep up
+AGAIN = "the same command again tries it again"
 _here = threading.local()
 _started: list["RecorderProcess"] = []
 
@@ -79,7 +80,7 @@ class RecorderProcess:
         if reply is None:
             lost = _without_answers(
                 job,
-                "the process that ran it was lost, twice; the same command again would try it again",
+                f"the process that ran it was lost, twice; {AGAIN}",
             )
             # Nobody knows what the cause was. So no other submission is affected, and this is not final.
             return {**lost, "lost": True}
