@@ -21,15 +21,17 @@ from minigrad.grading.judge.compare import compare_answer
 from minigrad.grading.release.bundles import BundleError, find_bundles, make_bundles, write_bundles
 from minigrad.grading.release.inputs import draw_input, draw_inputs
 from minigrad.grading.release.questions import GradedQuestion, QuestionError, declared
-from minigrad.grading.release.student import release
+from minigrad.grading.release.student import is_answer, read_notebook, release
 from minigrad.grading.release.syntax import defined_names
 from minigrad.grading.release.trusted import ask
 from minigrad.grading.reports import write_reports
 from minigrad.grading.reports.document import SCHEMA, file_name
 from minigrad.grading.run.carried import carried_with
 from minigrad.grading.run.collect import NoSubmissions, submissions_in
+from minigrad.grading.run.differences import is_by_differences
 from minigrad.grading.run.notebook import SubmittedCell
 from minigrad.grading.sandbox.lockdown import ARCHITECTURE, seccomp_filter
+from tests.submissions.answers import ANSWERS
 from tests.submissions.authors import AUTHORS
 
 QUESTION = GradedQuestion("q", 2, "f(x)", ("y",), ({"x": {"shape": [3]}},))
@@ -693,3 +695,76 @@ def test_a_cell_may_hold_magics_and_lines_that_begin_as_one():
     assert defined_names("%matplotlib inline\nhere = !ls\nif 1:\n    !ls\na = 1\na?\n?a") == ["a"]
     assert defined_names("a = (7\n% 3)") == ["a"]
     assert defined_names("%%bash\na = 1") == [] and defined_names("%%time\na = 1") == ["a"]
+
+
+# ------------------------------------------------------------------------- finite differences
+
+CENTRAL = "def f_backward(x, g):\n    h = 1e-3\n    return g * ({}) / {}"
+SLOPE = """
+def slope(f, a, h=1e-2):
+    d = np.zeros_like(a)
+    for i in np.ndindex(a.shape):
+        p, m = a.copy(), a.copy()
+        p[i] += h
+        m[i] -= h
+        d[i] = (8 * (f(p) - f(m))) / (12 * h)
+    return d
+def f_backward(x, g):
+    return slope(lambda a: (np.sin(a) * g).sum(), x)
+"""
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def f_backward(x, g):\n    return g * np.sin(x + 1e-20j).imag / 1e-20",
+        CENTRAL.format("np.sin(x + h) - np.sin(x - h)", "(2 * h)"),
+        CENTRAL.format("8 * (f(x + h) - f(x - h)) - f(x + 2 * h) + f(x - 2 * h)", "(12 * h)"),
+        CENTRAL.format("np.sin(x + 1j * h).imag", "h"),
+        CENTRAL.format("sum(c * f(x + k * h) for k, c in zip(range(-4, 5), C))", "h"),
+        SLOPE,
+        "def f_backward(x, g):\n    return g * (np.sin(x + 1e-3) - np.sin(x - 1e-3)) / 2e-3",
+        "def f_backward(x, g):\n    h = 1e-3 * np.maximum(1, abs(x))\n    up, down = f(x + h), f(x - h)\n"
+        "    d = up - down\n    d /= 2 * h\n    return d * g",
+        "def f_backward(x, g):\n    h = 0.1\n    def at(k): return f(x + k * h)\n"
+        "    return g * sum(w * at(k) for k, w in W) / h",
+        "def f_backward(x, g):\n    T = []\n    for h in (0.2, 0.1, 0.05):\n"
+        "        T.append((f(x + h) - f(x - h)) / (2 * h))\n    return g * (4 * T[1] - T[0]) / 3",
+        "def f_backward(x, g):\n    h = 1e-2\n    for u in np.eye(len(x)):\n        step = h * u\n"
+        "        d = (f(x + step) - f(x - step)) / (2 * h)\n    return d",
+    ],
+)
+def test_an_answer_by_differences_is_seen_in_its_source(source):
+    assert is_by_differences(source, "f_backward(x, g)")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def f_backward(x, g):\n    e = np.exp(x)\n    t = 1 / e\n    return g * (1 - ((e - t) / (e + t))**2)",
+        "def f_backward(x, g):\n    n = len(x)\n    c = x - x.mean(0)\n    s = 1 / np.sqrt((c * c).mean(0) + 1e-5)\n"
+        "    return s / n * (n * g - g.sum(0) - c * s * (g * c * s).sum(0))",
+        "def f_backward(x, g):\n    return g * np.log((1 + x) / (1 - x)) / 2",
+        "def f_backward(x, y, g):\n    return g * (x + y) * (x - y) / y",
+        "def f_backward(x, g):\n    n = x.shape[1]\n    out = x.ravel().copy()\n    for i in range(2):\n"
+        "        for j in range(n):\n            out[j + i * n] = g.ravel()[j + i * n] / n\n    return out",
+        "def f_backward(x, g):\n    a = 0.5\n    return g * ((x + a) - (x - a)) / (x + a)**2",
+        "def f_backward(f, x, h):\n    return (f(x + h) - f(x - h)) / (2 * h)",
+    ],
+)
+def test_a_derivation_is_not_taken_for_differences(source):
+    assert not is_by_differences(source, "f_backward(x, g)")
+
+
+@pytest.mark.parametrize("theme", sorted(ANSWERS))
+def test_no_right_answer_is_taken_for_differences(theme):
+    for name, source in ANSWERS[theme].items():
+        found = is_by_differences(source, "product_backward(x, y, g)")
+        assert found == ("differences" in name), name
+
+
+@pytest.mark.parametrize("path", sorted(Path("exercises").rglob("*.ipynb")), ids=lambda p: p.stem)
+def test_no_solution_of_the_course_is_taken_for_differences(path):
+    for cell in read_notebook(path).cells:
+        if is_answer(cell) and cell.cell_type == "code":
+            assert not is_by_differences(cell.source, f"({', '.join(defined_names(cell.source))})")

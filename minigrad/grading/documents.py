@@ -43,7 +43,10 @@ class QuestionAnswers(TypedDict):
 
 
 class AnswersDocument(TypedDict):
-    """What a submission answered. `lost` says that it may be recorded again."""
+    """What a submission answered. `lost` says that it may be recorded again.
+
+    `guessed` are the answers to be confirmed: found by a guess, or made by finite differences.
+    """
 
     format: Literal["minigrad-answers-1"]
     exercise: str
@@ -127,7 +130,7 @@ class Hashes(TypedDict):
 
 
 class Grade(TypedDict):
-    """One submission. `unreadable` says why it has no answers; `confirm`, that some were guessed."""
+    """One submission. `unreadable` says why it has no answers; `confirm`, that some are to be confirmed."""
 
     format: Literal["minigrad-grade-1"]
     exercise: str

@@ -381,6 +381,8 @@ CARRIED = {
     "zero_helper_deeper_than_python": _beside(
         CALLS, "times = " + "(" * 150 + "1" + ")" * 150 + "+1" * 20000
     ),
+    "zero_helper_too_deep_to_be_written": _beside(CALLS, "times = " + "+".join("1" * 900)),
+    "full_beside_a_sum_of_many_terms": _beside(CALLS, TIMES, "many = " + "+".join("1" * 900)),
     "zero_helper_nowhere": _beside(CALLS, "# def times(a, b): return a * b"),
     "zero_helper_imports_the_engine": _beside(
         CALLS, "import minigrad as mg", "def times(a, b):\n    return mg.tensor(a) * b"

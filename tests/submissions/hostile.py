@@ -90,7 +90,7 @@ PATCHES = {
     "zero_nan_and_infinity_in_json": "def product_backward(x, y, g):\n    return {'a': float('nan')}, [float('inf')]",
     "zero_an_exception_without_words": "class Silent(Exception):\n    def __str__(self): return 1 / 0\n"
     + PRODUCT.format("raise Silent"),
-    "zero_differences": """\
+    "zero_differences_please_confirm": """\
 def product_backward(x, y, g):
     def slope(f, a, e=1e-3):
         d = [(f(a + e * u) - f(a - e * u)) / (2 * e) for u in np.eye(a.size).reshape(-1, *a.shape)]

@@ -74,10 +74,18 @@ def names_used(*parts: ast.AST) -> Iterator[str]:
     return (n.id for part in parts for n in ast.walk(part) if isinstance(n, ast.Name))
 
 
+def written(statement: ast.stmt) -> str:
+    """The statement as source; nothing if it is nested too deeply to be written."""
+    try:
+        return ast.unparse(statement)
+    except NO_PROGRAM:
+        return ""
+
+
 def names_taken(*statements: ast.stmt) -> set[str]:
     """The names that these statements take from around them: not what is local to a function."""
     try:
-        tables = [symtable.symtable(ast.unparse(s), "cell", "exec") for s in statements]
+        tables = [symtable.symtable(written(s), "cell", "exec") for s in statements]
     except NO_PROGRAM:
         return set()
     taken: set[str] = set()

@@ -104,7 +104,7 @@ def _to_look_at(grade: Grade) -> str:
     if not grade["confirm"]:
         return ""
     guesses = [n for n in grade["notes"] if "please confirm" in n]
-    return "; ".join(guesses) or "found by a guess: please confirm"
+    return "; ".join(guesses) or "an answer is to be confirmed: please confirm"
 
 
 def _of_question(question: QuestionSummary, graded: list[QuestionGrade]) -> dict[str, object]:

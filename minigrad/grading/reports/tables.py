@@ -81,7 +81,7 @@ def _explanation(question: QuestionGrade) -> str:
     lines += question["notes"]
     lines += [f"{d['message']} {d['hint']}" for d in question["diagnoses"]]
     if question["confirm"]:
-        lines.append("This answer was found by a guess: please confirm.")
+        lines.append("This answer is to be confirmed: see the notes on the submission.")
     return clean_text("\n".join(lines))
 
 

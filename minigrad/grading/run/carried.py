@@ -24,6 +24,7 @@ from minigrad.grading.release.syntax import (
     needed,
     statements_of,
     waits_for,
+    written,
 )
 from minigrad.grading.run.notebook import MOST_PARSED, SubmittedCell
 
@@ -88,7 +89,7 @@ def carried_with(
         elif waits_for([one.statement], made):
             part = found.below
             made |= one.made
-        part.append(ast.unparse(one.statement))
+        part.append(written(one.statement))
         found.names += sorted(one.made - {*found.names})
         found.cells += [one.cell] if one.cell not in found.cells else []
     return found

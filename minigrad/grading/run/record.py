@@ -25,6 +25,7 @@ from minigrad.grading.release.check_in_kernel import MIME
 from minigrad.grading.release.inputs import check_cell
 from minigrad.grading.release.questions import GradedQuestion
 from minigrad.grading.run.carried import Carried, carried_with
+from minigrad.grading.run.differences import is_by_differences
 from minigrad.grading.run.notebook import Unreadable
 from minigrad.grading.run.submission import Found, find_answers
 from minigrad.grading.sandbox.launch import Limits, Process, Tier
@@ -81,6 +82,12 @@ def record_submission(
     ends = time.monotonic() + limits.submission
     run = _Run(recording, found, place, drawn, limits, ends)
     document["questions"] = {q.id: run.answers_to(q) for q in recording.questions}
+    for question in recording.questions:
+        if is_by_differences(run.source_of(question), question.call):
+            document["guessed"].append(question.answers[-1])
+            document["notes"].append(
+                f"the answer {question.answers[-1]} looks like finite differences: please confirm"
+            )
     return document
 
 
@@ -180,11 +187,19 @@ class _Run:
             *((TAKEN, source, True) for source in carried.below),
         ]
 
+    def source_of(self, question: GradedQuestion) -> str:
+        """What of a student's is run for a question, in one."""
+        carried = self._carried(question)
+        return "\n".join((*carried.above, self._answer(question), *carried.below))
+
+    def _answer(self, question: GradedQuestion) -> str:
+        return "\n".join(self.found.sources.get(a, "") for a in question.answers)
+
     def _carried(self, question: GradedQuestion) -> Carried:
         """What the answers to a question take along."""
         own = {place for a in question.answers for place in self.found.places.get(a, ())}
         return carried_with(
-            "\n".join(self.found.sources.get(a, "") for a in question.answers),
+            self._answer(question),
             [cell for cell in self.found.cells if cell.place not in own],
             self.recording.cells,
             [self.recording.sources[g] for g in question.given],

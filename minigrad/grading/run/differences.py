@@ -1,0 +1,109 @@
+"""Does an answer differentiate by numbers? Seen in its source, for a person to confirm.
+
+Values do not tell: differences of high order, or with a complex step, are as exact as rounding. What
+they cannot do without is a step, so it is looked for:
+
+    f(x + h) - f(x - h)         a step, or a multiple of it, is added to something and subtracted
+    f(x + k * h), f(x + 1j * h)    or added in multiples, in a loop; or as an imaginary number
+    ... / (2 * h)               and it is divided by, alone or times other factors
+
+Such a step is no input of what is asked for, so that an exercise on differences is none of it. Whoever
+hides the step is not found; a derivation does not divide by what it moves its inputs by.
+"""
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+
+from minigrad.grading.release.syntax import Function, names_made, names_used, statements_of
+
+LARGEST = 0.1  # a number that is written out counts as a step up to this size
+Step = str | float
+
+
+def is_by_differences(source: str, call: str) -> bool:
+    """Is there a step in this source that is added, subtracted and divided by?
+
+    call    what is asked: the parameters of a function in it are no steps
+    """
+    try:
+        return _is_by_differences(source, call)
+    except RecursionError:  # a product of thousands of factors
+        return False
+
+
+def _is_by_differences(source: str, call: str) -> bool:
+    nodes = [node for s in statements_of(source) for node in ast.walk(s)]
+    asked = {n.id for n in ast.walk(ast.parse(call)) if isinstance(n, ast.Name)}
+    inputs, parameters, counters = set(), set(), set()
+    for node in nodes:
+        if isinstance(node, Function | ast.Lambda):
+            own = {a.arg for a in node.args.args[: len(node.args.args) - len(node.args.defaults)]}
+            parameters |= own
+            inputs |= own if getattr(node, "name", None) in asked else set()
+        elif isinstance(node, ast.For | ast.comprehension):
+            counters |= set(names_used(node.target))
+    made: defaultdict[str, set[str]] = defaultdict(set)  # name -> the names that it is made of
+    for node in nodes:
+        if isinstance(node, ast.Assign):
+            for name in names_made(node):
+                made[name] |= set(names_used(node.value))
+    signs: defaultdict[tuple[str, Step], set[str]] = defaultdict(set)
+    for base, move, sign in _moves(nodes):
+        factors = list(_factors(move))
+        repeated = any(isinstance(f, ast.Name) and f.id in counters for f in factors)
+        many = repeated and bool(parameters & set(names_used(base)))
+        many |= any(isinstance(f, ast.Constant) and isinstance(f.value, complex) for f in factors)
+        for step in _steps(factors, made) - set(names_used(base)):
+            where = ast.dump(base.slice) if isinstance(base, ast.Subscript) else ast.dump(base)
+            signs[where, step] |= {"+", "-"} if many else {sign}
+    moved = {step for (_, step), both in signs.items() if len(both) == 2} - inputs
+    return bool(moved & _divisors(nodes, moved))
+
+
+def _moves(nodes: list[ast.AST]) -> Iterator[tuple[ast.expr, ast.expr, str]]:
+    """Yield what is moved, by what, and whether it is added or subtracted."""
+    for node in nodes:
+        if isinstance(node, ast.BinOp | ast.AugAssign) and isinstance(node.op, ast.Add | ast.Sub):
+            sign = "+" if isinstance(node.op, ast.Add) else "-"
+            if isinstance(node, ast.AugAssign):
+                yield node.target, node.value, sign
+                continue
+            yield node.left, node.right, sign
+            if sign == "+":
+                yield node.right, node.left, sign
+
+
+def _factors(part: ast.expr) -> Iterator[ast.expr]:
+    """Yield the factors of a product; signs are left out."""
+    if isinstance(part, ast.BinOp) and isinstance(part.op, ast.Mult):
+        yield from (*_factors(part.left), *_factors(part.right))
+    elif isinstance(part, ast.UnaryOp):
+        yield from _factors(part.operand)
+    else:
+        yield part
+
+
+def _steps(factors: list[ast.expr], made: Mapping[str, set[str]]) -> set[Step]:
+    """What may be a step in a product: a name, what the name was made with, a small number."""
+    names = {f.id for f in factors if isinstance(f, ast.Name)}
+    within = {n for name in names for n in made.get(name, ())} if len(factors) == 1 else set()
+    numbers = {f.value for f in factors if isinstance(f, ast.Constant)}
+    numbers |= {abs(n) for n in numbers if isinstance(n, complex)}
+    small = {n for n in numbers if isinstance(n, float) and 0 < n <= LARGEST}
+    return {*names, *within, *small}
+
+
+def _divisors(nodes: list[ast.AST], steps: set[Step]) -> set[Step]:
+    """The steps by which something is divided: alone, or in a product of names and numbers."""
+    found: set[Step] = set()
+    for node in nodes:
+        if not isinstance(node, ast.BinOp | ast.AugAssign) or not isinstance(node.op, ast.Div):
+            continue
+        factors = list(_factors(node.right if isinstance(node, ast.BinOp) else node.value))
+        found |= {f.id for f in factors if isinstance(f, ast.Name)}
+        numbers = [f.value for f in factors if isinstance(f, ast.Constant)]
+        for step in steps:
+            of_it = [n for n in numbers if isinstance(step, float) and isinstance(n, float | int)]
+            found |= {step for n in of_it if isinstance(step, float) and n in (step, 2 * step)}
+    return found
