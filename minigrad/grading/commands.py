@@ -25,7 +25,7 @@ from rich.progress import (
 from rich.text import Text
 
 from minigrad.grading.doctor import examine, report
-from minigrad.grading.documents import AnswersDocument
+from minigrad.grading.documents import AnswersDocument, Grade
 from minigrad.grading.gate import NbvalDidNotRun, gate, gate_bundles
 from minigrad.grading.judge.grades import JudgeError, judge
 from minigrad.grading.release.bundles import (
@@ -208,19 +208,7 @@ def grade_command(
         with _progress_bar() as show:
             grades = grade_class(submissions, recording, bundle, out, settings, show)
         written = write_reports(grades, out)
-    unreadable = sum(g["unreadable"] is not None for g in grades)
-    confirm = sum(g["confirm"] for g in grades)
-    tiers = ", ".join(sorted({g["isolation"] for g in grades}))
-    if "none" in tiers:
-        typer.echo("Isolation: none. Students' code ran without a sandbox.")
-    typer.echo(
-        f"{len(grades)} submissions graded, {unreadable} of them unreadable, "
-        f"{confirm} to be confirmed (isolation: {tiers})"
-    )
-    _say_written(written)
-    lost = sum(AGAIN in (g["unreadable"] or "") for g in grades)
-    if lost:
-        _stop(f"{lost} of the submissions could not be run, and are to be tried again: {AGAIN}.")
+    _say_graded(grades, written)
 
 
 @app.command("doctor")
@@ -246,6 +234,23 @@ def doctor_command(
         typer.echo(json.dumps(document, indent=1))
     if not document["ready"]:
         raise typer.Exit(1)
+
+
+def _say_graded(grades: list[Grade], written: list[Path]) -> None:
+    """How a class was graded; the command ends with status 1 if some could not be run."""
+    unreadable = sum(g["unreadable"] is not None for g in grades)
+    confirm = sum(g["confirm"] for g in grades)
+    tiers = ", ".join(sorted({g["isolation"] for g in grades}))
+    if "none" in tiers:
+        typer.echo("Isolation: none. Students' code ran without a sandbox.")
+    typer.echo(
+        f"{len(grades)} submissions graded, {unreadable} of them unreadable, "
+        f"{confirm} to be confirmed (isolation: {tiers})"
+    )
+    _say_written(written)
+    lost = sum(AGAIN in (g["unreadable"] or "") for g in grades)
+    if lost:
+        _stop(f"{lost} of the submissions could not be run, and are to be tried again: {AGAIN}.")
 
 
 class _Rate(ProgressColumn):
