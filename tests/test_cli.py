@@ -190,11 +190,11 @@ def test_demo_shows_the_example_and_writes_a_page_that_needs_no_network(tmp_path
     ]
     ran = [(line[1], line[3]) for line in steps if line[1].isdigit()]
     assert ran == [
-        ("1", "AddBackward0"),
-        ("2", "MulBackward0"),
-        ("3", "AddBackward0"),
-        ("4", "AccumulateGrad"),
-        ("5", "AccumulateGrad"),
+        ("6", "AddBackward0"),
+        ("7", "MulBackward0"),
+        ("8", "AddBackward0"),
+        ("9", "AccumulateGrad"),
+        ("10", "AccumulateGrad"),
     ]
     assert "AccumulateGrad of x2  (2 of 2)" in result.output
     assert "2 of 2 gradients agree with the tape" in result.output

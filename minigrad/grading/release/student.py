@@ -109,6 +109,8 @@ def checked_student_notebook(
     _check_author(notebook, name)
     student = student_notebook(notebook, code_stub=code_stub, text_stub=text_stub)
     _check_nothing_left(notebook, student, name)
+    if any(is_answer(cell) for cell in student.cells):
+        student.cells.insert(1, nbformat.v4.new_markdown_cell(COUNTS, id="what-counts"))
     return student
 
 
@@ -132,8 +134,6 @@ def student_notebook(
         ours.pop("question", None)  # what is asked, and which mistakes are tried, is the author's
         ours["cell"] = cell.id
         _lock(cell)
-    if any(is_answer(cell) for cell in student.cells):
-        student.cells.insert(1, nbformat.v4.new_markdown_cell(COUNTS, id="what-counts"))
     return student
 
 
