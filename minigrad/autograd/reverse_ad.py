@@ -80,7 +80,7 @@ def grad(
     """
     zs = [outputs] if isinstance(outputs, Tensor) else list(outputs)
     xs = [inputs] if isinstance(inputs, Tensor) else list(inputs)
-    _check_recorded(xs, is_grads_batched, materialize_grads and allow_unused is False)
+    _check_arguments(xs, is_grads_batched, allow_unused, materialize_grads)
     gradients = _one_for_each(zs, grad_outputs, "outputs", "grad_outputs")
     tensors = create_graph or bool(state.levels)
     task = GraphTask(
@@ -100,12 +100,15 @@ def grad(
     return tuple(grads)
 
 
-def _check_recorded(xs: Sequence[Tensor], batched: bool, contradiction: bool) -> None:
-    if batched:
+def _check_arguments(
+    xs: Sequence[Tensor], is_grads_batched: bool, allow_unused: bool | None, materialize_grads: bool
+) -> None:
+    """Refuse arguments of `grad` that contradict each other, and inputs that were not recorded."""
+    if is_grads_batched:
         raise NotImplementedError("is_grads_batched: call grad once for each gradient instead.")
     if not xs:
         raise AutogradError("`inputs` argument to `grad()` cannot be empty.")
-    if contradiction:
+    if materialize_grads and allow_unused is False:
         raise ValueError(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: False."
         )

@@ -93,7 +93,7 @@ NAMES = {
 
 
 class ModulesOfPyTorch:
-    """The finder: it makes a module for each name in ELSEWHERE and LEFT_OUT."""
+    """The finder and loader of the modules in ELSEWHERE and LEFT_OUT."""
 
     @classmethod
     def find_spec(
@@ -101,21 +101,18 @@ class ModulesOfPyTorch:
     ) -> ModuleSpec | None:
         """How to import a module of minigrad that stands nowhere; None if PyTorch has none either."""
         package, _, name = fullname.partition(".")
-        module = _module(name) if package == "minigrad" else None
-        return None if module is None else ModuleSpec(fullname, _Loader(module), is_package=True)  # type: ignore[arg-type]
+        if package != "minigrad" or _module(name) is None:
+            return None
+        return ModuleSpec(fullname, cls, is_package=True)  # type: ignore[arg-type]
 
+    @staticmethod
+    def create_module(spec: ModuleSpec) -> ModuleType | None:
+        """The module, which `attribute` may have made already."""
+        return _module(spec.name.partition(".")[2])
 
-class _Loader:
-    """Hands over a module that is there already."""
-
-    def __init__(self, module: ModuleType) -> None:
-        self.module = module
-
-    def create_module(self, spec: ModuleSpec) -> ModuleType:
-        return self.module
-
-    def exec_module(self, module: ModuleType) -> None:
-        pass
+    @staticmethod
+    def exec_module(module: ModuleType) -> None:
+        """Nothing to run: its names are looked up when they are asked for."""
 
 
 class Elsewhere(ModuleType):
