@@ -9,6 +9,7 @@ float32 tensor is float32, where NumPy would make both float64.
 Source: PyTorch, "Tensor Attributes: torch.dtype", and the ATen file TypeProperties.cpp.
 """
 
+import math
 from collections.abc import Sequence
 from functools import reduce
 from typing import Any
@@ -115,7 +116,7 @@ def exact_number(value: Any, dtype: Dtype) -> Any:
     """The same for a number that will be stored: RuntimeError if it is too large."""
     check_range(value, dtype)
     z = number(value, dtype)
-    if dtype.kind == "f" and np.isinf(z) and np.isfinite(value):
+    if dtype.kind == "f" and math.isinf(z) and math.isfinite(value):
         raise RuntimeError(
             f"value cannot be converted to type {dtype} without overflow: the largest is {np.finfo(dtype).max}."
         )
@@ -124,8 +125,10 @@ def exact_number(value: Any, dtype: Dtype) -> Any:
 
 def check_range(values: Any, dtype: Dtype) -> None:
     """Raise RuntimeError if a number is too large for this dtype. (In uint8, -1 is 255.)"""
+    if dtype.kind not in "iu":
+        return
     a = np.asarray(values)
-    if dtype.kind not in "iu" or a.dtype.kind not in "iuf" or not a.size:
+    if a.dtype.kind not in "iuf" or not a.size:
         return
     limits = np.iinfo(dtype)
     low = limits.min if dtype.kind == "i" else -limits.max if a.dtype.kind == "i" else 0

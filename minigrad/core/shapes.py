@@ -111,7 +111,7 @@ def as_ints(values: Any, name: str) -> Shape:
     >>> as_ints([2, 3], "size")
     (2, 3)
     """
-    if isinstance(values, Sequence) and not isinstance(values, str):
+    if values.__class__ is tuple or isinstance(values, Sequence) and not isinstance(values, str):
         return tuple([n if n.__class__ is int else as_int(n, name) for n in values])
     raise TypeError(f"argument '{name}' must be tuple of ints, not {type(values).__name__}.")
 

@@ -1,5 +1,6 @@
 """Functions that create tensors."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -55,8 +56,10 @@ def shape_of(size: tuple[Any, ...], named: Any = None) -> tuple[int, ...]:
     size = size if named is None else (tuple(named),)
     if not size:
         raise TypeError("missing 1 required positional argument: 'size'. To fix it, write  zeros(())  for a number.")
-    shape = as_ints(size[0] if len(size) == 1 and isinstance(size[0], Sequence) else size, "size")
-    if any(n < 0 for n in shape):
+    first = size[0]
+    alone = len(size) == 1 and first.__class__ is not int and isinstance(first, Sequence)
+    shape = as_ints(first if alone else size, "size")
+    if shape and min(shape) < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension: {list(shape)}")
     return shape
 
@@ -67,7 +70,10 @@ def _filled(value: Any, shape: tuple[int, ...], dtype: DTypeLike, device: Device
     if hasattr(value, "__apply_op__"):
         z: Tensor = value.detach().to(d).expand(shape).clone()
         return z.requires_grad_() if requires_grad else z
-    return finish(np.full(shape, dtypes.exact_number(value, d)), requires_grad)
+    array = np.zeros(shape, d)
+    if value.__class__ is not int or value:
+        array.fill(value if value.__class__ is int and value == 1 else dtypes.exact_number(value, d))
+    return finish(array, requires_grad)
 
 
 @made_into_out
@@ -251,7 +257,7 @@ def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: DTypeLike =
     if end is None:
         start, end = 0, start
     numbers = [v.item() if isinstance(v, Tensor) else v for v in (start, end, step)]
-    if not np.isfinite(numbers[0]) or not np.isfinite(numbers[1]):
+    if not (math.isfinite(numbers[0]) and math.isfinite(numbers[1])):
         raise RuntimeError(f"unsupported range: {numbers[0]} -> {numbers[1]}")
     if numbers[2] == 0:
         raise RuntimeError("step must be nonzero")
@@ -265,9 +271,9 @@ def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: DTypeLike =
             numbers = [int(v) for v in numbers]
         if numbers[2] == 0:
             raise ValueError("step must be nonzero: it was cut to an integer.")
-        n = int(np.ceil((numbers[1] - numbers[0]) / numbers[2]))
-        return finish((first + stride * np.arange(n)).astype(d), requires_grad)
-    return finish(np.arange(*numbers).astype(d), requires_grad)
+        n = math.ceil((numbers[1] - numbers[0]) / numbers[2])
+        return finish(np.arange(first, first + stride * n, stride).astype(d, copy=False), requires_grad)
+    return finish(np.arange(*numbers).astype(d, copy=False), requires_grad)
 
 
 def from_numpy(ndarray: Array) -> Tensor:
