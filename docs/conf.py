@@ -33,6 +33,8 @@ exclude_patterns = ["docs/extensions/**"]
 myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence"]
 myst_heading_anchors = 3
 nb_execution_mode = "off"
+# Only the cells with an answer are folded.
+nb_code_prompt_show, nb_code_prompt_hide = "Show the answer", "Hide the answer"
 nb_ipywidgets_js: dict[str, dict[str, str]] = {}  # the widgets' scripts would come from the network
 nb_mime_priority_overrides = [("html", "text/html", 1), ("html", "image/svg+xml", 2)]
 

@@ -123,3 +123,32 @@ def test_messages_of_a_student_s_code_are_escaped_in_html():
     html = SQUARE.check(answer)._repr_html_()
 
     assert "<img" not in html and "\u202e" not in html
+
+
+def test_a_notebook_shows_what_the_student_wrote_and_the_inputs_of_the_first_wrong_case():
+    exercise = Exercise("two_backward", lambda x, y: x * y, shapes=[[(), ()], [(2,), (2,)]])
+
+    def answer(x, y, g):
+        dx = g * y
+        dy = g * y
+        return dx, dy
+
+    result = exercise.check(answer)
+    card = result._repr_html_().partition("<details>")[0]
+
+    inputs = next(row.values for row in result.rows if not row.ok)
+    assert card.count("✗") == 1 and "<code>dy = g * y</code>" in card and inputs in card
+    assert inputs.startswith("x = ") and "right in all 2 cases" in card
+    assert "dx = g * y" not in card
+
+
+def test_what_was_written_is_left_out_where_it_cannot_be_told():
+    exercise = Exercise("one_backward", lambda x: x * x, shapes=[[()]])
+
+    def twice(x, g):
+        if x > 0:
+            return x
+        return g
+
+    for answer in (twice, np.multiply):
+        assert "you wrote" not in exercise.check(answer)._repr_html_()

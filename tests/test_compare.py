@@ -202,3 +202,23 @@ def test_the_bundle_holds_text_and_escaped_html():
 
     assert set(bundle) == {"text/plain", "text/html"}
     assert "&lt;b&gt;x&lt;/b&gt;" in bundle["text/html"] and "<b>x" not in bundle["text/html"]
+
+
+def test_a_gradient_that_is_still_to_be_derived_is_no_mistake():
+    x, y = tensor([1.0, 2.0], requires_grad=True), tensor([3.0, 4.0], requires_grad=True)
+
+    report = compare(x * y, x=y, y=...)
+
+    assert report.headline.endswith("1 of 2 gradients agree with the tape, 1 not answered yet")
+    assert not report.ok and report.rows[1].diagnosis is None and report.rows[1].note == ""
+    assert "✗" not in report._repr_html_() and "✓" in report._repr_html_()
+
+
+def test_a_notebook_shows_the_mistake_before_the_table_and_leaves_out_empty_columns():
+    x, y = tensor([1.0, 2.0], requires_grad=True), tensor([3.0, 4.0], requires_grad=True)
+
+    wrong = compare(x * y, x=y, y=2 * x)._repr_html_()
+    right = compare(x * y, x=y, y=x)._repr_html_()
+
+    assert wrong.index("y: ") < wrong.index("<table") and wrong.count("✗") == 1
+    assert "yours" in wrong and "yours" not in right

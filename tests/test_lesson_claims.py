@@ -18,6 +18,7 @@ import pytest
 import minigrad
 from minigrad import nn, optim, static
 from minigrad.core import modes
+from minigrad.core.node import reachable
 from minigrad.nn import functional as F
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -212,41 +213,61 @@ def test_the_exam_of_the_fraction_repeats_windows_of_its_practice():
 # ---------------------------------------------------------------------------------- 11: names
 
 
-def test_batch_normalization_takes_the_scale_of_w1_away():
-    names = lesson(11, "setup", "names", "dataset", "init", "fwd")
-    C, W1, *others = names["parameters"]
-    with minigrad.no_grad():
-        plain, _ = lesson_forward(names)([C, W1, *others])
-        scaled, _ = lesson_forward(names)([C, W1 * 10, *others])
-
-    assert names["hprebn"].std() < 0.3  # before it, they are far from 1 in any case
-    assert minigrad.allclose(plain, scaled, atol=5e-3)
+STEPS = ["setup", "windows", "split", "parameters", "forward"]
 
 
-def lesson_forward(names):
-    exec(text_of(11, "functions"), names)
-    return lambda parameters: names["forward"](names["Xb"], parameters)
+def test_every_answer_to_the_nine_steps_is_right():
+    names = lesson(11, *STEPS, *(f"answer-{k}" for k in range(1, 10)), "compare-all")
+
+    assert names["report"].ok and len(names["report"].rows) == 20
 
 
-def test_the_derivation_has_twenty_two_lines():
-    lines = text_of(11, "bwd").splitlines()[1:]
+def test_four_gradients_arrive_at_the_row_that_the_block_reads():
+    names = lesson(11, "setup")
+    exec(text_of(11, "look").replace("%%autograd", ""), names)
 
-    assert sum(bool(line.strip()) for line in lines) == 22
+    edges = [edge for node in reachable([names["out"].node]) for edge in node.edges]
+    assert edges.count(names["w"].node) == 4
 
 
-def test_training_without_the_second_use_of_bndiff_still_works():
-    names = lesson(11, "setup", "names", "dataset", "init", "functions")
-    right = "(n * d - dbnbias - n / (n - 1) * bnraw * dbngain)"
+def test_the_mistake_in_lesson_11_is_named_and_comes_after_what_is_right():
+    names = lesson(11, *STEPS, *(f"answer-{k}" for k in range(1, 10)))
+    *_, comparison = text_of(11, "mistake").splitlines()
+    exec(text_of(11, "mistake").replace(comparison, f"report = {comparison}"), names)
+
+    rows = {row.name: row for row in names["report"].rows}
+    assert [name for name, row in rows.items() if row.ok] == ["n", "gain"]
+    assert rows["u"].diagnosis.kind == "missing_path"
+
+
+def test_most_of_the_gradient_comes_straight_through_the_plus_sign():
+    names = lesson(11, *STEPS, *(f"answer-{k}" for k in range(1, 10)), "short")
+
+    assert names["dy"].norm() > 2 * names["through_n"].norm()
+
+
+def test_training_without_the_statistics_still_works():
+    names = lesson(11, *STEPS, "functions")
+    right = "r * (dn - n * (dn * n).mean(1, keepdim=True))"
     assert right in text_of(11, "functions")
     late = []
-    for formula in (right, "(n * d - dbnbias)"):
+    for formula in (right, "r * dn"):
         exec(text_of(11, "functions").replace(right, formula), names)
         with contextlib.redirect_stderr(io.StringIO()):
-            losses = names["train"](names["gradients_by_hand"], 600)[2]
+            losses = names["train"](names["by_hand"], 600)[1]
         assert sum(losses[:20]) > sum(losses[-20:])
         late.append(sum(losses[-200:]) / 200)
 
     assert abs(late[0] - late[1]) < 0.05
+
+
+def test_vowels_are_closest_to_vowels_more_often_than_by_chance():
+    cell = next(c for c in cells_of(find(11)) if c["id"] == "letters")
+    stored = "".join(cell["outputs"][0]["text"])
+    nearest = {line[0]: line.split(" to ")[1].split() for line in stored.splitlines()}
+
+    vowels = sum(other in "aeiou" for vowel in "aeiou" for other in nearest[vowel])
+    assert vowels > 2 * (15 * 4 / 25)
 
 
 # ----------------------------------------------------------------------- 20, 21: programs

@@ -11,7 +11,7 @@ from minigrad import static
 from tests.numeric import assert_close
 
 # STATIC_EXAMPLES=2000 pytest tests/test_static_plan.py    looks longer
-MANY = settings(max_examples=int(os.environ.get("STATIC_EXAMPLES", "150")), deadline=None)
+MANY = settings(max_examples=int(os.environ.get("STATIC_EXAMPLES", "60")), deadline=None)
 
 
 def test_the_source_is_plain_numpy_that_runs_by_itself():

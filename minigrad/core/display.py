@@ -7,6 +7,7 @@ registered. It is loaded when something is first shown.
     bundle(tape)      the pictures of a tape or a program, by MIME type
     view(what)        the widget, as one more entry in a bundle
     come_alive(what)  shows the widget, where widgets can run
+    card(report)      shows a report, if somebody reads along; returns whether it did
     mode()            the current display mode: "widget", "html", "svg" or "text"
 """
 

@@ -80,6 +80,21 @@ def framed(tape: Faces) -> str:
     )
 
 
+def card(report: object) -> bool:
+    """Show a report in the output of the cell, if this is a kernel with a reader."""
+    if not display.is_seen() or display.mode() == "text":
+        return False
+    from IPython.display import display as show
+
+    show(report)
+    return True
+
+
 registry.register(
-    tensor_html=tensor_html.html, bundle=bundle, view=view, come_alive=come_alive, mode=display.mode
+    tensor_html=tensor_html.html,
+    bundle=bundle,
+    view=view,
+    come_alive=come_alive,
+    card=card,
+    mode=display.mode,
 )

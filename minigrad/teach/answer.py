@@ -4,6 +4,7 @@ Diagnosis    a mistake that gives the student's numbers
 Answer       the student's array, the right gradient, and the graph it comes from
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -122,7 +123,8 @@ class Answer:
             words["op"] = f"the in-place {op}" if use.wrote else op
             line = node.place.label if node.place is not None else None
             # The line itself rather than its number: In [3] is another cell when the notebook runs again.
-            where = node.place.text or line if node.place is not None else ""
+            text = node.place.text if node.place is not None else ""
+            where = re.sub(r"\s\s+#.*", "", text or "") or line  # without a comment behind it
             words["line"] = f" (in the line  {where})" if where else ""
         said = message.format(**words)
         if message.startswith("{op}"):

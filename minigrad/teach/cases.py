@@ -53,6 +53,13 @@ def _short(name: str, value: object) -> str:
     return f"{name} {text}" if len(text) <= 24 and "\n" not in text else name
 
 
+def in_full(given: Mapping[str, Any]) -> str:
+    """The inputs themselves, so that a reader can recompute a case by hand; nothing if it would be long."""
+    arrays = {name: v.tolist() if isinstance(v, np.ndarray) else v for name, v in given.items()}
+    text = ", ".join(f"{name} = {value!r}" for name, value in arrays.items())
+    return text if len(text) <= 100 and "<" not in text else ""
+
+
 def draw(seed: str, shape: Shape) -> Array:
     """Normal numbers with two decimals: short to print, and the same on every machine."""
     digest = hashlib.sha256(seed.encode()).digest()

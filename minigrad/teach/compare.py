@@ -1,6 +1,7 @@
 """A gradient derived by hand, beside the tape's.
 
     compare(z, x1=g1, x2=g2)    one row for each: exact, close, different, or wrong shape
+    compare(z, x1=g1, x2=...)   x2 is not answered yet
 
 The tape is asked by `autograd.grad` with retain_graph=True, so comparing changes nothing:
 no `.grad` is touched, no saved value is freed, and nothing is recorded. If the graph has
@@ -37,7 +38,7 @@ class CompareRow(Compared):
 
     name       the tensor's name
     shape      the tensor's shape, which its gradient has too
-    verdict    exact, close, different, wrong shape, not an array
+    verdict    exact, close, different, wrong shape, not an array, not answered
     absolute   the greatest absolute difference; None if the two cannot be subtracted
     relative   the greatest relative difference; inf where the tape's value is 0
     index      where the greatest absolute difference sits
@@ -52,6 +53,11 @@ class CompareRow(Compared):
     relative: float | None
     tape: float | None
 
+    @property
+    def answered(self) -> bool:
+        """Is there an answer, rather than `...`?"""
+        return self.verdict != "not answered"
+
     def cells(self) -> tuple[str, ...]:
         """Name, shape, verdict, differences; if they count, where, and yours and the tape's."""
         return self.name, str(self.shape), *self.measured(self.tape, self.relative)
@@ -65,7 +71,9 @@ class Comparison(Report[CompareRow]):
     def __init__(self, rows: Sequence[CompareRow]) -> None:
         agree, n = sum(row.ok for row in rows), len(rows)
         headline = "1 gradient agrees" if agree == n == 1 else f"{agree} of {n} gradients agree"
-        super().__init__(f"compare: {headline} with the tape", rows)
+        later = sum(not row.answered for row in rows)
+        rest = f", {later} not answered yet" if later else ""
+        super().__init__(f"compare: {headline} with the tape{rest}", rows)
 
 
 def compare(
@@ -82,7 +90,8 @@ def compare(
 
     z          the tensor whose gradients are asked for
     by_name    x1=array: the gradient with respect to the tensor that is called x1 where
-               compare is called; arrays, Tensors and nested lists will do
+               compare is called; arrays, Tensors and nested lists will do, and `...` for a
+               gradient that you have not derived yet
     derived    the same as a mapping, {x1: array} or {"x1": array}; for names such as
                "gradient" that are taken here
     gradient   dL/dz, as for backward(); ones if left out
@@ -140,7 +149,7 @@ def compare_in(
             )
         d = difference(mine, right, rtol, atol)
         found = None
-        if not d.ok:
+        if not d.ok and mine is not ...:
             found = repeated(name, mine, right) if note else None
             found = found or diagnose(
                 z, tensor, mine, gradient=gradient, name=name, namespace=namespace,

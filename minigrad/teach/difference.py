@@ -1,6 +1,6 @@
 """How two arrays differ, said once for everything that compares.
 
-    difference(mine, theirs)   exact, close, different, wrong shape, or not an array
+    difference(mine, theirs)   exact, close, different, wrong shape, not an array, or not answered
 
 NaN equals NaN here, and an infinity equals itself, because the question is whether two
 computations agree. What "close" means depends on the coarser of the two types:
@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
-Verdict = Literal["exact", "close", "different", "wrong shape", "not an array"]
+Verdict = Literal["exact", "close", "different", "wrong shape", "not an array", "not answered"]
 
 _TOLERANCES = {2: (1e-3, 1e-5), 4: (1.3e-6, 1e-5), 8: (1e-7, 1e-7)}  # bytes -> rtol, atol
 
@@ -29,7 +29,7 @@ _TOLERANCES = {2: (1e-3, 1e-5), 4: (1.3e-6, 1e-5), 8: (1e-7, 1e-7)}  # bytes -> 
 class Difference:
     """How `mine` differs from `theirs`.
 
-    verdict    exact, close, different, wrong shape, not an array
+    verdict    exact, close, different, wrong shape, not an array, not answered
     absolute   the greatest |mine - theirs|; None when the two cannot be subtracted
     relative   the greatest |mine - theirs| / |theirs|; inf where theirs is 0
     index      where the greatest absolute difference sits, the first if there are several
@@ -57,11 +57,15 @@ def difference(
 ) -> Difference:
     """Compare what a learner computed with what is right; never fails because of `mine`.
 
+    `...` stands for an answer that is still to be given.
+
     >>> difference([1.0, 2.0], [1.0, 2.5]).index
     (1,)
     >>> difference([1.0, 2.0], [[1.0, 2.0]]).reason
     'shape (2,) instead of (1, 2)'
     """
+    if mine is ...:
+        return Difference("not answered")
     theirs = real_array(theirs)
     try:
         mine = real_array(mine)

@@ -87,10 +87,7 @@ class Explanation(Report[ParameterRow]):
 
     def __init__(self, headline: str, rows: Sequence[ParameterRow], answers: Sequence[str]) -> None:
         super().__init__(headline, rows)
-        self.answers = tuple(answers)
-
-    def _notes(self) -> list[str]:
-        return [*super()._notes(), *self.answers]
+        self.answers = self.remarks = tuple(answers)
 
 
 def explain(optimizer: Optimizer, loss: Tensor | None = None) -> Explanation:

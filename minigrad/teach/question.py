@@ -306,12 +306,12 @@ class Progress(Report[ProgressRow]):
         raise NotImplementedError  # IPython shows the bundle, too
 
     def _html_cells(self, row: ProgressRow) -> list[str]:
-        name, state, *others = super()._html_cells(row)
+        done, name, state, *others = super()._html_cells(row)
         bar = (
             '<div style="width: 8em; border: 1px solid currentColor; opacity: 0.7">'
             f'<div style="width: {row.share}%; height: 0.6em; background: currentColor"></div></div>'
         )
-        return [name, bar + state, *others]
+        return [done if row.ok else "", name, bar + state, *others]
 
 
 def progress() -> Progress:

@@ -1,8 +1,9 @@
 """A small report: a headline and a table, as text and as HTML.
 
 Both forms come from the same cells. The text is stable, so that a notebook's stored
-output can be checked; the HTML escapes everything, because names and messages come from
-a learner's code, and it sets no colors of its own, so that it reads on light and on dark.
+output can be checked. The HTML is a card: what is wrong first, then the table with ✓ and ✗.
+It escapes everything, because names and messages come from a learner's code. Its only color
+is a red that reads on light and on dark, for what is wrong.
 
     Row       what a line of a report offers
     Compared  what is in a line about numbers that were derived by hand
@@ -17,7 +18,13 @@ from typing import Generic, Protocol, TypeVar
 from minigrad.teach.answer import Diagnosis
 from minigrad.teach.difference import Verdict, decimal_text, magnitude, position
 
-_CELL = "text-align: left; padding: 0.15em 0.9em 0.15em 0; white-space: pre-wrap"
+# Notebooks break words in a table, and give all columns the same width, unless told otherwise.
+_CELL = (
+    "text-align: left; padding: 0.15em 0.9em 0.15em 0; white-space: pre-wrap; "
+    "word-break: normal; overflow-wrap: normal; max-width: 60ch"
+)
+_TABLE = "border-collapse: collapse; margin: 0.3em 0; table-layout: auto; width: auto"
+_WRONG = "#e53935"
 
 
 class Row(Protocol):
@@ -42,7 +49,7 @@ R = TypeVar("R", bound=Row)
 class Compared:
     """A row about numbers that were derived by hand, beside the right ones.
 
-    verdict    exact, close, different, wrong shape, not an array
+    verdict    exact, close, different, wrong shape, not an array, not answered
     absolute   the greatest absolute difference; None if the two cannot be subtracted
     index      where it sits
     yours      the value there, derived by hand
@@ -81,6 +88,7 @@ class Report(Generic[R]):
     """
 
     header: tuple[str, ...]
+    remarks: tuple[str, ...] = ()  # what is to be said about all of it, whether it is well or not
     footer = ""  # below the table, in HTML only
 
     def __init__(self, headline: str, rows: Sequence[R]) -> None:
@@ -96,9 +104,7 @@ class Report(Generic[R]):
         return self.ok
 
     def __repr__(self) -> str:
-        return "\n".join(
-            [self.headline, *self._table(), *(f"    {note}" for note in self._notes())]
-        )
+        return "\n".join([self.headline, *self._table(), *(f"    {note}" for note in self._said())])
 
     def _table(self) -> list[str]:
         lines = [self.header, *(row.cells() for row in self.rows)]
@@ -112,25 +118,50 @@ class Report(Generic[R]):
     def _notes(self) -> list[str]:
         return [_plain(line) for row in self.rows for line in row.note.splitlines()]
 
+    def _said(self) -> list[str]:
+        return [*self._notes(), *map(_plain, self.remarks)]
+
     def _repr_html_(self) -> str:
+        notes = "".join(noted(escape(note)) for note in self._notes())
+        headline = f"<strong>{escape(self.headline)}</strong>"
+        remarks = "".join(f"<div>{escape(_plain(remark))}</div>" for remark in self.remarks)
+        inside = f"{headline}{notes}{self._html_table()}{remarks}{self.footer}"
+        return f'<div class="minigrad-report">{inside}</div>'
+
+    def _html_table(self) -> str:
+        """The rows, each with ✓ or ✗; a column in which nothing stands is left out."""
+
         def line(cells: Iterable[str], tag: str) -> str:
             inside = (f'<{tag} style="{_CELL}">{cell}</{tag}>' for cell in cells)
             return f"<tr>{''.join(inside)}</tr>"
 
-        body = "".join(line(self._html_cells(row), "td") for row in self.rows)
-        notes = "".join(f"<div>{escape(note)}</div>" for note in self._notes())
-        return (
-            f'<div class="minigrad-report"><strong>{escape(self.headline)}</strong>'
-            f'<table style="border-collapse: collapse; margin: 0.3em 0">'
-            f"<thead>{line(map(escape, self.header), 'th')}</thead><tbody>{body}</tbody></table>"
-            f"{notes}{self.footer}</div>"
-        )
+        columns = ["", *map(escape, self.header)], *map(self._html_cells, self.rows)
+        filled = [c for c in zip(*columns, strict=True) if any(c[1:])]
+        head, *body = zip(*filled, strict=True) if self.rows else [columns[0]]
+        rows = "".join(line(cells, "td") for cells in body)
+        return f'<table style="{_TABLE}"><thead>{line(head, "th")}</thead><tbody>{rows}</tbody></table>'
 
     def _html_cells(self, row: R) -> list[str]:
-        return [escape(_plain(cell)) for cell in row.cells()]
+        return [
+            mark(row.ok, getattr(row, "answered", True)),
+            *(escape(_plain(cell)) for cell in row.cells()),
+        ]
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         return {"text/plain": repr(self), "text/html": self._repr_html_()}
+
+
+def mark(ok: bool, answered: bool = True) -> str:
+    """✓, or a red ✗, as HTML; … for what is not answered yet."""
+    if not answered:
+        return "…"
+    return "✓" if ok else f'<span style="color: {_WRONG}; font-weight: bold">✗</span>'
+
+
+def noted(html: str) -> str:
+    """A remark on what is wrong, as HTML: a block with a red line at its left."""
+    style = f"border-left: 3px solid {_WRONG}; padding: 0 0 0 0.7em; margin: 0.4em 0"
+    return f'<div style="{style}; max-width: 90ch; overflow-wrap: normal">{html}</div>'
 
 
 def _plain(text: str) -> str:

@@ -10,10 +10,12 @@ prediction. Its points are earned if it is right in every case.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from typing import Literal
 
+from minigrad.core.display import shown_by
 from minigrad.teach.diagnose import Diagnosis
-from minigrad.teach.report import Report, _plain
+from minigrad.teach.report import Report, _plain, mark
 
 Kind = Literal[
     "right",
@@ -39,6 +41,8 @@ class CheckRow:
     verdict    right, or what kind of mistake
     message    what is wrong and where, in words
     diagnosis  the misconception that gives exactly this answer, if one is known
+    values     the inputs themselves, if they are few and the verdict is not "right"
+    line       what the student has written for this part, if it can be told
     printed    what the student's code printed meanwhile
     """
 
@@ -48,6 +52,8 @@ class CheckRow:
     verdict: Kind
     message: str = ""
     diagnosis: Diagnosis | None = None
+    values: str = field(default="", repr=False, compare=False)
+    line: str = field(default="", repr=False, compare=False)
     printed: str = field(default="", repr=False, compare=False)
 
     @property
@@ -125,22 +131,55 @@ class CheckResult(Report[CheckRow]):
         return self
 
     def _notes(self) -> list[str]:
-        """What was recognized, each misconception once, and then the remarks."""
+        """What was recognized, each misconception once."""
         notes = {str(row.diagnosis): row.note for row in reversed(self.rows) if row.diagnosis}
         lines = [line for note in reversed(notes.values()) for line in note.splitlines()]
-        return [_plain(line) for line in (*lines, *self.remarks)]
+        return [_plain(line) for line in lines]
+
+    def _html_table(self) -> str:
+        """A line for each part: ✓, or ✗ with the first case that is wrong. All cases unfold."""
+        lines = []
+        for part in dict.fromkeys(row.what for row in self.rows):
+            rows = [row for row in self.rows if row.what == part]
+            wrong = [row for row in rows if not row.ok]
+            if not wrong:
+                said = "" if len(rows) == 1 else f"right in all {len(rows)} cases"
+            else:
+                first = wrong[0].message or wrong[0].verdict
+                if not part and wrong[0].verdict != "error":
+                    first = f"{wrong[0].verdict}: {first}"
+                inputs = f" ({wrong[0].inputs})" if wrong[0].inputs else ""
+                where = f"case {wrong[0].case}{inputs}: " if len(rows) > 1 else ""
+                several = f"wrong in {len(wrong)} of {len(rows)} cases. " if len(rows) > 1 else ""
+                said = f"{several}{where.capitalize()}{first}"
+            text = escape(_plain(said))
+            text = f"<b>{escape(_plain(part))}</b>&ensp;{text}" if part else text
+            for what, more in (("you wrote", "line"), ("the inputs", "values")):
+                shown = getattr(wrong[0], more) if wrong else ""
+                if shown:
+                    text += f'<div style="margin-left: 1.6em">{what}: <code>{escape(_plain(shown))}</code></div>'
+            lines.append(f'<div style="margin: 0.3em 0">{mark(not wrong)} {text}</div>')
+        if len(self.rows) == len(lines):
+            return "".join(lines)
+        return f"{''.join(lines)}<details><summary>every case</summary>{super()._html_table()}</details>"
 
 
 class ChecksFailed(AssertionError):
     """A check cell whose answer is not right yet. Its message is the table.
 
-    result   the CheckResult
+    result   the CheckResult, which a notebook shows as a card
     """
 
     def __init__(self, result: CheckResult) -> None:
         super().__init__(repr(result))
-        self.result = result
+        self.result, self._shown = result, False
 
     def _render_traceback_(self) -> list[str]:
-        """What IPython prints: the table alone, since no line of minigrad is at fault."""
+        """What IPython prints: no traceback, since no line of minigrad is at fault.
+
+        Where HTML can be shown, the result stands above as a card, and only its headline here.
+        """
+        self._shown = self._shown or shown_by("card")(self.result)  # IPython may ask twice
+        if self._shown:
+            return [self.result.headline]
         return str(self).splitlines()

@@ -12,14 +12,17 @@ nothing here stops somebody who wants to do harm: public checks run in the stude
 What the function prints is kept, up to a limit, and shown only if something is wrong.
 """
 
+import ast
 import builtins
 import copy
 import ctypes
 import dis
+import inspect
 import io
 import linecache
 import signal
 import symtable
+import textwrap
 import threading
 import traceback
 import types
@@ -218,6 +221,26 @@ def defined_in(source: str) -> set[str]:
             symbols = symtable.symtable("\n".join(some), "a cell", "exec").get_symbols()
             return {s.get_name() for s in symbols if s.is_assigned() or s.is_imported()}
     return set()
+
+
+def written_for(answer: object, k: int, n: int) -> str:
+    """What the student wrote for part k of the n that a function returns; empty if it cannot be told.
+
+    It is the entry of the function's only `return`; if that is a name, the last line that assigns it.
+    """
+    found = ""
+    with suppress(Exception):  # no source, or an object that only looks like a function
+        tree = ast.parse(textwrap.dedent(inspect.getsource(answer)))  # type: ignore[arg-type]
+        (returned,) = [node.value for node in ast.walk(tree) if isinstance(node, ast.Return)]
+        part: ast.AST | None = returned
+        if n > 1 and isinstance(returned, ast.Tuple | ast.List) and len(returned.elts) == n:
+            part = returned.elts[k]
+        if isinstance(part, ast.Name):
+            assigned = [node for node in ast.walk(tree) if isinstance(node, ast.Assign)]
+            named = [a for a in assigned if part.id in map(ast.unparse, a.targets)]
+            part = max(named, key=lambda node: node.lineno)
+        found = ast.unparse(part) if part is not None else ""
+    return found if len(found) <= 120 else ""
 
 
 def _codes(answer: object) -> list[types.CodeType]:

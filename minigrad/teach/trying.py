@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minigrad.teach.cases import Case
+from minigrad.teach.cases import Case, in_full
 from minigrad.teach.diagnose import Diagnosis
 from minigrad.teach.difference import Array, decimal_text, difference, position, real_array
 from minigrad.teach.misconceptions import Misconception, Seen, generally, recognize
 from minigrad.teach.question import Question
 from minigrad.teach.results import CheckRow, Kind
-from minigrad.teach.running import Outcome, run
+from minigrad.teach.running import Outcome, run, written_for
 
 DIAGNOSED = 4  # wrong cases that are looked at: the search takes time
 
@@ -67,14 +67,16 @@ class FunctionQuestion(Question):
             if outcome.trouble is not None and outcome.trouble[0] in ("not written", "too slow"):
                 break  # the other cases would say the same, and take as long
         for what, mistakes in wrong.items():
-            first = mistakes[0][0]
+            first, mistaken = mistakes[0]
             found = self.explain(what, [mistaken for _, mistaken in mistakes])
-            rows[first] = replace(rows[first], diagnosis=found)
+            line = written_for(answer, mistaken.k, len(self.parts()))
+            rows[first] = replace(rows[first], diagnosis=found, line=line)
         yield from rows
 
     def _one_case(self, case: Case, outcome: Outcome) -> Iterator[tuple[CheckRow, Mistaken | None]]:
         def row(verdict: Kind, message: str, what: str = "") -> CheckRow:
-            return CheckRow(case.number, case.shapes, what, verdict, message)
+            values = "" if verdict == "right" else in_full(self.given(case))
+            return CheckRow(case.number, case.shapes, what, verdict, message, values=values)
 
         if outcome.trouble is not None:
             yield row(*outcome.trouble), None
@@ -129,6 +131,8 @@ def judge_array(
     d = difference(mine, right, rtol, atol)
     if d.ok:
         return "right", ""
+    if d.verdict == "not answered":
+        return "wrong type", f"{what} is not answered yet: it is still ..."
     if d.verdict == "not an array":
         return "wrong type", f"{what} is {d.reason}"
     if d.verdict == "wrong shape":
