@@ -210,6 +210,14 @@ def test_the_exam_of_the_fraction_repeats_windows_of_its_practice():
     assert set(windows[300:]) <= set(windows[:300])
 
 
+def test_gradients_vanish_explode_or_hardly_change_on_their_way_through_time():
+    stored = next(c for c in cells_of(find(10)) if c["id"] == "time-sizes")["outputs"][0]["text"]
+    lesson(10, "setup", "time-sizes")  # runs
+
+    small, large, gate = (float(re.search(r"gets (\S+) times", line)[1]) for line in stored)
+    assert small < 1e-9 and large > 100 and 0.1 < gate < 10
+
+
 # ---------------------------------------------------------------------------------- 11: names
 
 
