@@ -17,6 +17,7 @@ import pytest
 
 import minigrad.grading
 from minigrad.grading.answers import BadAnswer, checked_answer, collect, encoded
+from minigrad.grading.gradebook.book import gradebook_of
 from minigrad.grading.judge.compare import compare_answer
 from minigrad.grading.release.bundles import BundleError, find_bundles, make_bundles, write_bundles
 from minigrad.grading.release.inputs import draw_input, draw_inputs
@@ -499,7 +500,12 @@ def a_grade(student, points=1.0):
 
 @pytest.fixture
 def reports(tmp_path):
-    write_reports([a_grade("ana"), a_grade("=cmd()", 2.0), a_grade(f"../{HOSTILE}", 0.0)], tmp_path)
+    write_reports(
+        gradebook_of(
+            "ex", [[a_grade("ana"), a_grade("=cmd()", 2.0), a_grade(f"../{HOSTILE}", 0.0)]]
+        ),
+        tmp_path,
+    )
     return tmp_path
 
 

@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 import nbformat
 import pytest
 
+from minigrad.grading.gradebook.book import gradebook_of
 from minigrad.grading.judge.compare import compare_answer
 from minigrad.grading.judge.grades import judge
 from minigrad.grading.release.bundles import make_bundles
@@ -125,7 +126,7 @@ def test_no_two_students_share_a_file_whatever_they_are_called():
 def test_a_student_s_page_is_not_written_over_by_another_s(tmp_path):
     (of_zoe,) = file_names(["zoë"])
 
-    write_reports([a_grade("zoë", 2.0), a_grade(of_zoe, 0.0)], tmp_path)
+    write_reports(gradebook_of("ex", [[a_grade("zoë", 2.0), a_grade(of_zoe, 0.0)]]), tmp_path)
 
     pages = [page.read_text(encoding="utf-8") for page in (tmp_path / "feedback").iterdir()]
     assert sorted("2 of 2 points" in page for page in pages) == [False, True]
@@ -142,7 +143,7 @@ def test_no_cell_of_the_gradebook_begins_like_a_formula(tmp_path, student):
     grade = a_grade(student)
     grade["notes"] = [student]
 
-    write_reports([grade], tmp_path)
+    write_reports(gradebook_of("ex", [[grade]]), tmp_path)
 
     with open(tmp_path / "gradebook.csv", newline="", encoding="utf-8") as file:
         rows = list(csv.reader(file))
@@ -156,7 +157,7 @@ def test_hostile_text_stays_text_in_xml_and_json(tmp_path):
     grade = a_grade(text)
     grade["questions"][0].update(reason=text, notes=[text])
 
-    write_reports([grade], tmp_path)
+    write_reports(gradebook_of("ex", [[grade]]), tmp_path)
 
     root = ElementTree.parse(tmp_path / "junit.xml").getroot()
     assert [e.tag for e in root.iter()] == ["testsuites", "testsuite", "testcase", "failure"]
@@ -172,7 +173,7 @@ def test_what_students_get_does_not_hold_the_seed(tmp_path):
     grade = a_grade("ana")
     grade["seed"] = "the secret seed"
 
-    write_reports([grade], tmp_path)
+    write_reports(gradebook_of("ex", [[grade]]), tmp_path)
 
     for page in [*(tmp_path / "feedback").iterdir(), *(tmp_path / "gradescope").rglob("*.json")]:
         assert "secret" not in page.read_text(encoding="utf-8")

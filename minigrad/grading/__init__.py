@@ -4,7 +4,8 @@
     run/        a class of submissions, and what each of them answers in the sandbox
     sandbox/    where a student's code runs, and what it can reach there
     judge/      answers held against the solution's, by nbval: right or wrong, points, diagnoses
-    reports/    the grades as JSON, CSV, XML and pages
+    gradebook/  the grades of a class, with what people add: roster, lateness, marks, weights
+    reports/    all of it as JSON, CSV, XML and pages
     documents   the JSON that goes from one to the next
     trusted_process    runs the author's given cells, and none of a student's
     gate        may an exercise be released? It is tried

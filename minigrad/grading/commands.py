@@ -25,8 +25,13 @@ from rich.progress import (
 from rich.text import Text
 
 from minigrad.grading.doctor import examine, report
-from minigrad.grading.documents import AnswersDocument, Grade
+from minigrad.grading.documents import AnswersDocument
 from minigrad.grading.gate import NbvalDidNotRun, gate, gate_bundles
+from minigrad.grading.gradebook.book import Gradebook, gradebook_of
+from minigrad.grading.gradebook.csv_files import GradebookError, clean_text
+from minigrad.grading.gradebook.given import read_given
+from minigrad.grading.gradebook.handed_in import handed_in
+from minigrad.grading.gradebook.settings import NAME, CourseSettings, read_settings
 from minigrad.grading.judge.grades import JudgeError, judge
 from minigrad.grading.release.bundles import (
     find_bundles,
@@ -38,7 +43,6 @@ from minigrad.grading.release.markers import ReleaseError
 from minigrad.grading.release.student import release
 from minigrad.grading.release.trusted import GivenCellsFailed
 from minigrad.grading.reports import write_reports
-from minigrad.grading.reports.document import clean_text
 from minigrad.grading.run.batch import BatchError, Run, Settings, grade_class, record_class
 from minigrad.grading.run.collect import NoSubmissions, Submission
 from minigrad.grading.run.place import place_here
@@ -69,6 +73,13 @@ Isolation = Annotated[
 ]
 CellSeconds = Annotated[float, typer.Option(min=0.1, help="The time limit of one cell.")]
 Seconds = Annotated[float, typer.Option(min=1, help="The time limit of one submission.")]
+SettingsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--settings",
+        help=f"Deadline, late policy, roster, weights: see GRADEBOOK.md. Left out: {NAME}, if it is here.",
+    ),
+]
 Memory = Annotated[int, typer.Option(min=256, help="Megabytes of memory for one kernel.")]
 
 
@@ -161,7 +172,7 @@ def judge_command(
         grades = judge(bundle, [_answers(path) for path in files])
         for grade, path in zip(grades, files):
             grade["student"], grade["file"] = path.name.removesuffix(".answers.json"), path.name
-        written = write_reports(grades, out)
+        written = write_reports(gradebook_of(bundle.name, [grades]), out)
     for grade in grades:
         typer.echo(f"{clean_text(grade['student'])}: {grade['points']:g} of {grade['of']:g}")
     _say_written(written)
@@ -186,6 +197,7 @@ def grade_command(
     scheduler: Annotated[
         str | None, typer.Option(help="Run on the Dask cluster with this address.")
     ] = None,
+    settings_file: SettingsFile = None,
     cell_seconds: CellSeconds = 10.0,
     seconds: Seconds = 120.0,
     memory: Memory = 2048,
@@ -197,6 +209,8 @@ def grade_command(
     """
     with _errors_shown():
         recording, bundle = find_bundles(exercise)
+        assignment = _settings(settings_file).of(recording.name)
+        given = read_given(assignment, handed_in(submissions, recording.name, assignment))
         settings = Settings(
             seed=seed,
             each=each,
@@ -207,8 +221,9 @@ def grade_command(
         )
         with _progress_bar() as show:
             grades = grade_class(submissions, recording, bundle, out, settings, show)
-        written = write_reports(grades, out)
-    _say_graded(grades, written)
+        book = gradebook_of(recording.name, [grades], given)
+        written = write_reports(book, out)
+    _say_graded(book, written)
 
 
 @app.command("doctor")
@@ -236,19 +251,29 @@ def doctor_command(
         raise typer.Exit(1)
 
 
-def _say_graded(grades: list[Grade], written: list[Path]) -> None:
+def _settings(path: Path | None) -> CourseSettings:
+    """The settings in this file, or in gradebook.toml where the command is given; or none."""
+    if path is None and not Path(NAME).is_file():
+        return CourseSettings()
+    return read_settings(path or Path(NAME))
+
+
+def _say_graded(book: Gradebook, written: list[Path]) -> None:
     """How a class was graded; the command ends with status 1 if some could not be run."""
-    unreadable = sum(g["unreadable"] is not None for g in grades)
-    confirm = sum(g["confirm"] for g in grades)
-    tiers = ", ".join(sorted({g["isolation"] for g in grades}))
+    rows = [row for row in book.rows if row.grades]
+    tiers = ", ".join(sorted({grade["isolation"] for row in rows for grade in row.grades}))
     if "none" in tiers:
         typer.echo("Isolation: none. Students' code ran without a sandbox.")
     typer.echo(
-        f"{len(grades)} submissions graded, {unreadable} of them unreadable, "
-        f"{confirm} to be confirmed (isolation: {tiers})"
+        f"{len(rows)} submissions graded, {sum(bool(row.unreadable) for row in rows)} of them unreadable, "
+        f"{sum(row.confirm for row in rows)} to be confirmed (isolation: {tiers})"
     )
+    for row in book.rows:
+        for note in (*row.notes, row.lateness.said):
+            if note:
+                typer.echo(f"{row.student.id}: {clean_text(note)}")
     _say_written(written)
-    lost = sum(AGAIN in (g["unreadable"] or "") for g in grades)
+    lost = sum(AGAIN in row.unreadable for row in rows)
     if lost:
         _stop(f"{lost} of the submissions could not be run, and are to be tried again: {AGAIN}.")
 
@@ -279,7 +304,7 @@ def _progress_bar() -> Iterator[Callable[[int, int, str], None]]:
 
 SHOWN_ERRORS = (
     *(BatchError, NoSubmissions, JudgeError, RecorderFailed, ReleaseError),
-    *(NoSuchPackage, NoSandbox, GivenCellsFailed),
+    *(NoSuchPackage, NoSandbox, GivenCellsFailed, GradebookError),
 )
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from minigrad.grading.gradebook.book import gradebook_of
 from minigrad.grading.reports import write_reports
 
 HOSTILE = [
@@ -93,7 +94,7 @@ def reports(tmp_path_factory):
     grades += [grade(text, text, (2, 1), diagnoses=[SUM]) for text in HOSTILE]
     grades += [grade("quinn", "", (0, 0), unreadable=text) for text in HOSTILE[:2]]
     grades.append(grade("rosa", "", (4, 6), confirm=True))
-    write_reports(grades, folder)
+    write_reports(gradebook_of("ex", [grades]), folder)
     return folder
 
 

@@ -1,4 +1,4 @@
-"""The reports of a class. The JSON document is the source; the others are made from it.
+"""The reports of a class: what the grader found, and the gradebook that people have a hand in.
 
 document     grades.json: every grade, with what it depends on; and its schema
 tables       gradebook.csv, results.json for Gradescope, junit.xml
@@ -7,14 +7,22 @@ pages        feedback for each student, and the class on one page, as HTML by te
 
 from pathlib import Path
 
-from minigrad.grading.documents import Grade
+from minigrad.grading.gradebook.book import Gradebook
 from minigrad.grading.reports.document import class_document, write_document
 from minigrad.grading.reports.pages import write_pages
-from minigrad.grading.reports.tables import write_tables
+from minigrad.grading.reports.tables import write_gradebook, write_gradescope, write_junit
 
 
-def write_reports(grades: list[Grade], out: Path) -> list[Path]:
-    """Write all reports of a class into a folder; give the paths of the main ones."""
+def write_reports(book: Gradebook, out: Path) -> list[Path]:
+    """Write all reports of a class into a folder; give the paths of the main ones.
+
+    Of several notebooks, each has a folder of its own for what the grader alone has found.
+    """
     out.mkdir(parents=True, exist_ok=True)
-    document = class_document(grades)
-    return [write_document(document, out), *write_tables(document, out), write_pages(document, out)]
+    documents = [class_document(run) for run in book.runs]
+    written = [write_gradebook(book, out / "gradebook.csv")]
+    for document in documents:
+        folder = out / document["exercise"] if len(documents) > 1 else out
+        written += [write_document(document, folder), write_junit(document, folder / "junit.xml")]
+    write_gradescope(book, out / "gradescope")
+    return [*written, write_pages(book, documents, out)]

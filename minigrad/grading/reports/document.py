@@ -2,7 +2,6 @@
 
 import json
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
@@ -18,7 +17,7 @@ from minigrad.grading.documents import (
 )
 
 
-def class_document(grades: list[Grade]) -> ClassGrades:
+def class_document(grades: Sequence[Grade]) -> ClassGrades:
     """The grades of a class, and what they are made of."""
     first = grades[0]
     questions: list[QuestionSummary] = [
@@ -37,7 +36,7 @@ def class_document(grades: list[Grade]) -> ClassGrades:
         "of": first["of"],
         "isolation": sorted({grade["isolation"] for grade in grades}),
         "questions": questions,
-        "grades": grades,
+        "grades": list(grades),
     }
 
 
@@ -84,20 +83,6 @@ def file_names(students: Sequence[str]) -> list[str]:
         taken.add(name.casefold())
         names.append(name)
     return names
-
-
-def clean_text(text: str, most: int = 2000) -> str:
-    """Text from a submission without control characters, of a sensible length.
-
-    Marks that turn the direction of writing are among them; what joins letters in Persian is not.
-    """
-    return "".join(_shown(c) for c in text[:most])
-
-
-def _shown(c: str) -> str:
-    if c in "\n\u200c\u200d" or c.isprintable():
-        return c
-    return " " if unicodedata.category(c) == "Zs" or c == "\t" else "\ufffd"
 
 
 Schema = dict[str, object]

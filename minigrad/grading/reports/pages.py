@@ -9,13 +9,16 @@ import re
 import statistics
 from collections import Counter
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from minigrad.grading.documents import ClassGrades, Grade, QuestionGrade, QuestionSummary
-from minigrad.grading.reports.document import clean_text, file_names
+from minigrad.grading.documents import ClassGrades, QuestionGrade, QuestionSummary
+from minigrad.grading.gradebook.book import Gradebook, GradebookRow
+from minigrad.grading.gradebook.csv_files import clean_text, written
+from minigrad.grading.reports.document import file_names
 
 MOST = 8  # rows of a table of mistakes
 
@@ -32,78 +35,86 @@ _pages = Environment(
     undefined=StrictUndefined,
     trim_blocks=True,
 )
-_pages.filters["number"] = lambda value: f"{value:g}"
+_pages.filters["number"] = lambda n: written(n) if isinstance(n, Decimal) else f"{n:g}"
 
 
 @dataclass(frozen=True)
 class _StudentRow:
     """A student of the overview; `page` is the name of the file with the feedback."""
 
-    grade: Grade
+    row: GradebookRow
     page: str
 
     @property
     def name(self) -> str:
-        """The student's name."""
-        return self.grade["student"]
+        """The student's id and name."""
+        return self.row.student.label
 
     @property
     def said(self) -> str:
         """What went wrong, without particulars."""
-        reasons = [kind_of(q["reason"]) for q in self.grade["questions"] if q["reason"]]
-        return self.grade["unreadable"] or "; ".join(dict.fromkeys(reasons))
+        reasons = [
+            kind_of(m.grade["reason"]) for m in self.row.marks if m.grade and m.grade["reason"]
+        ]
+        return self.row.unreadable or "; ".join(dict.fromkeys([*self.row.notes, *reasons]))
 
 
-def write_pages(document: ClassGrades, out: Path) -> Path:
+def write_pages(book: Gradebook, documents: list[ClassGrades], out: Path) -> Path:
     """feedback/STUDENT.html for each student, and overview.html, whose path is given back."""
     folder = out / "feedback"
     folder.mkdir(parents=True, exist_ok=True)
-    names = file_names([grade["student"] for grade in document["grades"]])
-    students = [_StudentRow(grade, name) for grade, name in zip(document["grades"], names)]
+    names = file_names([row.student.id for row in book.rows])
+    students = [_StudentRow(row, name) for row, name in zip(book.rows, names)]
     feedback = _pages.get_template("feedback.html")
     for student in students:
-        page = feedback.render(grade=student.grade, isolation=[student.grade["isolation"]])
+        isolation = {grade["isolation"] for grade in student.row.grades}
+        page = feedback.render(book=book, row=student.row, isolation=isolation)
         (folder / f"{student.page}.html").write_text(page, encoding="utf-8")
     path = out / "overview.html"
-    path.write_text(_overview(document, students), encoding="utf-8")
+    path.write_text(_overview(book, documents, students), encoding="utf-8")
     return path
 
 
-def _overview(document: ClassGrades, students: list[_StudentRow]) -> str:
+def _overview(book: Gradebook, documents: list[ClassGrades], students: list[_StudentRow]) -> str:
     """Each question's distribution, what went wrong most, what to confirm, and all students."""
-    grades = document["grades"]
-    points = [grade["points"] for grade in grades]
-    seeds = {grade["seed"] for grade in grades}
+    rows = [row for row in book.rows if row.grades]
+    points = [row.points for row in rows]
+    of = written(rows[0].of)
+    seeds = {grade["seed"] for row in rows for grade in row.grades}
     figures = {
-        "submissions": len(grades),
-        "median points": f"{statistics.median(points):g} of {document['of']:g}",
+        "submissions": len(rows),
+        "handed in nothing": len(book.rows) - len(rows),
+        "median points": f"{written(statistics.median(points))} of {of}",
         "mean points": f"{statistics.fmean(points):.2f}",
-        "with all points": sum(p == document["of"] for p in points),
-        "please confirm": sum(grade["confirm"] for grade in grades),
-        "could not be read": sum(grade["unreadable"] is not None for grade in grades),
+        "with all points": sum(row.points >= row.of for row in rows),
+        "please confirm": sum(row.confirm for row in rows),
+        "could not be read": sum(bool(row.unreadable) for row in rows),
+        "late": sum(row.lateness.days > 0 for row in rows),
     }
     return _pages.get_template("overview.html").render(
-        exercise=document["exercise"],
-        isolation=document["isolation"],
+        book=book,
+        isolation=sorted({tier for document in documents for tier in document["isolation"]}),
         figures=figures,
-        looked_at=[(s, said) for s in students if (said := _to_look_at(s.grade))],
+        looked_at=[(s, said) for s in students if (said := _to_look_at(s.row))],
         questions=[
-            _of_question(question, [grade["questions"][k] for grade in grades])
+            _of_question(question, [grade["questions"][k] for grade in document["grades"]])
+            for document in documents
             for k, question in enumerate(document["questions"])
         ],
         students=students,
         seed=seeds.pop() if len(seeds) == 1 else f"{len(seeds)} seeds, in grades.json",
-        versions=grades[0]["versions"],
+        versions=rows[0].grades[0]["versions"],
     )
 
 
-def _to_look_at(grade: Grade) -> str:
+def _to_look_at(row: GradebookRow) -> str:
     """Why somebody should look at a submission by hand; nothing if nobody need."""
-    if grade["unreadable"]:
-        return f"could not be read: {grade['unreadable']}"
-    if not grade["confirm"]:
+    if row.unreadable:
+        return f"could not be read: {row.unreadable}"
+    if not row.confirm:
         return ""
-    guesses = [n for n in grade["notes"] if "please confirm" in n]
+    notes = [*row.notes, *(note for grade in row.grades for note in grade["notes"])]
+    guesses = [note for note in notes if "please confirm" in note]
     return "; ".join(guesses) or "an answer is to be confirmed: please confirm"
 
 

@@ -1,76 +1,86 @@
 """The grades as other programs want them: CSV, Gradescope's results.json, JUnit XML."""
 
-import csv
 import json
 import re
 from pathlib import Path
 from xml.etree import ElementTree
 
-from minigrad.grading.documents import ClassGrades, Grade, QuestionGrade
-from minigrad.grading.reports.document import clean_text, file_names
+from minigrad.grading.documents import ClassGrades, QuestionGrade
+from minigrad.grading.gradebook.book import Gradebook, GradebookRow, Mark
+from minigrad.grading.gradebook.csv_files import clean_text, write_table, written
+from minigrad.grading.reports.document import file_names
 
 
-def write_tables(document: ClassGrades, out: Path) -> list[Path]:
-    """gradebook.csv, junit.xml, and gradescope/STUDENT/results.json for each student."""
-    names = file_names([grade["student"] for grade in document["grades"]])
-    for grade, name in zip(document["grades"], names):
-        path = out / "gradescope" / name / "results.json"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(_gradescope(grade), indent=1) + "\n", encoding="utf-8")
-    return [_gradebook(document, out / "gradebook.csv"), _junit(document, out / "junit.xml")]
-
-
-def _gradebook(document: ClassGrades, path: Path) -> Path:
+def write_gradebook(book: Gradebook, path: Path) -> Path:
     """One line for each student: points in all, for each question, and what to look at."""
-    ids = [q["id"] for q in document["questions"]]
-    rows = [["student", "points", "of", *ids, "confirm", "note", "isolation"]]
-    for grade in document["grades"]:
-        points = [grade["points"], grade["of"], *(q["points"] for q in grade["questions"])]
-        confirm = "please confirm" if grade["confirm"] else ""
-        notes = grade["notes"] + [n for q in grade["questions"] for n in q["notes"]]
-        note = grade["unreadable"] or "; ".join(notes)
-        rows.append([grade["student"], *map(str, points), confirm, note, grade["isolation"]])
-    with open(path, "w", newline="", encoding="utf-8") as file:
-        csv.writer(file).writerows([_cell(text) for text in row] for row in rows)
-    return path
+    ids = [column.id for column in book.columns]
+    about = ["confirm", "note", "isolation", "name", "email", "section", "late"]
+    rows = [["student", "points", "of", *ids, *about]]
+    for row in book.rows:
+        points = [row.points, row.of, *(mark.points for mark in row.marks)]
+        student = row.student
+        rows.append(
+            [
+                student.id,
+                *map(written, points),
+                "please confirm" if row.confirm else "",
+                row.unreadable or "; ".join(_notes(row)),
+                ", ".join(sorted({grade["isolation"] for grade in row.grades})),
+                *(student.name, student.email, student.section, row.lateness.said),
+            ]
+        )
+    return write_table(path, rows)
 
 
-# with which a formula begins in Excel, LibreOffice or Sheets; the last four are their full-width twins
-FORMULA = ("=", "+", "-", "@", "|", "%", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+def _notes(row: GradebookRow) -> list[str]:
+    """All that is to be said about a student's work."""
+    of_grades = [note for grade in row.grades for note in grade["notes"]]
+    return [*row.notes, *of_grades, *(n for m in row.marks if m.grade for n in m.grade["notes"])]
 
 
-def _cell(text: str) -> str:
-    """A text that begins like a formula is shown as text by spreadsheets, not computed.
+def write_gradescope(book: Gradebook, folder: Path) -> None:
+    """STUDENT/results.json for each student, as an autograder of Gradescope's writes it."""
+    names = file_names([row.student.id for row in book.rows])
+    for row, name in zip(book.rows, names):
+        path = folder / name / "results.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(_gradescope(row), indent=1) + "\n", encoding="utf-8")
 
-    Some of them leave out spaces and quotation marks at the beginning first.
-    """
-    text = clean_text(text).replace("\n", " ")
-    return f"'{text}" if text.lstrip(" \u00a0\u3000\ufffd'\"").startswith(FORMULA) else text
 
-
-def _gradescope(grade: Grade) -> dict[str, object]:
-    """results.json of a Gradescope autograder, for one student."""
+def _gradescope(row: GradebookRow) -> dict[str, object]:
+    """results.json for one student."""
+    said = [*row.notes, *(n for grade in row.grades for n in grade["notes"]), row.lateness.said]
     return {
-        "score": grade["points"],
-        "output": clean_text(grade["unreadable"] or "\n".join(grade["notes"])),
+        "score": float(row.points),
+        "output": clean_text(row.unreadable or "\n".join(filter(None, said))),
         "output_format": "text",
         "stdout_visibility": "hidden",
         "tests": [
             {
-                "name": q["id"],
+                "name": mark.column.id,
                 "number": str(k),
-                "score": q["points"],
-                "max_score": q["of"],
-                "status": "passed" if q["right"] == q["asked"] else "failed",
-                "output": _explanation(q),
+                "score": float(mark.points),
+                "max_score": float(mark.column.of),
+                "status": "passed" if mark.points >= mark.column.of else "failed",
+                "output": _said(mark),
                 "output_format": "text",
                 "visibility": "visible",
             }
-            for k, q in enumerate(grade["questions"], 1)
+            for k, mark in enumerate(row.marks, 1)
         ],
         # not the seed, from which inputs could be drawn: students may get to see this
-        "extra_data": {key: grade[key] for key in ("isolation", "limits", "versions", "hashes")},
+        "extra_data": {
+            grade["exercise"]: {
+                key: grade[key] for key in ("isolation", "limits", "versions", "hashes")
+            }
+            for grade in row.grades
+        },
     }
+
+
+def _said(mark: Mark) -> str:
+    """What a student reads about a mark, as text."""
+    return _explanation(mark.grade) if mark.grade else "Nothing was handed in."
 
 
 def _explanation(question: QuestionGrade) -> str:
@@ -85,7 +95,7 @@ def _explanation(question: QuestionGrade) -> str:
     return clean_text("\n".join(lines))
 
 
-def _junit(document: ClassGrades, path: Path) -> Path:
+def write_junit(document: ClassGrades, path: Path) -> Path:
     """A test suite for each student, a test case for each question."""
     root = ElementTree.Element("testsuites", name=_xml(document["exercise"]))
     for grade in document["grades"]:

@@ -1,0 +1,11 @@
+"""From grades to a gradebook: what people add to what the grader found.
+
+settings    gradebook.toml: deadline, late policy, weights, and where the CSV files are
+csv_files   CSV files that people edit: refused with their line, or read; written whole or not at all
+roster      who is in the class, and whose submission is whose
+handed_in   when something was handed in, as far as that can be known
+late        what a late submission costs
+book        the gradebook: a row for each student, a mark for each question
+
+Nothing here writes over what a person wrote, and no student's code runs.
+"""

@@ -1,0 +1,386 @@
+"""The gradebook: what people add to the grades, and that nothing which a person gave is lost."""
+
+import csv
+import json
+import os
+import zipfile
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+
+import pytest
+
+from minigrad.grading.gradebook.book import gradebook_of
+from minigrad.grading.gradebook.csv_files import GradebookError, read_table, write_table
+from minigrad.grading.gradebook.given import read_given
+from minigrad.grading.gradebook.handed_in import HandedIn, handed_in
+from minigrad.grading.gradebook.late import lateness
+from minigrad.grading.gradebook.roster import read_roster
+from minigrad.grading.gradebook.settings import read_settings
+from minigrad.grading.reports import write_reports
+
+DUE = datetime(2026, 11, 30, 23, 59, tzinfo=UTC)
+
+
+def a_question(name="q", points=1.0, of=2, **more):
+    right = round(2 * points / of)
+    return {
+        "id": name, "points": points, "of": of, "right": right, "asked": 2, "reason": None, "notes": [],
+        "confirm": False, "results": [], "diagnoses": [],
+    } | more  # fmt: skip
+
+
+def a_grade(student, *questions, exercise="ps1", **more):
+    questions = list(questions) or [a_question()]
+    return {
+        "format": "minigrad-grade-1", "student": student, "file": f"{student}.ipynb", "exercise": exercise,
+        "points": sum(q["points"] for q in questions), "of": sum(q["of"] for q in questions),
+        "unreadable": None, "confirm": False, "questions": questions, "notes": [], "seed": "s",
+        "isolation": "bwrap", "limits": {"cell": 10}, "versions": {"minigrad": "0"},
+        "hashes": dict.fromkeys(("submission", "recording", "judge", "answers"), "0" * 64),
+    } | more  # fmt: skip
+
+
+@pytest.fixture
+def file(tmp_path):
+    """Write a file; give its path."""
+
+    def write(name, text):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    return write
+
+
+@pytest.fixture
+def settings(file):
+    def write(text):
+        return read_settings(file("gradebook.toml", text))
+
+    return write
+
+
+def given(settings, *names, **times):
+    came = [HandedIn(name, None, "nothing says when") for name in names]
+    return read_given(settings, came + [HandedIn(n, t, "by a clock") for n, t in times.items()])
+
+
+def rows_of(path):
+    with open(path, newline="", encoding="utf-8-sig") as opened:
+        return list(csv.DictReader(opened))
+
+
+# ------------------------------------------------------------------------- settings
+
+
+@pytest.mark.parametrize(
+    "text, said",
+    [
+        ("dedline = 1", "there is no setting dedline. Did you mean deadline?"),
+        ("[late]\npercent_per_dya = 1", "no setting late.percent_per_dya. Did you mean percent_per_day?"),
+        ("[assignments.ps1]\nrooster = 'x'", "no setting assignments.ps1.rooster. Did you mean roster?"),
+        ("[late]\npercent_per_day = -1", "late.percent_per_day is -1. To fix it, write a number"),
+        ("[late]\nat_most_percent = 101", "late.at_most_percent is 101"),
+        ("[late]\npercent_per_day = true", "late.percent_per_day is True"),
+        ("[late]\npercent_per_day = nan", "late.percent_per_day is Decimal"),
+        ("[late]\ntrust_file_times = 1", "trust_file_times is 1. To fix it, write true or false"),
+        ("deadline = 2026-11-30T23:59:00", "deadline has no time zone. To fix it, write one"),
+        ("deadline = 2026-11-30", "deadline is .*To fix it, write a date with a time"),
+        ("time_zone = 'Europe/Atlantis'", "is no time zone"),
+        ("assignments = 3", "assignments is 3"),
+        ("roster = ", "is no TOML: Invalid value"),
+        (b"\xff\xfe", "is no TOML"),
+    ],
+)  # fmt: skip
+def test_a_setting_that_makes_no_sense_is_an_error_that_names_it(file, text, said):
+    with pytest.raises(GradebookError, match=said):
+        read_settings(file("gradebook.toml", text))
+
+
+def test_what_stands_at_the_top_holds_for_all_assignments(settings, tmp_path):
+    course = settings("""
+        time_zone = "Europe/Berlin"
+        roster = "roster.csv"
+        [late]
+        percent_per_day = 10.1
+        [assignments.ps1]
+        deadline = 2026-11-30T23:59:00
+        [assignments.ps2.late]
+        grace_minutes = 5
+        """)
+
+    ps1, ps2 = course.of("ps1"), course.of("ps2")
+
+    assert ps1.roster == ps2.roster == tmp_path / "roster.csv"
+    assert ps1.late.percent_per_day == Decimal("10.1") and ps2.late.percent_per_day == 0
+    assert ps1.due("ada").utcoffset() == timedelta(hours=1) and ps2.due("ada") is None
+    with pytest.raises(GradebookError, match="no .assignments.ps11.. Did you mean ps1?"):
+        course.of("ps11")
+
+
+# ------------------------------------------------------------------------- CSV files
+
+
+@pytest.mark.parametrize(
+    "text, said",
+    [
+        ("student,points\nada,1,2\n", "line 2: there are 3 cells, and 2 columns"),
+        ('student,points\nada,1\nbob,"2\n', "line 3: it is no CSV"),
+        ("student,pionts\n", "line 1: there is no column 'pionts' here. Did you mean points?"),
+        ("points\n1\n", "line 1: there is no column student"),
+        ("", "is empty"),
+        ("student,points\nzo\xeb,1\n".encode("latin-1"), "is not written in UTF-8"),
+        ('student,points\n"a\nb",1\ncy,x\n', "line 4: points is 'x'"),
+        ("student,points\nada,-1\n", "points is '-1'"),
+        ("student,points\nada,1e9\n", "points is '1e9'"),
+        ("student,points\nada,nan\n", "points is 'nan'"),
+    ],
+)
+def test_a_malformed_csv_is_refused_with_the_line(file, text, said):
+    with pytest.raises(GradebookError, match=said):
+        columns = {"student": (), "points": ()}
+        for row in read_table(file("x.csv", text), columns, needed=["student"]):
+            row.points("points")
+
+
+def test_a_csv_is_read_as_spreadsheets_write_it(file):
+    text = "\ufeffStudent;POINTS\r\n\r\nzoë;2,5\r\n;\r\n"
+
+    (row,) = read_table(file("x.csv", text), {"student": (), "points": ()}, needed=["student"])
+
+    assert (row["student"], row.points("points"), row.line) == ("zoë", Decimal("2.5"), 3)
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-x", "@x", "'=1", "''=1", "a\nb", "x"])
+def test_what_is_written_to_a_csv_is_no_formula_and_is_read_back_as_it_was(tmp_path, text):
+    path = write_table(tmp_path / "x.csv", [["student"], [text]], edited=True)
+
+    raw = path.read_text("utf-8-sig").splitlines()[1].strip('"')
+    (row,) = read_table(path, {"student": ()}, needed=["student"])
+
+    assert row["student"] == text and not raw.lstrip().startswith(("=", "+", "-", "@"))
+
+
+def test_a_file_is_whole_or_as_it_was(tmp_path, monkeypatch):
+    path = write_table(tmp_path / "x.csv", [["student"], ["ada"]])
+    monkeypatch.setattr(os, "fsync", lambda descriptor: 1 / 0)
+
+    with pytest.raises(ZeroDivisionError):
+        write_table(path, [["student"], ["bob"]])
+
+    assert "ada" in path.read_text("utf-8")
+
+
+# ------------------------------------------------------------------------- the roster
+
+CANVAS = """Student,ID,SIS User ID,SIS Login ID,Section,ps1 (77)
+    Points Possible,,,,,4
+"Lovelace, Ada",12345,u1,ada,A,
+"Babbage, Charles",12346,u2,cb,B,
+"Student, Test",99,,t,A,
+"""
+MOODLE = """Identifier,"Full name","ID number","Email address",Status
+"Participant 77","Ada Lovelace",u1,ada@example.org,x
+"Participant 78","Charles Babbage",u2,cb@example.org,x
+"""
+
+
+@pytest.mark.parametrize(
+    "text, submission",
+    [
+        ("id,name\nada,Ada Lovelace\n", "ada"),
+        ("id,name\nada,Ada Lovelace\n", "ADA"),
+        ("id,email\n7,ada@example.org\n", "ada@example.org"),
+        (CANVAS, "lovelaceada_12345_678_ps1"),
+        (CANVAS, "lovelaceada_LATE_12345_678_ps1-2"),
+        (CANVAS, "ada"),
+        (CANVAS, "ps1_ada_attempt_2026-11-30-10-00-00_ps1"),
+        (CANVAS, "137-678 - Ada Lovelace - Nov 30, 2026 1159 PM"),
+        (MOODLE, "Ada Lovelace_77_assignsubmission_file_"),
+        (MOODLE, "Ada Lovelace_9_assignsubmission_file"),
+        (MOODLE, "u1"),
+        ("First name,Surname,Username\nAda,Lovelace,al\n", "al"),
+    ],
+)
+def test_a_submission_finds_its_student_on_rosters_of_many_forms(file, text, submission):
+    roster = read_roster(file("roster.csv", text))
+
+    assert "ovelace" in roster.owner(submission).name or roster.owner(submission).email[:3] == "ada"
+    assert roster.owner("eve") is None and not any("Test" in s.name for s in roster.students)
+
+
+def test_a_name_that_two_students_have_is_nobody_s(file):
+    roster = read_roster(file("roster.csv", "id,name\n1,Ada Lovelace\n2,Ada Lovelace\n"))
+
+    assert roster.owner("Ada Lovelace") is None and roster.owner("2").id == "2"
+
+
+def test_a_student_who_is_twice_on_the_roster_is_refused_with_both_lines(file):
+    with pytest.raises(GradebookError, match="line 3: Ada stands in line 2 already"):
+        read_roster(file("roster.csv", "id,name\nada,A\nAda,B\n"))
+
+
+def test_who_handed_in_nothing_has_zero_and_who_is_not_on_the_roster_is_said(
+    file, settings, tmp_path
+):
+    file("roster.csv", "id,name,section\ncy,Cy,B\nada,Ada,A\n")
+    people = given(settings('roster = "roster.csv"'), "ada", "eve", "Ada")
+
+    book = gradebook_of("ps1", [[a_grade(n) for n in ("Ada", "ada", "eve")]], people)
+    write_reports(book, tmp_path / "out")
+
+    rows = rows_of(tmp_path / "out" / "gradebook.csv")
+    assert [(r["student"], r["points"], r["of"]) for r in rows] == [
+        ("cy", "0", "2"), ("ada", "1", "2"), ("ada (2)", "1", "2"), ("eve", "1", "2"),
+    ]  # fmt: skip
+    assert rows[0]["note"] == "nothing was handed in" and rows[0]["section"] == "B"
+    assert "another submission is of the same student" in rows[2]["note"]
+    assert "nobody's on the roster" in rows[3]["note"] and rows[3]["confirm"] == "please confirm"
+    overview = (tmp_path / "out" / "overview.html").read_text("utf-8")
+    assert "cy (Cy)" in overview and "nobody&#39;s on the roster" in overview
+    assert "nothing was handed in" in (tmp_path / "out" / "feedback" / "cy.html").read_text("utf-8")
+
+
+def test_points_are_exact_decimals(tmp_path):
+    tenths = a_grade("ada", a_question("a", 0.1, 0.1), a_question("b", 0.2, 0.2))
+
+    book = gradebook_of("ps1", [[tenths]])
+    write_reports(book, tmp_path)
+
+    assert book.rows[0].points == book.rows[0].of == Decimal("0.3")
+    assert rows_of(tmp_path / "gradebook.csv")[0]["points"] == "0.3"
+
+
+# ------------------------------------------------------------------------- lateness
+
+POLICY = """
+deadline = 2026-11-30T23:59:00Z
+[late]
+grace_minutes = 15
+percent_per_day = 10
+at_most_percent = 25
+[extensions]
+cy = 2
+dee = 2026-12-05T12:00:00Z
+"""
+
+
+@pytest.mark.parametrize(
+    "student, late, days, percent",
+    [
+        ("ada", timedelta(hours=-1), 0, 0),
+        ("ada", timedelta(minutes=15), 0, 0),
+        ("ada", timedelta(minutes=16), 1, 10),
+        ("ada", timedelta(days=1), 1, 10),
+        ("ada", timedelta(days=1, seconds=1), 2, 20),
+        ("ada", timedelta(days=9), 9, 25),
+        ("cy", timedelta(days=2), 0, 0),
+        ("cy", timedelta(days=2, hours=1), 1, 10),
+        ("dee", timedelta(days=4), 0, 0),
+    ],
+)
+def test_lateness_has_grace_days_a_cap_and_extensions(settings, student, late, days, percent):
+    found = lateness(student, DUE + late, "by a clock", settings(POLICY))
+
+    assert (found.days, found.percent) == (days, percent)
+    assert bool(found.said) == (days > 0)
+
+
+def test_an_hour_that_the_clock_skips_makes_nobody_late(settings):
+    berlin = settings("""
+        time_zone = "Europe/Berlin"
+        deadline = 2026-10-25T02:30:00
+        [late]
+        percent_per_day = 10
+        """)
+    an_hour = berlin.due("ada").astimezone(UTC) + timedelta(hours=1)
+
+    assert "1 h 0 min late" in lateness("ada", an_hour, "by a clock", berlin).said
+
+
+def test_lateness_takes_off_what_was_earned_and_is_told_everywhere(settings, tmp_path):
+    people = given(settings(POLICY), "bob", ada=DUE + timedelta(hours=2))
+
+    book = gradebook_of("ps1", [[a_grade("ada", a_question("q", 0.3, 2)), a_grade("bob")]], people)
+    write_reports(book, tmp_path)
+
+    ada, bob = rows_of(tmp_path / "gradebook.csv")
+    assert ada["points"] == ada["q"] == "0.27" and bob["points"] == "1"
+    assert "2 h 0 min late: 10 % of the points" in ada["late"]
+    assert bob["late"] == "nothing says when: nothing is taken off for lateness"
+    assert "2 h 0 min late" in (tmp_path / "feedback" / "ada.html").read_text("utf-8")
+    result = json.loads((tmp_path / "gradescope" / "ada" / "results.json").read_text("utf-8"))
+    assert result["score"] == 0.27 and "late" in result["output"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "ada - 2026-11-30 2359",
+        "ps1_ada_attempt_2026-11-30-23-59-00_x",
+        "1-2 - Ada L - Nov 30, 2026 1159 PM",
+        "ada_20261130T235900",
+    ],
+)
+def test_a_time_is_found_in_the_name_that_an_lms_gave(file, settings, tmp_path, name):
+    file(f"class/{name}/ps1.ipynb", "{}")
+    file("class/eve_2026-13-45-99-99-99/ps1.ipynb", "{}")
+
+    found = handed_in(tmp_path / "class", "ps1", settings('time_zone = "UTC"'))
+
+    times = {one.submission: one.time for one in found}
+    assert times[name] == DUE and times["eve_2026-13-45-99-99-99"] is None
+
+
+@pytest.mark.parametrize("trusted", [True, False])
+def test_a_time_stamp_of_a_file_or_a_zip_makes_late_only_if_it_is_trusted(
+    file, settings, tmp_path, trusted
+):
+    policy = settings(f'time_zone = "UTC"\n[late]\ntrust_file_times = {str(trusted).lower()}')
+    path = file("class/ada/ps1.ipynb", "{}")
+    os.utime(path, (DUE.timestamp(), DUE.timestamp()))
+    with zipfile.ZipFile(tmp_path / "class.zip", "w") as archive:
+        archive.writestr(zipfile.ZipInfo("ada.ipynb", (2026, 11, 30, 23, 59, 0)), "{}")
+        archive.writestr(zipfile.ZipInfo("bob.ipynb"), "{}")
+
+    (here,) = handed_in(tmp_path / "class", "ps1", policy)
+    ada, bob = handed_in(tmp_path / "class.zip", "ps1", policy)
+
+    assert here.time == ada.time == (DUE if trusted else None) and bob.time is None
+    assert trusted or "trust_file_times = true" in ada.source
+
+
+def test_nbgrader_s_time_stamp_counts_in_its_own_folder_only(file, settings, tmp_path):
+    for place in ("course/submitted/ada/ps1", "class/ada/ps1"):
+        file(f"{place}/ps1.ipynb", "{}")
+        file(f"{place}/timestamp.txt", "2026-11-30 23:59:00.000000 UTC")
+
+    (ada,) = handed_in(tmp_path / "course", "ps1", settings(""))
+    (other,) = handed_in(tmp_path / "class", "ps1", settings(""))
+
+    assert ada.time == DUE and other.time is None
+
+
+def test_a_csv_of_times_counts_before_all_others(file, settings):
+    file("times.csv", "student,time\nada,2026-12-01 12:00\n")
+
+    people = given(settings(POLICY + "[assignments.x]\n").of("x"), ada=DUE)
+    late = given(settings(f'times = "times.csv"{POLICY}'), ada=DUE)
+
+    grades = [[a_grade("ada")]]
+    assert gradebook_of("ps1", grades, people).rows[0].lateness.days == 0
+    assert gradebook_of("ps1", grades, late).rows[0].lateness.days == 1
+    file("times.csv", "student,time\nada,noon\n")
+    with pytest.raises(GradebookError, match="line 2: the time is 'noon'"):
+        given(settings('times = "times.csv"'), "ada")
+
+
+def test_who_is_known_to_be_late_and_not_by_how_much_is_said_and_not_punished(
+    file, settings, tmp_path
+):
+    file("class/lovelaceada_LATE_12345_678_ps1.ipynb", "{}")
+
+    (found,) = handed_in(tmp_path / "class", "ps1", settings(POLICY))
+
+    assert found.time is None and "Canvas calls it late" in found.source
