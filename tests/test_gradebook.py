@@ -63,7 +63,8 @@ def settings(file):
 
 def given(settings, *names, **times):
     came = [HandedIn(name, None, "nothing says when") for name in names]
-    return read_given(settings, came + [HandedIn(n, t, "by a clock") for n, t in times.items()])
+    came += [HandedIn(n, t, "by a clock") for n, t in times.items()]
+    return read_given(settings, came, ["q", "r"])
 
 
 def rows_of(path):
@@ -384,3 +385,51 @@ def test_who_is_known_to_be_late_and_not_by_how_much_is_said_and_not_punished(
     (found,) = handed_in(tmp_path / "class", "ps1", settings(POLICY))
 
     assert found.time is None and "Canvas calls it late" in found.source
+
+
+# ------------------------------------------------------------------------- overrides
+
+
+def test_an_override_comes_last_and_is_shown_with_its_reason(file, settings, tmp_path):
+    file("overrides.csv", "student,question,points,reason\nada,q,2.5,=a proof of his own\n")
+    people = given(settings(f'overrides = "overrides.csv"{POLICY}'), ada=DUE + timedelta(days=1))
+    both = a_grade("ada", a_question("q", 1), a_question("r", 2))
+
+    book = gradebook_of("ps1", [[both]], people)
+    write_reports(book, tmp_path)
+
+    (ada,) = rows_of(tmp_path / "gradebook.csv")
+    assert (ada["q"], ada["r"], ada["points"]) == ("2.5", "1.8", "4.3")
+    told = "2.5 points by an override: =a proof of his own (the grader gave 1)"
+    assert f"q: {told}" in ada["note"]
+    assert told in (tmp_path / "feedback" / "ada.html").read_text("utf-8")
+    assert told in (tmp_path / "gradescope" / "ada" / "results.json").read_text("utf-8")
+    (mark, _) = book.rows[0].marks
+    assert (mark.by, mark.earned, mark.grade["points"]) == ("override", 1, 1)
+
+
+def test_an_override_excuses_who_handed_in_nothing(file, settings):
+    file("roster.csv", "id\nada\nbob\n")
+    file("overrides.csv", "student,question,points,reason\nBOB,q,2,was ill\n")
+
+    people = given(settings('roster = "roster.csv"\noverrides = "overrides.csv"'), "ada")
+
+    _, bob = gradebook_of("ps1", [[a_grade("ada")]], people).rows
+    assert bob.points == 2 and bob.marks[0].by == "override"
+
+
+@pytest.mark.parametrize(
+    "rows, said",
+    [
+        ("adda,q,1,x", "line 2: there is no student 'adda'. Did you mean ada?"),
+        ("ada,qq,1,x", "line 2: there is no question 'qq'. Did you mean q?"),
+        ("ada,q,1,x\nAda,q,2,y", "line 3: line 2 is about the same"),
+        ("ada,q,1,", "line 2: an override needs points and a reason"),
+        ("ada,q,,x", "line 2: an override needs points and a reason"),
+    ],
+)
+def test_an_override_that_is_nobody_s_is_refused(file, settings, rows, said):
+    file("overrides.csv", f"student,question,points,reason\n{rows}\n")
+
+    with pytest.raises(GradebookError, match=said):
+        given(settings('overrides = "overrides.csv"'), "ada")

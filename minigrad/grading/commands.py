@@ -210,7 +210,8 @@ def grade_command(
     with _errors_shown():
         recording, bundle = find_bundles(exercise)
         assignment = _settings(settings_file).of(recording.name)
-        given = read_given(assignment, handed_in(submissions, recording.name, assignment))
+        handed = handed_in(submissions, recording.name, assignment)
+        given = read_given(assignment, handed, [q.id for q in bundle.questions])
         settings = Settings(
             seed=seed,
             each=each,

@@ -3,25 +3,25 @@
     gradebook_of    the gradebook, from the grades and from what people gave
     Gradebook       columns (questions) and rows (students); made anew in each run, from its sources
 
-A row has a mark for each column. What was earned is multiplied by what lateness leaves of it. All points
-are decimals, so that a sum is the sum of what is written.
+A row has a mark for each column. What was earned is multiplied by what lateness leaves of it; an
+override comes last. All points are decimals, so that a sum is the sum of what is written.
 """
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Literal
 
 from minigrad.grading.documents import Grade, QuestionGrade
-from minigrad.grading.gradebook.csv_files import exact, rounded
+from minigrad.grading.gradebook.csv_files import exact, rounded, written
 from minigrad.grading.gradebook.given import Given
 from minigrad.grading.gradebook.late import Lateness, lateness
 from minigrad.grading.gradebook.roster import Student
 
 NOTHING = "nothing was handed in"
 
-MarkedBy = Literal["grader", "nobody"]
+MarkedBy = Literal["grader", "override", "nobody"]
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,8 @@ class Mark:
 
     earned    before lateness
     points    what counts
-    by        who gave it: the grader, or nobody, if nothing was handed in
+    by        who gave it: the grader; or nobody, if nothing was handed in; an override takes its place
+    said      what a person says about it: the reason of an override
     grade     what the grader found, in detail; None if it found nothing
     """
 
@@ -50,7 +51,16 @@ class Mark:
     earned: Decimal
     points: Decimal
     by: MarkedBy
+    said: str = ""
     grade: QuestionGrade | None = None
+
+    @property
+    def told(self) -> str:
+        """What people did, in words; empty if they did nothing."""
+        if self.by == "override":
+            before = f"the grader gave {written(self.earned)}" if self.grade else NOTHING
+            return f"{written(self.points)} points by an override: {self.said} ({before})"
+        return self.said
 
 
 @dataclass(frozen=True)
@@ -165,7 +175,10 @@ class _Maker:
         marks = []
         for column, (n, k) in zip(self.columns, self.asked):
             grade = parts[n]
-            marks.append(self.mark(column, grade and grade["questions"][k], late))
+            mark = self.mark(column, grade and grade["questions"][k], late)
+            if override := self.given.overrides.get((student.id, column.id)):
+                mark = replace(mark, points=override.points, by="override", said=override.reason)
+            marks.append(mark)
         confirm = any(grade["confirm"] for grade in grades) or "please confirm" in note
         notes = (note,) if note else ()
         return GradebookRow(student, tuple(marks), late, grades, notes, confirm)
@@ -175,4 +188,4 @@ class _Maker:
         if grade is None:
             return Mark(column, Decimal(0), Decimal(0), "nobody")
         earned = exact(grade["points"])
-        return Mark(column, earned, rounded(earned * late.share), "grader", grade)
+        return Mark(column, earned, rounded(earned * late.share), "grader", grade=grade)

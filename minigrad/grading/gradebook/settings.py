@@ -67,6 +67,7 @@ class AssignmentSettings:
     extensions    student -> days, or the new deadline
     roster        CSV: id, name, email, section
     times         CSV: student, time: when it was handed in
+    overrides     CSV: student, question, points, reason: what counts in the end
     """
 
     deadline: datetime | None = None
@@ -75,6 +76,7 @@ class AssignmentSettings:
     extensions: dict[str, Decimal | datetime] = field(default_factory=dict)
     roster: Path | None = None
     times: Path | None = None
+    overrides: Path | None = None
 
     @property
     def zone(self) -> tzinfo | None:

@@ -35,7 +35,9 @@ def write_gradebook(book: Gradebook, path: Path) -> Path:
 def _notes(row: GradebookRow) -> list[str]:
     """All that is to be said about a student's work."""
     of_grades = [note for grade in row.grades for note in grade["notes"]]
-    return [*row.notes, *of_grades, *(n for m in row.marks if m.grade for n in m.grade["notes"])]
+    of_marks = [f"{mark.column.id}: {mark.told}" for mark in row.marks if mark.told]
+    of_answers = [note for mark in row.marks if mark.grade for note in mark.grade["notes"]]
+    return [*row.notes, *of_marks, *of_grades, *of_answers]
 
 
 def write_gradescope(book: Gradebook, folder: Path) -> None:
@@ -80,7 +82,8 @@ def _gradescope(row: GradebookRow) -> dict[str, object]:
 
 def _said(mark: Mark) -> str:
     """What a student reads about a mark, as text."""
-    return _explanation(mark.grade) if mark.grade else "Nothing was handed in."
+    said = [clean_text(mark.told), _explanation(mark.grade) if mark.grade else ""]
+    return "\n".join(filter(None, said)) or "Nothing was handed in."
 
 
 def _explanation(question: QuestionGrade) -> str:
