@@ -1,22 +1,34 @@
 """The gradebook: what people add to the grades, and that nothing which a person gave is lost."""
 
+import copy
 import csv
 import json
 import os
 import zipfile
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from functools import partial
 
+import nbformat
 import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell
+from typer.testing import CliRunner
 
-from minigrad.grading.gradebook.book import gradebook_of
+from minigrad.cli import app
+from minigrad.grading.gate import gate, gate_bundles
+from minigrad.grading.gradebook.book import Column, gradebook_of
+from minigrad.grading.gradebook.by_hand import manual_answers, read_manual, update_manual
 from minigrad.grading.gradebook.csv_files import GradebookError, read_table, write_table
 from minigrad.grading.gradebook.given import read_given
 from minigrad.grading.gradebook.handed_in import HandedIn, handed_in
 from minigrad.grading.gradebook.late import lateness
 from minigrad.grading.gradebook.roster import read_roster
 from minigrad.grading.gradebook.settings import read_settings
+from minigrad.grading.release.bundles import make_bundles
+from minigrad.grading.release.markers import ReleaseError
+from minigrad.grading.release.student import release
 from minigrad.grading.reports import write_reports
+from tests.submissions.authors import AUTHORS
 
 DUE = datetime(2026, 11, 30, 23, 59, tzinfo=UTC)
 
@@ -233,7 +245,7 @@ def test_who_handed_in_nothing_has_zero_and_who_is_not_on_the_roster_is_said(
 
     rows = rows_of(tmp_path / "out" / "gradebook.csv")
     assert [(r["student"], r["points"], r["of"]) for r in rows] == [
-        ("cy", "0", "2"), ("ada", "1", "2"), ("ada (2)", "1", "2"), ("eve", "1", "2"),
+        ("cy", "0", "2"), ("ada", "1", "2"), ("Ada (2)", "1", "2"), ("eve", "1", "2"),
     ]  # fmt: skip
     assert rows[0]["note"] == "nothing was handed in" and rows[0]["section"] == "B"
     assert "another submission is of the same student" in rows[2]["note"]
@@ -400,7 +412,7 @@ def test_an_override_comes_last_and_is_shown_with_its_reason(file, settings, tmp
 
     (ada,) = rows_of(tmp_path / "gradebook.csv")
     assert (ada["q"], ada["r"], ada["points"]) == ("2.5", "1.8", "4.3")
-    told = "2.5 points by an override: =a proof of his own (the grader gave 1)"
+    told = "2.5 points by an override: =a proof of his own (before: 1)"
     assert f"q: {told}" in ada["note"]
     assert told in (tmp_path / "feedback" / "ada.html").read_text("utf-8")
     assert told in (tmp_path / "gradescope" / "ada" / "results.json").read_text("utf-8")
@@ -433,3 +445,231 @@ def test_an_override_that_is_nobody_s_is_refused(file, settings, rows, said):
 
     with pytest.raises(GradebookError, match=said):
         given(settings('overrides = "overrides.csv"'), "ada")
+
+
+# ------------------------------------------------------------------------- marks that persons give
+
+
+def for_people():
+    """An author's notebook: a question that is checked, and three that a person marks."""
+
+    def cell(kind, name, source, **settings):
+        settings = {
+            "schema_version": 3,
+            "grade_id": name,
+            "grade": False,
+            "solution": False,
+        } | settings
+        return kind(source, id=name, metadata={"nbgrader": settings})
+
+    notebook = AUTHORS["reverse"].copy()
+    by_hand = {"grade": True, "solution": True, "points": 3, "locked": False}
+    scheme = "=== BEGIN MARK SCHEME ===\nTwo points for the secret plan.\n=== END MARK SCHEME ==="
+    notebook.cells = [
+        *notebook.cells,
+        cell(new_markdown_cell, "why", "Because gradients add up.", **by_hand),
+        cell(new_code_cell, "plot", "### BEGIN SOLUTION\nplotted = 1 + 1\n### END SOLUTION", **by_hand),
+        cell(new_markdown_cell, "explore", f"Explore.\n{scheme}", task=True, locked=True, points=2.5),
+    ]  # fmt: skip
+    return nbformat.from_dict(notebook)
+
+
+@pytest.fixture
+def author(tmp_path):
+    path = tmp_path / "author" / "ps1.ipynb"
+    path.parent.mkdir()
+    nbformat.write(for_people(), path)
+    return path
+
+
+@pytest.fixture
+def submit(author, tmp_path):
+    """Write a submission with these sources; answers below the last cell answer the task."""
+    released = json.loads(release(author, tmp_path / "released").read_text("utf-8"))
+
+    def write(student, *below, **sources):
+        notebook = copy.deepcopy(released)
+        for cell in notebook["cells"]:
+            cell["source"] = sources.get(cell["id"], cell["source"])
+        notebook["cells"] += [new_markdown_cell(source) for source in below]
+        path = tmp_path / "class" / f"{student}.ipynb"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps(notebook), "utf-8")
+        return path
+
+    return write
+
+
+def test_what_a_person_marks_is_released_as_an_empty_answer_and_without_its_mark_scheme(
+    author, tmp_path
+):
+    text = release(author, tmp_path).read_text("utf-8")
+
+    assert "YOUR ANSWER HERE" in text and "Explore." in text
+    for secret in ("Because", "plotted", "secret plan", "MARK SCHEME"):
+        assert secret not in text
+    recording, judge = make_bundles(author)
+    assert "secret plan" not in json.dumps(recording.data)
+    assert [(q.id, q.points, q.task) for q in judge.manual] == [
+        ("why", 3, False), ("plot", 3, False), ("explore", 2.5, True),
+    ]  # fmt: skip
+    (question,) = judge.questions
+    assert question.answers == ("answer",)
+
+
+def test_a_mark_scheme_outside_of_a_task_and_a_mark_without_points_are_refused(author):
+    notebook = for_people()
+    notebook.cells[0].source = "=== BEGIN MARK SCHEME ===\nx\n=== END MARK SCHEME ==="
+    nbformat.write(notebook, author)
+    with pytest.raises(ReleaseError, match="cell 1 .*a mark scheme, but the cell is not declared"):
+        release(author, author.parent / "out")
+    notebook = for_people()
+    notebook.cells[4].metadata.nbgrader.pop("points")
+    nbformat.write(notebook, author)
+    with pytest.raises(ReleaseError, match="cell 5 .*a person marks it, and its points are None"):
+        make_bundles(author)
+
+
+def test_a_notebook_that_persons_mark_throughout_passes_the_gate(author):
+    notebook = for_people()
+    del notebook.cells[1:4]
+    nbformat.write(notebook, author)
+
+    gate(author)
+
+    assert gate_bundles(author, *make_bundles(author)) == 0
+
+
+def test_a_checked_question_above_answers_for_people_does_not_take_them_for_its_own(author):
+    notebook = for_people()
+    notebook.cells.insert(3, notebook.cells.pop(5))  # the code that a person marks, above the check
+    nbformat.write(notebook, author)
+
+    _, judge = make_bundles(author)
+
+    assert judge.questions[0].answers == ("answer",)
+
+
+def test_the_answers_that_a_person_marks_are_found_with_and_without_their_ids(author, submit):
+    recording, judge = make_bundles(author)
+    path = submit("ada", "one", "two", why="It adds.")
+    notebook = json.loads(path.read_text("utf-8"))
+    read = partial(manual_answers, layout=recording.cells, questions=judge.manual)
+
+    assert read(path.read_bytes()) == {"why": "It adds.", "plot": "", "explore": "one\n\ntwo"}
+
+    for cell in notebook["cells"]:
+        if cell["source"] == "It adds.":
+            cell["id"], cell["metadata"] = "x", {}
+    assert read(json.dumps(notebook).encode())["why"] == "It adds."
+    assert read(b"no notebook") == {"why": "", "plot": "", "explore": ""}
+
+
+def grade(tmp_path, author, *more):
+    arguments = ["grade", tmp_path / "class", "-e", author, "-o", tmp_path / "out", *more]
+    return CliRunner().invoke(app, [*map(str, arguments), "--isolation", "none"])
+
+
+def mark(path, student, question, **cells):
+    """Edit manual.csv, as a person would with a spreadsheet."""
+    rows = rows_of(path)
+    (row,) = [r for r in rows if (r["student"], r["question"]) == (student, question)]
+    row.update(cells)
+    write_table(path, [list(rows[0]), *(list(r.values()) for r in rows)], edited=True)
+
+
+def test_a_mark_that_a_person_gave_survives_a_regrade_and_says_if_the_answer_has_changed(
+    author, submit, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    submit("ada", why="=1+1", answer="product_backward = lambda x, y, g: (g * y, g * x)")
+    submit("bob")
+    path = tmp_path / "out" / "manual.csv"
+
+    done = grade(tmp_path, author)
+    assert done.exit_code == 0, done.output
+    assert "1 answers are still to be marked" in done.output
+    ada, bob = rows_of(tmp_path / "out" / "gradebook.csv")
+    assert (ada["points"], ada["of"], bob["why"]) == ("4", "12.5", "0")
+    assert "why: still to be marked" in ada["note"]
+    mark(path, "ada", "why", points="2,5", comment="=half\nof it")
+
+    grade(tmp_path, author)
+    before = path.read_bytes()
+    ada, _ = rows_of(tmp_path / "out" / "gradebook.csv")
+    assert (ada["points"], ada["why"], ada["confirm"]) == ("6.5", "2.5", "")
+    assert "=half" in (tmp_path / "out" / "feedback" / "ada.html").read_text("utf-8")
+    grade(tmp_path, author)
+    assert path.read_bytes() == before
+
+    submit("ada", why="Something else.")
+    grade(tmp_path, author)
+    ada, _ = rows_of(tmp_path / "out" / "gradebook.csv")
+    assert (ada["why"], ada["confirm"]) == ("2.5", "please confirm")
+    assert "why: =half of it; the answer has changed since it was marked" in ada["note"]
+    (row,) = [r for r in rows_of(path) if r["note"]]
+    assert (row["points"], row["answer"]) == ("2.5", "Something else.")
+    mark(path, "ada", "why", version="")
+    grade(tmp_path, author)
+    assert rows_of(tmp_path / "out" / "gradebook.csv")[0]["confirm"] == ""
+
+    (tmp_path / "class" / "ada.ipynb").unlink()
+    grade(tmp_path, author)
+    (gone,) = [r for r in rows_of(path) if r["student"] == "ada"]
+    assert (gone["points"], gone["note"]) == ("2.5", "there is no such answer now")
+
+
+@pytest.mark.parametrize(
+    "rows, said",
+    [
+        ("ada,why,3,four,,", "line 2: points is 'four'"),
+        ("ada,why,3,4,,", "line 2: 4 points are given of 3"),
+        ("ada,why,3,1,,\nada,why,3,2,,", "line 3: line 2 is about the same"),
+        ("ada,why,,1,,", "line 2: a row needs a student"),
+        ("ada,why,3,1", "line 2: there are 4 cells"),
+    ],
+)
+def test_a_malformed_csv_of_marks_is_refused_before_anything_is_written(
+    author, submit, tmp_path, monkeypatch, rows, said
+):
+    monkeypatch.chdir(tmp_path)
+    submit("ada")
+    text = f"student,question,of,points,comment,version\n{rows}\n"
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "manual.csv").write_text(text)
+
+    done = grade(tmp_path, author)
+
+    assert done.exit_code == 1 and said in done.output
+    assert [p.name for p in (tmp_path / "out").iterdir()] == ["manual.csv"]
+    assert (tmp_path / "out" / "manual.csv").read_text() == text
+
+
+def test_a_mark_that_is_given_while_a_class_is_graded_is_not_lost(tmp_path):
+    path, of = tmp_path / "manual.csv", {"why": Decimal(3)}
+    update_manual(path, {("ada", "why"): "x"}, of)
+    early = read_manual(path)  # a run begins
+    mark(path, "ada", "why", points="2")
+
+    marks = update_manual(path, {("ada", "why"): "x", ("bob", "why"): "y"}, of)
+
+    assert early["ada", "why"].points is None and marks["ada", "why"].points == 2
+    assert [r["points"] for r in rows_of(path)] == ["2", ""]
+
+
+def test_lateness_and_overrides_hold_for_what_persons_mark(file, settings, tmp_path):
+    file("overrides.csv", "student,question,points,reason\nbob,why,3,a talk\n")
+    of = {"why": Decimal(3)}
+    path = tmp_path / "manual.csv"
+    update_manual(path, {("ada", "why"): "x", ("bob", "why"): "x"}, of)
+    mark(path, "ada", "why", points="3")
+    rules = settings(f'overrides = "overrides.csv"{POLICY}')
+    late = DUE + timedelta(days=1)
+    came = [HandedIn("ada", late, "by a clock"), HandedIn("bob", late, "by a clock")]
+    people = read_given(rules, came, ["q", "why"], path)
+    columns = [Column("q", Decimal(2)), Column("why", Decimal(3), manual=True)]
+
+    ada, bob = gradebook_of("ps1", [[a_grade("ada"), a_grade("bob")]], people, columns).rows
+
+    assert (ada.marks[1].points, ada.marks[1].by) == (Decimal("2.7"), "person")
+    assert (bob.marks[1].points, bob.marks[1].by, bob.open) == (3, "override", 0)

@@ -7,6 +7,8 @@ import json
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, NoReturn
 
@@ -27,7 +29,8 @@ from rich.text import Text
 from minigrad.grading.doctor import examine, report
 from minigrad.grading.documents import AnswersDocument
 from minigrad.grading.gate import NbvalDidNotRun, gate, gate_bundles
-from minigrad.grading.gradebook.book import Gradebook, gradebook_of
+from minigrad.grading.gradebook.book import Gradebook, columns_of, gradebook_of
+from minigrad.grading.gradebook.by_hand import manual_answers, update_manual
 from minigrad.grading.gradebook.csv_files import GradebookError, clean_text
 from minigrad.grading.gradebook.given import read_given
 from minigrad.grading.gradebook.handed_in import handed_in
@@ -172,7 +175,8 @@ def judge_command(
         grades = judge(bundle, [_answers(path) for path in files])
         for grade, path in zip(grades, files):
             grade["student"], grade["file"] = path.name.removesuffix(".answers.json"), path.name
-        written = write_reports(gradebook_of(bundle.name, [grades]), out)
+        book = gradebook_of(bundle.name, [grades], columns=columns_of([bundle]))
+        written = write_reports(book, out)
     for grade in grades:
         typer.echo(f"{clean_text(grade['student'])}: {grade['points']:g} of {grade['of']:g}")
     _say_written(written)
@@ -210,8 +214,11 @@ def grade_command(
     with _errors_shown():
         recording, bundle = find_bundles(exercise)
         assignment = _settings(settings_file).of(recording.name)
-        handed = handed_in(submissions, recording.name, assignment)
-        given = read_given(assignment, handed, [q.id for q in bundle.questions])
+        read = partial(manual_answers, layout=recording.cells, questions=bundle.manual)
+        handed = handed_in(submissions, recording.name, assignment, read if bundle.manual else None)
+        columns = columns_of([bundle])
+        manual = assignment.manual or out / "manual.csv"
+        given = read_given(assignment, handed, [column.id for column in columns], manual)
         settings = Settings(
             seed=seed,
             each=each,
@@ -222,7 +229,10 @@ def grade_command(
         )
         with _progress_bar() as show:
             grades = grade_class(submissions, recording, bundle, out, settings, show)
-        book = gradebook_of(recording.name, [grades], given)
+        if bundle.manual:  # what was marked in the meantime is read again
+            of = {column.id: column.of for column in columns}
+            given = replace(given, marks=update_manual(manual, given.answers, of))
+        book = gradebook_of(recording.name, [grades], given, columns)
         written = write_reports(book, out)
     _say_graded(book, written)
 
@@ -273,6 +283,10 @@ def _say_graded(book: Gradebook, written: list[Path]) -> None:
         for note in (*row.notes, row.lateness.said):
             if note:
                 typer.echo(f"{row.student.id}: {clean_text(note)}")
+    if still := sum(row.open for row in book.rows):
+        typer.echo(
+            f"{still} answers are still to be marked by a person, and count for nothing until then"
+        )
     _say_written(written)
     lost = sum(AGAIN in row.unreadable for row in rows)
     if lost:

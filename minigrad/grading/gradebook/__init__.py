@@ -4,6 +4,8 @@ settings    gradebook.toml: deadline, late policy, weights, and where the CSV fi
 csv_files   CSV files that people edit: refused with their line, or read; written whole or not at all
 roster      who is in the class, and whose submission is whose
 handed_in   when something was handed in, as far as that can be known
+by_hand     answers that a person marks, and the CSV of the marks
+given       all that people gave, read at once
 late        what a late submission costs
 book        the gradebook: a row for each student, a mark for each question
 

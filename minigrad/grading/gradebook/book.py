@@ -8,32 +8,53 @@ override comes last. All points are decimals, so that a sum is the sum of what i
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Literal
 
 from minigrad.grading.documents import Grade, QuestionGrade
+from minigrad.grading.gradebook.by_hand import CHANGED, GradebookCell
 from minigrad.grading.gradebook.csv_files import exact, rounded, written
-from minigrad.grading.gradebook.given import Given
+from minigrad.grading.gradebook.given import Given, owners_of
 from minigrad.grading.gradebook.late import Lateness, lateness
 from minigrad.grading.gradebook.roster import Student
+from minigrad.grading.release.bundles import Judge
 
 NOTHING = "nothing was handed in"
 
-MarkedBy = Literal["grader", "override", "nobody"]
+MarkedBy = Literal["grader", "person", "override", "nobody"]
 
 
 @dataclass(frozen=True)
 class Column:
     """A question of the assignment.
 
-    id    its name in all our files
-    of    the points that there are for it
+    id        its name in all our files
+    of        the points that there are for it
+    manual    does a person mark it?
     """
 
     id: str
     of: Decimal
+    manual: bool = False
+
+
+def columns_of(judges: Sequence[Judge]) -> list[Column]:
+    """The columns of an assignment: for each notebook its questions, then those that a person marks."""
+    found = []
+    for judge in judges:
+        asked = [(q.id, q.points, False) for q in judge.questions]
+        asked += [(q.id, q.points, True) for q in judge.manual]
+        found += [
+            Column(_name(judge.name, name, len(judges)), exact(points), manual)
+            for name, points, manual in asked
+        ]
+    return found
+
+
+def _name(exercise: str, question: str, notebooks: int) -> str:
+    return f"{exercise}/{question}" if notebooks > 1 else question
 
 
 @dataclass(frozen=True)
@@ -42,8 +63,10 @@ class Mark:
 
     earned    before lateness
     points    what counts
-    by        who gave it: the grader; or nobody, if nothing was handed in; an override takes its place
-    said      what a person says about it: the reason of an override
+    by        who gave it: the grader, or a person; or nobody; an override takes its place
+    said      what a person says about it: a comment, the reason of an override
+    open      is it still to be marked? Then it counts for nothing
+    confirm   was the answer changed after a person marked it?
     grade     what the grader found, in detail; None if it found nothing
     """
 
@@ -52,15 +75,17 @@ class Mark:
     points: Decimal
     by: MarkedBy
     said: str = ""
+    open: bool = False
+    confirm: bool = False
     grade: QuestionGrade | None = None
 
     @property
     def told(self) -> str:
         """What people did, in words; empty if they did nothing."""
         if self.by == "override":
-            before = f"the grader gave {written(self.earned)}" if self.grade else NOTHING
-            return f"{written(self.points)} points by an override: {self.said} ({before})"
-        return self.said
+            return f"{written(self.points)} points by an override: {self.said} (before: {written(self.earned)})"
+        changed = CHANGED if self.confirm else ""
+        return "still to be marked" if self.open else "; ".join(filter(None, (self.said, changed)))
 
 
 @dataclass(frozen=True)
@@ -91,6 +116,11 @@ class GradebookRow:
         return sum((mark.column.of for mark in self.marks), Decimal(0))
 
     @property
+    def open(self) -> int:
+        """How many of its answers a person has still to mark."""
+        return sum(mark.open for mark in self.marks)
+
+    @property
     def unreadable(self) -> str:
         """Why notebooks of it could not be read; empty if all could."""
         return "; ".join(grade["unreadable"] for grade in self.grades if grade["unreadable"])
@@ -110,82 +140,97 @@ class Gradebook:
 
 
 def gradebook_of(
-    assignment: str, runs: Sequence[Sequence[Grade]], given: Given | None = None
+    assignment: str,
+    runs: Sequence[Sequence[Grade]],
+    given: Given | None = None,
+    columns: Sequence[Column] | None = None,
 ) -> Gradebook:
     """The gradebook: students in the order of the roster, or of their submissions' names.
 
-    runs    for each notebook of the assignment, the grades of the class
+    runs       for each notebook of the assignment, the grades of the class
+    columns    None: those that the grades have
     """
-    return _Maker(assignment, runs, given or Given()).made()
+    if columns is None:
+        firsts = [run[0] for run in runs]
+        columns = [
+            Column(_name(grade["exercise"], question["id"], len(runs)), exact(question["of"]))
+            for grade in firsts
+            for question in grade["questions"]
+        ]
+    return _Maker(columns, runs, given or Given()).made(assignment)
 
 
-Parts = tuple[Grade | None, ...]  # of one student, a grade for each notebook
-
-
+@dataclass(frozen=True)
 class _Maker:
-    """Puts a gradebook together.
+    """Puts a gradebook together."""
 
-    asked    for each column: the place of its notebook, and of the question in it
-    """
+    columns: Sequence[Column]
+    runs: Sequence[Sequence[Grade]]
+    given: Given
 
-    def __init__(self, assignment: str, runs: Sequence[Sequence[Grade]], given: Given) -> None:
-        self.assignment, self.runs, self.given = assignment, runs, given
-        self.asked: list[tuple[int, int]] = []
-        self.columns: list[Column] = []
-        for n, run in enumerate(runs):
-            for k, question in enumerate(run[0]["questions"]):
-                name = f"{run[0]['exercise']}/{question['id']}" if len(runs) > 1 else question["id"]
-                self.asked.append((n, k))
-                self.columns.append(Column(name, exact(question["of"])))
-
-    def made(self) -> Gradebook:
+    def made(self, assignment: str) -> Gradebook:
         """The gradebook."""
         rows = [self.row(*one) for one in self.whose()]
         if self.given.roster is not None:
             there = {row.student.id for row in rows}
             missing = [s for s in self.given.roster.students if s.id not in there]
-            rows += [self.row(s, tuple(None for _ in self.runs), NOTHING) for s in missing]
+            rows += [self.row(s, (), NOTHING) for s in missing]
             place = {s.id: n for n, s in enumerate(self.given.roster.students)}
             rows.sort(key=lambda row: place.get(row.student.id, len(place)))
-        return Gradebook(self.assignment, tuple(self.columns), tuple(rows), tuple(self.runs))
+        return Gradebook(assignment, tuple(self.columns), tuple(rows), tuple(self.runs))
 
-    def whose(self) -> list[tuple[Student, Parts, str]]:
+    def whose(self) -> Iterator[tuple[Student, tuple[Grade, ...], str]]:
         """Each student, what they handed in, and a note on whose it is."""
-        parts: dict[tuple[str, int], list[Grade | None]] = {}
-        for n, run in enumerate(self.runs):
+        grades: dict[str, list[Grade]] = {}
+        for run in self.runs:
             count: Counter[str] = Counter()
             for grade in run:
                 count[grade["student"]] += 1
-                key = grade["student"], count[grade["student"]]
-                parts.setdefault(key, [None] * len(self.runs))[n] = grade
-        found: list[tuple[Student, Parts, str]] = []
-        taken: set[str] = set()
-        for (name, _), grades in parts.items():
-            student, note = self.given.owner(name, taken)
-            taken.add(student.id)
-            found.append((student, tuple(grades), note))
-        return found
+                n = count[grade["student"]]
+                name = f"{grade['student']} ({n})" if n > 1 else grade["student"]
+                grades.setdefault(name, []).append(grade)
+        owners = owners_of(list(grades), self.given.roster) | self.given.owners
+        for name, of_one in grades.items():
+            student, note = owners[name]
+            yield student, tuple(of_one), note
 
-    def row(self, student: Student, parts: Parts, note: str) -> GradebookRow:
+    def row(self, student: Student, grades: tuple[Grade, ...], note: str) -> GradebookRow:
         """The row of a student."""
-        grades = tuple(grade for grade in parts if grade is not None)
         late = Lateness()
         if grades:
             late = lateness(student.id, *self.given.came(student, grades), self.given.settings)
+        asked = {
+            _name(grade["exercise"], question["id"], len(self.runs)): question
+            for grade in grades
+            for question in grade["questions"]
+        }
         marks = []
-        for column, (n, k) in zip(self.columns, self.asked):
-            grade = parts[n]
-            mark = self.mark(column, grade and grade["questions"][k], late)
-            if override := self.given.overrides.get((student.id, column.id)):
-                mark = replace(mark, points=override.points, by="override", said=override.reason)
+        for column in self.columns:
+            cell = student.id, column.id
+            mark = self.mark(column, cell, asked.get(column.id), late)
+            if override := self.given.overrides.get(cell):
+                mark = replace(
+                    mark, points=override.points, by="override", said=override.reason, open=False
+                )
             marks.append(mark)
-        confirm = any(grade["confirm"] for grade in grades) or "please confirm" in note
+        confirm = any(grade["confirm"] for grade in grades) or any(mark.confirm for mark in marks)
+        confirm = confirm or "please confirm" in note
         notes = (note,) if note else ()
         return GradebookRow(student, tuple(marks), late, grades, notes, confirm)
 
-    def mark(self, column: Column, grade: QuestionGrade | None, late: Lateness) -> Mark:
-        """The mark for one question."""
-        if grade is None:
+    def mark(
+        self, column: Column, cell: GradebookCell, grade: QuestionGrade | None, late: Lateness
+    ) -> Mark:
+        """The mark for one question, before an override."""
+        if grade is not None:
+            earned = exact(grade["points"])
+            return Mark(column, earned, rounded(earned * late.share), "grader", grade=grade)
+        given = self.given.marks.get(cell)
+        if given is None:
             return Mark(column, Decimal(0), Decimal(0), "nobody")
-        earned = exact(grade["points"])
-        return Mark(column, earned, rounded(earned * late.share), "grader", grade=grade)
+        if given.points is None:
+            open_ = given.answer != ""
+            return Mark(column, Decimal(0), Decimal(0), "nobody", given.comment, open_)
+        points = rounded(given.points * late.share)
+        changed = given.note == CHANGED
+        return Mark(column, given.points, points, "person", given.comment, confirm=changed)

@@ -1,12 +1,13 @@
 """What people give beside the submissions: read before anything is run, so that a typo costs no run."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
 
 from minigrad.grading.documents import Grade
+from minigrad.grading.gradebook.by_hand import GradebookCell, ManualMark, read_manual
 from minigrad.grading.gradebook.csv_files import TableRow, nearest, read_table
 from minigrad.grading.gradebook.handed_in import HandedIn, read_times
 from minigrad.grading.gradebook.roster import (
@@ -30,9 +31,6 @@ class Override:
     reason: str
 
 
-Cell = tuple[str, str]  # of the gradebook: the student's id, and the question's
-
-
 @dataclass(frozen=True)
 class Given:
     """What people gave for an assignment.
@@ -40,29 +38,27 @@ class Given:
     roster    None: there is no roster, and the students are those who handed in
     times        student id -> when it was handed in, by a CSV
     handed       submission -> when it was handed in, as far as it shows
+    owners       submission -> whose it is, and what is to be said about that
     overrides    what takes the place of a mark, in the end
+    marks        what persons marked, or still have to
     """
 
     settings: AssignmentSettings = AssignmentSettings()
     roster: Roster | None = None
     times: dict[str, datetime] = field(default_factory=dict)
     handed: dict[str, HandedIn] = field(default_factory=dict)
-    overrides: dict[Cell, Override] = field(default_factory=dict)
+    owners: dict[str, tuple[Student, str]] = field(default_factory=dict)
+    overrides: dict[GradebookCell, Override] = field(default_factory=dict)
+    marks: Mapping[GradebookCell, ManualMark] = field(default_factory=dict)
 
-    def owner(self, submission: str, taken: Collection[str]) -> tuple[Student, str]:
-        """Whose submission it is, and what is to be said about that.
-
-        taken    ids of the students who have one already
-        """
-        owner = self.roster.owner(submission) if self.roster else None
-        if owner is not None and owner.id not in taken:
-            return owner, ""
-        name, n = student_name(submission), 1
-        while (new := name if n == 1 else f"{name} ({n})") in taken:
-            n += 1
-        if owner is not None:
-            return Student(new), f"{AGAIN}, this one or that of {owner.id}"
-        return Student(new), STRANGER if self.roster else ""
+    @property
+    def answers(self) -> dict[GradebookCell, str]:
+        """The answers that a person marks, by student and question."""
+        return {
+            (self.owners[one.submission][0].id, question): answer
+            for one in self.handed.values()
+            for question, answer in one.answers.items()
+        }
 
     def came(self, student: Student, grades: Sequence[Grade]) -> tuple[datetime | None, str]:
         """When a student handed in the last of these, and what says so or why it is not known."""
@@ -77,11 +73,15 @@ class Given:
 
 
 def read_given(
-    settings: AssignmentSettings, handed: Sequence[HandedIn], questions: Sequence[str]
+    settings: AssignmentSettings,
+    handed: Sequence[HandedIn],
+    questions: Sequence[str],
+    manual: Path | None = None,
 ) -> Given:
     """Read all files that the settings name. Raises GradebookError for what is malformed.
 
     questions    the ids of the assignment's
+    manual       the CSV of manual marks; it may not be there yet
     """
     roster = read_roster(settings.roster) if settings.roster else None
     everybody = roster or roster_of([student_name(one.submission) for one in handed])
@@ -91,17 +91,51 @@ def read_given(
             for name, extension in settings.extensions.items()
         }
         settings = replace(settings, extensions=extensions)
-    times = read_times(settings, everybody)
-    overrides = read_overrides(settings.overrides, everybody, questions)
-    return Given(settings, roster, times, {one.submission: one for one in handed}, overrides)
+    return Given(
+        settings,
+        roster,
+        read_times(settings, everybody),
+        {one.submission: one for one in handed},
+        owners_of([one.submission for one in handed], roster),
+        read_overrides(settings.overrides, everybody, questions),
+        read_manual(manual) if manual else {},
+    )
+
+
+def owners_of(
+    submissions: Sequence[str], roster: Roster | None = None
+) -> dict[str, tuple[Student, str]]:
+    """Submission -> whose it is, and what is to be said about that. No student has two."""
+    found: dict[str, tuple[Student, str]] = {}
+    taken: set[str] = set()
+    for submission in submissions:
+        student, note = roster.owner(submission) if roster else None, ""
+        if student is None or student.id in taken:
+            if student is not None:
+                note = f"{AGAIN}, this one or that of {student.id}"
+            elif roster is not None:
+                note = STRANGER
+            student = Student(_free(student_name(submission), taken, roster))
+        taken.add(student.id)
+        found[submission] = student, note
+    return found
+
+
+def _free(name: str, taken: Collection[str], roster: Roster | None) -> str:
+    """The name, or the first of "name (2)", "name (3)" that nobody has."""
+    new, n = name, 1
+    while new in taken or (roster is not None and roster.find(new)):
+        n += 1
+        new = f"{name} ({n})"
+    return new
 
 
 def read_overrides(
     path: Path | None, roster: Roster, questions: Sequence[str]
-) -> dict[Cell, Override]:
+) -> dict[GradebookCell, Override]:
     """The overrides in a CSV: student, question, points, reason. All four must be there."""
-    found: dict[Cell, Override] = {}
-    lines: dict[Cell, int] = {}
+    found: dict[GradebookCell, Override] = {}
+    lines: dict[GradebookCell, int] = {}
     columns = ("student", "question", "points", "reason")
     for row in read_table(path, dict.fromkeys(columns, ()), needed=columns) if path else ():
         cell = cell_of(row, roster, questions, lines)
@@ -113,8 +147,8 @@ def read_overrides(
 
 
 def cell_of(
-    row: TableRow, roster: Roster, questions: Sequence[str], lines: dict[Cell, int]
-) -> Cell:
+    row: TableRow, roster: Roster, questions: Sequence[str], lines: dict[GradebookCell, int]
+) -> GradebookCell:
     """Which cell of the gradebook a row is about. Raises GradebookError if there is none, or for a second row.
 
     lines    the lines of the rows before it, which this one is added to

@@ -8,8 +8,8 @@ zip. A copy of a file has a new time stamp, so that the last is used only if the
 import re
 import tempfile
 import zipfile
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -17,7 +17,8 @@ from zoneinfo import ZoneInfo
 from minigrad.grading.gradebook.csv_files import read_table
 from minigrad.grading.gradebook.roster import Roster
 from minigrad.grading.gradebook.settings import AssignmentSettings
-from minigrad.grading.run.collect import Submission, submissions_in
+from minigrad.grading.run.collect import Submission, content_of, submissions_in
+from minigrad.grading.run.notebook import Unreadable
 
 MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
 STAMP = "timestamp.txt"
@@ -37,14 +38,21 @@ class HandedIn:
     submission   its name, as in its grade
     time         when; None if that is not known
     source       what says so, or why it is not known
+    answers      question -> the answer to it, for those that a person marks
     """
 
     submission: str
     time: datetime | None
     source: str
+    answers: Mapping[str, str] = field(default_factory=dict)
 
 
-def handed_in(place: Path, exercise: str, settings: AssignmentSettings) -> list[HandedIn]:
+Answers = Callable[[bytes], Mapping[str, str]]  # what a person marks, in the content of a file
+
+
+def handed_in(
+    place: Path, exercise: str, settings: AssignmentSettings, answers: Answers | None = None
+) -> list[HandedIn]:
     """All submissions in a folder or a zip, as they are found for grading.
 
     Raises NoSubmissions, saying what was found instead.
@@ -53,7 +61,20 @@ def handed_in(place: Path, exercise: str, settings: AssignmentSettings) -> list[
         unpacked = Path(name).resolve()
         found = submissions_in(place, exercise, unpacked)
         stamps = _stamps(place, unpacked)
-        return [_came(submission, place, unpacked, stamps, settings) for submission in found]
+        return [
+            replace(
+                _came(submission, place, unpacked, stamps, settings),
+                answers=_answered(submission, answers) if answers else {},
+            )
+            for submission in found
+        ]
+
+
+def _answered(submission: Submission, answers: Answers) -> Mapping[str, str]:
+    try:
+        return answers(content_of(submission))
+    except Unreadable:
+        return answers(b"")
 
 
 def _came(

@@ -68,6 +68,7 @@ class AssignmentSettings:
     roster        CSV: id, name, email, section
     times         CSV: student, time: when it was handed in
     overrides     CSV: student, question, points, reason: what counts in the end
+    manual        CSV of the marks that persons give; None: manual.csv beside the reports
     """
 
     deadline: datetime | None = None
@@ -77,6 +78,7 @@ class AssignmentSettings:
     roster: Path | None = None
     times: Path | None = None
     overrides: Path | None = None
+    manual: Path | None = None
 
     @property
     def zone(self) -> tzinfo | None:

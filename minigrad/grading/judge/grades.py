@@ -68,7 +68,7 @@ def judge(
 def _verdicts(bundle: Judge, answers: Sequence[AnswersDocument]) -> list[Verdicts]:
     """The verdicts on each document; none on one that is unreadable."""
     found: list[Verdicts] = [{} for _ in answers]
-    if all(document["unreadable"] for document in answers):
+    if not bundle.questions or all(document["unreadable"] for document in answers):
         return found
     with tempfile.TemporaryDirectory(prefix="mg-judge-") as name:
         folder = Path(name)

@@ -18,7 +18,13 @@ from typing import Any, NotRequired, TypedDict
 
 from minigrad.grading.documents import Declaration
 from minigrad.grading.release.markers import ReleaseError
-from minigrad.grading.release.questions import GradedQuestion, declared, from_dict
+from minigrad.grading.release.questions import (
+    GradedQuestion,
+    ManualQuestion,
+    declared,
+    declared_manual,
+    from_dict,
+)
 from minigrad.grading.release.student import (
     Notebook,
     is_answer,
@@ -48,13 +54,14 @@ class BundleCell(TypedDict, total=False):
 
 
 class BundleDocument(TypedDict):
-    """What a bundle's file holds; `recording` is in that of a judge, the hash of its partner."""
+    """What a bundle's file holds. That of a judge has its partner's hash, and what persons mark."""
 
     format: str
     exercise: str
     questions: list[Declaration]
     cells: list[BundleCell]
     recording: NotRequired[str]
+    manual: NotRequired[list[Declaration]]
 
 
 @dataclass(frozen=True)
@@ -106,6 +113,11 @@ class Recording(Bundle):
 class Judge(Bundle):
     """What is needed to judge what was recorded: the author's notebook, solutions included."""
 
+    @property
+    def manual(self) -> list[ManualQuestion]:
+        """The questions that a person marks."""
+        return [ManualQuestion(**q) for q in self.data.get("manual", [])]
+
     def belongs_to(self, recording: Recording) -> None:
         """Raise BundleError unless this bundle states the hash of that recording bundle."""
         if self.data["recording"] != recording.hash:
@@ -124,7 +136,11 @@ def make_bundles(author: str | Path) -> tuple[Recording, Judge] | None:
     author = Path(author)
     notebook = read_notebook(author)
     questions = declared(notebook, author.name)
-    if not questions:
+    manual = declared_manual(notebook, author.name)
+    both = {q.id for q in questions} & {q.id for q in manual}
+    if both:
+        raise BundleError(f"{author.name}: two questions are called {min(both)}.")
+    if not questions and not manual:
         return None
     student = student_notebook(notebook)
     document = {
@@ -146,6 +162,7 @@ def make_bundles(author: str | Path) -> tuple[Recording, Judge] | None:
         "exercise": author.stem,
         "recording": recording.hash,
         "questions": [asdict(q) for q in questions],
+        "manual": [asdict(q) for q in manual],
         "cells": [
             {"id": cell.id, "source": cell.source}
             for cell in notebook.cells

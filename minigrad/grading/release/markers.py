@@ -6,6 +6,8 @@ nbgrader's, anywhere in a line:
     ### END SOLUTION
     ### BEGIN HIDDEN TESTS          taken out
     ### END HIDDEN TESTS
+    === BEGIN MARK SCHEME ===       taken out, of a task that is marked by a person
+    === END MARK SCHEME ===
 
 otter's, in cells of code:
 
@@ -24,7 +26,7 @@ A marker that begins with a single # is otter's, and one with three is nbgrader'
     hidden      the lines of it that a student must not get
     check_markers    what is refused: a region that does not end, or begins inside another
 
-Sources: nbgrader 0.9, preprocessors ClearSolutions and ClearHiddenTests; otter-grader, "Otter Assign
+Sources: nbgrader 0.9, preprocessors ClearSolutions, ClearHiddenTests and ClearMarkScheme; otter-grader, "Otter Assign
 Format v1".
 '''
 
@@ -59,6 +61,7 @@ class MarkedRegion(NamedTuple):
 
 SOLUTION = MarkedRegion("BEGIN SOLUTION", "END SOLUTION")
 HIDDEN_TESTS = MarkedRegion("BEGIN HIDDEN TESTS", "END HIDDEN TESTS")
+MARK_SCHEME = MarkedRegion("BEGIN MARK SCHEME", "END MARK SCHEME")
 SHOWN = MarkedRegion("BEGIN PROMPT", "END PROMPT")
 LINE = re.compile(r"#\s*SOLUTION(?P<none>\s+NO\s+PROMPT)?\s*$")
 OTTERS = re.compile(r"\s*#\s*BEGIN SOLUTION(?P<none>\s+NO\s+PROMPT)?\s*$")
@@ -90,8 +93,9 @@ def cleared(source: str, stub: str, *, code: bool = True) -> tuple[str, bool]:
             lines += [] if marked["none"] else [_without_value(line[: marked.start()])]
         else:
             lines.append(line)
-    kept = (line for line, inside in _regions(lines, HIDDEN_TESTS) if not inside)
-    return "\n".join(kept), replaced
+    for region in (HIDDEN_TESTS, MARK_SCHEME):
+        lines = [line for line, inside in _regions(lines, region) if not inside]
+    return "\n".join(lines), replaced
 
 
 def _regions(
@@ -137,7 +141,7 @@ def _hidden_cell(source: str) -> bool:
 
 
 def hidden(source: str, region: MarkedRegion, *, code: bool = True) -> Iterator[str]:
-    """The lines of its solutions, or of its hidden tests."""
+    """The lines of its solutions, of its hidden tests, or of its mark scheme."""
     whole = region is HIDDEN_TESTS and code and _hidden_cell(source)
     for line, inside in _regions(source.split("\n"), region, whole):
         if inside and not HIDDEN_CELL.fullmatch(line):
@@ -148,7 +152,7 @@ def hidden(source: str, region: MarkedRegion, *, code: bool = True) -> Iterator[
 
 def check_markers(source: str, where: str, *, code: bool = True) -> None:
     """Raises MarkerError, naming the line, for regions that do not match."""
-    regions = [SOLUTION, HIDDEN_TESTS]
+    regions = [SOLUTION, HIDDEN_TESTS, MARK_SCHEME]
     if code and any(QUOTES.fullmatch(line) for line in source.split("\n")):
         regions.append(SHOWN)
     for region in regions:

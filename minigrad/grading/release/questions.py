@@ -15,6 +15,7 @@ It holds no expected value: those come from running the solution. A check cell t
 
     declared    the questions of an author's notebook
     GradedQuestion    one of them
+    declared_manual    those that a person marks
 """
 
 import ast
@@ -25,7 +26,13 @@ from typing import Literal, TypedDict
 
 from minigrad.grading.documents import Declaration
 from minigrad.grading.release.markers import ReleaseError
-from minigrad.grading.release.student import Notebook, hidden_tests, is_answer, metadata_of
+from minigrad.grading.release.student import (
+    Notebook,
+    hidden_tests,
+    is_answer,
+    is_manual,
+    metadata_of,
+)
 from minigrad.grading.release.syntax import (
     defined_names,
     names_made,
@@ -112,6 +119,50 @@ class GradedQuestion:
         return {**shown, "given": (), "checks": (), "exercise": None} if self.alone else shown
 
 
+@dataclass(frozen=True)
+class ManualQuestion:
+    """A question that a person marks.
+
+    id        its name in reports: nbgrader's grade_id, else the cell's id
+    points    the most that there are for it
+    cell      the id of the answer's cell, or of the task's
+    task      is the answer what stands below the cell, and not in it? (nbgrader: task)
+    """
+
+    id: str
+    points: float
+    cell: str
+    task: bool = False
+
+
+def declared_manual(notebook: Notebook, name: str) -> list[ManualQuestion]:
+    """The questions of an author's notebook that a person marks, in order.
+
+    Raises QuestionError for one without points.
+    """
+    found = []
+    for number, cell in enumerate(notebook.cells, 1):
+        if is_manual(cell):
+            settings = metadata_of(cell, "nbgrader")
+            points, identity = settings.get("points"), str(settings.get("grade_id") or cell.id)
+            where = f"{name}, cell {number} (id {cell.id})"
+            if isinstance(points, bool) or not isinstance(points, int | float) or not points >= 0:
+                raise QuestionError(
+                    f"{where}: a person marks it, and its points are {points!r}. To fix it, write a number "
+                    'as "points" in the nbgrader metadata of the cell.'
+                )
+            _check_id(identity, where)
+            found.append(ManualQuestion(identity, points, cell.id, bool(settings.get("task"))))
+    return found
+
+
+def _check_id(identity: str, where: str) -> None:
+    if not re.fullmatch(r"[\w.\-]+", identity):
+        raise QuestionError(
+            f"{where}: an id may have letters, digits, _, - and . in it; {identity!r} has others."
+        )
+
+
 def from_dict(data: Declaration) -> GradedQuestion:
     """A GradedQuestion as it was written to a bundle."""
     lists = {"results", "cases", "answers", "given", "checks", "packages", "right", "wrong"}
@@ -156,7 +207,8 @@ def _placed(
     given = [cell.id for cell in fixed if not _is_check_s(cell)]
     answers = [(k, c.id) for k, c in enumerate(above) if is_answer(c) and c.id in sources]
     earlier = [answer for k, answer in answers if k < start]
-    own = [answer for k, answer in answers if k >= start] or earlier[-1:]
+    own = [answer for k, answer in answers if k >= start and not is_manual(above[k])]
+    own = own or [answer for k, answer in answers if k < start and not is_manual(above[k])][-1:]
     needs = [_cell_of(notebook, need, where) for need in declaration.pop("needs", [])]
     needs = needs or _needed(own, earlier, sources)
     own = [answer for answer in own if answer not in needs]
@@ -269,10 +321,8 @@ def _checked(declaration: Declaration, where: str) -> GradedQuestion:
         raise QuestionError(f"{where}: the question is not well declared: {error}.") from error
     if not question.cases or not question.results:
         raise QuestionError(f"{where}: the question has no cases, or no results.")
-    if not all(re.fullmatch(r"[\w.\-]+", part) for part in (question.id, *question.results)):
-        raise QuestionError(
-            f"{where}: an id may have letters, digits, _, - and . in it; {question.ids[0]!r} has others."
-        )
+    for part in (question.id, *question.results):
+        _check_id(part, where)
     if not question.answers:
         raise QuestionError(f"{where}: there is no answer cell above it.")
     return question

@@ -37,6 +37,7 @@ from typing import Any
 from minigrad.grading.release.markers import (
     CODE_STUB,
     HIDDEN_TESTS,
+    MARK_SCHEME,
     SOLUTION,
     TEXT_STUB,
     MarkerError,
@@ -54,6 +55,8 @@ COUNTS = (
     "*What counts: your answer cells, with the imports, functions, classes and constants that they use from "
     "cells of your own; a given name keeps its meaning, and other cells of yours are not run when you are graded.*"
 )
+
+COUNTS_ID = "what-counts"
 
 Notebook = Any  # nbformat's NotebookNode: a dict with attributes, without types
 
@@ -110,7 +113,7 @@ def checked_student_notebook(
     student = student_notebook(notebook, code_stub=code_stub, text_stub=text_stub)
     _check_nothing_left(notebook, student, name)
     if any(is_answer(cell) for cell in student.cells):
-        student.cells.insert(1, nbformat.v4.new_markdown_cell(COUNTS, id="what-counts"))
+        student.cells.insert(1, nbformat.v4.new_markdown_cell(COUNTS, id=COUNTS_ID))
     return student
 
 
@@ -199,6 +202,11 @@ def _check_author(notebook: Notebook, name: str) -> None:
                 f"{where}: there are hidden tests, but the cell is not declared as graded. "
                 'To fix it, set "grade": true in the nbgrader metadata of the cell.'
             )
+        if MARK_SCHEME.begin in cell.source and not is_manual(cell):
+            raise CellMetadataError(
+                f"{where}: there is a mark scheme, but the cell is not declared to be marked by a person. "
+                'To fix it, set "task": true in the nbgrader metadata of the cell.'
+            )
 
 
 def _first(source: str) -> str:
@@ -277,6 +285,7 @@ def solution_lines(author: Notebook) -> list[tuple[str, int]]:
         if is_answer(cell) and not has_solution(cell.source, code=code):
             lines = [(line, False) for line in cell.source.split("\n")]  # all of it is replaced
         lines += [(line, True) for line in hidden(cell.source, HIDDEN_TESTS, code=code)]
+        lines += [(line, True) for line in hidden(cell.source, MARK_SCHEME, code=code)]
         for line, test in lines:
             line = without_comment(line) if code else line.strip()
             if _tells_something(line) and not (test and line in given):
@@ -299,6 +308,12 @@ def metadata_of(cell: Notebook, whose: str) -> dict[str, Any]:
 def is_answer(cell: Notebook) -> bool:
     """Does the student write in this cell? (nbgrader: solution)"""
     return bool(metadata_of(cell, "nbgrader").get("solution", False))
+
+
+def is_manual(cell: Notebook) -> bool:
+    """Does a person give the points? (nbgrader: grade and solution in one cell, or a task)"""
+    settings = metadata_of(cell, "nbgrader")
+    return bool(settings.get("task") or (settings.get("grade") and settings.get("solution")))
 
 
 def _is_graded(cell: Notebook) -> bool:

@@ -88,6 +88,7 @@ def _overview(book: Gradebook, documents: list[ClassGrades], students: list[_Stu
         "mean points": f"{statistics.fmean(points):.2f}",
         "with all points": sum(row.points >= row.of for row in rows),
         "please confirm": sum(row.confirm for row in rows),
+        "answers to be marked": sum(row.open for row in book.rows),
         "could not be read": sum(bool(row.unreadable) for row in rows),
         "late": sum(row.lateness.days > 0 for row in rows),
     }
@@ -113,7 +114,8 @@ def _to_look_at(row: GradebookRow) -> str:
         return f"could not be read: {row.unreadable}"
     if not row.confirm:
         return ""
-    notes = [*row.notes, *(note for grade in row.grades for note in grade["notes"])]
+    notes = [*row.notes, *(f"{m.column.id}: {m.told}" for m in row.marks if m.told)]
+    notes += (note for grade in row.grades for note in grade["notes"])
     guesses = [note for note in notes if "please confirm" in note]
     return "; ".join(guesses) or "an answer is to be confirmed: please confirm"
 

@@ -83,7 +83,7 @@ def _gradescope(row: GradebookRow) -> dict[str, object]:
 def _said(mark: Mark) -> str:
     """What a student reads about a mark, as text."""
     said = [clean_text(mark.told), _explanation(mark.grade) if mark.grade else ""]
-    return "\n".join(filter(None, said)) or "Nothing was handed in."
+    return "\n".join(filter(None, said)) or "There is no answer to it."
 
 
 def _explanation(question: QuestionGrade) -> str:
