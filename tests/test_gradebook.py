@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from minigrad.cli import app
 from minigrad.grading.gate import gate, gate_bundles
-from minigrad.grading.gradebook.book import Column, gradebook_of
+from minigrad.grading.gradebook.book import Column, columns_of, gradebook_of
 from minigrad.grading.gradebook.by_hand import manual_answers, read_manual, update_manual
 from minigrad.grading.gradebook.csv_files import GradebookError, read_table, write_table
 from minigrad.grading.gradebook.given import read_given
@@ -673,3 +673,73 @@ def test_lateness_and_overrides_hold_for_what_persons_mark(file, settings, tmp_p
 
     assert (ada.marks[1].points, ada.marks[1].by) == (Decimal("2.7"), "person")
     assert (bob.marks[1].points, bob.marks[1].by, bob.open) == (3, "override", 0)
+
+
+# ------------------------------------------------------------------------- weights and parts
+
+
+def test_weights_and_all_or_nothing_count_as_the_settings_say(author, settings, tmp_path):
+    _, judge = make_bundles(author)
+    rules = settings("""
+        [questions.check]
+        weight = 1.5
+        all_or_nothing = true
+        [questions.why]
+        weight = 0
+        """)
+    columns = columns_of([judge], rules)
+    of = {column.id: column.points for column in columns}
+    update_manual(tmp_path / "manual.csv", {("ada", "why"): "x", ("ada", "plot"): "x"}, of)
+    mark(tmp_path / "manual.csv", "ada", "why", points="3")
+    mark(tmp_path / "manual.csv", "ada", "plot", points="1")
+    grades = [a_grade("ada", a_question("check", 3, 4)), a_grade("bob", a_question("check", 4, 4))]
+    came = [HandedIn(g["student"], None, "") for g in grades]
+    people = read_given(rules, came, list(of), tmp_path / "manual.csv")
+
+    ada, bob = gradebook_of("ps1", [grades], people, columns).rows
+
+    assert [str(mark.points.normalize()) for mark in ada.marks] == ["0", "0", "1", "0"]
+    assert (bob.points, ada.of) == (6, Decimal("11.5"))
+    with pytest.raises(GradebookError, match="no question 'chek'. Did you mean check?"):
+        columns_of([judge], settings("[questions.chek]"))
+
+
+def test_the_parts_of_a_question_have_the_points_that_the_notebook_declares(author):
+    notebook = for_people()
+    question = notebook.cells[3].metadata.minigrad.question
+    question["parts"] = {"dx": 3, "dy": 1}
+    nbformat.write(notebook, author)
+    _, judge = make_bundles(author)
+
+    (asked,) = judge.questions
+
+    assert asked.earned({"check/1/dx", "check/2/dx"}) == 3 and asked.earned(asked.ids) == 4
+    assert asked.earned({"check/2/dy"}) == 0.5
+    question["parts"] = {"dx": 3}
+    nbformat.write(notebook, author)
+    with pytest.raises(ReleaseError, match="give points to each of its results: dx, dy"):
+        make_bundles(author)
+
+
+@pytest.mark.parametrize(
+    "declared, right, points",
+    [
+        ("Exercise('f', lambda x, y: x * y, [[(3,), (3,)]], points={'dx': 3, 'dy': 1})", "c/1/dx", 3),
+        ("Exercise('f', lambda x, y: x * y, [[(3,), (3,)]], points=4)", "c/1/dx", 2),
+        ("Updates('f', optim.SGD, settings=[{'lr': 1.0}, {'lr': 2.0}],"
+         " points={'settings 1': 1, 'settings 2': 3})", "c/2/steps", 3),
+    ],
+)  # fmt: skip
+def test_the_parts_of_an_exercise_have_the_points_that_it_declares(author, declared, right, points):
+    notebook = for_people()
+    notebook.cells[
+        1
+    ].source = f"from minigrad import optim\nfrom minigrad.teach import *\ne = {declared}"
+    notebook.cells[3].source = "e.check().or_raise()"
+    notebook.cells[3].metadata = {"nbgrader": {"grade": True, "grade_id": "c", "points": 4}}
+    nbformat.write(notebook, author)
+
+    recording, judge = make_bundles(author)
+
+    assert judge.questions[0].earned({right}) == points
+    assert "weights" not in json.dumps(recording.data)

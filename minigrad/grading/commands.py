@@ -34,7 +34,12 @@ from minigrad.grading.gradebook.by_hand import manual_answers, update_manual
 from minigrad.grading.gradebook.csv_files import GradebookError, clean_text
 from minigrad.grading.gradebook.given import read_given
 from minigrad.grading.gradebook.handed_in import handed_in
-from minigrad.grading.gradebook.settings import NAME, CourseSettings, read_settings
+from minigrad.grading.gradebook.settings import (
+    NAME,
+    AssignmentSettings,
+    CourseSettings,
+    read_settings,
+)
 from minigrad.grading.judge.grades import JudgeError, judge
 from minigrad.grading.release.bundles import (
     find_bundles,
@@ -175,7 +180,9 @@ def judge_command(
         grades = judge(bundle, [_answers(path) for path in files])
         for grade, path in zip(grades, files):
             grade["student"], grade["file"] = path.name.removesuffix(".answers.json"), path.name
-        book = gradebook_of(bundle.name, [grades], columns=columns_of([bundle]))
+        book = gradebook_of(
+            bundle.name, [grades], columns=columns_of([bundle], AssignmentSettings())
+        )
         written = write_reports(book, out)
     for grade in grades:
         typer.echo(f"{clean_text(grade['student'])}: {grade['points']:g} of {grade['of']:g}")
@@ -216,7 +223,7 @@ def grade_command(
         assignment = _settings(settings_file).of(recording.name)
         read = partial(manual_answers, layout=recording.cells, questions=bundle.manual)
         handed = handed_in(submissions, recording.name, assignment, read if bundle.manual else None)
-        columns = columns_of([bundle])
+        columns = columns_of([bundle], assignment)
         manual = assignment.manual or out / "manual.csv"
         given = read_given(assignment, handed, [column.id for column in columns], manual)
         settings = Settings(
@@ -230,7 +237,7 @@ def grade_command(
         with _progress_bar() as show:
             grades = grade_class(submissions, recording, bundle, out, settings, show)
         if bundle.manual:  # what was marked in the meantime is read again
-            of = {column.id: column.of for column in columns}
+            of = {column.id: column.points for column in columns}
             given = replace(given, marks=update_manual(manual, given.answers, of))
         book = gradebook_of(recording.name, [grades], given, columns)
         written = write_reports(book, out)

@@ -15,10 +15,17 @@ from typing import Literal
 
 from minigrad.grading.documents import Grade, QuestionGrade
 from minigrad.grading.gradebook.by_hand import CHANGED, GradebookCell
-from minigrad.grading.gradebook.csv_files import exact, rounded, written
+from minigrad.grading.gradebook.csv_files import (
+    GradebookError,
+    exact,
+    nearest,
+    rounded,
+    written,
+)
 from minigrad.grading.gradebook.given import Given, owners_of
 from minigrad.grading.gradebook.late import Lateness, lateness
 from minigrad.grading.gradebook.roster import Student
+from minigrad.grading.gradebook.settings import NAME, AssignmentSettings, QuestionSettings
 from minigrad.grading.release.bundles import Judge
 
 NOTHING = "nothing was handed in"
@@ -31,25 +38,45 @@ class Column:
     """A question of the assignment.
 
     id        its name in all our files
-    of        the points that there are for it
+    points    those that the notebook declares
     manual    does a person mark it?
+    counts    its weight, and whether a part of it is worth nothing
     """
 
     id: str
-    of: Decimal
+    points: Decimal
     manual: bool = False
+    counts: QuestionSettings = QuestionSettings()
+
+    @property
+    def of(self) -> Decimal:
+        """The points that there are for it, its weight included."""
+        return rounded(self.points * self.counts.weight)
+
+    def counted(self, points: Decimal) -> Decimal:
+        """What these of its declared points count."""
+        if self.counts.all_or_nothing and points < self.points:
+            return Decimal(0)
+        return rounded(points * self.counts.weight)
 
 
-def columns_of(judges: Sequence[Judge]) -> list[Column]:
-    """The columns of an assignment: for each notebook its questions, then those that a person marks."""
+def columns_of(judges: Sequence[Judge], settings: AssignmentSettings) -> list[Column]:
+    """The columns of an assignment: for each notebook its questions, then those that a person marks.
+
+    Raises GradebookError for settings of a question that there is not.
+    """
     found = []
     for judge in judges:
         asked = [(q.id, q.points, False) for q in judge.questions]
         asked += [(q.id, q.points, True) for q in judge.manual]
-        found += [
-            Column(_name(judge.name, name, len(judges)), exact(points), manual)
-            for name, points, manual in asked
-        ]
+        for question, points, manual in asked:
+            name = _name(judge.name, question, len(judges))
+            counts = settings.questions.get(name, QuestionSettings())
+            found.append(Column(name, exact(points), manual, counts))
+    names = [column.id for column in found]
+    for name in settings.questions:
+        if name not in names:
+            raise GradebookError(f"{NAME}: there is no question {name!r}.{nearest(name, names)}")
     return found
 
 
@@ -61,7 +88,7 @@ def _name(exercise: str, question: str, notebooks: int) -> str:
 class Mark:
     """What a student has for a question.
 
-    earned    before lateness
+    earned    before lateness, the question's weight included
     points    what counts
     by        who gave it: the grader, or a person; or nobody; an override takes its place
     said      what a person says about it: a comment, the reason of an override
@@ -223,7 +250,7 @@ class _Maker:
     ) -> Mark:
         """The mark for one question, before an override."""
         if grade is not None:
-            earned = exact(grade["points"])
+            earned = column.counted(exact(grade["points"]))
             return Mark(column, earned, rounded(earned * late.share), "grader", grade=grade)
         given = self.given.marks.get(cell)
         if given is None:
@@ -231,6 +258,6 @@ class _Maker:
         if given.points is None:
             open_ = given.answer != ""
             return Mark(column, Decimal(0), Decimal(0), "nobody", given.comment, open_)
-        points = rounded(given.points * late.share)
-        changed = given.note == CHANGED
-        return Mark(column, given.points, points, "person", given.comment, confirm=changed)
+        earned, changed = column.counted(given.points), given.note == CHANGED
+        points = rounded(earned * late.share)
+        return Mark(column, earned, points, "person", given.comment, confirm=changed)

@@ -66,6 +66,7 @@ class AssignmentSettings:
     late          the late policy
     extensions    student -> days, or the new deadline
     roster        CSV: id, name, email, section
+    questions     question -> how it counts
     times         CSV: student, time: when it was handed in
     overrides     CSV: student, question, points, reason: what counts in the end
     manual        CSV of the marks that persons give; None: manual.csv beside the reports
@@ -76,6 +77,7 @@ class AssignmentSettings:
     late: LatePolicy = LatePolicy()
     extensions: dict[str, Decimal | datetime] = field(default_factory=dict)
     roster: Path | None = None
+    questions: dict[str, QuestionSettings] = field(default_factory=dict)
     times: Path | None = None
     overrides: Path | None = None
     manual: Path | None = None

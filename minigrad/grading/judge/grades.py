@@ -140,7 +140,7 @@ def _question(
     reason = said["reason"] or _first_reason(question, results)
     return {
         "id": question.id,
-        "points": round(question.points * right / len(results), 6),
+        "points": question.earned({r["id"] for r in results if r["ok"] is True}),
         "of": question.points,
         "right": right,
         "asked": len(results),

@@ -25,6 +25,7 @@ from minigrad.teach.ask_functions import Differentiable
 from minigrad.teach.ask_optimizers import Updates
 from minigrad.teach.ask_structure import Adjoints, Edges, Order
 from minigrad.teach.cases import draw
+from minigrad.teach.question import Question
 from minigrad.teach.trying import FunctionQuestion
 
 STEPS = """
@@ -93,6 +94,7 @@ def _declaration(
         if getattr(exercise, tolerance, None) is not None:
             declaration[tolerance] = getattr(exercise, tolerance)
     declaration["cases"] = [{} for _ in _cases(exercise, "public")]
+    declaration["weights"] = _weights(exercise, len(declaration["cases"]))
     wrongs = [wrong_source(w, name, sources) for w in getattr(exercise, "wrongs", [])]
     declaration["wrong"] = [source for source in wrongs if source]
     answered_by = getattr(getattr(exercise, "program", None), "__name__", "")
@@ -101,6 +103,15 @@ def _declaration(
             f"{name} = {answered_by}()"
         )  # to ask the function is not to predict
     return declaration
+
+
+def _weights(exercise: object, cases: int) -> list[float]:
+    """How each result of each case counts; none if they count alike. Of an optimizer each case is a part."""
+    points = getattr(exercise, "points", None)
+    if not isinstance(exercise, Question) or not isinstance(points, Mapping):
+        return []
+    parts = list(exercise.parts_with_points().values())
+    return parts if isinstance(exercise, Updates) else parts * cases
 
 
 def _parts(exercise: object) -> list[str]:

@@ -6,6 +6,7 @@ evaluate after the student's cells have run, on which inputs, and what the resul
     "minigrad": {"question": {
         "call": "softmax_backward(x, g)",       # the inputs are names in it
         "results": ["dx"],                      # several: the value is a tuple in this order
+        "parts": {"dx": 2},                     # the points of each; left out: in equal shares
         "cases": [{"x": {"shape": [2, 3]}, "g": {"shape": [2, 3]}},
                   {"x": {"shape": [4], "scale": 100}, "g": {"shape": [4]}}],
         "compare": "array"}}                    # exact, unordered, order: see compare.py
@@ -20,8 +21,9 @@ It holds no expected value: those come from running the solution. A check cell t
 
 import ast
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import asdict, dataclass, field
+from fractions import Fraction
 from typing import Literal, TypedDict
 
 from minigrad.grading.documents import Declaration
@@ -63,7 +65,8 @@ class GradedQuestion:
     """One graded cell.
 
     id          its name in reports: nbgrader's grade_id, else the cell's id
-    points      for all results of all cases; each counts alike
+    points      for all results of all cases
+    weights     how each of `ids` counts beside the others; none: all alike
     call        the expression; inputs first, then the student's names
     results     names of what it returns
     cases       for each case: input name -> how it is drawn (see inputs.py)
@@ -91,6 +94,7 @@ class GradedQuestion:
     answers: tuple[str, ...] = ()
     given: tuple[str, ...] = ()
     checks: tuple[str, ...] = ()
+    weights: tuple[float, ...] = ()
     alone: bool = False
     engine: bool = False
     packages: tuple[str, ...] = ()
@@ -109,12 +113,18 @@ class GradedQuestion:
         """The ids of all its results, in order."""
         return [f"{self.id}/{n}/{r}" for n in range(1, len(self.cases) + 1) for r in self.results]
 
+    def earned(self, right: Collection[str]) -> float:
+        """The points for these results, to six decimals."""
+        weights = [Fraction(str(weight)) for weight in self.weights or [1] * len(self.ids)]
+        share = sum(w for w, identity in zip(weights, self.ids) if identity in right)
+        return round(float(Fraction(str(self.points)) * share / sum(weights)), 6)
+
     def public(self) -> dict[str, object]:
         """What the recording bundle says of it: nothing about values, points or mistakes.
 
         An answer that is run alone has no given cells there, and no exercise to draw inputs with.
         """
-        secret = {"points", "compare", "rtol", "atol", "order", "right", "wrong"}
+        secret = {"points", "weights", "compare", "rtol", "atol", "order", "right", "wrong"}
         shown = {k: v for k, v in asdict(self).items() if k not in secret}
         return {**shown, "given": (), "checks": (), "exercise": None} if self.alone else shown
 
@@ -165,7 +175,17 @@ def _check_id(identity: str, where: str) -> None:
 
 def from_dict(data: Declaration) -> GradedQuestion:
     """A GradedQuestion as it was written to a bundle."""
-    lists = {"results", "cases", "answers", "given", "checks", "packages", "right", "wrong"}
+    lists = {
+        "results",
+        "cases",
+        "weights",
+        "answers",
+        "given",
+        "checks",
+        "packages",
+        "right",
+        "wrong",
+    }
     arguments: Declaration = {k: tuple(v) if k in lists else v for k, v in data.items()}
     return GradedQuestion(**arguments)
 
@@ -215,6 +235,8 @@ def _placed(
     solution = [sources[answer] for answer in (*needs, *own)]
     if declaration.get("alone") and _uses_given(solution, [sources[cell] for cell in given]):
         declaration["alone"] = False  # the solution itself needs them
+    if parts := declaration.pop("parts", None):
+        declaration["weights"] = _weights(parts, declaration, where)
     if "engine" not in declaration:
         declaration["engine"] = _uses_engine([sources[a] for a in own], sources.values())
     cell = notebook.cells[place]
@@ -228,6 +250,17 @@ def _placed(
         **declaration,
         "cell": cell.id,
     }
+
+
+def _weights(parts: dict[str, float], declaration: Declaration, where: str) -> list[float]:
+    """The weight of each result of each case, where the points of each result are declared."""
+    results = list(declaration.get("results", []))
+    numbers = all(isinstance(p, int | float) and p >= 0 for p in parts.values())
+    if set(parts) != set(results) or not numbers or not sum(parts.values()) > 0:
+        raise QuestionError(
+            f"{where}: its parts are {parts!r}. To fix it, give points to each of its results: {', '.join(results)}."
+        )
+    return [parts[name] for _ in declaration.get("cases", []) for name in results]
 
 
 def _is_graded(cell: Notebook) -> bool:
