@@ -2,12 +2,17 @@
 
 import copy
 import csv
+import http.client
 import json
 import os
+import re
+import threading
 import zipfile
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from functools import partial
+from types import SimpleNamespace
+from urllib.parse import urlencode
 
 import nbformat
 import pytest
@@ -17,13 +22,14 @@ from typer.testing import CliRunner
 from minigrad.cli import app
 from minigrad.grading.gate import gate, gate_bundles
 from minigrad.grading.gradebook.book import Column, columns_of, gradebook_of
-from minigrad.grading.gradebook.by_hand import manual_answers, read_manual, update_manual
+from minigrad.grading.gradebook.by_hand import CHANGED, manual_answers, read_manual, update_manual
 from minigrad.grading.gradebook.csv_files import GradebookError, read_table, write_table
-from minigrad.grading.gradebook.given import read_given
+from minigrad.grading.gradebook.given import Given, read_given
 from minigrad.grading.gradebook.handed_in import HandedIn, handed_in
 from minigrad.grading.gradebook.late import lateness
 from minigrad.grading.gradebook.roster import read_roster
 from minigrad.grading.gradebook.settings import read_settings
+from minigrad.grading.marking import MarkingServer
 from minigrad.grading.release.bundles import make_bundles
 from minigrad.grading.release.markers import ReleaseError
 from minigrad.grading.release.student import release
@@ -743,3 +749,119 @@ def test_the_parts_of_an_exercise_have_the_points_that_it_declares(author, decla
 
     assert judge.questions[0].earned({right}) == points
     assert "weights" not in json.dumps(recording.data)
+
+
+# ------------------------------------------------------------------------- the page
+
+
+@pytest.fixture
+def page(tmp_path):
+    """A page for marking, and a way to ask it."""
+    path = tmp_path / "manual.csv"
+    answers = {(s, "why"): f"<script>alert(1)</script> {s}" for s in ("ada", "=bob & co")}
+    update_manual(path, {**answers, ("cy", "why"): ""}, {"why": Decimal(3)})
+    server = MarkingServer(path)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+
+    def ask(where, form=None, host=None, root=None):
+        connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=20)
+        body = form and urlencode(form)
+        headers = {"Host": host or f"127.0.0.1:{server.server_port}"}
+        url = (f"/{server.token}/" if root is None else root) + where
+        connection.request("POST" if form else "GET", url, body, headers)
+        reply = connection.getresponse()
+        return reply.status, reply.read().decode(), reply.headers
+
+    def seen(where):
+        return re.search(r'name="seen" value="(\w+)"', ask(where)[1])[1]
+
+    yield SimpleNamespace(ask=ask, seen=seen, path=path, server=server)
+    server.shutdown()
+    server.server_close()
+
+
+ADA, BOB = "mark?student=ada&question=why", "mark?student=%3Dbob+%26+co&question=why"
+
+
+def test_a_person_marks_answer_after_answer_in_the_page(page):
+    status, text, headers = page.ask("")
+    assert status == 200 and "Mark the next of 2" in text and "no answer" in text
+    assert "script-src" not in text and headers["Cache-Control"] == "no-store"
+    assert "default-src 'none'" in headers["Content-Security-Policy"]
+    status, text, _ = page.ask(ADA)
+    assert "<script" not in text and "&lt;script&gt;alert(1)&lt;/script&gt; ada" in text
+
+    form = {"points": "2,5", "comment": "=good\r\nwork", "seen": page.seen(ADA)}
+    status, _, headers = page.ask(ADA, form)
+    assert (status, headers["Location"]) == (303, BOB)
+    status, _, headers = page.ask(BOB, {"points": "0", "seen": page.seen(BOB)})
+    assert (status, headers["Location"]) == (303, "./")
+
+    marks = read_manual(page.path)
+    assert (marks["ada", "why"].points, marks["ada", "why"].comment) == (
+        Decimal("2.5"),
+        "=good\nwork",
+    )
+    assert marks["=bob & co", "why"].points == 0 and "All answers are marked" in page.ask("")[1]
+
+
+def test_who_does_not_know_the_token_learns_and_changes_nothing(page):
+    before = page.path.read_bytes()
+    form = {"points": "3", "seen": page.seen(ADA)}
+
+    for root, host in (("/", None), ("/wrong/", None), (None, "example.org"), ("/%00/", None)):
+        for where, sent in (("", None), (ADA, None), (ADA, form)):
+            status, text, _ = page.ask(where, sent, host, root)
+            assert status == 404 and "ada" not in text
+
+    assert page.path.read_bytes() == before and page.server.server_address[0] == "127.0.0.1"
+
+
+@pytest.mark.parametrize(
+    "points, said",
+    [("4", "There are 3 points"), ("x", "Points are a number"), ("-1", "Points are a number")],
+)
+def test_points_that_cannot_be_are_shown_again_with_the_comment(page, points, said):
+    before = page.path.read_bytes()
+    form = {"points": points, "comment": "<b>kept", "seen": page.seen(ADA)}
+
+    status, text, _ = page.ask(ADA, form)
+
+    assert status == 409 and said in text and "&lt;b&gt;kept" in text
+    assert page.path.read_bytes() == before
+
+
+def test_a_mark_that_was_given_elsewhere_is_shown_and_not_written_over(page):
+    form = {"points": "1", "comment": "mine", "seen": page.seen(ADA)}
+    mark(page.path, "ada", "why", points="3", comment="theirs")
+
+    status, text, _ = page.ask(ADA, form)
+
+    assert status == 409 and "It was marked elsewhere" in text and "(There: 3.)" in text
+    assert read_manual(page.path)["ada", "why"].comment == "theirs"
+    page.path.write_text("student,question\n", "utf-8")
+    status, text, _ = page.ask(ADA, form)
+    assert status == 409 and "Nothing was written." in text and "no column of" in text
+
+
+def test_marking_anew_confirms_a_mark_whose_answer_has_changed(page):
+    of, cell = {"why": Decimal(3)}, ("ada", "why")
+    page.ask(ADA, {"points": "2", "seen": page.seen(ADA)})
+    assert update_manual(page.path, {cell: "new"}, of)[cell].note == CHANGED
+
+    page.ask(ADA, {"points": "2", "seen": page.seen(ADA)})
+
+    assert read_manual(page.path)[cell].note == ""
+    assert update_manual(page.path, {cell: "new"}, of)[cell].note == ""
+
+
+def test_a_long_comment_reaches_the_student_whole(page, tmp_path):
+    comment = "word " * 1000 + "end"
+    page.ask(ADA, {"points": "1", "comment": comment, "seen": page.seen(ADA)})
+    assert comment in page.ask(ADA)[1]
+    people = Given(marks=read_manual(page.path))
+
+    columns = [Column("why", Decimal(3), manual=True)]
+    write_reports(gradebook_of("ps1", [[a_grade("ada")]], people, columns), tmp_path / "out")
+
+    assert comment in (tmp_path / "out" / "feedback" / "ada.html").read_text("utf-8")

@@ -1,12 +1,13 @@
-"""The command line of grading: minigrad release | record | judge | grade | doctor.
+"""The command line of grading: minigrad release | record | judge | grade | mark | doctor.
 
 Each command says what it did; the work is done elsewhere.
 """
 
 import json
 import secrets
+import webbrowser
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -41,6 +42,7 @@ from minigrad.grading.gradebook.settings import (
     read_settings,
 )
 from minigrad.grading.judge.grades import JudgeError, judge
+from minigrad.grading.marking import MarkingServer
 from minigrad.grading.release.bundles import (
     find_bundles,
     find_recording,
@@ -242,6 +244,34 @@ def grade_command(
         book = gradebook_of(recording.name, [grades], given, columns)
         written = write_reports(book, out)
     _say_graded(book, written)
+
+
+@app.command("mark")
+def mark_command(
+    place: Annotated[
+        Path, typer.Argument(help="What grade wrote: the folder, or the CSV of marks.")
+    ] = Path("graded"),
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0: any that is free.")] = 0,
+    browser: Annotated[
+        bool, typer.Option("--browser/--no-browser", help="Open a browser window.")
+    ] = True,
+) -> None:
+    """Mark answers in a page on this machine, one at a time. To stop, press Ctrl-C.
+
+    Points and comments are written to the CSV at once; minigrad grade brings them into the reports.
+    """
+    with _errors_shown():
+        path = place / "manual.csv" if place.is_dir() else place
+        if not path.is_file():
+            _stop(
+                f"There is no {path}. To fix it, run  minigrad grade  first, or name the CSV of marks."
+            )
+        server = MarkingServer(path, port)
+    typer.echo(f"Mark at {server.address}  (to stop, press Ctrl-C)")
+    if browser:
+        webbrowser.open(server.address)
+    with server, suppress(KeyboardInterrupt):
+        server.serve_forever()
 
 
 @app.command("doctor")

@@ -128,8 +128,9 @@ def update_manual(
 
 def _updated(mark: ManualMark | None, cell: GradebookCell, answer: str, of: Decimal) -> ManualMark:
     """The row for an answer as it is now."""
-    version = version_of(answer)
-    mark = replace(mark or ManualMark(*cell, of), of=of, note="", answer=_shown(answer))
+    shown = _shown(answer)
+    version = version_of(shown)
+    mark = replace(mark or ManualMark(*cell, of), of=of, note="", answer=shown)
     if mark.points is not None and mark.version not in ("", version):
         return replace(mark, note=CHANGED)
     return replace(mark, version=version)
@@ -138,7 +139,9 @@ def _updated(mark: ManualMark | None, cell: GradebookCell, answer: str, of: Deci
 def _shown(answer: str) -> str:
     """An answer as the CSV holds it, and as it is read back from there."""
     text = clean_text(answer, MOST).strip()
-    return text if len(answer) <= MOST else f"{text}\n(the answer goes on: see the notebook)"
+    if len(answer) <= MOST:
+        return text
+    return f"{text}\n(the answer goes on: see the notebook; all of it is {version_of(answer)})"
 
 
 @contextmanager

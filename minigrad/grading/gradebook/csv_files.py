@@ -21,6 +21,7 @@ from pathlib import Path
 # with which a formula begins in Excel, LibreOffice or Sheets; the last four are their full-width twins
 FORMULA = ("=", "+", "-", "@", "|", "%", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 LEFT_OUT = " \u00a0\u3000\ufffd'\""  # what some of them leave out at the beginning of a cell
+MOST_WRITTEN = 30_000  # characters in a cell that people edit; Excel has room for 32767
 PLACES = Decimal("0.000001")  # points are exact up to here: a third of a point has no decimal
 
 
@@ -90,7 +91,7 @@ def read_table(
     while True:
         line = reader.line_num + 1
         try:
-            cells = [_unescaped(cell).strip() for cell in next(reader)]
+            cells = [_unescaped(c).replace("\r\n", "\n").strip() for c in next(reader)]
         except StopIteration:
             break
         except csv.Error as error:
@@ -170,7 +171,7 @@ def cell_text(text: str, *, lines: bool = False) -> str:
     >>> cell_text("=1+1"), cell_text("1")
     ("'=1+1", '1')
     """
-    text = clean_text(text, 30_000 if lines else 2000)  # Excel has room for 32767
+    text = clean_text(text, MOST_WRITTEN if lines else 2000)
     text = text if lines else text.replace("\n", " ")
     return f"'{text}" if text.lstrip(LEFT_OUT + "\n").startswith(FORMULA) else text
 

@@ -17,7 +17,7 @@ from markupsafe import Markup
 
 from minigrad.grading.documents import ClassGrades, QuestionGrade, QuestionSummary
 from minigrad.grading.gradebook.book import Gradebook, GradebookRow
-from minigrad.grading.gradebook.csv_files import clean_text, written
+from minigrad.grading.gradebook.csv_files import MOST_WRITTEN, clean_text, written
 from minigrad.grading.reports.document import file_names
 
 MOST = 8  # rows of a table of mistakes
@@ -36,6 +36,13 @@ _pages = Environment(
     trim_blocks=True,
 )
 _pages.filters["number"] = lambda n: written(n) if isinstance(n, Decimal) else f"{n:g}"
+# what a person wrote, or marks, is never shortened
+_pages.filters["whole"] = lambda text: Markup.escape(clean_text(text, MOST_WRITTEN))
+
+
+def rendered(template: str, **values: object) -> str:
+    """A page by one of the templates."""
+    return _pages.get_template(template).render(**values)
 
 
 @dataclass(frozen=True)
@@ -65,10 +72,9 @@ def write_pages(book: Gradebook, documents: list[ClassGrades], out: Path) -> Pat
     folder.mkdir(parents=True, exist_ok=True)
     names = file_names([row.student.id for row in book.rows])
     students = [_StudentRow(row, name) for row, name in zip(book.rows, names)]
-    feedback = _pages.get_template("feedback.html")
     for student in students:
         isolation = {grade["isolation"] for grade in student.row.grades}
-        page = feedback.render(book=book, row=student.row, isolation=isolation)
+        page = rendered("feedback.html", book=book, row=student.row, isolation=isolation)
         (folder / f"{student.page}.html").write_text(page, encoding="utf-8")
     path = out / "overview.html"
     path.write_text(_overview(book, documents, students), encoding="utf-8")
@@ -92,7 +98,8 @@ def _overview(book: Gradebook, documents: list[ClassGrades], students: list[_Stu
         "could not be read": sum(bool(row.unreadable) for row in rows),
         "late": sum(row.lateness.days > 0 for row in rows),
     }
-    return _pages.get_template("overview.html").render(
+    return rendered(
+        "overview.html",
         book=book,
         isolation=sorted({tier for document in documents for tier in document["isolation"]}),
         figures=figures,

@@ -1,0 +1,208 @@
+"""A page on this machine, in which a person marks answers: `minigrad mark OUT`.
+
+It shows and writes manual.csv (gradebook/by_hand.py), one answer at a time, and needs no script in the
+browser. It can be reached at 127.0.0.1 only, at an address with a random token in it, which others
+on the machine do not know. What a student wrote is escaped, as in all our pages.
+
+    MarkingServer    serves the marks in a file, until it is shut down
+"""
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import replace
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import parse_qs, urlencode
+
+from minigrad.grading.gradebook.by_hand import (
+    GONE,
+    MOST,
+    GradebookCell,
+    ManualMark,
+    locked,
+    read_manual,
+    version_of,
+    write_manual,
+)
+from minigrad.grading.gradebook.csv_files import GradebookError, TableRow, written
+from minigrad.grading.reports.pages import rendered
+
+MOST_SENT = 200_000  # bytes of a form
+HEADERS = {
+    "Content-Type": "text/html; charset=utf-8",
+    "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff",
+    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; "
+    "form-action 'self'; frame-ancestors 'none'",
+}
+ELSEWHERE = (
+    "It was marked elsewhere, or the answer was handed in anew, while you were at it: what is there now stands below, "
+    "with what you wrote. Save again to replace it."
+)
+
+Reply = tuple[HTTPStatus, str]  # and a page, or where to go
+
+
+class MarkingServer(ThreadingHTTPServer):
+    """Serves the marks in a CSV on 127.0.0.1; `address` is where, with its token.
+
+    port    0: any that is free
+    """
+
+    daemon_threads = True
+
+    def __init__(self, path: Path, port: int = 0) -> None:
+        read_manual(path)  # a malformed file is refused at once
+        self.path, self.token = path, secrets.token_urlsafe(24)
+        super().__init__(("127.0.0.1", port), _Handler)
+
+    @property
+    def address(self) -> str:
+        """What to open in a browser."""
+        return f"http://127.0.0.1:{self.server_port}/{self.token}/"
+
+    def listed(self) -> Reply:
+        """All answers, by question; those that are still to be marked can be told."""
+        marks = list(_in_order(read_manual(self.path)).values())
+        questions: dict[str, list[ManualMark]] = {}
+        for mark in marks:
+            questions.setdefault(mark.question, []).append(mark)
+        waiting = [mark for mark in marks if _waits(mark)]
+        page = rendered(
+            "marking.html", isolation=(), questions=questions, waiting=waiting, link=_link
+        )
+        return HTTPStatus.OK, page
+
+    def shown(
+        self, cell: GradebookCell, wrong: str = "", form: Mapping[str, str] | None = None
+    ) -> Reply:
+        """The page for one answer; `form` is what was written there, and is wrong."""
+        marks = _in_order(read_manual(self.path))
+        if cell not in marks:
+            return HTTPStatus.NOT_FOUND, "There is no such answer."
+        mark, cells = marks[cell], list(marks)
+        place = cells.index(cell)
+        points = "" if mark.points is None else written(mark.points)
+        page = rendered(
+            "mark.html",
+            isolation=(),
+            mark=mark,
+            wrong=wrong,
+            points=form["points"] if form else points,
+            comment=form["comment"] if form else mark.comment,
+            seen=_seen(mark),
+            number=place + 1,
+            count=len(cells),
+            before=_link(marks[cells[place - 1]]) if place else "",
+            after=_link(marks[cells[place + 1]]) if place + 1 < len(cells) else "",
+        )
+        return (HTTPStatus.CONFLICT if wrong else HTTPStatus.OK), page
+
+    def saved(self, cell: GradebookCell, form: Mapping[str, str]) -> Reply:
+        """Write a mark, and go on to the next answer that waits; or show again what is wrong."""
+        with locked(self.path):
+            marks = read_manual(self.path)
+            if cell not in marks:
+                return HTTPStatus.NOT_FOUND, "There is no such answer."
+            mark = marks[cell]
+            try:
+                points = TableRow(self.path, 0, form).points("points")
+            except GradebookError:
+                return self.shown(
+                    cell, "Points are a number that is not negative, such as 2.5.", form
+                )
+            if points is not None and points > mark.of:
+                return self.shown(cell, f"There are {written(mark.of)} points for it.", form)
+            if len(form["comment"]) > MOST:
+                return self.shown(cell, f"A comment has at most {MOST} characters.", form)
+            if form["seen"] != _seen(mark):
+                return self.shown(cell, ELSEWHERE, form)
+            note = GONE if mark.note == GONE else ""
+            version, comment = version_of(mark.answer), form["comment"]
+            marks[cell] = replace(mark, points=points, comment=comment, version=version, note=note)
+            write_manual(self.path, marks)
+        cells = list(_in_order(marks))
+        later = [*cells[cells.index(cell) + 1 :], *cells[: cells.index(cell)]]
+        waiting = [marks[c] for c in later if _waits(marks[c])]
+        return HTTPStatus.SEE_OTHER, _link(waiting[0]) if waiting else "./"
+
+
+def _waits(mark: ManualMark) -> bool:
+    """Has somebody still to look at it?"""
+    return (mark.points is None and mark.answer != "") or mark.note not in ("", GONE)
+
+
+def _in_order(marks: Mapping[GradebookCell, ManualMark]) -> dict[GradebookCell, ManualMark]:
+    """Question by question, as one marks best."""
+    questions = list(dict.fromkeys(mark.question for mark in marks.values()))
+    return dict(sorted(marks.items(), key=lambda one: questions.index(one[1].question)))
+
+
+def _link(mark: ManualMark) -> str:
+    return f"mark?{urlencode({'student': mark.student, 'question': mark.question})}"
+
+
+def _seen(mark: ManualMark) -> str:
+    """A short name for all that the page shows of a mark and its answer."""
+    return version_of("\0".join((*mark.row()[3:5], mark.answer)))
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """One request. Whoever does not know the token learns nothing."""
+
+    server: MarkingServer
+    server_version, sys_version = "minigrad", ""
+    timeout = 30
+
+    def do_GET(self) -> None:  # the name that http.server asks for
+        """Send a page."""
+        self._reply(None)
+
+    def do_POST(self) -> None:
+        """Take a form."""
+        length = self.headers.get("Content-Length", "")
+        if not length.isdecimal() or int(length) > MOST_SENT:
+            self._send(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "The form is too large.")
+            return
+        text = self.rfile.read(int(length)).decode("utf-8", "replace")
+        sent = parse_qs(text, keep_blank_values=True)
+        form = {key: sent.get(key, [""])[-1].strip() for key in ("points", "comment", "seen")}
+        self._reply({**form, "comment": form["comment"].replace("\r\n", "\n")})
+
+    def _reply(self, form: Mapping[str, str] | None) -> None:
+        path, _, query = self.path.partition("?")
+        token, *rest = path.removeprefix("/").split("/")
+        port = self.server.server_port
+        here = self.headers.get("Host") in (f"127.0.0.1:{port}", f"localhost:{port}")
+        if not here or not secrets.compare_digest(token.encode(), self.server.token.encode()):
+            self._send(HTTPStatus.NOT_FOUND, "There is nothing here.")
+            return
+        asked = parse_qs(query)
+        cell = asked.get("student", [""])[0], asked.get("question", [""])[0]
+        try:
+            if rest == ["mark"]:
+                reply = self.server.shown(cell) if form is None else self.server.saved(cell, form)
+            elif rest == [""] and form is None:
+                reply = self.server.listed()
+            else:
+                reply = HTTPStatus.NOT_FOUND, "There is nothing here."
+        except (GradebookError, OSError) as error:
+            said = f"Nothing was written. {error}"
+            reply = HTTPStatus.CONFLICT, rendered("wrong.html", isolation=(), said=said)
+        self._send(*reply)
+
+    def _send(self, status: HTTPStatus, text: str) -> None:
+        content = b"" if status == HTTPStatus.SEE_OTHER else text.encode()
+        self.send_response(status)
+        if status == HTTPStatus.SEE_OTHER:
+            self.send_header("Location", text)
+        plain = not text.lstrip().startswith("<!doctype")
+        for name, value in HEADERS.items():
+            self.send_header(name, value.replace("text/html", "text/plain") if plain else value)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *said: object, **more: object) -> None:
+        """Nothing is logged: the token stands in the address."""
