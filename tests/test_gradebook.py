@@ -20,6 +20,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 from typer.testing import CliRunner
 
 from minigrad.cli import app
+from minigrad.grading.assignment import Assignment, grade_assignment
 from minigrad.grading.gate import gate, gate_bundles
 from minigrad.grading.gradebook.book import Column, columns_of, gradebook_of
 from minigrad.grading.gradebook.by_hand import CHANGED, manual_answers, read_manual, update_manual
@@ -34,6 +35,7 @@ from minigrad.grading.release.bundles import make_bundles
 from minigrad.grading.release.markers import ReleaseError
 from minigrad.grading.release.student import release
 from minigrad.grading.reports import write_reports
+from minigrad.grading.run.batch import Settings
 from tests.submissions.authors import AUTHORS
 
 DUE = datetime(2026, 11, 30, 23, 59, tzinfo=UTC)
@@ -865,3 +867,75 @@ def test_a_long_comment_reaches_the_student_whole(page, tmp_path):
     write_reports(gradebook_of("ps1", [[a_grade("ada")]], people, columns), tmp_path / "out")
 
     assert comment in (tmp_path / "out" / "feedback" / "ada.html").read_text("utf-8")
+
+
+# ------------------------------------------------------------------------- several notebooks
+
+
+@pytest.fixture
+def two_parts(tmp_path):
+    """An assignment of two notebooks with cells of the same ids; a class that hands them in."""
+    released = {}
+    for part in ("part1", "part2"):
+        path = tmp_path / part / f"{part}.ipynb"
+        path.parent.mkdir()
+        nbformat.write(for_people(), path)
+        released[part] = json.loads(release(path, tmp_path / "released").read_text("utf-8"))
+
+    def write(student, part, flat=False, **sources):
+        notebook = copy.deepcopy(released[part])
+        for cell in notebook["cells"]:
+            cell["source"] = sources.get(cell["id"], cell["source"])
+        path = tmp_path / "class" / (f"{part}/{student}" if flat else f"{student}/{part}")
+        path.parent.mkdir(exist_ok=True, parents=True)
+        path.with_suffix(".ipynb").write_text(json.dumps(notebook), "utf-8")
+
+    return write
+
+
+RIGHT = "product_backward = lambda x, y, g: (g * y, g * x)"
+
+
+@pytest.mark.parametrize("flat", [False, True])
+def test_an_assignment_may_have_several_notebooks(two_parts, tmp_path, monkeypatch, flat):
+    monkeypatch.chdir(tmp_path)
+    two_parts("ada", "part1", flat, answer=RIGHT, why="One.")
+    two_parts("ada", "part2", flat, answer="product_backward = None", why="Two.")
+    two_parts("bob", "part1", flat, answer=RIGHT, why="Only one.")
+    if flat:
+        two_parts("cy", "part2", flat)
+    more = ["-e", tmp_path / "part2" / "part2.ipynb", "--assignment", "ps1"]
+
+    done = grade(tmp_path, tmp_path / "part1" / "part1.ipynb", *more)
+
+    assert done.exit_code == 0, done.output
+    rows = rows_of(tmp_path / "out" / "gradebook.csv")
+    ada, bob = rows[:2]
+    assert [ada[c] for c in ("points", "of", "part1/check", "part2/check")] == ["4", "25", "4", "0"]
+    assert (bob["points"], bob["of"]) == ("4", "25")
+    assert "part2: nothing was handed in" in bob["note"]
+    answers = {
+        (r["student"], r["question"]): r["answer"] for r in rows_of(tmp_path / "out/manual.csv")
+    }
+    assert answers["ada", "part1/why"] == "One." and answers["ada", "part2/why"] == "Two."
+    assert answers["bob", "part1/why"] == "Only one."
+    assert not answers.get(("bob", "part2/why"))
+    assert (tmp_path / "out" / "part1" / "grades.json").exists()
+    page = (tmp_path / "out" / "feedback" / "ada.html").read_text("utf-8")
+    assert "<h1>ps1: 4 of 25 points" in page and "part2/check" in page
+
+
+def test_of_several_notebooks_the_last_that_came_says_how_late_it_is(two_parts, tmp_path, settings):
+    for hours, part in ((2, "part1"), (30, "part2")):
+        two_parts("ada", part)
+        stamp = (DUE + timedelta(hours=hours)).timestamp()
+        os.utime(tmp_path / "class" / "ada" / f"{part}.ipynb", (stamp, stamp))
+    rules = settings(POLICY.replace("[late]", "[late]\ntrust_file_times = true"))
+    exercises = [make_bundles(tmp_path / p / f"{p}.ipynb") for p in ("part1", "part2")]
+    asked = Assignment("ps1", exercises, rules)
+
+    book = grade_assignment(asked, tmp_path / "class", tmp_path / "out", Settings(isolation="none"))
+
+    assert book.rows[0].lateness.days == 2
+    with pytest.raises(GradebookError, match="Two exercises of the assignment are called part1"):
+        grade_assignment(Assignment("ps1", exercises[:1] * 2), tmp_path / "class", tmp_path / "o")

@@ -8,6 +8,7 @@
     reports/    all of it as JSON, CSV, XML and pages
     documents   the JSON that goes from one to the next
     trusted_process    runs the author's given cells, and none of a student's
+    assignment  an assignment of one notebook or several, from submissions to gradebook
     marking     a page in which a person marks answers
     gate        may an exercise be released? It is tried
     commands    the command line; plugin is  pytest --minigrad

@@ -8,8 +8,6 @@ import secrets
 import webbrowser
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Annotated, NoReturn
 
@@ -27,14 +25,12 @@ from rich.progress import (
 )
 from rich.text import Text
 
+from minigrad.grading.assignment import Assignment, grade_assignment
 from minigrad.grading.doctor import examine, report
 from minigrad.grading.documents import AnswersDocument
 from minigrad.grading.gate import NbvalDidNotRun, gate, gate_bundles
 from minigrad.grading.gradebook.book import Gradebook, columns_of, gradebook_of
-from minigrad.grading.gradebook.by_hand import manual_answers, update_manual
 from minigrad.grading.gradebook.csv_files import GradebookError, clean_text
-from minigrad.grading.gradebook.given import read_given
-from minigrad.grading.gradebook.handed_in import handed_in
 from minigrad.grading.gradebook.settings import (
     NAME,
     AssignmentSettings,
@@ -53,7 +49,7 @@ from minigrad.grading.release.markers import ReleaseError
 from minigrad.grading.release.student import release
 from minigrad.grading.release.trusted import GivenCellsFailed
 from minigrad.grading.reports import write_reports
-from minigrad.grading.run.batch import BatchError, Run, Settings, grade_class, record_class
+from minigrad.grading.run.batch import BatchError, Run, Settings, record_class
 from minigrad.grading.run.collect import NoSubmissions, Submission
 from minigrad.grading.run.place import place_here
 from minigrad.grading.run.recorder import AGAIN, RecorderFailed
@@ -197,7 +193,14 @@ def grade_command(
         Path,
         typer.Argument(help="A folder, a zip file, or nbgrader's folder with submitted/ in it."),
     ],
-    exercise: Exercise,
+    exercise: Annotated[
+        list[Path],
+        typer.Option(
+            "--exercise",
+            "-e",
+            help="As for record; given again for each further notebook of the assignment.",
+        ),
+    ],
     out: Out = Path("graded"),
     seed: Seed = None,
     each: Annotated[
@@ -211,6 +214,12 @@ def grade_command(
         str | None, typer.Option(help="Run on the Dask cluster with this address.")
     ] = None,
     settings_file: SettingsFile = None,
+    assignment: Annotated[
+        str | None,
+        typer.Option(
+            help="Its name in gradebook.toml. Left out: that of the exercise; of several, that of OUT."
+        ),
+    ] = None,
     cell_seconds: CellSeconds = 10.0,
     seconds: Seconds = 120.0,
     memory: Memory = 2048,
@@ -221,13 +230,9 @@ def grade_command(
     submission has a grade, whatever the grades are; if the machine could not run one, it is 1.
     """
     with _errors_shown():
-        recording, bundle = find_bundles(exercise)
-        assignment = _settings(settings_file).of(recording.name)
-        read = partial(manual_answers, layout=recording.cells, questions=bundle.manual)
-        handed = handed_in(submissions, recording.name, assignment, read if bundle.manual else None)
-        columns = columns_of([bundle], assignment)
-        manual = assignment.manual or out / "manual.csv"
-        given = read_given(assignment, handed, [column.id for column in columns], manual)
+        exercises = [find_bundles(place) for place in exercise]
+        name = assignment or (exercises[0][0].name if len(exercises) == 1 else out.resolve().name)
+        asked = Assignment(name, exercises, _settings(settings_file).of(name))
         settings = Settings(
             seed=seed,
             each=each,
@@ -237,11 +242,7 @@ def grade_command(
             limits=Limits(cell=cell_seconds, submission=seconds, memory=memory),
         )
         with _progress_bar() as show:
-            grades = grade_class(submissions, recording, bundle, out, settings, show)
-        if bundle.manual:  # what was marked in the meantime is read again
-            of = {column.id: column.points for column in columns}
-            given = replace(given, marks=update_manual(manual, given.answers, of))
-        book = gradebook_of(recording.name, [grades], given, columns)
+            book = grade_assignment(asked, submissions, out, settings, show)
         written = write_reports(book, out)
     _say_graded(book, written)
 

@@ -70,7 +70,7 @@ def columns_of(judges: Sequence[Judge], settings: AssignmentSettings) -> list[Co
         asked = [(q.id, q.points, False) for q in judge.questions]
         asked += [(q.id, q.points, True) for q in judge.manual]
         for question, points, manual in asked:
-            name = _name(judge.name, question, len(judges))
+            name = question_name(judge.name, question, len(judges))
             counts = settings.questions.get(name, QuestionSettings())
             found.append(Column(name, exact(points), manual, counts))
     names = [column.id for column in found]
@@ -80,7 +80,8 @@ def columns_of(judges: Sequence[Judge], settings: AssignmentSettings) -> list[Co
     return found
 
 
-def _name(exercise: str, question: str, notebooks: int) -> str:
+def question_name(exercise: str, question: str, notebooks: int) -> str:
+    """The id of a question's column: with the notebook's name if the assignment has several."""
     return f"{exercise}/{question}" if notebooks > 1 else question
 
 
@@ -150,7 +151,8 @@ class GradebookRow:
     @property
     def unreadable(self) -> str:
         """Why notebooks of it could not be read; empty if all could."""
-        return "; ".join(grade["unreadable"] for grade in self.grades if grade["unreadable"])
+        unread = [(g["exercise"], g["unreadable"]) for g in self.grades if g["unreadable"]]
+        return "; ".join(f"{name}: {why}" if len(self.grades) > 1 else why for name, why in unread)
 
 
 @dataclass(frozen=True)
@@ -178,9 +180,11 @@ def gradebook_of(
     columns    None: those that the grades have
     """
     if columns is None:
-        firsts = [run[0] for run in runs]
+        firsts = [run[0] for run in runs if run]
         columns = [
-            Column(_name(grade["exercise"], question["id"], len(runs)), exact(question["of"]))
+            Column(
+                question_name(grade["exercise"], question["id"], len(runs)), exact(question["of"])
+            )
             for grade in firsts
             for question in grade["questions"]
         ]
@@ -227,7 +231,7 @@ class _Maker:
         if grades:
             late = lateness(student.id, *self.given.came(student, grades), self.given.settings)
         asked = {
-            _name(grade["exercise"], question["id"], len(self.runs)): question
+            question_name(grade["exercise"], question["id"], len(self.runs)): question
             for grade in grades
             for question in grade["questions"]
         }
@@ -242,7 +246,9 @@ class _Maker:
             marks.append(mark)
         confirm = any(grade["confirm"] for grade in grades) or any(mark.confirm for mark in marks)
         confirm = confirm or "please confirm" in note
-        notes = (note,) if note else ()
+        there = {grade["exercise"] for grade in grades}
+        absent = {run[0]["exercise"] for run in self.runs if run and grades} - there
+        notes = (*filter(None, [note]), *(f"{name}: {NOTHING}" for name in sorted(absent)))
         return GradebookRow(student, tuple(marks), late, grades, notes, confirm)
 
     def mark(

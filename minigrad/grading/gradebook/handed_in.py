@@ -8,7 +8,7 @@ zip. A copy of a file has a new time stamp, so that the last is used only if the
 import re
 import tempfile
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -51,9 +51,15 @@ Answers = Callable[[bytes], Mapping[str, str]]  # what a person marks, in the co
 
 
 def handed_in(
-    place: Path, exercise: str, settings: AssignmentSettings, answers: Answers | None = None
+    place: Path,
+    exercise: str,
+    settings: AssignmentSettings,
+    answers: Answers | None = None,
+    others: Collection[str] = (),
 ) -> list[HandedIn]:
     """All submissions in a folder or a zip, as they are found for grading.
+
+    others    the other notebooks of the assignment, which answer nothing of this one
 
     Raises NoSubmissions, saying what was found instead.
     """
@@ -64,13 +70,17 @@ def handed_in(
         return [
             replace(
                 _came(submission, place, unpacked, stamps, settings),
-                answers=_answered(submission, answers) if answers else {},
+                answers=_answered(submission, answers, others) if answers else {},
             )
             for submission in found
         ]
 
 
-def _answered(submission: Submission, answers: Answers) -> Mapping[str, str]:
+def _answered(
+    submission: Submission, answers: Answers, others: Collection[str]
+) -> Mapping[str, str]:
+    if submission.path.stem in others:
+        return answers(b"")
     try:
         return answers(content_of(submission))
     except Unreadable:

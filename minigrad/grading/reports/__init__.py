@@ -19,10 +19,10 @@ def write_reports(book: Gradebook, out: Path) -> list[Path]:
     Of several notebooks, each has a folder of its own for what the grader alone has found.
     """
     out.mkdir(parents=True, exist_ok=True)
-    documents = [class_document(run) for run in book.runs]
+    documents = [class_document(run) for run in book.runs if run]
     written = [write_gradebook(book, out / "gradebook.csv")]
     for document in documents:
-        folder = out / document["exercise"] if len(documents) > 1 else out
+        folder = out / document["exercise"] if len(book.runs) > 1 else out
         written += [write_document(document, folder), write_junit(document, folder / "junit.xml")]
     write_gradescope(book, out / "gradescope")
     return [*written, write_pages(book, documents, out)]

@@ -16,7 +16,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from minigrad.grading.documents import ClassGrades, QuestionGrade, QuestionSummary
-from minigrad.grading.gradebook.book import Gradebook, GradebookRow
+from minigrad.grading.gradebook.book import Gradebook, GradebookRow, question_name
 from minigrad.grading.gradebook.csv_files import MOST_WRITTEN, clean_text, written
 from minigrad.grading.reports.document import file_names
 
@@ -105,7 +105,11 @@ def _overview(book: Gradebook, documents: list[ClassGrades], students: list[_Stu
         figures=figures,
         looked_at=[(s, said) for s in students if (said := _to_look_at(s.row))],
         questions=[
-            _of_question(question, [grade["questions"][k] for grade in document["grades"]])
+            _of_question(
+                question_name(document["exercise"], question["id"], len(book.runs)),
+                question,
+                [grade["questions"][k] for grade in document["grades"]],
+            )
             for document in documents
             for k, question in enumerate(document["questions"])
         ],
@@ -127,12 +131,14 @@ def _to_look_at(row: GradebookRow) -> str:
     return "; ".join(guesses) or "an answer is to be confirmed: please confirm"
 
 
-def _of_question(question: QuestionSummary, graded: list[QuestionGrade]) -> dict[str, object]:
+def _of_question(
+    name: str, question: QuestionSummary, graded: list[QuestionGrade]
+) -> dict[str, object]:
     """What the overview shows of a question. Its tables have (students, kind or "", text)."""
     reasons = Counter(kind_of(q["reason"]) for q in graded if q["reason"])
     common = question["diagnoses"][:MOST]
     return {
-        "id": question["id"],
+        "id": name,
         "of": question["of"],
         "mean": statistics.fmean(question["points"]),
         "spread": _spread(question["points"], question["of"]),
