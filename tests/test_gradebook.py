@@ -8,6 +8,7 @@ import os
 import re
 import threading
 import zipfile
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from functools import partial
@@ -24,6 +25,7 @@ from minigrad.grading.assignment import Assignment, grade_assignment
 from minigrad.grading.gate import gate, gate_bundles
 from minigrad.grading.gradebook.book import Column, columns_of, gradebook_of
 from minigrad.grading.gradebook.by_hand import CHANGED, manual_answers, read_manual, update_manual
+from minigrad.grading.gradebook.course import course_of, write_course
 from minigrad.grading.gradebook.csv_files import GradebookError, read_table, write_table
 from minigrad.grading.gradebook.given import Given, read_given
 from minigrad.grading.gradebook.handed_in import HandedIn, handed_in
@@ -939,3 +941,78 @@ def test_of_several_notebooks_the_last_that_came_says_how_late_it_is(two_parts, 
     assert book.rows[0].lateness.days == 2
     with pytest.raises(GradebookError, match="Two exercises of the assignment are called part1"):
         grade_assignment(Assignment("ps1", exercises[:1] * 2), tmp_path / "class", tmp_path / "o")
+
+
+# ------------------------------------------------------------------------- a course
+
+COURSE = """
+roster = "roster.csv"
+drop_lowest = 1
+[assignments.ps1]
+weight = 2
+[assignments.ps2]
+[assignments.ps3]
+folder = "elsewhere"
+[assignments.later]
+"""
+
+
+@pytest.fixture
+def course(file, settings):
+    file("roster.csv", "id,name\nada,Ada\nbob,Bob\ncy,Cy\n")
+    file("graded/ps1/gradebook.csv", "student,points,of,q\nada,3,3,3\nbob,1,3,1\n")
+    file(
+        "graded/ps2/gradebook.csv",
+        "student,points,of,note\nada,0,8,\nbob,4,8,why: still to be marked\n",
+    )
+    file("elsewhere/gradebook.csv", "student,points,of\nada,1,2\nbob,1,3\neve,2,2\n")
+    return settings(COURSE)
+
+
+def test_a_total_weighs_the_assignments_and_drops_the_lowest(course, tmp_path):
+    rows, missing = course_of(course, tmp_path / "graded")
+    write_course(rows, tmp_path / "course.csv")
+
+    totals = {r["student"]: (r["total"], r["dropped"]) for r in rows_of(tmp_path / "course.csv")}
+    assert totals == {
+        "ada": ("83.33", "ps2"),  # (2 * 100 + 50) / 3
+        "bob": (
+            "38.89",
+            "ps3",
+        ),  # (2 * 33.3.. + 50) / 3: of equal shares the one that weighs less is dropped
+        "cy": ("0", "ps2"),
+        "eve": ("33.33", "ps2"),
+    }
+    assert missing == ["later"]
+    _, bob, *_ = rows_of(tmp_path / "course.csv")
+    assert (bob["ps1"], bob["name"], bob["note"]) == (
+        "33.33",
+        "Bob",
+        "ps2: why: still to be marked",
+    )
+
+
+@pytest.mark.parametrize("drop", [0, 3, 9])
+def test_at_least_one_assignment_counts(course, tmp_path, drop):
+    (ada, *_), _ = course_of(replace(course, drop_lowest=drop), tmp_path / "graded")
+
+    assert len(ada.dropped) == min(drop, 2) and ada.total == (100 if drop else Decimal("62.50"))
+
+
+def test_the_course_is_a_command_that_says_what_is_missing(course, file, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    done = CliRunner().invoke(app, ["course"])
+
+    assert done.exit_code == 0 and "later is not graded yet" in done.output
+    assert "4 students, 1 of them with something to mark" in done.output
+    file("graded/ps1/gradebook.csv", "student,points,of\nada,x,3\n")
+    before = (tmp_path / "course.csv").read_bytes()
+    done = CliRunner().invoke(app, ["course"])
+    assert done.exit_code == 1 and "line 2: points is 'x'" in done.output
+    assert (tmp_path / "course.csv").read_bytes() == before
+    file("gradebook.toml", "drop_lowest = -1")
+    assert (
+        "drop_lowest is -1. To fix it, write a whole number"
+        in CliRunner().invoke(app, ["course"]).output
+    )

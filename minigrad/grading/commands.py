@@ -1,4 +1,4 @@
-"""The command line of grading: minigrad release | record | judge | grade | mark | doctor.
+"""The command line of grading: minigrad release | record | judge | grade | mark | course | doctor.
 
 Each command says what it did; the work is done elsewhere.
 """
@@ -30,6 +30,7 @@ from minigrad.grading.doctor import examine, report
 from minigrad.grading.documents import AnswersDocument
 from minigrad.grading.gate import NbvalDidNotRun, gate, gate_bundles
 from minigrad.grading.gradebook.book import Gradebook, columns_of, gradebook_of
+from minigrad.grading.gradebook.course import course_of, write_course
 from minigrad.grading.gradebook.csv_files import GradebookError, clean_text
 from minigrad.grading.gradebook.settings import (
     NAME,
@@ -273,6 +274,25 @@ def mark_command(
         webbrowser.open(server.address)
     with server, suppress(KeyboardInterrupt):
         server.serve_forever()
+
+
+@app.command("course")
+def course_command(
+    out: Annotated[Path, typer.Option("--out", "-o", help="The CSV to write.")] = Path(
+        "course.csv"
+    ),
+    settings_file: SettingsFile = None,
+) -> None:
+    """The total over the assignments of a course, in percent, from the gradebooks of all of them."""
+    with _errors_shown():
+        settings = _settings(settings_file)
+        rows, missing = course_of(settings, (settings_file or Path(NAME)).parent / "graded")
+        write_course(rows, out)
+    for name in missing:
+        typer.echo(f"{name} is not graded yet, and counts for nobody")
+    unsure = sum(bool(row.notes) for row in rows)
+    typer.echo(f"{len(rows)} students, {unsure} of them with something to mark or to confirm")
+    _say_written([out])
 
 
 @app.command("doctor")

@@ -7,6 +7,7 @@ handed_in   when something was handed in, as far as that can be known
 by_hand     answers that a person marks, and the CSV of the marks
 given       all that people gave, read at once
 late        what a late submission costs
+course      a course: the total over its assignments
 book        the gradebook: a row for each student, a mark for each question
 
 Nothing here writes over what a person wrote, and no student's code runs.

@@ -69,6 +69,8 @@ class AssignmentSettings:
     questions     question -> how it counts
     times         CSV: student, time: when it was handed in
     overrides     CSV: student, question, points, reason: what counts in the end
+    folder        where grade writes it; None: graded/NAME
+    weight        how it counts in the course, beside the others
     manual        CSV of the marks that persons give; None: manual.csv beside the reports
     """
 
@@ -81,6 +83,8 @@ class AssignmentSettings:
     times: Path | None = None
     overrides: Path | None = None
     manual: Path | None = None
+    folder: Path | None = None
+    weight: Decimal = Decimal(1)
 
     @property
     def zone(self) -> tzinfo | None:
@@ -106,8 +110,12 @@ class AssignmentSettings:
 
 @dataclass(frozen=True)
 class CourseSettings(AssignmentSettings):
-    """The whole of gradebook.toml: what holds for all assignments, and each of them."""
+    """The whole of gradebook.toml: what holds for all assignments, and each of them.
 
+    drop_lowest    of each student, so many assignments with the lowest share of their points do not count
+    """
+
+    drop_lowest: int = 0
     assignments: dict[str, AssignmentSettings] = field(default_factory=dict)
 
     def of(self, assignment: str) -> AssignmentSettings:
@@ -174,7 +182,9 @@ class _Reader:
                 return number
         elif kind is Path and isinstance(value, str):
             return self.path.parent / value
-        elif kind in (str, bool, int, datetime) and type(value) is kind:
+        elif kind is int and type(value) is int and value >= 0:
+            return value
+        elif kind in (str, bool, datetime) and type(value) is kind:
             return value
         raise self.wrong(f"{where} is {value!r}. To fix it, write {WANTED.get(kind, 'a table')}.")
 
@@ -200,6 +210,7 @@ class _Reader:
 
 WANTED: dict[object, str] = {
     Decimal: "a number that is not negative (and of percent no more than 100)",
+    int: "a whole number that is not negative",
     bool: "true or false",
     str: "a text between quotation marks",
     Path: "a path between quotation marks",

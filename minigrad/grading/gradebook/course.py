@@ -1,0 +1,124 @@
+"""A course: for each student, the total over its assignments, in percent.
+
+What counts of an assignment is its gradebook.csv, as `minigrad grade` wrote it last. Each is taken as a share of
+its points; the lowest may be dropped, and the others are averaged by their weights.
+
+    course_of    the rows of a course
+    write_course    course.csv
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import ROUND_HALF_UP, Decimal
+from pathlib import Path
+
+from minigrad.grading.gradebook.csv_files import GradebookError, read_table, write_table, written
+from minigrad.grading.gradebook.roster import Student, read_roster
+from minigrad.grading.gradebook.settings import NAME, AssignmentSettings, CourseSettings
+
+HUNDREDTH = Decimal("0.01")
+
+
+@dataclass(frozen=True)
+class CourseRow:
+    """A student in a course.
+
+    shares     assignment -> the share of its points, in percent; without those that nobody has points in yet
+    dropped    the assignments that do not count for this student
+    total      in percent, of what counts; None: nothing does yet
+    notes      of each assignment, why it is to be confirmed
+    """
+
+    student: Student
+    shares: Mapping[str, Decimal]
+    dropped: tuple[str, ...] = ()
+    total: Decimal | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass
+class _Found:
+    """A student, while the gradebooks are read."""
+
+    student: Student
+    shares: dict[str, Decimal] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+
+def course_of(course: CourseSettings, default: Path) -> tuple[list[CourseRow], list[str]]:
+    """The rows of a course, and the assignments that are not graded yet, which count for nobody.
+
+    default    the folder in which each assignment has one of its name, if it names no other
+
+    Who has no row in an assignment that is graded has 0 there. Raises GradebookError if the settings name no
+    assignment, or a gradebook is malformed.
+    """
+    if not course.assignments:
+        raise GradebookError(
+            f"{NAME} names no assignment. To fix it, write  [assignments.NAME]  for each of the course."
+        )
+    found: dict[str, _Found] = {}
+    if course.roster is not None:
+        found = {student.id: _Found(student) for student in read_roster(course.roster).students}
+    graded: dict[str, AssignmentSettings] = {}
+    for name, assignment in course.assignments.items():
+        path = (assignment.folder or default / name) / "gradebook.csv"
+        if path.is_file():
+            graded[name] = assignment
+            _read(path, name, found)
+    weights = {name: assignment.weight for name, assignment in graded.items()}
+    rows = [_row(one, weights, course.drop_lowest) for one in found.values()]
+    return rows, [name for name in course.assignments if name not in graded]
+
+
+def _read(path: Path, name: str, found: dict[str, _Found]) -> None:
+    """Add the gradebook of an assignment to what is found."""
+    columns = ("student", "points", "of", "name", "email", "section", "confirm", "note")
+    needed = ("student", "points", "of")
+    for row in read_table(path, dict.fromkeys(columns, ()), needed=needed, others=True):
+        points, of = row.points("points"), row.points("of")
+        if points is None or of is None:
+            raise row.wrong("points, or of, is empty. To fix it, run  minigrad grade  again.")
+        student = Student(row["student"], row["name"], row["email"], row["section"])
+        one = found.setdefault(student.id, _Found(student))
+        if of:
+            one.shares[name] = 100 * points / of
+        if row["confirm"] or "still to be marked" in row["note"]:
+            one.notes.append(f"{name}: {row['note'] or row['confirm']}")
+
+
+def _row(found: _Found, weights: Mapping[str, Decimal], drop: int) -> CourseRow:
+    """The total of a student. Of equal shares, that of the assignment with less weight is dropped first."""
+    shares = {name: found.shares.get(name, Decimal(0)) for name in weights}
+    counted = [name for name in shares if weights[name]]
+    lowest = sorted(counted, key=lambda name: (shares[name], weights[name]))
+    dropped = lowest[: max(0, min(drop, len(counted) - 1))]
+    kept = [name for name in counted if name not in dropped]
+    total = None
+    if kept:
+        earned = sum((shares[name] * weights[name] for name in kept), Decimal(0))
+        total = _hundredths(earned / sum(weights[name] for name in kept))
+    return CourseRow(found.student, shares, tuple(dropped), total, tuple(found.notes))
+
+
+def _hundredths(share: Decimal) -> Decimal:
+    return share.quantize(HUNDREDTH, ROUND_HALF_UP)
+
+
+def write_course(rows: list[CourseRow], path: Path) -> Path:
+    """A line for each student: the share of each assignment, those that are dropped, and the total."""
+    names = list(rows[0].shares) if rows else []
+    table = [["student", "total", *names, "dropped", "note", "name", "email", "section"]]
+    for row in rows:
+        student = row.student
+        table.append(
+            [
+                student.id,
+                "" if row.total is None else written(row.total),
+                *(written(_hundredths(row.shares[name])) for name in names),
+                ", ".join(row.dropped),
+                "; ".join(row.notes),
+                *(student.name, student.email, student.section),
+            ]
+        )
+    return write_table(path, table)
