@@ -6,6 +6,7 @@ import http.client
 import json
 import os
 import re
+import subprocess
 import threading
 import zipfile
 from dataclasses import replace
@@ -23,7 +24,7 @@ from typer.testing import CliRunner
 from minigrad.cli import app
 from minigrad.grading.assignment import Assignment, grade_assignment
 from minigrad.grading.gate import gate, gate_bundles
-from minigrad.grading.gradebook.book import Column, columns_of, gradebook_of
+from minigrad.grading.gradebook.book import QuestionColumn, columns_of, gradebook_of
 from minigrad.grading.gradebook.by_hand import CHANGED, manual_answers, read_manual, update_manual
 from minigrad.grading.gradebook.course import course_of, write_course
 from minigrad.grading.gradebook.csv_files import GradebookError, read_table, write_table
@@ -371,7 +372,7 @@ def test_a_time_stamp_of_a_file_or_a_zip_makes_late_only_if_it_is_trusted(
     ada, bob = handed_in(tmp_path / "class.zip", "ps1", policy)
 
     assert here.time == ada.time == (DUE if trusted else None) and bob.time is None
-    assert trusted or "trust_file_times = true" in ada.source
+    assert trusted or "only the time stamp of its file" in ada.source
 
 
 def test_nbgrader_s_time_stamp_counts_in_its_own_folder_only(file, settings, tmp_path):
@@ -383,6 +384,47 @@ def test_nbgrader_s_time_stamp_counts_in_its_own_folder_only(file, settings, tmp
     (other,) = handed_in(tmp_path / "class", "ps1", settings(""))
 
     assert ada.time == DUE and other.time is None
+
+
+def test_odd_dates_and_depths_end_no_class(settings, tmp_path):
+    policy = settings('time_zone = "UTC"\n[late]\ntrust_file_times = true')
+    with zipfile.ZipFile(tmp_path / "class.zip", "w") as archive:
+        archive.writestr("submitted/ada/ps1/timestamp.txt", "x" * 1000)
+        archive.writestr(
+            zipfile.ZipInfo("submitted/ada/ps1/ps1.ipynb", (2026, 0, 0, 0, 0, 0)), "{}"
+        )
+        archive.writestr("submitted/bob/ps1/ps1.ipynb", "{}")
+    here = os.getcwd()
+    (tmp_path / "class" / "ada").mkdir(parents=True)
+    (tmp_path / "class" / "bob.ipynb").touch()
+    os.chdir(tmp_path / "class" / "ada")
+    for _ in range(1200):
+        os.mkdir("d" * 9)
+        os.chdir("d" * 9)
+    os.chdir(here)
+
+    ada, bob = handed_in(tmp_path / "class.zip", "ps1", policy)
+    _, deep = handed_in(tmp_path / "class", "ps1", policy)
+
+    assert ada.time is None and bob.time and deep.time
+    subprocess.run(["rm", "-r", tmp_path / "class" / "ada"], check=True)
+
+
+def loses_the_process(content):
+    """What reads a hostile file may end as this does."""
+    return os._exit(1) if content else {"why": ""}
+
+
+def test_an_answer_that_costs_the_process_that_reads_it_is_left_to_a_person(
+    file, settings, tmp_path, monkeypatch
+):
+    file("class/ada.ipynb", "{}")
+    file("class/bob.ipynb", "")
+    monkeypatch.setattr("minigrad.grading.gradebook.handed_in.SECONDS", 10)
+
+    ada, bob = handed_in(tmp_path / "class", "ps1", settings(""), loses_the_process)
+
+    assert "could not be read" in ada.answers["why"] and bob.answers == {"why": ""}
 
 
 def test_a_csv_of_times_counts_before_all_others(file, settings):
@@ -677,7 +719,7 @@ def test_lateness_and_overrides_hold_for_what_persons_mark(file, settings, tmp_p
     late = DUE + timedelta(days=1)
     came = [HandedIn("ada", late, "by a clock"), HandedIn("bob", late, "by a clock")]
     people = read_given(rules, came, ["q", "why"], path)
-    columns = [Column("q", Decimal(2)), Column("why", Decimal(3), manual=True)]
+    columns = [QuestionColumn("q", Decimal(2)), QuestionColumn("why", Decimal(3), manual=True)]
 
     ada, bob = gradebook_of("ps1", [[a_grade("ada"), a_grade("bob")]], people, columns).rows
 
@@ -865,7 +907,7 @@ def test_a_long_comment_reaches_the_student_whole(page, tmp_path):
     assert comment in page.ask(ADA)[1]
     people = Given(marks=read_manual(page.path))
 
-    columns = [Column("why", Decimal(3), manual=True)]
+    columns = [QuestionColumn("why", Decimal(3), manual=True)]
     write_reports(gradebook_of("ps1", [[a_grade("ada")]], people, columns), tmp_path / "out")
 
     assert comment in (tmp_path / "out" / "feedback" / "ada.html").read_text("utf-8")

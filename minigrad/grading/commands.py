@@ -29,12 +29,12 @@ from minigrad.grading.assignment import Assignment, grade_assignment
 from minigrad.grading.doctor import examine, report
 from minigrad.grading.documents import AnswersDocument
 from minigrad.grading.gate import NbvalDidNotRun, gate, gate_bundles
-from minigrad.grading.gradebook.book import Gradebook, columns_of, gradebook_of
+from minigrad.grading.gradebook.book import NOTHING, Gradebook, gradebook_of
 from minigrad.grading.gradebook.course import course_of, write_course
 from minigrad.grading.gradebook.csv_files import GradebookError, clean_text
+from minigrad.grading.gradebook.given import STRANGER
 from minigrad.grading.gradebook.settings import (
     NAME,
-    AssignmentSettings,
     CourseSettings,
     read_settings,
 )
@@ -80,6 +80,20 @@ Isolation = Annotated[
 ]
 CellSeconds = Annotated[float, typer.Option(min=0.1, help="The time limit of one cell.")]
 Seconds = Annotated[float, typer.Option(min=1, help="The time limit of one submission.")]
+Exercises = Annotated[
+    list[Path],
+    typer.Option(
+        "--exercise",
+        "-e",
+        help="As for record; given again for each further notebook of the assignment.",
+    ),
+]
+AssignmentName = Annotated[
+    str | None,
+    typer.Option(
+        help="Its name in gradebook.toml. Left out: that of the exercise; of several, that of OUT."
+    ),
+]
 SettingsFile = Annotated[
     Path | None,
     typer.Option(
@@ -179,9 +193,7 @@ def judge_command(
         grades = judge(bundle, [_answers(path) for path in files])
         for grade, path in zip(grades, files):
             grade["student"], grade["file"] = path.name.removesuffix(".answers.json"), path.name
-        book = gradebook_of(
-            bundle.name, [grades], columns=columns_of([bundle], AssignmentSettings())
-        )
+        book = gradebook_of(bundle.name, [grades])
         written = write_reports(book, out)
     for grade in grades:
         typer.echo(f"{clean_text(grade['student'])}: {grade['points']:g} of {grade['of']:g}")
@@ -194,14 +206,7 @@ def grade_command(
         Path,
         typer.Argument(help="A folder, a zip file, or nbgrader's folder with submitted/ in it."),
     ],
-    exercise: Annotated[
-        list[Path],
-        typer.Option(
-            "--exercise",
-            "-e",
-            help="As for record; given again for each further notebook of the assignment.",
-        ),
-    ],
+    exercise: Exercises,
     out: Out = Path("graded"),
     seed: Seed = None,
     each: Annotated[
@@ -215,12 +220,7 @@ def grade_command(
         str | None, typer.Option(help="Run on the Dask cluster with this address.")
     ] = None,
     settings_file: SettingsFile = None,
-    assignment: Annotated[
-        str | None,
-        typer.Option(
-            help="Its name in gradebook.toml. Left out: that of the exercise; of several, that of OUT."
-        ),
-    ] = None,
+    assignment: AssignmentName = None,
     cell_seconds: CellSeconds = 10.0,
     seconds: Seconds = 120.0,
     memory: Memory = 2048,
@@ -337,18 +337,30 @@ def _say_graded(book: Gradebook, written: list[Path]) -> None:
         f"{len(rows)} submissions graded, {sum(bool(row.unreadable) for row in rows)} of them unreadable, "
         f"{sum(row.confirm for row in rows)} to be confirmed (isolation: {tiers})"
     )
-    for row in book.rows:
-        for note in (*row.notes, row.lateness.said):
-            if note:
-                typer.echo(f"{row.student.id}: {clean_text(note)}")
-    if still := sum(row.open for row in book.rows):
-        typer.echo(
-            f"{still} answers are still to be marked by a person, and count for nothing until then"
-        )
+    _say_of_people(book)
     _say_written(written)
     lost = sum(AGAIN in row.unreadable for row in rows)
     if lost:
         _stop(f"{lost} of the submissions could not be run, and are to be tried again: {AGAIN}.")
+
+
+def _say_of_people(book: Gradebook) -> None:
+    """What of the class somebody should know now; the rest stands in the reports."""
+    due = [row for row in book.rows if row.lateness.due]
+    counted = {
+        "students handed in nothing": sum(NOTHING in row.notes for row in book.rows),
+        "submissions are nobody's on the roster": sum(STRANGER in row.notes for row in book.rows),
+        "submissions are late": sum(row.lateness.days > 0 for row in due),
+        "submissions lose nothing, because nothing reliable says when they came": sum(
+            row.lateness.time is None for row in due
+        ),
+        "answers are still to be marked by a person, and count for nothing until then": sum(
+            row.open for row in book.rows
+        ),
+    }
+    for what, count in counted.items():
+        if count:
+            typer.echo(f"{count} {what}")
 
 
 class _Rate(ProgressColumn):

@@ -25,8 +25,8 @@ from minigrad.grading.gradebook.by_hand import (
     version_of,
     write_manual,
 )
-from minigrad.grading.gradebook.csv_files import GradebookError, TableRow, written
-from minigrad.grading.reports.pages import rendered
+from minigrad.grading.gradebook.csv_files import GradebookError, TableRow, points_text
+from minigrad.grading.reports.pages import page_by
 
 MOST_SENT = 200_000  # bytes of a form
 HEADERS = {
@@ -69,7 +69,7 @@ class MarkingServer(ThreadingHTTPServer):
         for mark in marks:
             questions.setdefault(mark.question, []).append(mark)
         waiting = [mark for mark in marks if _waits(mark)]
-        page = rendered(
+        page = page_by(
             "marking.html", isolation=(), questions=questions, waiting=waiting, link=_link
         )
         return HTTPStatus.OK, page
@@ -83,8 +83,8 @@ class MarkingServer(ThreadingHTTPServer):
             return HTTPStatus.NOT_FOUND, "There is no such answer."
         mark, cells = marks[cell], list(marks)
         place = cells.index(cell)
-        points = "" if mark.points is None else written(mark.points)
-        page = rendered(
+        points = "" if mark.points is None else points_text(mark.points)
+        page = page_by(
             "mark.html",
             isolation=(),
             mark=mark,
@@ -113,7 +113,7 @@ class MarkingServer(ThreadingHTTPServer):
                     cell, "Points are a number that is not negative, such as 2.5.", form
                 )
             if points is not None and points > mark.of:
-                return self.shown(cell, f"There are {written(mark.of)} points for it.", form)
+                return self.shown(cell, f"There are {points_text(mark.of)} points for it.", form)
             if len(form["comment"]) > MOST:
                 return self.shown(cell, f"A comment has at most {MOST} characters.", form)
             if form["seen"] != _seen(mark):
@@ -189,7 +189,7 @@ class _Handler(BaseHTTPRequestHandler):
                 reply = HTTPStatus.NOT_FOUND, "There is nothing here."
         except (GradebookError, OSError) as error:
             said = f"Nothing was written. {error}"
-            reply = HTTPStatus.CONFLICT, rendered("wrong.html", isolation=(), said=said)
+            reply = HTTPStatus.CONFLICT, page_by("wrong.html", isolation=(), said=said)
         self._send(*reply)
 
     def _send(self, status: HTTPStatus, text: str) -> None:

@@ -19,8 +19,8 @@ from minigrad.grading.gradebook.csv_files import (
     GradebookError,
     exact,
     nearest,
+    points_text,
     rounded,
-    written,
 )
 from minigrad.grading.gradebook.given import Given, owners_of
 from minigrad.grading.gradebook.late import Lateness, lateness
@@ -34,7 +34,7 @@ MarkedBy = Literal["grader", "person", "override", "nobody"]
 
 
 @dataclass(frozen=True)
-class Column:
+class QuestionColumn:
     """A question of the assignment.
 
     id        its name in all our files
@@ -60,7 +60,7 @@ class Column:
         return rounded(points * self.counts.weight)
 
 
-def columns_of(judges: Sequence[Judge], settings: AssignmentSettings) -> list[Column]:
+def columns_of(judges: Sequence[Judge], settings: AssignmentSettings) -> list[QuestionColumn]:
     """The columns of an assignment: for each notebook its questions, then those that a person marks.
 
     Raises GradebookError for settings of a question that there is not.
@@ -72,7 +72,7 @@ def columns_of(judges: Sequence[Judge], settings: AssignmentSettings) -> list[Co
         for question, points, manual in asked:
             name = question_name(judge.name, question, len(judges))
             counts = settings.questions.get(name, QuestionSettings())
-            found.append(Column(name, exact(points), manual, counts))
+            found.append(QuestionColumn(name, exact(points), manual, counts))
     names = [column.id for column in found]
     for name in settings.questions:
         if name not in names:
@@ -98,7 +98,7 @@ class Mark:
     grade     what the grader found, in detail; None if it found nothing
     """
 
-    column: Column
+    column: QuestionColumn
     earned: Decimal
     points: Decimal
     by: MarkedBy
@@ -111,7 +111,8 @@ class Mark:
     def told(self) -> str:
         """What people did, in words; empty if they did nothing."""
         if self.by == "override":
-            return f"{written(self.points)} points by an override: {self.said} (before: {written(self.earned)})"
+            points, before = points_text(self.points), points_text(self.earned)
+            return f"{points} points by an override: {self.said} (before: {before})"
         changed = CHANGED if self.confirm else ""
         return "still to be marked" if self.open else "; ".join(filter(None, (self.said, changed)))
 
@@ -163,7 +164,7 @@ class Gradebook:
     """
 
     assignment: str
-    columns: tuple[Column, ...]
+    columns: tuple[QuestionColumn, ...]
     rows: tuple[GradebookRow, ...]
     runs: tuple[Sequence[Grade], ...]
 
@@ -172,7 +173,7 @@ def gradebook_of(
     assignment: str,
     runs: Sequence[Sequence[Grade]],
     given: Given | None = None,
-    columns: Sequence[Column] | None = None,
+    columns: Sequence[QuestionColumn] | None = None,
 ) -> Gradebook:
     """The gradebook: students in the order of the roster, or of their submissions' names.
 
@@ -182,7 +183,7 @@ def gradebook_of(
     if columns is None:
         firsts = [run[0] for run in runs if run]
         columns = [
-            Column(
+            QuestionColumn(
                 question_name(grade["exercise"], question["id"], len(runs)), exact(question["of"])
             )
             for grade in firsts
@@ -195,7 +196,7 @@ def gradebook_of(
 class _Maker:
     """Puts a gradebook together."""
 
-    columns: Sequence[Column]
+    columns: Sequence[QuestionColumn]
     runs: Sequence[Sequence[Grade]]
     given: Given
 
@@ -252,7 +253,11 @@ class _Maker:
         return GradebookRow(student, tuple(marks), late, grades, notes, confirm)
 
     def mark(
-        self, column: Column, cell: GradebookCell, grade: QuestionGrade | None, late: Lateness
+        self,
+        column: QuestionColumn,
+        cell: GradebookCell,
+        grade: QuestionGrade | None,
+        late: Lateness,
     ) -> Mark:
         """The mark for one question, before an override."""
         if grade is not None:

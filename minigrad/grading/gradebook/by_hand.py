@@ -9,8 +9,8 @@ the mark stays, with its version, and everything says that it is to be confirmed
 emptying the cell of the version, or by marking anew in the page (marking.py).
 """
 
-import fcntl
 import os
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -18,11 +18,14 @@ from decimal import Decimal
 from hashlib import sha256
 from pathlib import Path
 
-from minigrad.grading.gradebook.csv_files import clean_text, read_table, write_table, written
+from minigrad.grading.gradebook.csv_files import clean_text, points_text, read_table, write_table
 from minigrad.grading.release.bundles import BundleCell
 from minigrad.grading.release.questions import ManualQuestion
 from minigrad.grading.release.student import COUNTS_ID
 from minigrad.grading.run.notebook import SubmittedCell, Unreadable, cells_of
+
+if sys.platform != "win32":  # where nothing is graded
+    import fcntl
 
 COLUMNS = ("student", "question", "of", "points", "comment", "version", "note", "answer")
 CHANGED = "the answer has changed since it was marked: please confirm"
@@ -57,8 +60,8 @@ class ManualMark:
 
     def row(self) -> list[str]:
         """The row as it is written."""
-        points = "" if self.points is None else written(self.points)
-        about = [self.student, self.question, written(self.of), points]
+        points = "" if self.points is None else points_text(self.points)
+        about = [self.student, self.question, points_text(self.of), points]
         return [*about, self.comment, self.version, self.note, self.answer]
 
 
@@ -84,7 +87,7 @@ def read_manual(path: Path) -> dict[GradebookCell, ManualMark]:
             )
         if points is not None and points > of:
             raise row.wrong(
-                f"{written(points)} points are given of {written(of)}. To fix it, give less; "
+                f"{points_text(points)} points are given of {points_text(of)}. To fix it, give less; "
                 "what is more stands in the CSV of overrides."
             )
         if cell in lines:
@@ -148,6 +151,9 @@ def _shown(answer: str) -> str:
 def locked(path: Path) -> Iterator[None]:
     """Nobody else changes the file: neither `minigrad grade` nor the page for marking."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    if sys.platform == "win32":
+        yield
+        return
     descriptor = os.open(path.parent, os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)

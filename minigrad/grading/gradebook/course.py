@@ -12,7 +12,12 @@ from dataclasses import dataclass, field
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 
-from minigrad.grading.gradebook.csv_files import GradebookError, read_table, write_table, written
+from minigrad.grading.gradebook.csv_files import (
+    GradebookError,
+    points_text,
+    read_table,
+    write_table,
+)
 from minigrad.grading.gradebook.roster import Student, read_roster
 from minigrad.grading.gradebook.settings import NAME, AssignmentSettings, CourseSettings
 
@@ -114,8 +119,8 @@ def write_course(rows: list[CourseRow], path: Path) -> Path:
         table.append(
             [
                 student.id,
-                "" if row.total is None else written(row.total),
-                *(written(_hundredths(row.shares[name])) for name in names),
+                "" if row.total is None else points_text(row.total),
+                *(points_text(_hundredths(row.shares[name])) for name in names),
                 ", ".join(row.dropped),
                 "; ".join(row.notes),
                 *(student.name, student.email, student.section),

@@ -2,7 +2,7 @@
 
 read_table      the rows, by their columns; what is malformed is refused with its line
 write_table     all of the rows or nothing; no cell begins like a formula
-points_in       a cell as an exact decimal; written is the way back
+points_in       a cell as an exact decimal; points_text is the way back
 clean_text      text from a submission that can be shown
 """
 
@@ -196,10 +196,10 @@ def rounded(points: Decimal) -> Decimal:
     return points.quantize(PLACES, ROUND_HALF_UP)
 
 
-def written(points: Decimal) -> str:
+def points_text(points: Decimal) -> str:
     """Points as they are written: no zeros at the end, no exponent.
 
-    >>> written(Decimal("2.500000")), written(Decimal("1E+2"))
+    >>> points_text(Decimal("2.500000")), points_text(Decimal("1E+2"))
     ('2.5', '100')
     """
     return f"{points.normalize():f}"

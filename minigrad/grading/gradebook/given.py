@@ -138,7 +138,7 @@ def read_overrides(
     lines: dict[GradebookCell, int] = {}
     columns = ("student", "question", "points", "reason")
     for row in read_table(path, dict.fromkeys(columns, ()), needed=columns) if path else ():
-        cell = cell_of(row, roster, questions, lines)
+        cell = cell_in_row(row, roster, questions, lines)
         points = row.points("points")
         if points is None or not row["reason"]:
             raise row.wrong("an override needs points and a reason. To fix it, write both.")
@@ -146,7 +146,7 @@ def read_overrides(
     return found
 
 
-def cell_of(
+def cell_in_row(
     row: TableRow, roster: Roster, questions: Sequence[str], lines: dict[GradebookCell, int]
 ) -> GradebookCell:
     """Which cell of the gradebook a row is about. Raises GradebookError if there is none, or for a second row.

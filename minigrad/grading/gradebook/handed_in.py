@@ -6,22 +6,29 @@ zip. A copy of a file has a new time stamp, so that the last is used only if the
 """
 
 import re
+import stat
 import tempfile
-import zipfile
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, replace
+from contextlib import suppress
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cached_property
+from multiprocessing import get_context
+from multiprocessing.pool import Pool
 from pathlib import Path
+from zipfile import ZipFile, ZipInfo, is_zipfile
 from zoneinfo import ZoneInfo
 
 from minigrad.grading.gradebook.csv_files import read_table
 from minigrad.grading.gradebook.roster import Roster
 from minigrad.grading.gradebook.settings import AssignmentSettings
 from minigrad.grading.run.collect import Submission, content_of, submissions_in
-from minigrad.grading.run.notebook import Unreadable
+from minigrad.grading.run.notebook import Unreadable, read_bytes
 
 MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
-STAMP = "timestamp.txt"
+STAMP, MOST_NOTE = "timestamp.txt", 200
+SECONDS = 60.0  # to read one submission
+LOST = "(The answer could not be read: see the notebook.)"
 
 # Blackboard's 2026-11-30-23-59-00 and what is written like it; Brightspace's Nov 30, 2026 1159 PM
 DIGITS = re.compile(
@@ -63,103 +70,117 @@ def handed_in(
 
     Raises NoSubmissions, saying what was found instead.
     """
-    with tempfile.TemporaryDirectory(prefix="mg-handed-in-") as name:
+    with tempfile.TemporaryDirectory(prefix="mg-handed-in-") as name, _Reader(answers) as reader:
         unpacked = Path(name).resolve()
         found = submissions_in(place, exercise, unpacked)
-        stamps = _stamps(place, unpacked)
+        clock = _Clock(place, unpacked, settings)
         return [
-            replace(
-                _came(submission, place, unpacked, stamps, settings),
-                answers=_answered(submission, answers, others) if answers else {},
-            )
-            for submission in found
+            HandedIn(one.student, *clock.came(one), reader.answers_of(one, others)) for one in found
         ]
 
 
-def _answered(
-    submission: Submission, answers: Answers, others: Collection[str]
-) -> Mapping[str, str]:
-    if submission.path.stem in others:
-        return answers(b"")
-    try:
-        return answers(content_of(submission))
-    except Unreadable:
-        return answers(b"")
+class _Reader:
+    """Reads what a person marks, in a process that can be lost: it parses what strangers wrote."""
+
+    def __init__(self, answers: Answers | None) -> None:
+        self.answers, self.pool = answers, None if answers is None else _process()
+
+    def __enter__(self) -> "_Reader":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self.pool is not None:
+            self.pool.terminate()
+
+    def answers_of(self, submission: Submission, others: Collection[str]) -> Mapping[str, str]:
+        """The answers in a submission: none in one that cannot be read, or is another notebook."""
+        if self.answers is None or self.pool is None:
+            return {}
+        try:
+            content = b"" if submission.path.stem in others else content_of(submission)
+        except Unreadable:
+            content = b""
+        try:
+            return self.pool.apply_async(self.answers, (content,)).get(SECONDS)
+        except Exception:  # whatever it is, and if it took too long, costs this submission alone
+            self.pool.terminate()
+            self.pool = _process()
+            return dict.fromkeys(self.answers(b""), LOST)
 
 
-def _came(
-    submission: Submission,
-    place: Path,
-    unpacked: Path,
-    stamps: "_Stamps",
-    settings: AssignmentSettings,
-) -> HandedIn:
-    path = submission.path
-    root = unpacked if path.is_relative_to(unpacked) else place
-    inside = path.relative_to(root) if path.is_relative_to(root) else Path(path.name)
-    for part in reversed(inside.parts):
-        if time := time_in_name(part):
-            return _known(submission, time, "by the name of the download", settings)
-    if "submitted" in (place.name, *inside.parts[:1]) and path.parent in stamps.notes:
-        if time := _time_of_nbgrader(stamps.notes[path.parent]):
-            return _known(submission, time, "by nbgrader's timestamp.txt", settings)
-    if any(LATE.fullmatch(part) for part in inside.parts):
-        return HandedIn(
-            submission.student, None, "Canvas calls it late, and does not say by how much"
-        )
-    time = stamps.times.get(path)
-    if time is None:
-        return HandedIn(submission.student, None, "nothing says when it was handed in")
-    if not settings.late.trust_file_times:
-        said = f"only its file says when ({time:%Y-%m-%d %H:%M}), which is trusted with  trust_file_times = true"
-        return HandedIn(submission.student, None, said)
-    return _known(submission, time, "by the time stamp of the file", settings)
-
-
-def _known(
-    submission: Submission, time: datetime, source: str, settings: AssignmentSettings
-) -> HandedIn:
-    return HandedIn(submission.student, settings.aware(time), source)
+def _process() -> Pool:
+    return get_context("spawn").Pool(1)
 
 
 @dataclass(frozen=True)
-class _Stamps:
-    """The time stamps of files, and the texts of nbgrader's notes by their folders."""
+class _Clock:
+    """When submissions came, by the place that they lie in.
 
-    times: Mapping[Path, datetime]
-    notes: Mapping[Path, str]
+    unpacked    where a zip was unpacked
+    """
 
+    place: Path
+    unpacked: Path
+    settings: AssignmentSettings
 
-def _stamps(place: Path, unpacked: Path) -> _Stamps:
-    """Those of a zip, whose times are of no zone; or those of the files in a folder."""
-    if not zipfile.is_zipfile(place):
-        files = [p for p in (place, *place.rglob("*")) if p.suffix == ".ipynb" or p.name == STAMP]
-        plain = [p for p in files if p.is_file() and not p.is_symlink()]
-        return _Stamps(
-            {p: datetime.fromtimestamp(p.stat().st_mtime, UTC) for p in plain},
-            {p.parent: _text(p.read_bytes()[:200]) for p in plain if p.name == STAMP},
+    def came(self, submission: Submission) -> tuple[datetime | None, str]:
+        """When one was handed in, and what says so or why it is not known."""
+        path = submission.path
+        root = self.unpacked if path.is_relative_to(self.unpacked) else self.place
+        inside = (
+            path.relative_to(root)
+            if path.is_relative_to(root) and path != root
+            else Path(path.name)
         )
-    times, notes = {}, {}
-    with zipfile.ZipFile(place) as opened:
-        for entry in opened.infolist():
-            path = unpacked / entry.filename.replace("\\", "/")
-            if entry.date_time > (
-                1980,
-                1,
-                1,
-                0,
-                0,
-                0,
-            ):  # with which it begins, and which says nothing
-                times[path] = datetime(*entry.date_time)
-            if path.name == STAMP and not entry.flag_bits & 1:
-                with opened.open(entry) as file:
-                    notes[path.parent] = _text(file.read(200))
-    return _Stamps(times, notes)
+        for part in reversed(inside.parts):
+            if time := time_in_name(part):
+                return self.settings.aware(time), "by the name of the download"
+        if "submitted" in (self.place.name, *inside.parts[:1]):
+            if time := _time_of_nbgrader(self.note_beside(path)):
+                return self.settings.aware(time), "by nbgrader's timestamp.txt"
+        if any(LATE.fullmatch(part) for part in inside.parts):
+            return None, "Canvas calls it late, and does not say by how much"
+        time = self.stamp(path)
+        if time is None:
+            return None, "nothing says when it was handed in"
+        if not self.settings.late.trust_file_times:
+            return None, "only the time stamp of its file says when it was handed in"
+        return self.settings.aware(time), "by the time stamp of the file"
 
+    @cached_property
+    def entries(self) -> dict[Path, ZipInfo]:
+        """The entries of a zip, by where they were unpacked."""
+        if not self.place.is_file() or not is_zipfile(self.place):
+            return {}
+        with ZipFile(self.place) as opened:
+            listed = opened.infolist()
+        return {self.unpacked / entry.filename.replace("\\", "/"): entry for entry in listed}
 
-def _text(content: bytes) -> str:
-    return content.decode(errors="replace").strip()
+    def stamp(self, path: Path) -> datetime | None:
+        """The time stamp of a file: of no zone, if it comes from a zip."""
+        if path.is_relative_to(self.unpacked):
+            entry = self.entries.get(path)
+            # a zip's time begins with 1980, which says nothing
+            if entry is None or entry.date_time <= (1980, 1, 1, 0, 0, 0):
+                return None
+            with suppress(ValueError):  # of a month 0
+                return datetime(*entry.date_time)
+            return None
+        with suppress(OSError):
+            about = path.lstat()
+            if stat.S_ISREG(about.st_mode):
+                return datetime.fromtimestamp(about.st_mtime, UTC)
+        return None
+
+    def note_beside(self, path: Path) -> str:
+        """The text of nbgrader's timestamp.txt beside a notebook; nothing if there is none."""
+        note = path.parent / STAMP
+        with suppress(Exception):  # of a zip, of one of its compressions, of the disk
+            if entry := self.entries.get(note):
+                with ZipFile(self.place) as opened, opened.open(entry) as file:
+                    return file.read(MOST_NOTE).decode(errors="replace").strip()
+            return read_bytes(note)[:MOST_NOTE].decode(errors="replace").strip()
+        return ""
 
 
 def time_in_name(name: str) -> datetime | None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
-from minigrad.grading.gradebook.csv_files import written
+from minigrad.grading.gradebook.csv_files import points_text
 from minigrad.grading.gradebook.settings import AssignmentSettings
 
 DAY = timedelta(days=1)
@@ -54,7 +54,7 @@ def lateness(
     local = time.astimezone(due.tzinfo)
     said = (
         f"handed in {local:%Y-%m-%d %H:%M} ({source}), {_duration(late)} late: "
-        f"{written(percent)} % of the points that were earned are taken off"
+        f"{points_text(percent)} % of the points that were earned are taken off"
     )
     return Lateness(time, due, days, percent, said)
 

@@ -17,7 +17,7 @@ from markupsafe import Markup
 
 from minigrad.grading.documents import ClassGrades, QuestionGrade, QuestionSummary
 from minigrad.grading.gradebook.book import Gradebook, GradebookRow, question_name
-from minigrad.grading.gradebook.csv_files import MOST_WRITTEN, clean_text, written
+from minigrad.grading.gradebook.csv_files import MOST_WRITTEN, clean_text, points_text
 from minigrad.grading.reports.document import file_names
 
 MOST = 8  # rows of a table of mistakes
@@ -35,12 +35,12 @@ _pages = Environment(
     undefined=StrictUndefined,
     trim_blocks=True,
 )
-_pages.filters["number"] = lambda n: written(n) if isinstance(n, Decimal) else f"{n:g}"
+_pages.filters["number"] = lambda n: points_text(n) if isinstance(n, Decimal) else f"{n:g}"
 # what a person wrote, or marks, is never shortened
 _pages.filters["whole"] = lambda text: Markup.escape(clean_text(text, MOST_WRITTEN))
 
 
-def rendered(template: str, **values: object) -> str:
+def page_by(template: str, **values: object) -> str:
     """A page by one of the templates."""
     return _pages.get_template(template).render(**values)
 
@@ -74,7 +74,7 @@ def write_pages(book: Gradebook, documents: list[ClassGrades], out: Path) -> Pat
     students = [_StudentRow(row, name) for row, name in zip(book.rows, names)]
     for student in students:
         isolation = {grade["isolation"] for grade in student.row.grades}
-        page = rendered("feedback.html", book=book, row=student.row, isolation=isolation)
+        page = page_by("feedback.html", book=book, row=student.row, isolation=isolation)
         (folder / f"{student.page}.html").write_text(page, encoding="utf-8")
     path = out / "overview.html"
     path.write_text(_overview(book, documents, students), encoding="utf-8")
@@ -85,12 +85,12 @@ def _overview(book: Gradebook, documents: list[ClassGrades], students: list[_Stu
     """Each question's distribution, what went wrong most, what to confirm, and all students."""
     rows = [row for row in book.rows if row.grades]
     points = [row.points for row in rows]
-    of = written(rows[0].of)
+    of = points_text(rows[0].of)
     seeds = {grade["seed"] for row in rows for grade in row.grades}
     figures = {
         "submissions": len(rows),
         "handed in nothing": len(book.rows) - len(rows),
-        "median points": f"{written(statistics.median(points))} of {of}",
+        "median points": f"{points_text(statistics.median(points))} of {of}",
         "mean points": f"{statistics.fmean(points):.2f}",
         "with all points": sum(row.points >= row.of for row in rows),
         "please confirm": sum(row.confirm for row in rows),
@@ -98,7 +98,7 @@ def _overview(book: Gradebook, documents: list[ClassGrades], students: list[_Stu
         "could not be read": sum(bool(row.unreadable) for row in rows),
         "late": sum(row.lateness.days > 0 for row in rows),
     }
-    return rendered(
+    return page_by(
         "overview.html",
         book=book,
         isolation=sorted({tier for document in documents for tier in document["isolation"]}),

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 from minigrad.grading.documents import ClassGrades, QuestionGrade
 from minigrad.grading.gradebook.book import Gradebook, GradebookRow, Mark
-from minigrad.grading.gradebook.csv_files import clean_text, write_table, written
+from minigrad.grading.gradebook.csv_files import clean_text, points_text, write_table
 from minigrad.grading.reports.document import file_names
 
 
@@ -22,7 +22,7 @@ def write_gradebook(book: Gradebook, path: Path) -> Path:
         rows.append(
             [
                 student.id,
-                *map(written, points),
+                *map(points_text, points),
                 "please confirm" if row.confirm else "",
                 row.unreadable or "; ".join(_notes(row)),
                 ", ".join(sorted({grade["isolation"] for grade in row.grades})),
