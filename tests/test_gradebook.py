@@ -688,13 +688,13 @@ def test_a_malformed_csv_of_marks_is_refused_before_anything_is_written(
     submit("ada")
     text = f"student,question,of,points,comment,version\n{rows}\n"
     (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "manual.csv").write_text(text)
+    (tmp_path / "out" / "manual.csv").write_text(text, "utf-8")
 
     done = grade(tmp_path, author)
 
     assert done.exit_code == 1 and said in done.output
     assert [p.name for p in (tmp_path / "out").iterdir()] == ["manual.csv"]
-    assert (tmp_path / "out" / "manual.csv").read_text() == text
+    assert (tmp_path / "out" / "manual.csv").read_text("utf-8") == text
 
 
 def test_a_mark_that_is_given_while_a_class_is_graded_is_not_lost(tmp_path):
