@@ -9,10 +9,11 @@ import re
 import subprocess
 import threading
 import zipfile
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from functools import partial
+from pathlib import Path
 from types import SimpleNamespace
 from urllib.parse import urlencode
 
@@ -32,7 +33,12 @@ from minigrad.grading.gradebook.given import Given, read_given
 from minigrad.grading.gradebook.handed_in import HandedIn, handed_in
 from minigrad.grading.gradebook.late import lateness
 from minigrad.grading.gradebook.roster import read_roster
-from minigrad.grading.gradebook.settings import read_settings
+from minigrad.grading.gradebook.settings import (
+    CourseSettings,
+    LatePolicy,
+    QuestionSettings,
+    read_settings,
+)
 from minigrad.grading.marking import MarkingServer
 from minigrad.grading.release.bundles import make_bundles
 from minigrad.grading.release.markers import ReleaseError
@@ -141,6 +147,22 @@ def test_what_stands_at_the_top_holds_for_all_assignments(settings, tmp_path):
     assert ps1.due("ada").utcoffset() == timedelta(hours=1) and ps2.due("ada") is None
     with pytest.raises(GradebookError, match="no .assignments.ps11.. Did you mean ps1?"):
         course.of("ps11")
+
+
+GUIDE = Path(__file__).parents[1] / "GRADEBOOK.md"
+
+
+def test_the_guide_s_example_is_read_and_every_setting_is_in_its_table(settings):
+    text = GUIDE.read_text("utf-8")
+    course = settings(re.findall(r"```toml\n(.*?)```", text, re.DOTALL)[0])
+    assert course.of("ps1").questions["softmax"].all_or_nothing and course.of("ps1").due("ada")
+
+    for kind, prefix in (
+        (CourseSettings, ""), (LatePolicy, "late."), (QuestionSettings, "questions.ID."),
+    ):  # fmt: skip
+        for each in fields(kind):
+            if each.name not in ("late", "questions", "assignments"):
+                assert f"`{prefix}{each.name}`" in text
 
 
 # ------------------------------------------------------------------------- CSV files

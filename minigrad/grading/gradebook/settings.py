@@ -9,9 +9,10 @@
     [assignments.ps1]
     deadline = 2026-11-30T23:59:00
 
-Every key is optional. The keys of an assignment may stand at the top, too, where they hold for all
-assignments; a table of an assignment's own takes the place of the one at the top. A key
-is a field of the classes below, and any other one is an error.
+What the keys mean to an instructor is told in GRADEBOOK.md. Every key is optional. The keys of an
+assignment may stand at the top, too, where they hold for all assignments; a table of an assignment's
+own takes the place of the one at the top. A key is a field of the classes below, and any other one is
+an error.
 """
 
 import tomllib
