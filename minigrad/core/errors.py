@@ -77,13 +77,22 @@ def user_names(arrays: Sequence[Any]) -> list[str | None]:
     return [found.get(id(a)) for a in arrays]
 
 
+_machinery = [_OUR_FOLDER, "<frozen", "<minigrad", "<__array_function__"]
+
+
+def add_machinery(folder: str) -> None:
+    """Files in this folder are from now on no part of the user's program."""
+    _machinery.append(os.path.join(folder, ""))
+    _is_ours.clear()
+
+
 class _IsOurs(dict[str, bool]):
     """Is this source file part of minigrad or its machinery, not of the user's program?"""
 
     def __missing__(self, file: str) -> bool:
         module = file.replace("\\", "/")
         self[file] = (
-            file.startswith((_OUR_FOLDER, "<frozen", "<minigrad", "<__array_function__"))
+            file.startswith(tuple(_machinery))
             or "/numpy/" in module
             or module.endswith(("/contextlib.py", "/functools.py"))
         )

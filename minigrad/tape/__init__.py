@@ -24,6 +24,7 @@ walk.py       a backward pass, one node at a time
 check.py      compares hand-derived gradients with the tape's; differences.py, with slopes
 chain.py      the grad_fn chain of a tensor, as a tree
 dot.py        make_dot: the graph as torchviz shows it; dot_picture.py
+torch/        what PyTorch's own engine did, as a recording of the same form
 """
 
 from minigrad.tape.chain import Chain, chain

@@ -27,7 +27,7 @@ Kind = Literal["leaf", "op", "before", "failed"]
 GroupKind = Literal["call", "copy", "repeat", "stretch"]
 NotFinite = Literal["NaN", "inf"]
 Phase = Literal["forward", "backward"]
-Engine = Literal["graph", "tape", "recursive"]
+Engine = Literal["graph", "tape", "recursive", "torch"]  # torch: PyTorch's own
 When = Literal["before", "after", "finally"]  # a hook runs: before or after its node, or at last
 
 
@@ -419,7 +419,10 @@ class GradChange:
 
 @dataclass(frozen=True, slots=True)
 class TapePass:
-    """One backward pass."""
+    """One backward pass.
+
+    note    what the recording of PyTorch's engine does not know about it
+    """
 
     number: int
     code: int | None
@@ -431,6 +434,7 @@ class TapePass:
     finished: bool
     error: str | None
     grads: dict[NodeId, GradChange]
+    note: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

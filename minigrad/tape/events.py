@@ -139,6 +139,7 @@ class Turn:
     hooks: list[HookRan] = field(default_factory=list)
     accumulated: tuple[Snapshot | None, Snapshot | None] | None = None  # .grad before and after
     captured: bool = False  # the gradient was requested: it goes to the caller of grad()
+    instead: int | None = None  # the node whose turn it was by the counts, if PyTorch ran another
     kept: bool = False  # retain_grad: it is also stored in the tensor's .grad
 
 
@@ -159,4 +160,5 @@ class Backward:
     error: str | None = None
     failed: int | None = None
     conflict: SavedConflict | None = None
+    threads: int = 1  # in how many of them PyTorch's engine ran it
     finished: bool = False

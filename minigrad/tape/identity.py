@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from minigrad.core.engine import AnyNode, GraphTask
 from minigrad.core.leaf import AccumulateGrad
@@ -16,6 +16,13 @@ from minigrad.core.tensor import Tensor
 from minigrad.tape.events import Backward, Call, Entry, HookRan
 from minigrad.tape.names import tensors_in
 from minigrad.tape.snapshot import Snapshot
+
+
+class Finder(Protocol):
+    """Finds the user's names of tensors."""
+
+    def look_up_names(self) -> None:
+        """Find names for tensors in the user's namespace."""
 
 
 class Identities:
@@ -28,6 +35,7 @@ class Identities:
         self.passes: list[Backward] = []
         # In order: ("op", entry, 0), ("seed", pass, 0), ("turn", pass, turn), ("end", pass, 0).
         self.events: list[tuple[str, int, int]] = []
+        self.others: list[Finder] = []  # they find the names of other engines' tensors
         self.names: dict[int, str] = {}  # names of tensors, by number
         self.storages: dict[int, int] = {}  # tensor -> its memory, if shared or written to
         self.bases: dict[int, int] = {}  # a view's tensor -> its base's
@@ -92,6 +100,8 @@ class Identities:
 
     def look_up_names(self) -> None:
         """Find names for tensors in the user's namespace."""
+        for other in self.others:
+            other.look_up_names()
         for name, tensor in tensors_in(self.namespace()):
             known = self._known(tensor)
             if known is not None and known not in self.names:

@@ -128,7 +128,7 @@ class Moment:
 
     @property
     def engine(self) -> str:
-        """The engine of the pass: "graph", "tape" or "recursive"."""
+        """The engine of the pass: "graph", "tape" or "recursive"; "torch" for PyTorch's own."""
         return self.found.backward[self.number - 1].engine if self.number else "graph"
 
     def left(self, key: str) -> int:

@@ -41,13 +41,13 @@ def namespace_of(frame: FrameType) -> dict[str, Any]:
     return names
 
 
-def tensors_in(namespace: Mapping[str, Any]) -> Iterator[tuple[str, Tensor]]:
-    """Every tensor that has a name, variables before the entries of lists."""
+def tensors_in(namespace: Mapping[str, Any], kind: type[Any] = Tensor) -> Iterator[tuple[str, Any]]:
+    """Every tensor of this kind that has a name, variables before the entries of lists."""
     nested = []
     for name, value in list(namespace.items()):
         if name.startswith("_") or name in ("In", "Out"):
             continue
-        if isinstance(value, Tensor):
+        if isinstance(value, kind):
             yield name, value
         elif type(value) in (list, tuple, dict) and 0 < len(value) <= MANY:
             nested.append((name, value))
@@ -62,7 +62,7 @@ def tensors_in(namespace: Mapping[str, Any]) -> Iterator[tuple[str, Tensor]]:
             own = chain(value.named_parameters(), getattr(value, "named_buffers", tuple)())
             entries = [(f"{name}.{path}", v) for path, v in own]
         for path, v in entries:
-            if isinstance(v, Tensor):
+            if isinstance(v, kind):
                 yield path, v
 
 

@@ -57,6 +57,8 @@ class record:
     namespace    where the names of tensors are looked up; by default, the variables
                  around the `with`
 
+    If PyTorch is imported, what it computes is recorded as well; see tape/torch.
+
     If the block raises an error, the tape up to the error is kept, and the error is raised again.
     """
 
@@ -75,6 +77,10 @@ class record:
             self._tape.home = frame.f_code.co_filename
         self._stack = ExitStack()
         self._stack.enter_context(modes.within("observer", self._tape._recorder))
+        if hasattr(sys.modules.get("torch"), "_C"):  # PyTorch itself, not a package of that name
+            from minigrad.tape.torch import watching
+
+            self._tape._torch = self._stack.enter_context(watching(self._tape._recorder))
         self._stack.callback(modes.trace_lines, modes.state.tracing)
         modes.trace_lines()  # so that errors in the backward pass can name forward lines
         return self._tape
@@ -117,6 +123,7 @@ class Tape(Faces):
         self.failed: int | None = None  # the entry of the op at which the code stopped
         self.home: str | None = None  # the file or cell that was recorded
         self._recorder = recorder
+        self._torch: Any = None  # what watches PyTorch, if it is imported
 
     def _close(self, error: BaseException | None) -> None:
         recorder = self._recorder
@@ -127,6 +134,8 @@ class Tape(Faces):
                 failed = looks.op_that_failed(error)
                 if failed is not None:
                     self.failed = recorder.failed(*failed, place=self.error_place)
+                elif self._torch is not None:
+                    self.failed = self._torch.add_failed(error)
         recorder.look_up_names()
         recorder.namespace = dict  # do not keep the user's frame alive
 

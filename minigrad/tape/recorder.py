@@ -27,7 +27,7 @@ from minigrad.core.node import Node, reachable
 from minigrad.core.results import Result as Edge
 from minigrad.tape import looks
 from minigrad.tape.document import Engine, SavedConflict, When
-from minigrad.tape.events import Backward, Entry, HookRan, Input, Sent, Turn
+from minigrad.tape.events import Backward, Entry, HookRan, Input, Saved, Sent, Turn
 from minigrad.tape.forward_half import ForwardHalf
 from minigrad.tape.snapshot import Snapshot, maybe
 
@@ -136,18 +136,21 @@ class Recorder(ForwardHalf):
         counts = {name: counter.count for name, counter in looks.counters(node).items()}
         for saved in self.entries[number].saved:
             now = counts.get(saved.name)
-            if saved.version is None or now is None or now == saved.version:
-                continue
-            storage = None if saved.tensor is None else self.storages.get(saved.tensor)
-            for k, e in enumerate(self.entries):
-                same = any(
-                    r.tensor == saved.tensor
-                    or (storage is not None and self.storages.get(r.tensor) == storage)
-                    for r in e.results
-                )
-                if e.inplace and same and e.results[0].version > saved.version:
-                    return SavedConflict(saved.name, saved.version, now, f"n{k}")
-            return SavedConflict(saved.name, saved.version, now, None)
+            if saved.version is not None and now is not None and now != saved.version:
+                return SavedConflict(saved.name, saved.version, now, self.writer(saved))
+        return None
+
+    def writer(self, saved: Saved) -> str | None:
+        """The id of the node that first wrote to a saved tensor, or to its memory; None if there is none."""
+        storage = None if saved.tensor is None else self.storages.get(saved.tensor)
+        for k, e in enumerate(self.entries):
+            same = any(
+                r.tensor == saved.tensor
+                or (storage is not None and self.storages.get(r.tensor) == storage)
+                for r in e.results
+            )
+            if e.inplace and same and e.results[0].version > (saved.version or 0):
+                return f"n{k}"
         return None
 
     # ---- nodes and their entries ---------------------------------------------------

@@ -52,6 +52,14 @@ class Snapshot:
         self._array: Array | None = array.copy() if array.size <= WHOLE else None
         self._facts: ArrayFacts | None = None if array.size <= WHOLE else self._described(array)
 
+    @classmethod
+    def described(cls, facts: ArrayFacts) -> Snapshot:
+        """A snapshot of something that was described where it is: only its facts are kept."""
+        found = cls.__new__(cls)
+        found.rows, found.shape = None, tuple(facts["shape"])
+        found._array, found._facts = None, facts
+        return found
+
     @property
     def array(self) -> Array | None:
         """The whole array, if it was small enough to keep; else None."""
@@ -88,13 +96,13 @@ class Snapshot:
             "shape": list(self.shape),
             "dtype": str(a.dtype),
             "size": size,
-            "min": _json(least),
-            "max": _json(most),
-            "mean": _json(mean),
-            "norm": _json(norm),
+            "min": json_number(least),
+            "max": json_number(most),
+            "mean": json_number(mean),
+            "norm": json_number(norm),
             "nan": nan,
             "inf": inf,
-            "first": [_json(v) for v in first],
+            "first": [json_number(v) for v in first],
         }
         if self.rows is not None:
             facts["rows"] = self.rows
@@ -106,7 +114,7 @@ def maybe(value: Any) -> Snapshot | None:
     return None if value is None else Snapshot(value)
 
 
-def _json(value: float | complex | None) -> Number:
+def json_number(value: float | complex | None) -> Number:
     """A number for JSON, with seven digits; "nan", "inf" and complex numbers as text."""
     if isinstance(value, float):
         return float(f"{value:.7g}") if math.isfinite(value) else str(value)

@@ -153,7 +153,7 @@ class _Steps:
         said = ", ".join(f"{self.nodes[e].title} gets {words(g)}" for e, g in b.seeds)
         text = f"Backward pass {b.number} begins: {said}."
         if b.engine != "graph":
-            text += f" The engine is {b.engine!r}."
+            text += f" The engine is {'PyTorch’s' if b.engine == 'torch' else repr(b.engine)}."
         detail = doc.SeedDetail(
             seeds=[doc.SeedGradient(f"n{e}", self.values.number(g)) for e, g in b.seeds],
             expected={f"n{e}": count for e, count in sorted(b.expected.items())},
@@ -182,7 +182,7 @@ class _Steps:
             details.append(doc.CaptureDetail("keep", g, text))
         if turn.freed:
             details.append(doc.Detail("free", "Its saved values are freed."))
-        text = self._summary(turn) + _said(first)
+        text = self._summary(turn) + self._instead(turn) + _said(first)
         step = _backward_step(b, "node", turn.entry, text, details)
         return replace(step, order=order, g=g, first=first)
 
@@ -196,13 +196,21 @@ class _Steps:
             text = f"{title} is called with one contribution, {g}, and does not wait."
         else:
             leaf = entry.backward == "AccumulateGrad"
-            why = "leaves come last" if leaf else "it was made last"
+            place = "first" if b.engine == "torch" else "last"
+            why = f"leaves come {place}" if leaf else "it was made last"
             text = f"{title} is taken from the queue ({why}), with the gradient {g}."
+            if turn.instead is not None:
+                text = f"{title} ran, with the gradient {g}.{self._instead(turn)}"
         taken: list[doc.AnyDetail] = [doc.Detail("pop", text)]
         if entry.saved and turn.g is not None:
             kept = ", ".join(self._saved(s) for s in self.nodes[turn.entry].saved)
             taken.append(doc.Detail("check", f"Its saved values are as they were: {kept}."))
         return taken
+
+    def _instead(self, turn: Turn) -> str:
+        if turn.instead is None:
+            return ""
+        return f" By the counts of the graph it was the turn of {self.nodes[turn.instead].title}."
 
     def _applied(self, turn: Turn, first: str) -> list[doc.AnyDetail]:
         """The derivatives of the op for the inputs that need one."""

@@ -135,6 +135,8 @@ def text(found: Document) -> str:
     for ran in found.backward:
         head = f"backward {ran.number}{_line(found, ran.code)}"
         parts.append(head + "\n" + _elided(backward_rows(found, ran.number), (0,)))
+        if ran.note is not None:
+            parts.append(ran.note)
         if ran.error is not None:
             parts.append(f"backward {ran.number} stopped: {clean(ran.error.splitlines()[0])}")
     for step in found.steps:

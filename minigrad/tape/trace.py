@@ -206,7 +206,7 @@ def _shared(recorder: Recorder) -> dict[int, int]:
 
 
 def _operands(entry: Entry) -> list[doc.NodeOperand | doc.ConstantOperand]:
-    op = REGISTRY.get(entry.op)
+    op = REGISTRY.get(entry.op) if entry.formula else None
     names = () if op is None or op.variadic else op.operands
     return [
         doc.ConstantOperand(i.constant, name)
@@ -312,6 +312,23 @@ def _pass(b: Backward, nodes: list[doc.TapeNode], code: Code, values: Values) ->
             f"n{e}": doc.GradChange(values.number(before), values.number(after))
             for e, (before, after) in sorted(b.grads.items())
         },
+        note=_note(b, nodes),
+    )
+
+
+def _note(b: Backward, nodes: list[doc.TapeNode]) -> str | None:
+    """What is not known about a pass of PyTorch's engine, which tells us less than ours."""
+    if b.threads > 1:
+        return (
+            f"PyTorch ran this pass in {b.threads} threads. The nodes are in the order in which "
+            "hooks saw them; which others were ready is not known."
+        )
+    other = next((turn for turn in b.turns if turn.instead is not None), None)
+    if other is None or other.instead is None:
+        return None
+    return (
+        f"{nodes[other.entry].title} ran when, by the counts of the graph, it was the turn of "
+        f"{nodes[other.instead].title}: which nodes were ready is not known from there on."
     )
 
 

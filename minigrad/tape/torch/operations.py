@@ -1,0 +1,309 @@
+"""The forward half: PyTorch's operations, as its dispatcher carries them out.
+
+The mode is below autograd: it sees each operation that has a node of its own (`linear` is a `t` and
+an `addmm`), before the node is tied to the result. So what an operation made is read when the next
+event comes: until then nothing can have changed it.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import (
+    TorchDispatchMode,
+    _get_current_dispatch_mode,
+    _pop_mode,
+    _push_mode,
+)
+
+from minigrad.core.errors import user_line
+from minigrad.core.op import REGISTRY
+from minigrad.tape import looks
+from minigrad.tape.events import Call, Entry, Input
+from minigrad.tape.torch.tensors import TorchTensors
+
+NOT_SHOWN = (
+    "detach",
+    "alias",
+    "lift_fresh",
+    "is_same_size",
+    "_local_scalar_dense",
+    "record_stream",
+)
+OPERANDS = ("self", "other", "exponent")  # a number in this place is an operand, not a setting
+
+
+@dataclass(slots=True)
+class Pending:
+    """An operation that ran, and whose results have not been looked at."""
+
+    entry: Entry
+    results: list[weakref.ref[torch.Tensor]]
+    kept: list[torch.Tensor]  # a view is not kept: PyTorch would make another object of it
+    recording: bool
+
+
+class Operations(TorchDispatchMode):  # type: ignore[misc]
+    """Records what is computed."""
+
+    def __init__(self, seen: TorchTensors) -> None:
+        super().__init__()
+        self.seen, self.recorder = seen, seen.recorder
+        self.hidden = 0  # within an operation that is one box
+        self.stepping: list[list[tuple[torch.Tensor, int, list[Input]]]] = []  # optimizers' steps
+        self.failed: tuple[BaseException, Entry] | None = None
+        self._pending: Pending | None = None
+        self._modules: list[tuple[torch.nn.Module, int]] = []
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False  # otherwise the first operation imports PyTorch's compiler, for a second
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        """Carry out an operation, and record it."""
+        kwargs = kwargs or {}
+        facts = op_facts(func)
+        on = torch.is_grad_enabled()
+        if facts is None or self.hidden or not on and (self.stepping or self.seen.computing):
+            return func(*args, **kwargs)
+        self.look()
+        entry = self._begun(facts, args, kwargs)
+        if not entry.inputs:
+            return func(*args, **kwargs)  # it makes a leaf
+        try:
+            result = func(*args, **kwargs)
+        except Exception as error:
+            self.failed = error, entry
+            raise
+        made = list(_flat(facts.written(args, kwargs) if result is None else result))
+        if entry.through is not None:
+            made = [made[0]._base]
+        refs = [weakref.ref(x) for x in made]
+        self._pending = Pending(entry, refs, [] if facts.view else made, on)
+        return result
+
+    def _begun(self, facts: OpFacts, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Entry:
+        """The entry of an operation that is about to run."""
+        entry = Entry("op", facts.name, facts.formula, inplace=facts.inplace, view=facts.view)
+        given = {**dict(zip(facts.defaults, args)), **kwargs}
+        operands: list[Any] = []
+        for name, value in given.items():
+            is_many = isinstance(value, list | tuple)
+            if isinstance(value, torch.Tensor):
+                operands.append(value)
+            elif is_many and any(isinstance(x, torch.Tensor) for x in value):
+                operands += [x for x in value if isinstance(x, torch.Tensor)]
+            elif name in OPERANDS and isinstance(value, int | float | complex):
+                operands.append(value)
+            elif not looks.same(value, facts.defaults.get(name)) and name not in DEVICES:
+                entry.settings[name] = looks.setting(value)
+        if facts.inplace and operands[0]._base is not None:
+            # A write to a view is a write to its base, whose history now continues here.
+            view, operands[0] = operands[0], operands[0]._base
+            self.seen.input(view)
+            entry.through, entry.written = self.seen.number(view), tuple(view.shape)
+        if any(isinstance(x, torch.Tensor) for x in operands) and not facts.blind:
+            entry.inputs = [self.input(x) for x in operands]
+        if len(entry.inputs) != facts.operands:
+            entry.formula = ""  # ours is of another number of operands
+        self._placed(entry)
+        return entry
+
+    def input(self, x: Any) -> Input:
+        """An operand: a tensor, or a number."""
+        is_tensor = isinstance(x, torch.Tensor)
+        return self.seen.input(x) if is_tensor else Input(None, constant=looks.constant(x))
+
+    def _placed(self, entry: Entry) -> None:
+        entry.place = user_line()
+        entry.call = self._modules[-1][1] if self._modules else None
+
+    @contextmanager
+    def unseen(self) -> Iterator[None]:
+        """What is computed in this block is not recorded."""
+        self.hidden += 1
+        try:
+            yield
+        finally:
+            self.hidden -= 1
+
+    def add_failed(self, error: BaseException) -> int | None:
+        """Add the operation that raised this error, if one did; returns its entry's number."""
+        if self.failed is None or self.failed[0] is not error:
+            return None
+        entry, entries = self.failed[1], self.recorder.entries
+        entry.kind = "failed"
+        given = [
+            () if i.entry is None else entries[i.entry].results[i.output].shape
+            for i in entry.inputs
+        ]
+        entry.shapes = [str(shape) for shape in given]
+        entries.append(entry)
+        self.recorder.events.append(("failed", len(entries) - 1, 0))
+        return len(entries) - 1
+
+    def leave(self) -> bool:
+        """See nothing until `come_back`; False if we see nothing now, or a mode of the user is above.
+
+        While any mode is on, PyTorch's engine adds gradients up in new tensors, not in place.
+        """
+        if _get_current_dispatch_mode() is not self:
+            return False
+        _pop_mode()
+        return True
+
+    def come_back(self) -> None:
+        """See what the dispatcher carries out again."""
+        _push_mode(self)
+
+    def look(self) -> None:
+        """Record what the last operation made."""
+        pending, self._pending = self._pending, None
+        if pending is not None:
+            with self.unseen():
+                self._look_at(pending)
+
+    def _look_at(self, pending: Pending) -> None:
+        entry, results = pending.entry, [ref() for ref in pending.results]
+        number = self.seen.add_op(entry)
+        self.seen.add_results(entry, number, results)
+        first = next((x for x in results if x is not None), None)
+        if first is None:
+            return
+        node = next((x.grad_fn for x in results if x is not None and x.requires_grad), None)
+        if node is not None and pending.recording:
+            self.seen.link(entry, number, node, results)
+        elif any(i.entry is not None and self._has_gradient(i) for i in entry.inputs):
+            entry.stop = why_no_gradient(pending.recording, first)
+
+    def _has_gradient(self, given: Input) -> bool:
+        return self.recorder.entries[given.entry or 0].backward is not None
+
+    # ---- what is one box -----------------------------------------------------------
+
+    def function(self, apply: Callable[..., Any], cls: type, args: Any, kwargs: Any) -> Any:
+        """A Function of the user is applied: one operation, whatever its forward computes."""
+        if self.hidden or (self.seen.computing and not torch.is_grad_enabled()):
+            return apply(cls, *args, **kwargs)
+        self.look()
+        entry = Entry("op", cls.__name__, (cls.__doc__ or cls.__name__).strip().partition("\n")[0])
+        if cls.__name__ == "CompiledFunction":
+            entry.op, entry.formula = (
+                "compiled",
+                "made by torch.compile: what runs inside is not seen",
+            )
+        entry.inputs = [self.input(x) for x in args if isinstance(x, torch.Tensor)]
+        self._placed(entry)
+        recording = torch.is_grad_enabled()
+        self.hidden += 1
+        try:
+            result = apply(cls, *args, **kwargs)
+        finally:
+            self.hidden -= 1
+        made = list(_flat(result))
+        self._pending = Pending(entry, [weakref.ref(x) for x in made], made, recording)
+        return result
+
+    def called(self, module: torch.nn.Module, args: Any) -> None:
+        """A module of torch.nn is being called."""
+        path, parent = type(module).__name__, None
+        if self._modules:
+            caller, parent = self._modules[-1]
+            names = [name for name, inner in caller.named_modules() if inner is module and name]
+            path = f"{self.recorder.calls[parent].path}.{names[0] if names else path}"
+        self._modules.append((module, len(self.recorder.calls)))
+        self.recorder.calls.append(Call(path, parent))
+
+    def returned(self, module: torch.nn.Module, args: Any, result: Any) -> None:
+        """The call has ended."""
+        if self._modules:
+            self._modules.pop()
+
+    def step_begins(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
+        """An optimizer steps: one operation for each parameter."""
+        self.look()
+        params = [p for group in optimizer.param_groups for p in group["params"]]
+        given = [(p, p.grad) for p in params if p.grad is not None]
+        self.stepping.append([(p, p._version, [self.input(p), self.input(g)]) for p, g in given])
+
+    def step_ended(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
+        """The step has ended: what it wrote is known."""
+        self.look()
+        name = f"{type(optimizer).__name__.lower()}_step"
+        for parameter, before, inputs in self.stepping.pop():
+            if parameter._version != before:
+                entry = Entry("op", name, inputs=inputs, inplace=True, stop="no_grad")
+                self._placed(entry)
+                self.seen.add_results(entry, self.seen.add_op(entry), [parameter])
+
+
+@dataclass(frozen=True, slots=True)
+class OpFacts:
+    """What is known of one operation of PyTorch, from its schema."""
+
+    name: str
+    formula: str  # ours, if we have an operation of this name
+    operands: int  # that our formula is of
+    inplace: bool
+    view: bool
+    blind: bool  # it reads no entry of its operands: zeros_like
+    defaults: dict[str, Any]
+    writes: tuple[str, ...]
+
+    def written(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Any]:
+        """The operands that it writes to."""
+        given = {**dict(zip(self.defaults, args)), **kwargs}
+        return [given[name] for name in self.writes if name in given]
+
+
+DEVICES = ("dtype", "layout", "device", "pin_memory", "memory_format", "generator")
+
+
+@cache
+def op_facts(func: Any) -> OpFacts | None:
+    """The facts about an operation; None if it computes nothing that a tape shows."""
+    schema = func._schema
+    space, _, name = schema.name.partition("::")
+    if space in ("profiler", "prim") or name in NOT_SHOWN:
+        return None
+    written = [a for a in schema.arguments if a.alias_info is not None and a.alias_info.is_write]
+    viewed = [a for a in schema.arguments if a.alias_info is not None and not a.alias_info.is_write]
+    inplace = bool(written) and written[0].name == schema.arguments[0].name
+    ours = REGISTRY.get(name.removesuffix("_") if inplace else name)
+    return OpFacts(
+        ours.name if ours is not None else name.removesuffix("_") if inplace else name,
+        "" if ours is None else ours.formula,
+        0 if ours is None else len(ours.operands),
+        inplace,
+        bool(viewed) and bool(schema.returns),
+        name.endswith("_like") or name.startswith(("new_", "empty")),
+        {a.name: a.default_value if a.has_default_value() else _NONE for a in schema.arguments},
+        tuple(a.name for a in written),
+    )
+
+
+_NONE = object()
+
+
+def why_no_gradient(recording: bool, result: torch.Tensor) -> str:
+    """Why the result of an operation requires no gradient although an operand does."""
+    if not recording:
+        return "no_grad"
+    floating = result.is_floating_point() or result.is_complex()
+    return "no derivative" if floating else "not a floating-point result"
+
+
+def _flat(result: Any) -> Iterator[torch.Tensor]:
+    if isinstance(result, torch.Tensor):
+        yield result
+    elif isinstance(result, list | tuple):
+        for part in result:
+            yield from _flat(part)

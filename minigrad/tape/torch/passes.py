@@ -1,0 +1,327 @@
+"""The backward half: PyTorch's engine, watched by hooks.
+
+Before a pass, each node that it can reach gets a hook that is called before it runs, and one for
+after. What they see is the order in which the engine ran, and the gradients. The engine does not
+say how many contributions a node expects, and what else was ready: that is counted on the graph,
+and each turn is checked against it. A turn that the counts do not explain says so.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch.autograd.graph import get_gradient_edge
+
+from minigrad.core.errors import aligned, user_line
+from minigrad.tape.document import SavedConflict
+from minigrad.tape.events import Backward, HookRan, Sent, Turn
+from minigrad.tape.snapshot import Array, Snapshot
+from minigrad.tape.torch.operations import Operations
+from minigrad.tape.torch.tensors import saved_of
+from minigrad.tape.torch.values import snapshot
+
+Run = Callable[..., Any]
+Node = Any  # PyTorch has no common type for the nodes of a graph
+
+
+class Passes:
+    """Records backward passes."""
+
+    def __init__(self, operations: Operations) -> None:
+        self.operations, self.seen = operations, operations.seen
+        self.recorder = self.seen.recorder
+        self.open: list[OnePass] = []
+
+    def run(self, engine: Run, outputs: Sequence[Any], *args: Any, **kwargs: Any) -> Any:
+        """Run PyTorch's engine, and record what it does."""
+        self.operations.look()
+        gradients, retain_graph, create_graph, inputs = args[:4]
+        accumulate = kwargs.get("accumulate_grad", True)
+        try:
+            roots = [edge_of(x) for x in outputs]
+            wanted = [edge_of(x) for x in inputs]
+        except RuntimeError:  # something requires no gradient, which the engine explains
+            return engine(outputs, *args, **kwargs)
+        tensors = [x for x in inputs if isinstance(x, torch.Tensor)]
+        now = OnePass(self, roots, gradients, retain_graph, create_graph, wanted, accumulate)
+        self.open.append(now)
+        handles = now.watch(tensors)
+        error: BaseException | None = None
+        self.seen.computing.append(now.record.number)
+        seen = not create_graph and self.operations.leave()
+        try:
+            return engine(outputs, *args, **kwargs)
+        except BaseException as e:
+            error = e
+            raise
+        finally:
+            if seen:
+                self.operations.come_back()
+            self.operations.look()
+            self.seen.computing.pop()
+            for handle in handles:
+                handle.remove()
+            self.open.pop()
+            now.end(error)
+
+
+class OnePass:
+    """One backward pass: the counts of its graph, and the turns that its hooks have seen."""
+
+    def __init__(
+        self, passes: Passes, roots: list[Node], gradients: Sequence[torch.Tensor],
+        retain_graph: bool, create_graph: bool, inputs: list[Node], accumulate: bool,
+    ) -> None:  # fmt: skip
+        self.passes, self.seen, self.recorder = passes, passes.seen, passes.recorder
+        self.nodes = reachable(roots)
+        self.entry = {node: self.seen.entry_of(node) for node in reversed(self.nodes)}
+        self.recorder.look_up_names()
+        self.inputs, self.accumulate = set(inputs), accumulate
+        self.needed = self._needed()
+        self.threads: set[int] = set()
+        number = len(self.recorder.passes)
+        seeds = [(self.entry[n], snapshot(g)) for n, g in zip(roots, gradients)]
+        self.record = Backward(
+            number + 1, user_line(), "torch", bool(retain_graph), create_graph, seeds
+        )
+        self.record.pruned = sorted(self.entry[n] for n in self.nodes if n not in self.needed)
+        self.record.expected = self._expected()
+        self.arrived = dict.fromkeys(self.entry.values(), 0)
+        self.parts: dict[int, list[Snapshot | None]] = {}
+        for entry, g in seeds:
+            self.parts.setdefault(entry, []).append(g)
+        self.ready = {e for e, _ in seeds if not self.record.expected.get(e)}
+        self.running: list[Turn] = []
+        self.recorder.passes.append(self.record)
+        self.recorder.events.append(("seed", number, 0))
+
+    def _needed(self) -> set[Node]:
+        """The nodes that lead to an input: all, if there are none."""
+        if not self.inputs:
+            return set(self.nodes)
+        needed = set(self.inputs)
+        for node in reversed(self.nodes):  # parents come after their children in `nodes`
+            if any(parent in needed for parent, _ in node.next_functions):
+                needed.add(node)
+        return needed
+
+    def _expected(self) -> dict[int, int]:
+        """How many contributions each node will receive."""
+        expected = {self.entry[n]: 0 for n in self.nodes if n in self.needed}
+        for node in self.nodes:
+            for parent in self._parents(node):
+                expected[self.entry[parent]] += 1
+        return expected
+
+    def _parents(self, node: Node) -> list[Node]:
+        """Where a node sends gradients, as far as this pass goes."""
+        if node not in self.needed:
+            return []
+        return [p for p, _ in node.next_functions if p is not None and p in self.needed]
+
+    # ---- hooks ---------------------------------------------------------------------
+
+    def watch(self, inputs: list[torch.Tensor]) -> list[Any]:
+        """Add the hooks; returns their handles."""
+        handles = []
+        for node in self.nodes:
+            if node in self.needed:
+                handles.append(node.register_prehook(self._before(node)))
+                handles.append(node.register_hook(self._after(node)))
+        if not self.accumulate:
+            handles += [x.register_hook(self._capture(edge_of(x))) for x in inputs]
+        return handles
+
+    def _before(self, node: Node) -> Callable[[Any], None]:
+        runs_code = hasattr(node, "_forward_cls") or any(
+            raw.unpack_hook is not None for _, raw in saved_of(node)
+        )
+
+        def arrive(grads: tuple[torch.Tensor | None, ...]) -> None:
+            if self is self.passes.open[-1]:
+                self.begin(node, grads)
+                if runs_code and not self.record.create_graph:
+                    self.passes.operations.come_back()
+
+        return arrive
+
+    def _after(self, node: Node) -> Callable[[Any, Any], None]:
+        def depart(grads: tuple[torch.Tensor | None, ...], came: Any) -> None:
+            if self is self.passes.open[-1]:
+                if not self.record.create_graph:
+                    self.passes.operations.leave()
+                self.finish(node, grads)
+
+        return depart
+
+    def _capture(self, node: Node) -> Callable[[torch.Tensor], None]:
+        def capture(g: torch.Tensor) -> None:
+            if self is self.passes.open[-1] and not self._goes_on(node):
+                self.begin(node, (g,))
+                self.running[-1].captured = True
+                self.finish(node, ())
+
+        return capture
+
+    def _goes_on(self, node: Node) -> bool:
+        """Does the engine run this node, rather than only hand its gradient to the caller?"""
+        return bool(self._parents(node)) or self.accumulate and hasattr(node, "variable")
+
+    def begin(self, node: Node, grads: tuple[torch.Tensor | None, ...]) -> None:
+        """A node is about to run."""
+        self.passes.operations.look()
+        entry = self.entry[node]
+        self.threads.add(threading.get_ident())
+        with self.passes.operations.unseen():
+            came = [snapshot(g) for g in grads]
+        turn = Turn(entry, next((g for g in came if g is not None), None))
+        if len(grads) > 1:
+            turn.parts = {k: g for k, g in enumerate(came) if g is not None}
+        turn.freed = not self.record.retain_graph and not hasattr(node, "variable")
+        turn.captured = not self.accumulate and node in self.inputs
+        turn.instead = self._instead(entry)
+        self._hooks(turn, node)
+        if hasattr(node, "variable"):
+            before = node.variable.grad
+            turn.accumulated = (self._unseen(before), None)
+        self.running.append(turn)
+
+    def _instead(self, entry: int) -> int | None:
+        """The node whose turn it is by the counts of the graph, if it is not this one."""
+        keys = {e: self.recorder.entries[e].queue_key or 0 for e in self.ready}
+        self.ready.discard(entry)
+        best = min(keys, key=keys.__getitem__, default=None)
+        return None if best is None or keys.get(entry) == keys[best] else best
+
+    def finish(self, node: Node, grads: Sequence[torch.Tensor | None]) -> None:
+        """A node has run."""
+        self.passes.operations.look()
+        turn = self.running.pop()
+        edge = 0
+        for (parent, _), g in zip(node.next_functions, grads, strict=False):
+            if parent is None:
+                continue
+            if parent in self.needed:
+                turn.sent.append(self._sent(self.entry[parent], edge, self._unseen(g)))
+            edge += 1
+        if turn.accumulated is not None:
+            self._accumulated(node, turn)
+        self.recorder.events.append(("turn", self.record.number - 1, len(self.record.turns)))
+        self.record.turns.append(turn)
+
+    def _sent(self, to: int, edge: int, value: Snapshot | None) -> Sent:
+        expected = self.record.expected[to]
+        self.arrived[to] += 1
+        self.parts.setdefault(to, []).append(value)
+        ready = self.arrived[to] == expected
+        if ready:
+            self.ready.add(to)
+        return Sent(to, edge, value, self.arrived[to], expected, ready)
+
+    def _accumulated(self, node: Node, turn: Turn) -> None:
+        """A leaf's .grad was added to."""
+        assert turn.accumulated is not None
+        before, after = turn.accumulated[0], self._unseen(node.variable.grad)
+        turn.accumulated = (before, after)
+        first = self.record.grads.get(turn.entry, (before, None))[0]
+        self.record.grads[turn.entry] = (first, after)
+        last = getattr(node.variable, "_post_accumulate_grad_hooks", None)
+        if last:
+            turn.hooks.append(HookRan("finally", len(last), [], []))
+
+    def _unseen(self, g: torch.Tensor | None) -> Snapshot | None:
+        with self.passes.operations.unseen():
+            return snapshot(g)
+
+    def _hooks(self, turn: Turn, node: Node) -> None:
+        """Hooks of the user ran before ours: they are known by their tensor, or by what they changed."""
+        parts, came = self.parts.get(turn.entry, []), turn.g
+        results = self.recorder.entries[turn.entry].results
+        tensor = self.seen.alive(results[0].tensor) if len(results) == 1 else None
+        hooks = 0
+        if tensor is not None:
+            hooks = len(tensor._backward_hooks or ()) - (tensor.is_leaf and turn.captured)
+            turn.kept = not tensor.is_leaf and tensor.retains_grad
+        total = total_of(parts)
+        if total is None or came is None or came.array is None or len(turn.parts) > 1:
+            return
+        changed = not np.array_equal(total, came.array, equal_nan=True)
+        if hooks or changed:
+            turn.hooks.append(HookRan("before", max(hooks, 1), [Snapshot(total)], [came]))
+
+    # ---- the end -------------------------------------------------------------------
+
+    def end(self, error: BaseException | None) -> None:
+        """The pass has ended, perhaps with an error."""
+        now = self.record
+        now.finished, now.threads = error is None, max(1, len(self.threads))
+        if error is not None:
+            now.error = f"{type(error).__name__}: {error}"
+            if self.running:
+                now.failed = self.running[-1].entry
+                if "modified by an inplace operation" in str(error):
+                    now.conflict = self._conflict(now.failed)
+                rows = self._lines(now.failed, str(error))
+                if rows:
+                    now.error += "\n" + aligned(rows)
+                    error.add_note(aligned(rows))
+        self.recorder.events.append(("end", now.number - 1, 0))
+
+    def _conflict(self, failed: int) -> SavedConflict | None:
+        """The saved value of this node that was written to, and the operation that wrote to it."""
+        for saved in self.recorder.entries[failed].saved:
+            by = self.recorder.writer(saved)
+            if by is not None and saved.version is not None:
+                results = self.recorder.entries[int(by[1:])].results
+                return SavedConflict(saved.name, saved.version, results[0].version, by)
+        return None
+
+    def _lines(self, failed: int, message: str) -> list[tuple[Any, ...]]:
+        """The lines of the user's program that explain an error."""
+        entry, conflict = self.recorder.entries[failed], self.record.conflict
+        rows: list[tuple[Any, ...]] = []
+        if conflict is not None and conflict.by is not None:
+            writer = self.recorder.entries[int(conflict.by[1:])]
+            rows = [("saved", entry.place, conflict.saved), ("changed", writer.place, conflict.now)]
+            return [(e, p.label, p.text, f"at version {v}") for e, p, v in rows if p is not None]
+        if "second time" in message:
+            ran = [b for b in self.recorder.passes[:-1] if any(t.entry == failed for t in b.turns)]
+            if ran:
+                rows = [("first pass", ran[-1].place), ("this pass", self.record.place)]
+        return [(e, p.label, p.text) for e, p in rows if p is not None]
+
+
+def edge_of(x: Any) -> Node:
+    """The node of a tensor, or of a GradientEdge."""
+    return get_gradient_edge(x).node if isinstance(x, torch.Tensor) else x.node
+
+
+def reachable(roots: Sequence[Node]) -> list[Node]:
+    """The nodes of a graph, each once, and before those that it sends gradients to."""
+    done: set[Node] = set()
+    order: list[Node] = []
+    stack = [(root, False) for root in roots]
+    while stack:
+        node, below = stack.pop()
+        if below:
+            order.append(node)
+        elif node not in done:
+            done.add(node)
+            stack.append((node, True))
+            stack += [(p, False) for p, _ in node.next_functions if p is not None and p not in done]
+    return order[::-1]
+
+
+def total_of(parts: Sequence[Snapshot | None]) -> Array | None:
+    """The sum of contributions, in the order in which they came; None if not all are known whole."""
+    arrays = [None if g is None else g.array for g in parts]
+    if not arrays or any(a is None for a in arrays):
+        return None
+    total, *rest = (a for a in arrays if a is not None)
+    for a in rest:
+        total = total + a
+    return total

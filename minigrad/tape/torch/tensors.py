@@ -1,0 +1,324 @@
+"""Identifies PyTorch's tensors and nodes in a recording.
+
+A tensor is known by its id, as long as a weak reference to it lives; a tensor that is seen anew
+in a graph, by the node that made it and its place among the node's results.
+
+A node is known by its sequence number and its name; an AccumulateGrad, by its leaf. Looking at
+`grad_fn` is not free of consequences: for a view whose base was written to, PyTorch makes a new
+node then, with the next sequence number. So it is looked at only where PyTorch has done so itself.
+"""
+
+from __future__ import annotations
+
+import re
+import weakref
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import Any
+
+import torch
+
+from minigrad.tape.document import Kind
+from minigrad.tape.events import Entry, Input, Saved, TensorVersion
+from minigrad.tape.names import tensors_in
+from minigrad.tape.recorder import Recorder
+from minigrad.tape.torch.values import dtype_name, snapshot, version_of
+
+LEAVES_FIRST = -(1 << 62)  # before all sequence numbers, which count down
+
+NodeKey = tuple[int, str]
+
+
+class TorchTensors:
+    """The numbers of PyTorch's tensors in a recording, and the entries that made them."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self.recorder, self.entries = recorder, recorder.entries
+        self._numbers: dict[int, tuple[weakref.ref[torch.Tensor], int]] = {}
+        self._refs: dict[int, weakref.ref[torch.Tensor]] = {}  # the latest object of each tensor
+        self._at: dict[int, int] = {}  # address of the memory -> the first tensor there
+        self._latest: dict[int, tuple[int, int]] = {}  # tensor -> (entry, output)
+        self._entry_of: dict[NodeKey, int] = {}
+        self._walked: set[NodeKey] = set()  # nodes whose edges are known
+        self._leaf_at: dict[int, int] = {}  # a leaf -> its entry, when last it was an operand
+        self._sought: set[int] = set()
+        self.computing: list[int] = []  # the passes that run, by their numbers
+
+    # ---- tensors -------------------------------------------------------------------
+
+    def known(self, tensor: torch.Tensor) -> int | None:
+        """The number of a tensor that was seen before; None for another."""
+        found = self._numbers.get(id(tensor))
+        return found[1] if found is not None and found[0]() is tensor else None
+
+    def alive(self, number: int) -> torch.Tensor | None:
+        """The tensor with this number, if it is still there."""
+        return self._refs[number]() if number in self._refs else None
+
+    def number(self, tensor: torch.Tensor) -> int:
+        """The number of a tensor in this recording; assigned on first sight."""
+        found = self.known(tensor)
+        if found is None:
+            found = self._result_known(tensor)
+            if found is None:
+                found = self.recorder._many
+                self.recorder._many += 1
+            self._refs[found] = weakref.ref(tensor)
+            self._numbers[id(tensor)] = (self._refs[found], found)
+            base = tensor._base
+            if base is not None:
+                self._share(found, self.number(base))
+        return found
+
+    def _share(self, tensor: int, other: int) -> None:
+        """Two tensors lie in the same memory."""
+        storages = self.recorder.storages
+        storages[tensor] = storages.setdefault(other, len(storages))
+
+    def _result_known(self, tensor: torch.Tensor) -> int | None:
+        """The number of a recorded result that is seen again as another object."""
+        node = tensor.grad_fn if torch.is_grad_enabled() and tensor.requires_grad else None
+        entry = None if node is None else self._entry_of.get(key_of(node))
+        if entry is None:
+            return None
+        results = self.entries[entry].results
+        return results[tensor.output_nr].tensor if tensor.output_nr < len(results) else None
+
+    def input(self, operand: torch.Tensor) -> Input:
+        """A tensor as an operand: the result that it is, or else a leaf, which is added."""
+        number = self.number(operand)
+        if number not in self._latest:
+            self._add_leaf(operand, number)
+        else:
+            self._follow_base(operand, number)
+        self._look_up_one(operand, number)
+        entry, output = self._latest[number]
+        return Input(entry, output, version_of(operand))
+
+    def version(self, tensor: torch.Tensor, number: int) -> TensorVersion:
+        """A record of the tensor's current state."""
+        shape, kind = tuple(tensor.shape), dtype_name(tensor)
+        now = version_of(tensor)
+        return TensorVersion(number, now, shape, kind, tensor.requires_grad, snapshot(tensor))
+
+    def _add_leaf(self, tensor: torch.Tensor, number: int) -> None:
+        """Add a tensor that was not computed in this recording."""
+        node = tensor.grad_fn if torch.is_grad_enabled() and tensor.requires_grad else None
+        known = self._entry_of.get(key_of(node)) if node is not None else None
+        if known is not None:  # a further result of a node that was found in a graph
+            self._latest[number] = (known, len(self.entries[known].results))
+            self.entries[known].results.append(self.version(tensor, number))
+            return
+        kind: Kind = "leaf" if node is None else "before"
+        entry = Entry(kind, results=[self.version(tensor, number)])
+        self._latest[number] = (len(self.entries), 0)
+        source = None if node is not None else self._same_memory(tensor, number)
+        if source is not None:
+            entry.op, entry.stop, entry.view = "detach", "detach", True
+            entry.formula, (from_entry, output) = "z = x, without its history", self._latest[source]
+            entry.inputs = [Input(from_entry, output, version_of(tensor))]
+            entry.kind = "leaf" if tensor.requires_grad else "op"
+            self._share(number, source)
+            self.recorder.events.append(("op", len(self.entries), 0))
+            entry.made_by = self.computing[-1] if self.computing else None
+        if node is not None:
+            self._belongs(entry, len(self.entries), node)
+            entry.op = op_of(node)
+        elif tensor.requires_grad:
+            entry.backward, entry.queue_key = "AccumulateGrad", LEAVES_FIRST
+        self.entries.append(entry)
+
+    def _same_memory(self, tensor: torch.Tensor, number: int) -> int | None:
+        """A recorded tensor at the same place, of the same shape: this one is it, detached."""
+        if tensor.layout is not torch.strided or not (address := tensor.data_ptr()):
+            return None
+        source = self._at.setdefault(address, number)
+        other = None if source == number else self.alive(source)
+        if other is None or other.shape != tensor.shape or source not in self._latest:
+            self._at[address] = number
+            return None
+        return source
+
+    def _follow_base(self, view: torch.Tensor, number: int) -> None:
+        """A view whose base was written to has a new history."""
+        entry, output = self._latest[number]
+        made, base = self.entries[entry], view._base
+        if base is None or made.results[output].version == version_of(view):
+            return
+        source = self.input(base)
+        result = self.version(view, number)
+        again = Entry("op", made.op or "view", made.formula, [source], made.settings, [result])
+        again.view, again.replayed, again.place, again.call = True, True, made.place, made.call
+        place = self.add_op(again)
+        self._latest[number] = (place, 0)
+        if view.requires_grad and torch.is_grad_enabled():
+            self.link(again, place, view.grad_fn)
+
+    def add_op(self, entry: Entry) -> int:
+        """Append the entry of an operation; returns its number."""
+        entry.made_by = self.computing[-1] if self.computing else None
+        self.entries.append(entry)
+        self.recorder.events.append(("op", len(self.entries) - 1, 0))
+        return len(self.entries) - 1
+
+    def add_results(
+        self, entry: Entry, number: int, results: Sequence[torch.Tensor | None]
+    ) -> None:
+        """Record what an operation made."""
+        for output, tensor in enumerate(results):
+            if tensor is None:
+                continue
+            key = self.number(tensor)
+            entry.results.append(self.version(tensor, key))
+            self._latest[key] = (number, output)
+            if tensor._base is None and tensor.layout is torch.strided:
+                self._at[tensor.data_ptr()] = key
+
+    # ---- nodes ---------------------------------------------------------------------
+
+    def link(
+        self, entry: Entry, number: int, node: Any, results: Sequence[torch.Tensor | None] = ()
+    ) -> None:
+        """Read from a node which operands get a gradient, and what is saved."""
+        self._belongs(entry, number, node)
+        self._walked.add(key_of(node))
+        rest = list(entry.inputs)
+        for parent, output in node.next_functions:
+            if parent is None:
+                continue
+            if hasattr(parent, "variable"):  # the leaf is as it is now, or was before this write
+                self._leaf_at.pop(self.number(parent.variable), None)
+            source = self.entry_of(parent)
+            skipped = next(
+                (k for k, i in enumerate(rest) if (i.entry, i.output) == (source, output)), None
+            )
+            if skipped is None:  # an operand that the user does not see
+                entry.inputs.append(Input(source, output, gradient=True))
+            else:
+                rest[skipped].gradient = True
+                del rest[: skipped + 1]
+        entry.saved += self._saved(entry, number, node, results)
+
+    def _saved(
+        self, entry: Entry, number: int, node: Any, results: Sequence[torch.Tensor | None]
+    ) -> Iterator[Saved]:
+        """What a node saved, by PyTorch's names. Nothing is unpacked."""
+        for name, raw in saved_of(node):
+            data = raw.data
+            if raw.unpack_hook is not None or not isinstance(data, torch.Tensor):
+                continue  # hooks have packed it, or there is nothing
+            key = self.known(data)
+            if key is not None and key in self._latest:
+                yield Saved(
+                    name, self._latest[key][0], version_of(data), key, "", self._latest[key][1]
+                )
+                continue
+            for output, own in enumerate(results):  # a result is saved without its history
+                if (
+                    own is not None
+                    and own.data_ptr() == data.data_ptr()
+                    and own.shape == data.shape
+                ):
+                    made = entry.results[output]
+                    yield Saved(name, number, made.version, made.tensor, "", output)
+                    break
+
+    def _belongs(self, entry: Entry, number: int, node: Any) -> None:
+        entry.backward, entry.queue_key = type(node).__name__, -node._sequence_nr()
+        self._entry_of[key_of(node)] = number
+
+    def entry_of(self, node: Any) -> int:
+        """The entry of a node in a graph; added if it is new."""
+        leaf = getattr(node, "variable", None)
+        if leaf is None:
+            if key_of(node) not in self._walked:
+                self._adopt(node)
+            return self._entry_of[key_of(node)]
+        number = self.number(leaf)
+        if number not in self._latest:
+            self._add_leaf(leaf, number)
+        found = self._leaf_at.setdefault(number, self._latest[number][0])
+        self.entries[found].backward, self.entries[found].queue_key = "AccumulateGrad", LEAVES_FIRST
+        return found
+
+    def _adopt(self, root: Any) -> None:
+        """Add entries for a part of the graph that was made before the recording, inputs first."""
+        stack = [root]
+        while stack:
+            node = stack[-1]
+            edges = node.next_functions
+            new = [p for p, _ in edges if p is not None and not self._is_walked(p)]
+            if new:
+                stack += new
+                continue
+            stack.pop()
+            if self._is_walked(node):
+                continue
+            if key_of(node) not in self._entry_of:
+                self.entries.append(Entry("before", op_of(node)))
+                self._belongs(self.entries[-1], len(self.entries) - 1, node)
+            self._walked.add(key_of(node))
+            self.entries[self._entry_of[key_of(node)]].inputs = [
+                Input(None, constant="…")
+                if parent is None
+                else Input(self.entry_of(parent), output, gradient=True)
+                for parent, output in edges
+            ]
+
+    def _is_walked(self, node: Any) -> bool:
+        return hasattr(node, "variable") or key_of(node) in self._walked
+
+    # ---- names ---------------------------------------------------------------------
+
+    def look_up_names(self) -> None:
+        """Find names for tensors in the user's namespace."""
+        names = self.recorder.names
+        for name, tensor in tensors_in(self.recorder.namespace(), torch.Tensor):
+            number = self.known(tensor)
+            if number is not None:
+                names.setdefault(number, name)
+            if tensor.is_leaf and tensor.grad is not None:
+                number = self.known(tensor.grad)
+                if number is not None:
+                    names.setdefault(number, f"{name}.grad")
+
+    def _look_up_one(self, tensor: torch.Tensor, number: int) -> None:
+        """Look up the tensor's name among the variables: later it may be bound to another tensor."""
+        if number in self.recorder.names or number in self._sought:
+            return
+        self._sought.add(number)
+        for name, value in self.recorder.namespace().items():
+            if value is tensor and not name.startswith("_"):
+                self.recorder.names[number] = name
+                return
+
+
+def key_of(node: Any) -> NodeKey:
+    """What tells a node from others: its sequence number and its name."""
+    return node._sequence_nr(), type(node).__name__
+
+
+def op_of(node: Any) -> str:
+    """The name of an operation, from that of its node: "log_softmax" for a LogSoftmaxBackward0."""
+    name = re.sub(r"Backward\d*$", "", type(node).__name__)
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+
+
+def saved_of(node: Any) -> Iterator[tuple[str, Any]]:
+    """What a node saved, as it is kept: by PyTorch's name, or by place for a Function."""
+    kind: type = type(node)
+    for name in _saved_names(kind):
+        try:
+            raw = getattr(node, f"_raw_saved_{name}")
+        except RuntimeError:  # it was freed
+            continue
+        if isinstance(raw, tuple):
+            called = name if name != "tensors" else "saved_tensors"
+            yield from ((f"{called}[{k}]", one) for k, one in enumerate(raw))
+        else:
+            yield name, raw
+
+
+@cache
+def _saved_names(kind: type) -> list[str]:
+    return [name.removeprefix("_raw_saved_") for name in dir(kind) if name.startswith("_raw_saved")]

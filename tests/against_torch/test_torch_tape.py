@@ -1,0 +1,340 @@
+"""The tape of a program in PyTorch: what ran, in which order, and that recording changes nothing."""
+
+import json
+import subprocess
+import sys
+from xml.etree import ElementTree
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from torch import nn
+
+import minigrad
+from minigrad.tape.torch import tensors
+from tests import tape_schema
+from tests.against_torch.torch_programs import PROGRAMS, ones
+
+both = pytest.mark.parametrize("name", PROGRAMS)
+
+
+def recorded(run, name="tape"):
+    torch.manual_seed(0)
+    with minigrad.record(name) as tape:
+        made = run()
+    return tape, made
+
+
+def bits(made):
+    """Everything about what a program made: numbers, gradients, versions; errors as text."""
+    found = []
+    for x in made:
+        if isinstance(x, str):
+            found.append(x)
+            continue
+        for t in (x, x.grad if x.is_leaf else None):
+            dense = None if t is None else t.detach().to_dense()
+            found.append(
+                None
+                if t is None
+                else dense.contiguous().view(torch.uint8).tolist()
+                if t.ndim
+                else dense.item()
+            )
+        found.append(None if x.is_inference() else x._version)
+    return found
+
+
+def names(tape):
+    return [n.backward for n in tape.shown().nodes if n.kind == "op"]
+
+
+def order(tape, number=1):
+    """The nodes of a pass in the order in which they ran."""
+    found = tape.shown()
+    steps = [s for s in found.steps if s.event == "node" and s.pass_ == number]
+    return [found.node(s.node).backward for s in steps]
+
+
+@both
+def test_recording_changes_no_bit(name):
+    torch.manual_seed(0)
+    alone = bits(PROGRAMS[name]())
+    state = torch.get_rng_state()
+    _, made = recorded(PROGRAMS[name])
+    assert bits(made) == alone
+    assert torch.equal(torch.get_rng_state(), state)
+
+
+@both
+def test_a_tape_of_pytorch_is_drawn_and_fits_the_schema(name):
+    jsonschema = pytest.importorskip("jsonschema")
+    tape, _ = recorded(PROGRAMS[name], name)
+    plain = json.loads(json.dumps(tape.document))
+    jsonschema.Draft202012Validator(tape_schema.schema()).validate(plain)
+    assert tape.text().startswith(name) and "digraph" in document_as_dot(tape)
+    for step in range(len(tape.shown().steps) + 1):
+        tape.at(step)
+    ElementTree.fromstring(tape.svg())
+    assert name in tape.html()
+
+
+def document_as_dot(tape):
+    from minigrad.tape.text import dot
+
+    return dot(tape.shown())
+
+
+@both
+def test_the_counts_of_the_graph_explain_the_order_of_each_pass(name):
+    tape, _ = recorded(PROGRAMS[name])
+    assert all(ran.note is None for ran in tape.shown().backward)
+
+
+def test_the_tape_says_so_where_the_counts_disagree(monkeypatch):
+    monkeypatch.setattr(tensors, "LEAVES_FIRST", 1 << 62)  # as if leaves came last
+    tape, _ = recorded(PROGRAMS["first_program"])
+    (ran,) = tape.shown().backward
+    assert ran.note.startswith("AccumulateGrad of ") and "it was the turn of TBackward0" in ran.note
+    assert ran.note in tape.text()
+
+
+def test_nodes_edges_versions_and_order_are_pytorchs():
+    tape, _ = recorded(PROGRAMS["first_program"])
+    found = tape.shown()
+    assert names(tape) == [
+        "MulBackward0", "AddBackward0", "TBackward0", "AddmmBackward0", "ReluBackward0", "MseLossBackward0",
+    ]  # fmt: skip
+    assert order(tape) == [
+        "MseLossBackward0", "ReluBackward0", "AddmmBackward0", "AccumulateGrad", "TBackward0",
+        "AccumulateGrad", "AddBackward0", "MulBackward0", "AccumulateGrad", "AccumulateGrad",
+    ]  # fmt: skip
+    ops = [n for n in found.nodes if n.kind == "op"]
+    assert [n.version for n in ops] == [0, 1, 0, 0, 0, 0]
+    name = lambda key: (found.node(key).backward, found.node(key).version)
+    edges = {(name(e.from_), name(e.to)) for e in found.edges if e.gradient}
+    assert (("MulBackward0", 0), ("AddBackward0", 1)) in edges
+    assert (("AddBackward0", 1), ("AddmmBackward0", 0)) in edges
+    assert all(n.code is not None for n in ops)
+
+
+def test_names_and_lines_are_the_users():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    model = nn.Sequential(nn.Linear(2, 3), nn.ReLU())
+    with minigrad.record() as tape:
+        z = x * x
+        h = model(z)
+        h.sum().backward()
+    found = tape.shown()
+    assert {"x", "z", "h", "model.0.weight", "model.0.bias"} <= {n.name for n in found.nodes}
+    assert found.code[found.nodes[1].code].text == "z = x * x"
+    assert {n.module for n in found.nodes if n.kind == "op"} == {
+        None,
+        "Sequential.0",
+        "Sequential.1",
+    }
+
+
+def test_saved_tensors_have_versions_and_names():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    with minigrad.record() as tape:
+        z = x * 3
+        z += 1
+        y = z.exp() * z  # noqa: F841
+    found = tape.shown()
+    saved = {n.op: [(s.name, s.of(found.nodes), s.version) for s in n.saved] for n in found.nodes}
+    assert saved["exp"] == [("result", "exp#1", 0)]
+    assert saved["mul"] == [("other", "z", 1), ("self", "exp#1", 0)]
+
+
+def test_an_error_names_the_line_that_saved_and_the_line_that_wrote():
+    x, w = torch.tensor([2.0], requires_grad=True), torch.tensor([3.0])
+    with pytest.raises(RuntimeError, match="modified by an inplace") as raised:
+        with minigrad.record() as tape:
+            z = x * w
+            w += 1
+            z.sum().backward()
+    (note,) = raised.value.__notes__
+    assert "z = x * w" in note and "w += 1" in note and "at version 1" in note
+    error = tape.shown().steps[-1].details[-1]
+    assert error.conflict.by == next(n.id for n in tape.shown().nodes if n.op == "add")
+    assert "w += 1" in error.message
+
+
+def test_a_second_pass_names_the_first():
+    x = torch.tensor([2.0], requires_grad=True)
+    with pytest.raises(RuntimeError, match="second time") as raised:
+        with minigrad.record() as tape:
+            z = (x * x).sum()
+            z.backward()
+            z.backward()  # the second
+    (note,) = raised.value.__notes__
+    assert "first pass" in note and note.count("z.backward()") == 2 and "# the second" in note
+    assert tape.shown().backward[1].finished is False
+
+
+def test_a_function_of_the_user_is_one_operation_and_says_what_it_saved():
+    tape, _ = recorded(PROGRAMS["custom_function"])
+    node = next(n for n in tape.shown().nodes if n.op == "Square")
+    assert (node.backward, [s.name for s in node.saved]) == ("SquareBackward", ["saved_tensors[0]"])
+
+
+def test_views_follow_their_base():
+    tape, _ = recorded(PROGRAMS["views"])
+    nodes = tape.shown().nodes
+    assert [n.backward for n in nodes if n.inplace] == ["CopySlices", "CopySlices"]
+    assert "AsStridedBackward0" in [n.backward for n in nodes if n.replayed]
+    assert len({n.storage for n in nodes if n.view}) == 1
+
+
+def test_hooks_are_seen_with_the_gradients_before_and_after():
+    tape, _ = recorded(PROGRAMS["hooks"])
+    steps = [s for s in tape.shown().steps if s.event == "node"]
+    said = " ".join(d.text for s in steps for d in s.details)
+    assert "A hook saw the gradient 1, and made it 5." in said
+    assert "A hook saw the gradient all 5, and made it all 10." in said
+    assert "A hook ran after .grad had been added to." in said and "retains its gradient" in said
+
+
+def test_a_block_without_gradients_is_a_stop_and_a_step_is_one_operation():
+    tape, _ = recorded(PROGRAMS["no_grad_blocks"])
+    assert [n.stop for n in tape.shown().nodes if n.op == "sub"] == ["no_grad", "no_grad"]
+    tape, _ = recorded(PROGRAMS["mlp_with_adam"])
+    steps = [n for n in tape.shown().nodes if n.op == "adam_step"]
+    assert len(steps) == 8 and all(n.inplace and len(n.inputs) == 2 for n in steps)
+
+
+def test_what_a_checkpoint_computes_again_is_on_the_tape():
+    tape, _ = recorded(PROGRAMS["checkpoints"])
+    again = [n.op for n in tape.shown().nodes if n.made_by]
+    assert again.count("mm") == 2 and "sin" in again and "tanh" in again
+    assert [ran.finished for ran in tape.shown().backward] == [True, True]
+
+
+def test_gradients_of_gradients_are_recorded_with_their_pass():
+    tape, _ = recorded(PROGRAMS["double_backward"])
+    assert {n.made_by for n in tape.shown().nodes} == {None, 1}
+    assert tape.shown().backward[0].create_graph and order(tape, 2)[-1] == "AccumulateGrad"
+
+
+def test_a_gradient_that_was_asked_for_goes_to_the_caller():
+    x, y = ones(2), ones(2)
+    with minigrad.record() as tape:
+        z = x * y.exp()
+        torch.autograd.grad(z.sum(), [x])
+    found = tape.shown()
+    (node,) = [s.node for s in found.steps for d in s.details if d.event == "capture"]
+    assert found.node(node).name == "x"
+    assert {found.node(k).name for k in found.steps[3].details[0].pruned} == {"y", "exp#1"}
+
+
+def test_a_graph_from_before_the_recording_is_adopted():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    z = (x * x).exp()
+    with minigrad.record() as tape:
+        z.sum().backward()
+    assert order(tape) == ["SumBackward0", "ExpBackward0", "MulBackward0", "AccumulateGrad"]
+    before = [n.op for n in tape.shown().nodes if n.kind == "before"]
+    assert sorted(before) == ["exp", "mul"]
+
+
+def test_a_failed_operation_is_on_the_tape_with_its_shapes():
+    a, b = ones(2, 3), ones(4, 5)
+    with pytest.raises(RuntimeError), minigrad.record() as tape:
+        a @ b
+    assert [n.shapes for n in tape.shown().nodes if n.kind == "failed"] == [["(2, 3)", "(4, 5)"]]
+
+
+def test_large_tensors_are_summarized_and_strange_ones_have_no_numbers():
+    x = torch.full((100, 100), 2.0, requires_grad=True)
+    with minigrad.record() as tape:
+        z = x * 3
+        z.sum().backward()
+        torch.empty(3, device="meta") * 2
+    value = tape.shown().value(tape.shown().nodes[1].value)
+    assert (value["min"], value["max"], value["mean"], value["norm"]) == (6.0, 6.0, 6.0, 600.0)
+    assert len(value["first"]) == 64
+    assert tape.shown().nodes[-1].value is None
+
+
+def test_a_pass_in_several_threads_says_that_what_was_ready_is_not_known():
+    class Deeper(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, depth):
+            ctx.depth = depth
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            if ctx.depth:
+                with torch.enable_grad():
+                    Deeper.apply(ones(1), ctx.depth - 1).backward()
+            return g, None
+
+    with minigrad.record() as tape:
+        Deeper.apply(ones(1), 1).backward()
+    assert [ran.note for ran in tape.shown().backward] == [None, None]
+    tape._recorder.passes[0].threads = 2
+    tape._found = None
+    assert tape.shown().backward[0].note.startswith("PyTorch ran this pass in 2 threads.")
+
+
+def test_both_engines_share_a_tape():
+    x, y = minigrad.ones(2).requires_grad_(), ones(2)
+    with minigrad.record() as tape:
+        (x * 2).sum().backward()
+        (y * 2).sum().backward()
+    assert [ran.engine for ran in tape.shown().backward] == ["graph", "torch"]
+
+
+def test_minigrad_does_not_look_for_pytorch():
+    code = (
+        "import minigrad, sys; x = minigrad.ones(2)\n"
+        "with minigrad.record(): x * x\n"
+        "print('torch' in sys.modules, 'minigrad.tape.torch' in sys.modules)"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True
+    )
+    assert ran.stdout.split() == ["False", "False"]
+
+
+def three_layers(m):
+    m.manual_seed(0)
+    net = m.nn.Sequential(m.nn.Linear(3, 4), m.nn.Tanh(), m.nn.Linear(4, 2))
+    return m.nn.functional.mse_loss(net(m.ones(5, 3)), m.zeros(5, 2))
+
+
+def used_twice(m):
+    x = m.ones(3).requires_grad_()
+    y = x * 2
+    return (y.exp() + y.sin() * y).sum()
+
+
+def in_place(m):
+    x = m.ones(3).requires_grad_()
+    z = x * 2
+    z *= 3
+    z += x
+    return z.mean()
+
+
+def classes(m):
+    x = m.ones(2, 3).requires_grad_()
+    return m.nn.functional.nll_loss(x.log_softmax(1), m.tensor([0, 2]))
+
+
+@pytest.mark.parametrize("program", [three_layers, used_twice, in_place, classes])
+def test_both_engines_make_the_same_nodes_and_edges_and_run_them_in_the_same_order(program):
+    """But for leaves: PyTorch runs them as soon as they are ready, and our engine last."""
+
+    def facts(m):
+        with minigrad.record() as tape:
+            program(m).backward()
+        found = tape.shown()
+        name = lambda key: found.node(key).backward
+        edges = sorted((name(e.from_), name(e.to)) for e in found.edges if e.gradient)
+        return names(tape), edges, [n for n in order(tape) if n != "AccumulateGrad"]
+
+    assert facts(minigrad) == facts(torch)
