@@ -18,6 +18,7 @@ from IPython.core.completer import CompletionContext, SimpleCompletion, context_
 
 from minigrad.core.engines import ENGINES
 from minigrad.core.tensor import Tensor
+from minigrad.tape.either import tensor_kinds
 from minigrad.tape.record import Tape
 from minigrad.teach import question
 
@@ -91,7 +92,7 @@ def candidates(before: str, namespace: dict[str, Any]) -> list[str] | None:
         return [
             n for n, v in namespace.items() if callable(v) and not isinstance(v, (type, Tensor))
         ]
-    tensors = [name for name in namespace if isinstance(namespace[name], Tensor)]
+    tensors = [name for name in namespace if isinstance(namespace[name], tensor_kinds())]
     if magic == "compare" and not first and "=" not in (rest[-1:].strip() and words[-1]):
         return [f"{name}=" for name in tensors if namespace[name].requires_grad]
     return tensors
@@ -109,7 +110,7 @@ def attributes(path: str, namespace: dict[str, Any]) -> list[str]:
     return [
         n
         for n in _own(value)
-        if hasattr(v := getattr(value, n), "__dict__") or isinstance(v, Tensor)
+        if hasattr(v := getattr(value, n), "__dict__") or isinstance(v, tensor_kinds())
     ]
 
 

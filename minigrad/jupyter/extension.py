@@ -3,7 +3,7 @@
 from typing import Any
 
 from minigrad.core.modes import trace_lines
-from minigrad.jupyter import completion, tracebacks
+from minigrad.jupyter import completion, tensor_html, tracebacks
 from minigrad.jupyter.check_magic import CheckMagics
 from minigrad.jupyter.magics import AutogradMagics
 from minigrad.tape.record import reset_counter
@@ -20,12 +20,15 @@ def load(ipython: Any) -> None:
     ipython.register_magics(AutogradMagics, CheckMagics)
     tracebacks.install(ipython)
     _matchers[id(ipython)] = completion.install(ipython)
+    # By name: PyTorch may be imported later, or never.
+    _html(ipython).for_type_by_name("torch", "Tensor", tensor_html.html)
 
 
 def unload(ipython: Any) -> None:
     """Remove all of it, and stop tracing lines."""
     trace_lines(False)
     tracebacks.remove(ipython)
+    _html(ipython).pop("torch.Tensor", None)
     completion.remove(ipython, _matchers.pop(id(ipython), None))
     manager = ipython.magics_manager
     for magics in (AutogradMagics, CheckMagics):
@@ -33,3 +36,7 @@ def unload(ipython: Any) -> None:
             for name in names:
                 manager.magics[kind].pop(name, None)
         manager.registry.pop(magics.__name__, None)
+
+
+def _html(ipython: Any) -> Any:
+    return ipython.display_formatter.formatters["text/html"]

@@ -45,6 +45,7 @@ from minigrad.jupyter.display import shown_as
 from minigrad.jupyter.gradient_report import GradcheckReport, gradcheck_report
 from minigrad.jupyter.lines import gradients, parsed, tape_name, words_of
 from minigrad.tape.chain import Chain
+from minigrad.tape.either import tensor_kinds
 from minigrad.tape.record import Tape, record
 from minigrad.teach.compare import compare_in
 
@@ -107,7 +108,7 @@ class AutogradMagics(Magics):
     def _bind(self, name: str, tape: Tape) -> None:
         """Bind the tape to its name, unless a tensor has that name and would be lost."""
         self.latest = tape
-        if isinstance(self.session.user_ns.get(name), Tensor):
+        if isinstance(self.session.user_ns.get(name), tensor_kinds()):
             print(
                 f"%%autograd: {name} is a tensor, and stays one: the tape is bound to `tape` "
                 f"instead. To name it, choose another name:  %%autograd {name}_tape",
@@ -200,7 +201,7 @@ class AutogradMagics(Magics):
         if not expression:
             raise UsageError("%chain: which tensor? For example: %chain z")
         z = self._value(expression, "%chain")
-        if not isinstance(z, Tensor):
+        if not isinstance(z, tensor_kinds()):
             raise UsageError(f"%chain: {expression} is {_a(z)}, not a tensor.")
         return Chain(z, self.session.user_ns)
 

@@ -19,9 +19,9 @@ import numpy as np
 
 from minigrad.jupyter.display import mode, shell
 from minigrad.tape.chain import Chain
+from minigrad.tape.either import node_of, numbers_of, snapshot_of
 from minigrad.tape.names import count_not_finite, number_text, shape_text
 from minigrad.tape.shapes import esc
-from minigrad.tape.snapshot import Snapshot
 
 CELLS = 32  # maximum number along each side; for a larger matrix, a cell shows the mean of a block
 SIDE = 192  # maximum size in pixels
@@ -50,7 +50,7 @@ def html(x: Any) -> str | None:
         return None
     parts = [f'<pre style="{TEXT}">{esc_lines(repr(x))}</pre>', _caption(x)]
     if not x.is_sparse:
-        parts.append(heat_map(np.asarray(x.array)))
+        parts.append(heat_map(np.asarray(numbers_of(x))))
     parts.append(_chain(x))
     return '<div class="minigrad-tensor">' + "".join(parts) + "</div>"
 
@@ -61,14 +61,15 @@ def esc_lines(text: str) -> str:
 
 
 def _caption(x: Any) -> str:
-    words = [shape_text(x.shape), str(x.dtype)]
+    words = [shape_text(x.shape), str(x.dtype).removeprefix("torch.")]
     if x.grad_fn is not None:
         words.append(x.grad_fn.name())
     elif x.requires_grad:
         words.append("a leaf that requires grad")
-    if x._version:
+    if not x.is_inference() and x._version:
         words.append(f"version {x._version}")
-    if not x.is_sparse and (not_finite := count_not_finite(Snapshot(x).facts())):
+    seen = None if x.is_sparse else snapshot_of(x)
+    if seen is not None and (not_finite := count_not_finite(seen.facts())):
         words.append(not_finite)
     return f'<div style="{FAINT}">{esc(" · ".join(words))}</div>'
 
@@ -148,7 +149,7 @@ def _levels(a: Any, scale: float) -> Any:
 def _chain(x: Any) -> str:
     if x.grad_fn is None:
         return ""
-    n = _nodes_up_to(x.node, MOST_NODES)
+    n = _nodes_up_to(node_of(x), MOST_NODES)
     if n > MOST_NODES:
         return f'<div style="{FAINT}">a chain of more than {MOST_NODES} nodes: see %chain</div>'
     here = shell()

@@ -22,6 +22,7 @@ page.py       the inspector as an HTML page
 faces.py      all of these, for a tape and for a static program (static/view.py)
 walk.py       a backward pass, one node at a time
 check.py      compares hand-derived gradients with the tape's; differences.py, with slopes
+either.py     tensors of either engine: minigrad's, and PyTorch's if it is imported
 chain.py      the grad_fn chain of a tensor, as a tree
 dot.py        make_dot: the graph as torchviz shows it; dot_picture.py
 torch/        what PyTorch's own engine did, as a recording of the same form

@@ -20,14 +20,14 @@ import sys
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
 from minigrad.core.engine import AnyNode
 from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.node import reachable
-from minigrad.core.tensor import Tensor
+from minigrad.tape.either import node_of, tensor_kinds
 from minigrad.tape.names import namespace_of, shape_text, short, tensors_in
 from minigrad.tape.shapes import esc
 
@@ -49,24 +49,25 @@ class ChainLine:
 class Chain:
     """The grad_fn chain of a tensor. Its text is the tree; `len` counts the nodes."""
 
-    def __init__(self, z: Tensor, namespace: Mapping[str, Any]) -> None:
-        self.root: AnyNode | None = z.node
-        named = list(tensors_in(namespace))
+    def __init__(self, z: Any, namespace: Mapping[str, Any]) -> None:
+        self.root = node_of(z)
+        named = list(tensors_in(namespace, tensor_kinds()))
         self._tensors = {id(t): short(name) for name, t in reversed(named)}
         self._names: dict[AnyNode, str] = {}
         self._shapes: dict[AnyNode, str] = {}
         for name, tensor in named:  # nodes whose tensors are still among the user's variables
-            if tensor.node is not None and tensor.node not in self._names:
-                self._names[tensor.node] = short(name)
-                self._shapes[tensor.node] = shape_text(tensor.shape)
+            node = node_of(tensor)
+            if node is not None and node not in self._names:
+                self._names[node] = short(name)
+                self._shapes[node] = shape_text(tensor.shape)
         self.lines: tuple[ChainLine, ...]
-        if z.node is None:
+        if self.root is None:
             remark = "no grad_fn: nothing here requires a gradient"
             name = self._tensors.get(id(z), "this tensor")
             self.lines = (ChainLine("", name, remark, False, False),)
         else:
-            self._shapes.setdefault(z.node, shape_text(z.shape))
-            self.lines = tuple(self._tree(z.node))
+            self._shapes.setdefault(self.root, shape_text(z.shape))
+            self.lines = tuple(self._tree(self.root))
 
     def __len__(self) -> int:
         return 0 if self.root is None else len(reachable([self.root]))
@@ -95,7 +96,7 @@ class Chain:
                     lines.append(ChainLine(branch, what, "continued below", False, True))
                     continue
                 written.add(node)
-                leaf = isinstance(node, AccumulateGrad)
+                leaf = is_leaf(node)
                 lines.append(ChainLine(branch, what, self._remark(node), leaf, False))
                 if len(node.edges) == 1:
                     stack.append((node.edges[0], below + "↓ ", below))
@@ -114,7 +115,7 @@ class Chain:
 
     def _remark(self, node: AnyNode) -> str:
         """Its shape, if known; its settings; what it saves for backward."""
-        if isinstance(node, AccumulateGrad):
+        if is_leaf(node):
             return f"{shape_text(np.shape(node._array))}  leaf"
         parts = []
         if node in self._shapes:
@@ -169,10 +170,15 @@ class Chain:
         return texts
 
 
-def chain(z: Tensor, *, namespace: Mapping[str, Any] | None = None) -> Chain:
+def is_leaf(node: AnyNode) -> TypeGuard[AccumulateGrad]:
+    """Is it a node that adds to a leaf's .grad?"""
+    return node.name() == "AccumulateGrad"
+
+
+def chain(z: Any, *, namespace: Mapping[str, Any] | None = None) -> Chain:
     """The grad_fn chain of z, down to the leaves that will get a gradient.
 
-    z            a tensor
+    z            a tensor, also one of PyTorch's
     namespace    where the names of tensors are looked up; by default the caller's
                  variables
 
@@ -187,7 +193,7 @@ def chain(z: Tensor, *, namespace: Mapping[str, Any] | None = None) -> Chain:
     ├─ x  AccumulateGrad  (2,)  leaf
     └─ x  AccumulateGrad  shown above
     """
-    if not isinstance(z, Tensor):
+    if not isinstance(z, tensor_kinds()):
         raise TypeError(f"chain: a tensor has a grad_fn chain, but this is a {type(z).__name__}.")
     if namespace is None:
         namespace = namespace_of(sys._getframe(1))

@@ -44,13 +44,15 @@ from pathlib import Path
 import numpy as np
 
 from minigrad.core.engine import AnyNode
-from minigrad.core.leaf import AccumulateGrad
-from minigrad.core.node import Node
 from minigrad.core.tensor import Tensor
 from minigrad.tape import bitmap
+from minigrad.tape.chain import is_leaf
 from minigrad.tape.digraph import digraph
 from minigrad.tape.dot_picture import LEAF, DotGraph, draw_graph
+from minigrad.tape.either import node_of, tensor_kinds
 from minigrad.tape.names import clean, namespace_of, shape_text, short, tensors_in
+
+Names = dict[int | AnyNode, str]  # by the id of a tensor, or by a node
 
 FORMATS = ("svg", "png", "pdf", "dot", "gv")
 
@@ -81,17 +83,19 @@ def make_dot(
 
     Source: torchviz (S. Zagoruyko), which defined these arguments and colors.
     """
-    outputs = [var] if isinstance(var, Tensor) else list(var)
+    kinds = tensor_kinds()
+    outputs = [var] if isinstance(var, kinds) else list(var)
     for value in (*outputs, *(params or {}).values()):
-        if not isinstance(value, Tensor):
+        if not isinstance(value, kinds):
             raise TypeError(
                 f"make_dot shows tensors, but got a value of type {type(value).__name__}."
             )
     # Names from params take precedence; of two names for one tensor, the first.
-    named = [*tensors_in(namespace_of(sys._getframe(1)))][::-1]
+    named = [*tensors_in(namespace_of(sys._getframe(1)), kinds)][::-1]
     named += [(str(name), tensor) for name, tensor in (params or {}).items()]
-    names = {id(tensor): short(name) for name, tensor in named}
-    names |= {id(t.node): short(n) for n, t in named if isinstance(t.node, AccumulateGrad)}
+    names: Names = {id(tensor): short(name) for name, tensor in named}
+    nodes = [(node_of(tensor), short(name)) for name, tensor in named]
+    names |= {node: name for node, name in nodes if node is not None and is_leaf(node)}
     graph = _Builder(names, show_attrs, show_saved, max_attr_chars).build(outputs)
     return Dot(graph)
 
@@ -99,9 +103,7 @@ def make_dot(
 class _Builder:
     """Walks from the outputs to the leaves, with its own queue."""
 
-    def __init__(
-        self, names: dict[int, str], show_attrs: bool, show_saved: bool, longest: int
-    ) -> None:
+    def __init__(self, names: Names, show_attrs: bool, show_saved: bool, longest: int) -> None:
         self.names, self.show_attrs, self.show_saved = names, show_attrs, show_saved
         self.longest = longest
         self.graph = DotGraph()
@@ -117,8 +119,9 @@ class _Builder:
 
     def _tensor(self, x: Tensor, color: str) -> str:
         key = self.graph.add([self.names.get(id(x), ""), shape_text(x.shape)], color)
-        if x.node is not None:
-            self.graph.connect(self._node(x.node), key)
+        node = node_of(x)
+        if node is not None:
+            self.graph.connect(self._node(node), key)
         if x._base is not None:
             base = self._tensor(x._base, "darkolivegreen3")
             self.graph.connect(base, key, style="dotted")
@@ -126,8 +129,8 @@ class _Builder:
 
     def _node(self, node: AnyNode) -> str:
         if node not in self.met:
-            if isinstance(node, AccumulateGrad):
-                lines = [self.names.get(id(node), ""), shape_text(np.shape(node._array))]
+            if is_leaf(node):
+                lines = [self.names.get(node, ""), shape_text(np.shape(node._array))]
                 leaf = self.graph.add(lines, LEAF)
                 self.met[node] = self.graph.add([node.name()], "lightgray")
                 self.graph.connect(leaf, self.met[node])
@@ -141,7 +144,7 @@ class _Builder:
         for parent, _ in node.next_functions:
             if parent is not None:
                 self.graph.connect(self._node(parent), self.met[node])
-        if self.show_saved and isinstance(node, Node) and not node.freed:
+        if self.show_saved and not is_leaf(node) and not node.freed:
             for name, (value, _) in node.saved_values().items():
                 for part in value if isinstance(value, tuple) else (value,):
                     if name in node.plan.tensors:
@@ -149,7 +152,7 @@ class _Builder:
                         key = self.graph.add(lines, "orange")
                         self.graph.connect(self.met[node], key, dir="none")
 
-    def _attributes(self, node: Node) -> list[str]:
+    def _attributes(self, node: AnyNode) -> list[str]:
         """The settings that the node saves for its rules, and the versions of the saved tensors."""
         if not self.show_attrs:
             return []

@@ -41,7 +41,9 @@ def namespace_of(frame: FrameType) -> dict[str, Any]:
     return names
 
 
-def tensors_in(namespace: Mapping[str, Any], kind: type[Any] = Tensor) -> Iterator[tuple[str, Any]]:
+def tensors_in(
+    namespace: Mapping[str, Any], kind: type[Any] | tuple[type[Any], ...] = Tensor
+) -> Iterator[tuple[str, Any]]:
     """Every tensor of this kind that has a name, variables before the entries of lists."""
     nested = []
     for name, value in list(namespace.items()):

@@ -30,6 +30,7 @@ from minigrad.tape import looks, trace, walk
 from minigrad.tape.check import Checked, check
 from minigrad.tape.differences import AllDifferences, differences
 from minigrad.tape.document import Document
+from minigrad.tape.either import has_torch
 from minigrad.tape.faces import Faces
 from minigrad.tape.faces import reset_counter as reset_counter
 from minigrad.tape.names import namespace_of
@@ -77,7 +78,7 @@ class record:
             self._tape.home = frame.f_code.co_filename
         self._stack = ExitStack()
         self._stack.enter_context(modes.within("observer", self._tape._recorder))
-        if hasattr(sys.modules.get("torch"), "_C"):  # PyTorch itself, not a package of that name
+        if has_torch():
             from minigrad.tape.torch import watching
 
             self._tape._torch = self._stack.enter_context(watching(self._tape._recorder))

@@ -338,3 +338,64 @@ def test_both_engines_make_the_same_nodes_and_edges_and_run_them_in_the_same_ord
         return names(tape), edges, [n for n in order(tape) if n != "AccumulateGrad"]
 
     assert facts(minigrad) == facts(torch)
+
+
+def graph():
+    x = torch.tensor([[1.0, 2.0], [3.0, float("nan")]], requires_grad=True)
+    model = nn.Linear(2, 2)
+    y = x * x
+    return x, model, y, model(y).sum()
+
+
+def test_the_chain_of_a_tensor_of_pytorch_has_names_shapes_and_saved_tensors():
+    x, model, y, z = graph()
+    assert [" ".join(line.split()) for line in repr(minigrad.chain(z)).splitlines()] == [
+        "z SumBackward0 ()",
+        "↓ AddmmBackward0 #2 saves mat1 = y (2, 2), mat2 (2, 2) v1",
+        "├─ model.bias AccumulateGrad (2,) leaf",
+        "├─ y MulBackward0 (2, 2) saves other = x (2, 2), self = x (2, 2)",
+        "│ ├─ x AccumulateGrad (2, 2) leaf",
+        "│ └─ x AccumulateGrad shown above",
+        "└─ TBackward0 #6",
+        "↓ model.weight AccumulateGrad (2, 2) leaf",
+    ]
+    z.backward()
+    assert "freed by a backward pass" in repr(minigrad.chain(z))
+
+
+def test_make_dot_draws_a_graph_of_pytorch():
+    x, model, y, z = graph()
+    dot = minigrad.make_dot(z, params=dict(model.named_parameters()), show_saved=True)
+    assert 'label="weight\\n(2, 2)" fillcolor=lightblue' in dot.source
+    assert dot.source.count("fillcolor=orange") == 4
+    ElementTree.fromstring(dot.svg())
+
+
+def test_looking_at_a_graph_unpacks_nothing():
+    x, packed = ones(2), []
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t, packed.append):
+        z = (x * x).sum()
+    minigrad.chain(z)
+    minigrad.make_dot(z, show_saved=True)
+    assert packed == []
+
+
+def test_a_notebook_shows_a_tensor_of_pytorch_and_its_chain():
+    from IPython.core.interactiveshell import InteractiveShell
+
+    shell = InteractiveShell.instance()
+    try:
+        shell.run_line_magic("load_ext", "minigrad")
+        shell.user_ns["x"], _, shell.user_ns["y"], shell.user_ns["z"] = graph()
+        html, _ = shell.display_formatter.format(shell.user_ns["y"])
+        shown = html["text/html"]
+        assert "(2, 2) · float32 · MulBackward0 · 1 NaN of 4" in shown
+        assert "heat map of the matrix" in shown and "chain of 2 nodes" in shown
+        assert "SumBackward0" in repr(shell.run_line_magic("chain", "z"))
+        shell.run_cell_magic("autograd", "seen --no-widget", "w = x * 2\nw.sum().backward()")
+        assert [n.name for n in shell.user_ns["seen"].shown().nodes][:2] == ["x", "w"]
+        assert shell.run_line_magic("tape", "seen") is shell.user_ns["seen"]
+        shell.run_line_magic("unload_ext", "minigrad")
+        assert "text/html" not in shell.display_formatter.format(shell.user_ns["y"])[0]
+    finally:
+        InteractiveShell.clear_instance()

@@ -7,6 +7,7 @@ dependency: nothing here is imported before it is.
     tensors.py      which tensor, and which node of its graph, is which entry
     operations.py   the forward half: what its dispatcher carries out
     passes.py       the backward half: what its engine runs, seen by hooks
+    graph.py        its graph, for `chain` and `make_dot`
 
 A recording changes nothing: not the results, gradients and versions, and not the random numbers.
 """

@@ -1,0 +1,51 @@
+"""Tensors of either engine: minigrad's, and PyTorch's if it is imported.
+
+What looks at a graph (chain.py, dot.py, a tensor's picture) asks here for a tensor's node and its
+numbers. PyTorch's are given the form of ours by torch/, which is imported when the first one comes.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, cast
+
+from minigrad.core.engine import AnyNode
+from minigrad.core.tensor import Tensor
+from minigrad.tape.snapshot import Array, Snapshot
+
+
+def has_torch() -> bool:
+    """Is PyTorch imported? (Not only a package of that name.)"""
+    return hasattr(sys.modules.get("torch"), "_C")
+
+
+def tensor_kinds() -> tuple[type[Any], ...]:
+    """The types of tensors that there are."""
+    return (Tensor, sys.modules["torch"].Tensor) if has_torch() else (Tensor,)
+
+
+def node_of(x: Any) -> AnyNode | None:
+    """The node of a tensor at which a backward pass would start; None without a gradient."""
+    if isinstance(x, Tensor):
+        return x.node
+    from minigrad.tape.torch import graph
+
+    return cast(AnyNode, graph.torch_node(x))  # it looks like one of ours
+
+
+def numbers_of(x: Any) -> Array:
+    """The entries of a tensor, as an array."""
+    if isinstance(x, Tensor):
+        return x.array
+    from minigrad.tape.torch import values
+
+    return values.as_array(x)
+
+
+def snapshot_of(x: Any) -> Snapshot | None:
+    """A snapshot of a tensor; None if it has no numbers."""
+    if isinstance(x, Tensor):
+        return Snapshot(x)
+    from minigrad.tape.torch import values
+
+    return values.snapshot(x)

@@ -1,0 +1,70 @@
+"""PyTorch's graph, in the form in which `chain` and `make_dot` look at ours."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from minigrad.tape.torch.tensors import saved_of
+from minigrad.tape.torch.values import version_of
+
+
+class TorchNode:
+    """A node of PyTorch's graph. Looking at it unpacks nothing."""
+
+    def __init__(self, node: Any) -> None:
+        self._node = node
+        self._array = getattr(node, "variable", None)  # of a leaf
+        self.plan = self  # which says what of the saved values is a tensor
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TorchNode) and self._node is other._node
+
+    def __hash__(self) -> int:
+        return hash(self._node)
+
+    def name(self) -> str:
+        """ "MulBackward0"."""
+        return type(self._node).__name__
+
+    @property
+    def next_functions(self) -> list[tuple[TorchNode | None, int]]:
+        """Where it sends gradients."""
+        return [(p and TorchNode(p), output) for p, output in self._node.next_functions]
+
+    @property
+    def edges(self) -> list[TorchNode]:
+        """The same, without inputs that get none."""
+        return [parent for parent, _ in self.next_functions if parent is not None]
+
+    def saved_values(self) -> dict[str, tuple[torch.Tensor, int]]:
+        """The tensors that it saved, and their versions; without those that hooks have packed."""
+        kept = [(name, raw.data) for name, raw in saved_of(self._node) if raw.unpack_hook is None]
+        return {name: (x, version_of(x)) for name, x in kept if isinstance(x, torch.Tensor)}
+
+    @property
+    def tensors(self) -> set[str]:
+        """The names of its saved tensors."""
+        return set(self.saved_values())
+
+    @property
+    def freed(self) -> bool:
+        """Has a backward pass freed what it saved?"""
+        gone = [name for name, raw in saved_of(self._node) if raw.data is None]
+        return any(not _can_be_read(self._node, f"_saved_{name}") for name in gone)
+
+
+def _can_be_read(node: Any, attribute: str) -> bool:
+    try:
+        getattr(node, attribute, None)
+    except RuntimeError:
+        return False
+    return True
+
+
+def torch_node(tensor: torch.Tensor) -> TorchNode | None:
+    """The node at which a backward pass of a tensor starts; None if it requires no gradient."""
+    if not tensor.requires_grad:
+        return None
+    return TorchNode(torch.autograd.graph.get_gradient_edge(tensor).node)
