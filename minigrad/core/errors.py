@@ -80,9 +80,9 @@ def user_names(arrays: Sequence[Any]) -> list[str | None]:
 _machinery = [_OUR_FOLDER, "<frozen", "<minigrad", "<__array_function__"]
 
 
-def add_machinery(folder: str) -> None:
-    """Files in this folder are from now on no part of the user's program."""
-    _machinery.append(os.path.join(folder, ""))
+def add_machinery(*paths: str) -> None:
+    """Files whose names begin like this are from now on no part of the user's program."""
+    _machinery.extend(paths)
     _is_ours.clear()
 
 

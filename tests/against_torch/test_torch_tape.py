@@ -399,3 +399,19 @@ def test_a_notebook_shows_a_tensor_of_pytorch_and_its_chain():
         assert "text/html" not in shell.display_formatter.format(shell.user_ns["y"])[0]
     finally:
         InteractiveShell.clear_instance()
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("compiled_before", [True, False])
+def test_a_compiled_function_is_one_box_and_runs_compiled(compiled_before):
+    f = torch.compile(lambda x: (x * 2).sin().sum(), backend="aot_eager")
+    x = ones(3)
+    if compiled_before:
+        f(x)
+    with minigrad.record() as tape:
+        z = f(x)
+        z.backward()
+    assert order(tape) == ["CompiledFunctionBackward", "AccumulateGrad"]
+    assert len(tape.shown().backward) == 1
+    assert "mul" not in {n.op for n in tape.shown().nodes}
+    assert "torch.compile made" in str(tape.document)

@@ -846,7 +846,7 @@ function engineOf(ui) {
     .sort((a, b) => (tape.node.get(a).priority ?? 0) - (tape.node.get(b).priority ?? 0));
   const title = `backward ${m.pass} of ${tape.backward.length}${pass.engine === "graph" ? "" : `, engine "${pass.engine}"`}${pass.retain_graph ? ", retain_graph" : ""}${pass.create_graph ? ", create_graph" : ""}`;
   const head = pass.engine === "recursive" ? "to be called" : pass.engine === "tape" ? "next on the list" : "ready queue";
-  return [h("p", { class: "mg-hint" }, title),
+  return [h("p", { class: "mg-hint" }, title), ...(pass.note ? [h("p", { class: "mg-hint" }, pass.note)] : []),
     h("div", { class: "mg-columns" },
       h("div", {}, h("h4", {}, head), ready.length ? h("ol", { class: "mg-ready" }, ready) : h("p", { class: "mg-hint" }, "empty")),
       h("div", {}, h("h4", {}, "waiting"), waiting.length

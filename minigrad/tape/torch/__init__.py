@@ -32,7 +32,7 @@ from minigrad.tape.torch.operations import Operations
 from minigrad.tape.torch.passes import Passes
 from minigrad.tape.torch.tensors import TorchTensors
 
-add_machinery(os.path.dirname(torch.__file__))
+add_machinery(os.path.join(os.path.dirname(torch.__file__), ""), "<eval_with_key>")
 
 
 @contextmanager

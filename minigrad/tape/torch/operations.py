@@ -7,14 +7,17 @@ event comes: until then nothing can have changed it.
 
 from __future__ import annotations
 
+import sys
 import weakref
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
+from types import FrameType
 from typing import Any
 
 import torch
+from torch._C._dynamo.eval_frame import _FrameAction, _FrameExecStrategy, set_code_exec_strategy
 from torch.utils._python_dispatch import (
     TorchDispatchMode,
     _get_current_dispatch_mode,
@@ -22,7 +25,7 @@ from torch.utils._python_dispatch import (
     _push_mode,
 )
 
-from minigrad.core.errors import user_line
+from minigrad.core.errors import _is_ours, user_line
 from minigrad.core.op import REGISTRY
 from minigrad.tape import looks
 from minigrad.tape.events import Call, Entry, Input
@@ -62,6 +65,11 @@ class Operations(TorchDispatchMode):  # type: ignore[misc]
         self._modules: list[tuple[torch.nn.Module, int]] = []
 
     @classmethod
+    def ignore_compile_internals(cls) -> bool:
+        """What torch.compile has compiled runs compiled, as without a recording."""
+        return True
+
+    @classmethod
     def _should_skip_dynamo(cls) -> bool:
         return False  # otherwise the first operation imports PyTorch's compiler, for a second
 
@@ -72,7 +80,8 @@ class Operations(TorchDispatchMode):  # type: ignore[misc]
         kwargs = kwargs or {}
         facts = op_facts(func)
         on = torch.is_grad_enabled()
-        if facts is None or self.hidden or not on and (self.stepping or self.seen.computing):
+        skipped = self.hidden or not on and (self.stepping or self.seen.computing)
+        if facts is None or skipped or in_compiler():
             return func(*args, **kwargs)
         self.look()
         entry = self._begun(facts, args, kwargs)
@@ -191,15 +200,11 @@ class Operations(TorchDispatchMode):  # type: ignore[misc]
 
     def function(self, apply: Callable[..., Any], cls: type, args: Any, kwargs: Any) -> Any:
         """A Function of the user is applied: one operation, whatever its forward computes."""
-        if self.hidden or (self.seen.computing and not torch.is_grad_enabled()):
+        skipped = self.hidden or (self.seen.computing and not torch.is_grad_enabled())
+        if skipped or in_compiler() or cls.__name__ == "CompiledFunction":
             return apply(cls, *args, **kwargs)
         self.look()
         entry = Entry("op", cls.__name__, (cls.__doc__ or cls.__name__).strip().partition("\n")[0])
-        if cls.__name__ == "CompiledFunction":
-            entry.op, entry.formula = (
-                "compiled",
-                "made by torch.compile: what runs inside is not seen",
-            )
         entry.inputs = [self.input(x) for x in args if isinstance(x, torch.Tensor)]
         self._placed(entry)
         recording = torch.is_grad_enabled()
@@ -243,6 +248,12 @@ class Operations(TorchDispatchMode):  # type: ignore[misc]
                 entry = Entry("op", name, inputs=inputs, inplace=True, stop="no_grad")
                 self._placed(entry)
                 self.seen.add_results(entry, self.seen.add_op(entry), [parameter])
+
+
+# The compiler leaves our code alone, and what that calls.
+set_code_exec_strategy(
+    Operations.__torch_dispatch__.__code__, _FrameExecStrategy(_FrameAction.SKIP, _FrameAction.SKIP)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,6 +302,16 @@ def op_facts(func: Any) -> OpFacts | None:
 
 
 _NONE = object()
+
+
+def in_compiler() -> bool:
+    """Is it torch.compile that computes here, or what it has compiled, and not the user's program?"""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and _is_ours[file := frame.f_code.co_filename]:
+        if file.endswith("convert_frame.py") or "_aot_autograd" in file or "_inductor" in file:
+            return True
+        frame = frame.f_back
+    return False
 
 
 def why_no_gradient(recording: bool, result: torch.Tensor) -> str:

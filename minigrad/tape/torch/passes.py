@@ -20,7 +20,7 @@ from minigrad.core.errors import aligned, user_line
 from minigrad.tape.document import SavedConflict
 from minigrad.tape.events import Backward, HookRan, Sent, Turn
 from minigrad.tape.snapshot import Array, Snapshot
-from minigrad.tape.torch.operations import Operations
+from minigrad.tape.torch.operations import Operations, in_compiler
 from minigrad.tape.torch.tensors import saved_of
 from minigrad.tape.torch.values import snapshot
 
@@ -38,6 +38,8 @@ class Passes:
 
     def run(self, engine: Run, outputs: Sequence[Any], *args: Any, **kwargs: Any) -> Any:
         """Run PyTorch's engine, and record what it does."""
+        if in_compiler():
+            return engine(outputs, *args, **kwargs)
         self.operations.look()
         gradients, retain_graph, create_graph, inputs = args[:4]
         accumulate = kwargs.get("accumulate_grad", True)

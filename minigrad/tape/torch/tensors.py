@@ -225,6 +225,8 @@ class TorchTensors:
 
     def _belongs(self, entry: Entry, number: int, node: Any) -> None:
         entry.backward, entry.queue_key = type(node).__name__, -node._sequence_nr()
+        if entry.backward == "CompiledFunctionBackward":
+            entry.formula = "z = what torch.compile made: one box, whose inside is not seen"
         self._entry_of[key_of(node)] = number
 
     def entry_of(self, node: Any) -> int:
