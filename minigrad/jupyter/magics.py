@@ -93,7 +93,7 @@ class AutogradMagics(Magics):
         tape.home = file
         try:
             with within("engine", options.engine):
-                self._run(tree, file, show=not _ends_silently(cell))
+                self._run(tree, file, not _ends_silently(cell), recording)
         except BaseException as e:
             error = e
             raise
@@ -138,7 +138,7 @@ class AutogradMagics(Magics):
             frame = frame.f_back
         return int(self.session.execution_count)
 
-    def _run(self, tree: ast.Module, file: str, show: bool) -> None:
+    def _run(self, tree: ast.Module, file: str, show: bool, recording: record) -> None:
         """Run the cell's statements in the user's namespace, and display the last value."""
         __tracebackhide__ = True
         shell = self.session
@@ -155,6 +155,7 @@ class AutogradMagics(Magics):
             in_own_loop(self._awaited(codes))
             return
         for code in codes:
+            recording.look_for_torch()  # the statement before may have imported it
             exec(code, shell.user_global_ns, shell.user_ns)
 
     async def _awaited(self, codes: list[CodeType]) -> None:

@@ -7,22 +7,14 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 from minigrad.core.engine import AnyNode, GraphTask
-from minigrad.core.leaf import AccumulateGrad
 from minigrad.core.memory import FRESH, INFERENCE
 from minigrad.core.tensor import Tensor
 from minigrad.tape.events import Backward, Call, Entry, HookRan
 from minigrad.tape.names import tensors_in
 from minigrad.tape.snapshot import Snapshot
-
-
-class Finder(Protocol):
-    """Finds the user's names of tensors."""
-
-    def look_up_names(self) -> None:
-        """Find names for tensors in the user's namespace."""
 
 
 class Identities:
@@ -35,7 +27,8 @@ class Identities:
         self.passes: list[Backward] = []
         # In order: ("op", entry, 0), ("seed", pass, 0), ("turn", pass, turn), ("end", pass, 0).
         self.events: list[tuple[str, int, int]] = []
-        self.others: list[Finder] = []  # they find the names of other engines' tensors
+        # The kinds of tensors that are recorded, and where their numbers are found.
+        self.kinds: list[tuple[type[Any], Callable[[Any], int | None]]] = [(Tensor, self._known)]
         self.names: dict[int, str] = {}  # names of tensors, by number
         self.storages: dict[int, int] = {}  # tensor -> its memory, if shared or written to
         self.bases: dict[int, int] = {}  # a view's tensor -> its base's
@@ -100,18 +93,14 @@ class Identities:
 
     def look_up_names(self) -> None:
         """Find names for tensors in the user's namespace."""
-        for other in self.others:
-            other.look_up_names()
-        for name, tensor in tensors_in(self.namespace()):
-            known = self._known(tensor)
-            if known is not None and known not in self.names:
-                self.names[known] = name
-            if isinstance(tensor.node, AccumulateGrad) and tensor.node.grad is not None:
-                known = self._known(tensor.node.grad)
-                if known is not None and known not in self.names:
-                    self.names[known] = f"{name}.grad"
+        for kind, number_of in self.kinds:
+            for name, tensor in tensors_in(self.namespace(), kind):
+                grad = tensor.grad if tensor.is_leaf else None
+                for known, path in ((number_of(tensor), name), (number_of(grad), f"{name}.grad")):
+                    if known is not None:
+                        self.names.setdefault(known, path)
 
-    def _look_up_one(self, tensor: Tensor, key: int) -> None:
+    def _look_up_one(self, tensor: Any, key: int) -> None:
         """Look up the tensor's name: if the user has not named it by now, they never will.
 
         This only looks at the variables themselves; lists and modules are searched later.

@@ -78,13 +78,17 @@ class record:
             self._tape.home = frame.f_code.co_filename
         self._stack = ExitStack()
         self._stack.enter_context(modes.within("observer", self._tape._recorder))
-        if has_torch():
-            from minigrad.tape.torch import watching
-
-            self._tape._torch = self._stack.enter_context(watching(self._tape._recorder))
+        self.look_for_torch()
         self._stack.callback(modes.trace_lines, modes.state.tracing)
         modes.trace_lines()  # so that errors in the backward pass can name forward lines
         return self._tape
+
+    def look_for_torch(self) -> None:
+        """Record what PyTorch does, too, if it is imported by now."""
+        if self._tape._torch is None and has_torch():
+            from minigrad.tape.torch import watching
+
+            self._tape._torch = self._stack.enter_context(watching(self._tape._recorder))
 
     def __exit__(
         self,

@@ -415,3 +415,18 @@ def test_a_compiled_function_is_one_box_and_runs_compiled(compiled_before):
     assert len(tape.shown().backward) == 1
     assert "mul" not in {n.op for n in tape.shown().nodes}
     assert "torch.compile made" in str(tape.document)
+
+
+def test_a_cell_may_import_pytorch_itself():
+    code = (
+        "from IPython.core.interactiveshell import InteractiveShell\n"
+        "shell = InteractiveShell.instance()\n"
+        "shell.run_line_magic('load_ext', 'minigrad')\n"
+        "cell = 'import torch\\nx = torch.ones(2, requires_grad=True)\\n(x * x).sum().backward()'\n"
+        "shell.run_cell_magic('autograd', '--no-widget', cell)\n"
+        "print('steps', len(shell.user_ns['tape'].shown().steps))"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True
+    )
+    assert "steps 6" in ran.stdout

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 import weakref
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from types import FrameType
@@ -28,7 +28,7 @@ from torch.utils._python_dispatch import (
 from minigrad.core.errors import _is_ours, user_line
 from minigrad.core.op import REGISTRY
 from minigrad.tape import looks
-from minigrad.tape.events import Call, Entry, Input
+from minigrad.tape.events import Entry, Input
 from minigrad.tape.torch.tensors import TorchTensors
 
 NOT_SHOWN = (
@@ -62,7 +62,7 @@ class Operations(TorchDispatchMode):  # type: ignore[misc]
         self.stepping: list[list[tuple[torch.Tensor, int, list[Input]]]] = []  # optimizers' steps
         self.failed: tuple[BaseException, Entry] | None = None
         self._pending: Pending | None = None
-        self._modules: list[tuple[torch.nn.Module, int]] = []
+        self._calls: list[AbstractContextManager[None]] = []
 
     @classmethod
     def ignore_compile_internals(cls) -> bool:
@@ -133,7 +133,8 @@ class Operations(TorchDispatchMode):  # type: ignore[misc]
 
     def _placed(self, entry: Entry) -> None:
         entry.place = user_line()
-        entry.call = self._modules[-1][1] if self._modules else None
+        modules = self.recorder._modules
+        entry.call = modules[-1][1] if modules else None
 
     @contextmanager
     def unseen(self) -> Iterator[None]:
@@ -219,18 +220,13 @@ class Operations(TorchDispatchMode):  # type: ignore[misc]
 
     def called(self, module: torch.nn.Module, args: Any) -> None:
         """A module of torch.nn is being called."""
-        path, parent = type(module).__name__, None
-        if self._modules:
-            caller, parent = self._modules[-1]
-            names = [name for name, inner in caller.named_modules() if inner is module and name]
-            path = f"{self.recorder.calls[parent].path}.{names[0] if names else path}"
-        self._modules.append((module, len(self.recorder.calls)))
-        self.recorder.calls.append(Call(path, parent))
+        self._calls.append(self.recorder.module(module))
+        self._calls[-1].__enter__()
 
     def returned(self, module: torch.nn.Module, args: Any, result: Any) -> None:
-        """The call has ended."""
-        if self._modules:
-            self._modules.pop()
+        """The call has ended, perhaps with an error."""
+        if self._calls:
+            self._calls.pop().__exit__(None, None, None)
 
     def step_begins(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
         """An optimizer steps: one operation for each parameter."""

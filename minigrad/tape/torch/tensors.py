@@ -20,7 +20,6 @@ import torch
 
 from minigrad.tape.document import Kind
 from minigrad.tape.events import Entry, Input, Saved, TensorVersion
-from minigrad.tape.names import tensors_in
 from minigrad.tape.recorder import Recorder
 from minigrad.tape.torch.values import dtype_name, snapshot, version_of
 
@@ -41,7 +40,6 @@ class TorchTensors:
         self._entry_of: dict[NodeKey, int] = {}
         self._walked: set[NodeKey] = set()  # nodes whose edges are known
         self._leaf_at: dict[int, int] = {}  # a leaf -> its entry, when last it was an operand
-        self._sought: set[int] = set()
         self.computing: list[int] = []  # the passes that run, by their numbers
 
     # ---- tensors -------------------------------------------------------------------
@@ -91,7 +89,7 @@ class TorchTensors:
             self._add_leaf(operand, number)
         else:
             self._follow_base(operand, number)
-        self._look_up_one(operand, number)
+        self.recorder._look_up_one(operand, number)
         entry, output = self._latest[number]
         return Input(entry, output, version_of(operand))
 
@@ -269,30 +267,6 @@ class TorchTensors:
 
     def _is_walked(self, node: Any) -> bool:
         return hasattr(node, "variable") or key_of(node) in self._walked
-
-    # ---- names ---------------------------------------------------------------------
-
-    def look_up_names(self) -> None:
-        """Find names for tensors in the user's namespace."""
-        names = self.recorder.names
-        for name, tensor in tensors_in(self.recorder.namespace(), torch.Tensor):
-            number = self.known(tensor)
-            if number is not None:
-                names.setdefault(number, name)
-            if tensor.is_leaf and tensor.grad is not None:
-                number = self.known(tensor.grad)
-                if number is not None:
-                    names.setdefault(number, f"{name}.grad")
-
-    def _look_up_one(self, tensor: torch.Tensor, number: int) -> None:
-        """Look up the tensor's name among the variables: later it may be bound to another tensor."""
-        if number in self.recorder.names or number in self._sought:
-            return
-        self._sought.add(number)
-        for name, value in self.recorder.namespace().items():
-            if value is tensor and not name.startswith("_"):
-                self.recorder.names[number] = name
-                return
 
 
 def key_of(node: Any) -> NodeKey:
