@@ -541,3 +541,23 @@ def test_operators_are_shown_as_they_are_written():
     signs = "== != < <= > >=".split()
     assert shown[:6] == [f"x {sign} 1" for sign in signs]
     assert shown[6:] == ["x // 2", "n % 4", "n & 1", "n | 1", "n ^ 1", "n << 1", "n >> 1"]
+
+
+def test_a_pass_within_a_pass_leaves_the_counts_and_the_queue_of_the_outer_one():
+    x, w = minigrad.ones(2).requires_grad_(), minigrad.ones(2).requires_grad_()
+    with minigrad.record() as tape:
+        y = x * 2
+        inner = (w * 3).sum()
+        p = y.exp()
+        p.register_hook(lambda g: inner.backward())
+        z = (p + y.sin()).sum()
+        z.backward()
+    found = tape.shown()
+    inner_ends = max(k for k, s in enumerate(found.steps, 1) if s.pass_ == 2)
+    arrived = [
+        d.arrived for s in found.steps for d in s.details if d.event == "deposit" and d.to == "n1"
+    ]
+    assert arrived == [1, 2]
+    after = tape.at(inner_ends + 1)  # the exp, whose hook it was
+    assert after.number == 1 and after.ready == ("MulBackward0 of y",)
+    assert tape.at(inner_ends).number == 2

@@ -38,10 +38,10 @@ class Identities:
         self._counters: dict[int, tuple[Any, int]] = {}  # id of a counter -> it, its storage
         self._latest: dict[int, tuple[int, int]] = {}  # tensor -> (entry, output) that made it
         self._entry_of: weakref.WeakKeyDictionary[AnyNode, int] = weakref.WeakKeyDictionary()
-        self._arrived: dict[int, int] = {}
+        self._arrived: dict[tuple[int, int], int] = {}  # by pass and entry
         self._grads: dict[int, Snapshot | None] = {}  # of leaves, at the last look
         self._hooks: list[HookRan] = []
-        self._open: list[tuple[GraphTask, int]] = []  # passes that are running
+        self._open: list[tuple[GraphTask, int, list[HookRan]]] = []  # passes that are running
         self._modules: list[tuple[Any, int]] = []  # the modules being called, with their calls
         self._scalars: weakref.WeakValueDictionary[int, Tensor] = weakref.WeakValueDictionary()
         self._note_scalars(tensor for _, tensor in tensors_in(namespace()))

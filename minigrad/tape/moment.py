@@ -33,6 +33,9 @@ class Term(NamedTuple):
     added: doc.AccumulateDetail
 
 
+OF_A_PASS = ("expected", "pruned", "arrived", "queue", "order", "captured", "failed", "conflict")
+
+
 @dataclass(repr=False)
 class Moment:
     """The state at a moment. The public attributes name nodes like the text of a step."""
@@ -55,6 +58,7 @@ class Moment:
     conflict: doc.SavedConflict | None = None
     firsts: dict[str, list[str]] = field(default_factory=dict)  # node -> "first NaN made here"
     just_now: str = "Nothing has run yet."
+    passes: dict[int, dict[str, object]] = field(default_factory=dict)  # how others stand
 
     @staticmethod
     def of(found: doc.Document, step: int | None = None, detail: int | None = None) -> Moment:
@@ -78,6 +82,8 @@ class Moment:
                 yield moment
 
     def _take(self, step: doc.TapeStep, detail: int | None = None) -> None:
+        if step.pass_ in self.passes and step.pass_ != self.number:
+            self._enter(step.pass_)  # a pass that ran within this one has ended
         details = step.details if detail is None else step.details[:detail]
         self.node, self.just_now, self.event = step.node, step.text, step.event
         for d in details:
@@ -113,10 +119,18 @@ class Moment:
                 self.failed, self.conflict = node or None, d.conflict
 
     def _begin(self, number: int, d: doc.SeedDetail) -> None:
-        self.number, self.expected, self.pruned = number, d.expected, set(d.pruned)
+        self._enter(number)
+        self.expected, self.pruned = d.expected, set(d.pruned)
         self.arrived, self.order, self.queue, self.captured = {}, {}, [], set()
         self.failed, self.conflict = None, None
         self._ready(s.node for s in d.seeds if not self.expected.get(s.node, 0))
+
+    def _enter(self, number: int) -> None:
+        """Go to another pass, and keep how this one stands."""
+        self.passes[self.number] = {name: getattr(self, name) for name in OF_A_PASS}
+        for name, value in self.passes.get(number, {}).items():
+            setattr(self, name, value)
+        self.number = number
 
     def _ready(self, keys: Iterable[str]) -> None:
         self.queue += [key for key in dict.fromkeys(keys) if key not in self.queue]

@@ -45,9 +45,8 @@ class Recorder(ForwardHalf):
         self.passes.append(
             Backward(number + 1, user_line(), engine, task.retain_graph, task.create_graph, seeds)
         )
-        self._arrived = {}
+        self._open.append((task, number, self._hooks))  # a hook of another pass may have started it
         self._hooks = []
-        self._open.append((task, number))
 
     def hooked(self, when: When, hooks: int, before: Sequence[Any], after: Sequence[Any]) -> None:
         """Hooks have seen, and perhaps replaced, gradients."""
@@ -71,7 +70,7 @@ class Recorder(ForwardHalf):
                 continue
             to = self.entry_of(parent)
             expected = now.expected[to]
-            arrived = self._arrived[to] = self._arrived.get(to, 0) + 1
+            arrived = self._arrived[number, to] = self._arrived.get((number, to), 0) + 1
             # Only the recursive engine passes each contribution on at once.
             ready = arrived == expected or now.engine == "recursive"
             turn.sent.append(Sent(to, edge, _opened(g), arrived, expected, ready))
@@ -115,7 +114,7 @@ class Recorder(ForwardHalf):
 
     def finished(self, task: GraphTask, error: BaseException | None) -> None:
         """A backward pass has ended, perhaps with an error."""
-        number = self._open.pop()[1]
+        _, number, self._hooks = self._open.pop()
         now = self.passes[number]
         now.finished = error is None
         if error is not None:
@@ -127,7 +126,6 @@ class Recorder(ForwardHalf):
                 now.failed = self.entry_of(node)
                 now.conflict = self._conflict(node, now.failed)
         self.events.append(("end", number, 0))
-        self._arrived, self._hooks = {}, []
 
     def _conflict(self, node: AnyNode, number: int) -> SavedConflict | None:
         """The saved value of this node that was written to, and the entry that wrote to it."""

@@ -199,12 +199,19 @@ class Tape {
 
 const append = (lists, key, item) => (lists.has(key) ? lists.get(key).push(item) : lists.set(key, [item]));
 
+const OF_A_PASS = ["expected", "pruned", "seeds", "arrived", "queue", "order", "kept", "sent", "sentBy", "hooks", "g", "failed", "conflict", "engine"];
+
 /** How things stand after step k, or after `detail` details of it; as tape/moment.py does it. */
 function momentAt(tape, k, detail) {
   const m = { k, pass: 0, computed: new Set(), node: null, expected: {}, pruned: new Set(), seeds: new Map(),
     arrived: new Map(), queue: [], order: new Map(), freed: new Map(), first: new Map(), terms: new Map(), kept: new Map(),
     sent: new Map(), sentBy: new Map(), hooks: new Map(), g: new Map(), failed: null, conflict: null, event: null, detail: null,
     text: "Nothing has run yet.", phase: "forward", now: new Set() };
+  const passes = new Map(); // how the others stand: one pass may run within another
+  const enter = (number, begun) => {
+    passes.set(m.pass, Object.fromEntries(OF_A_PASS.map((key) => [key, m[key]])));
+    Object.assign(m, begun ?? passes.get(number), { pass: number });
+  };
   const ready = (id) => {
     if (!m.queue.includes(id)) m.queue.push(id);
     if (m.engine !== "recursive")
@@ -213,6 +220,7 @@ function momentAt(tape, k, detail) {
   for (let i = 1; i <= k; i++) {
     const step = tape.steps[i - 1];
     const all = step.details ?? [];
+    if (step.pass !== m.pass && passes.has(step.pass)) enter(step.pass);
     const details = i === k && detail !== null ? all.slice(0, detail) : all;
     m.node = step.node ?? null;
     m.phase = step.phase;
@@ -226,7 +234,7 @@ function momentAt(tape, k, detail) {
       const id = step.node;
       if (d.event === "op" || d.event === "failed") m.computed.add(id);
       else if (d.event === "seed") {
-        Object.assign(m, { pass: step.pass, expected: d.expected ?? {}, pruned: new Set(d.pruned ?? []),
+        enter(step.pass, { expected: d.expected ?? {}, pruned: new Set(d.pruned ?? []),
           seeds: new Map((d.seeds ?? []).map((x) => [x.node, x.g])), arrived: new Map(), queue: [],
           order: new Map(), kept: new Map(), sent: new Map(), sentBy: new Map(), hooks: new Map(), g: new Map(), failed: null,
           conflict: null, engine: tape.backward[step.pass - 1].engine });
