@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from minigrad.tape.either import numbers_of
 from minigrad.tape.events import Backward, Turn
 from minigrad.tape.names import near
 from minigrad.tape.naming import label, node_names, versions_of
@@ -95,7 +96,7 @@ def check_leaf(tape: Tape, leaf: str, mine: Any) -> CheckedLeaf:
     """Compare one gradient with that of a leaf, given by the leaf's id in the document."""
     recorder, entry = tape._recorder, int(leaf[1:])
     names = node_names(recorder)
-    array = np.asarray(getattr(mine, "array", mine), dtype=np.float64)
+    array = numbers_of(mine).astype(np.float64)
     found = last_turn(recorder.passes, entry)
     if found is None:
         return CheckedLeaf(names[entry], False, str(Snapshot(array)), "", no_gradient(names[entry]))

@@ -9,6 +9,8 @@ from __future__ import annotations
 import sys
 from typing import Any, cast
 
+import numpy as np
+
 from minigrad.core.engine import AnyNode
 from minigrad.core.tensor import Tensor
 from minigrad.tape.snapshot import Array, Snapshot
@@ -34,12 +36,21 @@ def node_of(x: Any) -> AnyNode | None:
 
 
 def numbers_of(x: Any) -> Array:
-    """The entries of a tensor, as an array."""
+    """The entries of a tensor, or of what NumPy makes an array of."""
     if isinstance(x, Tensor):
         return x.array
+    if not isinstance(x, tensor_kinds()):
+        return np.asarray(x)
     from minigrad.tape.torch import values
 
     return values.as_array(x)
+
+
+def gradients_of_torch(z: Any, tensors: list[Any], gradient: object) -> list[Any] | None:
+    """The gradients that PyTorch computes; None if an earlier pass has freed the graph of z."""
+    from minigrad.tape.torch import graph
+
+    return graph.torch_gradients(z, tensors, gradient)
 
 
 def snapshot_of(x: Any) -> Snapshot | None:

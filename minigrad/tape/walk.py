@@ -23,6 +23,7 @@ from minigrad.core.backward import root_gradient, root_of
 from minigrad.core.engine import AnyNode, GraphTask
 from minigrad.core.tensor import Tensor
 from minigrad.tape.document import NotFinite, TapeNode, index_of
+from minigrad.tape.either import tensor_kinds
 from minigrad.tape.events import Backward, Turn
 from minigrad.tape.moment import Moment, queue_lines
 from minigrad.tape.names import shape_text, short
@@ -100,9 +101,14 @@ class WalkStep:
 
 
 def live(
-    tape: Tape, z: Tensor, gradient: Any, retain_graph: bool, create_graph: bool
+    tape: Tape, z: Any, gradient: Any, retain_graph: bool, create_graph: bool
 ) -> Iterator[WalkStep]:
     """A backward pass of z, step by step; `Tape.steps` has the user's documentation."""
+    if not isinstance(z, Tensor) and isinstance(z, tensor_kinds()):
+        raise TypeError(
+            "tape.steps: PyTorch's engine runs a pass as a whole. To walk through it, record "
+            "z.backward(), and then call tape.steps() without z."
+        )
     task = GraphTask(
         [root_of(z)],
         [root_gradient(z, gradient, create_graph)],

@@ -25,6 +25,7 @@ from minigrad.core.modes import unobserved
 from minigrad.core.node import reachable
 from minigrad.core.tensor import Tensor
 from minigrad.methods.creation import ones_like
+from minigrad.tape.either import gradients_of_torch, numbers_of, tensor_kinds
 from minigrad.teach.diagnose import Diagnosis, diagnose, repeated
 from minigrad.teach.difference import Difference, difference
 from minigrad.teach.report import Compared, Report
@@ -119,7 +120,7 @@ def compare(
 
 def compare_in(
     namespace: Mapping[str, Any],
-    z: Tensor,
+    z: Any,
     derived: Mapping[Any, Any],
     *,
     gradient: object = None,
@@ -147,9 +148,14 @@ def compare_in(
                 f"compare: z does not depend on {name}, so its gradient is None (not zeros). "
                 f"If {name} was assigned anew after z had been computed, compute z again."
             )
+        if not isinstance(z, Tensor):
+            mine, right = (
+                numbers_of(x) if isinstance(x, tensor_kinds()) else x for x in (mine, right)
+            )
         d = difference(mine, right, rtol, atol)
         found = None
-        if not d.ok and mine is not ...:
+        # PyTorch's graph cannot be walked by our rules.
+        if not d.ok and mine is not ... and isinstance(z, Tensor):
             found = repeated(name, mine, right) if note else None
             found = found or diagnose(
                 z, tensor, mine, gradient=gradient, name=name, namespace=namespace,
@@ -177,31 +183,38 @@ def _row(
     )
 
 
-def _from_the_tape(
-    z: Tensor, tensors: list[Tensor], gradient: object
-) -> list[tuple[Tensor | None, str]]:
+def _from_the_tape(z: Any, tensors: list[Any], gradient: object) -> list[tuple[Any, str]]:
     """The right gradient of each tensor, and where it comes from if not from the graph."""
-    if not isinstance(z, Tensor):
+    if not isinstance(z, tensor_kinds()):
         raise TypeError(f"compare: z is of type {type(z).__name__}; it must be a minigrad Tensor.")
     if not z.requires_grad:
         raise NoGradient(
             "compare: z does not require a gradient, so there is no tape to compare with. "
             "To fix it, make an input with requires_grad=True and compute z again, outside no_grad."
         )
+    grads = _gradients(z, tensors, gradient)
+    if grads is not None:
+        return [(right, "") for right in grads]
+    left = [t.grad if t.is_leaf or t.retains_grad else None for t in tensors]
+    if any(right is None for right in left):
+        raise BackwardTwice(
+            "compare: an earlier backward() has freed the graph of z, and left no .grad to compare "
+            "with. To fix it, compute z again, or write  z.backward(retain_graph=True)  before "
+            "comparing."
+        )
+    return [(right, FREED) for right in left]
+
+
+def _gradients(z: Any, tensors: list[Any], gradient: object) -> Sequence[Any] | None:
+    """The gradients of tensors; None if an earlier pass has freed the graph of z."""
+    if not isinstance(z, Tensor):
+        return gradients_of_torch(z, tensors, gradient)
     g = ones_like(z) if gradient is None else gradient
     try:
         with unobserved(), _nothing_kept(z):
-            grads = grad(z, tensors, grad_outputs=g, retain_graph=True, allow_unused=True)
-        return [(right, "") for right in grads]
-    except BackwardTwice as freed:
-        left = [t.grad if t.is_leaf or t.retains_grad else None for t in tensors]
-        if any(right is None for right in left):
-            raise BackwardTwice(
-                "compare: an earlier backward() has freed the graph of z, and left no .grad to compare "
-                "with. To fix it, compute z again, or write  z.backward(retain_graph=True)  before "
-                "comparing."
-            ) from freed
-        return [(right, FREED) for right in left]
+            return grad(z, tensors, grad_outputs=g, retain_graph=True, allow_unused=True)
+    except BackwardTwice:
+        return None
 
 
 @contextmanager
@@ -221,20 +234,20 @@ def _nothing_kept(z: Tensor) -> Iterator[None]:
 
 def _tensor(key: object, namespace: Mapping[str, Any]) -> tuple[str, Tensor]:
     """The name and the tensor that a key of the mapping means."""
-    if isinstance(key, Tensor):
+    if isinstance(key, tensor_kinds()):
         names = [name for name, value in namespace.items() if value is key]
         public = [name for name in names if not name.startswith("_")]
         return (public[0] if public else "(no name)"), key
     if not isinstance(key, str):
         raise TypeError(f"compare: {key!r} is neither a Tensor nor the name of one.")
     found = namespace.get(key)
-    if isinstance(found, Tensor):
+    if isinstance(found, tensor_kinds()):
         return key, found
     if key in namespace:
         raise TypeError(
             f"compare: {key} is of type {type(found).__name__}; it must be a minigrad Tensor."
         )
-    tensors = [name for name, value in namespace.items() if isinstance(value, Tensor)]
+    tensors = [name for name, value in namespace.items() if isinstance(value, tensor_kinds())]
     near = difflib.get_close_matches(key, tensors, n=1)
     remedy = f" Did you mean {near[0]}?" if near else ""
     raise NameError(f"compare: there is no tensor called {key} here.{remedy}")

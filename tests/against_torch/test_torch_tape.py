@@ -430,3 +430,40 @@ def test_a_cell_may_import_pytorch_itself():
         [sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True
     )
     assert "steps 6" in ran.stdout
+
+
+def small():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    with minigrad.record() as tape:
+        z = (x.exp() * x).sum()
+        z.backward()
+    return tape, x, z
+
+
+def test_derived_gradients_are_checked_against_a_tape_of_pytorch():
+    tape, x, z = small()
+    assert tape.check(x=x.exp() * (x + 1)).ok
+    assert "The sign is the other way round" in repr(tape.check(x=-x.exp() * (x + 1)))
+
+
+def test_a_recorded_pass_of_pytorch_is_walked_through_but_none_is_run():
+    tape, x, z = small()
+    walked = [step.name for step in tape.steps()]
+    assert walked == ["SumBackward0", "MulBackward0", "ExpBackward0", "AccumulateGrad"]
+    with pytest.raises(TypeError, match="call tape.steps\\(\\) without z"):
+        tape.steps(z)
+
+
+def test_operations_that_ours_repeats_have_central_differences():
+    tape, x, z = small()
+    assert tape.differences("x").leaves["x"] == pytest.approx(x.grad.numpy(), rel=1e-4)
+
+
+def test_derived_gradients_are_compared_with_pytorchs_engine():
+    tape, x, _ = small()
+    z = (x * x).sum()
+    assert minigrad.compare(z, x=2 * x).ok
+    assert not minigrad.compare(z, x=x.detach()).ok
+    z.backward()
+    x.grad = 2 * x.detach()
+    assert "an earlier backward() has freed the graph" in repr(minigrad.compare(z, x=2 * x))

@@ -63,6 +63,19 @@ def _can_be_read(node: Any, attribute: str) -> bool:
     return True
 
 
+def torch_gradients(
+    z: torch.Tensor, tensors: list[torch.Tensor], gradient: object
+) -> list[torch.Tensor | None] | None:
+    """The gradients of tensors, which changes none of them; None if the graph of z was freed."""
+    g = torch.ones_like(z) if gradient is None else torch.as_tensor(gradient)
+    try:
+        return list(torch.autograd.grad(z, tensors, g, retain_graph=True, allow_unused=True))
+    except RuntimeError as error:
+        if "second time" not in str(error):
+            raise
+        return None
+
+
 def torch_node(tensor: torch.Tensor) -> TorchNode | None:
     """The node at which a backward pass of a tensor starts; None if it requires no gradient."""
     if not tensor.requires_grad:

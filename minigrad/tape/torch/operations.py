@@ -28,7 +28,7 @@ from torch.utils._python_dispatch import (
 from minigrad.core.errors import _is_ours, user_line
 from minigrad.core.op import REGISTRY
 from minigrad.tape import looks
-from minigrad.tape.events import Entry, Input
+from minigrad.tape.events import Again, Entry, Input
 from minigrad.tape.torch.tensors import TorchTensors
 
 NOT_SHOWN = (
@@ -123,6 +123,11 @@ class Operations(TorchDispatchMode):  # type: ignore[misc]
             entry.inputs = [self.input(x) for x in operands]
         if len(entry.inputs) != facts.operands:
             entry.formula = ""  # ours is of another number of operands
+        elif (
+            entry.formula and not entry.settings and entry.through is None
+        ):  # ours may be what this one is
+            numbers = {k: x for k, x in enumerate(operands) if not isinstance(x, torch.Tensor)}
+            entry.again = Again(REGISTRY[facts.name], {}, numbers)
         self._placed(entry)
         return entry
 
