@@ -7,6 +7,7 @@ numbers. PyTorch's are given the form of ours by torch/, which is imported when 
 from __future__ import annotations
 
 import sys
+from types import ModuleType
 from typing import Any, cast
 
 import numpy as np
@@ -30,9 +31,7 @@ def node_of(x: Any) -> AnyNode | None:
     """The node of a tensor at which a backward pass would start; None without a gradient."""
     if isinstance(x, Tensor):
         return x.node
-    from minigrad.tape.torch import graph
-
-    return cast(AnyNode, graph.torch_node(x))  # it looks like one of ours
+    return cast(AnyNode, _theirs().torch_node(x))  # it looks like one of ours
 
 
 def numbers_of(x: Any) -> Array:
@@ -41,22 +40,23 @@ def numbers_of(x: Any) -> Array:
         return x.array
     if not isinstance(x, tensor_kinds()):
         return np.asarray(x)
-    from minigrad.tape.torch import values
-
-    return values.as_array(x)
+    return cast(Array, _theirs().array_of(x))
 
 
 def gradients_of_torch(z: Any, tensors: list[Any], gradient: object) -> list[Any] | None:
     """The gradients that PyTorch computes; None if an earlier pass has freed the graph of z."""
-    from minigrad.tape.torch import graph
-
-    return graph.torch_gradients(z, tensors, gradient)
+    return cast(list[Any] | None, _theirs().torch_gradients(z, tensors, gradient))
 
 
 def snapshot_of(x: Any) -> Snapshot | None:
     """A snapshot of a tensor; None if it has no numbers."""
     if isinstance(x, Tensor):
         return Snapshot(x)
-    from minigrad.tape.torch import values
+    return cast(Snapshot | None, _theirs().snapshot(x))
 
-    return values.snapshot(x)
+
+def _theirs() -> ModuleType:
+    """What gives PyTorch's tensors the form of ours."""
+    from minigrad.tape.torch import graph
+
+    return graph

@@ -7,7 +7,9 @@ from typing import Any
 import torch
 
 from minigrad.tape.torch.tensors import saved_of
-from minigrad.tape.torch.values import version_of
+from minigrad.tape.torch.values import array_of, snapshot, version_of
+
+__all__ = ["TorchNode", "array_of", "snapshot", "torch_gradients", "torch_node"]
 
 
 class TorchNode:

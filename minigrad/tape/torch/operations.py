@@ -197,7 +197,7 @@ class Operations(TorchDispatchMode):  # type: ignore[misc]
         if node is not None and pending.recording:
             self.seen.link(entry, number, node, results)
         elif any(i.entry is not None and self._has_gradient(i) for i in entry.inputs):
-            entry.stop = why_no_gradient(pending.recording, first)
+            entry.stop = why_stopped(pending.recording, first)
 
     def _has_gradient(self, given: Input) -> bool:
         return self.recorder.entries[given.entry or 0].backward is not None
@@ -315,7 +315,7 @@ def in_compiler() -> bool:
     return False
 
 
-def why_no_gradient(recording: bool, result: torch.Tensor) -> str:
+def why_stopped(recording: bool, result: torch.Tensor) -> str:
     """Why the result of an operation requires no gradient although an operand does."""
     if not recording:
         return "no_grad"

@@ -79,7 +79,7 @@ class OnePass:
         retain_graph: bool, create_graph: bool, inputs: list[Node], accumulate: bool,
     ) -> None:  # fmt: skip
         self.passes, self.seen, self.recorder = passes, passes.seen, passes.recorder
-        self.nodes = reachable(roots)
+        self.nodes = nodes_below(roots)
         self.entry = {node: self.seen.entry_of(node) for node in reversed(self.nodes)}
         self.recorder.look_up_names()
         self.inputs, self.accumulate = set(inputs), accumulate
@@ -302,7 +302,7 @@ def edge_of(x: Any) -> Node:
     return get_gradient_edge(x).node if isinstance(x, torch.Tensor) else x.node
 
 
-def reachable(roots: Sequence[Node]) -> list[Node]:
+def nodes_below(roots: Sequence[Node]) -> list[Node]:
     """The nodes of a graph, each once, and before those that it sends gradients to."""
     done: set[Node] = set()
     order: list[Node] = []

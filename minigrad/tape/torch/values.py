@@ -21,17 +21,17 @@ def snapshot(tensor: torch.Tensor | None) -> Snapshot | None:
         with torch.no_grad():
             if tensor.layout is torch.sparse_coo:
                 if tensor.sparse_dim() == 1:
-                    index, rows = as_array(tensor._indices()[0]), as_array(tensor._values())
+                    index, rows = array_of(tensor._indices()[0]), array_of(tensor._values())
                     return Snapshot(RowSparse(index, rows, tuple(tensor.shape)))
                 tensor = tensor.to_dense()
             if tensor.numel() <= WHOLE:
-                return Snapshot(as_array(tensor))
+                return Snapshot(array_of(tensor))
             return Snapshot.described(_summary(tensor.detach()))
     except (RuntimeError, TypeError):  # NotImplementedError is a RuntimeError
         return None
 
 
-def as_array(tensor: torch.Tensor) -> Array:
+def array_of(tensor: torch.Tensor) -> Array:
     """The numbers of a tensor; those of types that NumPy does not have, as float32."""
     tensor = tensor.detach()
     if tensor.is_floating_point() and tensor.dtype.itemsize < 4 and tensor.dtype != torch.float16:
@@ -58,7 +58,7 @@ def _summary(tensor: torch.Tensor) -> ArrayFacts:
     facts: ArrayFacts = {
         "shape": list(tensor.shape), "dtype": dtype_name(tensor), "size": tensor.numel(),
         "min": None, "max": None, "mean": None, "norm": None, "nan": nan, "inf": inf,
-        "first": [json_number(v) for v in as_array(tensor.reshape(-1)[:FIRST]).tolist()],
+        "first": [json_number(v) for v in array_of(tensor.reshape(-1)[:FIRST]).tolist()],
     }  # fmt: skip
     if numbers.numel() and not tensor.is_complex():
         facts["min"] = json_number(numbers.min().item())
