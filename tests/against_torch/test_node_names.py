@@ -25,7 +25,8 @@ x.tile(2) | x.type_as(y.double()) | x.view_as(x) | x.unflatten(1, (2, 2)) | x.as
 """
 
 
-def names(m, expression):
+def operands(m):
+    """The variables of the expressions."""
     scope = {"m": m, "F": m.nn.functional}
     for name, shape in {
         "x": (3, 4),
@@ -35,8 +36,11 @@ def names(m, expression):
         "K": (3, 2, 3, 3),
     }.items():
         scope[name] = m.ones(shape, requires_grad=True)
-    scope |= {"y": m.zeros(3, 4), "i": m.tensor([0, 1]), "z": m.zeros(1, 4, dtype=m.int64)}
-    node = eval(expression, scope).grad_fn
+    return scope | {"y": m.zeros(3, 4), "i": m.tensor([0, 1]), "z": m.zeros(1, 4, dtype=m.int64)}
+
+
+def names(m, expression):
+    node = eval(expression, operands(m)).grad_fn
     return node.name(), type(node).__name__
 
 
