@@ -152,6 +152,7 @@ def test_release_record_judge_and_grade_agree(author, submitted, tmp_path, tier)
     assert points(judged) == points(graded)
     for name in ("seed", "isolation", "limits", "versions", "hashes"):
         assert graded[0][name]
+    assert graded[0]["versions"]["self-test of the sandbox"] == "17 doors tried, all shut"
 
 
 def test_recording_needs_no_judge_bundle(author, submitted, tmp_path, tier):
@@ -447,7 +448,7 @@ def test_a_tier_that_does_not_hold_is_not_used(tier):
 
     finding = selftest.try_tier("none", image)
 
-    assert not finding.holds and "reads a private file" in finding.reason
+    assert not finding.holds and "reads the judge bundle" in finding.reason
 
 
 def test_none_is_never_chosen_by_itself(tier, monkeypatch):

@@ -41,7 +41,7 @@ def holds(tier):
     return try_tier(tier, place.image(False)).holds
 
 
-@pytest.fixture(scope="module", params=["bwrap", "landlock", "container"])
+@pytest.fixture(scope="module", params=["bwrap", "landlock", "container", "gvisor"])
 def tier(request):
     if not holds(request.param):
         pytest.skip(

@@ -75,7 +75,7 @@ Seed = Annotated[
 Isolation = Annotated[
     str,
     typer.Option(
-        help="auto, bwrap, landlock, container; or none, which lets students' code do anything."
+        help="auto, gvisor, bwrap, landlock, container; or none, which lets students' code do anything."
     ),
 ]
 CellSeconds = Annotated[float, typer.Option(min=0.1, help="The time limit of one cell.")]

@@ -8,7 +8,7 @@ from typing import Any, Literal, NotRequired, TypedDict
 Declaration = dict[str, Any]  # of a question, as an author may write it in JSON
 
 # auto: of a file that no machine of a cluster could read, so that none has chosen
-Isolation = Literal["bwrap", "landlock", "container", "none", "auto"]
+Isolation = Literal["gvisor", "bwrap", "landlock", "container", "none", "auto"]
 
 
 class EncodedValue(TypedDict, total=False):

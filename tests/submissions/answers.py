@@ -17,6 +17,40 @@ REVERSE = {
     "full_with_threads": PRODUCT.format(
         "import threading; t = threading.Thread(target=print); t.start(); t.join()"
     ),
+    "full_with_a_pool_of_threads": "from concurrent.futures import ThreadPoolExecutor\n"
+    + PRODUCT.format(
+        "with ThreadPoolExecutor(8) as pool: return tuple(pool.map(np.multiply, (g, g), (y, x)))"
+    ),
+    "full_with_coroutines": "import asyncio, threading\n"
+    "async def times(a, b):\n    await asyncio.sleep(0.01)\n    return a * b\n"
+    "async def both(x, y, g):\n    return await asyncio.gather(times(g, y), times(g, x))\n"
+    "def product_backward(x, y, g):\n    found = []\n"
+    "    t = threading.Thread(target=lambda: found.extend(asyncio.run(both(x, y, g))))\n"
+    "    t.start(); t.join()\n    return tuple(found)",
+    "full_with_a_temporary_file": "import tempfile\n"
+    "def stored(a):\n    with tempfile.TemporaryFile() as file:\n        np.save(file, a); file.seek(0)\n"
+    "        return np.load(file)\n"
+    "def product_backward(x, y, g):\n    return stored(g * y), stored(g * x)",
+    "full_with_an_array_on_the_disk": "import os, tempfile\n"
+    "def product_backward(x, y, g):\n    with tempfile.TemporaryDirectory() as folder:\n"
+    "        kept = np.memmap(os.path.join(folder, 'a'), 'f8', 'w+', shape=(2, *x.shape))\n"
+    "        kept[0], kept[1] = g * y, g * x\n        return np.array(kept[0]), np.array(kept[1])",
+    "full_with_an_alarm": "import signal\n"
+    "def product_backward(x, y, g):\n    late = lambda *a: (_ for _ in ()).throw(TimeoutError())\n"
+    "    try:\n        signal.signal(signal.SIGALRM, late); signal.setitimer(signal.ITIMER_REAL, 2)\n"
+    "        return g * y, g * x\n    finally: signal.setitimer(signal.ITIMER_REAL, 0)",
+    "full_with_a_module_that_it_wrote": "from pathlib import Path\nimport sys\n"
+    "Path('times_by.py').write_text('def times(a, b):\\n    return a * b')\nsys.path.insert(0, '.')\n"
+    "from times_by import times\n"
+    "def product_backward(x, y, g):\n    return times(g, y), times(g, x)",
+    "full_with_a_deep_recursion": "import sys, threading\n"
+    "def added(a, n):\n    return a if n == 0 else added(a, n - 1)\n"
+    "def product_backward(x, y, g):\n    sys.setrecursionlimit(20_000)\n    threading.stack_size(64 << 20)\n"
+    "    found = []\n    t = threading.Thread(target=lambda: found.append((added(g, 9000) * y, g * x)))\n"
+    "    t.start(); t.join()\n    return found[0]",
+    "full_with_a_log": "import logging, warnings\nlogging.basicConfig(filename='log.txt', level=10)\n"
+    "warnings.simplefilter('error'); np.seterr(all='raise')\n"
+    + PRODUCT.format("logging.info('called with %s', x.shape)"),
     "full_before_an_error_at_the_end": RIGHT + "\n1 / 0",
     # honest, and wrong
     "half_one_gradient": "def product_backward(x, y, g):\n    return g * y, g",

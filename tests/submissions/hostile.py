@@ -179,4 +179,59 @@ DISTURBANCES = {
     ),
 }  # fmt: skip
 
-HOSTILE = {**FORGERIES, **PATCHES, **SEARCHES, **DISTURBANCES}
+# What there is only so much of, for all: each of these is right if nothing stops it.
+RESOURCES = {
+    "zero_many_threads": method(
+        "threading.stack_size(1 << 16)\nfor n in range(5000): threading.Thread(target=time.sleep, args=(9,)).start()",
+        "import threading, time",
+    ),
+    "zero_many_files": method(
+        "for n in range(10**6): os.close(os.open(f'{os.environ[\"TMPDIR\"]}/{n}', os.O_CREAT))", "import os"
+    ),
+    "zero_folders_in_folders": method(
+        "os.chdir(os.environ['TMPDIR'])\nfor n in range(6000): os.mkdir('d'); os.chdir('d')\ntime.sleep(2)",
+        "import os, time",
+    ),
+    "zero_files_out_of_sight": method(
+        """
+os.chdir(os.environ['TMPDIR'])
+for k in range(9):
+    os.mkdir(f'd{k}', 0o300)
+    open(f'd{k}/f', 'wb').write(bytes(2_000_000))
+time.sleep(2)
+""",
+        "import os, time",
+    ),
+    "zero_deleted_files_in_memory": method(
+        """
+os.chdir(os.environ['TMPDIR'])
+kept = []
+for k in range(9):
+    file = open('f', 'w+b')
+    file.write(bytes(2_000_000)); file.flush()
+    kept.append(mmap.mmap(file.fileno(), 2_000_000)); file.close(); os.unlink('f')
+time.sleep(2)
+""",
+        "import mmap, os, time",
+    ),
+    "zero_a_frame_of_four_gigabytes": method(
+        """
+while True:
+    for fd in range(3, 99):
+        try:
+            if stat.S_ISSOCK(os.fstat(fd).st_mode): os.write(fd, b'\\2' + (4 << 30).to_bytes(8, 'big') + bytes(9999))
+        except OSError: pass
+""",
+        "import os, stat",
+    ),
+    "zero_settings_of_the_kernel": method(
+        "os.close(os.open('/proc/sys/kernel/core_pattern', os.O_WRONLY))", "import os"
+    ),
+    "zero_memory_of_the_first_process": method("os.close(os.open('/proc/1/mem', os.O_WRONLY))", "import os"),
+    "zero_the_others_slowed_down": method("os.setpriority(os.PRIO_USER, os.getuid(), 19)", "import os"),
+    "zero_a_sign_for_a_friend": method("fcntl.flock(open(os.__file__), fcntl.LOCK_EX)", "import fcntl, os"),
+    "zero_a_lock_for_a_friend": method("fcntl.lockf(open(os.__file__), fcntl.LOCK_SH)", "import fcntl, os"),
+    "zero_not_ended_with_the_grader": method("assert not ctypes.CDLL(None).prctl(1, 0, 0, 0, 0)", "import ctypes"),
+}  # fmt: skip
+
+HOSTILE = {**FORGERIES, **PATCHES, **SEARCHES, **DISTURBANCES, **RESOURCES}

@@ -34,11 +34,13 @@ def place_here(
     images = {False: image(False, packages, keep)}
     if engine:
         images[True] = image(True, packages, keep)
-    tier = choose(images[False], isolation).tier
+    found = choose(images[False], isolation)
     about = versions(packages)
-    if tier == "container":
+    if found.doors:
+        about["self-test of the sandbox"] = f"{found.doors} doors tried, all shut"
+    if found.tier == "container":
         about["container"] = str(container.engine())
-    return SandboxPlace(tier, images, about)
+    return SandboxPlace(found.tier, images, about)
 
 
 def image(engine: bool, packages: tuple[str, ...] = (), keep: bool = True) -> Path:

@@ -1,59 +1,84 @@
-"""What a sandboxed Python does first: give up what a student must not have, then start.
+"""What a sandboxed Python does first: give up what a student must not have, then start a kernel.
 
-    python -I -S boot.py SETTINGS
+    python -S -s -P boot.py SETTINGS
 
-The settings are JSON: limits, paths, and either a connection file, for a kernel, or a list of
-things that must fail, for the self-test. Everything up to `app.start()` is ours; a student's
-cell is the first thing that the kernel runs after it. Runs on the standard library and
+The settings are JSON: limits, paths, a connection file. Everything up to `app.start()` is ours; a
+student's cell is the first thing that the kernel runs after it. Runs on the standard library and
 ipykernel; it is copied beside lockdown.py into the image, and imports nothing of minigrad.
 """
 
 import contextlib
 import ctypes
-import hashlib
 import json
 import os
 import resource
+import select
 import signal
-import socket
 import sys
 from typing import Any
 
+SET_DEATH_SIGNAL, SET_DUMPABLE = 1, 4  # of prctl(2)
+
 
 def main() -> None:
-    """Lock this process down, then run the kernel; or a probe, and print what it could do."""
+    """Lock this process down, then run the kernel."""
     settings = json.loads(sys.argv[1])
+    ours = list(sys.version_info[:2])
+    if settings["python"] != ours:
+        here, there = (".".join(map(str, version)) for version in (ours, settings["python"]))
+        sys.exit(f"its Python is {here}, and the packages are for {there}")
+    _limit(settings)
+    if settings["seccomp"]:
+        _lockdown().drop_capabilities(settings["user"], settings["needs_landlock"])
+    _die_with_parent()
     if os.getpid() == 1:
         _be_a_child(settings)
     sys.path.insert(0, settings["image"])
-    _limit(settings["limits"])
-    _die_with_parent()
     _restrict_files(settings)
-    if settings["seccomp"]:
-        _lockdown().drop_capabilities()
-    if "probe" in settings:
-        if settings["seccomp"]:
-            _lockdown().restrict_calls()
-        print(json.dumps({"could": _probe(settings["probe"]), "broken": _broken(settings)}))
-    else:
-        _kernel(settings)
+    _kernel(settings)
 
 
 def _be_a_child(settings: dict[str, Any]) -> None:
     """The first process of a container cannot be killed from within, even by itself. Be the second.
 
-    The first one waits. It gives up as much as the second, and cannot be written to by it.
+    The first one waits, and looks how many files there are: memory that their sizes do not tell.
+    It gives up as much as the second, and cannot be written to by it. In bwrap it also waits for the
+    end of the grader, which holds the other end of its standard input: if root grades, bwrap may not
+    send a signal to whom we have become.
     """
-    if pid := os.fork():
-        not_dumpable = 4
-        ctypes.CDLL(None).prctl(not_dumpable, 0, 0, 0, 0)  # so /proc/1/mem is not the student's
-        _limit(settings["limits"])
-        _restrict_files({**settings, "landlock": settings["landlock"] and NO_FILES})
-        if settings["seccomp"]:
-            _lockdown().drop_capabilities()
-            _lockdown().restrict_calls()
-        _, status = os.waitpid(pid, 0)
-        os._exit(os.waitstatus_to_exitcode(status) != 0)
+    if not (pid := os.fork()):
+        _die_with_parent()
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        return
+    ctypes.CDLL(None).prctl(SET_DUMPABLE, 0, 0, 0, 0)  # so /proc/1/mem is not the student's
+    _restrict_files({**settings, "landlock": settings["landlock"] and NO_FILES})
+    if settings["seccomp"]:
+        _lockdown().restrict_calls()
+    status, folders = 1, settings["folders"]
+    with contextlib.suppress(OSError, RecursionError):  # a folder that cannot be looked into
+        while sum(map(_files_in, folders)) <= settings["files"]:
+            ended, status = os.waitpid(pid, os.WNOHANG)
+            if ended:
+                break
+            if select.select(settings["ends"], [], [], LOOK)[0]:
+                break
+    os._exit(status != 0)  # and with the first process ends the other
+
+
+LOOK = 0.05  # seconds
+
+
+def _files_in(folder: str) -> int:
+    """How many files and folders a folder of its own file system holds, whoever may see them."""
+    about = os.statvfs(folder)
+    if about.f_files:
+        return about.f_files - about.f_ffree
+
+    def refused(error: OSError) -> None:
+        raise error
+
+    # gVisor counts none
+    return sum(len(more) + len(files) for _, more, files in os.walk(folder, onerror=refused))
 
 
 def _lockdown() -> Any:
@@ -75,8 +100,15 @@ def _restrict_files(settings: dict[str, Any]) -> None:
         _lockdown().restrict_files(paths["read"], paths["write"], paths["list"])
 
 
-def _limit(limits: dict[str, int]) -> None:
-    """Limits of this process, which it cannot raise again."""
+def _limit(settings: dict[str, Any]) -> None:
+    """Limits of this process, which it cannot raise again.
+
+    Threads are counted by user, in a namespace of users: this has one of its own, or is given a user
+    that nobody else is (lockdown.py). Without either others' would count, and there is no limit.
+    """
+    limits = settings["limits"]
+    if settings["namespace"] and not _lockdown().own_users():
+        limits = {name: value for name, value in limits.items() if name != "NPROC"}
     for name, value in limits.items():
         kind = getattr(resource, f"RLIMIT_{name}")
         hard = resource.getrlimit(kind)[1]
@@ -87,8 +119,7 @@ def _limit(limits: dict[str, int]) -> None:
 
 def _die_with_parent() -> None:
     if sys.platform == "linux":
-        set_death_signal = 1
-        ctypes.CDLL(None).prctl(set_death_signal, signal.SIGKILL, 0, 0, 0)
+        ctypes.CDLL(None).prctl(SET_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
 
 
 def _kernel(settings: dict[str, Any]) -> None:
@@ -110,73 +141,6 @@ def _kernel(settings: dict[str, Any]) -> None:
     if settings["seccomp"]:
         _lockdown().restrict_calls()
     app.start()
-
-
-def _probe(probe: dict[str, Any]) -> dict[str, bool]:
-    """For each thing that must not be possible: was it?"""
-
-    def tried(attempt: Any) -> bool:
-        try:
-            attempt()
-        except BaseException:
-            return False
-        return True
-
-    def read(path: str) -> None:
-        with open(path, "rb") as file:
-            file.read(1)
-
-    def parent() -> (
-        None
-    ):  # by what is in it: in an own table of processes its number may be another's
-        with open(f"/proc/{probe['parent']}/environ", "rb") as file:
-            assert hashlib.sha256(file.read()).hexdigest() == probe["environ"]
-
-    def write(path: str) -> None:
-        with open(path, "wb") as file:
-            file.write(b"x")
-
-    def opened_to_write(path: str) -> None:  # nothing is written: it may be possible
-        os.close(os.open(path, os.O_WRONLY))
-
-    def real_time() -> None:
-        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
-
-    def child() -> None:
-        pid = os.fork()
-        if pid == 0:
-            os._exit(0)
-        os.waitpid(pid, 0)
-
-    return {
-        "reads a private file": tried(lambda: read(probe["canary"])),
-        "writes beside it": tried(lambda: write(probe["canary"] + ".written")),
-        "reaches the network": tried(lambda: socket.create_connection(("127.0.0.1", probe["port"]), 1)),
-        "sees the parent": tried(parent),
-        "signals the parent": probe["parent"] != os.getpid() and tried(lambda: os.kill(probe["parent"], 0)),
-        "starts a process": tried(child),
-        "takes real-time priority": tried(real_time),
-        "changes the kernel's settings": tried(lambda: opened_to_write("/proc/sys/kernel/core_pattern")),
-        "writes into the first process": tried(lambda: opened_to_write("/proc/1/mem")),
-    }  # fmt: skip
-
-
-def _broken(settings: dict[str, Any]) -> str:
-    """Why a kernel could not run here; nothing if it could."""
-    ours = list(sys.version_info[:2])
-    if settings["python"] != ours:
-        theirs = ".".join(map(str, settings["python"]))
-        return f"its Python is {ours[0]}.{ours[1]}, and the packages are for {theirs}"
-    try:
-        import numpy  # noqa: F401
-        import zmq  # noqa: F401
-
-        path = os.path.join(settings["private"], "probe")
-        with open(path, "w", encoding="utf-8"):
-            os.unlink(path)
-    except Exception as error:
-        return f"{type(error).__name__}: {error}"[:200]
-    return ""
 
 
 if __name__ == "__main__":

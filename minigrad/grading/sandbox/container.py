@@ -9,7 +9,8 @@ machine is shown but the packages of the kernel; its `python3` must be of the sa
 
 Two things differ from a sandbox that is our child. The container is ended by a process that
 stands beside it (supervise.py). And who the student's code is depends on the engine, because it must
-write into a folder of ours: nobody, if we are root; ourselves without any capability, if not.
+write into a folder of ours: a user that nobody else is, if we are root; ourselves without any
+capability, if not.
 
 Sources: podman-run(1), docker run's reference.
 """
@@ -23,7 +24,6 @@ from functools import cache
 from pathlib import Path
 
 EMPTY = "localhost/minigrad-empty"
-NOBODY = 65534
 PROCESSES = 64  # threads are counted too
 PATIENCE = 40.0  # seconds for its end: an engine may be busy
 PROXIES = ("http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "no_proxy")
@@ -37,7 +37,7 @@ class NoContainer(OSError):
 class Engine:
     """program    the path of podman or docker
     image      what containers are made from
-    user       who the student's code is, in the container: "uid:gid"
+    user       who we are in a container, if we are not root: "uid:gid"
     """
 
     program: str
@@ -92,6 +92,7 @@ def run_arguments(
     shown: Sequence[tuple[str, str]],
     private: Path,
     environment: Mapping[str, str],
+    user: str,
     memory: int,
     disk: int,
 ) -> list[str]:
@@ -99,11 +100,12 @@ def run_arguments(
 
     shown     (path here, path there), read-only
     private   our folder, which is /run/kernel there
+    user      who the student's code is, in the container: "uid:gid"
     memory    bytes; disk too
     """
     arguments = ["run", "--rm", "--name", name, "--pull", "never", "--log-driver", "none"]
     arguments += ["--network", "none", "--ipc", "private", "--hostname", "grading"]
-    arguments += ["--read-only", "--cap-drop", "ALL", "--user", engine.user]
+    arguments += ["--read-only", "--cap-drop", "ALL", "--user", user]
     # label: SELinux would refuse to show the machine's libraries unless they were labeled anew
     arguments += ["--security-opt", "no-new-privileges", "--security-opt", "label=disable"]
     arguments += ["--memory", str(memory), "--memory-swap", str(memory)]
@@ -126,15 +128,12 @@ def run_arguments(
     return [*arguments, "--workdir", "/work", "--entrypoint", engine.python, engine.image]
 
 
-def hand_over(folder: Path, engine: Engine) -> None:
-    """Let the student's code write into our folder, where that is somebody else."""
-    if os.geteuid() == 0 and engine.user == f"{NOBODY}:{NOBODY}":
-        os.chown(folder, NOBODY, NOBODY)
+def own_threads() -> bool:
+    """Are threads in a container counted apart from all others of the user's?"""
+    return os.geteuid() == 0 or engine().podman
 
 
 def _user(program: str) -> str:
-    if os.geteuid() == 0:
-        return f"{NOBODY}:{NOBODY}"
     if "podman" not in os.path.basename(program):
         said = _asked(program, "info", "--format", "{{.SecurityOptions}}") or ""
         if "rootless" in said:

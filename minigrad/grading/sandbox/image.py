@@ -103,8 +103,8 @@ def build_image(folder: Path, *, engine: bool, packages: tuple[str, ...] = ()) -
         (site / "minigrad" / "__init__.py").write_text(STAND_IN, encoding="utf-8")
     # what an installer has not compiled, no kernel could keep: it cannot write here
     compileall.compile_dir(site, quiet=2)
-    for path in (folder, site, folder / "empty"):
-        path.chmod(0o755)
+    for path in (folder, *folder.rglob("*")):  # for a user who is not the one that made it
+        path.chmod(path.stat().st_mode | (0o555 if path.is_dir() else 0o444))
     return folder
 
 

@@ -1,37 +1,46 @@
 """Start a Python in one of the tiers of isolation.
 
+    gvisor     a kernel of its own, in a process without privileges (gvisor.py); with seccomp
     bwrap      an own file system, process table, network and user; Landlock is not needed there
     landlock   the machine's, but no file outside of a few can be opened; with seccomp
     container  like bwrap, made by podman or docker (container.py); with seccomp
     none       a plain process of this user: only when it is asked for by name
 
 In all tiers the process has limits, gets a clean environment and an empty folder of its own, and
-dies with its parent. In bwrap and in a container even the names of paths are neutral, since a
-process may read the command line of its own sandbox.
+dies with its parent. Started by root, it becomes a user that nobody else is. In gvisor, bwrap and a
+container even the names of paths are neutral, since a process may read the command line of its own
+sandbox.
 """
 
+import itertools
 import json
 import os
 import secrets
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import sysconfig
 import tempfile
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any, Literal
 
-from minigrad.grading.sandbox import container
+from minigrad.grading.sandbox import container, gvisor
 
-Tier = Literal["bwrap", "landlock", "container", "none"]
-TIERS: tuple[Tier, ...] = ("bwrap", "landlock", "container", "none")
+Tier = Literal["gvisor", "bwrap", "landlock", "container", "none"]
+TIERS: tuple[Tier, ...] = ("gvisor", "bwrap", "landlock", "container", "none")
 
 MEGABYTE = 1024 * 1024
-# In bwrap an ordinary user's threads are counted in the sandbox alone. Elsewhere all of the user's would
-# count, and root's never do.
 THREADS = 256
+FILES = 5000
+FOLDERS = (
+    "/dev/shm",
+    "/tmp",
+    "/work",
+)  # where a kernel may write, where the tier is not the machine
 
 
 @dataclass(frozen=True)
@@ -74,81 +83,103 @@ class Process:
 
     folder       the private folder, as seen from here; the child may write in it
     inside       the same folder as the child sees it
+    user         who the child is, if root grades: nobody else
+    said         where its standard error goes
     """
 
-    def __init__(self, tier: Tier, image: Path, limits: Limits) -> None:
-        self.tier, self.image, self.limits = tier, image, limits
+    def __init__(
+        self, tier: Tier, image: Path, limits: Limits, said: int | IO[bytes] = subprocess.DEVNULL
+    ) -> None:
+        self.tier, self.image, self.limits, self.said = tier, image, limits, said
         self.folder = Path(tempfile.mkdtemp(prefix="mg-"))  # short: a socket's path has 107 bytes
-        self.neutral = tier in ("bwrap", "container")
+        self.neutral = tier not in ("landlock", "none")
         self.inside = "/run/kernel" if self.neutral else str(self.folder)
+        self.user = None if tier == "none" else _nobody_else()
         self.child: subprocess.Popen[bytes] | None = None
+        self.beside: Path | None = None  # what gVisor is told, which the child must not see
 
     def __enter__(self) -> "Process":
         return self
 
     def __exit__(self, *exception: object) -> None:
         self.kill()
-        for path in (self.folder, *self.folder.rglob("*")):
-            if path.is_dir() and not path.is_symlink():
-                path.chmod(0o700)
-        shutil.rmtree(self.folder, ignore_errors=True)
+        _remove(self.folder)
+        if self.beside is not None:
+            shutil.rmtree(self.beside, ignore_errors=True)
 
-    def start(
-        self,
-        settings: dict[str, Any],
-        stdout: int | IO[bytes] = subprocess.DEVNULL,
-        stderr: int | IO[bytes] = subprocess.DEVNULL,
-    ) -> None:
+    def start(self, settings: dict[str, Any]) -> None:
         """Run boot.py there with these settings, and with those that follow from the tier."""
         within = "/image" if self.neutral else str(self.image)
         work = "/work" if self.neutral else str(self.folder / "work")
-        settings = {
-            **settings,
-            "image": f"{within}/site",
-            "private": self.inside,
-            "python": sys.version_info[:2],
-            "limits": self.limits.of_process()
-            | ({"NPROC": THREADS} if self.tier == "bwrap" else {}),
-            "landlock": None if self.tier == "none" else self._paths(),
-            "needs_landlock": self.tier == "landlock",
-            "seccomp": self.tier != "none",
-        }
+        if not self.neutral:
+            (self.folder / "work").mkdir()
+        if self.user is not None:
+            for path in (self.folder, *self.folder.iterdir()):
+                os.chown(path, self.user, self.user)
+        settings = {**settings, **self._settings(within)}
         # -S, -s, -P: nothing is imported from the machine's site-packages or the folder
         options = ["-S", "-s", "-P", "-B", f"{within}/boot.py", json.dumps(settings)]
         environment = _environment(work)
         if self.tier == "container":
-            self._start_container(options, environment, stdout, stderr)
-            return
-        argv = ["/python/bin/python3" if self.tier == "bwrap" else _python(), *options]
-        passed: tuple[int, ...] = ()
-        if self.tier == "bwrap":
+            self._start_container(options, environment)
+        elif self.tier == "gvisor":
+            self._start_gvisor(options, environment)
+        elif self.tier == "bwrap":
             arguments = _memory_file("\0".join(self._bwrap(environment)).encode())
-            argv = [_bubblewrap(), "--args", str(arguments), "--", *argv]
-            passed = (arguments,)
+            command = ["/python/bin/python3", *options]
+            command = [_bubblewrap(), "--args", str(arguments), "--", *command]
+            self._start(command, "/", arguments, stdin=subprocess.PIPE)
+            os.close(arguments)
         else:
-            (self.folder / "work").mkdir()
+            self._start([_python(), *options], work, environment=environment)
+
+    def _settings(self, within: str) -> dict[str, Any]:
+        """What boot.py is told besides the connection file."""
+        limits = self.limits.of_process()
+        if self.tier != "none" and not (self.tier == "container" and not container.own_threads()):
+            limits["NPROC"] = THREADS
+        by_us = self.tier in ("bwrap", "landlock")
+        return {
+            "image": f"{within}/site",
+            "python": sys.version_info[:2],
+            "limits": limits,
+            "files": FILES,
+            "folders": FOLDERS,
+            "ends": [0] if self.tier == "bwrap" else [],
+            "user": self.user if by_us else None,
+            "namespace": self.tier == "landlock" and self.user is None,
+            "landlock": None if self.tier == "none" else self._paths(),
+            "needs_landlock": self.tier == "landlock",
+            "seccomp": self.tier != "none",
+        }
+
+    def _start(
+        self,
+        command: list[str],
+        cwd: str,
+        *passed: int,
+        environment: dict[str, str] | None = None,
+        stdin: int = subprocess.DEVNULL,
+    ) -> None:
         self.child = subprocess.Popen(
-            argv,
+            command,
             env=environment,
-            cwd="/" if self.tier == "bwrap" else work,
-            stdin=subprocess.DEVNULL,
-            stdout=stdout,
-            stderr=stderr,
+            cwd=cwd,
+            stdin=stdin,
+            stdout=subprocess.DEVNULL,
+            stderr=self.said,
             pass_fds=passed,
             start_new_session=True,
         )
-        for descriptor in passed:
-            os.close(descriptor)
 
-    def _start_container(
-        self,
-        options: list[str],
-        environment: dict[str, str],
-        stdout: int | IO[bytes],
-        stderr: int | IO[bytes],
-    ) -> None:
+    def _start_beside(self, program: str, name: str, arguments: list[str]) -> None:
+        """Start what would outlive us through a process that ends it (supervise.py)."""
+        beside = os.path.join(os.path.dirname(__file__), "supervise.py")
+        command = [sys.executable, "-I", "-S", beside, program, name, *arguments]
+        self._start(command, "/", stdin=subprocess.PIPE)
+
+    def _start_container(self, options: list[str], environment: dict[str, str]) -> None:
         engine = container.engine()
-        container.hand_over(self.folder, engine)
         shown = [(str(self.image), "/image")]
         if not engine.own_image:
             python, hidden = _python_tree()
@@ -161,16 +192,24 @@ class Process:
         # the container's is for what lies in its folders beside that.
         memory = self.limits.memory + 4 * self.limits.disk + 128
         megabytes = (memory * MEGABYTE, self.limits.disk * MEGABYTE)
-        run = container.run_arguments(engine, name, shown, self.folder, environment, *megabytes)
-        beside = os.path.join(os.path.dirname(__file__), "supervise.py")
-        self.child = subprocess.Popen(
-            [sys.executable, "-I", "-S", beside, engine.program, name, *run, *options],
-            cwd="/",
-            stdin=subprocess.PIPE,
-            stdout=stdout,
-            stderr=stderr,
-            start_new_session=True,
+        user = engine.user if self.user is None else f"{self.user}:{self.user}"
+        run = container.run_arguments(
+            engine, name, shown, self.folder, environment, user, *megabytes
         )
+        self._start_beside(engine.program, name, [*run, *options])
+
+    def _start_gvisor(self, options: list[str], environment: dict[str, str]) -> None:
+        program = gvisor.runsc()
+        python, hidden = _python_tree()
+        shown = [*python, (str(self.image), "/image")]
+        shown += [(str(self.image / "empty"), folder) for folder in hidden]
+        self.beside = Path(tempfile.mkdtemp(prefix="mg-"))
+        command = ["/python/bin/python3", *options]
+        sizes = dict.fromkeys(FOLDERS, self.limits.disk * MEGABYTE)
+        gvisor.write_bundle(
+            self.beside, command, environment, shown, self.folder, sizes, self.user or 0
+        )
+        self._start_beside(program, "", gvisor.runsc_arguments(self.beside))
 
     def alive(self) -> bool:
         """Was it started, and has it not ended yet?"""
@@ -180,7 +219,7 @@ class Process:
         """End it and all its children, at once. The table of processes of bwrap ends with it."""
         if self.child is None:
             return
-        if self.child.stdin is not None:  # a container, which is ended by its supervisor
+        if self.child.stdin is not None:  # ended by its supervisor, or by its first process
             self.child.stdin.close()
             try:
                 self.child.wait(container.PATIENCE)
@@ -192,49 +231,81 @@ class Process:
             pass
         self.child.kill()
         self.child.wait()
-        if self.child.stdout is not None:
-            self.child.stdout.close()
 
     def too_much_written(self) -> bool:
-        """More on the disk than the limit allows? What is private is on no disk in bwrap."""
+        """More on the disk than the limit allows, or where we cannot see? In other tiers it is in memory."""
+
+        def refused(error: OSError) -> None:
+            raise error
+
         size = count = 0
-        for folder, _, files in os.walk(self.folder):
-            for name in files:
-                count += 1
-                try:
-                    size += os.lstat(os.path.join(folder, name)).st_size
-                except OSError:
-                    continue
-            if count > 5000 or size > self.limits.disk * MEGABYTE:
-                return True
-        return False
+        try:
+            for folder, folders, files in os.walk(self.folder, onerror=refused):
+                count += len(folders) + len(files)
+                size += sum(os.lstat(os.path.join(folder, name)).st_size for name in files)
+                if count > FILES or size > self.limits.disk * MEGABYTE:
+                    return True
+            return size + self._deleted_and_kept() > self.limits.disk * MEGABYTE
+        except (
+            FileNotFoundError,
+            ProcessLookupError,
+        ):  # deleted meanwhile: the next look will tell
+            return False
+        except (OSError, RecursionError):  # a folder that is made so that it cannot be read
+            return True
+
+    def _deleted_and_kept(self) -> int:
+        """Bytes of files without a name that the child still has, open or in memory."""
+        if self.neutral or sys.platform != "linux" or not self.alive():
+            return 0
+        assert self.child is not None
+        about = f"/proc/{self.child.pid}"
+        kept = {}
+        for descriptor in os.listdir(f"{about}/fd"):
+            file = os.stat(f"{about}/fd/{descriptor}")
+            if stat.S_ISREG(file.st_mode) and not file.st_nlink:
+                kept[file.st_dev, file.st_ino] = file.st_size
+        size = sum(kept.values())
+        with open(f"{about}/maps", encoding="utf-8", errors="replace") as maps:
+            for line in maps:
+                if str(self.folder) in line and line.endswith(" (deleted)\n"):
+                    start, end = line.split()[0].split("-")
+                    size += int(end, 16) - int(start, 16)
+        return size
 
     def _bwrap(self, environment: dict[str, str]) -> list[str]:
+        if self.user is None:
+            arguments = ["--unshare-all", "--unshare-user", "--disable-userns"]
+            arguments += ["--uid", "65534", "--gid", "65534", "--cap-drop", "ALL"]
+        else:  # boot.py becomes the user, of whom a namespace of users would not know
+            arguments = [f"--unshare-{what}" for what in ("ipc", "pid", "net", "uts", "cgroup-try")]
+            arguments += ["--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
         # --as-pid-1: boot.py is the first process, which gives up as much as its child; bwrap would not
-        arguments = ["--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent"]
-        arguments += ["--as-pid-1"]
-        arguments += ["--new-session", "--cap-drop", "ALL", "--clearenv"]
-        arguments += ["--uid", "65534", "--gid", "65534", "--hostname", "grading"]
+        arguments += ["--die-with-parent", "--as-pid-1", "--new-session", "--clearenv"]
+        arguments += ["--hostname", "grading"]
         for name, value in environment.items():
             arguments += ["--setenv", name, value]
         shown, hidden = _python_tree()
+        private = (str(self.folder), "/run/kernel")
+        above = {parent for _, there in (*shown, private) for parent in Path(there).parents[:-1]}
+        for parent in sorted(map(str, above)):  # which bwrap would make for root alone
+            arguments += ["--perms", "0755", "--dir", parent]
         for path, there in shown:
             arguments += ["--ro-bind", path, there]
         for folder in hidden:
             arguments += ["--tmpfs", folder, "--remount-ro", folder]
         arguments += ["--ro-bind", str(self.image), "/image"]
-        # started by root, the uid inside is root's to the kernel, whose settings are then root's to change
         arguments += ["--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys", "--dev", "/dev"]
         size = str(self.limits.disk * MEGABYTE)
-        for folder in ("/dev/shm", "/tmp", "/work"):
-            arguments += ["--size", size, "--tmpfs", folder]
-        arguments += ["--bind", str(self.folder), "/run/kernel", "--chdir", "/work"]
+        for folder in FOLDERS:
+            arguments += ["--perms", "1777", "--size", size, "--tmpfs", folder]
+        arguments += ["--bind", *private, "--chdir", "/work"]
         return [*arguments, "--remount-ro", "/dev", "--remount-ro", "/"]
 
     def _paths(self) -> dict[str, list[str]]:
         """What a kernel under Landlock may open. Where all that is there may be seen: write nowhere else."""
         if self.neutral:
-            write = ["/run/kernel", "/work", "/tmp", "/dev/shm", "/dev/null"]
+            write = ["/run/kernel", *FOLDERS, "/dev/null"]
             return {"read": ["/"], "list": [], "write": write}
         stdlib = sysconfig.get_path("stdlib")
         parts = [
@@ -245,6 +316,36 @@ class Process:
         devices = ["/dev/null", "/dev/zero", "/dev/urandom", "/dev/random"]
         read = [*_libraries(), *_libpython(), *parts, _python(), str(self.image), *devices]
         return {"read": read, "list": [stdlib], "write": [str(self.folder), "/dev/null"]}
+
+
+def _remove(top: Path) -> None:
+    """Remove a folder, whatever its rights and however deep: what is two levels down is moved up first."""
+    moved, number = secrets.token_hex(8), itertools.count()
+    with suppress(OSError):
+        os.chmod(top, 0o700)
+        while entries := sorted(os.listdir(top)):
+            for path in (top / name for name in entries):
+                if path.is_symlink() or not path.is_dir():
+                    path.unlink()
+                    continue
+                path.chmod(0o700)
+                for inner in path.iterdir():
+                    if inner.is_dir() and not inner.is_symlink():
+                        inner.chmod(0o700)
+                    inner.rename(top / f"{moved}-{next(number)}")
+                path.rmdir()
+        top.rmdir()
+
+
+def _nobody_else() -> int | None:
+    """A user that nobody else is, if root grades: the kernel counts the threads of a user, and never root's."""
+    if sys.platform != "linux" or os.geteuid() != 0:
+        return None
+    first, _, count = map(int, Path("/proc/self/uid_map").read_text(encoding="utf-8").split()[-3:])
+    if count == 1:  # in a namespace that knows only us: root is not who we are
+        return None
+    end = min(first + count, 2**31)
+    return end - 1 - secrets.randbelow(min(2**24, count // 2))
 
 
 def _python_tree() -> tuple[list[tuple[str, str]], list[str]]:

@@ -1,9 +1,11 @@
 """Landlock and seccomp, by system calls: what a process gives up for good.
 
+    own_users           a namespace of users, in which only one's own threads count
+    drop_capabilities   root becomes an ordinary user
     restrict_files      Landlock: from now on only these paths can be opened
     restrict_calls      seccomp: from now on no new process, no socket, no signal to others
 
-Both can be given up by anybody, without privileges, and never be taken back. They need no
+All can be given up, by anybody, and never be taken back. They need no
 package, because this file runs inside the sandbox, where there is only the standard library.
 
 The seccomp filter is a program of a tiny machine: it loads a word of the call (its number, the
@@ -42,21 +44,41 @@ def no_new_privileges() -> None:
 
 
 CAPSET = {"x86_64": 126, "aarch64": 91}
-PR_CAPBSET_DROP = 24
+PR_SET_KEEPCAPS, PR_SET_DUMPABLE, PR_CAPBSET_DROP = 8, 4, 24
+CLONE_NEWUSER = 0x10000000
+READ_AND_SEARCH = 1 << 2  # CAP_DAC_READ_SEARCH
 
 
-def drop_capabilities() -> None:
-    """Root gives up what only root may do: priorities, other users' files, ...
+def own_users() -> bool:
+    """Enter a namespace of users of one's own, where the threads of nobody else are counted."""
+    if LIBC.unshare(CLONE_NEWUSER):
+        return False
+    LIBC.prctl(PR_SET_DUMPABLE, 1, 0, 0, 0)  # the grader, who is the same user, may still look
+    return True
+
+
+def drop_capabilities(user: int | None = None, to_read: bool = False) -> None:
+    """Root gives up what only root may do, and becomes this user, if one is named.
+
+    to_read   keep the right to open what others may not read, for what Landlock leaves of it
 
     Raises NotPossible on a machine whose system calls are not known here.
     """
     machine = platform.machine()
     if machine not in CAPSET:
         raise NotPossible(errno.ENOSYS, f"no table of system calls for {machine}")
+    kept = READ_AND_SEARCH if to_read and user is not None else 0
     for capability in range(64):
-        LIBC.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)  # refused where there is nothing to drop
+        if not kept >> capability & 1:  # refused where there is nothing to drop
+            LIBC.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)
+    if user is not None:
+        LIBC.prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0)
+        os.setgroups([])
+        os.setresgid(user, user, user)
+        os.setresuid(user, user, user)
     version_3 = 0x20080522
-    _call(CAPSET[machine], struct.pack("=Ii", version_3, 0), bytes(24))
+    low_and_high = struct.pack("6I", kept, kept, 0, 0, 0, 0)
+    _call(CAPSET[machine], struct.pack("=Ii", version_3, 0), low_and_high)
 
 
 # ---------------------------------------------------------------- Landlock: which files
@@ -134,6 +156,16 @@ REFUSED: dict[str, tuple[int, int | None]] = {
     "kexec_load": (246, 104), "init_module": (175, 105), "finit_module": (313, 273),
     "delete_module": (176, 106), "personality": (135, 92), "mq_open": (240, 180),
     "shmget": (29, 194), "shmat": (30, 196), "msgget": (68, 186), "semget": (64, 190),
+    # what the same user already has of these could be used, and deleted, by its number
+    "shmctl": (31, 195), "msgctl": (71, 187), "msgsnd": (69, 189), "msgrcv": (70, 188), "semctl": (66, 191),
+    "semop": (65, 193), "semtimedop": (220, 192), "mq_unlink": (241, 181),
+    # these name other processes, all of the same user's among them
+    "setpriority": (141, 140), "ioprio_set": (251, 30), "sched_setaffinity": (203, 122), "sched_setattr": (314, 274),
+    "sched_setscheduler": (144, 119), "sched_setparam": (142, 118), "migrate_pages": (256, 238),
+    "move_pages": (279, 239), "process_madvise": (440, 440), "kcmp": (312, 272),
+    # signs that two who read the same files could give each other; and what there is once for all users
+    "flock": (73, 32), "inotify_init": (253, None), "inotify_init1": (294, 26), "fanotify_init": (300, 262),
+    "io_setup": (206, 0), "sync": (162, 81), "syncfs": (306, 267),
     "memfd_create": (319, 279), "memfd_secret": (447, 447),  # memory that no limit counts
     "reboot": (169, 142), "settimeofday": (164, 170), "clock_settime": (227, 112), "clock_adjtime": (305, 266),
     "adjtimex": (159, 171), "swapon": (167, 224), "swapoff": (168, 225), "acct": (163, 89),
@@ -147,6 +179,11 @@ REFUSED: dict[str, tuple[int, int | None]] = {
     "utime": (132, None), "utimes": (235, None), "futimesat": (261, None), "utimensat": (280, 88),
 }  # fmt: skip
 CLONE, CLONE3 = (56, 220), (435, 435)
+# which argument, and the values that are refused
+BY_ARGUMENT: tuple[tuple[tuple[int, int], int, tuple[int, ...]], ...] = (
+    ((72, 25), 1, (5, 6, 7, 36, 37, 38, 1024, 1026)),  # fcntl: locks, leases, notices
+    ((157, 167), 0, (1, PR_SET_DUMPABLE)),  # prctl: not to end with the parent, or not to be seen
+)
 TO_ONESELF = {"kill": (62, 129), "tgkill": (234, 131), "prlimit64": (302, 261)}
 SECCOMP = {"x86_64": 317, "aarch64": 277}
 ARCHITECTURE = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
@@ -167,6 +204,11 @@ def seccomp_filter(machine: str, pid: int) -> bytes:
         number = numbers[column]
         if number is not None:
             program += [(EQUAL, 0, 1, number), (RETURN, 0, 0, REFUSE | errno.EPERM)]
+    for both, argument, values in BY_ARGUMENT:
+        program += [(EQUAL, 0, 2 * len(values) + 2, both[column]), (LOAD, 0, 0, 16 + 8 * argument)]
+        for value in values:
+            program += [(EQUAL, 0, 1, value), (RETURN, 0, 0, REFUSE | errno.EPERM)]
+        program.append((LOAD, 0, 0, 0))
     # glibc tries clone3 first, whose flags a filter cannot see, and falls back to clone
     program += [(EQUAL, 0, 1, CLONE3[column]), (RETURN, 0, 0, REFUSE | errno.ENOSYS)]
     program += [(EQUAL, 0, 4, CLONE[column]), (LOAD, 0, 0, 16)]

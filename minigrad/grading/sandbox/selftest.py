@@ -1,23 +1,23 @@
 """Try what must not be possible. A tier counts only if nothing of it succeeds.
 
-A canary file lies in a private folder of ours, and a server listens on this machine; a process
-is started exactly as a kernel would be, and tries to read the one and to reach the other, to see
-this process in /proc, to signal it, and to start another process.
+A file like a judge bundle lies in a private folder of ours, and a server listens on this machine. A
+kernel is started exactly as for a student, and a cell in it tries each door (probe.py): to read the
+one, to reach the other, to see and to signal this process, to start another, and to take more
+threads, memory, files and attention than is allowed.
 """
 
 import hashlib
-import json
 import os
-import select
 import socket
-import subprocess
 import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from minigrad.grading.sandbox.container import NoContainer
-from minigrad.grading.sandbox.launch import TIERS, Limits, Process, Tier
+from minigrad.grading.sandbox.launch import MEGABYTE, TIERS, Limits, Process, Tier
+from minigrad.grading.sandbox.wire import Kernel, NotStarted
 
 
 @dataclass(frozen=True)
@@ -26,15 +26,19 @@ class Finding:
     holds      is it safe to grade in it?
     reason     if not: what was possible, or why it could not be started
     mend       how to get it, if that is known
+    doors      how many were tried
     """
 
     tier: Tier
     holds: bool
     reason: str = ""
     mend: str = ""
+    doors: int = 0
 
 
-SECONDS = 20.0  # for one tier
+SECONDS = 20.0  # for each cell
+DOORS = "application/vnd.minigrad.doors+json"
+PROBE = Path(__file__).with_name("probe.py")
 
 
 class NoSandbox(RuntimeError):
@@ -42,6 +46,7 @@ class NoSandbox(RuntimeError):
 
 
 MEND = {
+    "gvisor": "apt-get install runsc  (or see gvisor.dev/docs/user_guide/install)",
     "bwrap": "apt-get install bubblewrap  (or your system's bubblewrap; user namespaces must be allowed)",
     "landlock": "use Linux 5.13 or newer with Landlock switched on (lsm=landlock,...)",
     "container": "apt-get install podman  (or docker, with its service running)",
@@ -80,43 +85,63 @@ def choose(image: Path, wanted: str = "auto") -> Finding:
 
 
 def try_tier(tier: Tier, image: Path) -> Finding:
-    """Start the probe in a tier, and see what it could do."""
-    with tempfile.TemporaryDirectory(prefix="mg-canary-") as folder, socket.socket() as server:
-        canary = Path(folder) / "canary"
-        canary.write_text("nobody reads this", encoding="utf-8")
+    """Start kernels in a tier, and see what a cell in them can do."""
+    with tempfile.TemporaryDirectory(prefix="mg-bundle-") as folder, socket.socket() as server:
+        bundle = Path(folder) / "exercise.judge.json"
+        bundle.write_text("nobody reads this", encoding="utf-8")
         server.bind(("127.0.0.1", 0))
         server.listen(1)
         environ = Path("/proc/self/environ")
-        probe = {
-            "canary": str(canary),
+        seen = environ.read_bytes() if environ.exists() else b""
+        about = {
+            "bundle": str(bundle),
             "port": server.getsockname()[1],
             "parent": os.getpid(),
-            "environ": hashlib.sha256(
-                environ.read_bytes() if environ.exists() else b""
-            ).hexdigest(),
+            "environ": hashlib.sha256(seen).hexdigest(),
+            "memory": Limits().memory * MEGABYTE,
         }
-        try:
-            with Process(tier, image, Limits()) as process, tempfile.TemporaryFile() as said:
-                process.start({"probe": probe}, stdout=subprocess.PIPE, stderr=said)
-                assert process.child is not None and process.child.stdout is not None
-                output = _all_of(process.child.stdout.fileno(), time.monotonic() + SECONDS)
+        with tempfile.TemporaryFile() as said:
+            try:
+                doors = _doors(tier, image, f"tell({about}, {DOORS!r})", said)
+            except NotStarted as error:
                 said.seek(0)
                 why = said.read().decode(errors="replace").strip().split("\n")[-1][:200]
-        except (FileNotFoundError, NoContainer) as error:
-            return Finding(tier, False, str(error), MEND[tier])
-        except OSError as error:
-            return Finding(tier, False, f"it could not be started here: {error}", MEND[tier])
-        try:
-            told = json.loads(output)
-        except ValueError:
-            why = why or f"it was not done in {SECONDS:g} s"
-            return Finding(tier, False, f"it could not be started here: {why}", _mend(tier))
-    possible = [what for what, was in told["could"].items() if was]
-    if possible:
-        return Finding(tier, False, f"inside it one still {', '.join(possible)}", MEND[tier])
-    if told["broken"]:
-        return Finding(tier, False, f"a kernel cannot run in it: {told['broken']}", MEND[tier])
-    return Finding(tier, True)
+                reason = f"it could not be started here: {why or error}"
+                return Finding(tier, False, reason, _mend(tier))
+            except _Broken as error:
+                return Finding(tier, False, f"a kernel cannot run in it: {error}", MEND[tier])
+            except (FileNotFoundError, NoContainer) as error:
+                return Finding(tier, False, str(error), MEND[tier])
+            except OSError as error:
+                return Finding(tier, False, f"it could not be started here: {error}", MEND[tier])
+    possible = [door for door, was_open in doors.items() if was_open]
+    reason = f"inside it one still {', '.join(possible)}" if possible else ""
+    return Finding(tier, not possible, reason, MEND[tier] if possible else "", len(doors))
+
+
+class _Broken(RuntimeError):
+    """A kernel starts, and does not do what an honest submission needs."""
+
+
+def _doors(tier: Tier, image: Path, tell: str, said: IO[bytes]) -> dict[str, bool]:
+    """Was it open? of each door. The last two are the end of a kernel."""
+    probe = PROBE.read_text(encoding="utf-8")
+    with Process(tier, image, Limits(), said) as process, Kernel(process) as kernel:
+        run = kernel.run("import numpy, zmq, os, tempfile", time.monotonic() + SECONDS)
+        if run.end == "idle" and run.error is None:
+            run = kernel.run("tempfile.TemporaryFile()", time.monotonic() + SECONDS)
+        if run.end != "idle" or run.error is not None:
+            raise _Broken(run.error or run.end)
+        run = kernel.run(f"{probe}\n{tell}", time.monotonic() + SECONDS)
+        told = [data[DOORS] for data in run.published if DOORS in data]
+        if run.end != "idle" or len(told) != 1:
+            raise _Broken(run.error or f"it was not told what is possible ({run.end})")
+        run = kernel.run("make_files(os.environ['TMPDIR'])", time.monotonic() + SECONDS)
+        ended = run.end in ("died", "disk") or (run.end == "idle" and run.error is not None)
+    with Process(tier, image, Limits(), said) as process, Kernel(process) as kernel:
+        run = kernel.run(f"{probe}\nsend_frames()", time.monotonic() + SECONDS)
+    more = {"makes 1,000,000 files": not ended, "sends a frame of 4 GB": run.end != "bytes"}
+    return {**told[0], **more}
 
 
 def _mend(tier: Tier) -> str:
@@ -132,14 +157,3 @@ def _mend(tier: Tier) -> str:
             except OSError:
                 continue
     return MEND[tier]
-
-
-def _all_of(descriptor: int, ends: float) -> bytes:
-    """What the probe prints. Not communicate(): it would close what keeps a container alive."""
-    parts: list[bytes] = []
-    while select.select([descriptor], [], [], max(0.0, ends - time.monotonic()))[0]:
-        part = os.read(descriptor, 1 << 16)
-        if not part:
-            break
-        parts.append(part)
-    return b"".join(parts)

@@ -1,6 +1,6 @@
 """Stand beside a container, and end it.
 
-    python -I -S supervise.py ENGINE NAME run ...
+    python -I -S supervise.py ENGINE NAME run ...     NAME is empty if the engine itself is to be killed
 
 A container is a child of its engine, not of whoever asked for it: killing `podman run` leaves it
 running. So this process starts it, and removes it when its own standard input ends, which is
@@ -20,13 +20,14 @@ def main(engine: str, name: str, arguments: list[str]) -> int:
     """Run the engine until it ends or our standard input does; returns its exit status.
 
     If the input ends first, the container is killed, again and again for PATIENCE seconds.
+    One without a name, of gVisor, ends with its engine.
     """
     client = subprocess.Popen([engine, *arguments], stdin=subprocess.DEVNULL)
     while client.poll() is None:
         if select.select([sys.stdin], [], [], 0.05)[0] and not sys.stdin.buffer.read(1):
             break
     ends = time.monotonic() + PATIENCE
-    while client.poll() is None and time.monotonic() < ends:
+    while name and client.poll() is None and time.monotonic() < ends:
         # not there yet, if it was just being made: ask again
         _tell(engine, "kill", name)
         try:
@@ -35,7 +36,7 @@ def main(engine: str, name: str, arguments: list[str]) -> int:
             continue
     client.kill()
     status = client.wait()
-    if status:
+    if name and status:
         _tell(engine, "rm", "--force", name)  # --rm has done it, if all went well
     return status
 

@@ -1,0 +1,127 @@
+"""Doors that must be shut in a sandbox. The self-test runs this source in a kernel there, as a student's cell.
+
+    tell(about)           try the doors, and publish which were open
+    make_files(folder)    make more files than a machine can bear
+    send_frames()         send more to the grader than it can bear
+
+It is never imported, and stands on the standard library and IPython alone.
+"""
+
+import fcntl
+import hashlib
+import mmap
+import os
+import socket
+import stat
+import threading
+from collections.abc import Callable
+from functools import partial
+from typing import TypedDict
+
+from IPython.display import display
+
+FILES, FRAME, THREADS = 10**6, 4 << 30, 5000
+
+
+class About(TypedDict):
+    """What is outside: a judge bundle, a server, the grader's process; and how much memory is allowed."""
+
+    bundle: str
+    port: int
+    parent: int
+    environ: str
+    memory: int
+
+
+def tell(about: About, mime: str) -> None:
+    """Publish, for each door, whether it was open."""
+    display({mime: {name: _opens(door) for name, door in _doors(about).items()}}, raw=True)
+
+
+def _opens(door: Callable[[], object]) -> bool:
+    try:
+        door()
+    except BaseException:
+        return False
+    return True
+
+
+def _doors(about: About) -> dict[str, Callable[[], object]]:
+    """What is tried, by what is said of it if it succeeds."""
+    bundle, parent = about["bundle"], about["parent"]
+
+    def environ() -> (
+        None
+    ):  # by what is in it: in an own table of processes its number may be another's
+        with open(f"/proc/{parent}/environ", "rb") as file:
+            assert hashlib.sha256(file.read()).hexdigest() == about["environ"]
+
+    def signal() -> None:
+        assert parent != os.getpid()
+        os.kill(parent, 0)
+
+    return {
+        "reads the judge bundle": lambda: open(bundle, "rb").read(1),
+        "writes beside it": lambda: open(f"{bundle}.written", "wb"),
+        "lists its folder": lambda: os.listdir(os.path.dirname(bundle)),
+        "reaches the network": lambda: socket.create_connection(("127.0.0.1", about["port"]), 1),
+        "makes a socket": lambda: socket.socket(socket.AF_UNIX),
+        "sees the parent": environ,
+        "signals the parent": signal,
+        "slows the parent down": lambda: _priority(parent),
+        "starts a process": _process,
+        "takes real-time priority": lambda: os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1)),
+        "gives others a sign": lambda: fcntl.flock(open(os.__file__, "rb"), fcntl.LOCK_SH),
+        "changes the kernel's settings": lambda: _to_write("/proc/sys/kernel/core_pattern"),
+        "writes into the first process": lambda: _to_write("/proc/1/mem"),
+        "takes more memory than it may": lambda: mmap.mmap(-1, about["memory"]),
+        f"starts {THREADS:,} threads": _threads,
+    }  # fmt: skip
+
+
+def _to_write(path: str) -> None:  # nothing is written: it may be possible
+    os.close(os.open(path, os.O_WRONLY))
+
+
+def _priority(parent: int) -> None:  # it stays what it is
+    assert parent != os.getpid()
+    os.setpriority(os.PRIO_PROCESS, parent, os.getpriority(os.PRIO_PROCESS, parent))
+
+
+def _process() -> None:
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0)
+    os.waitpid(pid, 0)
+
+
+def _threads() -> None:
+    """They take so little memory that only a limit on their number stops them."""
+    done = threading.Event()
+    before = threading.stack_size(1 << 16)
+    try:
+        for _ in range(THREADS):
+            threading.Thread(target=done.wait, daemon=True).start()
+    finally:
+        done.set()
+        threading.stack_size(before)
+
+
+def make_files(folder: str) -> None:
+    """Make empty files, which are no bytes and take memory."""
+    for n in range(FILES):
+        os.close(os.open(f"{folder}/{n}", os.O_CREAT | os.O_WRONLY))
+
+
+def send_frames() -> None:
+    """Send the head of a huge frame of ZMTP, and what follows, to whoever listens."""
+    sent = b"\2" + FRAME.to_bytes(8, "big") + bytes(1 << 16)
+    while True:
+        for descriptor in range(3, 256):
+            _opens(partial(_send, descriptor, sent))
+
+
+def _send(descriptor: int, sent: bytes) -> None:
+    assert stat.S_ISSOCK(os.fstat(descriptor).st_mode)
+    os.set_blocking(descriptor, False)
+    os.write(descriptor, sent)
