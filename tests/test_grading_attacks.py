@@ -288,9 +288,6 @@ for n in range(60):
 }
 
 
-# These two, and the next test, ask for a change in sandbox/boot.py and sandbox/lockdown.py: refuse
-# memfd_create (319, 279) and memfd_secret (447, 447), and take away the right to write in the
-# folder of the sockets, once they are there:  os.chmod(FOLDER, 0o500)  before restrict_calls().
 @pytest.mark.parametrize("name", HELD)
 def test_memory_and_disk_cannot_be_kept_beyond_the_limits(graded, name):
     (grade,) = graded(ana=HELD[name]).values()

@@ -48,7 +48,7 @@ class NoSandbox(RuntimeError):
 MEND = {
     "gvisor": "apt-get install runsc  (or see gvisor.dev/docs/user_guide/install)",
     "bwrap": "apt-get install bubblewrap  (or your system's bubblewrap; user namespaces must be allowed)",
-    "landlock": "use Linux 5.13 or newer with Landlock switched on (lsm=landlock,...)",
+    "landlock": "use Linux 5.14 or newer with Landlock switched on (lsm=landlock,...), and namespaces of users",
     "container": "apt-get install podman  (or docker, with its service running)",
     "none": "",
 }
@@ -116,7 +116,7 @@ def try_tier(tier: Tier, image: Path) -> Finding:
                 return Finding(tier, False, f"it could not be started here: {error}", MEND[tier])
     possible = [door for door, was_open in doors.items() if was_open]
     reason = f"inside it one still {', '.join(possible)}" if possible else ""
-    return Finding(tier, not possible, reason, MEND[tier] if possible else "", len(doors))
+    return Finding(tier, not possible, reason, _mend(tier) if possible else "", len(doors))
 
 
 class _Broken(RuntimeError):
@@ -146,7 +146,7 @@ def _doors(tier: Tier, image: Path, tell: str, said: IO[bytes]) -> dict[str, boo
 
 def _mend(tier: Tier) -> str:
     """What to do if a tier is there, and may not be used: switches of the kernel, where there are any."""
-    if tier == "bwrap":
+    if tier != "container":
         for name, forbidding, allowing in SWITCHES:
             switch = Path("/proc/sys", name.replace(".", "/"))
             try:
