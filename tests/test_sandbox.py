@@ -299,10 +299,14 @@ KEPT = {
     "os.close(d); os.unlink('f')",
     "out of sight": "os.mkdir(f'd{k}', 0o300); open(f'd{k}/f', 'wb').write(part)",
     "as names": "[os.mkdir(f'd{k}-{n}') for n in range(700)]",
+    "under another name each time": "open(f'f{k}', 'wb').write(part); k or threading.Thread(target=rename).start()",
     "in each other": "[(os.mkdir('d'), os.chdir('d')) for n in range(700)]",
 }
 KEEPS = """
-import mmap, os, time
+import mmap, os, threading, time
+def rename():
+    while True:
+        for name in os.listdir("."): os.rename(name, name[1:] if name[0] == "x" else "x" + name)
 os.chdir(os.environ["TMPDIR"])
 kept, part = [], bytes(2_000_000)
 for k in range(9):

@@ -236,41 +236,46 @@ class Process:
         """More on the disk than the limit allows, or where we cannot see? In other tiers it is in memory."""
 
         def refused(error: OSError) -> None:
-            raise error
+            if not isinstance(error, FileNotFoundError):
+                raise error
 
         size = count = 0
         try:
             for folder, folders, files in os.walk(self.folder, onerror=refused):
                 count += len(folders) + len(files)
-                size += sum(os.lstat(os.path.join(folder, name)).st_size for name in files)
+                size += sum(self._size(os.path.join(folder, name)) for name in files)
                 if count > FILES or size > self.limits.disk * MEGABYTE:
                     return True
             return size + self._deleted_and_kept() > self.limits.disk * MEGABYTE
-        except (
-            FileNotFoundError,
-            ProcessLookupError,
-        ):  # deleted meanwhile: the next look will tell
+        except ProcessLookupError:  # it has ended
             return False
         except (OSError, RecursionError):  # a folder that is made so that it cannot be read
             return True
+
+    def _size(self, path: str, descriptor: bool = False) -> int:
+        """Bytes of a file, or of the one without a name behind a descriptor."""
+        try:
+            file = os.stat(path, follow_symlinks=descriptor)
+        except FileNotFoundError:  # gone meanwhile: renaming files all the time must not hide them
+            return self.limits.disk * MEGABYTE // 4
+        nameless = stat.S_ISREG(file.st_mode) and not file.st_nlink
+        return file.st_size if nameless or not descriptor else 0
 
     def _deleted_and_kept(self) -> int:
         """Bytes of files without a name that the child still has, open or in memory."""
         if self.neutral or sys.platform != "linux" or not self.alive():
             return 0
         assert self.child is not None
-        about = f"/proc/{self.child.pid}"
-        kept = {}
-        for descriptor in os.listdir(f"{about}/fd"):
-            file = os.stat(f"{about}/fd/{descriptor}")
-            if stat.S_ISREG(file.st_mode) and not file.st_nlink:
-                kept[file.st_dev, file.st_ino] = file.st_size
-        size = sum(kept.values())
-        with open(f"{about}/maps", encoding="utf-8", errors="replace") as maps:
-            for line in maps:
-                if str(self.folder) in line and line.endswith(" (deleted)\n"):
-                    start, end = line.split()[0].split("-")
-                    size += int(end, 16) - int(start, 16)
+        of_it = f"/proc/{self.child.pid}"
+        try:
+            size = sum(self._size(f"{of_it}/fd/{k}", True) for k in os.listdir(f"{of_it}/fd"))
+            maps = Path(f"{of_it}/maps").read_text(encoding="utf-8", errors="replace")
+        except FileNotFoundError:  # it has ended
+            return 0
+        for line in maps.splitlines():
+            if str(self.folder) in line and line.endswith(" (deleted)"):
+                start, end = line.split()[0].split("-")
+                size += int(end, 16) - int(start, 16)
         return size
 
     def _bwrap(self, environment: dict[str, str]) -> list[str]:
