@@ -5,6 +5,7 @@ compare_update    the steps of an optimizer, likewise
 diagnose    which mistake gives exactly these numbers
 Exercise    an exercise as a declaration; Exercise(...).check()
 progress    what is solved in this session
+course      the map of the lessons and exercises, and what is solved of them
 
 Other kinds of exercise: Tangents, Differentiable and Function (functions), Edges, Order and
 Adjoints (what a tape looks like), Facts (predictions), Updates (optimizers). What a student's
@@ -17,6 +18,7 @@ from minigrad.teach.ask_optimizers import Updates
 from minigrad.teach.ask_structure import Adjoints, Edges, Order
 from minigrad.teach.checks import Case, CheckResult, CheckRow, ChecksFailed, Exercise
 from minigrad.teach.compare import CompareRow, Comparison, compare, compare_in
+from minigrad.teach.course import CourseMap, CourseNotebook, course
 from minigrad.teach.diagnose import Diagnosis, diagnose, diagnose_function
 from minigrad.teach.misconceptions import Misconception
 from minigrad.teach.question import Hint, Progress, Question, progress
@@ -30,6 +32,8 @@ __all__ = [
     "ChecksFailed",
     "CompareRow",
     "Comparison",
+    "CourseMap",
+    "CourseNotebook",
     "Diagnosis",
     "Differentiable",
     "Edges",
@@ -49,6 +53,7 @@ __all__ = [
     "compare_in",
     "compare_update",
     "complaint",
+    "course",
     "diagnose",
     "diagnose_function",
     "outcome",

@@ -1,0 +1,136 @@
+"""The course as a map: its lessons, the exercises that practice each, and how far they are.
+
+    course()    for the folder of the lessons: a row for each lesson
+
+Nothing is listed here. A lesson's title is its first heading; its exercises are those that its last
+cell links to. How far an exercise is stands in the outputs of its checks, as they were last saved.
+"""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any, Literal
+
+State = Literal["solved", "begun", "not tried"]
+
+_LINK = re.compile(r"\]\((\.\./exercises/[^)\s]+\.ipynb)\)")
+_RIGHT = re.compile(r"(all |\d+ of )(\d+) public checks? (?:are|is) right")
+_SIGNS: dict[State, str] = {"solved": "✓", "begun": "…", "not tried": "○"}
+
+
+@dataclass(frozen=True)
+class CourseNotebook:
+    """A notebook of the course.
+
+    path     from the folder of the lessons
+    title    its first heading
+    state    of an exercise: solved, begun or not tried
+    """
+
+    path: str
+    title: str
+    state: State = "not tried"
+
+
+@dataclass(frozen=True)
+class CourseMap:
+    """The lessons in their order, each with its exercises."""
+
+    rows: Sequence[tuple[CourseNotebook, Sequence[CourseNotebook]]]
+
+    @property
+    def solved(self) -> tuple[int, int]:
+        """How many exercises are solved, and how many there are. One that two lessons name counts once."""
+        states = {
+            exercise.path: exercise.state for _, notebooks in self.rows for exercise in notebooks
+        }
+        return list(states.values()).count("solved"), len(states)
+
+    @property
+    def _headline(self) -> str:
+        return "{} of {} exercises solved".format(*self.solved)
+
+    def __repr__(self) -> str:
+        lines = [self._headline]
+        for lesson, notebooks in self.rows:
+            lines += ["", lesson.title]
+            lines += [f"    {_SIGNS[notebook.state]} {notebook.title}" for notebook in notebooks]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        def link(notebook: CourseNotebook) -> str:
+            return f'<a href="{escape(notebook.path)}">{escape(notebook.title)}</a>'
+
+        rows = ""
+        for lesson, notebooks in self.rows:
+            practice = "<br>".join(
+                f"{_SIGNS[notebook.state]} {link(notebook)}" for notebook in notebooks
+            )
+            cells = f"<td>{link(lesson)}</td><td>{practice}</td>"
+            rows += f'<tr style="vertical-align: top; text-align: left">{cells}</tr>'
+        head = '<tr style="text-align: left"><th>lesson</th><th>exercises</th></tr>'
+        meaning = ", ".join(f"{sign} {state}" for state, sign in _SIGNS.items())
+        return (
+            f'<div class="minigrad-report"><strong>{self._headline}</strong>'
+            f'<table style="table-layout: auto; width: auto">{head}{rows}</table>{meaning}</div>'
+        )
+
+
+def course(folder: str | Path = ".") -> CourseMap:
+    """The map of the course: the lessons in a folder, and how far their exercises are.
+
+    folder   that of the lessons; the exercises are where the lessons' links lead
+
+    A check counts as it was when its notebook was last saved. Run the cell again after that.
+    """
+    lessons = sorted(Path(folder).glob("[0-9][0-9]_*.ipynb"))
+    rows = []
+    for path in lessons:
+        cells = _cells(path)
+        linked = dict.fromkeys(_LINK.findall(_text(cells[-1]["source"]) if cells else ""))
+        if linked:
+            lesson = CourseNotebook(path.name, _title(path, cells))
+            rows.append((lesson, [_exercise(path.parent, link) for link in linked]))
+    return CourseMap(rows)
+
+
+def _exercise(folder: Path, link: str) -> CourseNotebook:
+    path = folder / link
+    cells = _cells(path)
+    printed = "\n".join(_text(o) for cell in cells for o in _outputs(cell))
+    found = [(said == "all ", int(n)) for said, n in _RIGHT.findall(printed)]
+    state: State = "not tried"
+    if found:
+        state = "solved" if all(right for right, _ in found) else "begun"
+    return CourseNotebook(link, _title(path, cells), state)
+
+
+def _cells(path: Path) -> list[dict[str, Any]]:
+    """The cells of a notebook; none if it is not there or cannot be read."""
+    try:
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
+    return [cell for cell in cells if isinstance(cell, dict) and "source" in cell]
+
+
+def _outputs(cell: dict[str, Any]) -> list[Any]:
+    """What a cell's outputs say as text: results, and the message of an error."""
+    outputs = cell.get("outputs", [])
+    plain = [o.get("data", {}).get("text/plain", "") for o in outputs]
+    return [*plain, *(o.get("evalue", "").partition("\n")[0] for o in outputs)]
+
+
+def _text(source: Any) -> str:
+    return "".join(source) if isinstance(source, list) else str(source)
+
+
+def _title(path: Path, cells: list[dict[str, Any]]) -> str:
+    texts = (_text(cell["source"]) for cell in cells if cell.get("cell_type") == "markdown")
+    headings = (
+        line[2:].strip() for text in texts for line in text.splitlines() if line[:2] == "# "
+    )
+    return next(headings, path.stem)

@@ -1,0 +1,69 @@
+"""The map of the course: every lesson and exercise, and how far each is."""
+
+import json
+from pathlib import Path
+
+from minigrad.grading.lessons import copy_lessons
+from minigrad.teach import course
+
+ROOT = Path(__file__).resolve().parents[1]
+LESSONS = ROOT / "notebooks"
+FIRST = "../exercises/reverse_mode/01_shared_input.ipynb"
+
+
+def state_of(folder, path=FIRST):
+    found = course(folder / "notebooks")
+    [state] = {e.state for _, exercises in found.rows for e in exercises if e.path == path}
+    return state
+
+
+def saved(folder, *outputs):
+    """Save the first exercise with these outputs of its last cell."""
+    path = folder / "notebooks" / FIRST
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    notebook["cells"][-1]["outputs"] = list(outputs)
+    path.write_text(json.dumps(notebook), encoding="utf-8")
+
+
+def test_every_lesson_and_every_exercise_is_on_the_map():
+    rows = course(LESSONS).rows
+
+    lessons = {lesson.path for lesson, _ in rows}
+    exercises = {(LESSONS / e.path).resolve() for _, practice in rows for e in practice}
+    assert lessons | {"00_start_here.ipynb"} == {p.name for p in LESSONS.glob("*.ipynb")}
+    assert exercises == set(ROOT.glob("exercises/*/*.ipynb"))
+
+
+def test_an_exercise_is_as_far_as_its_saved_checks_say(tmp_path):
+    copy_lessons(tmp_path)
+    assert course(tmp_path / "notebooks").solved == (0, 36) and state_of(tmp_path) == "not tried"
+
+    name = "shared_input_backward"
+    wrong = {"output_type": "error", "evalue": f"{name}: 5 of 6 public checks are right\n    case"}
+    right = {"output_type": "execute_result"}
+    right["data"] = {"text/plain": [f"{name}: all 6 public checks are right\n", "    case"]}
+    saved(tmp_path, wrong)
+    assert state_of(tmp_path) == "begun"
+    saved(tmp_path, right)
+    assert state_of(tmp_path) == "solved" and course(tmp_path / "notebooks").solved == (1, 36)
+    saved(tmp_path, right, wrong)
+    assert state_of(tmp_path) == "begun"
+
+
+def test_a_notebook_that_cannot_be_read_is_on_the_map_under_the_name_of_its_file(tmp_path):
+    copy_lessons(tmp_path)
+    (tmp_path / "notebooks" / FIRST).write_text("not a notebook", encoding="utf-8")
+
+    assert state_of(tmp_path) == "not tried"
+    assert "01_shared_input" in repr(course(tmp_path / "notebooks"))
+
+
+def test_the_map_links_to_the_notebooks_and_marks_what_is_solved():
+    html = course(LESSONS)._repr_html_()
+
+    assert f'✓ <a href="{FIRST}">A value that is used twice</a>' in html
+    assert '<a href="01_a_value_and_its_tape.ipynb">1. A value and its tape</a>' in html
+
+
+def test_a_folder_without_lessons_has_an_empty_map(tmp_path):
+    assert course(tmp_path).solved == (0, 0)
