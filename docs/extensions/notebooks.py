@@ -71,6 +71,10 @@ def show_notebook(app: Sphinx, docname: str, source: list[str]) -> None:
                 picture = "".join(output["data"][PICTURE])
                 publish(app, name, json.loads(state.read_text(encoding="utf-8")), picture)
                 output["data"] = {"text/html": frame(app, docname, name)}
+            elif "text/html" in output.get("data", {}):  # a link to a notebook leads to its page
+                output["data"]["text/html"] = re.sub(
+                    r'(href="[^":]+)\.ipynb"', r'\1.html"', "".join(output["data"]["text/html"])
+                )
     source[0] = nbformat.writes(notebook)
 
 

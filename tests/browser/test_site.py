@@ -95,6 +95,19 @@ def test_formulas_are_drawn_without_the_network(page):
     assert all(url.startswith("file://") for url in lesson.requests)
 
 
+def test_the_map_of_the_course_leads_to_pages_of_the_site(site):
+    start = site / "notebooks" / "00_start_here.html"
+    links = re.findall(r'href="([^"#?:]+)"', start.read_text(encoding="utf-8"))
+
+    exercises = {
+        link
+        for link in links
+        if link.startswith("../exercises/") and link != "../exercises/README.html"
+    }
+    assert len(exercises) == 36
+    assert not [link for link in links if not (start.parent / link).exists()]
+
+
 def test_no_solution_is_on_the_site(site):
     pages = list((site / "exercises").glob("*/*.html"))
 
