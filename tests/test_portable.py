@@ -32,7 +32,7 @@ import minigrad
 
 sys.modules["torch"] = None                                              # a package that needs it is skipped
 for module in pkgutil.walk_packages(minigrad.__path__, "minigrad."):
-    if module.name in ("minigrad.grading.sandbox.boot", "minigrad.grading.sandbox.lockdown"):
+    if module.name.removeprefix("minigrad.grading.sandbox.") in ("boot", "lockdown", "probe"):
         continue                                                         # they run in the sandbox only
     if not module.name.startswith("minigrad.tape.torch"):                # it needs PyTorch
         importlib.import_module(module.name)
