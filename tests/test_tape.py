@@ -561,3 +561,16 @@ def test_a_pass_within_a_pass_leaves_the_counts_and_the_queue_of_the_outer_one()
     after = tape.at(inner_ends + 1)  # the exp, whose hook it was
     assert after.number == 1 and after.ready == ("MulBackward0 of y",)
     assert tape.at(inner_ends).number == 2
+
+
+def test_a_variable_that_is_called_like_an_op_keeps_its_name():
+    layer = minigrad.nn.Linear(3, 2)
+    x, t = minigrad.ones(1, 3), minigrad.zeros(1, 2)
+
+    with minigrad.record() as tape:
+        minigrad.nn.functional.mse_loss(layer(x), t)
+        t = x.t() * 2
+        t = t * 3
+
+    names = [node.name for node in tape.shown().nodes]
+    assert {"t", "t#1", "t#2"} <= set(names) and len(names) == len(set(names))

@@ -35,14 +35,20 @@ def result_names(recorder: Recorder) -> list[list[str]]:
     """For each entry a name for each of its results: the user's, or one made from the op, like mul#2.
 
     If one variable was bound to several tensors, as in a loop, the later ones are
-    numbered: h, h#2, h#3. An entry without results has one name.
+    numbered: h, h#2, h#3. A variable that is called like an op, such as t, keeps its name. An entry
+    without results has one name.
     """
-    taken: dict[str, int] = {}
+    counts: dict[tuple[str, bool], int] = {}
+    taken: set[str] = set()
     of_tensor: dict[int, str] = {}
 
     def unique(name: str, always: bool) -> str:
-        taken[name] = count = taken.get(name, 0) + 1
-        return f"{name}#{count}" if always or count > 1 else name
+        counts[name, always] = count = counts.get((name, always), 0) + 1
+        label = f"{name}#{count}" if always or count > 1 else name
+        if label in taken:
+            return unique(name, always)
+        taken.add(label)
+        return label
 
     names = []
     for entry in recorder.entries:
