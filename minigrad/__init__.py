@@ -159,6 +159,7 @@ _LATE: dict[str, tuple[str, str | None]] = {
     "multiprocessing": ("minigrad.multiprocessing", None),
     "nn": ("minigrad.nn", None),
     "optim": ("minigrad.optim", None),
+    "plots": ("minigrad.plots", None),
     "record": ("minigrad.tape", "record"),
     "save": ("minigrad.methods.saving", "save"),
     "special": ("minigrad.special", None),

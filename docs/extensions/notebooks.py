@@ -13,7 +13,8 @@ In a page written by hand, the directive `tape` records a program while the site
     (x * x).sum().backward()
     ```
 
-What stands above a line `%%autograd` runs first and is not recorded.
+What stands above a line `%%autograd` runs first and is not recorded. The directive `plot` does the same for a
+program that draws a `figure` with minigrad.plots.
 """
 
 from __future__ import annotations
@@ -45,12 +46,13 @@ PICTURE = "image/svg+xml"
 LISTED = {"notebooks/README": "*\ndata/README", "exercises/README": "*/*"}
 
 # What the program of a `tape` directive may use without importing it.
-PRELUDE = "import minigrad\nfrom minigrad import nn, optim\nfrom minigrad.nn import functional as F"
+PRELUDE = "import minigrad\nfrom minigrad import nn, optim, plots\nfrom minigrad.nn import functional as F"
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("source-read", show_notebook)
     app.add_directive("tape", TapeDirective)
+    app.add_directive("plot", PlotDirective)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
@@ -123,16 +125,46 @@ class TapeDirective(SphinxDirective):
         ]
 
 
+class PlotDirective(TapeDirective):
+    """A program, and the `figure` that it draws."""
+
+    def run(self) -> list[nodes.Node]:
+        title, program = self.arguments[0], "\n".join(self.content)
+        picture = Path(self.env.app.outdir, "_static", re.sub(r"\W+", "_", title.lower()) + ".svg")
+        picture.parent.mkdir(parents=True, exist_ok=True)
+        run_first(program, title)["figure"].savefig(picture, metadata={"Date": None})
+        here = self.env.app.builder.get_target_uri(self.env.docname)
+        source = relative_uri(here, f"_static/{picture.name}")
+        image = f'<img src="{source}" alt="{html.escape(title)}">'
+        return [
+            nodes.literal_block(program, program, language="ipython3"),
+            nodes.raw("", image, format="html"),
+        ]
+
+
+def run_first(program: str, title: str) -> dict[str, Any]:
+    """The names that a program defines."""
+    names: dict[str, Any] = {"__name__": "__main__"}
+    minigrad.manual_seed(0)
+    exec(PRELUDE, names)
+    exec(compile(program, shown_as(program, title), "exec"), names)
+    return names
+
+
+def shown_as(program: str, title: str) -> str:
+    """The name of a program, by which its lines can be looked up."""
+    file = f"<{title}>"
+    linecache.cache[file] = (len(program), None, program.splitlines(keepends=True), file)
+    return file
+
+
 def recorded(before: str, program: str, title: str) -> minigrad.Tape:
     """The tape of a program. An error that the program raises is on the tape.
 
     before    what runs first, and is not recorded
     """
-    names: dict[str, Any] = {"__name__": "__main__"}
-    minigrad.manual_seed(0)
-    exec(f"{PRELUDE}\n{before}", names)
-    file = f"<{title}>"
-    linecache.cache[file] = (len(program), None, program.splitlines(keepends=True), file)
+    names = run_first(before, title)
+    file = shown_as(program, title)
     try:
         with minigrad.record(title, namespace=names) as tape:
             exec(compile(program, file, "exec"), names)

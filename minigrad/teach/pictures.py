@@ -30,6 +30,7 @@ from minigrad.core import display
 from minigrad.core.modes import unobserved
 from minigrad.core.tensor import wrap
 from minigrad.methods.creation import tensor
+from minigrad.plots import COLORS, loss_surface
 from minigrad.teach.difference import Array, real_array
 from minigrad.teach.running import run
 
@@ -37,7 +38,7 @@ if TYPE_CHECKING:  # matplotlib is imported when the first picture is drawn
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-RIGHT, YOURS, ASIDE = "#0072B2", "#D55E00", "0.7"
+(RIGHT, YOURS), ASIDE = COLORS[:2], "0.7"
 SECONDS = 2.0
 
 
@@ -327,12 +328,11 @@ def paths(
         axis = figure.subplots()
         theirs = walk(_steps_of(optimizer, settings, start))
         mine, trouble = _tried(yours)
-        _contours(axis, surface, theirs)
-        axis.plot(*theirs.T, "-", color=RIGHT, linewidth=3, label=optimizer.__name__)
-        if mine is not None:
-            axis.plot(*mine.T, "o--", color=YOURS, markersize=4, linewidth=1, label="yours")
-        axis.plot(0, 0, "*", color="black", markersize=11)
-        axis.plot(*start, "s", color="black", markersize=5)
+        # Both paths and the bottom are in view, also if yours leaves it.
+        x, y = 1.15 * np.abs(theirs).max(axis=0)
+        both = {optimizer.__name__: theirs} | ({} if mine is None else {"yours": mine})
+        loss_surface(surface, both, xlim=(-x, x), ylim=(-y, y), ax=axis)
+        axis.plot(0, 0, "*", color=axis.xaxis.label.get_color(), markersize=11)
         _legend(axis, trouble)
 
     words = ", ".join(f"{name}={value}" for name, value in settings.items())
@@ -360,17 +360,6 @@ def _steps_of(
         return held.detach().numpy()
 
     return advance
-
-
-def _contours(axis: Axes, surface: Callable[[Any], Any], walked: Array) -> None:
-    """The surface around a path, which stays in view even if another one leaves it."""
-    corners = np.concatenate([walked, -walked, [[0.0, 0.0]]])
-    x, y = 1.15 * np.abs(corners).max(axis=0)
-    a, b = np.meshgrid(np.linspace(-x, x, 81), np.linspace(-y, y, 61))
-    with unobserved():
-        heights = surface([tensor(a), tensor(b)]).numpy()
-    axis.contour(a, b, np.sqrt(heights), levels=12, colors="0.8", linewidths=0.8)
-    axis.set(xlim=(-x, x), ylim=(-y, y), xlabel="p[0]", ylabel="p[1]")
 
 
 # --------------------------------------------------------------------------- for all of them

@@ -1,0 +1,528 @@
+"""What people look for in a training run, as Matplotlib figures.
+
+    gradient_norms         how strong the gradient is in each layer: does it vanish or explode?
+    gradient_histograms    how the entries of the gradients are spread, layer by layer
+    activation_histograms  the same of what the layers compute
+    saved_memory           what a tape keeps for the backward pass, step by step
+    loss_surface           the contours of a loss, and the paths of optimizers on them
+
+The first two read a model after backward(), a tape, gradients by name, or a list of these, one for
+each step. What a title says rests on the numbers in it.
+
+A notebook shows a figure that is the value of its cell; elsewhere `plt.show()` and
+`figure.savefig(...)` do. Backgrounds and text follow your own style, such as
+`plt.style.use("dark_background")`. The colors stand out on black and on white, and are among
+those of Okabe and Ito (2008), which color-blind readers can tell apart.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain, groupby
+from types import ModuleType
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from minigrad.core.modes import no_grad, unobserved
+from minigrad.core.tensor import Tensor
+from minigrad.methods.creation import tensor
+from minigrad.nn.module import Module
+from minigrad.random import fork_rng
+from minigrad.tape import Tape
+from minigrad.tape import document as doc
+from minigrad.tape.either import numbers_of
+from minigrad.tape.snapshot import Array
+
+if TYPE_CHECKING:  # Matplotlib is imported when the first figure is drawn
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = [
+    "activation_histograms",
+    "gradient_histograms",
+    "gradient_norms",
+    "loss_surface",
+    "saved_memory",
+]
+
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
+LINES = ("-", "--", ":", "-.")
+FAR = 1000  # norms that differ by this factor make a gradient vanish or explode
+
+Named = Mapping[str, object]  # a name -> a tensor, an array or a number
+Source = Tape | Module | Named
+
+
+def gradient_norms(source: Source | Sequence[Source]) -> Figure:
+    """The norm of the gradient in each layer: bars; over several steps, lines.
+
+    source    a model after backward(); a tape, of which each backward pass is a step; gradients
+              or their norms by the names of parameters; or a list of these
+
+    The title says whether the gradient vanishes or explodes on its way back through the layers:
+    whether the norms of two layers differ by a factor of 1000 or more. It names layers that no
+    gradient reaches, and those with NaN or infinity, which the norms leave out.
+
+    >>> from minigrad import nn
+    >>> model = nn.Sequential(nn.Linear(2, 2, bias=False), nn.Linear(2, 1, bias=False))
+    >>> for p in model.parameters():
+    ...     p.grad = minigrad.full_like(p, 1e-6 if p is model[0].weight else 1.0)
+    >>> print(gradient_norms(model).get_suptitle())
+    vanishing: 2e-06 in 0, 707107 times less than 1.41 in 1
+    """
+    steps = _gradients(source)
+    names = list(dict.fromkeys(chain.from_iterable(steps)))
+    figure = _figure(max(5.0, 0.7 * len(names) + 2) if len(steps) == 1 else 7.0, 3.5)
+    axis = figure.subplots()
+    if len(steps) == 1:
+        heights = [layer.norm for layer in steps[0].values()]
+        axis.bar(range(len(names)), heights, tick_label=names, color=COLORS[0])
+        axis.tick_params(axis="x", rotation=90 if sum(map(len, names)) > 40 else 0)
+    else:
+        numbers = range(1, len(steps) + 1)
+        for k, name in enumerate(names):
+            curve = [step[name].norm if name in step else np.nan for step in steps]
+            style = LINES[k // len(COLORS) % len(LINES)]
+            axis.plot(numbers, curve, style, marker=".", color=COLORS[k % len(COLORS)], label=name)
+        axis.set_xlabel("step")
+        axis.locator_params(axis="x", integer=True)
+        axis.legend(fontsize="small")
+    if norms := [layer.norm for step in steps for layer in step.values() if layer.norm]:
+        axis.set(yscale="log", ylim=(min(norms) / 3, max(norms) * 3))
+    axis.set_ylabel("norm of the gradient")
+    figure.suptitle("\n".join(_verdict(steps)), fontsize="medium")
+    return figure
+
+
+def gradient_histograms(source: Source | Sequence[Source]) -> Figure:
+    """A histogram of the gradient's entries for each layer, in the last step.
+
+    source    as in gradient_norms
+
+    Above each: how many entries are NaN, infinite or zero. A tape keeps large arrays by their first
+    64 entries, and then only these are drawn; a model has them all.
+
+    >>> w = minigrad.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    >>> (w.log() * minigrad.tensor([1.0, 1.0, minigrad.inf])).sum().backward()
+    >>> print(gradient_histograms({"w": w.grad}).axes[0].get_title())
+    w
+    1 inf of 3
+    """
+    return _histograms(_gradients(source)[-1], "gradients")
+
+
+def activation_histograms(source: Source, *inputs: Tensor) -> Figure:
+    """A histogram for each layer of what it computes.
+
+    source    a model, which is called with the inputs; a tape; or activations by name
+    inputs    of the model
+
+    The model itself stays as it is, and so do the random numbers to come: a copy of it is called.
+    Of a tape, the last result of each module's call is drawn, or each result if it has no modules.
+
+    >>> from minigrad import nn
+    >>> relu = activation_histograms(nn.Sequential(nn.ReLU()), minigrad.tensor([-1.0, 0.5, 2.0]))
+    >>> print(relu.axes[0].get_title())
+    0 ReLU
+    33 % are 0
+    """
+    if isinstance(source, Tape):
+        layers = _results(source.shown())
+    elif isinstance(source, Mapping):
+        layers = {name: _Numbers.of(value) for name, value in source.items()}
+    elif not inputs:
+        raise TypeError(
+            "activation_histograms: a model needs an input to compute something from: "
+            "activation_histograms(model, x)."
+        )
+    else:
+        layers = _called(source, inputs)
+    return _histograms(layers, "activations")
+
+
+def saved_memory(tape: Tape) -> Figure:
+    """The bytes of saved tensors after each step: they grow going forward, and are freed going back.
+
+    A tensor that is saved twice, or together with a view of it, counts once. The dashed line is the
+    part that is of which leaves: parameters and data. The title names the step with the most, and the
+    line of the program that it belongs to.
+
+    >>> x = minigrad.tensor([1.0, 2.0], requires_grad=True)
+    >>> with minigrad.record() as tape:
+    ...     y = x.exp()
+    ...     z = (y * y).sum()
+    ...     z.backward()
+    >>> print(saved_memory(tape).get_suptitle())
+    at most 8 B are saved: after step 1, in line 2: y = x.exp()
+    """
+    found = tape.shown()
+    total, leaves, unknown = _saved_bytes(found)
+    peak = int(np.argmax(total))
+    figure = _figure(7.0, 3.5)
+    axis = figure.subplots()
+    steps = range(len(total))
+    axis.step(steps, total, where="post", color=COLORS[0], label="saved")
+    axis.step(steps, leaves, "--", where="post", color=COLORS[1], label="of which leaves")
+    axis.plot(peak, total[peak], "o", color=COLORS[1])
+    axis.set(xlabel="step", ylim=(0, 1.1 * max(total) or 1))
+    axis.yaxis.set_major_formatter(lambda n, _: _in_bytes(n))
+    axis.legend(fontsize="small")
+    said = f"at most {_in_bytes(total[peak])} are saved: after step {peak}"
+    node = found.node(found.steps[peak - 1].node or "n0") if peak else None
+    if node is not None and node.code is not None:
+        said += f", in line {found.where(node.code)}: {found.code[node.code].text.strip()}"
+    if unknown:
+        said += f"\nnot counted: {unknown} saved by what the tape does not know"
+    figure.suptitle(said, fontsize="medium")
+    return figure
+
+
+def loss_surface(
+    f: Callable[[Tensor], Tensor | float],
+    path: Iterable[object] | Mapping[str, Iterable[object]] = (),
+    *,
+    xlim: tuple[float, float] | None = None,
+    ylim: tuple[float, float] | None = None,
+    ax: Axes | None = None,
+) -> Figure:
+    """The contours of a function of two parameters, with the path of an optimizer.
+
+    f             the loss, of a tensor of two numbers
+    path          the points where the optimizer was; or name -> points, to compare several
+    xlim, ylim    what is drawn; by default, what holds the paths
+    ax            where to draw; by default, a new figure
+
+    The contours are closer together than the heights of a map, so that the bottom of a valley shows.
+
+    >>> from minigrad import optim
+    >>> def valley(p): return p[0] ** 2 + 10 * p[1] ** 2
+    >>> p = minigrad.tensor([2.0, 1.0], requires_grad=True)
+    >>> sgd, path = optim.SGD([p], lr=0.04), [p.detach().clone()]
+    >>> for _ in range(20):
+    ...     sgd.zero_grad()
+    ...     valley(p).backward()
+    ...     sgd.step()
+    ...     path.append(p.detach().clone())
+    >>> line = loss_surface(valley, path).axes[0].lines[0]
+    >>> line.get_xydata().shape
+    (21, 2)
+    """
+    given = path if isinstance(path, Mapping) else {"": path}
+    paths = {name: _points(points) for name, points in given.items()}
+    held = np.concatenate([*paths.values(), np.empty((0, 2))])
+    x, y = (limits or _around(held[:, k]) for k, limits in enumerate((xlim, ylim)))
+    if ax is None:
+        ax = _figure(6.0, 4.5).subplots()
+    ink = ax.xaxis.label.get_color()  # of your style
+    _contours(ax, f, x, y)
+    for k, (name, points) in enumerate(paths.items()):
+        width, line = (3, "o-") if k == 0 else (1, "o--")
+        color, label = COLORS[k % len(COLORS)], name or None
+        ax.plot(*points.T, line, markersize=4, linewidth=width, color=color, label=label)
+        ax.plot(*points[:1].T, "s", color=ink, markersize=5)
+    if any(paths):
+        ax.legend(fontsize="small")
+    ax.set(xlim=x, ylim=y, xlabel="p[0]", ylabel="p[1]")
+    return cast("Figure", ax.figure)
+
+
+# --------------------------------------------------------------------------- what is drawn
+
+
+@dataclass(frozen=True)
+class _Numbers:
+    """The numbers of a layer: its entries, all of them or the first ones, and facts about all."""
+
+    entries: Array
+    size: int
+    norm: float
+    nan: int = 0
+    inf: int = 0
+
+    @classmethod
+    def of(cls, value: object) -> _Numbers:
+        """The numbers of a tensor or an array; of None, for which no gradient came."""
+        entries = _real(np.asarray([] if value is None else numbers_of(value))).reshape(-1)
+        finite = entries[np.isfinite(entries)]
+        most = float(abs(finite).max(initial=0)) or 1.0  # a square could be beyond all numbers
+        norm = most * float(np.linalg.norm(finite / most))
+        nan, inf = int(np.isnan(entries).sum()), int(np.isinf(entries).sum())
+        return cls(entries, entries.size, norm, nan, inf)
+
+    @classmethod
+    def described(cls, facts: doc.ArrayFacts) -> _Numbers:
+        """The numbers of a snapshot."""
+        entries = _real(np.array([complex(v or 0) for v in facts["first"]]))
+        norm = float(facts["norm"] or 0)
+        return cls(entries, facts["size"], norm, facts["nan"], facts["inf"])
+
+    def __add__(self, other: _Numbers) -> _Numbers:
+        return _Numbers(
+            np.concatenate([self.entries, other.entries]),
+            self.size + other.size,
+            math.hypot(self.norm, other.norm),
+            self.nan + other.nan,
+            self.inf + other.inf,
+        )
+
+    @property
+    def said(self) -> str:
+        """What a reader should know before the picture: "3 NaN of 8"; "" if nothing."""
+        zeros = int((self.entries == 0).sum())
+        seen = self.entries.size
+        parts = [f"{n} {kind}" for n, kind in ((self.nan, "NaN"), (self.inf, "inf")) if n]
+        words = [f"{', '.join(parts)} of {self.size}"] if parts else []
+        words += [f"{zeros / seen:.0%} are 0".replace("%", " %")] if zeros else []
+        words += [f"of {self.size}, only {seen} are on the tape"] if seen < self.size else []
+        return "\n".join(words or ["no gradient"] * (not self.size))
+
+
+def _real(values: Array) -> Array:
+    """As floats; complex numbers by their size."""
+    return np.asarray(values.real if not np.any(np.imag(values)) else abs(values), dtype=float)
+
+
+def _gradients(source: Source | Sequence[Source]) -> list[dict[str, _Numbers]]:
+    """For each step, the gradients by layer."""
+    steps = [layers for layers in map(_layers, _named_gradients(source)) if layers]
+    if not any(layer.size for layers in steps for layer in layers.values()):
+        raise ValueError(
+            "There are no gradients to draw: call backward() first, and zero_grad() only after "
+            "the picture."
+        )
+    return steps
+
+
+def _named_gradients(source: Source | Sequence[Source]) -> list[dict[str, _Numbers]]:
+    """For each step, the gradients by the names of parameters, in the order of the layers."""
+    if isinstance(source, Tape):
+        return _passes(source.shown())
+    if isinstance(source, Mapping):
+        return [{name: _Numbers.of(value) for name, value in source.items()}]
+    if isinstance(source, Sequence) and not isinstance(source, str | Module):
+        return [step for one in source for step in _named_gradients(one)]
+    if not callable(getattr(source, "named_parameters", None)):
+        raise TypeError(
+            f"Gradients are drawn of a model, a tape, a dictionary name -> gradient, or a list of "
+            f"these, not of {type(source).__name__}."
+        )
+    parameters = source.named_parameters()
+    return [{name: _Numbers.of(p.grad) for name, p in parameters if p.requires_grad}]
+
+
+def _passes(found: doc.Document) -> list[dict[str, _Numbers]]:
+    """For each backward pass of a tape, the gradients that its leaves took."""
+    passes: dict[int, dict[int, _Numbers]] = {}
+    for step in found.steps:
+        facts = found.value(step.g)
+        if step.node and facts and found.node(step.node).kind == "leaf":
+            taken = passes.setdefault(step.pass_ or 0, {})
+            taken[doc.index_of(step.node)] = _Numbers.described(facts)
+    return [{found.nodes[k].name: taken[k] for k in sorted(taken)} for taken in passes.values()]
+
+
+def _layers(gradients: Mapping[str, _Numbers]) -> dict[str, _Numbers]:
+    """Parameters by layer: "0.weight" and "0.bias" are of 0."""
+    found: dict[str, _Numbers] = {}
+    for name, numbers in gradients.items():
+        layer = name.rpartition(".")[0] or name
+        found[layer] = found[layer] + numbers if layer in found else numbers
+    return found
+
+
+def _verdict(steps: list[dict[str, _Numbers]]) -> list[str]:
+    """What is wrong with the gradients, in sentences with the numbers; or that nothing is."""
+    layers = steps[-1]
+    broken = {k: [n for n, x in s.items() if x.nan or x.inf] for k, s in enumerate(steps, 1)}
+    first = next((k for k, names in broken.items() if names), None)
+    said = []
+    if first is not None:
+        when = f" in step {first}" if len(steps) > 1 else ""
+        said.append(f"NaN or infinity{when}: {', '.join(broken[first])}")
+    if silent := [name for name, x in layers.items() if not (x.norm or x.nan or x.inf)]:
+        said.append(f"no gradient reaches {', '.join(silent)}")
+    norms = {name: x.norm for name, x in layers.items() if x.norm}
+    if not norms:
+        return said
+    least, most = min(norms, key=norms.__getitem__), max(norms, key=norms.__getitem__)
+    low, high = f"{norms[least]:.3g} in {least}", f"{norms[most]:.3g} in {most}"
+    times = norms[most] / norms[least]
+    if times >= FAR:  # the gradient comes from the last layer
+        vanishes = list(norms).index(least) < list(norms).index(most)
+        one, two, word = (low, high, "less") if vanishes else (high, low, "more")
+        name = "vanishing" if vanishes else "exploding"
+        said.append(f"{name}: {one}, {times:.6g} times {word} than {two}")
+    totals = [math.hypot(*(x.norm for x in step.values())) for step in steps]
+    if totals[0] and totals[-1] >= FAR * totals[0]:
+        said.append(f"exploding: {totals[0]:.3g} in step 1, {totals[-1]:.3g} in step {len(steps)}")
+    return said or [f"neither vanishing nor exploding: from {low} to {high}"]
+
+
+def _called(model: Module, inputs: tuple[Tensor, ...]) -> dict[str, _Numbers]:
+    """What the innermost layers of a model compute from the inputs."""
+    seen: dict[str, _Numbers] = {}
+
+    def keep(name: str, layer: Module, given: object, result: object) -> None:
+        first = result[0] if isinstance(result, tuple) else result
+        seen[f"{name} {type(layer).__name__}".strip()] = _Numbers.of(first)
+
+    with unobserved(), no_grad(), fork_rng():
+        copied = copy.deepcopy(model)
+        for name, layer in copied.named_modules():
+            if not list(layer.children()):
+                layer.register_forward_hook(partial(keep, name))
+        copied(*inputs)
+    return seen
+
+
+def _results(found: doc.Document) -> dict[str, _Numbers]:
+    """What the layers on a tape computed, or else its operations."""
+    ops = [n for n in found.nodes if n.kind == "op" and n.made_by is None and n.value is not None]
+    if any(n.module for n in ops):
+        runs = groupby((n for n in ops if n.module), key=lambda n: n.module or "")
+        ops = [list(run)[-1] for _, run in runs]
+    return {n.module or n.label: _Numbers.described(found.values[n.value or 0]) for n in ops}
+
+
+def _saved_bytes(found: doc.Document) -> tuple[list[int], list[int], int]:
+    """After each step, the bytes of what is saved, and of leaves in it; what is of unknown size."""
+    memories = _Memories(found)
+    kept: dict[str, set[str]] = {}  # a node -> what it saved
+    total, leaves, unknown = [0], [0], 0
+    for step in found.steps:
+        for detail in step.details:
+            if isinstance(detail, doc.Detail) and detail.event == "op" and detail.node:
+                saved = [s for s in found.node(detail.node).saved if not s.constant]
+                unknown += sum(s.node is None for s in saved)
+                kept[detail.node] = {memories.of(s.node, s.output) for s in saved if s.node}
+            elif detail.event == "free" and step.node:
+                kept.pop(step.node, None)
+        held = set().union(*kept.values())
+        total.append(sum(memories.bytes[m] for m in held))
+        leaves.append(sum(memories.bytes[m] for m in held & memories.leaves))
+    return total, leaves, unknown
+
+
+class _Memories:
+    """Which results share their memory, and how many bytes it has."""
+
+    def __init__(self, found: doc.Document) -> None:
+        self.found = found
+        self.bytes: dict[str, int] = {}
+        self.leaves: set[str] = set()
+        for node in found.nodes:
+            results = [(node.shape, node.dtype), *((r.shape, r.dtype) for r in node.results)]
+            for output, (shape, dtype) in enumerate(results):
+                if shape is not None and dtype is not None:
+                    memory = self.of(node.id, output)
+                    bits = int((re.findall(r"\d+", dtype) or ["8"])[0])  # bool has none
+                    size = math.prod(shape) * bits // 8
+                    self.bytes[memory] = max(size, self.bytes.get(memory, 0))
+                    self.leaves |= {memory} if node.kind == "leaf" else set()
+
+    def of(self, key: doc.NodeId, output: int) -> str:
+        """A name for the memory of a result: all versions of a tensor, and its views, have one."""
+        node = self.found.node(key)
+        if output:
+            return f"tensor {node.results[output - 1].tensor}"
+        return f"tensor {node.tensor}" if node.storage is None else f"memory {node.storage}"
+
+
+def _contours(
+    ax: Axes,
+    f: Callable[[Tensor], Tensor | float],
+    xlim: tuple[float, float],
+    ylim: tuple[float, float],
+) -> None:
+    """The surface, called point by point: f need not accept a whole grid."""
+    a, b = np.meshgrid(np.linspace(*xlim, 81), np.linspace(*ylim, 61))
+    with unobserved(), no_grad():
+        heights = [
+            float(numbers_of(f(tensor(p))).item()) for p in np.stack([a, b], -1).reshape(-1, 2)
+        ]
+    shown = np.ma.masked_invalid(np.reshape(heights, a.shape))
+    if shown.count() and np.ptp(shown) > 0:
+        depth = np.ma.sqrt(shown - shown.min())
+        ax.contour(
+            a, b, depth, levels=12, colors=ax.xaxis.label.get_color(), alpha=0.35, linewidths=0.8
+        )
+
+
+def _points(points: Iterable[object]) -> Array:
+    """A path as an array of two columns."""
+    array = np.array([numbers_of(p) for p in points], dtype=float)
+    if array.size and array.shape[1:] != (2,):
+        raise ValueError(
+            f"loss_surface: a path is a list of points with two numbers each, not of the shape "
+            f"{array.shape}. Append  p.detach().clone()  after each step."
+        )
+    return array.reshape(-1, 2)
+
+
+def _around(values: Array) -> tuple[float, float]:
+    """Limits that hold these values, with a margin."""
+    finite = values[np.isfinite(values)]
+    low, high = (float(finite.min()), float(finite.max())) if finite.size else (-1.0, 1.0)
+    margin = 0.3 * (high - low) or 1.0
+    return low - margin, high + margin
+
+
+# --------------------------------------------------------------------------- how it is drawn
+
+
+def _histograms(layers: Mapping[str, _Numbers], what: str) -> Figure:
+    """A small histogram for each layer."""
+    layers = {name: layer for name, layer in layers.items() if layer.size != 1} or layers
+    if not layers:
+        raise ValueError(f"There are no {what} to draw: no layer has computed anything.")
+    columns = min(4, len(layers))
+    rows = -(-len(layers) // columns)
+    figure = _figure(2.6 * columns, 2.2 * rows)
+    axes = iter(figure.subplots(rows, columns, squeeze=False).flat)
+    for (name, layer), axis in zip(layers.items(), axes):
+        finite = layer.entries[np.isfinite(layer.entries)]
+        spread = np.ptp(finite) > 1e-12 * abs(finite).max() if finite.size else False
+        axis.hist(finite, bins=30 if spread else 1, color=COLORS[0])
+        axis.set_title("\n".join(filter(None, (name, layer.said))), fontsize="small")
+        axis.tick_params(labelsize="small")
+    for axis in axes:  # those that are left
+        axis.remove()
+    figure.suptitle(what, fontsize="medium")
+    return figure
+
+
+def _in_bytes(n: float) -> str:
+    """A number of bytes in words.
+
+    >>> _in_bytes(512), _in_bytes(12_345), _in_bytes(3e9)
+    ('512 B', '12.3 kB', '3 GB')
+    """
+    power = min(int(math.log10(n) / 3), 4) if n >= 1 else 0
+    return f"{n / 1000**power:.3g} {('B', 'kB', 'MB', 'GB', 'TB')[power]}"
+
+
+def _figure(width: float, height: float) -> Figure:
+    """A new figure. A notebook shows it as the value of its cell, and so not by itself as well."""
+    plt = _pyplot()
+    figure = plt.figure(figsize=(width, height), layout="constrained")
+    if "inline" in plt.get_backend():
+        plt.close(figure)
+    return figure
+
+
+def _pyplot() -> ModuleType:
+    """Matplotlib, or an error that says how to install it."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError(
+            "minigrad.plots draws with Matplotlib, which is missing here. Install it:  "
+            "pip install matplotlib   (in a notebook:  %pip install matplotlib)"
+        ) from error
+    return plt
