@@ -18,7 +18,7 @@ from typer.core import TyperGroup
 
 from minigrad.version import __version__
 
-GRADING = ("release", "record", "judge", "grade", "mark", "course", "doctor")
+GRADING = ("release", "record", "judge", "grade", "mark", "course", "export", "doctor")
 
 
 class Commands(TyperGroup):

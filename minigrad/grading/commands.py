@@ -1,4 +1,4 @@
-"""The command line of grading: minigrad release | record | judge | grade | mark | course | doctor.
+"""The command line of grading: minigrad release | record | judge | grade | mark | course | export | doctor.
 
 Each command says what it did; the work is done elsewhere.
 """
@@ -9,7 +9,7 @@ import webbrowser
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated, Literal, NoReturn
 
 import typer
 from rich.console import Console
@@ -28,6 +28,9 @@ from rich.text import Text
 from minigrad.grading.assignment import Assignment, grade_assignment
 from minigrad.grading.doctor import examine, report
 from minigrad.grading.documents import AnswersDocument
+from minigrad.grading.export.autograder import make_package
+from minigrad.grading.export.lms import write_marks
+from minigrad.grading.export.marks import read_marks
 from minigrad.grading.gate import NbvalDidNotRun, gate, gate_bundles
 from minigrad.grading.gradebook.book import NOTHING, Gradebook, gradebook_of
 from minigrad.grading.gradebook.course import course_of, write_course
@@ -293,6 +296,57 @@ def course_command(
     unsure = sum(bool(row.notes) for row in rows)
     typer.echo(f"{len(rows)} students, {unsure} of them with something to mark or to confirm")
     _say_written([out])
+
+
+@app.command("export")
+def export_command(
+    to: Annotated[
+        Literal["canvas", "moodle", "nbgrader", "gradescope"], typer.Argument(help="For which.")
+    ],
+    place: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            help="What grade wrote; left out: graded. For gradescope: what release wrote, for each notebook."
+        ),
+    ] = None,
+    roster: Annotated[
+        Path | None,
+        typer.Option(help="What Canvas or Moodle exported. Left out: the roster of the settings."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="The file to write: a CSV, nbgrader's .db, or a zip."),
+    ] = None,
+    assignment: Annotated[
+        str | None,
+        typer.Option(help="Its name there and in gradebook.toml. Left out: as in grade."),
+    ] = None,
+    settings_file: SettingsFile = None,
+    isolation: Isolation = "auto",
+    wheel: Annotated[
+        Path | None,
+        typer.Option(help="For gradescope: of minigrad; left out: this version, from PyPI."),
+    ] = None,
+) -> None:
+    """Write marks as Canvas, Moodle or nbgrader takes them in; or an autograder for Gradescope."""
+    with _errors_shown():
+        settings = _settings(settings_file)
+        if to == "gradescope":
+            exercises = [find_bundles(one) for one in place or [Path("graded")]]
+            name = assignment or exercises[0][0].name
+            path = out or Path(f"{name}-autograder.zip")
+            _say_written([make_package(exercises, path, settings.of(name), isolation, wheel)])
+            return
+        if place and len(place) > 1:
+            _stop("One assignment is exported at a time. To fix it, name one folder of grade's.")
+        marks = read_marks(place[0] if place else Path("graded"), assignment)
+        path, absent = write_marks(to, marks, roster or settings.of(marks.name).roster, out)
+    if absent:
+        typer.echo(clean_text(f"left out, because {to} does not know them: {', '.join(absent)}"))
+    unsure = sum(bool(one.line.unsure) for one in marks.students)
+    if unsure:
+        typer.echo(f"{unsure} students have something to mark or to confirm: see gradebook.csv")
+    _say_written([path])
 
 
 @app.command("doctor")

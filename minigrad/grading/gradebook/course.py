@@ -3,8 +3,9 @@
 What counts of an assignment is its gradebook.csv, as `minigrad grade` wrote it last. Each is taken as a share of
 its points; the lowest may be dropped, and the others are averaged by their weights.
 
-    course_of    the rows of a course
-    write_course    course.csv
+    gradebook_lines    what an assignment's gradebook.csv says
+    course_of          the rows of a course
+    write_course       course.csv
 """
 
 from collections.abc import Mapping
@@ -76,20 +77,41 @@ def course_of(course: CourseSettings, default: Path) -> tuple[list[CourseRow], l
     return rows, [name for name in course.assignments if name not in graded]
 
 
-def _read(path: Path, name: str, found: dict[str, _Found]) -> None:
-    """Add the gradebook of an assignment to what is found."""
+@dataclass(frozen=True)
+class GradebookLine:
+    """A line of a gradebook.csv. `unsure` says why it is to be confirmed; empty if it is not."""
+
+    student: Student
+    points: Decimal
+    of: Decimal
+    unsure: str
+
+
+def gradebook_lines(path: Path) -> list[GradebookLine]:
+    """The lines of the gradebook of an assignment, as `minigrad grade` wrote it last."""
     columns = ("student", "points", "of", "name", "email", "section", "confirm", "note")
     needed = ("student", "points", "of")
+    found = []
     for row in read_table(path, dict.fromkeys(columns, ()), needed=needed, others=True):
         points, of = row.points("points"), row.points("of")
         if points is None or of is None:
             raise row.wrong("points, or of, is empty. To fix it, run  minigrad grade  again.")
         student = Student(row["student"], row["name"], row["email"], row["section"])
-        one = found.setdefault(student.id, _Found(student))
-        if of:
-            one.shares[name] = 100 * points / of
-        if row["confirm"] or "still to be marked" in row["note"]:
-            one.notes.append(f"{name}: {row['note'] or row['confirm']}")
+        unsure = row["confirm"] or "still to be marked" in row["note"]
+        found.append(
+            GradebookLine(student, points, of, (row["note"] or row["confirm"]) if unsure else "")
+        )
+    return found
+
+
+def _read(path: Path, name: str, found: dict[str, _Found]) -> None:
+    """Add the gradebook of an assignment to what is found."""
+    for line in gradebook_lines(path):
+        one = found.setdefault(line.student.id, _Found(line.student))
+        if line.of:
+            one.shares[name] = 100 * line.points / line.of
+        if line.unsure:
+            one.notes.append(f"{name}: {line.unsure}")
 
 
 def _row(found: _Found, weights: Mapping[str, Decimal], drop: int) -> CourseRow:

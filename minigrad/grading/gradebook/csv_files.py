@@ -33,12 +33,14 @@ class GradebookError(ValueError):
 class TableRow:
     """A row of a CSV file. A column that the file does not have is empty in it.
 
-    line   where it begins in the file, counted from 1
+    line     where it begins in the file, counted from 1
+    names    all columns, as the file calls them, in the order of `cells`
     """
 
     path: Path
     line: int
     cells: Mapping[str, str]
+    names: tuple[str, ...] = ()
 
     def __getitem__(self, column: str) -> str:
         return self.cells.get(column, "")
@@ -87,6 +89,7 @@ def read_table(
     delimiter = max(",;\t", key=text.partition("\n")[0].count)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     header: list[str] | None = None
+    names: tuple[str, ...] = ()
     rows = []
     while True:
         line = reader.line_num + 1
@@ -100,13 +103,14 @@ def read_table(
             continue
         if header is None:
             header = _header(TableRow(path, line, {}), cells, columns, needed, others)
+            names = tuple(cells)
         elif len(cells) != len(header):
             raise GradebookError(
                 f"{path}, line {line}: there are {len(cells)} cells, and {len(header)} columns. To fix it, put a "
                 "cell that has commas in it between quotation marks, and leave an empty cell empty."
             )
         else:
-            rows.append(TableRow(path, line, dict(zip(header, cells))))
+            rows.append(TableRow(path, line, dict(zip(header, cells)), names))
     if header is None:
         raise GradebookError(f"{path} is empty. Its first line must name: {', '.join(needed)}.")
     return rows

@@ -110,8 +110,7 @@ def read_roster(path: Path) -> Roster:
     """Read a roster. Raises GradebookError, with the line, for what is malformed or twice there."""
     students: list[Student] = []
     lines: dict[str, int] = {}
-    for row in read_table(path, COLUMNS, needed=(), others=True):
-        student = _student(row)
+    for row, student in roster_rows(path):
         if student is None:
             continue
         if student.id.casefold() in lines:
@@ -125,6 +124,11 @@ def read_roster(path: Path) -> Roster:
             f"{path} names no student. To fix it, give it the columns id, name, email, section."
         )
     return Roster(tuple(students))
+
+
+def roster_rows(path: Path) -> list[tuple[TableRow, Student | None]]:
+    """All rows of a roster, and whose each is: nobody's, if it is one that an LMS adds for itself."""
+    return [(row, _student(row)) for row in read_table(path, COLUMNS, needed=(), others=True)]
 
 
 def _student(row: TableRow) -> Student | None:

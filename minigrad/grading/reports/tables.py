@@ -46,10 +46,10 @@ def write_gradescope(book: Gradebook, folder: Path) -> None:
     for row, name in zip(book.rows, names):
         path = folder / name / "results.json"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(_gradescope(row), indent=1) + "\n", encoding="utf-8")
+        path.write_text(json.dumps(gradescope_results(row), indent=1) + "\n", encoding="utf-8")
 
 
-def _gradescope(row: GradebookRow) -> dict[str, object]:
+def gradescope_results(row: GradebookRow) -> dict[str, object]:
     """results.json for one student."""
     said = [*row.notes, *(n for grade in row.grades for n in grade["notes"]), row.lateness.said]
     return {

@@ -1,0 +1,141 @@
+"""An exercise as an autograder for Gradescope: the package, and the program that is run in it.
+
+    make_package    the zip to upload: setup.sh, run_autograder, the bundles, what to install
+    main            grade the one submission that Gradescope has put into its folder
+
+The places in Gradescope's container can be changed by environment variables, for trying it elsewhere.
+"""
+
+import json
+import os
+import secrets
+import sys
+from collections.abc import Collection, Sequence
+from dataclasses import asdict
+from decimal import Decimal
+from pathlib import Path
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
+
+from minigrad.grading.documents import Grade
+from minigrad.grading.gradebook.book import columns_of, gradebook_of
+from minigrad.grading.gradebook.csv_files import GradebookError
+from minigrad.grading.gradebook.given import Given
+from minigrad.grading.gradebook.settings import AssignmentSettings, QuestionSettings
+from minigrad.grading.judge.grades import judge
+from minigrad.grading.release.bundles import Judge, Recording, find_bundles
+from minigrad.grading.reports.tables import gradescope_results
+from minigrad.grading.run.batch import Run, Settings, record_class
+from minigrad.grading.run.collect import Submission
+from minigrad.grading.run.place import place_here
+from minigrad.grading.run.recorder import RecorderFailed
+from minigrad.version import __version__
+
+PARTS = Path(__file__).parent / "gradescope"
+STUDENT = "the submission"  # whose it is, Gradescope knows
+
+
+def make_package(
+    exercises: Sequence[tuple[Recording, Judge]],
+    path: Path,
+    rules: AssignmentSettings,
+    isolation: str = "auto",
+    wheel: Path | None = None,
+) -> Path:
+    """Write the zip; returns its path. Raises GradebookError if there is nothing to grade in it.
+
+    rules    how questions count; deadlines are Gradescope's own
+    wheel    of minigrad, to be installed from the zip; None: this version, from the package index
+    """
+    if not any(judge.questions for _, judge in exercises):
+        raise GradebookError(
+            "A person marks all questions of this exercise, so there is nothing for an autograder. To fix it, "
+            "mark in Gradescope alone."
+        )
+    columns_of([judge for _, judge in exercises], rules)  # refuses settings of no question
+    required = f"./{wheel.name}[grade]" if wheel else f"minigrad-jupyter[grade]=={__version__}"
+    counts = {name: asdict(one) for name, one in rules.questions.items()}
+    settings = {"isolation": isolation, "questions": counts}
+    with ZipFile(path, "w", ZIP_DEFLATED) as package:
+        for part in sorted(PARTS.iterdir()):
+            about = ZipInfo(part.name)
+            about.external_attr = (0o100644 if part.suffix == ".txt" else 0o100755) << 16
+            package.writestr(about, part.read_bytes())
+        package.writestr("requirements.txt", f"{required}\n")
+        package.writestr("settings.json", json.dumps(settings, indent=1, default=str) + "\n")
+        for recording, judged in exercises:
+            for kind, bundle in (("recording", recording), ("judge", judged)):
+                package.writestr(f"grading/{bundle.name}.{kind}.json", json.dumps(bundle.data))
+        if wheel:
+            package.write(wheel, wheel.name)
+    return path
+
+
+def grade_one(source: Path, submission: Path) -> dict[str, object]:
+    """results.json for the submission in this folder.
+
+    Raises NoSandbox or RecorderFailed if it could not be run, which says nothing about it.
+    """
+    settings = json.loads((source / "settings.json").read_text("utf-8"))
+    counts = {
+        name: QuestionSettings(Decimal(one["weight"]), one["all_or_nothing"])
+        for name, one in settings["questions"].items()
+    }
+    places = sorted((source / "grading").glob("*.recording.json"))
+    exercises = [find_bundles(place) for place in places]
+    names = {recording.name for recording, _ in exercises}
+    runs = [
+        [_graded(recording, judged, submission, names - {recording.name}, settings["isolation"])]
+        for recording, judged in exercises
+    ]
+    rules = AssignmentSettings(questions=counts)
+    columns = [c for c in columns_of([j for _, j in exercises], rules) if not c.manual]
+    book = gradebook_of("", runs, Given(), columns)
+    return gradescope_results(book.rows[0])
+
+
+def _graded(
+    recording: Recording, judged: Judge, folder: Path, others: Collection[str], isolation: str
+) -> Grade:
+    """The grade of one notebook of the submission."""
+    place = place_here(isolation, recording.engine, recording.packages)
+    run = Run(recording, secrets.token_hex(16), place.tier, Settings(jobs=1))
+    (answers,) = record_class([_notebook(folder, recording.name, others)], run)
+    if answers.get("lost"):
+        raise RecorderFailed(answers["unreadable"])
+    (grade,) = judge(judged, [answers])
+    return {**grade, "student": STUDENT, "file": f"{recording.name}.ipynb"}
+
+
+def _notebook(folder: Path, name: str, others: Collection[str]) -> Submission:
+    """The notebook of this name, wherever it lies, or the only one that is of no other exercise."""
+    found = [p for p in sorted(folder.rglob("*.ipynb")) if ".ipynb_checkpoints" not in p.parts]
+    found = [p for p in found if p.stem not in others and not p.is_symlink()]
+    named = [p for p in found if p.stem == name] or found
+    if len(named) == 1:
+        return Submission(STUDENT, named[0])
+    said = ", ".join(str(p.relative_to(folder)) for p in named[:4]) or "none"
+    problem = f"one notebook {name}.ipynb is expected; found: {said}"
+    return Submission(STUDENT, folder / f"{name}.ipynb", problem)
+
+
+def main() -> None:
+    """Grade the submission, and write the results whole or not at all."""
+    places = {"SOURCE": "source", "SUBMISSION": "submission", "RESULTS": "results/results.json"}
+    source, submission, results = (
+        Path(os.environ.get(f"AUTOGRADER_{key}", f"/autograder/{place}"))
+        for key, place in places.items()
+    )
+    try:
+        graded = grade_one(source, submission)
+    except (
+        RuntimeError
+    ) as error:  # of the sandbox, the recorder or the judge: no fault of the submission's
+        sys.exit(f"The submission could not be graded, through no fault of its own: {error}")
+    results.parent.mkdir(parents=True, exist_ok=True)
+    part = results.with_name(f".{results.name}.part")
+    part.write_text(json.dumps(graded, indent=1) + "\n", encoding="utf-8")
+    os.replace(part, results)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,232 @@
+"""The files from which Canvas, Moodle and nbgrader take in a gradebook.
+
+    write_marks        any of them, as a file
+    canvas_table       the gradebook CSV that Canvas exported, with the points of one assignment
+    moodle_table       the grading worksheet that Moodle exported, with grades and comments
+    nbgrader_table     what `nbgrader export` writes
+    update_nbgrader    the same into nbgrader's database, by nbgrader itself
+
+An LMS knows a student by its own columns. So they are taken over from the file that it exported, as
+they are there, and only ours are filled in or added.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from functools import cached_property
+from pathlib import Path
+from typing import Literal
+
+from minigrad.grading.export.marks import AssignmentMarks, StudentMarks
+from minigrad.grading.gradebook.csv_files import (
+    GradebookError,
+    TableRow,
+    points_text,
+    write_table,
+)
+from minigrad.grading.gradebook.roster import Roster, Student, roster_rows
+
+CsvRows = list[list[str]]
+CANVAS = (
+    "Student",
+    "ID",
+    "SIS User ID",
+    "SIS Login ID",
+    "Integration ID",
+    "Root Account",
+    "Section",
+)
+POSSIBLE = "Points Possible"
+
+
+@dataclass(frozen=True)
+class ExportedRoster:
+    """A file that an LMS exported, and whose each of its rows is."""
+
+    path: Path
+
+    @cached_property
+    def rows(self) -> list[tuple[TableRow, Student | None]]:
+        """All rows."""
+        return roster_rows(self.path)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns, as the file calls them. Raises GradebookError if there are no rows."""
+        if not any(student for _, student in self.rows):
+            raise GradebookError(f"{self.path} names no student. To fix it, export it again.")
+        return self.rows[0][0].names
+
+    def marked(self, marks: AssignmentMarks) -> Iterator[tuple[list[str], StudentMarks]]:
+        """The cells of each student who has a line in the gradebook, and the marks."""
+        found = self.known(marks)
+        for row, student in self.rows:
+            if student in found:
+                yield list(row.cells.values()), found[student]
+
+    def known(self, marks: AssignmentMarks) -> dict[Student | None, StudentMarks]:
+        """The students here who have a line in the gradebook, by id, email, or name."""
+        roster = Roster(tuple(student for _, student in self.rows if student))
+        found: dict[Student | None, StudentMarks] = {}
+        for one in marks.students:
+            student = one.line.student
+            names = map(roster.owner, (student.id, student.email, student.name))
+            if whose := next(filter(None, names), None):
+                found.setdefault(whose, one)
+        return found
+
+
+def write_marks(
+    to: Literal["canvas", "moodle", "nbgrader"],
+    marks: AssignmentMarks,
+    roster: Path | None,
+    out: Path | None = None,
+) -> tuple[Path, list[str]]:
+    """Write the file; give its path, and who is not in it, because the LMS does not know them.
+
+    Raises GradebookError for a roster that is none of the LMS's, or another number of points there.
+    """
+    path = out or Path("gradebook.db" if to == "nbgrader" else f"{to}.csv")
+    if to == "nbgrader":
+        if path.suffix == ".csv":
+            write_table(path, nbgrader_table(marks))
+        else:
+            update_nbgrader(marks, path)
+        return path, []
+    if roster is None:
+        raise GradebookError(
+            f"{to.capitalize()} knows students by columns of its own. To fix it, name the file that it exported:  "
+            f"minigrad export {to} --roster FILE"
+        )
+    rows = canvas_table(marks, roster) if to == "canvas" else moodle_table(marks, roster)
+    write_table(path, rows, edited=to == "moodle")
+    known = ExportedRoster(roster).known(marks).values()
+    return path, [one.line.student.id for one in marks.students if one not in known]
+
+
+def canvas_table(marks: AssignmentMarks, roster: Path) -> CsvRows:
+    """The gradebook that Canvas imports: whose each row is, and the points of this assignment.
+
+    An assignment of this name in Canvas's file is filled in, by its number there; else it is a new
+    one. The columns of other assignments stay out, so that nothing of them can be changed.
+    """
+    exported = ExportedRoster(roster)
+    names = exported.names
+    if "ID" not in names:
+        raise GradebookError(
+            f"{roster} is no gradebook of Canvas's: there is no column ID. To fix it, take the file of "
+            "*Grades, Export Entire Gradebook*."
+        )
+    kept = [k for k, name in enumerate(names) if name in CANVAS]
+    ours = [
+        k
+        for k, name in enumerate(names)
+        if re.fullmatch(rf"{re.escape(marks.name)}( \(\d+\))?", name)
+    ]
+    for row, _ in exported.rows:
+        cells = list(row.cells.values())
+        if cells[0].casefold() == POSSIBLE.casefold():
+            _agree(marks, row, [cells[k] for k in ours])
+    column = names[ours[0]] if ours else marks.name
+    possible = ["    " + POSSIBLE, *[""] * (len(kept) - 1), points_text(marks.of)]
+    rows = [
+        [*(cells[k] for k in kept), points_text(one.line.points)]
+        for cells, one in exported.marked(marks)
+    ]
+    return [[*(names[k] for k in kept), column], possible, *rows]
+
+
+def moodle_table(marks: AssignmentMarks, roster: Path) -> CsvRows:
+    """The grading worksheet: Moodle's columns, with grade and feedback comments.
+
+    A roster without these columns gets them, which is what *Import* of the grades wants.
+    """
+    exported = ExportedRoster(roster)
+    names = list(exported.names)
+    for row, _ in exported.rows:
+        there = dict(zip(names, row.cells.values()))
+        _agree(marks, row, [there.get("Maximum Grade", "")])
+    new = [name for name in ("Grade", "Feedback comments") if name not in names]
+    rows = []
+    for cells, one in exported.marked(marks):
+        values: dict[str, str] = dict(zip(names, cells))
+        values |= {"Grade": points_text(one.line.points), "Feedback comments": one.comment}
+        rows.append([values[name] for name in (*names, *new)])
+    return [[*names, *new], *rows]
+
+
+def _agree(marks: AssignmentMarks, row: TableRow, possible: list[str]) -> None:
+    """Refuse an assignment that has other points there than here."""
+    for text in possible:
+        with suppress(InvalidOperation):
+            if Decimal(text.replace(",", ".")) != marks.of:
+                raise row.wrong(
+                    f"there, {marks.name} has {text} points, and here {points_text(marks.of)}. To fix it, set "
+                    f"{points_text(marks.of)} there and export it again, or change weights here."
+                )
+
+
+def nbgrader_table(marks: AssignmentMarks) -> CsvRows:
+    """What `nbgrader export` writes. What lateness costs is taken off the points already."""
+    columns = "assignment duedate timestamp student_id last_name first_name email raw_score"
+    table = [[*columns.split(), "late_submission_penalty", "score", "max_score"]]
+    for one in marks.students:
+        student, points = one.line.student, points_text(one.line.points)
+        name = _names(student)
+        about = [student.id, name["last_name"], name["first_name"], student.email]
+        table.append([marks.name, "", "", *about, points, "0", points, points_text(one.line.of)])
+    return table
+
+
+def _names(student: Student) -> Mapping[str, str]:
+    """The first and the last name, of "Ada Lovelace" or of "Lovelace, Ada"."""
+    last, comma, first = student.name.partition(",")
+    if not comma:
+        first, _, last = student.name.rpartition(" ")
+    return {"first_name": first.strip(), "last_name": last.strip()}
+
+
+def update_nbgrader(marks: AssignmentMarks, database: Path) -> None:
+    """Put the marks into nbgrader's database as points that a person gave, so that they count there.
+
+    Cells and students that it knows are kept. Raises GradebookError if nbgrader is not installed.
+    """
+    try:
+        from nbgrader.api import Gradebook as Database
+        from nbgrader.api import MissingEntry
+    except ImportError:
+        raise GradebookError(
+            "nbgrader is not installed here. To fix it, run  pip install nbgrader , or name a CSV:  "
+            "minigrad export nbgrader -o grades.csv"
+        ) from None
+    with Database(f"sqlite:///{database.resolve()}") as db:
+        db.update_or_create_assignment(marks.name)
+        for q in marks.students[0].questions:
+            notebook, cell = _cell(q.question, marks)
+            db.update_or_create_notebook(notebook, marks.name)
+            about = {"max_score": float(q.of), "cell_type": "code"}
+            db.update_or_create_grade_cell(cell, notebook, marks.name, **about)
+        for one in marks.students:
+            student = one.line.student
+            named = {k: v for k, v in {**_names(student), "email": student.email}.items() if v}
+            db.update_or_create_student(student.id, **named)
+            db.update_or_create_submission(marks.name, student.id)
+            for q in one.questions:
+                notebook, cell = _cell(q.question, marks)
+                try:
+                    grade = db.find_grade(cell, notebook, marks.name, student.id)
+                except MissingEntry:
+                    raise GradebookError(
+                        f"{database}: nbgrader has a submission of {student.id} without {cell}. To fix it, name "
+                        "another database, or remove that submission there."
+                    ) from None
+                grade.manual_score, grade.needs_manual_grade = float(q.points), False
+        db.db.commit()
+
+
+def _cell(question: str, marks: AssignmentMarks) -> tuple[str, str]:
+    """The notebook and the cell of a question."""
+    notebook, slash, cell = question.rpartition("/")
+    return (notebook if slash else marks.exercise), cell
