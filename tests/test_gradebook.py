@@ -30,7 +30,7 @@ from minigrad.grading.gradebook.by_hand import CHANGED, manual_answers, read_man
 from minigrad.grading.gradebook.course import course_of, write_course
 from minigrad.grading.gradebook.csv_files import GradebookError, read_table, write_table
 from minigrad.grading.gradebook.given import Given, read_given
-from minigrad.grading.gradebook.handed_in import HandedIn, handed_in
+from minigrad.grading.gradebook.handed_in import HandedIn, StudentAnswer, handed_in
 from minigrad.grading.gradebook.late import lateness
 from minigrad.grading.gradebook.roster import read_roster
 from minigrad.grading.gradebook.settings import (
@@ -39,6 +39,7 @@ from minigrad.grading.gradebook.settings import (
     QuestionSettings,
     read_settings,
 )
+from minigrad.grading.gradebook.similar import equal_ones, form_of
 from minigrad.grading.marking import MarkingServer
 from minigrad.grading.release.bundles import make_bundles
 from minigrad.grading.release.markers import ReleaseError
@@ -434,7 +435,7 @@ def test_odd_dates_and_depths_end_no_class(settings, tmp_path):
 
 def loses_the_process(content):
     """What reads a hostile file may end as this does."""
-    return os._exit(1) if content else {"why": ""}
+    return os._exit(1) if content else {"why": StudentAnswer("")}
 
 
 def test_an_answer_that_costs_the_process_that_reads_it_is_left_to_a_person(
@@ -446,7 +447,8 @@ def test_an_answer_that_costs_the_process_that_reads_it_is_left_to_a_person(
 
     ada, bob = handed_in(tmp_path / "class", "ps1", settings(""), loses_the_process)
 
-    assert "could not be read" in ada.answers["why"] and bob.answers == {"why": ""}
+    assert "could not be read" in ada.answers["why"].text
+    assert bob.answers == {"why": StudentAnswer("")}
 
 
 def test_a_csv_of_times_counts_before_all_others(file, settings):
@@ -1080,3 +1082,71 @@ def test_the_course_is_a_command_that_says_what_is_missing(course, file, tmp_pat
         "drop_lowest is -1. To fix it, write a whole number"
         in CliRunner().invoke(app, ["course"]).output
     )
+
+
+# ------------------------------------------------------------------------- equal answers
+
+WRITTEN = """
+def softmax_backward(y, g):
+    inner = (g * y).sum(axis=-1, keepdims=True)
+    if y.ndim > 2:
+        raise ValueError(y.shape)
+    outer = y * g - y * inner
+    return outer * 1.0 + 0.0 * inner
+"""
+
+
+@pytest.mark.parametrize(
+    "other, equal",
+    [
+        (
+            WRITTEN.replace("inner", "a").replace("outer", "b").replace("(y, g)", "(y: float, g)"),
+            True,
+        ),
+        (WRITTEN.replace("    inner =", '    """By hand."""\n    # mine\n\n    inner ='), True),
+        (WRITTEN.replace("inner", "swap").replace("outer", "inner"), True),
+        (WRITTEN.replace("- y * inner", "- inner * y"), False),
+        (WRITTEN.replace(".sum", ".mean"), False),
+        (WRITTEN.replace("> 2", "> 3"), False),
+    ],
+)
+def test_equal_answers_have_one_form_whatever_their_names_and_comments_are(other, equal):
+    assert form_of(WRITTEN) and (form_of(other) == form_of(WRITTEN)) is equal
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "",
+        "def f(x, g):\n    return g * 3 * x**2",
+        "f = lambda x: x" + "\n" * 99,
+        "no code",
+        "(" * 9999,
+    ],
+)
+def test_of_an_obvious_line_or_what_is_no_code_nothing_is_said(source):
+    assert form_of(source) == ""
+    assert not equal_ones([("ada", "q", form_of(source)), ("bo", "q", form_of(source))])
+
+
+def test_equal_answers_are_shown_to_the_teacher_alone_and_not_what_was_handed_out(
+    author, submit, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    mine = WRITTEN.replace("softmax_backward(y, g)", "product_backward(x, y, g)")
+    submit("ada-l", answer=mine)
+    submit("bob-b", answer=mine.replace("inner", "total") + "# my own")
+    submit("cy")
+    submit("dan")
+
+    done = grade(tmp_path, author)
+
+    assert done.exit_code == 0, done.output
+    alike = {row["student"]: row["alike"] for row in rows_of(tmp_path / "out" / "gradebook.csv")}
+    assert alike == {"ada-l": "check: bob-b", "bob-b": "check: ada-l", "cy": "", "dan": ""}
+    overview = (tmp_path / "out" / "overview.html").read_text("utf-8")
+    assert "Equal answers" in overview and "check: An exercise" in overview
+    for name in ("feedback/ada-l.html", "gradescope/ada-l/results.json"):
+        assert "bob-b" not in (tmp_path / "out" / name).read_text("utf-8")
+    page = (tmp_path / "out" / "feedback" / "ada-l.html").read_text("utf-8")
+    assert "inner = (g * y).sum" in page and "ashes" not in page

@@ -6,6 +6,7 @@ hands in a folder with all notebooks, and the name of a question begins with tha
     grade_assignment    read what people gave, grade every notebook, and put the gradebook together
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -13,14 +14,16 @@ from functools import partial
 from pathlib import Path
 
 from minigrad.grading.gradebook.book import Gradebook, columns_of, gradebook_of, question_name
-from minigrad.grading.gradebook.by_hand import manual_answers, update_manual
+from minigrad.grading.gradebook.by_hand import code_answers, manual_answers, update_manual
 from minigrad.grading.gradebook.csv_files import GradebookError
 from minigrad.grading.gradebook.given import read_given
-from minigrad.grading.gradebook.handed_in import HandedIn, handed_in
+from minigrad.grading.gradebook.handed_in import HandedIn, StudentAnswer, handed_in
 from minigrad.grading.gradebook.settings import AssignmentSettings
+from minigrad.grading.gradebook.similar import form_of
 from minigrad.grading.release.bundles import Judge, Recording
 from minigrad.grading.run.batch import Progress, Settings, grade_class
 
+HEADING = re.compile(r"^#+ +(.+?)[ #]*$", re.MULTILINE)
 EARLY = datetime.min.replace(tzinfo=UTC)
 
 
@@ -57,6 +60,13 @@ def grade_assignment(
     if twice:
         raise GradebookError(f"Two exercises of the assignment are called {twice[0]}.")
     columns = columns_of([judge for _, judge in assignment.exercises], assignment.rules)
+    several = len(assignment.exercises)
+    titles = {
+        question_name(recording.name, question, several): title
+        for recording, judge in assignment.exercises
+        for question, title in titles_of(recording, judge).items()
+    }
+    columns = [replace(column, title=titles.get(column.id, "")) for column in columns]
     manual = assignment.rules.manual or out / "manual.csv"
     handed = _handed_in(assignment, submissions)
     given = read_given(assignment.rules, handed, [column.id for column in columns], manual)
@@ -69,10 +79,37 @@ def grade_assignment(
         # who handed in another notebook only has nothing for this one, whatever is the same in both
         runs.append([grade for grade in run if Path(grade["file"]).stem not in others])
     if any(judge.manual for _, judge in assignment.exercises):
-        of = {column.id: column.points for column in columns}
+        of = {column.id: column.points for column in columns if column.manual}
+        answers = {cell: a.text for cell, a in given.answers.items() if cell[1] in of}
         # what was marked in the meantime is read again
-        given = replace(given, marks=update_manual(manual, given.answers, of))
+        given = replace(given, marks=update_manual(manual, answers, of))
     return gradebook_of(assignment.name, runs, given, columns)
+
+
+def answers_in(content: bytes, recording: Recording, judge: Judge) -> dict[str, StudentAnswer]:
+    """Question -> what a student wrote for it, in code or for a person to mark."""
+    code = code_answers(content, recording)
+    words = manual_answers(content, recording.cells, judge.manual)
+    handed_out = {form_of(cell["source"]) for cell in recording.cells if cell["answer"]}
+    found = {}
+    for question, text in {**code, **words}.items():
+        form = form_of(text)
+        found[question] = StudentAnswer(text, "" if form in handed_out else form)
+    return found
+
+
+def titles_of(recording: Recording, judge: Judge) -> dict[str, str]:
+    """Question -> the heading under which its answer stands in the students' notebook."""
+    places = {q.answers[0]: q.id for q in recording.questions if q.answers}
+    places |= {q.cell: q.id for q in judge.manual}
+    titles: dict[str, str] = {}
+    title = ""
+    for cell in recording.cells:
+        if cell["kind"] == "markdown" and (found := HEADING.findall(cell["source"])):
+            title = found[-1]
+        if cell["id"] in places:
+            titles[places[cell["id"]]] = title
+    return titles
 
 
 def _place(assignment: Assignment, submissions: Path, name: str) -> Path:
@@ -84,16 +121,15 @@ def _place(assignment: Assignment, submissions: Path, name: str) -> Path:
 
 
 def _handed_in(assignment: Assignment, submissions: Path) -> list[HandedIn]:
-    """Each submission, with what of all notebooks a person marks, and when the last of them came."""
+    """Each submission, with the answers in all notebooks, and when the last of them came."""
     found: dict[str, HandedIn] = {}
     several = len(assignment.exercises)
     for recording, judge in assignment.exercises:
-        read = partial(manual_answers, layout=recording.cells, questions=judge.manual)
         for one in handed_in(
             _place(assignment, submissions, recording.name),
             recording.name,
             assignment.rules,
-            read if judge.manual else None,
+            partial(answers_in, recording=recording, judge=judge),
             others={*assignment.names} - {recording.name},
         ):
             answers = {question_name(recording.name, q, several): a for q, a in one.answers.items()}

@@ -332,7 +332,12 @@ def export_command(
     with _errors_shown():
         settings = _settings(settings_file)
         if to == "gradescope":
-            exercises = [find_bundles(one) for one in place or [Path("graded")]]
+            if not place:
+                _stop(
+                    "For Gradescope an exercise is needed, and no marks. To fix it, name what release wrote:  "
+                    "minigrad export gradescope FOLDER"
+                )
+            exercises = [find_bundles(one) for one in place]
             name = assignment or exercises[0][0].name
             path = out or Path(f"{name}-autograder.zip")
             _say_written([make_package(exercises, path, settings.of(name), isolation, wheel)])
@@ -427,10 +432,11 @@ class _Rate(ProgressColumn):
 
 @contextmanager
 def _progress_bar() -> Iterator[Callable[[int, int, str], None]]:
-    """A progress bar with rate and time left, on the terminal's error output."""
+    """A progress bar with rate and time left, on the terminal's error output; nothing elsewhere."""
     columns = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), _Rate()]
     times = [TimeElapsedColumn(), TimeRemainingColumn()]
-    with Progress(*columns, *times, console=Console(stderr=True)) as bar:
+    console = Console(stderr=True)
+    with Progress(*columns, *times, console=console, disable=not console.is_terminal) as bar:
         task = bar.add_task("starting", total=None)
 
         def show(done: int, of: int, what: str) -> None:

@@ -175,3 +175,13 @@ def test_a_text_that_runs_from_right_to_left_turns_nothing_around(reports, opene
 
     assert name["x"] + name["width"] <= points["x"] + 1
     assert "\u202e" not in page.content()
+
+
+def test_pages_fit_a_narrow_screen_and_names_stay_in_one_piece(reports, browser):
+    page = browser.new_page(viewport={"width": 390, "height": 844})
+    for name in ("overview.html", "feedback/rosa.html", "feedback/ana.html"):
+        page.goto((reports / name).as_uri())
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.goto((reports / "overview.html").as_uri())
+    row = page.locator(".scroll tr", has_text="rosa").bounding_box()
+    assert row["height"] < 90

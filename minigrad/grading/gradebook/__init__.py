@@ -5,6 +5,7 @@ csv_files   CSV files that people edit: refused with their line, or read; writte
 roster      who is in the class, and whose submission is whose
 handed_in   when something was handed in, as far as that can be known
 by_hand     answers that a person marks, and the CSV of the marks
+similar     equal answers of different students, for the teacher
 given       all that people gave, read at once
 late        what a late submission costs
 course      a course: the total over its assignments

@@ -8,9 +8,10 @@ override comes last. All points are decimals, so that a sum is the sum of what i
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import cached_property
 from typing import Literal
 
 from minigrad.grading.documents import Grade, QuestionGrade
@@ -26,6 +27,7 @@ from minigrad.grading.gradebook.given import Given, owners_of
 from minigrad.grading.gradebook.late import Lateness, lateness
 from minigrad.grading.gradebook.roster import Student
 from minigrad.grading.gradebook.settings import NAME, AssignmentSettings, QuestionSettings
+from minigrad.grading.gradebook.similar import equal_ones
 from minigrad.grading.release.bundles import Judge
 
 NOTHING = "nothing was handed in"
@@ -40,6 +42,7 @@ class QuestionColumn:
     id        its name in all our files
     points    those that the notebook declares
     manual    does a person mark it?
+    title     the heading under which it stands
     counts    its weight, and whether a part of it is worth nothing
     """
 
@@ -47,6 +50,7 @@ class QuestionColumn:
     points: Decimal
     manual: bool = False
     counts: QuestionSettings = QuestionSettings()
+    title: str = ""
 
     @property
     def of(self) -> Decimal:
@@ -94,6 +98,8 @@ class Mark:
     by        who gave it: the grader, or a person; or nobody; an override takes its place
     said      what a person says about it: a comment, the reason of an override
     open      is it still to be marked? Then it counts for nothing
+    answer    what the student wrote for it
+    alike     the other students who wrote an equal answer: for the teacher alone, see similar.py
     confirm   was the answer changed after a person marked it?
     grade     what the grader found, in detail; None if it found nothing
     """
@@ -106,6 +112,8 @@ class Mark:
     open: bool = False
     confirm: bool = False
     grade: QuestionGrade | None = None
+    answer: str = ""
+    alike: tuple[str, ...] = ()
 
     @property
     def told(self) -> str:
@@ -200,6 +208,11 @@ class _Maker:
     runs: Sequence[Sequence[Grade]]
     given: Given
 
+    @cached_property
+    def alike(self) -> Mapping[GradebookCell, list[str]]:
+        """The students who wrote an equal answer to a question."""
+        return equal_ones((*cell, answer.form) for cell, answer in self.given.answers.items())
+
     def made(self, assignment: str) -> Gradebook:
         """The gradebook."""
         rows = [self.row(*one) for one in self.whose()]
@@ -240,6 +253,9 @@ class _Maker:
         for column in self.columns:
             cell = student.id, column.id
             mark = self.mark(column, cell, asked.get(column.id), late)
+            if answer := self.given.answers.get(cell):
+                alike = tuple(self.alike.get(cell, ()))
+                mark = replace(mark, answer=answer.text, alike=alike)
             if override := self.given.overrides.get(cell):
                 mark = replace(
                     mark, points=override.points, by="override", said=override.reason, open=False

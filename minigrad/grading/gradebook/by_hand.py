@@ -1,6 +1,7 @@
 """What persons mark: the answers to look at, and a CSV of the marks that were given.
 
     manual_answers    the answers of a submission to the questions that a person marks
+    code_answers      its code for the questions that are graded by running it
     read_manual       manual.csv: the marks, refused with the line if one is malformed
     update_manual     the same, with a row for each new answer; no mark is taken out of it
 
@@ -18,10 +19,11 @@ from hashlib import sha256
 from pathlib import Path
 
 from minigrad.grading.gradebook.csv_files import clean_text, points_text, read_table, write_table
-from minigrad.grading.release.bundles import BundleCell
+from minigrad.grading.release.bundles import BundleCell, Recording
 from minigrad.grading.release.questions import ManualQuestion
 from minigrad.grading.release.student import COUNTS_ID
 from minigrad.grading.run.notebook import SubmittedCell, Unreadable, cells_of
+from minigrad.grading.run.submission import find_answers
 
 with suppress(ImportError):  # on Windows, where nothing is graded
     import fcntl
@@ -173,6 +175,26 @@ def manual_answers(
     except Unreadable:
         return {question.id: "" for question in questions}
     return {question.id: _answer(cells, layout, question) for question in questions}
+
+
+def code_answers(content: bytes, recording: Recording) -> dict[str, str]:
+    """Question -> the code of a student for it: empty if it is as it was released, or not there.
+
+    An answer that several questions need is shown with the first of them.
+    """
+    try:
+        found = find_answers(recording, content).sources
+    except Unreadable:
+        found = {}
+    given = {cell: "".join(source.split()) for cell, source in recording.sources.items()}
+    written = {c: s.strip("\n") for c, s in found.items() if "".join(s.split()) != given[c]}
+    answers: dict[str, str] = {}
+    shown: set[str] = set()
+    for question in recording.questions:
+        own = [cell for cell in question.answers if cell not in shown]
+        answers[question.id] = "\n\n".join(written[cell] for cell in own if written.get(cell))
+        shown.update(own)
+    return answers
 
 
 def _answer(

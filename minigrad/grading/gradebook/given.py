@@ -4,12 +4,13 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
+from functools import cached_property
 from pathlib import Path
 
 from minigrad.grading.documents import Grade
 from minigrad.grading.gradebook.by_hand import GradebookCell, ManualMark, read_manual
 from minigrad.grading.gradebook.csv_files import TableRow, nearest, read_table
-from minigrad.grading.gradebook.handed_in import HandedIn, read_times
+from minigrad.grading.gradebook.handed_in import HandedIn, StudentAnswer, read_times
 from minigrad.grading.gradebook.roster import (
     Roster,
     Student,
@@ -51,9 +52,9 @@ class Given:
     overrides: dict[GradebookCell, Override] = field(default_factory=dict)
     marks: Mapping[GradebookCell, ManualMark] = field(default_factory=dict)
 
-    @property
-    def answers(self) -> dict[GradebookCell, str]:
-        """The answers that a person marks, by student and question."""
+    @cached_property
+    def answers(self) -> dict[GradebookCell, StudentAnswer]:
+        """What students wrote, by student and question."""
         return {
             (self.owners[one.submission][0].id, question): answer
             for one in self.handed.values()

@@ -39,22 +39,30 @@ LATE = re.compile(r"[^_]+_LATE_\d+_\d+_.+")  # Canvas says that it is late, and 
 
 
 @dataclass(frozen=True)
+class StudentAnswer:
+    """What a student wrote for a question, and its form: see similar.py."""
+
+    text: str
+    form: str = ""
+
+
+@dataclass(frozen=True)
 class HandedIn:
     """A submission as it came.
 
     submission   its name, as in its grade
     time         when; None if that is not known
     source       what says so, or why it is not known
-    answers      question -> the answer to it, for those that a person marks
+    answers      question -> the answer to it
     """
 
     submission: str
     time: datetime | None
     source: str
-    answers: Mapping[str, str] = field(default_factory=dict)
+    answers: Mapping[str, StudentAnswer] = field(default_factory=dict)
 
 
-Answers = Callable[[bytes], Mapping[str, str]]  # what a person marks, in the content of a file
+Answers = Callable[[bytes], Mapping[str, StudentAnswer]]  # those in the content of a file
 
 
 def handed_in(
@@ -80,7 +88,7 @@ def handed_in(
 
 
 class _Reader:
-    """Reads what a person marks, in a process that can be lost: it parses what strangers wrote."""
+    """Reads answers, in a process that can be lost: it parses what strangers wrote."""
 
     def __init__(self, answers: Answers | None) -> None:
         self.answers, self.pool = answers, None if answers is None else _process()
@@ -92,7 +100,9 @@ class _Reader:
         if self.pool is not None:
             self.pool.terminate()
 
-    def answers_of(self, submission: Submission, others: Collection[str]) -> Mapping[str, str]:
+    def answers_of(
+        self, submission: Submission, others: Collection[str]
+    ) -> Mapping[str, StudentAnswer]:
         """The answers in a submission: none in one that cannot be read, or is another notebook."""
         if self.answers is None or self.pool is None:
             return {}
@@ -105,7 +115,7 @@ class _Reader:
         except Exception:  # whatever it is, and if it took too long, costs this submission alone
             self.pool.terminate()
             self.pool = _process()
-            return dict.fromkeys(self.answers(b""), LOST)
+            return dict.fromkeys(self.answers(b""), StudentAnswer(LOST))
 
 
 def _process() -> Pool:

@@ -2,6 +2,7 @@
 
 document     grades.json: every grade, with what it depends on; and its schema
 tables       gradebook.csv, results.json for Gradescope, junit.xml
+words        what a student reads about an answer
 pages        feedback for each student, and the class on one page, as HTML by templates/
 """
 

@@ -18,7 +18,9 @@ from markupsafe import Markup
 from minigrad.grading.documents import ClassGrades, QuestionGrade, QuestionSummary
 from minigrad.grading.gradebook.book import Gradebook, GradebookRow, question_name
 from minigrad.grading.gradebook.csv_files import MOST_WRITTEN, clean_text, points_text
+from minigrad.grading.gradebook.similar import LEAST
 from minigrad.grading.reports.document import file_names
+from minigrad.grading.reports.words import wrong_parts
 
 MOST = 8  # rows of a table of mistakes
 
@@ -35,6 +37,7 @@ _pages = Environment(
     undefined=StrictUndefined,
     trim_blocks=True,
 )
+_pages.filters["wrong_parts"] = wrong_parts
 _pages.filters["number"] = lambda n: points_text(n) if isinstance(n, Decimal) else f"{n:g}"
 # what a person wrote, or marks, is never shortened
 _pages.filters["whole"] = lambda text: Markup.escape(clean_text(text, MOST_WRITTEN))
@@ -109,11 +112,14 @@ def _overview(book: Gradebook, documents: list[ClassGrades], students: list[_Stu
                 question_name(document["exercise"], question["id"], len(book.runs)),
                 question,
                 [grade["questions"][k] for grade in document["grades"]],
+                students,
             )
             for document in documents
             for k, question in enumerate(document["questions"])
         ],
         students=students,
+        alike=_alike(students),
+        least=LEAST,
         seed=seeds.pop() if len(seeds) == 1 else f"{len(seeds)} seeds, in grades.json",
         versions=rows[0].grades[0]["versions"],
     )
@@ -132,19 +138,47 @@ def _to_look_at(row: GradebookRow) -> str:
 
 
 def _of_question(
-    name: str, question: QuestionSummary, graded: list[QuestionGrade]
+    name: str,
+    question: QuestionSummary,
+    graded: list[QuestionGrade],
+    students: list[_StudentRow],
 ) -> dict[str, object]:
-    """What the overview shows of a question. Its tables have (students, kind or "", text)."""
+    """What the overview shows of a question. Its tables have (students, kind or "", text, example)."""
     reasons = Counter(kind_of(q["reason"]) for q in graded if q["reason"])
     common = question["diagnoses"][:MOST]
+    marks = [(m, s) for s in students for m in s.row.marks if m.column.id == name]
+
+    def example(kind: str) -> _StudentRow | None:
+        """The first student who has lost points so."""
+        for mark, student in marks:
+            grade = mark.grade
+            if grade and kind in (
+                kind_of(grade["reason"] or ""),
+                *(d["kind"] for d in grade["diagnoses"]),
+            ):
+                return student
+        return None
+
     return {
         "id": name,
         "of": question["of"],
         "mean": statistics.fmean(question["points"]),
         "spread": _spread(question["points"], question["of"]),
-        "diagnoses": [(d["students"], d["kind"], d["message"]) for d in common],
-        "reasons": [(n, "", kind) for kind, n in reasons.most_common(MOST)],
+        "title": next((m.column.title for m, _ in marks), ""),
+        "diagnoses": [(d["students"], d["kind"], d["message"], example(d["kind"])) for d in common],
+        "reasons": [(n, "", kind, example(kind)) for kind, n in reasons.most_common(MOST)],
     }
+
+
+def _alike(students: list[_StudentRow]) -> list[tuple[str, list[_StudentRow]]]:
+    """Equal answers: the question, and the students who gave one."""
+    found: dict[tuple[str, tuple[str, ...]], list[_StudentRow]] = {}
+    for student in students:
+        for mark in student.row.marks:
+            if mark.alike:
+                group = tuple(sorted((student.row.student.id, *mark.alike)))
+                found.setdefault((mark.column.id, group), []).append(student)
+    return [(question, group) for (question, _), group in found.items()]
 
 
 def kind_of(reason: str) -> str:

@@ -9,12 +9,13 @@ from minigrad.grading.documents import ClassGrades, QuestionGrade
 from minigrad.grading.gradebook.book import Gradebook, GradebookRow, Mark
 from minigrad.grading.gradebook.csv_files import clean_text, points_text, write_table
 from minigrad.grading.reports.document import file_names
+from minigrad.grading.reports.words import wrong_parts
 
 
 def write_gradebook(book: Gradebook, path: Path) -> Path:
     """One line for each student: points in all, for each question, and what to look at."""
     ids = [column.id for column in book.columns]
-    about = ["confirm", "note", "isolation", "name", "email", "section", "late"]
+    about = ["confirm", "note", "isolation", "name", "email", "section", "late", "alike"]
     rows = [["student", "points", "of", *ids, *about]]
     for row in book.rows:
         points = [row.points, row.of, *(mark.points for mark in row.marks)]
@@ -27,6 +28,7 @@ def write_gradebook(book: Gradebook, path: Path) -> Path:
                 row.unreadable or "; ".join(_notes(row)),
                 ", ".join(sorted({grade["isolation"] for grade in row.grades})),
                 *(student.name, student.email, student.section, row.lateness.said),
+                "; ".join(f"{m.column.id}: {', '.join(m.alike)}" for m in row.marks if m.alike),
             ]
         )
     return write_table(path, rows)
@@ -89,8 +91,7 @@ def _said(mark: Mark) -> str:
 def _explanation(question: QuestionGrade) -> str:
     """What a student reads about a question, as text."""
     lines = [f"{question['right']} of {question['asked']} results are right."]
-    if question["reason"]:
-        lines.append(question["reason"])
+    lines += wrong_parts(question)
     lines += question["notes"]
     lines += [f"{d['message']} {d['hint']}" for d in question["diagnoses"]]
     if question["confirm"]:
