@@ -235,3 +235,9 @@ def test_what_gradescope_could_not_run_has_no_results_and_says_why(gradescope, t
 
     assert ended.returncode and "through no fault of its own" in ended.stderr
     assert not path.exists()
+
+
+def test_without_an_exercise_the_message_names_the_command_for_gradescope():
+    done = CliRunner().invoke(app, ["export", "gradescope"])
+
+    assert done.exit_code == 1 and "minigrad export gradescope FOLDER" in done.output

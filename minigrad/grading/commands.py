@@ -30,7 +30,7 @@ from minigrad.grading.doctor import examine, report
 from minigrad.grading.documents import AnswersDocument
 from minigrad.grading.export.autograder import make_package
 from minigrad.grading.export.lms import write_marks
-from minigrad.grading.export.marks import read_marks
+from minigrad.grading.export.marks import AssignmentMarks, read_marks
 from minigrad.grading.gate import NbvalDidNotRun, gate, gate_bundles
 from minigrad.grading.gradebook.book import NOTHING, Gradebook, gradebook_of
 from minigrad.grading.gradebook.course import course_of, write_course
@@ -62,6 +62,11 @@ from minigrad.grading.sandbox.launch import Limits
 from minigrad.grading.sandbox.selftest import NoSandbox
 
 app = typer.Typer()
+
+NO_EXERCISE = (
+    "For Gradescope an exercise is needed, and no marks. To fix it, name what release wrote:  "
+    "minigrad export gradescope FOLDER"
+)
 
 Exercise = Annotated[
     Path,
@@ -333,10 +338,7 @@ def export_command(
         settings = _settings(settings_file)
         if to == "gradescope":
             if not place:
-                _stop(
-                    "For Gradescope an exercise is needed, and no marks. To fix it, name what release wrote:  "
-                    "minigrad export gradescope FOLDER"
-                )
+                _stop(NO_EXERCISE)
             exercises = [find_bundles(one) for one in place]
             name = assignment or exercises[0][0].name
             path = out or Path(f"{name}-autograder.zip")
@@ -348,10 +350,15 @@ def export_command(
         path, absent = write_marks(to, marks, roster or settings.of(marks.name).roster, out)
     if absent:
         typer.echo(clean_text(f"left out, because {to} does not know them: {', '.join(absent)}"))
+    _say_unsure(marks)
+    _say_written([path])
+
+
+def _say_unsure(marks: AssignmentMarks) -> None:
+    """How many students' marks may still change."""
     unsure = sum(bool(one.line.unsure) for one in marks.students)
     if unsure:
         typer.echo(f"{unsure} students have something to mark or to confirm: see gradebook.csv")
-    _say_written([path])
 
 
 @app.command("doctor")
