@@ -514,3 +514,20 @@ def test_the_doctor_speaks_json_and_its_status_says_whether_a_class_can_be_grade
     assert [f["mend"] for f in document["findings"]] == [None, "get one"]
     assert "NO   a sandbox for grading" in seen["not ready"][1].output
     assert "to fix it:  get one" in seen["not ready"][1].output
+
+
+def test_a_recorder_is_told_the_result_of_the_self_test_of_its_own_tier_only(monkeypatch):
+    def never(image, wanted):
+        raise AssertionError("tried again")
+
+    monkeypatch.setattr(place, "choose", never)
+    monkeypatch.setattr(place, "_found", {})
+    place.place_here.cache_clear()
+
+    monkeypatch.setenv(place.TESTED, "bwrap 17")
+    with pytest.raises(AssertionError, match="tried again"):
+        place.place_here("landlock")
+    assert place.place_here("bwrap").tier == "bwrap" and place.tested() == {
+        place.TESTED: "bwrap 17"
+    }
+    place.place_here.cache_clear()

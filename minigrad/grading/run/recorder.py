@@ -27,7 +27,7 @@ from typing import Any, NotRequired, TypedDict
 from minigrad.grading.documents import AnswersDocument, Drawn
 from minigrad.grading.release.bundles import BundleDocument, Recording
 from minigrad.grading.run.notebook import Unreadable, read_bytes
-from minigrad.grading.run.place import place_here
+from minigrad.grading.run.place import place_here, tested
 from minigrad.grading.run.record import record_submission, unrecorded
 from minigrad.grading.sandbox.image import NoSuchPackage
 from minigrad.grading.sandbox.launch import Limits
@@ -119,7 +119,7 @@ class RecorderProcess:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
+            env={**os.environ, **tested(), "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
         )
         _started.append(self)
 
