@@ -396,6 +396,57 @@ def test_the_frame_takes_its_keys_and_the_focus_never_falls_to_the_page(opened):
     assert page.problems == []
 
 
+def test_the_list_holds_the_rows_in_sight_and_counts_them_all(opened):
+    page = opened(cases.loop(333, ops=3))
+    page.locator("[data-tab='list']").click()
+    rows, table = page.locator(".mg-row"), page.locator(".mg-list table")
+
+    assert rows.count() < 40 and table.get_attribute("aria-rowcount") == "1002"
+    page.get_by_role("button", name="Last step (End)").click()
+    page.locator(".mg-list").evaluate("e => { e.scrollTop = 5000; }")
+    page.locator(".mg-row[aria-rowindex='200']").wait_for()
+    assert rows.count() < 40
+    assert "h#" in page.get_by_role("rowheader").nth(1).inner_text()
+    page.locator(".mg-search").fill("tanh")
+    page.locator(".mg-list table[aria-rowcount='334']").wait_for()
+    assert rows.count() < 40 and page.problems == []
+
+
+def test_the_arrows_go_through_the_list_and_its_focus_survives_scrolling_and_stepping(opened):
+    page = opened(cases.loop(333, ops=3))
+    page.locator("[data-tab='list']").click()
+    assert page.locator(".mg-list .mg-ref[tabindex='0']").count() == 1  # one tab stop
+    page.locator(".mg-list .mg-ref").first.focus()
+
+    index = "() => document.activeElement.closest('tr')?.getAttribute('aria-rowindex')"
+    for key, row in (("ArrowDown", "3"), ("PageDown", "18"), ("PageDown", "33"), ("ArrowUp", "32")):
+        page.keyboard.press(key)
+        assert page.evaluate(index) == row
+    page.locator(".mg-list").evaluate("e => { e.scrollTop = 9000; }")
+    page.locator(".mg-row[aria-rowindex='350']").wait_for()
+    page.keyboard.press("n")
+    assert page.evaluate(index) == "32"
+    page.locator(".mg-search").evaluate("e => { e.value = 'w'; e.oninput(); }")  # its row is gone
+    assert focused(page) == "mg-frame"
+    assert page.problems == []
+
+
+@pytest.mark.parametrize("case", cases.CASES, ids=lambda case: case.__name__)
+def test_stepping_on_leaves_the_same_moment_as_going_there_at_once(opened, case):
+    page = opened(case())
+
+    differing = page.evaluate(
+        """() => {
+             const ui = document.getElementById("inspector").inspector, {tape} = ui;
+             const plain = (key, v) => v instanceof Map || v instanceof Set ? [...v] : v;
+             const moment = (k) => (ui.go(k), JSON.stringify({...ui.m, passes: 0}, plain));
+             const steps = [...Array(tape.last + 1).keys()], onward = steps.map(moment);
+             return steps.filter(k => { tape.reached = null; return moment(k) !== onward[k]; });
+           }"""
+    )
+    assert differing == [] and page.problems == []
+
+
 def test_a_pinned_node_shows_its_pin_and_escape_frees_it(opened):
     page = opened(cases.fan_in())
     pin = page.locator(".mg-node[aria-label^='z,'] .mg-pin")

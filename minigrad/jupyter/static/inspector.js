@@ -38,18 +38,22 @@ function clean(text, longest = 40) {
 }
 const long = (text) => clean(text, 2000);
 const lines = (text) => String(text ?? "").split("\n").map(long).join("\n");
-/** Give an element these children, keeping those of its own that are alike: what has the focus there keeps it. */
+/** Give an element these children, keeping those of its own that are alike: what has the focus there keeps it.
+    A child with a data-key is alike only to the one of that key; these come in one order, whichever are there. */
 function settle(e, ...children) {
-  const wanted = children.flat(3).filter(Boolean);
+  const wanted = children.flat(3).filter(Boolean), key = (child) => child.dataset?.key, keys = new Set(wanted.map(key));
+  for (const old of [...e.childNodes]) if (key(old) && !keys.has(key(old))) old.remove();
   wanted.forEach((now, i) => {
     const old = e.childNodes[i];
     if (!old) e.append(now);
+    else if (key(old) !== key(now)) old.before(now);
+    else if (now.drawn && old.drawn === now.drawn) return; // alike to the last word
     else if (old.nodeName !== now.nodeName) old.replaceWith(now);
     else if (old.nodeType === Node.TEXT_NODE) old.data = now.data;
     else {
       for (const { name } of [...old.attributes]) if (!now.hasAttribute(name)) old.removeAttribute(name);
       for (const { name, value } of now.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
-      old.onclick = now.onclick;
+      for (const own of ["onclick", "onfocus", "drawn"]) old[own] = now[own];
       settle(old, [...now.childNodes]);
     }
   });
@@ -149,6 +153,8 @@ class Tape {
     const seed = this.steps.findIndex((x) => (this.program ? x.phase === "backward" : x.event === "seed"));
     this.firstBackward = seed < 0 ? null : seed + 1;
     this.leaves = this.nodes.filter((n) => n.backward === "AccumulateGrad");
+    this.ranked = this.nodes.filter((n) => n.backward).sort((a, b) => (a.priority ?? 0) - (b.priority ?? 0)).map((n) => n.id);
+    this.operations = this.ranked.filter((id) => this.node.get(id).backward !== "AccumulateGrad");
     this.madeBy = new Map(); // line of the code -> the nodes made there
     for (const n of this.nodes) if (n.code !== undefined) append(this.madeBy, n.code, n);
     this.writtenFor = new Map(); // node of a program -> those of its gradient program written for it
@@ -199,25 +205,32 @@ class Tape {
 
 const append = (lists, key, item) => (lists.has(key) ? lists.get(key).push(item) : lists.set(key, [item]));
 
-const OF_A_PASS = ["expected", "pruned", "seeds", "arrived", "queue", "order", "kept", "sent", "sentBy", "hooks", "g", "failed", "conflict", "engine"];
+const OF_A_PASS = ["expected", "pruned", "seeds", "arrived", "queue", "queued", "order", "kept", "sent", "sentBy", "hooks", "g", "failed", "conflict", "engine"];
 
-/** How things stand after step k, or after `detail` details of it; as tape/moment.py does it. */
+/** How things stand after step k, or after `detail` details of it; as tape/moment.py does it.
+    A whole step goes on from the whole step before it, if that was the last one asked for. */
 function momentAt(tape, k, detail) {
-  const m = { k, pass: 0, computed: new Set(), node: null, expected: {}, pruned: new Set(), seeds: new Map(),
-    arrived: new Map(), queue: [], order: new Map(), freed: new Map(), first: new Map(), terms: new Map(), kept: new Map(),
+  const m = (detail === null && tape.reached?.k <= k && tape.reached) || { k: 0, passes: new Map(), pass: 0, computed: new Set(), node: null, expected: {}, pruned: new Set(), seeds: new Map(),
+    arrived: new Map(), queue: [], queued: new Set(), order: new Map(), freed: new Map(), first: new Map(), terms: new Map(), kept: new Map(),
     sent: new Map(), sentBy: new Map(), hooks: new Map(), g: new Map(), failed: null, conflict: null, event: null, detail: null,
     text: "Nothing has run yet.", phase: "forward", now: new Set() };
-  const passes = new Map(); // how the others stand: one pass may run within another
+  const { passes } = m; // how the others stand: one pass may run within another
   const enter = (number, begun) => {
     passes.set(m.pass, Object.fromEntries(OF_A_PASS.map((key) => [key, m[key]])));
     Object.assign(m, begun ?? passes.get(number), { pass: number });
   };
-  const ready = (id) => {
-    if (!m.queue.includes(id)) m.queue.push(id);
-    if (m.engine !== "recursive")
-      m.queue.sort((a, b) => (tape.node.get(a).priority ?? 0) - (tape.node.get(b).priority ?? 0));
+  const priority = (id) => tape.node.get(id).priority ?? 0;
+  const ready = (id) => { // behind all that run before it; most often that is near the front or the end
+    if (m.queued.has(id)) return;
+    m.queued.add(id);
+    let at = m.queue.length;
+    if (m.engine !== "recursive") for (let from = 0; from < at; ) {
+      const middle = (from + at) >> 1;
+      if (priority(m.queue[middle]) <= priority(id)) from = middle + 1; else at = middle;
+    }
+    m.queue.splice(at, 0, id);
   };
-  for (let i = 1; i <= k; i++) {
+  for (let i = m.k + 1; i <= k; i++) {
     const step = tape.steps[i - 1];
     const all = step.details ?? [];
     if (step.pass !== m.pass && passes.has(step.pass)) enter(step.pass);
@@ -235,12 +248,12 @@ function momentAt(tape, k, detail) {
       if (d.event === "op" || d.event === "failed") m.computed.add(id);
       else if (d.event === "seed") {
         enter(step.pass, { expected: d.expected ?? {}, pruned: new Set(d.pruned ?? []),
-          seeds: new Map((d.seeds ?? []).map((x) => [x.node, x.g])), arrived: new Map(), queue: [],
+          seeds: new Map((d.seeds ?? []).map((x) => [x.node, x.g])), arrived: new Map(), queue: [], queued: new Set(),
           order: new Map(), kept: new Map(), sent: new Map(), sentBy: new Map(), hooks: new Map(), g: new Map(), failed: null,
           conflict: null, engine: tape.backward[step.pass - 1].engine });
         for (const n of m.seeds.keys()) if (!m.expected[n]) ready(n);
       } else if (d.event === "pop") {
-        m.queue = m.queue.filter((x) => x !== id);
+        if (m.queued.delete(id)) m.queue.splice(m.queue.indexOf(id), 1);
         if (step.order) m.order.set(id, step.order);
         if (step.g !== undefined) m.g.set(id, step.g);
       } else if (d.event === "hook") append(m.hooks, id, d);
@@ -261,6 +274,8 @@ function momentAt(tape, k, detail) {
       }
     }
   }
+  m.k = k;
+  if (detail === null) tape.reached = m;
   m.left = (id) => (m.expected[id] ?? 0) - (m.arrived.get(id)?.length ?? 0);
   return m;
 }
@@ -284,7 +299,7 @@ function stateOf(tape, m, id) {
   if (m.pass && m.node === id && m.event !== "op") return "current";
   if (m.node === id && m.event === "op") return "current";
   if (m.order.has(id)) return "done";
-  if (m.queue.includes(id)) return "ready";
+  if (m.queued.has(id)) return "ready";
   if (m.pruned.has(id)) return "pruned";
   if (n.kind === "op" && !m.computed.has(id)) return "pending";
   if (m.pass && m.expected[id] !== undefined && m.left(id) > 0) return "waiting";
@@ -458,7 +473,7 @@ class Graph {
       if (this.tape.group.has(member)) stack.push(...this.tape.group.get(member).members);
       else members.push(member);
     }
-    this.boxes.set(id, { g, count, w, members, bar: g.querySelector(".mg-progress") });
+    this.boxes.set(id, { g, count, w, members, ops: members.filter((x) => this.tape.node.get(x).kind !== "leaf"), bar: g.querySelector(".mg-progress") });
     return g;
   }
 
@@ -633,9 +648,8 @@ class Graph {
 
   updateGroup(m, id, b) {
     const group = this.tape.group.get(id);
-    const ops = b.members.filter((x) => this.tape.node.get(x).kind !== "leaf");
-    const ran = m.pass ? ops.filter((x) => m.order.has(x)).length : ops.filter((x) => m.computed.has(x)).length;
-    const here = m.node && b.members.includes(m.node);
+    const { ops } = b, done = m.pass ? m.order : m.computed, ran = ops.filter((x) => done.has(x)).length;
+    const here = m.node && this.tape.boxes(m.node).includes(id);
     b.g.classList.toggle("mg-current", Boolean(here));
     b.g.classList.toggle("mg-hit", this.ui.hits ? b.members.some((x) => this.ui.hits.has(x)) : false);
     b.count.textContent = `${group.count} operations${ran ? `, ${ran} ${m.pass ? "ran back" : "done"}` : ""}`;
@@ -850,8 +864,7 @@ function engineOf(ui) {
   const pass = tape.backward[m.pass - 1];
   const link = (id) => h("button", { type: "button", class: "mg-ref", onclick: () => ui.pick(id) }, tape.title(id));
   const ready = m.queue.slice(0, 40).map((id) => h("li", {}, link(id), tape.node.get(id).backward === "AccumulateGrad" ? " leaf" : ` seq ${seq(tape, id)}`));
-  const waiting = Object.keys(m.expected).filter((id) => m.left(id) > 0 && !m.queue.includes(id))
-    .sort((a, b) => (tape.node.get(a).priority ?? 0) - (tape.node.get(b).priority ?? 0));
+  const waiting = tape.ranked.filter((id) => m.left(id) > 0 && !m.queued.has(id));
   const title = `backward ${m.pass} of ${tape.backward.length}${pass.engine === "graph" ? "" : `, engine "${pass.engine}"`}${pass.retain_graph ? ", retain_graph" : ""}${pass.create_graph ? ", create_graph" : ""}`;
   const head = pass.engine === "recursive" ? "to be called" : pass.engine === "tape" ? "next on the list" : "ready queue";
   return [h("p", { class: "mg-hint" }, title), ...(pass.note ? [h("p", { class: "mg-hint" }, pass.note)] : []),
@@ -862,33 +875,43 @@ function engineOf(ui) {
         : h("p", { class: "mg-hint" }, "nobody")))];
 }
 /** A node's number in the order in which nodes were made: later ones run first. */
-const seq = (tape, id) => {
-  tape.ranked ??= tape.nodes.filter((x) => x.backward && x.backward !== "AccumulateGrad").sort((a, b) => (b.priority ?? 0) - (a.priority ?? 0)).map((x) => x.id);
-  return tape.ranked.indexOf(id) + 1;
-};
+const seq = (tape, id) => tape.operations.length - tape.operations.indexOf(id);
 
+const COLUMNS = [["tensor", 13], ["computed as", 17], ["line", 5], ["shape", 8], ["value", 13], ["grad_fn", 13], ["saved", 11], ["gradient", 11], ["state", 9]]; // with shares of the width
+const OF_PROGRAM = { tensor: "value of", line: "", grad_fn: "lies in", saved: "then", gradient: "comes from" };
+
+/** What the list says of a node, by column. */
+function rowOf(ui, n) {
+  const { tape, m } = ui, state = stateOf(tape, m, n.id);
+  const said = { current: "now", pending: "not yet", done: `ran as ${m.order.get(n.id)}`, ready: `ready, place ${m.queue.indexOf(n.id) + 1}`,
+    waiting: `waits for ${m.left(n.id)} more`, failed: "failed", pruned: "not needed", idle: "" }[state];
+  const grad = n.backward === "AccumulateGrad" ? sumOfTerms(tape, m.terms.get(n.id)) ?? "none yet" : m.g.has(n.id) ? tape.took(m, n.id) : n.backward ? "none yet" : "none";
+  const saved = (n.saved ?? []).map((x) => `${tape.saved(x)}${x.version == null ? "" : ` v${x.version}`}`).join(", ") + (m.freed.has(n.id) ? " (freed)" : "");
+  return [state, long(n.expression ?? n.program?.role ?? (n.kind === "leaf" ? "leaf" : "")), n.line ? String(n.line) : "", shapeText(n.shape),
+    ui.graph.pending(m, n.id) ? "" : tape.program && n.value === undefined ? "not run yet" : tape.words(n.value),
+    ...(tape.program ? [n.program.memory, n.program.ends, n.program.comes] : [clean(n.backward ?? "none"), saved, grad]), said];
+}
+
+/** A table of all nodes, of which the rows in sight are there, and the one that has the focus; gaps stand for the others. */
 function listOf(ui) {
-  const { tape, m } = ui;
-  const shown = tape.nodes.filter((n) => !ui.hits || ui.hits.has(n.id));
-  const some = shown.slice(0, 1000);
-  const cells = (n) => {
-    const state = stateOf(tape, m, n.id), sum = sumOfTerms(tape, m.terms.get(n.id));
-    const said = { current: "now", pending: "not yet", done: `ran as ${m.order.get(n.id)}`, ready: `ready, place ${m.queue.indexOf(n.id) + 1}`,
-      waiting: `waits for ${m.left(n.id)} more`, failed: "failed", pruned: "not needed", idle: "" }[state];
-    const grad = n.backward === "AccumulateGrad" ? sum ?? "none yet" : m.g.has(n.id) ? tape.took(m, n.id) : n.backward ? "none yet" : "none";
-    return h("tr", { class: `mg-row mg-${state}${ui.selected === n.id ? " mg-selected" : ""}` },
-      h("th", { scope: "row" }, h("button", { type: "button", class: "mg-ref", onclick: () => ui.pick(n.id) }, clean(n.label))),
-      h("td", {}, long(n.expression ?? n.program?.role ?? (n.kind === "leaf" ? "leaf" : ""))), h("td", {}, n.line ? String(n.line) : ""), h("td", {}, shapeText(n.shape)),
-      h("td", {}, ui.graph.pending(m, n.id) ? "" : tape.program && n.value === undefined ? "not run yet" : tape.words(n.value)),
-      ...(tape.program ? [h("td", {}, n.program.memory), h("td", {}, n.program.ends), h("td", {}, n.program.comes), h("td", {}, said)] : [h("td", {}, clean(n.backward ?? "none")),
-      h("td", {}, (n.saved ?? []).map((x) => `${tape.saved(x)}${x.version == null ? "" : ` v${x.version}`}`).join(", ") + (m.freed.has(n.id) ? " (freed)" : "")),
-      h("td", {}, grad), h("td", {}, said)]));
-  };
-  const names = tape.program ? ["value of", "computed as", "", "shape", "value", "lies in", "then", "comes from", "state"]
-    : ["tensor", "computed as", "line", "shape", "value", "grad_fn", "saved", "gradient", "state"];
-  return [shown.length > some.length ? h("p", { class: "mg-hint" }, `The first ${some.length} of ${shown.length} rows; search to narrow them down.`) : null,
-    h("table", {}, h("caption", {}, `${clean(tape.name)} after step ${ui.step} of ${tape.last}`),
-      h("thead", {}, h("tr", {}, names.map((x) => h("th", { scope: "col" }, x)))), h("tbody", {}, some.map(cells)))];
+  const { tape } = ui, shown = ui.listed, tall = ui.tall;
+  const from = Math.max(0, Math.floor(ui.list.scrollTop / tall) - 4), until = Math.min(shown.length, from + Math.ceil((ui.list.clientHeight || 480) / tall) + 5);
+  const active = (ui.active = Math.max(0, Math.min(ui.active, shown.length - 1)));
+  const there = [...new Set([active, ...Array.from({ length: Math.max(0, until - from) }, (_, i) => from + i)])].filter((i) => i < shown.length).sort((a, b) => a - b);
+  const rows = [], drawn = new Map([...ui.list.querySelectorAll(".mg-row")].map((tr) => [tr.dataset.key, tr.drawn]));
+  const gap = (begin, end) => end > begin && rows.push(h("tr", { "aria-hidden": "true", "data-key": `before ${end}` }, h("td", { colspan: COLUMNS.length, style: `height:${(end - begin) * tall}px` })));
+  there.forEach((i, k) => {
+    gap(k ? there[k - 1] + 1 : 0, i);
+    const n = shown[i], [state, ...cells] = rowOf(ui, n), key = [i, i === active, ui.selected === n.id, state, ...cells].join("|");
+    if (drawn.get(n.id) === key) return rows.push(Object.assign(h("tr", { "data-key": n.id }), { drawn: key }));
+    rows.push(Object.assign(h("tr", { class: `mg-row mg-${state}${ui.selected === n.id ? " mg-selected" : ""}`, "aria-rowindex": i + 2, "data-key": n.id },
+      h("th", { scope: "row" }, h("button", { type: "button", class: "mg-ref", tabindex: i === active ? 0 : -1, onclick: () => ui.pick(n.id), onfocus: () => { ui.active = i; } }, clean(n.label))),
+      cells.map((text) => h("td", { title: text }, text))), { drawn: key }));
+  });
+  gap((there.at(-1) ?? -1) + 1, shown.length);
+  const title = (name) => (tape.program ? OF_PROGRAM[name] ?? name : name);
+  return [h("table", { "aria-rowcount": shown.length + 1 }, h("caption", {}, `${clean(tape.name)} after step ${ui.step} of ${tape.last}`),
+    h("thead", {}, h("tr", { "aria-rowindex": 1 }, COLUMNS.map(([name, share]) => h("th", { scope: "col", style: `width:${share}%` }, title(name))))), h("tbody", {}, rows))];
 }
 
 function codeOf(ui) {
@@ -915,7 +938,7 @@ function codeOf(ui) {
 
 let serial = 0;
 const KEYS = [["n, →", "a step forward"], ["p, ←", "a step back"], ["Home, End", "first, last step"], ["Space", "play or pause"], ["b", "jump to the backward pass"],
-  ["d", "by node or by detail"], ["arrows", "in the graph: to inputs, outputs, neighbors"], ["Enter", "select; open a folded box"], ["u", "leave an opened box"],
+  ["d", "by node or by detail"], ["arrows", "in the graph: to inputs, outputs, neighbors; ↑ ↓ in the list: to other rows"], ["Enter", "select; open a folded box"], ["u", "leave an opened box"],
   ["/", "search"], ["v", "values in the picture"], ["Esc", "close this list; free the pinned node; back to the toolbar"], ["l", "legend"], ["?", "these keys"]];
 
 // 0 if a word of the text begins with what is wanted (lower case), 1 if it stands elsewhere in it, 2 if it does not.
@@ -1023,7 +1046,9 @@ class Inspector {
     this.details = h("section", { class: "mg-details", "aria-label": "Details" });
     this.engine = h("section", { class: "mg-engine", "aria-label": "Engine" });
     this.code = h("section", { class: "mg-code", "aria-label": "Code" });
-    this.list = h("div", { class: "mg-list", hidden: true });
+    this.active = 0; // the row that Tab reaches
+    this.tall = 26; // a row, in pixels
+    this.list = h("div", { class: "mg-list", hidden: true, style: `--mg-row:${this.tall}px`, onscroll: () => this.keeping(() => this.refreshList()) });
     const panel = (title, what) => h("div", {}, h("h4", { class: "mg-head" }, title), what);
     const side = h("div", { class: "mg-side" }, panel("details", this.details), panel(tape.program ? "memory" : "engine", this.engine));
     this.main = h("div", { class: "mg-main" }, this.graph.root, this.list, this.code);
@@ -1085,6 +1110,8 @@ class Inspector {
     this.step = Math.max(0, Math.min(this.tape.last, step));
     this.detail = detail;
     this.lit = null;
+    const node = this.tape.steps[this.step - 1]?.node; // leaves are far from what sends to them: the list stays
+    this.showRow(this.listed?.findIndex((n) => n.id === node && n.kind !== "leaf"));
     if (tell && this.model.get("step") !== this.step) {
       this.model.set("step", this.step);
       this.model.save_changes();
@@ -1132,13 +1159,32 @@ class Inspector {
     this.slider.setAttribute("aria-valuetext", `step ${this.step} of ${this.tape.last}, ${m.phase}`);
     this.said.textContent = long(m.text);
     this.said.className = `mg-said mg-${m.failed || m.event === "failed" ? "error" : m.phase}`;
+    if (this.tab === "list") this.refreshList(); // first: it asks where it is scrolled to, before others change the page
     this.graph.update(m);
     settle(this.details, detailsOf(this));
     settle(this.engine, engineOf(this));
     settle(this.code, codeOf(this));
-    if (this.tab === "list") settle(this.list, listOf(this));
     const lit = this.code.querySelector(".mg-lit");
     if (lit) this.code.scrollTop = lit.offsetTop - this.code.clientHeight / 2;
+  }
+
+  refreshList() {
+    this.listed = this.hits ? this.tape.nodes.filter((n) => this.hits.has(n.id)) : this.tape.nodes;
+    settle(this.list, listOf(this));
+  }
+  /** Scroll the list so that a row is in sight; the rows that are there then are drawn afterwards. */
+  showRow(i) {
+    if (this.tab !== "list" || !(i >= 0)) return;
+    const { list, tall } = this, room = list.clientHeight - 3 * tall; // without the caption and the header
+    if (i * tall < list.scrollTop) list.scrollTop = i * tall;
+    else if (i * tall > list.scrollTop + room) list.scrollTop = i * tall - room;
+  }
+  /** Give the focus to another row. */
+  moveRow(by) {
+    this.active = Math.max(0, Math.min(this.listed.length - 1, this.active + by));
+    this.showRow(this.active);
+    this.refreshList();
+    this.list.querySelector(".mg-ref[tabindex='0']")?.focus({ preventScroll: true });
   }
 
   // ---- selecting, finding
@@ -1235,7 +1281,7 @@ class Inspector {
       if (e.key === "Escape") this.first.focus();
       return;
     }
-    const inGraph = e.target.classList?.contains("mg-node"), slider = e.target === this.slider;
+    const inGraph = e.target.classList?.contains("mg-node"), inList = this.list.contains(e.target), slider = e.target === this.slider;
     const act = { n: () => this.next(), p: () => this.back(), "/": () => this.search.focus(), "?": () => this.overlay("help"), l: () => this.overlay("legend"), v: () => this.toggleValues(), u: () => this.up(),
       b: () => this.tape.firstBackward && this.go(this.tape.firstBackward), Escape: () => this.escape(),
       d: () => { this.byDetail.value = this.detailed ? "node" : "detail"; this.detailed = !this.detailed; this.detail = null; this.refresh(); } };
@@ -1243,7 +1289,8 @@ class Inspector {
     if (inGraph) {
       for (const k of ["ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"]) act[k] = () => this.graph.move(k);
       act.Enter = () => this.pick(e.target.dataset.node);
-    } else if (!slider) Object.assign(act, { ArrowRight: () => this.next(), ArrowLeft: () => this.back() });
+    } else if (inList) Object.assign(act, { ArrowDown: () => this.moveRow(1), ArrowUp: () => this.moveRow(-1), PageDown: () => this.moveRow(15), PageUp: () => this.moveRow(-15) });
+    if (!inGraph && !slider) Object.assign(act, { ArrowRight: () => this.next(), ArrowLeft: () => this.back() });
     if (tag !== "button" && !slider) act[" "] = () => this.toggle();
     if (!Object.hasOwn(act, e.key)) return;
     e.preventDefault();
