@@ -187,7 +187,7 @@ def gradescope(tmp_path):
         opened.extractall(root / "source")
         modes = {about.filename: about.external_attr >> 16 for about in opened.infolist()}
     assert modes["setup.sh"] & 0o111 and modes["run_autograder"] & 0o111
-    assert "minigrad-jupyter[grade]==" in (root / "source/requirements.txt").read_text()
+    assert "minigrad-jupyter[grade]==" in (root / "source/requirements.txt").read_text("utf-8")
     notebook = json.loads(release(author, tmp_path / "released").read_text("utf-8"))
     (root / "submission").mkdir()
 
@@ -201,7 +201,7 @@ def gradescope(tmp_path):
             ["bash", root / "source" / "run_autograder"],
             env={**os.environ, **environment, "AUTOGRADER_VENV": sys.prefix},
             capture_output=True,
-            text=True,
+            encoding="utf-8",
         )
         return ended, root / "results" / "results.json"
 
@@ -226,7 +226,7 @@ def test_the_package_grades_one_submission_in_gradescope_s_folders(gradescope):
 
 def test_what_gradescope_could_not_run_has_no_results_and_says_why(gradescope, tmp_path):
     settings = tmp_path / "autograder" / "source" / "settings.json"
-    settings.write_text(settings.read_text().replace('"auto"', '"container"'), "utf-8")
+    settings.write_text(settings.read_text("utf-8").replace('"auto"', '"container"'), "utf-8")
     os.environ["MINIGRAD_CONTAINER_ENGINE"] = "no-such-engine"
     try:
         ended, path = gradescope(RIGHT)

@@ -86,15 +86,16 @@ def test_a_class_goes_from_the_author_s_notebook_to_canvas_and_gradescope(walk):
     walk("release cube.ipynb -o cube --no-run")  # the gate is tried elsewhere
     hand_in(Path("cube/cube.ipynb"), Path("class"))
     people = [[f"s{k:02}", f"Student No{k}", f"s{k:02}@x.edu"] for k in range(1, 20)]
-    with open("roster.csv", "w", newline="") as file:
+    with open("roster.csv", "w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([["id", "name", "email"], *people])
     Path("times.csv").write_text("student,time\ns03,2026-12-02 10:00\n" + "".join(
         f"s{k:02},2026-11-30 12:00\n" for k in (1, *range(4, 19), 2)
-    ))  # fmt: skip
-    Path("overrides.csv").write_text("student,question,points,reason\n")
+    ), "utf-8")  # fmt: skip
+    Path("overrides.csv").write_text("student,question,points,reason\n", "utf-8")
     Path("gradebook.toml").write_text(
         'time_zone = "UTC"\nroster = "roster.csv"\ndeadline = 2026-11-30T23:59:00\n'
-        'times = "times.csv"\noverrides = "overrides.csv"\n[late]\npercent_per_day = 10\n'
+        'times = "times.csv"\noverrides = "overrides.csv"\n[late]\npercent_per_day = 10\n',
+        "utf-8",
     )
 
     said = walk("grade class -e cube")
@@ -105,7 +106,9 @@ def test_a_class_goes_from_the_author_s_notebook_to_canvas_and_gradescope(walk):
     assert first["s19"]["note"] == "nothing was handed in"
     assert first["s15"]["alike"] == "cube-check: s16" and first["s04"]["alike"] == ""
     mark(Path("graded/manual.csv"), "s01", "cube-why", points="2.5", comment="Well said.")
-    Path("overrides.csv").write_text("student,question,points,reason\ns19,cube-check,2,was ill\n")
+    Path("overrides.csv").write_text(
+        "student,question,points,reason\ns19,cube-check,2,was ill\n", "utf-8"
+    )
 
     walk("grade class -e cube")
 
@@ -118,7 +121,7 @@ def test_a_class_goes_from_the_author_s_notebook_to_canvas_and_gradescope(walk):
     assert "Equal answers" in overview and "for example" in overview
     header = "Student,ID,SIS User ID,SIS Login ID,Section\n    Points Possible,,,,\n"
     body = "".join(f'"No{k}, Student",{k},,s{k:02},A\n' for k in range(1, 20))
-    Path("canvas.csv").write_text(header + body)
+    Path("canvas.csv").write_text(header + body, "utf-8")
     assert "stranger" in walk("export canvas --roster canvas.csv -o upload.csv")
     assert rows_of("upload.csv")[19]["cube"] == "2"
     walk("export gradescope cube")
