@@ -10,7 +10,9 @@ An LMS knows a student by its own columns. So they are taken over from the file 
 they are there, and only ours are filled in or added.
 """
 
+import os
 import re
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -201,6 +203,9 @@ def update_nbgrader(marks: AssignmentMarks, database: Path) -> None:
             "nbgrader is not installed here. To fix it, run  pip install nbgrader , or name a CSV:  "
             "minigrad export nbgrader -o grades.csv"
         ) from None
+    # nbgrader starts the command alembic. It stands beside this Python, which may not be on the path.
+    here = str(Path(sys.executable).parent)
+    os.environ["PATH"] = os.pathsep.join([here, os.environ.get("PATH", os.defpath)])
     with Database(f"sqlite:///{database.resolve()}") as db:
         db.update_or_create_assignment(marks.name)
         for q in marks.students[0].questions:
