@@ -142,6 +142,19 @@ def test_a_notebook_shows_what_the_student_wrote_and_the_inputs_of_the_first_wro
     assert "dx = g * y" not in card
 
 
+def test_a_card_keeps_the_names_of_the_inputs_and_shows_the_last_line_that_writes_to_an_answer():
+    exercise = Exercise("scaled_backward", lambda A: 3 * A, shapes=[[()], [(2,)]])
+
+    def answer(A, g):
+        dA = g
+        dA *= 2
+        return dA
+
+    card = exercise.check(answer)._repr_html_().partition("<details>")[0]
+
+    assert "Case 1 (A ())" in card and "<code>dA *= 2</code>" in card
+
+
 def test_what_was_written_is_left_out_where_it_cannot_be_told():
     exercise = Exercise("one_backward", lambda x: x * x, shapes=[[()]])
 

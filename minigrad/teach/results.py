@@ -149,9 +149,9 @@ class CheckResult(Report[CheckRow]):
                 if not part and wrong[0].verdict != "error":
                     first = f"{wrong[0].verdict}: {first}"
                 inputs = f" ({wrong[0].inputs})" if wrong[0].inputs else ""
-                where = f"case {wrong[0].case}{inputs}: " if len(rows) > 1 else ""
+                where = f"Case {wrong[0].case}{inputs}: " if len(rows) > 1 else ""
                 several = f"wrong in {len(wrong)} of {len(rows)} cases. " if len(rows) > 1 else ""
-                said = f"{several}{where.capitalize()}{first}"
+                said = f"{several}{where}{first}"
             text = escape(_plain(said))
             text = f"<b>{escape(_plain(part))}</b>&ensp;{text}" if part else text
             for what, more in (("you wrote", "line"), ("the inputs", "values")):

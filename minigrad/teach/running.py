@@ -236,8 +236,9 @@ def written_for(answer: object, k: int, n: int) -> str:
         if n > 1 and isinstance(returned, ast.Tuple | ast.List) and len(returned.elts) == n:
             part = returned.elts[k]
         if isinstance(part, ast.Name):
-            assigned = [node for node in ast.walk(tree) if isinstance(node, ast.Assign)]
-            named = [a for a in assigned if part.id in map(ast.unparse, a.targets)]
+            writes = [n for n in ast.walk(tree) if isinstance(n, ast.Assign | ast.AugAssign)]
+            to = [(n, n.targets if isinstance(n, ast.Assign) else [n.target]) for n in writes]
+            named = [n for n, targets in to if part.id in map(ast.unparse, targets)]
             part = max(named, key=lambda node: node.lineno)
         found = ast.unparse(part) if part is not None else ""
     return found if len(found) <= 120 else ""
