@@ -27,10 +27,10 @@ def net():
     return nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 3))
 
 
-def training(model, optimizer):
+def training(model, optimizer, cost=F.cross_entropy):
     def step(x, y):
         optimizer.zero_grad()
-        loss = F.cross_entropy(model(x), y)
+        loss = cost(model(x), y)
         loss.backward()
         optimizer.step()
         return loss
@@ -360,6 +360,17 @@ def test_convolution_dropout_and_batch_norm():
         opt = optim.Adam(model.parameters(), lr=0.01)
         inputs = lambda: (numbers(r, 6, 1, 8, 8), minigrad.tensor(r.integers(0, 10, 6)))
         return training(model, opt), watched_of(model, opt), inputs
+
+    assert_trains_as_eager(make)
+
+
+@pytest.mark.parametrize("shape", [(7,), (1, 7), (9, 1)])
+def test_the_gradient_of_what_was_broadcast_is_added_up_in_the_order_of_eager(shape):
+    def make(r):
+        w, x = minigrad.zeros(*shape, requires_grad=True), numbers(r, 9, 7)
+        opt = optim.SGD([w], lr=0.1)
+        inputs = lambda: (x, numbers(r, 9, 7))
+        return training(lambda x: x * w + x, opt, F.mse_loss), lambda: [w], inputs
 
     assert_trains_as_eager(make)
 

@@ -36,8 +36,12 @@ def sum_to(g: Any, shape: Shape) -> Any:
                 return _ones(n, g.dtype).dot(g).reshape(shape)
             if shape == (n, 1) and g.size <= SMALL:
                 return g.dot(_ones(m, g.dtype)).reshape(shape)
-        elif shape == (m,) and hasattr(g, "recorder"):  # a Slot of a program
-            return _ones(n, g.dtype) @ g
+        elif hasattr(g, "recorder"):  # a Slot of a program, which adds up in the same order
+            if shape in ((m,), (1, m)):
+                d = _ones(n, g.dtype) @ g
+                return d if d.shape == shape else d.reshape(shape)
+            if shape == (n, 1) and n * m <= SMALL:
+                return (g @ _ones(m, g.dtype)).reshape(shape)
     axes = broadcast_axes(shape, g.shape)
     d = np.add.reduce(g, axis=axes) if isinstance(g, np.ndarray) else g.sum(axis=axes)
     return d if d.shape == shape else d.reshape(shape)
