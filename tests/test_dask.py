@@ -16,24 +16,18 @@ from minigrad.grading.run import batch  # noqa: E402
 from minigrad.grading.run.batch import BatchError, Settings, grade_class  # noqa: E402
 from minigrad.grading.run.record import unrecorded  # noqa: E402
 from minigrad.grading.run.recorder import RecorderFailed  # noqa: E402
-from minigrad.grading.sandbox import selftest  # noqa: E402
 from minigrad.grading.sandbox.launch import Limits  # noqa: E402
 from tests.submissions.answers import ANSWERS  # noqa: E402
 from tests.submissions.authors import AUTHORS  # noqa: E402
 from tests.submissions.files import filled  # noqa: E402
 
 # Dask leaves sockets and event loops to the garbage collector when a worker is killed.
-pytestmark = pytest.mark.filterwarnings(
-    "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
-)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def tier():
-    for name in ("bwrap", "landlock", "container"):
-        if selftest.try_tier(name, place.image(False)).holds:
-            return name
-    pytest.skip("no sandbox holds on this machine: see minigrad doctor")
+pytestmark = [
+    pytest.mark.filterwarnings(
+        "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
+    ),
+    pytest.mark.usefixtures("tier"),
+]
 
 
 @pytest.fixture

@@ -664,7 +664,10 @@ def test_a_mark_that_a_person_gave_survives_a_regrade_and_says_if_the_answer_has
 
     done = grade(tmp_path, author)
     assert done.exit_code == 0, done.output
-    assert "1 answers are still to be marked" in done.output
+    assert (
+        "answers still to be marked by a person, which count for nothing until then: 1"
+        in done.output
+    )
     ada, bob = rows_of(tmp_path / "out" / "gradebook.csv")
     assert (ada["points"], ada["of"], bob["why"]) == ("4", "12.5", "0")
     assert "why: still to be marked" in ada["note"]
@@ -1071,7 +1074,7 @@ def test_the_course_is_a_command_that_says_what_is_missing(course, file, tmp_pat
     done = CliRunner().invoke(app, ["course"])
 
     assert done.exit_code == 0 and "later is not graded yet" in done.output
-    assert "4 students, 1 of them with something to mark" in done.output
+    assert "4 students, 1 with something to mark" in done.output
     file("graded/ps1/gradebook.csv", "student,points,of\nada,x,3\n")
     before = (tmp_path / "course.csv").read_bytes()
     done = CliRunner().invoke(app, ["course"])

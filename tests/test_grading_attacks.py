@@ -23,7 +23,6 @@ from minigrad.grading.run import notebook
 from minigrad.grading.run.batch import Settings, grade_class
 from minigrad.grading.run.notebook import Unreadable, cells_of
 from minigrad.grading.run.record import unrecorded
-from minigrad.grading.sandbox import selftest
 from minigrad.grading.sandbox.launch import Limits, Process
 from tests.submissions.authors import AUTHORS, author
 from tests.submissions.files import filled
@@ -216,14 +215,6 @@ def test_names_are_looked_for_in_so_much_text_only(monkeypatch):
 
 
 # ------------------------------------------------------------------------- whole runs
-
-
-@pytest.fixture(scope="module")
-def tier():
-    for name in ("bwrap", "landlock"):
-        if selftest.try_tier(name, place.image(False)).holds:
-            return name
-    pytest.skip("no sandbox holds on this machine: see minigrad doctor")
 
 
 @pytest.fixture

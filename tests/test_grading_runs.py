@@ -34,14 +34,6 @@ from tests.submissions.files import filled
 place = pytest.importorskip("minigrad.grading.run.place")
 
 
-@pytest.fixture(scope="module")
-def tier():
-    for name in ("bwrap", "landlock", "container"):
-        if selftest.try_tier(name, place.image(False)).holds:
-            return name
-    pytest.skip("no sandbox holds on this machine: see minigrad doctor")
-
-
 @pytest.fixture
 def author(tmp_path):
     path = tmp_path / "author.ipynb"
@@ -133,19 +125,22 @@ def test_the_gate_refuses_a_solution_without_an_answer(author):
 # ------------------------------------------------------------------------- the command line
 
 
-def test_release_record_judge_and_grade_agree(author, submitted, tmp_path, tier):
+def test_a_class_recorded_without_a_solution_and_judged_elsewhere_has_the_grades_of_grade(
+    author, submitted, tmp_path, tier
+):
     folder = submitted("full_by_the_formula", "half_one_gradient")
 
     released = run("release", author, "-o", tmp_path / "ex", "--no-run")
     assert released.exit_code == 0, released.output
-    for path in sorted(folder.iterdir()):
-        out = tmp_path / "answers" / f"{path.stem}.answers.json"
-        done = run("record", path, "-e", tmp_path / "ex", "-o", out, "--isolation", tier)
-        assert done.exit_code == 0, done.output
-    done = run("judge", tmp_path / "answers", "-e", tmp_path / "ex", "-o", tmp_path / "judged")
+    (tmp_path / "ex" / "grading" / "author.judge.json").rename(tmp_path / "author.judge.json")
+    done = run("record", folder, "-e", tmp_path / "ex", "-o", tmp_path / "rec", "--isolation", tier)
+    assert "2 submissions recorded" in done.output, done.output
+    (tmp_path / "author.judge.json").rename(tmp_path / "ex" / "grading" / "author.judge.json")
+    moved = (tmp_path / "rec").rename(tmp_path / "elsewhere")
+    done = run("judge", moved, "-e", tmp_path / "ex", "-o", tmp_path / "judged")
     assert "00-full_by_the_formula: 4 of 4\n01-half_one_gradient: 2 of 4" in done.output
     done = run("grade", folder, "-e", tmp_path / "ex", "-o", tmp_path / "out", "--isolation", tier)
-    assert "2 submissions graded, 0 of them unreadable" in done.output
+    assert "2 submissions graded, 0 unreadable" in done.output
 
     judged = json.loads((tmp_path / "judged" / "grades.json").read_text(encoding="utf-8"))["grades"]
     graded = json.loads((tmp_path / "out" / "grades.json").read_text(encoding="utf-8"))["grades"]
@@ -155,16 +150,26 @@ def test_release_record_judge_and_grade_agree(author, submitted, tmp_path, tier)
     assert graded[0]["versions"]["self-test of the sandbox"] == "17 doors tried, all shut"
 
 
-def test_recording_needs_no_judge_bundle(author, submitted, tmp_path, tier):
+def test_one_notebook_is_recorded_into_a_file_that_can_be_judged(author, submitted, tmp_path, tier):
     run("release", author, "-o", tmp_path / "ex", "--no-run")
-    (tmp_path / "ex" / "grading" / "author.judge.json").unlink()
     (path,) = submitted("full_by_the_formula").iterdir()
 
     done = run(
-        "record", path, "-e", tmp_path / "ex", "-o", tmp_path / "a.json", "--isolation", tier
+        "record",
+        path,
+        "-e",
+        tmp_path / "ex",
+        "-o",
+        tmp_path / "ana.answers.json",
+        "--isolation",
+        tier,
+    )
+    assert done.exit_code == 0, done.output
+    done = run(
+        "judge", tmp_path / "ana.answers.json", "-e", tmp_path / "ex", "-o", tmp_path / "judged"
     )
 
-    assert done.exit_code == 0, done.output
+    assert "ana: 4 of 4" in done.output
 
 
 @pytest.mark.parametrize(
@@ -215,16 +220,33 @@ def test_pytest_judges_answers_too(author, submitted, tmp_path, tier):
 # ------------------------------------------------------------------------- resuming
 
 
-def test_what_is_recorded_is_not_run_again(author, submitted, tmp_path, tier, monkeypatch):
+def test_what_is_recorded_is_not_run_again_and_needs_no_sandbox(
+    author, submitted, tmp_path, tier, monkeypatch
+):
     folder = submitted("full_by_the_formula", "half_one_gradient")
     recording, bundle = make_bundles(author)
-    settings = Settings(isolation=tier)
-    first = grade_class(folder, recording, bundle, tmp_path / "out", settings)
+    first = grade_class(folder, recording, bundle, tmp_path / "out", Settings(isolation=tier))
     monkeypatch.setattr(batch, "record_job", None)  # running anything would fail
+    monkeypatch.setattr(batch, "place_here", None)  # and so would a machine without a sandbox
 
-    again = grade_class(folder, recording, bundle, tmp_path / "out", settings)
+    again = grade_class(folder, recording, bundle, tmp_path / "out")
 
     assert points(first) == points(again)
+
+
+def test_what_comes_after_the_class_gets_inputs_of_its_own(author, submitted, tmp_path, tier):
+    folder = submitted("full_by_the_formula")
+    recording, bundle = make_bundles(author)
+    settings = Settings(isolation=tier)
+    (first,) = grade_class(folder, recording, bundle, tmp_path / "out", settings)
+    submitted("full_by_the_formula", "half_one_gradient")  # the second is late
+
+    before, late = grade_class(folder, recording, bundle, tmp_path / "out", settings)
+    again = grade_class(folder, recording, bundle, tmp_path / "out", settings)
+
+    assert before["seed"] == first["seed"] != late["seed"]
+    assert late["notes"] == ["recorded after the rest of the class, on inputs of its own"]
+    assert again == [before, late]  # it stays a late one
 
 
 def test_half_an_answers_file_is_recorded_again(author, submitted, tmp_path, tier):

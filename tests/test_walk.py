@@ -100,8 +100,8 @@ def test_a_class_goes_from_the_author_s_notebook_to_canvas_and_gradescope(walk):
 
     said = walk("grade class -e cube")
 
-    assert "20 submissions graded" in said and "1 students handed in nothing" in said
-    assert "1 submissions are late" in said and "still to be marked" in said
+    assert "20 submissions graded" in said and "students who handed in nothing: 1" in said
+    assert "late submissions: 1" in said and "still to be marked" in said
     first = {row["student"]: row for row in rows_of("graded/gradebook.csv")}
     assert first["s19"]["note"] == "nothing was handed in"
     assert first["s15"]["alike"] == "cube-check: s16" and first["s04"]["alike"] == ""

@@ -41,9 +41,10 @@ from minigrad.grading.gradebook.settings import (
     CourseSettings,
     read_settings,
 )
-from minigrad.grading.judge.grades import JudgeError, judge
+from minigrad.grading.judge.grades import JudgeError
 from minigrad.grading.marking import MarkingServer
 from minigrad.grading.release.bundles import (
+    Recording,
     find_bundles,
     find_recording,
     make_bundles,
@@ -53,13 +54,25 @@ from minigrad.grading.release.markers import ReleaseError
 from minigrad.grading.release.student import release
 from minigrad.grading.release.trusted import GivenCellsFailed
 from minigrad.grading.reports import write_reports
-from minigrad.grading.run.batch import BatchError, Run, Settings, record_class
+from minigrad.grading.run.batch import (
+    CLASS,
+    BatchError,
+    Recorded,
+    Run,
+    Settings,
+    judge_class,
+    read_answers,
+    read_class,
+    record_class,
+    record_submissions,
+)
 from minigrad.grading.run.collect import NoSubmissions, Submission
 from minigrad.grading.run.place import place_here
 from minigrad.grading.run.recorder import AGAIN, RecorderFailed
 from minigrad.grading.sandbox.image import NoSuchPackage
 from minigrad.grading.sandbox.launch import Limits
 from minigrad.grading.sandbox.selftest import NoSandbox
+from minigrad.tape.names import count_of
 
 app = typer.Typer()
 
@@ -77,6 +90,15 @@ Exercise = Annotated[
     ),
 ]
 Out = Annotated[Path, typer.Option("--out", "-o", help="The folder for what is written.")]
+Submissions = Annotated[
+    Path,
+    typer.Argument(help="A folder, a zip file, nbgrader's folder with submitted/, or a notebook."),
+]
+Each = Annotated[bool, typer.Option("--each", help="Draw inputs of its own for every submission.")]
+Jobs = Annotated[
+    int, typer.Option("--jobs", "-j", min=0, help="How many run at once; 0: one for each core.")
+]
+Scheduler = Annotated[str | None, typer.Option(help="Run on the Dask cluster with this address.")]
 Seed = Annotated[
     str | None, typer.Option(help="What inputs are drawn from. Left out: a new secret one.")
 ]
@@ -155,52 +177,78 @@ def release_command(
 
 @app.command("record")
 def record_command(
-    submission: Annotated[Path, typer.Argument(help="A student's notebook.")],
+    submissions: Submissions,
     exercise: Exercise,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="The answers file to write.")
+        Path | None,
+        typer.Option(
+            "--out", "-o", help="The folder to write; of one notebook, its answers file, a .json."
+        ),
     ] = None,
     seed: Seed = None,
+    each: Each = False,
     isolation: Isolation = "auto",
+    jobs: Jobs = 0,
+    scheduler: Scheduler = None,
     cell_seconds: CellSeconds = 10.0,
     seconds: Seconds = 120.0,
     memory: Memory = 2048,
 ) -> None:
-    """Run one submission in the sandbox, and write what it answers. Nothing is judged."""
+    """Run submissions in the sandbox, and write what they answer. Nothing is judged.
+
+    Needs no solution: what  release  wrote to *.recording.json is enough. Judge what is written here, or on
+    another machine.
+    """
+    limits = Limits(cell=cell_seconds, submission=seconds, memory=memory)
     with _errors_shown():
         recording = find_recording(exercise)
-        target = out or Path(f"{submission.stem}.answers.json")
-        tier = place_here(isolation, recording.engine, recording.packages).tier
-        limits = Limits(cell=cell_seconds, submission=seconds, memory=memory)
-        run = Run(recording, seed or secrets.token_hex(16), tier, Settings(limits=limits, jobs=1))
-        (document,) = record_class([Submission(submission.stem, submission)], run)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+        settings = Settings(seed, each, isolation, jobs, scheduler, limits)
+        if submissions.suffix == ".ipynb" and submissions.is_file():
+            _record_one(submissions, recording, settings, out)
+            return
+        folder = out or Path("recorded")
+        with _progress_bar() as show:
+            recorded = record_submissions(submissions, recording, folder, settings, show)
+    for one, answers in recorded:
+        if answers["unreadable"]:
+            typer.echo(clean_text(f"{one.student}: {answers['unreadable']}"))
+    tiers = ", ".join(sorted({answers["isolation"] for _, answers in recorded}))
+    typer.echo(f"{count_of(len(recorded), 'submission')} recorded (isolation: {tiers})")
+    _say_fresh(sum(one.fresh for one, _ in recorded))
+    typer.echo(f"wrote {folder}; to judge it, run  minigrad judge {folder} -e EXERCISE")
+
+
+def _record_one(path: Path, recording: Recording, settings: Settings, out: Path | None) -> None:
+    """Record one notebook, and say what it answers."""
+    target = out or Path(f"{path.stem}.answers.json")
+    tier = place_here(settings.isolation, recording.engine, recording.packages).tier
+    run = Run(recording, settings.seed or secrets.token_hex(16), tier, settings)
+    (document,) = record_class([Submission(path.stem, path)], run)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     for question, said in document["questions"].items():
         because = f"  ({clean_text(said['reason'])})" if said["reason"] else ""
         typer.echo(f"{question}: {len(said['answers'])} answers{because}")
     if document["unreadable"]:
-        typer.echo(clean_text(f"{submission} cannot be read: {document['unreadable']}"))
+        typer.echo(clean_text(f"{path} cannot be read: {document['unreadable']}"))
     typer.echo(f"wrote {target}  (isolation: {tier})")
 
 
 @app.command("judge")
 def judge_command(
-    answers: Annotated[list[Path], typer.Argument(help="Answers files, or folders of them.")],
+    answers: Annotated[
+        list[Path], typer.Argument(help="What record wrote: folders, or answers files.")
+    ],
     exercise: Exercise,
     out: Out = Path("graded"),
 ) -> None:
     """Judge recorded answers against the solution, through nbval. Runs no student's code."""
     with _errors_shown():
         _, bundle = find_bundles(exercise)
-        files = [
-            f for a in answers for f in (sorted(a.glob("*.answers.json")) if a.is_dir() else [a])
-        ]
-        if not files:
+        recorded = [one for place in answers for one in _recorded(place)]
+        if not recorded:
             _stop("There are no answers files there. To fix it, run  minigrad record  first.")
-        grades = judge(bundle, [_answers(path) for path in files])
-        for grade, path in zip(grades, files):
-            grade["student"], grade["file"] = path.name.removesuffix(".answers.json"), path.name
+        grades = judge_class(bundle, recorded)
         book = gradebook_of(bundle.name, [grades])
         written = write_reports(book, out)
     for grade in grades:
@@ -208,25 +256,30 @@ def judge_command(
     _say_written(written)
 
 
+def _recorded(place: Path) -> list[tuple[Recorded, AnswersDocument]]:
+    """The answers in a place: with the students' names if a class.json has them, else by the files' names."""
+    for folder in (place, place.parent):
+        if place.is_dir() and (folder / CLASS).is_file():
+            return read_class(folder / CLASS)
+    files = sorted(place.glob("*.answers.json")) if place.is_dir() else [place]
+    found = []
+    for path in files:
+        document = read_answers(path)
+        name = path.name.removesuffix(".answers.json")
+        found.append((Recorded(name, path.name, None, document["submission"], path.name), document))
+    return found
+
+
 @app.command("grade")
 def grade_command(
-    submissions: Annotated[
-        Path,
-        typer.Argument(help="A folder, a zip file, or nbgrader's folder with submitted/ in it."),
-    ],
+    submissions: Submissions,
     exercise: Exercises,
     out: Out = Path("graded"),
     seed: Seed = None,
-    each: Annotated[
-        bool, typer.Option("--each", help="Draw inputs of its own for every submission.")
-    ] = False,
+    each: Each = False,
     isolation: Isolation = "auto",
-    jobs: Annotated[
-        int, typer.Option("--jobs", "-j", min=0, help="How many run at once; 0: one for each core.")
-    ] = 0,
-    scheduler: Annotated[
-        str | None, typer.Option(help="Run on the Dask cluster with this address.")
-    ] = None,
+    jobs: Jobs = 0,
+    scheduler: Scheduler = None,
     settings_file: SettingsFile = None,
     assignment: AssignmentName = None,
     cell_seconds: CellSeconds = 10.0,
@@ -242,14 +295,8 @@ def grade_command(
         exercises = [find_bundles(place) for place in exercise]
         name = assignment or (exercises[0][0].name if len(exercises) == 1 else out.resolve().name)
         asked = Assignment(name, exercises, _settings(settings_file).of(name))
-        settings = Settings(
-            seed=seed,
-            each=each,
-            isolation=isolation,
-            jobs=jobs,
-            scheduler=scheduler,
-            limits=Limits(cell=cell_seconds, submission=seconds, memory=memory),
-        )
+        limits = Limits(cell=cell_seconds, submission=seconds, memory=memory)
+        settings = Settings(seed, each, isolation, jobs, scheduler, limits)
         with _progress_bar() as show:
             book = grade_assignment(asked, submissions, out, settings, show)
         written = write_reports(book, out)
@@ -299,7 +346,7 @@ def course_command(
     for name in missing:
         typer.echo(f"{name} is not graded yet, and counts for nobody")
     unsure = sum(bool(row.notes) for row in rows)
-    typer.echo(f"{len(rows)} students, {unsure} of them with something to mark or to confirm")
+    typer.echo(f"{count_of(len(rows), 'student')}, {unsure} with something to mark or to confirm")
     _say_written([out])
 
 
@@ -354,11 +401,17 @@ def export_command(
     _say_written([path])
 
 
+def _say_fresh(count: int) -> None:
+    """How many submissions came after the class was recorded."""
+    if count:
+        typer.echo(f"recorded after the rest of the class, on inputs of their own: {count}")
+
+
 def _say_unsure(marks: AssignmentMarks) -> None:
     """How many students' marks may still change."""
     unsure = sum(bool(one.line.unsure) for one in marks.students)
     if unsure:
-        typer.echo(f"{unsure} students have something to mark or to confirm: see gradebook.csv")
+        typer.echo(f"students with something to mark or to confirm: {unsure} (see gradebook.csv)")
 
 
 @app.command("doctor")
@@ -400,7 +453,7 @@ def _say_graded(book: Gradebook, written: list[Path]) -> None:
     if "none" in tiers:
         typer.echo("Isolation: none. Students' code ran without a sandbox.")
     typer.echo(
-        f"{len(rows)} submissions graded, {sum(bool(row.unreadable) for row in rows)} of them unreadable, "
+        f"{count_of(len(rows), 'submission')} graded, {sum(bool(row.unreadable) for row in rows)} unreadable, "
         f"{sum(row.confirm for row in rows)} to be confirmed (isolation: {tiers})"
     )
     _say_of_people(book)
@@ -414,19 +467,19 @@ def _say_of_people(book: Gradebook) -> None:
     """What of the class somebody should know now; the rest stands in the reports."""
     due = [row for row in book.rows if row.lateness.due]
     counted = {
-        "students handed in nothing": sum(NOTHING in row.notes for row in book.rows),
-        "submissions are nobody's on the roster": sum(STRANGER in row.notes for row in book.rows),
-        "submissions are late": sum(row.lateness.days > 0 for row in due),
-        "submissions lose nothing, because nothing reliable says when they came": sum(
+        "students who handed in nothing": sum(NOTHING in row.notes for row in book.rows),
+        "submissions of nobody on the roster": sum(STRANGER in row.notes for row in book.rows),
+        "late submissions": sum(row.lateness.days > 0 for row in due),
+        "submissions that lose nothing, because nothing reliable says when they came": sum(
             row.lateness.time is None for row in due
         ),
-        "answers are still to be marked by a person, and count for nothing until then": sum(
+        "answers still to be marked by a person, which count for nothing until then": sum(
             row.open for row in book.rows
         ),
     }
     for what, count in counted.items():
         if count:
-            typer.echo(f"{count} {what}")
+            typer.echo(f"{what}: {count}")
 
 
 class _Rate(ProgressColumn):
@@ -469,16 +522,6 @@ def _errors_shown() -> Iterator[None]:
         _stop(str(error))
     except OSError as error:
         _stop(f"{error.filename or 'A file'}: {error.strerror or error}.")
-
-
-def _answers(path: Path) -> AnswersDocument:
-    try:
-        document: AnswersDocument = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError:
-        _stop(f"{path} holds no answers that  minigrad record  wrote.")
-    if not isinstance(document, dict) or document.get("format") != "minigrad-answers-1":
-        _stop(f"{path} holds no answers that  minigrad record  wrote.")
-    return document
 
 
 def _say_written(paths: list[Path]) -> None:

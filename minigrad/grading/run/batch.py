@@ -1,13 +1,17 @@
-"""A class: record every submission, judge them all, write the reports.
+"""A class: record every submission, then judge them all; on this machine, or on another one.
 
     OUT/run.json                    the seed and the settings; the same again if it is resumed
     OUT/answers/<key>.answers.json  what was recorded, one file for each distinct submission
+    OUT/class.json                  whose they are, once all are recorded
     OUT/grades.json, ...            the reports
 
 An answers file is named by what it depends on: the file that was handed in, the exercise, the seed,
 the limits, the isolation. So a run that was killed goes on where it was, a submission that is there
 already is not run again, and two equal files are run once. It is written under another name
 and renamed, so that it is whole or not there.
+
+What is handed in after a class was recorded may know the inputs, from the feedback of others. So it
+gets inputs of its own.
 
 Submissions run side by side, by threads that each supervise a process of their own; with a
 scheduler's address, the same function runs on the workers of a Dask cluster.
@@ -22,7 +26,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -39,6 +43,8 @@ from minigrad.grading.run.recorder import AGAIN, Job, RecorderFailed, record_job
 from minigrad.grading.sandbox.launch import Limits
 
 AHEAD = 4  # submissions for each thread of a cluster that are there at a time
+CLASS = "class.json"
+FRESH = "recorded after the rest of the class, on inputs of its own"
 CONNECT = 15.0  # seconds to find a scheduler, and a worker of it
 
 
@@ -67,13 +73,32 @@ class Settings:
 
 @dataclass(frozen=True)
 class Run:
-    """What the answers of a class depend on, and the folder in which they are kept, if any."""
+    """What the answers of a class depend on, and the folder in which they are kept, if any.
+
+    common    the submissions that share their inputs, by their hashes; None: all do
+    """
 
     recording: Recording
     seed: str
     tier: str
     settings: Settings
     folder: Path | None = None
+    common: frozenset[str] | None = None
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A submission that is recorded: whose it is, and the file of its answers.
+
+    fresh    was it recorded after the class, on inputs of its own?
+    """
+
+    student: str
+    file: str
+    note: str | None
+    submission: str
+    answers: str
+    fresh: bool = False
 
 
 @dataclass(frozen=True)
@@ -100,23 +125,54 @@ def grade_class(
 
     Raises BatchError if OUT holds a run with other settings, NoSandbox, NoSubmissions or JudgeError.
     """
-    settings = settings or Settings()
     bundle.belongs_to(recording)
+    recorded = record_submissions(place, recording, out, settings, progress)
+    progress(len(recorded), len(recorded), "judging")
+    return judge_class(bundle, recorded)
+
+
+def judge_class(bundle: Judge, recorded: Sequence[tuple[Recorded, AnswersDocument]]) -> list[Grade]:
+    """The grades of recorded submissions, with the students' names. Runs no student's code."""
+    grades = judge(bundle, [answers for _, answers in recorded])
+    for grade, (one, _) in zip(grades, recorded):
+        grade["student"], grade["file"] = one.student, one.file
+        if one.note is not None:
+            grade["notes"], grade["confirm"] = [*grade["notes"], one.note], True
+        if one.fresh:
+            grade["notes"] = [*grade["notes"], FRESH]
+    return grades
+
+
+def record_submissions(
+    place: Path,
+    recording: Recording,
+    out: Path,
+    settings: Settings | None = None,
+    progress: Progress = lambda done, of, what: None,
+) -> list[tuple[Recorded, AnswersDocument]]:
+    """Record all submissions in a folder or a zip, in the order of the names; no solution is needed.
+
+    Raises BatchError if OUT holds a run with other settings, NoSandbox or NoSubmissions.
+    """
+    settings = settings or Settings()
     with tempfile.TemporaryDirectory(prefix="mg-class-") as unpacked:
         found = submissions_in(place, recording.name, Path(unpacked))
-        tier = settings.isolation
-        if settings.scheduler is None:  # a cluster's machines choose, and say, for themselves
-            tier = place_here(settings.isolation, recording.engine, recording.packages).tier
+        tier = _tier(out, recording, settings)
         seed = _seed(out, recording, settings, tier)
-        run = Run(recording, seed, tier, settings, out / "answers")
+        common = _common(out)
+        run = Run(recording, seed, tier, settings, out / "answers", common)
         answers = record_class(found, run, progress)
-    progress(len(found), len(found), "judging")
-    grades = judge(bundle, answers)
-    for grade, submission in zip(grades, found):
-        grade["student"], grade["file"] = submission.student, submission.path.name
-        if submission.note is not None:
-            grade["notes"], grade["confirm"] = [*grade["notes"], submission.note], True
-    return grades
+    recorded = [
+        Recorded(
+            *(one.student, one.path.name, one.note, document["submission"]),
+            f"answers/{_key(document['submission'], run)}.answers.json",
+            common is not None and document["submission"] not in common,
+        )
+        for one, document in zip(found, answers)
+    ]
+    listed = [asdict(one) for one in recorded]
+    _write_whole(out / CLASS, {"format": "minigrad-class-1", "submissions": listed})
+    return list(zip(recorded, answers))
 
 
 def record_class(
@@ -124,7 +180,7 @@ def record_class(
 ) -> list[AnswersDocument]:
     """The answers documents of these submissions, in their order.
 
-    Those that are in the folder of the run are not made again.
+    Those that are in the folder of the run are not made again. Raises NoSandbox if the others cannot be.
     """
     folder = run.folder
     if folder is not None:
@@ -133,11 +189,16 @@ def record_class(
             half.unlink()
     tasks = [_task(submission, run) for submission in found]
     answers = {t.key: t.answers for t in tasks if t.answers is not None}
+    if folder is not None:
+        for key, kept in answers.items():
+            _write_whole(folder / f"{key}.answers.json", kept)
     waiting = {t.key: t.job for t in tasks if t.job is not None}
     count = Counter(t.key for t in tasks)
     done = sum(count[key] for key in answers)
     progress(done, len(tasks), "recording")
     record = _on_a_cluster if run.settings.scheduler else _on_this_machine
+    if waiting and record is _on_this_machine:
+        place_here(run.tier, run.recording.engine, run.recording.packages)
     for key, document, problem in record(waiting, run.settings):
         answers[key] = document or _unrecorded(waiting[key], run, problem)
         if folder is not None:
@@ -170,10 +231,9 @@ def _task(submission: Submission, run: Run) -> _Task:
         named = f"{submission.student}: {error}".encode("utf-8", "replace")
         sha = hashlib.sha256(named).hexdigest()
         document = unrecorded(recording, sha, run.seed, run.tier, limits, str(error))
-        return _Task(sha[:40], document)
+        return _Task(_key(sha, run), document)
     sha = hashlib.sha256(content).hexdigest()
-    seed = digest([run.seed, sha]) if run.settings.each else run.seed
-    key = digest([sha, recording.hash, seed, run.tier, limits.as_dict()])[:40]
+    key, seed = _key(sha, run), _seed_for(sha, run)
     kept = run.folder and _kept(run.folder / f"{key}.answers.json", sha)
     if kept:
         return _Task(key, kept)
@@ -189,6 +249,18 @@ def _task(submission: Submission, run: Run) -> _Task:
     return _Task(key, None, job)
 
 
+def _seed_for(sha: str, run: Run) -> str:
+    """What the inputs of a submission are drawn from: that of the class, or one of its own."""
+    shared = not run.settings.each and (run.common is None or sha in run.common)
+    return run.seed if shared else digest([run.seed, sha])
+
+
+def _key(sha: str, run: Run) -> str:
+    """The name of an answers file, by all that the answers depend on."""
+    limits = run.settings.limits.as_dict()
+    return digest([sha, run.recording.hash, _seed_for(sha, run), run.tier, limits])[:40]
+
+
 def _kept(path: Path, sha: str) -> AnswersDocument | None:
     """The answers that are there, unless the machine failed while they were recorded."""
     try:
@@ -200,10 +272,10 @@ def _kept(path: Path, sha: str) -> AnswersDocument | None:
     return None if document.get("lost") else document
 
 
-Recorded = tuple[str, AnswersDocument | None, str]  # key, answers, why there are none
+Outcome = tuple[str, AnswersDocument | None, str]  # key, answers, why there are none
 
 
-def _on_this_machine(waiting: dict[str, Job], settings: Settings) -> Iterator[Recorded]:
+def _on_this_machine(waiting: dict[str, Job], settings: Settings) -> Iterator[Outcome]:
     """Record with threads of this process."""
     jobs = settings.jobs or os.cpu_count() or 1
     with ThreadPoolExecutor(jobs, thread_name_prefix="record") as pool:
@@ -222,7 +294,7 @@ def _on_this_machine(waiting: dict[str, Job], settings: Settings) -> Iterator[Re
             stop_recorders()
 
 
-def _on_a_cluster(waiting: dict[str, Job], settings: Settings) -> Iterator[Recorded]:
+def _on_a_cluster(waiting: dict[str, Job], settings: Settings) -> Iterator[Outcome]:
     """Record on a Dask cluster. Only what is the machine's fault raises there, and is tried again.
 
     A few submissions for each of its threads are there at a time, each with its file, so that
@@ -280,9 +352,29 @@ def _with_content(job: Job) -> Job:
     return {**job, "path": None, "content": base64.b64encode(content).decode()}
 
 
+def _tier(out: Path, recording: Recording, settings: Settings) -> str:
+    """The isolation of the run in OUT, which need not be had here if all is recorded; or a new one's."""
+    noted = _noted(out).get("isolation")
+    if settings.scheduler is not None:  # a cluster's machines choose, and say, for themselves
+        return settings.isolation
+    if noted and settings.isolation in ("auto", noted):
+        return str(noted)
+    return place_here(settings.isolation, recording.engine, recording.packages).tier
+
+
+def _noted(out: Path) -> dict[str, Any]:
+    """What run.json says of the run in OUT; nothing if there is none."""
+    path = out / "run.json"
+    try:
+        return dict(json.loads(path.read_text(encoding="utf-8")))
+    except OSError:
+        return {}
+    except ValueError:
+        raise BatchError(f"{path} is damaged. To fix it, give another folder.") from None
+
+
 def _seed(out: Path, recording: Recording, settings: Settings, tier: str) -> str:
     """The seed of the run in OUT, or a new one, which is noted there first."""
-    path = out / "run.json"
     about = {
         "exercise": recording.name,
         "recording": recording.hash,
@@ -290,12 +382,7 @@ def _seed(out: Path, recording: Recording, settings: Settings, tier: str) -> str
         "limits": settings.limits.as_dict(),
         "each": settings.each,
     }
-    try:
-        before = json.loads(path.read_text(encoding="utf-8"))
-    except OSError:
-        before = {}
-    except ValueError:
-        raise BatchError(f"{path} is damaged. To fix it, give another folder.") from None
+    before = _noted(out)
     seed = str(settings.seed or before.get("seed") or secrets.token_hex(16))
     wanted = {**about, "seed": seed}
     different = [name for name in wanted if before and before.get(name) != wanted[name]]
@@ -306,5 +393,44 @@ def _seed(out: Path, recording: Recording, settings: Settings, tier: str) -> str
         )
     if not before:
         out.mkdir(parents=True, exist_ok=True)
-        _write_whole(path, wanted)
+        _write_whole(out / "run.json", wanted)
     return seed
+
+
+def _common(out: Path) -> frozenset[str] | None:
+    """The submissions of a class that was recorded in OUT, by their hashes; None if none was so far."""
+    path = out / CLASS
+    if not path.exists():
+        return None
+    return frozenset(one.submission for one in _listed(path) if not one.fresh)
+
+
+def read_class(path: Path) -> list[tuple[Recorded, AnswersDocument]]:
+    """What record_submissions wrote, from its class.json. Raises BatchError if something is missing."""
+    listed = _listed(path)
+    try:
+        return [(one, read_answers(path.parent / one.answers)) for one in listed]
+    except OSError as error:
+        raise BatchError(
+            f"{path} names {error.filename}, which is not there. To fix it, copy the whole folder."
+        ) from None
+
+
+def read_answers(path: Path) -> AnswersDocument:
+    """An answers file. Raises BatchError for another file, and OSError if there is none."""
+    try:
+        document: AnswersDocument = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        document = {}  # type: ignore[typeddict-item]
+    if not isinstance(document, dict) or document.get("format") != "minigrad-answers-1":
+        raise BatchError(f"{path} holds no answers that  minigrad record  wrote.")
+    return document
+
+
+def _listed(path: Path) -> list[Recorded]:
+    """The submissions that a class.json lists."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        return [Recorded(**one) for one in document["submissions"]]
+    except (ValueError, TypeError, KeyError):
+        raise BatchError(f"{path} is damaged. To fix it, record the class again.") from None
