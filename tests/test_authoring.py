@@ -45,3 +45,29 @@ def test_the_guide_names_what_there_is():
     kinds = re.search(r"\| kind \|(.*?)\n\n", GUIDE.read_text(encoding="utf-8"), re.DOTALL)[1]
     for name in re.findall(r"`([A-Z]\w+)`", kinds):
         assert name in teach.__all__
+
+
+def test_the_guide_has_all_that_a_question_may_say():
+    from dataclasses import fields
+
+    from minigrad.grading.release.questions import GradedQuestion
+
+    text = GUIDE.read_text(encoding="utf-8")
+    found = {"id", "points", "cell", "answers", "given", "checks", "weights"}  # from its place
+    found |= {"exercise", "order"}  # from the exercise
+    for field in fields(GradedQuestion):
+        assert field.name in found or f'"{field.name}"' in text, field.name
+
+
+def test_release_warns_of_points_that_nobody_would_get(tmp_path):
+    from minigrad.grading.release.questions import unasked
+    from tests.submissions.authors import AUTHORS
+
+    notebook = nbformat.from_dict(AUTHORS["reverse"])
+    assert unasked(notebook, "author.ipynb") == []
+    graded = next(c for c in notebook.cells if c.metadata.get("nbgrader", {}).get("grade"))
+    graded.source, graded.metadata.minigrad = "assert True", {}
+
+    ((cell, points),) = unasked(notebook, "author.ipynb")
+
+    assert cell == graded.metadata.nbgrader.grade_id and points == graded.metadata.nbgrader.points

@@ -7,6 +7,7 @@ hands in a folder with all notebooks, and the name of a question begins with tha
 """
 
 import re
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -99,16 +100,23 @@ def answers_in(content: bytes, recording: Recording, judge: Judge) -> dict[str, 
 
 
 def titles_of(recording: Recording, judge: Judge) -> dict[str, str]:
-    """Question -> the heading under which its answer stands in the students' notebook."""
+    """Question -> the heading under which its answer stands in the students' notebook.
+
+    A second question under a heading is called by the first line of its task.
+    """
     places = {q.answers[0]: q.id for q in recording.questions if q.answers}
     places |= {q.cell: q.id for q in judge.manual}
     titles: dict[str, str] = {}
     title = ""
     for cell in recording.cells:
-        if cell["kind"] == "markdown" and (found := HEADING.findall(cell["source"])):
-            title = found[-1]
         if cell["id"] in places:
             titles[places[cell["id"]]] = title
+        elif cell["kind"] == "markdown" and cell["source"].strip():
+            if found := HEADING.findall(cell["source"]):
+                title = found[-1]
+            elif title in titles.values():
+                first = cell["source"].strip().splitlines()[0].replace("`", "")
+                title = textwrap.shorten(first, 60, placeholder=" ...")
     return titles
 
 

@@ -51,7 +51,8 @@ from minigrad.grading.release.bundles import (
     write_bundles,
 )
 from minigrad.grading.release.markers import ReleaseError
-from minigrad.grading.release.student import release
+from minigrad.grading.release.questions import unasked
+from minigrad.grading.release.student import read_notebook, release
 from minigrad.grading.release.trusted import GivenCellsFailed
 from minigrad.grading.reports import write_reports
 from minigrad.grading.run.batch import (
@@ -173,6 +174,11 @@ def release_command(
     typer.echo(f"wrote {student}{checked}")
     if bundles is not None:
         typer.echo(f"wrote {recording} and {judged}, for  minigrad grade: not for students")
+    for cell, points in unasked(read_notebook(author), author.name):
+        typer.echo(
+            f"warning: {cell} has {points:g} points, and minigrad grade gives none for it, as it has neither an "
+            "exercise nor a question. To fix it, see AUTHORING.md, What a check cell may ask."
+        )
 
 
 @app.command("record")
@@ -343,8 +349,9 @@ def course_command(
         settings = _settings(settings_file)
         rows, missing = course_of(settings, (settings_file or Path(NAME)).parent / "graded")
         write_course(rows, out)
-    for name in missing:
-        typer.echo(f"{name} is not graded yet, and counts for nobody")
+    for name, path in missing.items():
+        typer.echo(f"{name} counts for nobody yet: there is no {path}")
+        typer.echo(f"    To fix it, grade it with  -o {path.parent}, or name its folder in {NAME}.")
     unsure = sum(bool(row.notes) for row in rows)
     typer.echo(f"{count_of(len(rows), 'student')}, {unsure} with something to mark or to confirm")
     _say_written([out])

@@ -93,8 +93,9 @@ def _wanted(name: str) -> SpecifierSet:
 
 def _browser() -> MachineFinding:
     mend = "apt-get install chromium  (or set MINIGRAD_CHROMIUM to a browser's path)"
-    wanted = (os.environ.get("MINIGRAD_CHROMIUM"), "chromium", "chromium-browser", "google-chrome")
-    found = next((p for name in wanted if name and (p := shutil.which(name))), None)
+    wanted = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+    named = (os.environ.get("MINIGRAD_CHROMIUM"), *wanted)
+    found = next((p for name in named if name and (p := shutil.which(name))), None)
     if found is None:
         return MachineFinding(BROWSER, False, "none was found", mend)
     try:

@@ -51,8 +51,10 @@ class _Found:
     notes: list[str] = field(default_factory=list)
 
 
-def course_of(course: CourseSettings, default: Path) -> tuple[list[CourseRow], list[str]]:
+def course_of(course: CourseSettings, default: Path) -> tuple[list[CourseRow], dict[str, Path]]:
     """The rows of a course, and the assignments that are not graded yet, which count for nobody.
+
+    Of the latter, it gives the files in which their marks would be.
 
     default    the folder in which each assignment has one of its name, if it names no other
 
@@ -67,14 +69,17 @@ def course_of(course: CourseSettings, default: Path) -> tuple[list[CourseRow], l
     if course.roster is not None:
         found = {student.id: _Found(student) for student in read_roster(course.roster).students}
     graded: dict[str, AssignmentSettings] = {}
+    missing: dict[str, Path] = {}
     for name, assignment in course.assignments.items():
         path = (assignment.folder or default / name) / "gradebook.csv"
         if path.is_file():
             graded[name] = assignment
             _read(path, name, found)
+        else:
+            missing[name] = path
     weights = {name: assignment.weight for name, assignment in graded.items()}
     rows = [_row(one, weights, course.drop_lowest) for one in found.values()]
-    return rows, [name for name in course.assignments if name not in graded]
+    return rows, missing
 
 
 @dataclass(frozen=True)

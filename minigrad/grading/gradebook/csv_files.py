@@ -78,10 +78,14 @@ def read_table(
     others    may there be further columns? They are left out
 
     Commas, semicolons or tabs stand between cells, whichever the first line has most of. Raises
-    GradebookError, with the line, for what is malformed, and OSError if there is no such file.
+    GradebookError, with the line, for what is malformed, or if there is no such file.
     """
     try:
         text = path.read_bytes().decode("utf-8-sig")
+    except FileNotFoundError:
+        raise GradebookError(
+            f"There is no file {path}. To fix it, write it, or take its name out of gradebook.toml or the command."
+        ) from None
     except UnicodeDecodeError as error:
         raise GradebookError(
             f"{path} is not written in UTF-8 ({error.reason}). To fix it, save it as CSV UTF-8."

@@ -213,6 +213,17 @@ def declared(notebook: Notebook, name: str) -> list[GradedQuestion]:
     return questions
 
 
+def unasked(notebook: Notebook, name: str) -> list[tuple[str, float]]:
+    """The graded cells that no question belongs to, and the points that nbgrader gives for them."""
+    asked = {question.cell for question in declared(notebook, name)}
+    found = []
+    for cell in notebook.cells:
+        points = metadata_of(cell, "nbgrader").get("points") or 0
+        if _is_graded(cell) and cell.id not in asked and points:
+            found.append((str(metadata_of(cell, "nbgrader").get("grade_id") or cell.id), points))
+    return found
+
+
 def _placed(
     declaration: Declaration, notebook: Notebook, start: int, place: int, where: str
 ) -> Declaration:

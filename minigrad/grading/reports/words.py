@@ -10,6 +10,7 @@ import re
 from minigrad.grading.documents import QuestionGrade, ResultGrade
 
 SILENT = "no answer"
+UNWRITTEN = "not written yet"  # whatever the case is
 
 
 def wrong_parts(question: QuestionGrade) -> list[str]:
@@ -20,6 +21,12 @@ def wrong_parts(question: QuestionGrade) -> list[str]:
     >>> results = [{"id": "q/1/dx", "ok": True, "reason": ""}, wrong]
     >>> wrong_parts({"reason": f"2/dx: {reason}", "results": results})
     ['dx: wrong in 1 of 2 cases. In case 2, 3 of 6 values differ, the first at [0, 1].']
+
+    What is not written yet is not written in any case:
+
+    >>> results = [{"id": f"q/{n}/dx", "ok": False, "reason": "not written yet"} for n in (1, 2)]
+    >>> wrong_parts({"reason": "1/dx: not written yet", "results": results})
+    ['dx: not written yet.']
     """
     parts: dict[str, list[ResultGrade]] = {}
     for result in question["results"]:
@@ -45,7 +52,8 @@ def _sentence(name: str, results: list[ResultGrade]) -> str:
     if not wrong:
         return ""
     reason = re.sub(r"^wrong value: (\d+ of \d+), ", r"\1 values differ, ", wrong[0]["reason"])
-    if len(results) == 1:
+    reason = reason.replace("wrong value: a single number", "the value is wrong")
+    if len(results) == 1 or reason.startswith(UNWRITTEN):
         return f"{name}: {reason.rstrip('.')}."
     case = wrong[0]["id"].split("/")[-2]
     return f"{name}: wrong in {len(wrong)} of {len(results)} cases. In case {case}, {reason.rstrip('.')}."
