@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 from multiprocessing import get_context
-from multiprocessing.pool import Pool
+from multiprocessing.connection import Connection
 from pathlib import Path
 from zipfile import ZipFile, ZipInfo, is_zipfile
 from zoneinfo import ZoneInfo
@@ -91,35 +91,58 @@ class _Reader:
     """Reads answers, in a process that can be lost: it parses what strangers wrote."""
 
     def __init__(self, answers: Answers | None) -> None:
-        self.answers, self.pool = answers, None if answers is None else _process()
+        self.answers = answers
+        if answers is not None:
+            self.start(answers)
+
+    def start(self, answers: Answers) -> None:
+        """Start the process. Its end of the pipe is closed here, so that its death ends the pipe."""
+        context = get_context("spawn")
+        self.pipe, theirs = context.Pipe()
+        self.process = context.Process(target=_read_answers, args=(theirs, answers), daemon=True)
+        self.process.start()
+        theirs.close()
 
     def __enter__(self) -> "_Reader":
         return self
 
     def __exit__(self, *error: object) -> None:
-        if self.pool is not None:
-            self.pool.terminate()
+        if self.answers is not None:
+            self.process.kill()
+            self.process.join()
+            self.pipe.close()
 
     def answers_of(
         self, submission: Submission, others: Collection[str]
     ) -> Mapping[str, StudentAnswer]:
         """The answers in a submission: none in one that cannot be read, or is another notebook."""
-        if self.answers is None or self.pool is None:
+        if self.answers is None:
             return {}
         try:
             content = b"" if submission.path.stem in others else content_of(submission)
         except Unreadable:
             content = b""
-        try:
-            return self.pool.apply_async(self.answers, (content,)).get(SECONDS)
-        except Exception:  # whatever it is, and if it took too long, costs this submission alone
-            self.pool.terminate()
-            self.pool = _process()
+        found: Mapping[str, StudentAnswer] | None = None
+        with suppress(OSError, EOFError):  # the process is gone
+            self.pipe.send(content)
+            found = self.pipe.recv() if self.pipe.poll(SECONDS) else None
+        if found is None:  # whatever it is, it costs this submission alone
+            self.__exit__()
+            self.start(self.answers)
             return dict.fromkeys(self.answers(b""), StudentAnswer(LOST))
+        return found
 
 
-def _process() -> Pool:
-    return get_context("spawn").Pool(1)
+def _read_answers(pipe: Connection, answers: Answers) -> None:
+    """Read one content after another, until the other side is gone."""
+    with suppress(EOFError, KeyboardInterrupt):
+        while True:
+            content = pipe.recv()
+            try:
+                found = answers(content)
+            except Exception:
+                found = None
+            pipe.send(found)
 
 
 @dataclass(frozen=True)
