@@ -164,7 +164,7 @@ def kernel_install(user: User = False, prefix: Prefix = None) -> None:
     from minigrad.jupyter import kernel
 
     try:
-        place = kernel.install(user, prefix)
+        place = kernel.install_kernel(user, prefix)
     except kernel.KernelError as error:
         _stop(str(error))
     typer.echo(f'installed the kernel "{kernel.DISPLAY_NAME}" in {place}')
@@ -181,7 +181,7 @@ def kernel_remove(user: User = False, prefix: Prefix = None) -> None:
     from minigrad.jupyter import kernel
 
     try:
-        for place in kernel.remove(user, prefix):
+        for place in kernel.remove_kernel(user, prefix):
             typer.echo(f'removed the kernel "{kernel.DISPLAY_NAME}" from {place}')
     except kernel.KernelError as error:
         _stop(str(error))

@@ -23,7 +23,7 @@ def nothing_said(monkeypatch):
 
 
 def test_without_a_kernel_auto_means_the_picture():
-    assert display.mode() == "svg"
+    assert display.chosen_mode() == "svg"
 
 
 def test_in_a_kernel_with_anywidget_auto_means_the_widget(monkeypatch):
@@ -32,50 +32,50 @@ def test_in_a_kernel_with_anywidget_auto_means_the_widget(monkeypatch):
 
     monkeypatch.setattr(display, "shell", Shell)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: object())
-    assert display.mode() == "widget"
+    assert display.chosen_mode() == "widget"
 
     monkeypatch.delitem(sys.modules, "anywidget", raising=False)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    assert display.mode() == "svg"
+    assert display.chosen_mode() == "svg"
 
 
 def test_nbval_is_shown_no_widgets_for_their_keys_differ_from_run_to_run(monkeypatch):
     monkeypatch.setattr(display, "shell", lambda: SimpleNamespace(kernel=object()))
     monkeypatch.setenv("PYTEST_CURRENT_TEST", "notebooks/01_tape.ipynb::Cell 0 (setup)")
 
-    assert display.mode() == "svg"
+    assert display.chosen_mode() == "svg"
 
 
 @pytest.mark.parametrize("wanted", ["widget", "html", "svg", "text"])
 def test_the_session_and_the_environment_may_say_how(monkeypatch, wanted):
     monkeypatch.setenv("MINIGRAD_DISPLAY", wanted)
-    assert display.mode() == wanted
+    assert display.chosen_mode() == wanted
 
     monkeypatch.setattr(minigrad, "display", "html")
-    assert display.mode() == "html"
+    assert display.chosen_mode() == "html"
 
 
 def test_within_a_block_the_block_decides(monkeypatch):
     monkeypatch.setattr(minigrad, "display", "widget")
 
     with display.shown_as("text"), display.shown_as("svg"):
-        assert display.mode() == "svg"
+        assert display.chosen_mode() == "svg"
 
-    assert display.mode() == "widget"
+    assert display.chosen_mode() == "widget"
 
 
 def test_a_wrong_name_is_found_when_it_is_used(monkeypatch):
     monkeypatch.setenv("MINIGRAD_DISPLAY", "svgs")
     with pytest.raises(ValueError, match="MINIGRAD_DISPLAY is 'svgs'.*Did you mean \"svg\""):
-        display.mode()
+        display.chosen_mode()
 
     monkeypatch.setattr(minigrad, "display", "Widget")
     with pytest.raises(ValueError, match="minigrad.display is 'Widget'.*Did you mean \"widget\""):
-        display.mode()
+        display.chosen_mode()
 
     monkeypatch.setattr(minigrad, "display", None)
     with pytest.raises(ValueError, match='must be one of "auto"'):
-        display.mode()
+        display.chosen_mode()
 
 
 # ------------------------------------------------------------------------------ tensors

@@ -14,7 +14,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 import minigrad
 from minigrad.core.modes import state, trace_lines
-from minigrad.jupyter.display import mode
+from minigrad.jupyter.display import chosen_mode
 from minigrad.tape import Tape
 from minigrad.teach import question
 
@@ -207,7 +207,7 @@ def test_a_recorded_cell_may_await(shell, capsys, running):
 
 def test_no_widget_shows_the_picture(shell, monkeypatch):
     modes = []
-    monkeypatch.setattr("minigrad.jupyter.magics.display", lambda tape: modes.append(mode()))
+    monkeypatch.setattr("minigrad.jupyter.magics.display", lambda tape: modes.append(chosen_mode()))
     monkeypatch.setattr(minigrad, "display", "widget")
 
     run(shell, "%%autograd\nx1 + x2")

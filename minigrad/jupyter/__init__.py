@@ -28,11 +28,11 @@ def load_ipython_extension(ipython: Any) -> None:
     """Add the magics, and make errors name the user's lines. Loading twice is harmless."""
     from minigrad.jupyter import extension
 
-    extension.load(ipython)
+    extension.load_extension(ipython)
 
 
 def unload_ipython_extension(ipython: Any) -> None:
     """Remove all of it, and stop tracing lines."""
     from minigrad.jupyter import extension
 
-    extension.unload(ipython)
+    extension.unload_extension(ipython)

@@ -28,7 +28,7 @@ OPTIONS = ("--engine", "--no-widget", "--open")
 Matcher = Callable[[CompletionContext], Any]
 
 
-def install(shell: Any) -> Matcher:
+def add_matcher(shell: Any) -> Matcher:
     """Add the matcher to this shell, and return it for `remove`."""
 
     @context_matcher()
@@ -48,7 +48,7 @@ def install(shell: Any) -> Matcher:
     return minigrad_matcher
 
 
-def remove(shell: Any, matcher: Matcher) -> None:
+def remove_matcher(shell: Any, matcher: Matcher) -> None:
     """Remove the matcher."""
     if matcher in shell.Completer.custom_matchers:
         shell.Completer.custom_matchers.remove(matcher)

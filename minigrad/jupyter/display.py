@@ -9,7 +9,7 @@
     minigrad.display = "svg"            for this session
     MINIGRAD_DISPLAY=svg jupyter ...    from outside, e.g. for CI; the session setting takes precedence
 
-All display code calls `mode()`. This is where a wrong name is detected, on first use, because a
+All display code calls `chosen_mode()`. This is where a wrong name is detected, on first use, because a
 module's attribute cannot reject a value on assignment.
 """
 
@@ -27,14 +27,14 @@ VARIABLE = "MINIGRAD_DISPLAY"
 _instead: list[str] = []  # the modes set by `shown_as`, innermost last
 
 
-def mode() -> str:
+def chosen_mode() -> str:
     """The current display mode: "widget", "html", "svg" or "text", never "auto".
 
     Raises ValueError, which says where the wrong name was set.
 
     >>> import minigrad
     >>> with shown_as("text"):
-    ...     mode()
+    ...     chosen_mode()
     'text'
     """
     if _instead:

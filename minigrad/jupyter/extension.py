@@ -11,25 +11,25 @@ from minigrad.tape.record import reset_counter
 _matchers: dict[int, Any] = {}  # id of each shell that has loaded the extension -> its matcher
 
 
-def load(ipython: Any) -> None:
+def load_extension(ipython: Any) -> None:
     """Add the magics, and make errors name the user's lines. Loading twice is harmless."""
     if id(ipython) in _matchers:
-        unload(ipython)
+        unload_extension(ipython)
     reset_counter()
     trace_lines(True)
     ipython.register_magics(AutogradMagics, CheckMagics)
-    tracebacks.install(ipython)
-    _matchers[id(ipython)] = completion.install(ipython)
+    tracebacks.shorten_tracebacks(ipython)
+    _matchers[id(ipython)] = completion.add_matcher(ipython)
     # By name: PyTorch may be imported later, or never.
-    _html(ipython).for_type_by_name("torch", "Tensor", tensor_html.html)
+    _html(ipython).for_type_by_name("torch", "Tensor", tensor_html.html_of)
 
 
-def unload(ipython: Any) -> None:
+def unload_extension(ipython: Any) -> None:
     """Remove all of it, and stop tracing lines."""
     trace_lines(False)
-    tracebacks.remove(ipython)
+    tracebacks.restore_tracebacks(ipython)
     _html(ipython).pop("torch.Tensor", None)
-    completion.remove(ipython, _matchers.pop(id(ipython), None))
+    completion.remove_matcher(ipython, _matchers.pop(id(ipython), None))
     manager = ipython.magics_manager
     for magics in (AutogradMagics, CheckMagics):
         for kind, names in magics.magics.items():

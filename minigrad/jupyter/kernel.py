@@ -3,9 +3,9 @@
 It is the normal Python kernel of the interpreter that installs it, started with the
 extension loaded. So a course's notebooks do not need `%load_ext minigrad` in their first cell.
 
-    install    write the kernelspec where Jupyter looks for it
-    remove     remove it, and the folders that only it needed
-    lent       provide it to the Jupyter started by this process, and leave nothing on disk
+    install_kernel    write the kernelspec where Jupyter looks for it
+    remove_kernel     remove it, and the folders that only it needed
+    lent              provide it to the Jupyter started by this process, and leave nothing on disk
 
 A kernelspec is a folder with a kernel.json and a logo; the folder's name is the kernel's name.
 """
@@ -90,7 +90,7 @@ def write_spec(place: Path) -> Path:
     return place
 
 
-def install(user: bool = False, prefix: str | Path | None = None) -> Path:
+def install_kernel(user: bool = False, prefix: str | Path | None = None) -> Path:
     """Install the kernelspec; return its folder.
 
     user      for this user, in Jupyter's data folder
@@ -110,7 +110,7 @@ def is_found(place: Path) -> bool:
     return found is not None and Path(found).resolve() == place.resolve()
 
 
-def remove(user: bool = False, prefix: str | Path | None = None) -> list[Path]:
+def remove_kernel(user: bool = False, prefix: str | Path | None = None) -> list[Path]:
     """Remove the kernelspec; return the folders that were removed.
 
     By default, looks in both usual places: the user's and this environment's. Parent folders

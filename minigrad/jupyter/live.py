@@ -1,7 +1,7 @@
 """Widgets that are shown next to a picture.
 
-    Live            a widget with a script from static/: the inspector, the progress panel
-    beside(widget)  shows it; the picture is the output that follows
+    Live                 a widget with a script from static/: the inspector, the progress panel
+    show_beside(widget)  shows it; the picture is the output that follows
 
 A notebook lives longer than its kernel, but a widget does not: when the notebook is opened again,
 a widget output only shows "model not found". So we put into the notebook an empty element
@@ -72,7 +72,7 @@ def _script(name: str) -> Script:
     return script
 
 
-def beside(widget: Live) -> None:
+def show_beside(widget: Live) -> None:
     """Show the widget in the running cell, as a separate output."""
     here = shell()
     if here not in _watched:

@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 
 def come_alive(what: Faces | Progress) -> None:
     """Show the widget, if one can run: an output that stays empty if the widget is not running."""
-    if display.mode() == "widget":
-        from minigrad.jupyter.live import beside
+    if display.chosen_mode() == "widget":
+        from minigrad.jupyter.live import show_beside
 
-        beside(_widget(what))
+        show_beside(_widget(what))
 
 
-def view(what: Faces | Progress) -> dict[str, object]:
+def widget_view(what: Faces | Progress) -> dict[str, object]:
     """The widget as one more entry in a bundle, for front ends that do not know our element."""
-    if display.mode() == "widget":
+    if display.chosen_mode() == "widget":
         from minigrad.jupyter.live import takes_views
 
         if takes_views():
@@ -43,9 +43,9 @@ def view(what: Faces | Progress) -> dict[str, object]:
 
 def _widget(what: Faces | Progress) -> Live:
     if isinstance(what, Faces):
-        from minigrad.jupyter.widget import show
+        from minigrad.jupyter.widget import inspector_of
 
-        return show(what)
+        return inspector_of(what)
     from minigrad.jupyter.progress_widget import panel
 
     return panel()
@@ -53,7 +53,7 @@ def _widget(what: Faces | Progress) -> Live:
 
 def bundle(tape: Faces) -> dict[str, object]:
     """A tape or a program in several formats, by MIME type, from which the notebook chooses."""
-    mode = display.mode()
+    mode = display.chosen_mode()
     found: dict[str, object] = {"text/plain": tape.text()}
     if mode == "text":
         return found
@@ -63,7 +63,7 @@ def bundle(tape: Faces) -> dict[str, object]:
     found["image/svg+xml"] = picture.svg()
     if display.is_seen():
         found["image/png"] = base64.b64encode(bitmap.rendered(picture, bitmap.NOTEBOOK)).decode()
-    return found | view(tape)
+    return found | widget_view(tape)
 
 
 def framed(tape: Faces) -> str:
@@ -82,7 +82,7 @@ def framed(tape: Faces) -> str:
 
 def card(report: object) -> bool:
     """Show a report in the output of the cell, if this is a kernel with a reader."""
-    if not display.is_seen() or display.mode() == "text":
+    if not display.is_seen() or display.chosen_mode() == "text":
         return False
     from IPython.display import display as show
 
@@ -91,10 +91,10 @@ def card(report: object) -> bool:
 
 
 registry.register(
-    tensor_html=tensor_html.html,
+    tensor_html=tensor_html.html_of,
     bundle=bundle,
-    view=view,
+    view=widget_view,
     come_alive=come_alive,
     card=card,
-    mode=display.mode,
+    mode=display.chosen_mode,
 )

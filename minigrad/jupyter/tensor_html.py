@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from minigrad.jupyter.display import mode, shell
+from minigrad.jupyter.display import chosen_mode, shell
 from minigrad.tape.chain import Chain
 from minigrad.tape.either import node_of, numbers_of, snapshot_of
 from minigrad.tape.names import count_not_finite, number_text, shape_text
@@ -44,9 +44,9 @@ TEXT = (
 FAINT = "opacity: 0.75; font-size: 90%"
 
 
-def html(x: Any) -> str | None:
+def html_of(x: Any) -> str | None:
     """The HTML of a tensor; None if only text is wanted."""
-    if mode() == "text":
+    if chosen_mode() == "text":
         return None
     parts = [f'<pre style="{TEXT}">{esc_lines(repr(x))}</pre>', _caption(x)]
     if not x.is_sparse:

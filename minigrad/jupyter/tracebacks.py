@@ -30,13 +30,13 @@ _SHELL = str(Path(IPython.__file__).parent) + os.sep
 _LIBRARIES = tuple(sysconfig.get_paths()[key] for key in ("stdlib", "purelib", "platlib"))
 
 
-def install(shell: Any) -> None:
+def shorten_tracebacks(shell: Any) -> None:
     """Shorten the errors of this shell, unless someone else has already set a handler."""
     if not shell.custom_exceptions:
         shell.set_custom_exc(_CAUGHT, _show)
 
 
-def remove(shell: Any) -> None:
+def restore_tracebacks(shell: Any) -> None:
     """Show errors as before."""
     if shell.custom_exceptions is _CAUGHT:
         shell.set_custom_exc((), None)

@@ -90,7 +90,7 @@ class Inspector(Live):
         return f"Inspector({self._tape.name!r})"
 
 
-def show(tape: Faces) -> Inspector:
+def inspector_of(tape: Faces) -> Inspector:
     """The widget of this tape, made on first use."""
     if tape._widget is None:
         tape._widget = Inspector(tape)
