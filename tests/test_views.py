@@ -4,6 +4,8 @@ In each program with a gradient, the expected numbers come from the same program
 without writing in place.
 """
 
+import gc
+
 import numpy as np
 import pytest
 
@@ -395,3 +397,24 @@ def test_results_that_were_computed_in_another_shape_are_no_views():
         assert z._base is None and part._base is z
         (slope,) = minigrad.autograd.grad((part**2).sum(), z)
         assert slope[:1].tolist() == (2 * part).tolist()
+
+
+@pytest.mark.parametrize("names", [("t_",), ("unsqueeze_", "squeeze_")])
+@pytest.mark.parametrize("whole", [True, False])
+def test_what_is_rearranged_a_thousand_times_makes_no_more_objects(names, whole):
+    base = minigrad.arange(6.0).reshape(2, 3).clone()
+    x = base if whole else base[:, :2]
+    row = x[1]
+
+    def rearrange():
+        for _ in range(500):
+            for name in names:
+                getattr(x, name)(*(0,) * (name != "t_"))
+
+    rearrange()
+    before = len(gc.get_objects())
+    rearrange()
+
+    assert len(gc.get_objects()) < before + 100
+    row += 10
+    assert base[1, :2].tolist() == [13, 14]

@@ -21,7 +21,7 @@ class Counter:
     def __init__(self) -> None:
         self.count = 0
         self.history = 0  # how often the history of this memory was rewritten
-        self.undo: tuple[Any, ...] = ()  # hops that undo t_() and the like on the base
+        self.undo: dict[Any, Any] = {}  # layout before t_() and the like -> hops back to it
         self.place: Place | None = None  # the line of the latest write
 
 
@@ -33,7 +33,7 @@ class Uncounted(Counter):
     def __init__(self) -> None:
         self.history = 0
         self.place = None
-        self.undo = ()
+        self.undo = {}
 
     @property
     def count(self) -> int:  # type: ignore[override]

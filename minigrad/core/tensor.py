@@ -36,7 +36,7 @@ from minigrad.core.op import Op
 from minigrad.core.outside import Outside
 from minigrad.core.shapes import Array
 from minigrad.core.sparse import Rows
-from minigrad.core.views import Hop, Way, undoing, walk, way_of
+from minigrad.core.views import Hop, Way, walk, way_of, ways_back, without_detour
 from minigrad.methods import ArrayMethods
 from minigrad.methods.sampling import Sampling
 
@@ -488,17 +488,18 @@ class Tensor(Outside, Sampling, Rows, ArrayMethods):
         """Rearrange this tensor on its own memory (x.t_())."""
         if modes.state.recording:
             refuse(self, [self.node])
-        if isinstance(self, View):
-            z = op.apply(self, **settings)
-            self.way = z.way
-        else:
-            counter = self._shared_counter()
-            same = self._same_memory(counter)
+        same: Tensor = self
+        if not isinstance(self, View):
+            same = self._same_memory(self._shared_counter())
             same.node, same._tangents = self.node, self._tangents
-            z = op.apply(same, **settings)
-            counter.undo += (undoing(Hop(op, settings), self.array),)
+        z = op.apply(same, **settings)
         if not isinstance(z, Tensor):
             return z._rearrange(op)  # a program is being recorded
+        if isinstance(self, View):
+            self.way = without_detour(self._base.array, z)
+        else:
+            counter, hop = same.counter, Hop(op, settings)
+            counter.undo = ways_back(counter.undo, hop, self.array, z.array)
         self._replace_array(z.array)
         if z.node is not None:
             self.node = z.node

@@ -38,6 +38,7 @@ class Hop(NamedTuple):
 
 
 Way = tuple[Hop, ...]
+Layout = tuple[tuple[int, ...], tuple[int, ...]]  # shape and strides
 
 
 def walk(x: Any, way: Way) -> Any:
@@ -50,13 +51,13 @@ def walk(x: Any, way: Way) -> Any:
 def way_of(x: Any) -> Way:
     """The view chain from the base to the view x.
 
-    If the base itself was rearranged since (`base.t_()`), we first undo as many of these changes as
-    needed for the chain to end at x's memory.
+    If the base itself was rearranged since (`base.t_()`), we first go back to a layout from which the
+    chain ends at x's memory.
     """
     way: Way = x.way
-    undo: Way = x.counter.undo
-    for k in range(len(undo) + 1) if undo else ():
-        longer = undo[len(undo) - k :][::-1] + way
+    undo: dict[Layout, Way] = x.counter.undo
+    for back in ((), *undo.values()) if undo else ():
+        longer = back + way
         try:
             z = walk(x._base.array, longer)
         except (ValueError, IndexError, RuntimeError):
@@ -76,6 +77,26 @@ def undoing(hop: Hop, x: Array) -> Hop:
     if hop.op.name in ("transpose", "t"):
         return hop
     return Hop(REGISTRY["view"], {"shape": x.shape})
+
+
+def ways_back(undo: dict[Layout, Way], hop: Hop, before: Array, after: Array) -> dict[Layout, Way]:
+    """The ways from a base's new layout back to its earlier ones, after the hop that it took.
+
+    A layout that comes back needs no way: a base that is transposed a million times has had two.
+    """
+    last = undoing(hop, before)
+    ways = {layout: (last, *way) for layout, way in undo.items()}
+    ways[before.shape, before.strides] = (last,)
+    ways.pop((after.shape, after.strides), None)
+    return ways
+
+
+def without_detour(base: Array, x: Any) -> Way:
+    """The view chain of x without its last two hops, if they lead back to where they began."""
+    way: Way = x.way
+    if len(way) > 1 and walk(base, way[:-2]).__array_interface__ == x.array.__array_interface__:
+        return way[:-2]
+    return way
 
 
 def axes_in_memory(x: Array) -> tuple[int, ...] | None:
