@@ -278,7 +278,7 @@ def test_vowels_are_closest_to_vowels_more_often_than_by_chance():
     assert vowels > 2 * (15 * 4 / 25)
 
 
-# ----------------------------------------------------------------------- 20, 21: programs
+# ----------------------------------------------------------------------- 12, 13: programs
 
 
 def test_the_eager_tape_too_computes_a_value_once_and_visits_a_node_once():
@@ -293,7 +293,7 @@ def test_the_eager_tape_too_computes_a_value_once_and_visits_a_node_once():
 
 
 def test_all_four_gradients_are_parts_of_the_row_that_the_lesson_names():
-    names = lesson(20, "c01", "c26")
+    names = lesson(12, "c01", "c26")
     source = names["replayed"].source()
 
     assert "b4_0_3 = b4_0[0:100]" in source and "b4_0_2 = b4_0[100:110]" in source
@@ -321,7 +321,7 @@ def test_a_step_with_dropout_is_recorded_and_uses_its_draw_twice():
 
 
 def test_the_gradient_of_the_number_needs_a_sum_and_that_of_the_vector_does_not():
-    f = lesson(20, "c01", "c03")["f"]
+    f = lesson(12, "c01", "c03")["f"]
     both = static.record(lambda x, y: f(x, y).sum())(minigrad.ones(3), minigrad.tensor(2.0))
 
     assert "sum(" in str(both.gradient("y")) and "sum(" not in str(both.gradient("x"))
@@ -332,7 +332,7 @@ def test_the_web_of_nodes_is_twice_the_row_if_nodes_note_their_lines_and_else_as
     try:
         for noted in (True, False):
             modes.trace_lines(noted)
-            names = lesson(20, "c01", "c31")
+            names = lesson(12, "c01", "c31")
             sizes.append(names["graph_form"] / names["program"].nbytes())
     finally:
         modes.trace_lines(before)
@@ -342,7 +342,7 @@ def test_the_web_of_nodes_is_twice_the_row_if_nodes_note_their_lines_and_else_as
 
 
 def test_the_picture_of_the_dual_is_that_of_the_gradient_that_is_printed():
-    cell = next(c for c in cells_of(find(21)) if c["id"] == "c06b")
+    cell = next(c for c in cells_of(find(13)) if c["id"] == "c06b")
     shown = "".join(cell["outputs"][0]["data"]["text/plain"])
 
     assert "its gradient by w, v\n" in shown
