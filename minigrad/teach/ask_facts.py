@@ -43,7 +43,7 @@ class Facts(Written):
     """
 
     column = "fact"
-    begin = "write a prediction for each ..."
+    begin = "put a prediction in the place of each ..."
 
     program: Callable[[], Mapping[str, object]]
     _: KW_ONLY

@@ -203,7 +203,7 @@ class Written(Question):
     def missing(self, answer: object) -> CheckRow | None:
         """A row if nothing but dots was assigned, or something of another type than `form`."""
         if unwritten(answer):
-            message = f"there is no {self.name} yet; {self.begin}"
+            message = f"{self.name} has no answer yet; {self.begin}"
             return CheckRow(None, "", "", "missing", message)
         if not isinstance(answer, self.form):
             message = f"{self.name} is of type {type(answer).__name__}; it must be {self.like}"
