@@ -68,6 +68,17 @@ def test_no_line_of_a_paragraph_becomes_a_list_by_accident(path):
             before = line
 
 
+@pytest.mark.parametrize("path", STORED, ids=lambda path: path.stem)
+def test_what_a_folded_answer_shows_is_right(path):
+    right = re.compile(r"compare: (\d+) of \1 gradients? |compare: 1 gradient agrees|\w+: all ")
+    for cell in cells_of(path):
+        if "hide-input" not in cell["metadata"].get("tags", []):
+            continue
+        for output in cell["outputs"]:
+            shown = "".join(output.get("data", {}).get("text/plain", ""))
+            assert not shown or right.match(shown), (cell["id"], shown)
+
+
 # --------------------------------------------------------------------- 2, 3: downhill, two modes
 
 
