@@ -142,6 +142,16 @@ def test_a_notebook_shows_what_the_student_wrote_and_the_inputs_of_the_first_wro
     assert "dx = g * y" not in card
 
 
+def test_two_answers_that_are_exchanged_are_named_once_for_both():
+    shapes = [[(2, 3), (3, 4)], [(3, 3), (3, 3)], [(1, 1), (1, 1)]]
+    exercise = Exercise("product_backward", lambda x, y: x @ y, shapes=shapes, more=["zero"])
+
+    result = exercise.check(lambda x, y, g: (x.T @ g, g @ y.T))
+
+    assert {d.kind for d in result.diagnoses} == {"exchanged"}
+    assert repr(result).count("dx and dy are exchanged") == 1
+
+
 def test_a_card_keeps_the_names_of_the_inputs_and_shows_the_last_line_that_writes_to_an_answer():
     exercise = Exercise("scaled_backward", lambda A: 3 * A, shapes=[[()], [(2,)]])
 

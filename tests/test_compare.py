@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from minigrad import nn, ones_like, tensor
+from minigrad.autograd import grad
 from minigrad.core.errors import BackwardTwice, NoGradient
 from minigrad.teach import compare, compare_in
 
@@ -202,6 +203,24 @@ def test_the_bundle_holds_text_and_escaped_html():
 
     assert set(bundle) == {"text/plain", "text/html"}
     assert "&lt;b&gt;x&lt;/b&gt;" in bundle["text/html"] and "<b>x" not in bundle["text/html"]
+
+
+def test_two_gradients_that_are_exchanged_are_named_together():
+    x, w = (
+        tensor([[1.0, 2.0]] * 2, requires_grad=True),
+        tensor([[3.0, 5.0]] * 2, requires_grad=True),
+    )
+    y = tensor([[7.0], [11.0]], requires_grad=True)
+    z = (x * w) @ y
+    dx, dy, dw = grad(z.sum(), (x, y, w), retain_graph=True)
+
+    report = compare(z, x=dy, y=dx, w=dw)
+
+    assert [row.diagnosis and row.diagnosis.kind for row in report.rows] == ["exchanged"] * 2 + [
+        None
+    ]
+    assert "y: x and y are exchanged" in str(report)
+    assert compare(z, x=dw, w=...).rows[0].diagnosis.kind == "swapped_operands"
 
 
 def test_a_gradient_that_is_still_to_be_derived_is_no_mistake():

@@ -150,6 +150,7 @@ def used_three_times():
             ("sign", "x", -right),
             ("swapped_operands", "x", X + np.exp(X) + 3 * X**2),
             ("wrong_argument", "x", Y + X + 3 * X**2),
+            ("paths_multiplied", "x", Y * np.exp(X) * 3 * X**2),
         ],
     )
 
@@ -170,6 +171,9 @@ def an_intermediate_used_twice():
             ("missing_path", "x", np.exp(H) * (1 - H**2) * W),
             ("missing_path", "h", H * np.exp(H)),
             ("double_counted", "x", (up + np.exp(H)) * (1 - H**2) * W),
+            ("paths_multiplied", "h", H * np.exp(2 * H)),
+            ("paths_multiplied", "x", H * np.exp(2 * H) * (1 - H**2) * W),
+            ("upstream_twice", "x", up**2 * (1 - H**2) * W),
             ("upstream_ignored", "x", (1 - H**2) * W),
             ("swapped_operands", "x", up * (1 - H**2) * X),
             ("wrong_argument", "x", up * (1 - (X * W) ** 2) * W),
@@ -275,6 +279,7 @@ def the_loss_has_a_gradient():
         [
             ("upstream_ignored", "x", np.exp(X)),
             ("upstream_only", "x", G),
+            ("upstream_twice", "x", G**2 * np.exp(X)),
             ("wrong_argument", "x", G * X),
             ("wrong_argument", "x", G * np.exp(np.exp(X))),
             ("scale", "x", 2 * G * np.exp(X)),
@@ -1273,8 +1278,29 @@ def test_reductions_whose_own_derivative_is_missing(reduce):
 def test_every_kind_has_two_lines_on_different_programs():
     made = {(kind, make.__name__) for make in PROGRAMS for kind, _, _ in make()[3]}
     of_grad = {"not_accumulated", "accumulated_twice"}  # tested below: they need .grad
+    of_two = {"exchanged"}  # tested in test_compare.py: it needs two answers
 
-    assert {k for k in KINDS if sum(kind == k for kind, _ in made) < 2} == of_grad
+    assert {k for k in KINDS if sum(kind == k for kind, _ in made) < 2} == of_grad | of_two
+
+
+@pytest.mark.parametrize("once", [True, False])
+def test_paths_are_multiplied_with_the_gradient_of_z_once_or_in_each(once):
+    X, Y, G = draw(4), draw(4, seed=1), draw(4, seed=2)
+    x, y = leaf(X), leaf(Y)
+    mine = G * np.cos(X) * Y * (1 if once else G)
+
+    found = one_row({"x": x, "y": y}, x.sin() + x * y, "x", mine, G).diagnosis
+
+    assert found.kind == "paths_multiplied" and "added" in found.hint
+
+
+def test_a_path_that_passes_ones_was_rather_left_out_than_multiplied_with():
+    X = draw(4)
+    x = leaf(X)
+
+    found = one_row({"x": x}, x + x.sin(), "x", np.cos(X)).diagnosis
+
+    assert found.kind == "missing_path" and "paths_multiplied" not in found.also
 
 
 # ------------------------------------------------------------------ programs by another hand

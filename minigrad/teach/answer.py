@@ -1,6 +1,6 @@
 """A student's answer, all that it is held against, and what is found.
 
-Diagnosis    a mistake that gives the student's numbers
+Diagnosis    a mistake that gives the student's numbers; `exchanged` is one of two answers at once
 Answer       the student's array, the right gradient, and the graph it comes from
 """
 
@@ -130,6 +130,12 @@ class Answer:
         if message.startswith("{op}"):
             said = said[:1].upper() + said[1:]
         return Diagnosis(kind, node, line, said, hint.format(**words), also)
+
+
+def exchanged(one: str, other: str) -> Diagnosis:
+    """Each of two answers is what was asked for as the other."""
+    message = f"{one} and {other} are exchanged: each is right in the place of the other."
+    return nowhere("exchanged", message, "Check which of the two each result belongs to.")
 
 
 def nowhere(kind: str, message: str, hint: str, also: tuple[str, ...] = ()) -> Diagnosis:

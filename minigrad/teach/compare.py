@@ -16,6 +16,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 from minigrad.autograd import grad
@@ -26,7 +27,8 @@ from minigrad.core.node import reachable
 from minigrad.core.tensor import Tensor
 from minigrad.methods.creation import ones_like
 from minigrad.tape.either import gradients_of_torch, numbers_of, tensor_kinds
-from minigrad.teach.diagnose import Diagnosis, diagnose, repeated
+from minigrad.teach.answer import Diagnosis, exchanged
+from minigrad.teach.diagnose import diagnose, repeated
 from minigrad.teach.difference import Difference, difference
 from minigrad.teach.report import Compared, Report
 
@@ -141,6 +143,8 @@ def compare_in(
                 f"To fix it, make {name} with requires_grad=True and compute z again."
             )
     theirs = _from_the_tape(z, [tensor for _, tensor, _ in named], gradient)
+    rights = [right for right, _ in theirs]
+    exchanges = _exchanges(named, rights, rtol, atol) if isinstance(z, Tensor) else {}
     rows = []
     for (name, tensor, mine), (right, note) in zip(named, theirs, strict=True):
         if right is None:
@@ -157,12 +161,31 @@ def compare_in(
         # PyTorch's graph cannot be walked by our rules.
         if not d.ok and mine is not ... and isinstance(z, Tensor):
             found = repeated(name, mine, right) if note else None
-            found = found or diagnose(
+            found = found or exchanges.get(name) or diagnose(
                 z, tensor, mine, gradient=gradient, name=name, namespace=namespace,
                 rtol=rtol, atol=atol,
             )  # fmt: skip
         rows.append(_row(name, tensor, d, note, found))
     return Comparison(rows)
+
+
+def _exchanges(
+    named: Sequence[tuple[str, Any, Any]],
+    rights: Sequence[Any],
+    rtol: float | None,
+    atol: float | None,
+) -> dict[str, Diagnosis]:
+    """Of which two tensors each has the gradient of the other, by the name of each."""
+    found: dict[str, Diagnosis] = {}
+    for ((one, _, mine), right), ((other, _, theirs), wanted) in combinations(
+        zip(named, rights, strict=True), 2
+    ):
+        if any(x is None or x is ... for x in (mine, theirs, right, wanted)):
+            continue
+        swapped = (difference(a, b, rtol, atol).ok for a, b in ((mine, wanted), (theirs, right)))
+        if all(swapped):
+            found[one] = found[other] = exchanged(one, other)
+    return found
 
 
 def _row(

@@ -169,8 +169,8 @@ def at_the_uses(a: Answer, tried: list[Tried], until: float) -> Iterator[Diagnos
 
 
 # What names only a factor, or a step left out: true of many a mistake that has a better name.
-GENERAL = {"sign", "scale", "upstream_only", "upstream_ignored", "transposed", "shape",
-           "accumulated_twice", "tangent_for_gradient"}  # fmt: skip
+GENERAL = {"sign", "scale", "upstream_only", "upstream_ignored", "upstream_twice", "transposed",
+           "shape", "accumulated_twice", "tangent_for_gradient"}  # fmt: skip
 # Operations that have a sign, or a factor, of their own.
 MINUS = {"sub", "neg", "div", "reciprocal", "cos", "rsqrt", "sigmoid", "tanh"}
 FACTOR = {"pow", "square", "mean", "sum", "mse_loss", "norm", "sqrt"}

@@ -41,8 +41,10 @@ KINDS = {
     "shape": "the numbers are right, and the shape is not",
     "not_accumulated": "one backward pass is taken for the sum of several, which .grad holds",
     "accumulated_twice": ".grad was not zeroed, and holds the sum over several backward passes",
+    "exchanged": "the gradients of two tensors are exchanged",
     "missing_path": "one of several uses of a tensor is forgotten",
     "double_counted": "one use of a tensor is counted twice",
+    "paths_multiplied": "what comes back along several paths is multiplied, and not added",
     "softmax_diagonal_only": "of the Jacobian of softmax only the diagonal is taken",
     "mask_missing": "the mask (of relu, max, dropout, where, ...) is missing",
     "mask_inverted": "the mask is the wrong way round",
@@ -61,6 +63,7 @@ KINDS = {
     "swapped_operands": "the operands of an operation are exchanged",
     "upstream_ignored": "the local derivative is not multiplied by the gradient from above",
     "upstream_only": "the gradient from above is passed on without the local derivative",
+    "upstream_twice": "the gradient from above is multiplied in twice",
     "other_variable": "it is the gradient of another tensor",
     "tangent_for_gradient": "J @ v (forward mode) is given where v @ J (reverse mode) is asked for",
     "finite_difference_noise": "the numbers are right to a few digits only, as finite differences are",
@@ -204,6 +207,24 @@ def _counted_twice(use: Use) -> Passes:
     return 2 * use.passed if use.fan_in > 1 else None
 
 
+@mistake("paths_multiplied")
+def _paths_multiplied(use: Use) -> Passes:
+    """What comes back through {op}{line} was multiplied by what comes back along the other paths.
+
+    Within a path the derivatives are multiplied. What comes back along different paths is added.
+    """
+    uses = [u for u in use.graph.paths if u.parent is use.parent and not u.part]
+    parts = [u.passed for u in uses]
+    if use.part or use is not uses[0] or len({u.node for u in uses}) < max(2, use.fan_in):
+        return None
+    if any(np.all(np.abs(part) == 1) for part in parts):
+        return None  # as if this path were missing
+    product, seed = np.prod(parts, axis=0), use.graph.seed
+    # g * a * b, and g * a times g * b
+    once = [product / seed ** (len(parts) - 1)] if np.shape(seed) == product.shape else []
+    return [total - sum(parts[1:]) for total in (product, *once)]
+
+
 # ------------------------------------------------------------------ factors
 
 
@@ -319,6 +340,18 @@ def _upstream_ignored(use: Use) -> Passes:
     Each rule is multiplied by g, the gradient of what comes after.
     """
     return None if np.all(use.g == 1) else use.share()
+
+
+@mistake("upstream_twice")
+def _upstream_twice(use: Use) -> Passes:
+    """What comes from above {op}{line} was multiplied in twice.
+
+    Each rule is multiplied by g once, and passes the product on.
+    """
+    share = use.share()
+    if share is None or any(np.all(a == a**3) for a in (share, use.g)):
+        return None  # all 0, 1 or -1: nothing to tell it by, or g * g alone, which may be anything
+    return use.rule(use.g**2)
 
 
 UNCHANGED = ("sum", "reshape", "view", "expand", "permute", "t", "transpose", "getitem")

@@ -29,6 +29,7 @@ from minigrad.teach.whole import Places, Table, mistake_in
 
 SMALL = 24  # uses: the tapes on which pairs are tried
 MANY = 6  # pairs that are looked at before one is named
+ALONE = {"paths_multiplied", "upstream_twice"}  # not together with others: products fit by chance
 PER_OPERATION = {
     "softmax_diagonal_only", "mask_missing", "mask_inverted", "ties", "index_not_scattered",
     "mean_for_sum", "stale_value", "wrong_argument", "matmul_order", "transposed", "sign",
@@ -154,6 +155,7 @@ def two_at_once(a: Answer, tried: list[Tried], until: float) -> Iterator[Diagnos
     if np.all(a.mine == a.mine.reshape(-1)[0]):
         return  # one number only: too much would fit
     tried = [one for one in tried if one.row.kind != "scale" or one.n in ("2", "1/2")]
+    tried = [one for one in tried if one.row.kind not in ALONE]
     for search in (_with_a_factor, _on_two_branches, _on_one_path):
         found = list(islice(search(a, tried, until), MANY))
         if found:  # many pairs may give the same numbers; what all of them have in common is said
@@ -200,7 +202,7 @@ def _on_one_path(a: Answer, tried: list[Tried], until: float) -> Iterator[Diagno
             if use.node not in one.changed:
                 continue
             below = use.at(graph.gradients[use.node] + one.changed[use.node])
-            for row in known_mistakes():
+            for row in (row for row in known_mistakes() if row.kind not in ALONE):
                 if time.thread_time() > until:
                     return
                 for variant in variants(row, below):

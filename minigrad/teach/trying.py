@@ -9,12 +9,13 @@ not reported. The explanation stands at the part's first wrong row.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from minigrad.teach.answer import Diagnosis, exchanged
 from minigrad.teach.cases import Case, in_full
-from minigrad.teach.diagnose import Diagnosis
 from minigrad.teach.difference import Array, decimal_text, difference, position, real_array
 from minigrad.teach.misconceptions import Misconception, Seen, generally, recognize
 from minigrad.teach.question import Question
@@ -66,11 +67,11 @@ class FunctionQuestion(Question):
                 rows.append(replace(row, printed=outcome.printed))
             if outcome.trouble is not None and outcome.trouble[0] in ("not written", "too slow"):
                 break  # the other cases would say the same, and take as long
+        found = self.explained({what: [m for _, m in made] for what, made in wrong.items()})
         for what, mistakes in wrong.items():
             first, mistaken = mistakes[0]
-            found = self.explain(what, [mistaken for _, mistaken in mistakes])
             line = written_for(answer, mistaken.k, len(self.parts()))
-            rows[first] = replace(rows[first], diagnosis=found, line=line)
+            rows[first] = replace(rows[first], diagnosis=found[what], line=line)
         yield from rows
 
     def _one_case(self, case: Case, outcome: Outcome) -> Iterator[tuple[CheckRow, Mistaken | None]]:
@@ -103,6 +104,30 @@ class FunctionQuestion(Question):
         if atol is None:
             atol = case.atol[k] if case.atol else 0.0
         return judge_array(what, mine, np.asarray(right), rtol, atol)
+
+    def explained(self, wrong: Mapping[str, Sequence[Mistaken]]) -> dict[str, Diagnosis | None]:
+        """What is behind each part that is wrong, from the cases where it is.
+
+        That two parts are exchanged can only be seen in both of them.
+        """
+        found = {what: self.explain(what, made) for what, made in wrong.items()}
+        declared = {one.kind for one in self.mistakes}
+        for (one, mine), (other, theirs) in combinations(wrong.items(), 2):
+            known = any(d and d.kind in declared for d in (found[one], found[other]))
+            if not known and self._exchanged((one, mine), (other, theirs)):
+                found[one] = found[other] = exchanged(one, other)
+        return found
+
+    def _exchanged(self, *both: tuple[str, Sequence[Mistaken]]) -> bool:
+        """Is each of two parts, in all cases where it is wrong, what the other should be?"""
+        (one, mine), (other, theirs) = both
+        if [m.case.number for m in mine] != [t.case.number for t in theirs]:
+            return False
+        return all(
+            self.judge(other, m.mine, m.case, t.k)[0] == "right"
+            and self.judge(one, t.mine, m.case, m.k)[0] == "right"
+            for m, t in zip(mine, theirs, strict=True)
+        )
 
     def explain(self, what: str, wrong: Sequence[Mistaken]) -> Diagnosis | None:
         """What is behind a part that is wrong in these cases.

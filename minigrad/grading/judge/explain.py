@@ -72,7 +72,8 @@ def _of_function(exercise: FunctionQuestion, asked: WrongAnswers) -> Iterator[Di
             wrong.setdefault(parts[k], []).append(mistaken)
     if isinstance(exercise, Differentiable):
         exercise._wrong_values = set()  # of a function that is differentiated; see ask_functions.py
-    yield from (exercise.explain(part, wrong[part]) for part in parts if part in wrong)
+    found = exercise.explained({part: wrong[part] for part in parts if part in wrong})
+    yield from found.values()
 
 
 def _of_updates(exercise: Updates, asked: WrongAnswers) -> Iterator[Diagnosis | None]:
