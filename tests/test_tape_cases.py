@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import pytest
 
 import minigrad
-from minigrad.tape import draw, page, text
+from minigrad.tape import draw, page, script, text
 from minigrad.tape.names import in_words
 from tests import tape_cases as cases
 from tests import tape_schema
@@ -508,7 +508,7 @@ def test_lone_surrogates_and_separators_do_not_break_the_page():
 
 
 def test_the_script_never_writes_markup():
-    script = (page.STATIC / "inspector.js").read_text(encoding="utf-8")
+    text = script.script()
 
     for word in (
         "innerHTML",
@@ -518,8 +518,17 @@ def test_the_script_never_writes_markup():
         "eval(",
         "http:",
     ):
-        assert word not in script.replace("http://www.w3.org/2000/svg", "")
-    assert "fetch(" not in script and "import " not in script.replace("import (", "")
+        assert word not in text.replace("http://www.w3.org/2000/svg", "")
+    assert "fetch(" not in text and "import " not in text.replace("import (", "")
+
+
+def test_each_module_of_the_script_is_joined_once_says_its_idea_and_is_short():
+    found = sorted((script.STATIC / "inspector").glob("*.js"))
+
+    assert sorted(path.stem for path in found) == sorted(script.MODULES)
+    for path in found:
+        text = path.read_text(encoding="utf-8")
+        assert text.startswith("/* ") and text.count("\n") <= 300, path.name
 
 
 def test_dot_has_both_kinds_of_edges(tmp_path):

@@ -14,7 +14,6 @@ If a cell runs again, the widgets that it showed are closed, and their tapes are
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -24,9 +23,9 @@ import traitlets
 from IPython.display import display
 
 from minigrad.jupyter.display import shell
+from minigrad.tape import script as inspector
 from minigrad.tape.outputs import ELEMENT, VIEW
-
-STATIC = Path(__file__).parent / "static"
+from minigrad.tape.script import STATIC
 
 
 class Script(ipywidgets.Widget):  # type: ignore[misc]
@@ -67,7 +66,10 @@ class Live(anywidget.AnyWidget):
 def _script(name: str) -> Script:
     script = _scripts.get(name)
     if script is None or script.comm is None:
-        code, style = ((STATIC / f"{name}.{kind}").read_text("utf-8") for kind in ("js", "css"))
+        if name == "inspector":
+            code, style = inspector.script() + "\nexport default { render };\n", inspector.style()
+        else:
+            code, style = ((STATIC / f"{name}.{kind}").read_text("utf-8") for kind in ("js", "css"))
         script = _scripts[name] = Script(code=code, style=style)
     return script
 

@@ -3,7 +3,7 @@
     show(tape)      the widget of a tape or a static program; the same one each time, so that
                     all its views agree
 
-Stepping happens in the browser (static/inspector.js), from the tape's document. Between the
+Stepping happens in the browser (static/inspector/), from the tape's document. Between the
 browser and Python we only send
 
     doc        the document, once, and again if more was recorded

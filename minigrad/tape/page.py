@@ -13,15 +13,13 @@ import base64
 import hashlib
 import json
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from minigrad.tape import draw, text
 from minigrad.tape.document import Document, packed
 from minigrad.tape.names import short
+from minigrad.tape.script import script, style
 from minigrad.tape.shapes import esc
-
-STATIC = Path(__file__).parent.parent / "jupyter" / "static"
 
 STYLE = """
 :root { color-scheme: light dark; --ink: #1a1a1a; --faint: #5f6670; --ground: #fff; --line: #d4d8dd; }
@@ -73,23 +71,22 @@ def page(state: dict[str, Any], title: str, fallback: str) -> str:
     state       the packed document, the step, and which node is selected
     fallback    HTML for readers without scripts
     """
-    script = _script()
-    hashed = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    module = script() + STAND_IN
+    hashed = base64.b64encode(hashlib.sha256(module.encode()).digest()).decode()
     policy = (
         f"default-src 'none'; script-src 'sha256-{hashed}'; style-src 'unsafe-inline';"
         " img-src data: blob:; base-uri 'none'; form-action 'none'"
     )
-    style = STYLE + (STATIC / "inspector.css").read_text(encoding="utf-8")
     parts = [
         "<!DOCTYPE html>",
         '<html lang="en"><head><meta charset="utf-8">',
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>{esc(title)}</title><style>{style}</style></head><body>",
+        f"<title>{esc(title)}</title><style>{STYLE + style()}</style></head><body>",
         '<div id="inspector"></div>',
         f'<noscript><div class="fallback">{fallback}</div></noscript>',
         f'<script type="application/json" id="document">{json_in_html(state)}</script>',
-        f'<script type="module">{script}</script>',
+        f'<script type="module">{module}</script>',
         "</body></html>",
     ]
     return "\n".join(parts) + "\n"
@@ -105,11 +102,6 @@ def json_in_html(data: Any) -> str:
     for character in "<\u2028\u2029":
         written = written.replace(character, f"\\u{ord(character):04x}")
     return written.encode("utf-8", "replace").decode()
-
-
-def _script() -> str:
-    module = (STATIC / "inspector.js").read_text(encoding="utf-8")
-    return module.replace("export default { render };", "") + STAND_IN
 
 
 def _fallback(found: Document) -> str:

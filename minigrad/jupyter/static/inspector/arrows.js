@@ -1,0 +1,97 @@
+/* Arrows: data flows down, gradients flow up beside it; and what belongs together across the picture. */
+
+const APART = 6; // half the distance between an arrow and its gradient's
+
+/** A line through a route: it leans between two layers, and is straight within one. */
+function path(points, start, end, side) {
+  const p = points.map((q) => [...q]);
+  p[0][1] += start;
+  p[p.length - 1][1] += end;
+  let d = `M${p[0][0]} ${p[0][1]}`;
+  for (let k = 1; k < p.length; k++) {
+    const [[x0, y0], [x1, y1]] = [p[k - 1], p[k]];
+    const middle = (y0 + y1) / 2 + (x1 > x0 ? -side : side) * APART;
+    d += k % 2 === 0 || x0 === x1 ? `L${x1} ${y1}` : `C${x0} ${middle} ${x1} ${middle} ${x1} ${y1}`;
+  }
+  return d;
+}
+const head = (x, y, back) => `${x},${y} ${x - 4.5},${y + back} ${x + 4.5},${y + back}`;
+
+/** Draws the arrows of a view and keeps them up to date. */
+const Arrows = (Base) => class extends Base {
+  route(route) {
+    const edges = route.edges.map((e) => this.tape.edge.get(e)), edge = edges[0];
+    const points = route.points;
+    const both = edges.some((e) => e.gradient), double = edges.length === 1 && (edge.inplace || edge.view);
+    const g = s("g", { class: "mg-edge" });
+    const shift = (dx) => points.map(([x, y]) => [x + dx, y]);
+    const left = both ? -APART : 0;
+    for (const dx of double ? [-2.2, 2.2] : [0])
+      g.append(s("path", { class: "mg-forward", d: path(shift(left + dx), 0, -8, both ? -1 : 0) }));
+    const tip = points.at(-1);
+    g.append(s("polygon", { class: "mg-head", points: head(tip[0] + left, tip[1], -9) }));
+    const parts = { edges, g, crowded: false };
+    const many = this.view.routes.filter((q) => q.from === route.from).length;
+    parts.crowded = many > 1 && (this.view.boxes[route.from][2] * 0.7) / many < 84;
+    if (both) {
+      const [x, y] = points[0];
+      parts.back = s("path", { class: "mg-backward", d: path(shift(APART), 8, 0, 1) });
+      parts.tip = s("polygon", { class: "mg-backhead", points: head(x + APART, y, 9) });
+      const right = points[1][0] <= points[0][0];
+      parts.label = s("text", { class: "mg-flow", x: right ? x + APART + 8 : x - APART - 5, y: y + 13, "text-anchor": right ? "start" : "end" });
+      g.append(parts.back, parts.tip, parts.label);
+      const summed = edges.length === 1 ? edge.summed : null;
+      if (summed && right) this.right = Math.max(this.right, x + APART + 8 + summed.length * 7);
+      if (summed) g.append(s("text", { class: "mg-flow", x: right ? x + APART + 8 : x - APART - 5, y: y + 27, "text-anchor": right ? "start" : "end" }, summed));
+    }
+    if (double) g.append(s("text", { class: "mg-small", x: tip[0] + left - 9, y: tip[1] - 8, "text-anchor": "end" }, edge.inplace ? "in place" : "view"));
+    this.routes.push(parts);
+    return g;
+  }
+
+  updateRoutes(m) {
+    for (const r of this.routes) {
+      r.g.classList.toggle("mg-pending", r.edges.every((e) => this.pending(m, e.to)));
+      if (!r.back) continue;
+      const flows = r.edges.filter((e) => e.gradient).map((e) => [e, `${e.to}:${e.backward_edge ?? 0}`]);
+      const through = flows.filter(([, key]) => m.sent.has(key));
+      r.back.classList.toggle("mg-flowed", through.length > 0);
+      r.tip.classList.toggle("mg-flowed", through.length > 0);
+      r.g.classList.toggle("mg-now", through.some(([, key]) => m.now.has(key)));
+      const d = through.length ? m.sent.get(through[0][1]) : null;
+      let text = "";
+      if (d && r.edges.length === 1) {
+        if (this.ui.values) text = this.tape.words(d.g);
+        else if (d.expected > 1) text = r.crowded ? `${d.arrived}/${d.expected}` : `${d.arrived} of ${d.expected}`;
+      } else if (r.edges.length > 1) text = through.length ? `${through.length} of ${flows.length} arrows` : `${flows.length} arrows`;
+      r.label.textContent = clean(text, 60);
+    }
+  }
+
+  /** From the node whose saved value changed to the op that wrote to it. */
+  drawCulprit(m) {
+    clear(this.culprit);
+    const [from, to] = [this.boxes.get(m.failed)?.parts, this.boxes.get(m.conflict?.by)?.parts];
+    if (!m.conflict || !from || !to) return;
+    const right = to.x >= from.x + from.w; // else it is gone around on the right
+    const [x0, y0, x1, y1] = [from.x + from.w, from.y + TOP + 8, right ? to.x : to.x + to.w, to.y + 20];
+    const out = right ? (x0 + x1) / 2 : Math.max(x0, x1) + 34, back = right ? -9 : 9;
+    this.culprit.append(s("path", { d: `M${x0} ${y0}C${out} ${y0} ${out} ${y1} ${x1 + back} ${y1}` }),
+      s("polygon", { points: `${x1},${y1} ${x1 + back},${y1 - 4.5} ${x1 + back},${y1 + 4.5}` }),
+      s("text", { x: right ? x1 - 4 : x1 + 12, y: right ? to.y - 22 : y1 - 8 }, "changed it"));
+  }
+
+  /** In the other column, what belongs to the selected instruction, or to the one that has just run. */
+  drawLinks(m) {
+    clear(this.links);
+    const id = this.ui.selected ?? m.node, others = this.tape.linked(id);
+    for (const [key, b] of this.boxes) b.g.classList.toggle("mg-linked", others.includes(key));
+    const from = this.boxes.get(id)?.parts;
+    for (const to of from ? others.map((x) => this.boxes.get(x)?.parts).filter(Boolean) : []) {
+      const [a, b] = from.x < to.x ? [from, to] : [to, from];
+      const [x0, y0, x1, y1] = [a.x + a.w, a.y + a.height / 2, b.x, b.y + b.height / 2], out = (x0 + x1) / 2;
+      this.links.append(s("path", { d: `M${x0} ${y0}C${out} ${y0} ${out} ${y1} ${x1} ${y1}` }),
+        s("circle", { cx: x0, cy: y0, r: 4 }), s("circle", { cx: x1, cy: y1, r: 4 }));
+    }
+  }
+};

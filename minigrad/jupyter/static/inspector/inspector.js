@@ -1,0 +1,221 @@
+/* The inspector: the document of a tape or of a static program, drawn and stepped through in the
+   browser. A program stands in one column, its gradient program in a second one beside it.
+
+   It has two hosts. In a notebook anywidget calls render({model, el}); in a page of its own a stand-in
+   model does (see tape/page.py). Of the model only get, set, on, off and save_changes are used. A kernel
+   is asked only about hand-derived gradients. */
+
+let serial = 0;
+
+class Inspector extends Keyboard(Exporting(ByHand(Searching(Listing(Timeline(Object)))))) {
+  constructor(model, el) {
+    super();
+    this.model = model;
+    this.el = el;
+    this.serial = ++serial;
+    this.values = false;
+    this.detailed = false;
+    this.detail = null;
+    this.tab = "graph";
+    this.timer = null;
+    this.asked = 0;
+    el.classList.add("mg-inspector");
+    this.load = () => this.keeping(() => this.reload());
+    this.followStep = () => { if (this.model.get("step") !== this.step) this.go(this.model.get("step"), null, false); };
+    this.followSelection = () => { const id = this.model.get("selected") || null; if (id !== this.selected) this.pick(id, false); };
+    this.hear = () => this.answered(this.model.get("answer"));
+    model.on("change:doc", this.load);
+    model.on("change:step", this.followStep);
+    model.on("change:selected", this.followSelection);
+    model.on("change:answer", this.hear);
+    this.resize = new ResizeObserver(() => { if (this.graph?.view) this.arrange(); });
+    this.reload();
+  }
+
+  remove() {
+    this.stop();
+    this.resize.disconnect();
+    for (const [name, f] of [["doc", this.load], ["step", this.followStep], ["selected", this.followSelection], ["answer", this.hear]]) this.model.off(`change:${name}`, f);
+    clear(this.el);
+  }
+
+  reload() {
+    const found = this.model.get("doc");
+    this.stop();
+    this.tape = new Tape(typeof found === "string" ? JSON.parse(found) : found);
+    this.step = Math.min(this.model.get("step") ?? 0, this.tape.last);
+    this.m = null; // the moment of the document before: nothing is drawn yet of this one
+    this.detail = null;
+    this.selected = this.model.get("selected") || null;
+    this.hits = null;
+    this.build();
+    this.graph.open("root");
+    this.arrange();
+    this.refresh();
+    if (this.selected) this.reveal(this.selected);
+    this.resize.observe(this.graph.box);
+  }
+
+  build() {
+    const tape = this.tape, button = (text, label, f, more) => h("button", { type: "button", "aria-label": label, title: label, onclick: f, ...more }, text);
+    this.graph = new Graph(this);
+    const name = h("h3", { class: "mg-title" }, tape.program ? clean(tape.name) : `tape: ${clean(tape.name)}`, h("span", {}, this.summary()));
+    this.tabs = ["graph", "list", "code"].map((t) => h("button", { type: "button", role: "tab", "data-tab": t, "aria-selected": "false", onclick: () => this.openTab(t) }, t[0].toUpperCase() + t.slice(1)));
+    this.search = h("input", { type: "search", class: "mg-search", placeholder: "search /", "aria-label": "Search by name, operation, module or shape", oninput: () => this.find(), onkeydown: (e) => this.searchKey(e) });
+    this.count = h("span", { class: "mg-count" });
+    this.foldButton = tape.view.has("folded") ? button("fold", "Fold modules and loops", () => this.openView(this.graph.view.id === "root" ? "folded" : "root"), { "aria-pressed": "false" }) : null;
+    this.valueButton = button("values", "Values in the picture (v)", () => this.toggleValues(), { "aria-pressed": "false" });
+    const exporting = h("select", { "aria-label": "Export the current step", class: "mg-export", onchange: (e) => { const kind = e.target.value; e.target.value = ""; this.export(kind); } },
+      h("option", { value: "" }, "export"), ["svg", "png", "html", "text"].map((x) => h("option", { value: x }, x)));
+    const top = h("div", { class: "mg-top" }, name, h("div", { role: "tablist", class: "mg-tabs" }, this.tabs), h("span", { class: "mg-grow" }), this.search, this.count,
+      this.foldButton, this.valueButton, button("−", "Smaller", () => this.graph.zoom(this.graph.k / 1.2)), button("fit", "Fit the picture", () => this.graph.zoom(null)), button("+", "Larger", () => this.graph.zoom(this.graph.k * 1.2)), exporting,
+      button("legend", "What the signs mean (l)", () => this.overlay("legend")), button("?", "Keys (?)", () => this.overlay("help")));
+    this.first = button("|◂", "First step (Home)", () => this.go(0));
+    this.playButton = button("▶", "Play (Space)", () => this.toggle(), { class: "mg-play" });
+    this.forward = button("Next ▸", "One step forward (n)", () => this.next(), { class: "mg-next" });
+    this.slider = h("input", { type: "range", class: "mg-slider", min: 0, max: tape.last, step: 1, "aria-label": "Step", oninput: () => this.go(Number(this.slider.value)) });
+    const track = h("div", { class: "mg-track" }, this.slider);
+    for (const [i, x] of tape.steps.entries())
+      if (x.event === "seed" || (tape.program && i + 1 === tape.firstBackward)) track.append(h("span", { class: "mg-split", title: tape.program ? "the gradient program begins" : `backward ${x.pass} begins`, style: `left:calc(8px + (100% - 16px) * ${(i + 0.5) / Math.max(1, tape.last)})` }));
+    this.where = h("span", { class: "mg-where" });
+    this.speed = h("select", { "aria-label": "Speed", class: "mg-speed", onchange: () => { if (this.timer) { this.stop(); this.play(); } } }, [["1", "1/s"], ["2", "2/s"], ["5", "5/s"]].map(([v, t]) => h("option", { value: v }, t)));
+    this.byDetail = h("select", { "aria-label": "Granularity", class: "mg-granularity", onchange: () => { this.detailed = this.byDetail.value === "detail"; this.detail = null; this.refresh(); } }, h("option", { value: "node" }, "by node"), h("option", { value: "detail" }, "by detail"));
+    this.bar = h("div", { class: "mg-bar", role: "toolbar", "aria-label": "Steps" }, this.first, button("◂", "One step back (p)", () => this.back(), { class: "mg-back" }), this.playButton, this.forward,
+      button("▸|", "Last step (End)", () => this.go(tape.last), { class: "mg-last" }), track, this.where, this.byDetail, this.speed,
+      tape.firstBackward ? button(tape.program ? "gradient ▸▸" : "backward ▸▸", tape.program ? "Jump to the gradient program (b)" : "Jump to the backward pass (b)", () => this.go(tape.firstBackward), { class: "mg-jump" }) : null);
+    this.said = h("div", { class: "mg-said", role: "status", "aria-live": "polite" });
+    this.help = h("dl", { class: "mg-help mg-over", hidden: true }, KEYS.map(([k, what]) => [h("dt", {}, k), h("dd", {}, what)]));
+    this.legend = h("dl", { class: "mg-legend mg-over", hidden: true });
+    this.details = h("section", { class: "mg-details", "aria-label": "Details" });
+    this.engine = h("section", { class: "mg-engine", "aria-label": "Engine" });
+    this.code = h("section", { class: "mg-code", "aria-label": "Code" });
+    this.active = 0; // the row that Tab reaches
+    this.tall = 26; // a row, in pixels
+    this.list = h("div", { class: "mg-list", hidden: true, style: `--mg-row:${this.tall}px`, onscroll: () => this.keeping(() => this.refreshList()) });
+    const panel = (title, what) => h("div", {}, h("h4", { class: "mg-head" }, title), what);
+    const side = h("div", { class: "mg-side" }, panel("details", this.details), panel(tape.program ? "memory" : "engine", this.engine));
+    this.main = h("div", { class: "mg-main" }, this.graph.root, this.list, this.code);
+    const over = h("div", { class: "mg-overlay" }, this.help, this.legend);
+    const parts = [top, this.bar, this.said, over, (this.middle = h("div", { class: "mg-middle" }, this.main, side)), this.handDerived()];
+    this.frame = h("div", { class: "mg-frame", tabindex: -1, onkeydown: (e) => this.key(e) }, parts);
+    clear(this.el, this.frame);
+    this.openTab(this.tab);
+  }
+
+  /** Do something; if what had the focus is then gone or hidden, the frame has it, not the page around it. */
+  keeping(act) {
+    const has = () => this.el.getRootNode().activeElement, inside = this.el.contains(has());
+    act();
+    if (inside && !(this.frame.contains(has()) && has().getClientRects().length)) this.frame.focus({ preventScroll: true });
+  }
+
+  /** A picture too wide to stand beside the panels stands above them. */
+  arrange() {
+    const room = this.middle.clientWidth, wide = this.graph.size[0] * SMALLEST > room - 300;
+    this.middle.classList.toggle("mg-stacked", this.tape.program?.columns.length > 1 || (room > 720 && wide));
+    if (this.graph.scale === null) this.graph.zoom(null);
+  }
+
+  summary() {
+    if (this.tape.program) return ` ${clean(this.tape.program.headline, 200)}; ${clean(this.tape.program.note, 300)}`;
+    const t = this.tape, ops = t.nodes.filter((n) => n.kind === "op").length, leaves = t.nodes.filter((n) => n.kind === "leaf").length;
+    const many = (n, one, more) => `${n} ${n === 1 ? one : more}`;
+    return ` ${many(ops, "operation", "operations")}, ${many(leaves, "leaf", "leaves")}${t.error ? `; the code stopped with ${clean(t.error.text.split(":")[0])}` : ""}`;
+  }
+
+  openTab(tab) { this.keeping(() => this.openTabNow(tab)); }
+  openTabNow(tab) {
+    this.tab = tab;
+    for (const t of this.tabs) t.setAttribute("aria-selected", String(t.dataset.tab === tab));
+    this.graph.root.hidden = tab === "list";
+    this.list.hidden = tab !== "list";
+    this.main.classList.toggle("mg-codewide", tab === "code");
+    if (this.m) this.refresh();
+  }
+
+
+  refreshNow() {
+    const m = (this.m = momentAt(this.tape, this.step, this.detail));
+    this.slider.value = this.step;
+    const all = this.detail === null || !this.step ? "" : `, detail ${this.detail} of ${this.tape.steps[this.step - 1].details.length}`;
+    this.where.textContent = `step ${this.step}/${this.tape.last}${all}`;
+    this.slider.setAttribute("aria-valuetext", `step ${this.step} of ${this.tape.last}, ${m.phase}`);
+    this.said.textContent = long(m.text);
+    this.said.className = `mg-said mg-${m.failed || m.event === "failed" ? "error" : m.phase}`;
+    if (this.tab === "list") this.refreshList(); // first: it asks where it is scrolled to, before others change the page
+    this.graph.update(m);
+    settle(this.details, detailsOf(this));
+    settle(this.engine, engineOf(this));
+    settle(this.code, codeOf(this));
+    const lit = this.code.querySelector(".mg-lit");
+    if (lit) this.code.scrollTop = lit.offsetTop - this.code.clientHeight / 2;
+  }
+
+
+  pick(id, tell = true) {
+    if (id && this.tape.group.has(id)) return this.openView(id, true);
+    this.selected = id === this.selected && tell ? null : id;
+    if (tell) {
+      this.model.set("selected", this.selected ?? "");
+      this.model.save_changes();
+    }
+    this.lit = null;
+    if (this.selected) this.reveal(this.selected);
+    else this.refresh();
+  }
+  /** Bring a node into the picture, opening what it is folded in. */
+  reveal(id) { this.keeping(() => this.revealNow(id)); }
+  revealNow(id) {
+    if (!id) return;
+    if (!this.tape.boxes(id).some((b) => this.graph.boxes.has(b)) || (!this.graph.boxes.has(id) && this.tape.node.has(id))) {
+      const root = this.tape.view.get("root");
+      const group = this.tape.groupOf.get(id);
+      if (id in root.boxes) this.graph.open("root");
+      else if (group && this.tape.view.has(group)) this.graph.open(group);
+    }
+    this.refresh();
+    this.graph.show(id);
+  }
+  openView(id, focus = false) { this.keeping(() => this.openViewNow(id, focus)); }
+  openViewNow(id, focus = false) {
+    const from = this.graph.view;
+    this.graph.open(id);
+    this.arrange();
+    if (this.foldButton) this.foldButton.setAttribute("aria-pressed", String(this.graph.view.id !== "root"));
+    this.refresh();
+    this.graph.box.scrollTop = this.graph.box.scrollLeft = 0;
+    if (focus) this.graph.focus(from.group && this.graph.boxes.has(from.group) ? from.group : [...this.graph.boxes.keys()][0]);
+  }
+  up() {
+    const group = this.graph.view.group && this.tape.group.get(this.graph.view.group);
+    if (!group) return;
+    this.openView(group.parent ?? (this.tape.view.has("folded") ? "folded" : "root"), true);
+  }
+  showCode(code) {
+    this.lit = code;
+    settle(this.code, codeOf(this));
+    this.code.querySelector(".mg-lit")?.scrollIntoView({ block: "nearest" });
+  }
+  toggleValues() {
+    this.values = !this.values;
+    this.valueButton.setAttribute("aria-pressed", String(this.values));
+    this.refresh();
+  }
+  /** Show the keys or the legend over the picture; null closes both. */
+  overlay(which) {
+    for (const one of ["help", "legend"]) this[one].hidden = one !== which || !this[one].hidden;
+    clear(this.legend, this.legend.hidden ? [] : signs(this.tape).flatMap(([sign, what]) => [h("dt", {}, sign), h("dd", {}, what)]));
+  }
+  /** Close what lies over the picture, or free the pinned node, or go back to the toolbar. */
+  escape() {
+    if (!this.help.hidden || !this.legend.hidden) this.overlay(null);
+    else if (this.selected) this.pick(null);
+    else this.first.focus();
+  }
+}
+
+function render({ model, el }) {
+  const inspector = new Inspector(model, el);
+  el.inspector = inspector;
+  return () => inspector.remove();
+}

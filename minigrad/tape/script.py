@@ -1,0 +1,36 @@
+"""The inspector's script: modules of one idea each, joined into one text for the widget and for the page.
+
+The modules are in jupyter/static/inspector, and there is no build step: each may use the names of those
+before it in `MODULES`, as if all were one file. To add one, write it and put its name where it belongs.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+STATIC = Path(__file__).parent.parent / "jupyter" / "static"
+
+MODULES = (
+    "elements", "numbers", "document", "moment",
+    "canvas", "boxes", "arrows", "graph",
+    "details", "engine", "list", "code", "legend",
+    "timeline", "search", "hand", "export", "keyboard", "inspector",
+)  # fmt: skip
+
+
+@cache
+def script() -> str:
+    """The whole script, without an export: it defines `render`.
+
+    >>> script().count("function render(")
+    1
+    """
+    folder = STATIC / "inspector"
+    return "\n".join((folder / f"{name}.js").read_text(encoding="utf-8") for name in MODULES)
+
+
+@cache
+def style() -> str:
+    """The inspector's style sheet."""
+    return (STATIC / "inspector.css").read_text(encoding="utf-8")
