@@ -1,6 +1,6 @@
 """The layout: layers, order, coordinates, on graphs small enough to draw by hand."""
 
-from itertools import combinations
+from itertools import combinations, pairwise
 from time import process_time
 
 import pytest
@@ -127,6 +127,23 @@ def test_both_edges_of_a_product_with_itself_have_their_own_port():
     first, second = layout.routes
 
     assert first.points[-1][0] != second.points[-1][0]
+
+
+def test_arrows_that_overlap_between_two_layers_go_sideways_at_different_heights():
+    layout = lay_out(*graph("a>x a>y a>z b>x b>y b>z", "a b"))
+    gaps = [(r.points[0][0], r.points[1][0], r.knees[0]) for r in layout.routes]
+
+    for (a, b, high), (c, d, low) in combinations(gaps, 2):
+        overlap = min(max(a, b), max(c, d)) - max(min(a, b), min(c, d))
+        if overlap > 24 and min(abs(a - b), abs(c - d)) >= 40:
+            assert abs(high - low) >= 20
+
+
+def test_the_ports_of_a_box_leave_room_for_an_arrow_and_its_gradient():
+    layout = lay_out(*graph(" ".join(f"x>v{k}" for k in range(12)), "x"))
+    starts = sorted(route.points[0][0] for route in layout.routes)
+
+    assert min(b - a for a, b in pairwise(starts)) >= 25
 
 
 def test_an_edge_over_several_layers_keeps_clear_of_the_boxes_between():

@@ -373,7 +373,7 @@ def test_the_document_is_json_and_says_its_version():
     again = json.loads(json.dumps(tape.document))
 
     assert again == tape.document
-    assert again["schema"] == "minigrad.tape/3"
+    assert again["schema"] == "minigrad.tape/4"
 
 
 def test_the_picture_is_well_formed_and_the_same_each_time():

@@ -1,6 +1,7 @@
 """The hard cases of a tape, in its document: each fact in plain Python, not through pixels."""
 
 import json
+from itertools import combinations, product
 from time import process_time
 from xml.etree import ElementTree
 
@@ -8,6 +9,7 @@ import pytest
 
 import minigrad
 from minigrad.tape import draw, page, script, text
+from minigrad.tape.document import Bounds
 from minigrad.tape.names import in_words
 from tests import tape_cases as cases
 from tests import tape_schema
@@ -486,6 +488,20 @@ def test_a_thousand_nodes_are_laid_out_in_less_than_two_seconds_of_computing():
 
     assert len(found["nodes"]) == 1_002
     assert process_time() - start < 2.0  # the whole document; a quarter of it is the layout
+
+
+@pytest.mark.parametrize("case", cases.CASES, ids=lambda c: c.__name__)
+def test_no_text_is_small_and_no_label_lies_on_a_box_or_on_another_label(case):
+    tape = case()
+    sizes = [float(e.get("font-size", 11)) for e in ElementTree.fromstring(tape.svg()).iter()]
+
+    assert min(sizes) >= 11
+    for view in tape.shown().views:
+        labels = [p for r in view.routes for p in (r.label, r.mark) if p]
+        places = [Bounds(p.x, p.y - 11, min(p.room, 30), 14) for p in labels]
+        for a, b in [*combinations(places, 2), *product(places, view.boxes.values())]:
+            apart = a.x + a.width <= b.x or b.x + b.width <= a.x
+            assert apart or a.y + a.height <= b.y or b.y + b.height <= a.y, (a, b)
 
 
 # ---------------------------------------------------------------------- what must not get out

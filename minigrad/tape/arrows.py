@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 
-from minigrad.tape.document import DrawnRoute, TapeEdge
+from minigrad.tape.boxes import LABEL, edge_mark
+from minigrad.tape.document import DrawnRoute, LabelPlace, TapeEdge
 from minigrad.tape.draw_boxes import Canvas
+from minigrad.tape.labels import APART, LINE
 from minigrad.tape.names import clean
 from minigrad.tape.palette import BACKWARD, BACKWARD_INK, FAINT, FORWARD
-from minigrad.tape.shapes import Anchor, Group, Item, Line, Point, Shape, Words
+from minigrad.tape.shapes import Group, Item, Line, Point, Shape, Words
 
-APART = 6.0  # half the distance between an arrow and the gradient's arrow next to it
+LEAN = 8.0  # half the distance between their knees, where they go sideways
 
 
 class Arrows:
@@ -24,7 +25,6 @@ class Arrows:
             for arrivals in canvas.moment.arrived.values()
             for a in arrivals
         }
-        self.leaving = Counter(r.from_ for r in canvas.view.routes)
 
     def route(self, number: int, route: DrawnRoute) -> Group:
         """One route: the arrow of the data, beside it the gradient's if one flows, and their title.
@@ -35,50 +35,51 @@ class Arrows:
         edges = [self.canvas.edges[e] for e in route.edges]
         edge = edges[0]
         points = [(x + self.canvas.dx, y + self.canvas.dy) for x, y in route.points]
+        knees = [y + self.canvas.dy for y in route.knees]
         both = any(e.gradient for e in edges)
         items: list[Item] = []
         down = [(x - APART, y) for x, y in points] if both else points
         double = len(edges) == 1 and (edge.inplace or edge.view)
         for shift in (-2.2, 2.2) if double else (0.0,):
             line = [(x + shift, y) for x, y in down]
-            items.append(leaning(line, FORWARD, 1.6, end=-8, side=-both))
+            items.append(leaning(line, FORWARD, 1.6, knees=knees, end=-8, side=-both))
         items.append(arrow_head(down[-1], FORWARD))
         title = (
             f"{self._called(route.from_, edge.from_)} goes into {self._called(route.to, edge.to)}"
         )
         if both:
-            items += self._gradient(edges, points, down)
+            items += self._gradient(edges, points, knees, route.label)
             title += ", its gradient comes back"
-        if double:
-            x, y = down[-1]
-            what = "in place" if edge.inplace else "view"
-            items.append(Words(x - 9, y - 8, what, 10.5, FAINT, anchor="end"))
+        if route.mark:
+            items.append(self._words(route.mark, edge_mark(edge), FAINT))
         return Group(f"{self.canvas.prefix}-r{number}", clean(title), tuple(items))
 
     def _gradient(
-        self, edges: list[TapeEdge], points: list[Point], down: list[Point]
+        self,
+        edges: list[TapeEdge],
+        points: list[Point],
+        knees: list[float],
+        label: LabelPlace | None,
     ) -> list[Item]:
         up = [(x + APART, y) for x, y in points]
         edge = edges[0]
         flow = self.flow.get((edge.to, edge.backward_edge))
         ink = BACKWARD_INK if flow else BACKWARD
-        items: list[Item] = [leaning(up, ink, 1.8, "5 4", start=8, side=1)]
+        items: list[Item] = [leaning(up, ink, 1.8, "5 4", knees=knees, start=8, side=1)]
         items.append(arrow_head(up[0], ink, -9.0))
         words = []
         if len(edges) > 1:
             words.append(f"{len(edges)} arrows")
         elif flow and flow[1] > 1:
-            many, wide = self.leaving[edge.from_], self.canvas.view.boxes[edge.from_].width
-            crowded = many > 1 and wide * 0.7 / many < 84
-            words.append(f"{flow[0]}/{flow[1]}" if crowded else f"{flow[0]} of {flow[1]}")
+            words.append(f"{flow[0]} of {flow[1]}")
         words += [edge.summed] if edge.summed and len(edges) == 1 else []
-        # Next to the arrow's head, on the side away from which the two lines lean.
-        (x, y), right = up[0], up[1][0] <= up[0][0]
-        at = x + 8 if right else down[0][0] - 5
-        anchor: Anchor = "start" if right else "end"
-        for k, said in enumerate(words):
-            items.append(Words(at, y + 13 + 14 * k, said, 10.5, BACKWARD_INK, True, False, anchor))
+        if label is not None:
+            items += [self._words(label, said, BACKWARD_INK, k) for k, said in enumerate(words)]
         return items
+
+    def _words(self, place: LabelPlace, said: str, ink: str, line: int = 0) -> Words:
+        x, y = place.x + self.canvas.dx, place.y + self.canvas.dy + LINE * line
+        return Words(x, y, said, LABEL, ink, bold=ink == BACKWARD_INK)
 
     def _called(self, box: str, node: str) -> str:
         group = self.canvas.groups.get(box)
@@ -90,15 +91,18 @@ def leaning(
     stroke: str,
     thick: float,
     dash: str = "",
+    *,
+    knees: Sequence[float],
     start: float = 0,
     end: float = 0,
     side: int = 0,
 ) -> Line:
-    """A line along a route: slanted between two layers, and straight within one.
+    """A line along a route: it goes sideways between two layers, and straight down within one.
 
+    knees        at what height, in each gap between two layers
     start, end   how much to leave out at its ends, for an arrowhead
     side         -1, 1: it is the left or the right one of two parallel lines. Slanted
-                 lines would meet, so one of them stays above the other there
+                 lines would meet, so one of them has its knee above the other's
     """
     points = [
         (points[0][0], points[0][1] + start),
@@ -107,11 +111,11 @@ def leaning(
     ]
     pieces: list[tuple[Point, ...]] = []
     for k in range(1, len(points)):
-        (x0, y0), (x1, y1) = points[k - 1], points[k]
+        (x0, _), (x1, y1) = points[k - 1], points[k]
         if k % 2 == 0 or x0 == x1:
             pieces.append(((x1, y1),))
         else:
-            middle = (y0 + y1) / 2 + (-side if x1 > x0 else side) * APART
+            middle = knees[k // 2] + (-side if x1 > x0 else side) * LEAN
             pieces.append(((x0, middle), (x1, middle), (x1, y1)))
     return Line(points[0], tuple(pieces), stroke, thick, dash)
 

@@ -5,7 +5,7 @@ A box has the same size at every step, so that nothing moves while the user step
 
 from __future__ import annotations
 
-from minigrad.tape.document import Document, SavedValue, SeedDetail, TapeNode
+from minigrad.tape.document import Document, SavedValue, SeedDetail, TapeEdge, TapeNode
 from minigrad.tape.layout import text_width
 from minigrad.tape.moment import Moment
 from minigrad.tape.names import shape_text, short
@@ -13,6 +13,7 @@ from minigrad.tape.names import shape_text, short
 PAD = 12.0
 ROW_1, ROW_2, TOP, CHIPS, BOTTOM = 20.0, 38.0, 47.0, 24.0, 25.0  # the rows of a box
 MOST_CHIPS = 4
+LABEL = 11.0  # the smallest text, in pixels: what is beside arrows, in chips and badges
 
 
 class Sizes:
@@ -29,7 +30,6 @@ class Sizes:
 
     def box(self, node: TapeNode) -> tuple[float, float]:
         """Wide enough for the text of every step."""
-        turns = 26 if node.backward or node.kind == "failed" else 0
         rows = [
             text_width(self.name(node), 14, mono=True)
             + sum(text_width(v, 11, bold=True) + 13 for v, _ in self.tabs(node))
@@ -37,8 +37,7 @@ class Sizes:
             + text_width(self.shape(node), 11.5),
             text_width(self.what(node), 12, mono=True) + 18 + text_width(self.line(node), 11),
             text_width(self.backward(node), 12, bold=True)
-            + turns
-            + max((18 + text_width(n, 11) for n in self._notes(node)), default=0),
+            + max((self._beside(*look) for look in self._notes(node)), default=0),
             *(
                 sum(chip_width(*c) + 6 for c in self.chips(node, freed)) - 6
                 for freed in (None, False, True)
@@ -172,17 +171,28 @@ class Sizes:
             return f".grad from backward {filled[-1].number}" if filled else ".grad none yet"
         return f"{terms} contributions" if terms > 1 and key in moment.order else ""
 
-    def _notes(self, node: TapeNode) -> list[str]:
-        """All notes that may appear at some step."""
-        found = [self.note(node)] if self.note(node) else []
+    def _notes(self, node: TapeNode) -> list[tuple[bool, str]]:
+        """The notes that may appear at some step, and whether the badge of a node that ran is there."""
+        found = [(bool(node.backward) or node.kind == "failed", self.note(node))]
         terms = self.most.get(node.id, 0)
         if terms > 1:
-            found.append(f"{terms} of {terms} arrived")
+            found.append((False, f"{terms} of {terms} arrived"))
         if node.backward == "AccumulateGrad":
-            found.append(f".grad, {terms} contributions" if terms > 1 else ".grad none yet")
+            found += [(False, ".grad none yet"), (True, f".grad, {terms} contributions")][
+                : 1 + (terms > 1)
+            ]
         elif terms > 1:
-            found.append(f"{terms} contributions")
+            found.append((True, f"{terms} contributions"))
         return found
+
+    def _beside(self, badge: bool, note: str) -> float:
+        """The width of what is beside the name of the backward node."""
+        return (self.badge(len(self.most)) + 8) * badge + (18 + text_width(note, 11)) * bool(note)
+
+    @staticmethod
+    def badge(number: int) -> float:
+        """The width of the badge that says as which a node ran."""
+        return max(18.0, 8.0 * len(str(number)) + 4)
 
 
 def letter(storage: int) -> str:
@@ -204,4 +214,9 @@ def box_description(node: TapeNode, sizes: Sizes) -> str:
 
 def chip_width(text: str, look: str) -> float:
     """The width of a chip with this text."""
-    return text_width(text, 10.5, bold=look == "bad") + 12
+    return text_width(text, LABEL, bold=look == "bad") + 12
+
+
+def edge_mark(edge: TapeEdge) -> str:
+    """What is written at the head of an arrow if both ends have one memory."""
+    return "in place" if edge.inplace else "view" if edge.view else ""

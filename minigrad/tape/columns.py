@@ -78,7 +78,9 @@ def _moved(view: PictureView, shift: float, chips: int) -> PictureView:
 
     def route(r: DrawnRoute) -> DrawnRoute:
         points = [(x + shift, y) for x, y in r.points]
-        return replace(r, points=points, chip=None if r.chip is None else r.chip + chips)
+        label, mark = (p and p._replace(x=p.x + shift) for p in (r.label, r.mark))
+        chip = None if r.chip is None else r.chip + chips
+        return replace(r, points=points, chip=chip, label=label, mark=mark)
 
     return replace(
         view,

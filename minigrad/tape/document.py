@@ -15,7 +15,7 @@ from dataclasses import MISSING, Field, dataclass, field, fields
 from functools import cache
 from typing import Annotated, Any, Literal, NamedTuple, NotRequired, TypedDict
 
-SCHEMA = "minigrad.tape/3"  # the number increases when readers must change
+SCHEMA = "minigrad.tape/4"  # the number increases when readers must change
 
 NodeId = Annotated[str, ("pattern", "^n[0-9]+$")]
 EdgeId = Annotated[str, ("pattern", "^e[0-9]+$")]
@@ -241,6 +241,14 @@ class Bounds(NamedTuple):
     height: float
 
 
+class LabelPlace(NamedTuple):
+    """Where a text beside an arrow begins, on its baseline, and the width that is free there."""
+
+    x: float
+    y: float
+    room: float
+
+
 @dataclass(frozen=True, slots=True)
 class Chip:
     """A copy of a leaf next to a distant use."""
@@ -251,13 +259,20 @@ class Chip:
 
 @dataclass(frozen=True, slots=True)
 class DrawnRoute:
-    """The arrow that is drawn for one or more edges, from box to box; see layout.Route."""
+    """The arrow that is drawn for one or more edges, from box to box; see layout.Route.
+
+    label    where the text beside its gradient is; see labels.py
+    mark     where "in place" or "view" is, if it is that
+    """
 
     from_: BoxId
     to: BoxId
     edges: list[EdgeId]
     points: list[tuple[float, float]]
+    knees: list[float]
     chip: int | None
+    label: LabelPlace | None = None
+    mark: LabelPlace | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,7 +79,8 @@ def draw_graph(graph: DotGraph) -> Picture:
         shapes.append(Words(MARGIN, MARGIN + SIZE, note, SIZE, mono=True))
     dx, dy = (wide - layout.width) / 2, MARGIN + above
     for a, route in zip(arrows, layout.routes, strict=True):
-        shapes += _arrow([(x + dx, y + dy) for x, y in route.points], a)
+        knees = [y + dy for y in route.knees]
+        shapes += _arrow([(x + dx, y + dy) for x, y in route.points], knees, a)
     for c in layout.chips:
         p = c.place
         x, y = p.x + dx, p.y + dy
@@ -110,9 +111,9 @@ def _words(x: float, y: float, text: str) -> Words:
     return Words(x, y, text, SIZE, mono=True, anchor="middle")
 
 
-def _arrow(points: Sequence[Point], arrow: Arrow) -> Scene:
+def _arrow(points: Sequence[Point], knees: Sequence[float], arrow: Arrow) -> Scene:
     """An arrow: a line that is slanted between two layers and straight within one, and its head."""
     headed = arrow.looks.get("dir") != "none"
     dash = "3 3" if arrow.looks else ""
-    line = leaning(points, LINE, 1.4, dash, end=-7 if headed else 0)
+    line = leaning(points, LINE, 1.4, dash, knees=knees, end=-7 if headed else 0)
     return [line, arrow_head(points[-1], LINE, 8.0, 4.0)] if headed else [line]

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from minigrad.tape.boxes import BOTTOM, PAD, ROW_1, ROW_2, TOP, Sizes, box_description, chip_width
+from minigrad.tape.boxes import (
+    BOTTOM,
+    LABEL,
+    PAD,
+    ROW_1,
+    ROW_2,
+    TOP,
+    Sizes,
+    box_description,
+    chip_width,
+)
 from minigrad.tape.document import Bounds, Chip, Document, FoldedGroup, PictureView, TapeNode
 from minigrad.tape.layout import text_width
 from minigrad.tape.names import count_of, short
@@ -19,7 +29,7 @@ from minigrad.tape.palette import (
     SECOND,
     SECOND_TINT,
 )
-from minigrad.tape.shapes import Disc, Group, Hatching, Item, Line, Rect, Words
+from minigrad.tape.shapes import Group, Hatching, Item, Line, Rect, Words
 
 
 class Canvas:
@@ -105,21 +115,22 @@ class Canvas:
             fill, stroke, dash, ink = _CHIP_LOOKS[look]
             items += [
                 Rect(x, y, wide, 17, fill, stroke, 1.2, dash, 8),
-                Words(x + 6, y + 12.5, text, 10.5, ink, look == "bad"),
+                Words(x + 6, y + 12.5, text, LABEL, ink, look == "bad"),
             ]
             x += wide + 6
         return items
 
     def _lower(self, node: TapeNode, x: float, band: float, w: float, failed: bool) -> list[Item]:
         items: list[Item] = []
+        sizes = self.sizes
         base, at, wanted = band + 17, x + PAD, node.requires_grad
         beside = ERROR if failed else BACKWARD_INK
         if failed or node.id in self.moment.order:
             mark = "×" if failed else str(self.moment.order[node.id])
-            radius, size = (9.0, 11) if len(mark) < 3 else (11.0, 9)
-            items.append(Disc(at + 8, base - 4, radius, beside))
-            items.append(_middle(at + 8, base, mark, size, "#FFFFFF"))
-            at += 26
+            wide = sizes.badge(int(mark) if mark.isdigit() else 0)
+            items.append(Rect(at, base - 13, wide, 18, beside, radius=9))
+            items.append(_middle(at + wide / 2, base, mark, LABEL, "#FFFFFF"))
+            at += wide + 8
         ink = BACKWARD_INK if wanted else FAINT
         ink = ERROR if node.kind == "failed" else ink
         items.append(Words(at, base, self.sizes.backward(node), 12, ink, bold=wanted))

@@ -24,16 +24,18 @@ from dataclasses import dataclass, field, replace
 from graphlib import TopologicalSorter
 from heapq import heappop, heappush
 
-from minigrad.tape.boxes import Sizes
+from minigrad.tape.boxes import LABEL, Sizes, edge_mark
 from minigrad.tape.document import (
     Document,
     DrawnRoute,
     FoldedGroup,
     GroupKind,
     PictureView,
+    TapeEdge,
     index_of,
 )
-from minigrad.tape.layout import Box, lay_out, text_width
+from minigrad.tape.labels import labelled
+from minigrad.tape.layout import Box, Layout, lay_out, text_width
 from minigrad.tape.recorder import Recorder
 
 MOST = 400  # boxes in a picture; with more, groups are folded
@@ -101,6 +103,7 @@ class Folding:
         self.members, self.numbered = list(members), numbered
         self.nodes = found.nodes
         self.into: list[list[tuple[str, int]]] = [[] for _ in self.nodes]  # (edge, source)
+        self.edges = {e.id: e for e in found.edges}
         for e in found.edges:
             self.into[index_of(e.to)].append((e.id, index_of(e.from_)))
         self.leaves = {k for k in self.members if self.nodes[k].kind == "leaf"}
@@ -285,11 +288,34 @@ class Folding:
             boxes=layout.boxes,
             ports=sorted(ports),
             chips=layout.chips,
-            routes=[
-                DrawnRoute(u, v, edges, route.points, route.chip)
-                for ((u, v, _), edges), route in zip(joined.items(), layout.routes, strict=True)
-            ],
+            routes=self._routes(joined, layout),
         )
+
+    def _routes(
+        self, joined: Mapping[tuple[str, str, str], list[str]], layout: Layout
+    ) -> list[DrawnRoute]:
+        """The arrows of a picture, with places for the texts beside them."""
+        routes = [
+            DrawnRoute(u, v, edges, route.points, route.knees, route.chip)
+            for ((u, v, _), edges), route in zip(joined.items(), layout.routes, strict=True)
+        ]
+        places = [*layout.boxes.values(), *(chip.place for chip in layout.chips)]
+        texts = [self._texts([self.edges[e] for e in r.edges]) for r in routes]
+        return labelled(routes, texts, places)
+
+    def _texts(self, edges: list[TapeEdge]) -> tuple[list[float], float]:
+        """The widths of what may be written beside an arrow; see labels.labelled."""
+        edge, many = edges[0], len(edges)
+        mark = edge_mark(edge) if many == 1 else ""
+        lines = []
+        if many > 1:
+            lines.append(f"{many} of {many} arrows")
+        else:
+            most = self.sizes.most.get(edge.from_, 0)
+            lines += [f"{most} of {most}"] + ([edge.summed] if edge.summed else [])
+        widths = [text_width(line, LABEL, bold=True) for line in lines]
+        gradient = any(e.gradient for e in edges)
+        return widths if gradient else [], text_width(mark, LABEL)
 
     def _leaves_inside(self, box_of: dict[int, str]) -> set[int]:
         """The leaves that are used by one folded box only."""

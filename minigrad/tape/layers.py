@@ -7,6 +7,7 @@ system structures (1981).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
@@ -15,6 +16,8 @@ from itertools import pairwise
 CHIP_SPAN = 3  # a leaf that is used more layers below is repeated there
 DUMMY_SPAN = 40  # a longer arrow is drawn as one curve; otherwise dummies would outnumber boxes
 CHIP_HEIGHT = 22.0
+PORT = 26.0  # from one edge to the next along a box: each is an arrow, and the gradient's beside it
+MOST_PORTS = 12  # a box is not made wider for more edges than that
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,7 @@ class Layers:
         self.paths: list[list[int]] = []
         self._assign_layers()
         self._add_chips()
+        self._widen()
         self._add_dummies()
 
     def _assign_layers(self) -> None:
@@ -90,6 +94,14 @@ class Layers:
                 self.chip_of.append(u)
             self.edge_chip[e] = chips[u, above] - len(self.boxes)
             self.ends[e] = (chips[u, above], v)
+
+    def _widen(self) -> None:
+        """Make room along each box for the edges that leave it, and those that enter it."""
+        for end in (0, 1):
+            for v, many in Counter(ends[end] for ends in self.ends).items():
+                if v < len(self.boxes):
+                    least = 2 * round(PORT * min(many, MOST_PORTS) / 0.9 / 2)
+                    self.width[v] = max(self.width[v], least)
 
     def _add_dummies(self) -> None:
         """Cut every edge into segments from layer to layer."""

@@ -2,7 +2,7 @@
 
 A tape is an acyclic graph, so it can be drawn in layers with all arrows
 pointing down. Finding the best such picture is hard; the standard method splits
-the problem into five steps that have good solutions:
+the problem into steps that have good solutions:
 
     layers        the layer of each box: the longest path to it; leaves are then moved
                   down, next to their first use
@@ -14,8 +14,9 @@ the problem into five steps that have good solutions:
                   its neighbors, layer by layer, down and up, and swap adjacent
                   boxes as long as this removes crossings
     coordinates   as close to the neighbors as the boxes to the left and right allow
+    lanes         the height at which each arrow goes sideways, so that none lies on another
 
-The first three are in layers.py, the others in ordering.py and coordinates.py.
+The first three are in layers.py, the others in ordering.py, coordinates.py and lanes.py.
 
 The same graph always gives the same picture: nothing here depends on hashes, the
 time, or installed fonts. There is no recursion: a tape may have thousands of
@@ -31,11 +32,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from minigrad.tape.coordinates import centers
 from minigrad.tape.document import Bounds, Chip
+from minigrad.tape.lanes import height_of, knee, lanes_of
+from minigrad.tape.layers import PORT, Layers
 from minigrad.tape.layers import Box as Box
-from minigrad.tape.layers import Layers
 from minigrad.tape.measure import text_width as text_width
 from minigrad.tape.ordering import in_order
 
@@ -49,11 +52,12 @@ class Route:
     """The route of one edge: points from the bottom of its source to the top of its target.
 
     Between points 0 and 1, 2 and 3, ... the arrow crosses the gap between two layers
-    (and may be slanted); in between it goes straight down through a layer. ``chip`` is
-    the number of the chip it starts from, or None.
+    and may go sideways, at the height that ``knees`` has for this gap (lanes.py); in between
+    it goes straight down through a layer. ``chip`` is the number of the chip it starts from, or None.
     """
 
     points: list[Point]
+    knees: list[float]
     chip: int | None
 
 
@@ -87,11 +91,13 @@ def lay_out(boxes: Sequence[Box], edges: Sequence[tuple[str, str]]) -> Layout:
     left = min((x[v] - width[v] / 2 for v in range(len(x))), default=0.0)
     right = max((x[v] + width[v] / 2 for v in range(len(x))), default=0.0)
     center = [round(at - left) for at in x]
+    sideways = _sideways(layers, center)
+    lanes = _lanes(layers, sideways, len(rows))
     bands: list[tuple[float, float]] = []  # the top and the bottom of each layer
     y = 0.0
-    for row in rows:
+    for row, gap in zip(rows, lanes, strict=True):
         bands.append((y, y + max(height[v] for v in row)))
-        y = bands[-1][1] + LAYER_GAP
+        y = bands[-1][1] + height_of(gap.values(), LAYER_GAP)
     places = []
     for v in range(layers.first_dummy):
         # Boxes are aligned with the bottom of their layer, so that a chip is near its use.
@@ -100,34 +106,71 @@ def lay_out(boxes: Sequence[Box], edges: Sequence[tuple[str, str]]) -> Layout:
     chips = places[len(boxes) :]
     return Layout(
         width=round(right - left),
-        height=max(y - LAYER_GAP, 0.0),
+        height=bands[-1][1] if bands else 0.0,
         boxes={box.id: place for box, place in zip(boxes, places)},
         chips=[Chip(boxes[u].id, place) for u, place in zip(layers.chip_of, chips)],
-        routes=_routes(layers, center, bands, places),
+        routes=_routes(layers, sideways, lanes, bands, places),
         crossings=crossings,
     )
 
 
-def _routes(
-    layers: Layers, center: list[int], bands: list[tuple[float, float]], places: list[Bounds]
-) -> list[Route]:
-    """The points of each edge."""
+# For each edge, where it is at the ends of each gap that it crosses: from x, to x.
+Sideways = list[list[tuple[float, float]]]
+
+
+def _sideways(layers: Layers, center: list[int]) -> Sideways:
     starts, ends = _ports(layers, center, 0), _ports(layers, center, -1)
+    found = []
+    for e, path in enumerate(layers.paths):
+        # A chip has no room for more than one start, at its middle.
+        start = starts[e] if layers.edge_chip[e] is None else center[path[0]]
+        xs = [float(start), *(float(center[v]) for v in path[1:-1]), ends[e]]
+        found.append([*pairwise(xs)])
+    return found
+
+
+def _lanes(layers: Layers, sideways: Sideways, count: int) -> list[dict[int, int]]:
+    """For the gap below each layer, the lane of each edge that crosses it."""
+    crossing: list[list[int]] = [[] for _ in range(count)]
+    for e, path in enumerate(layers.paths):
+        if layers.layer[path[-1]] - layers.layer[path[0]] == len(path) - 1:  # not one long curve
+            for v in path[:-1]:
+                crossing[layers.layer[v]].append(e)
+    found = []
+    for layer, edges in enumerate(crossing):
+        segments = [sideways[e][layer - layers.layer[layers.paths[e][0]]] for e in edges]
+        found.append(dict(zip(edges, lanes_of(segments))))
+    return found
+
+
+def _routes(
+    layers: Layers,
+    sideways: Sideways,
+    lanes: list[dict[int, int]],
+    bands: list[tuple[float, float]],
+    places: list[Bounds],
+) -> list[Route]:
+    """The points of each edge, and its knees."""
     routes = []
+    most = [max(gap.values(), default=0) for gap in lanes]
     for e, path in enumerate(layers.paths):
         source, target = places[path[0]], places[path[-1]]
-        chip = layers.edge_chip[e]  # it has no room for more than one start, at its middle
-        start = starts[e] if chip is None else source.x + source.width / 2
-        points: list[Point] = [(start, source.y + source.height)]
-        for v in path[1:-1]:
-            points += [(center[v], y) for y in bands[layers.layer[v]]]
-        points.append((ends[e], target.y))
-        routes.append(Route(points, chip))
+        points: list[Point] = []
+        knees: list[float] = []
+        for v, (x0, x1) in zip(path, sideways[e]):
+            top, layer = bands[layers.layer[v]][1], layers.layer[v]
+            whole = e not in lanes[layer]
+            bottom = target.y if whole else bands[layer + 1][0]
+            knees.append(knee(lanes[layer].get(e, 0), most[layer], top, bottom))
+            points += [(x0, top), (x1, bottom)]
+        points[0] = (points[0][0], source.y + source.height)
+        points[-1] = (points[-1][0], target.y)
+        routes.append(Route(points, knees, layers.edge_chip[e]))
     return routes
 
 
 def _ports(layers: Layers, center: list[int], end: int) -> dict[int, float]:
-    """Where each edge touches the box at one end, spread over 70% of its width.
+    """Where each edge touches the box at one end, spread over 70% of its width, or over 90% if they are many.
 
     end    0 for the boxes that the edges leave, -1 for those that they enter
     """
@@ -137,7 +180,8 @@ def _ports(layers: Layers, center: list[int], end: int) -> dict[int, float]:
         edges_at.setdefault(layers.paths[e][end], []).append(e)
     ports: dict[int, float] = {}
     for v, edges in edges_at.items():
-        pitch = min(layers.width[v] * 0.7 / len(edges), 84.0)
+        width = layers.width[v]
+        pitch = min(max(width * 0.7 / len(edges), PORT), width * 0.9 / len(edges), 84.0)
         for k, e in enumerate(edges):
             ports[e] = round(center[v] + (k - (len(edges) - 1) / 2) * pitch, 1)
     return ports

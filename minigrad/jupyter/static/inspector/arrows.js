@@ -1,16 +1,17 @@
 /* Arrows: data flows down, gradients flow up beside it; and what belongs together across the picture. */
 
 const APART = 6; // half the distance between an arrow and its gradient's
+const LEAN = 8; // half the distance between their knees, where they go sideways
 
-/** A line through a route: it leans between two layers, and is straight within one. */
-function path(points, start, end, side) {
+/** A line through a route: it goes sideways between two layers, at its knee there, and is straight within one. */
+function path(points, knees, start, end, side) {
   const p = points.map((q) => [...q]);
   p[0][1] += start;
   p[p.length - 1][1] += end;
   let d = `M${p[0][0]} ${p[0][1]}`;
   for (let k = 1; k < p.length; k++) {
     const [[x0, y0], [x1, y1]] = [p[k - 1], p[k]];
-    const middle = (y0 + y1) / 2 + (x1 > x0 ? -side : side) * APART;
+    const middle = knees[k >> 1] + (x1 > x0 ? -side : side) * LEAN;
     d += k % 2 === 0 || x0 === x1 ? `L${x1} ${y1}` : `C${x0} ${middle} ${x1} ${middle} ${x1} ${y1}`;
   }
   return d;
@@ -27,24 +28,23 @@ const Arrows = (Base) => class extends Base {
     const shift = (dx) => points.map(([x, y]) => [x + dx, y]);
     const left = both ? -APART : 0;
     for (const dx of double ? [-2.2, 2.2] : [0])
-      g.append(s("path", { class: "mg-forward", d: path(shift(left + dx), 0, -8, both ? -1 : 0) }));
+      g.append(s("path", { class: "mg-forward", d: path(shift(left + dx), route.knees, 0, -8, both ? -1 : 0) }));
     const tip = points.at(-1);
     g.append(s("polygon", { class: "mg-head", points: head(tip[0] + left, tip[1], -9) }));
-    const parts = { edges, g, crowded: false };
-    const many = this.view.routes.filter((q) => q.from === route.from).length;
-    parts.crowded = many > 1 && (this.view.boxes[route.from][2] * 0.7) / many < 84;
+    const parts = { edges, g };
+    const written = (place, cls, text, line = 0) => s("text", { class: cls, x: place[0], y: place[1] + 14 * line }, text);
     if (both) {
       const [x, y] = points[0];
-      parts.back = s("path", { class: "mg-backward", d: path(shift(APART), 8, 0, 1) });
+      parts.back = s("path", { class: "mg-backward", d: path(shift(APART), route.knees, 8, 0, 1) });
       parts.tip = s("polygon", { class: "mg-backhead", points: head(x + APART, y, 9) });
-      const right = points[1][0] <= points[0][0];
-      parts.label = s("text", { class: "mg-flow", x: right ? x + APART + 8 : x - APART - 5, y: y + 13, "text-anchor": right ? "start" : "end" });
+      parts.label = written(route.label, "mg-flow", "");
+      parts.room = Math.floor(route.label[2] / 7);
       g.append(parts.back, parts.tip, parts.label);
       const summed = edges.length === 1 ? edge.summed : null;
-      if (summed && right) this.right = Math.max(this.right, x + APART + 8 + summed.length * 7);
-      if (summed) g.append(s("text", { class: "mg-flow", x: right ? x + APART + 8 : x - APART - 5, y: y + 27, "text-anchor": right ? "start" : "end" }, summed));
+      if (summed) g.append(written(route.label, "mg-flow", summed, 1));
+      this.right = Math.max(this.right, route.label[0] + Math.max(route.label[2], 64));
     }
-    if (double) g.append(s("text", { class: "mg-small", x: tip[0] + left - 9, y: tip[1] - 8, "text-anchor": "end" }, edge.inplace ? "in place" : "view"));
+    if (route.mark) g.append(written(route.mark, "mg-small", edge.inplace ? "in place" : "view"));
     this.routes.push(parts);
     return g;
   }
@@ -62,9 +62,9 @@ const Arrows = (Base) => class extends Base {
       let text = "";
       if (d && r.edges.length === 1) {
         if (this.ui.values) text = this.tape.words(d.g);
-        else if (d.expected > 1) text = r.crowded ? `${d.arrived}/${d.expected}` : `${d.arrived} of ${d.expected}`;
+        else if (d.expected > 1) text = `${d.arrived} of ${d.expected}`;
       } else if (r.edges.length > 1) text = through.length ? `${through.length} of ${flows.length} arrows` : `${flows.length} arrows`;
-      r.label.textContent = clean(text, 60);
+      r.label.textContent = clean(text, Math.max(r.room, 12));
     }
   }
 

@@ -41,8 +41,8 @@ const Boxes = (Base) => class extends Base {
     const line = n.program ? n.program.comes : n.made_by ? `backward ${n.made_by}` : n.line ? `line ${n.line}` : "";
     parts.line = t("mg-small", [x + w - PAD, y + 38], line, "end");
     parts.chips = s("g", {});
-    parts.badge = s("circle", { class: "mg-badge", cx: x + PAD + 8, cy: band + 13, r: 9 });
-    parts.mark = t("mg-mark", [x + PAD + 8, band + 17], "", "middle");
+    parts.badge = s("rect", { class: "mg-badge", x: x + PAD, y: band + 4, height: 18, rx: 9 });
+    parts.mark = t("mg-mark", [x + PAD, band + 17], "", "middle");
     const below = n.program ? n.program.memory : n.kind === "failed" ? (n.shapes ?? []).join(" and ") : n.backward ?? (n.stop ? `stop: ${n.stop}` : leaf ? "no gradient" : "no grad_fn");
     parts.below = t(n.backward ? "mg-fn" : "mg-faint", [x + PAD, band + 17], clean(below));
     parts.note = t("mg-note", [x + w - PAD, band + 17], "", "end");
@@ -120,7 +120,10 @@ const Boxes = (Base) => class extends Base {
     const mark = state === "failed" ? "×" : m.order.has(id) ? String(m.order.get(id)) : "";
     parts.badge.style.display = mark ? "" : "none";
     parts.mark.textContent = mark;
-    parts.below.setAttribute("x", parts.x + PAD + (mark ? 26 : 0));
+    const wide = Math.max(18, 8 * mark.length + 4);
+    parts.badge.setAttribute("width", wide);
+    parts.mark.setAttribute("x", parts.x + PAD + wide / 2);
+    parts.below.setAttribute("x", parts.x + PAD + (mark ? wide + 8 : 0));
     parts.note.textContent = note;
     parts.queue.textContent = place >= 0 ? `▸${place + 1}` : "";
     parts.what.textContent = this.ui.values && !pending ? clean(`= ${this.tape.words(n.value)}`, parts.room) : this.what(n);
@@ -165,7 +168,7 @@ const Boxes = (Base) => class extends Base {
     if (this.pending(m, n.id)) return;
     let x = parts.x + PAD;
     for (const [cls, text] of found) {
-      const wide = text.length * 6.4 + 12;
+      const wide = textWidth(text, cls === "mg-bad") + 12;
       parts.chips.append(s("rect", { class: `mg-chip ${cls}`, x, y: parts.y + TOP, width: wide, height: 17, rx: 8 }),
         s("text", { class: `mg-chiptext ${cls}`, x: x + 6, y: parts.y + TOP + 12.5 }, text));
       x += wide + 6;

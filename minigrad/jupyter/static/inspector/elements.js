@@ -50,3 +50,15 @@ function settle(e, ...children) {
   while (e.childNodes.length > wanted.length) e.lastChild.remove();
 }
 const clear = (e, ...children) => (e.replaceChildren(...children.flat().filter(Boolean)), e);
+
+const measured = { context: null, widths: new Map() };
+/** The width of a small text in the picture, in pixels. */
+function textWidth(text, bold = false) {
+  const key = bold + text;
+  if (!measured.widths.has(key)) {
+    measured.context ??= document.createElement("canvas").getContext("2d");
+    measured.context.font = `${bold ? "bold " : ""}11px "DejaVu Sans", Verdana, Arial, sans-serif`;
+    measured.widths.set(key, measured.context.measureText(text).width);
+  }
+  return measured.widths.get(key);
+}

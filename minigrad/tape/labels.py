@@ -1,0 +1,129 @@
+"""Labels: where the text beside an arrow is, so that it lies on nothing else.
+
+Texts are placed one after the other, each at the first place near its arrow that is free: no box, no
+arrow, and no other text is there. If there is none, at the place where it lies on the least.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from minigrad.tape.document import Bounds, DrawnRoute, LabelPlace
+
+APART = 6.0  # half the distance between an arrow and the gradient's arrow next to it
+LINE = 14.0  # the height of a line of text
+VALUE = 64.0  # room for a number, which the inspector may write there
+LONGEST = 240.0
+CELL = 32.0
+
+
+class Taken:
+    """What places are taken, in a grid, so that only what is near is looked at."""
+
+    def __init__(self) -> None:
+        self._cells: dict[tuple[int, int], list[Bounds]] = {}
+
+    def add(self, place: Bounds) -> None:
+        """Something is drawn here."""
+        for cell in _cells(place):
+            self._cells.setdefault(cell, []).append(place)
+
+    def over(self, place: Bounds) -> int:
+        """How many things are drawn here."""
+        near = {p for cell in _cells(place) for p in self._cells.get(cell, ())}
+        return sum(_meet(p, place) for p in near)
+
+
+def labelled(
+    routes: Sequence[DrawnRoute],
+    texts: Sequence[tuple[list[float], float]],
+    boxes: Iterable[Bounds],
+) -> list[DrawnRoute]:
+    """The routes, with places for their texts.
+
+    texts    for each route: the widths of the lines beside its gradient (none if it has no gradient),
+             and the width of "in place" or "view" (0 if it is neither)
+    boxes    the boxes and the chips
+    """
+    taken = Taken()
+    for b in boxes:
+        taken.add(Bounds(b.x - 2, b.y - 2, b.width + 4, b.height + 4))
+        taken.add(Bounds(b.x + b.width, b.y, 24, 18))  # the place in the queue is written there
+    for route, (lines, _) in zip(routes, texts, strict=True):
+        for place in _along(route, APART if lines else 0.0):
+            taken.add(place)
+    found = []
+    for route, (lines, mark) in zip(routes, texts, strict=True):
+        label = _place(taken, route, lines) if lines else None
+        found.append(replace(route, label=label, mark=_mark(taken, route, mark) if mark else None))
+    return found
+
+
+def _place(taken: Taken, route: DrawnRoute, lines: list[float]) -> LabelPlace:
+    """Near the head of the gradient's arrow, else further down along it."""
+    wide, height = max(*lines, 30.0), LINE * len(lines)
+    ends = [route.points[0], *route.points[1:-1:2]]
+    right = route.points[1][0] <= route.points[0][0]
+    places = []
+    for x, y in ends:
+        for down in (2.0, 16.0, 30.0):
+            beside = [x + APART + 8, x - APART - 6 - wide]
+            places += [Bounds(at, y + down, wide, height) for at in beside[:: 1 if right else -1]]
+    best = min(places, key=taken.over)  # the first of the best
+    room = _room(taken, best)
+    taken.add(best._replace(width=max(wide, min(room, VALUE))))
+    return LabelPlace(round(best.x, 1), best.y + 11, round(room))
+
+
+def _mark(taken: Taken, route: DrawnRoute, wide: float) -> LabelPlace:
+    x, y = route.points[-1]
+    places = [
+        Bounds(at, y - up, wide, LINE)
+        for up in (19.0, 33.0)
+        for at in (x - APART - 9 - wide, x + APART + 9)
+    ]
+    best = min(places, key=taken.over)
+    taken.add(best)
+    return LabelPlace(round(best.x, 1), best.y + 11, round(wide))
+
+
+def _room(taken: Taken, place: Bounds) -> float:
+    """How wide a text may be here; at least as wide as this one."""
+    wide = place.width
+    while wide < LONGEST and not taken.over(
+        Bounds(place.x + wide, place.y, 8.0, min(place.height, LINE))
+    ):
+        wide += 8
+    return wide
+
+
+def _along(route: DrawnRoute, apart: float) -> Iterator[Bounds]:
+    """Small places that cover an arrow, and the gradient's beside it."""
+    half = apart + 2
+    knees = iter(route.knees)
+    for k, ((x0, y0), (x1, y1)) in enumerate(zip(route.points, route.points[1:], strict=False)):
+        if k % 2:
+            yield Bounds(x0 - half, y0, 2 * half, y1 - y0)
+            continue
+        knee, pieces = next(knees), max(6, int(abs(x1 - x0) / 14))
+        for i in range(pieces + 1):
+            t = i / pieces
+            x = x0 + (x1 - x0) * t * t * (3 - 2 * t)
+            y = y0 * (1 - t) ** 3 + 3 * knee * t * (1 - t) + y1 * t**3
+            yield Bounds(x - half, y - half, 2 * half, 2 * half)
+
+
+def _meet(p: Bounds, q: Bounds) -> bool:
+    return (
+        p.x < q.x + q.width
+        and q.x < p.x + p.width
+        and p.y < q.y + q.height
+        and q.y < p.y + p.height
+    )
+
+
+def _cells(place: Bounds) -> list[tuple[int, int]]:
+    columns = range(int(place.x // CELL), int((place.x + place.width) // CELL) + 1)
+    rows = range(int(place.y // CELL), int((place.y + place.height) // CELL) + 1)
+    return [(i, j) for i in columns for j in rows]
