@@ -373,7 +373,7 @@ def test_the_frame_takes_its_keys_and_the_focus_never_falls_to_the_page(opened):
     page = opened(cases.loop(20, ops=3))
 
     page.locator(".mg-canvas").click(position={"x": 3, "y": 3})
-    assert focused(page) == "mg-frame"
+    assert focused(page) == "mg-canvas"
     page.keyboard.press("n")
     page.locator(".mg-lineref").focus()
     for _ in range(2):
@@ -459,6 +459,57 @@ def test_a_pinned_node_shows_its_pin_and_escape_frees_it(opened):
     page.keyboard.press("Escape")
     assert not pin.is_visible() and page.locator(".mg-free").count() == 0
     assert "mul#1" in page.locator(".mg-detailhead strong").inner_text()
+
+
+def test_the_picture_is_zoomed_at_the_pointer_moved_by_hand_and_found_on_the_minimap(opened):
+    page = opened(cases.loop(30, ops=3))
+    canvas, fit = page.locator(".mg-canvas"), page.locator(".mg-fit")
+    place = canvas.bounding_box()
+    x, y = place["x"] + place["width"] / 2, place["y"] + 200
+    box = page.locator(".mg-node").nth(4)
+    state = lambda: page.evaluate(
+        "() => { const {graph} = document.getElementById('inspector').inspector;"
+        " return [graph.k, graph.box.scrollTop, scrollY]; }"
+    )
+
+    page.mouse.move(x, y)
+    page.mouse.wheel(0, 60)
+    page.wait_for_function("() => document.querySelector('.mg-canvas').scrollTop > 0")
+    before = state()
+    assert before[0] >= 0.75  # a plain wheel scrolls
+    page.keyboard.down("Control")
+    under = (y - box.bounding_box()["y"]) / before[0]
+    page.mouse.wheel(0, -120)
+    page.keyboard.up("Control")
+    assert state()[0] > 1.5 * before[0]
+    assert abs((y - box.bounding_box()["y"]) / state()[0] - under) < 2  # the point is where it was
+
+    page.mouse.down()
+    page.mouse.move(x, y + 80, steps=4)
+    page.mouse.up()
+    moved = state()
+    assert page.locator(".mg-selected").count() == 0  # it was no click
+    canvas.focus()
+    page.keyboard.press("ArrowDown")
+    assert state()[1] == moved[1] + 60
+    page.keyboard.press("0")
+    assert page.evaluate("() => { const e = document.querySelector('.mg-canvas');"
+                         " return e.scrollHeight <= e.clientHeight && e.scrollWidth <= e.clientWidth; }")  # fmt: skip
+    assert not page.locator(".mg-map").is_visible()
+    page.keyboard.press("+")
+    page.locator(".mg-last").click()
+    fit.click()
+    page.mouse.move(x, y)
+    page.keyboard.press("Escape")
+    for _ in range(12):
+        page.locator("[aria-label='Larger (+)']").click()
+    map_ = page.locator(".mg-map").bounding_box()
+    page.mouse.click(map_["x"] + map_["width"] / 2, map_["y"] + map_["height"] - 3)
+    page.wait_for_function(
+        "() => { const e = document.querySelector('.mg-canvas');"
+        " return e.scrollTop + e.clientHeight >= e.scrollHeight - 40; }"
+    )
+    assert page.problems == []
 
 
 def test_keys_and_legend_lie_over_the_picture(opened):

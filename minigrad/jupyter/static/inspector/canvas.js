@@ -1,25 +1,150 @@
-/* The canvas: the window through which the picture is seen, and how large. */
+/* The canvas: the window through which the picture is seen. The picture is scrolled in it, so that the
+   page around it scrolls as ever; a zoom keeps the point under the pointer where it is.
 
-const SMALLEST = 0.75; // of a picture that is fitted: below it, it is not read but scrolled
+   The wheel zooms while Ctrl is held (so does a pinch on a touchpad), or while the canvas has the focus. */
+
+const SMALLEST = 0.75; // at first: a smaller picture is not read but moved
+const LEAST = 0.05, MOST = 4; // of a zoom by hand
+const MAPPED = 40; // boxes; above, a minimap is drawn
+const MAP = [160, 130]; // its size at most
 
 /** What part of the picture is in sight. */
 const Canvas = (Base) => class extends Base {
-  zoom(scale) {
-    const room = (this.box.clientWidth || 700) - 8;
-    this.scale = scale;
-    // Columns are wide: they are fitted into the width, and scrolled up and down.
-    const k = scale ?? (this.view.columns ? Math.max(0.6, Math.min(1, room / this.size[0])) : Math.max(SMALLEST, Math.min(1.1, room / this.size[0], 516 / this.size[1])));
-    this.k = k;
-    this.svg.setAttribute("width", Math.round(this.size[0] * k));
-    this.svg.setAttribute("height", Math.round(this.size[1] * k));
+  makeCanvas() {
+    this.scale = null; // a number; null: as large as can be read; "fit": all of it
+    this.box = h("div", { class: "mg-canvas", tabindex: 0, role: "group", "aria-label": "Picture. Plus, minus and 0 zoom, arrows move it.",
+      onscroll: () => this.moveMap(), onpointerdown: (e) => this.press(e), onclick: null });
+    this.box.addEventListener("wheel", (e) => this.wheel(e), { passive: false });
+    this.box.addEventListener("click", (e) => { if (this.dragged) e.stopPropagation(); }, true);
+    this.map = h("div", { class: "mg-map", hidden: true, "aria-hidden": "true", onpointerdown: (e) => this.pressMap(e) });
+    this.fingers = new Map();
   }
 
-  /** Scroll the canvas, not the page, so that a box is in sight. */
+  /** Draw it larger or smaller; the point of the canvas at (x, y), or its middle, stays where it is. */
+  zoom(scale, x = this.box.clientWidth / 2, y = this.box.clientHeight / 2) {
+    const room = (this.box.clientWidth || 700) - 8, high = (this.box.clientHeight || 520) - 4, [w, tall] = this.size;
+    this.scale = typeof scale === "number" ? Math.max(LEAST, Math.min(MOST, scale)) : scale;
+    const whole = Math.min(1.1, room / w, high / tall);
+    // Columns are wide: they are fitted into the width, and scrolled up and down.
+    const k = typeof this.scale === "number" ? this.scale
+      : this.scale === "fit" ? whole : this.view.columns ? Math.max(0.6, Math.min(1, room / w)) : Math.max(SMALLEST, whole);
+    const { box } = this, before = this.k ?? k, at = (scroll, p, total) => scroll + p - Math.max(0, (total - this.drawn) / 2);
+    const from = [0, 1].map((i) => {
+      this.drawn = this.size[i] * before;
+      return at([box.scrollLeft, box.scrollTop][i], [x, y][i], [box.clientWidth, box.clientHeight][i]) / before;
+    });
+    this.k = k;
+    this.svg.setAttribute("width", w * k);
+    this.svg.setAttribute("height", tall * k);
+    box.scrollLeft = from[0] * k - x;
+    box.scrollTop = from[1] * k - y;
+    this.drawMap();
+  }
+  larger(times) { this.zoom(this.k * times); }
+
+  wheel(e) {
+    if (!e.ctrlKey && !this.box.contains(this.box.getRootNode().activeElement)) return;
+    e.preventDefault();
+    const [x, y] = this.inCanvas(e);
+    this.zoom(this.k * Math.exp(-(e.deltaMode ? 16 * e.deltaY : e.deltaY) / (e.ctrlKey ? 150 : 500)), x, y);
+  }
+  inCanvas(e) {
+    const place = this.box.getBoundingClientRect();
+    return [e.clientX - place.left, e.clientY - place.top];
+  }
+
+  /** A finger or the mouse is down: one moves the picture, two zoom it. */
+  press(e) {
+    if (e.button) return;
+    this.fingers.set(e.pointerId, [e.clientX, e.clientY]);
+    if (this.fingers.size > 1) return;
+    this.dragged = false;
+    const move = (now) => this.drag(now), end = (now) => {
+      this.fingers.delete(now.pointerId);
+      if (this.fingers.size) return;
+      for (const [name, f] of [["pointermove", move], ["pointerup", end], ["pointercancel", end]]) removeEventListener(name, f);
+      this.box.classList.remove("mg-dragging");
+    };
+    for (const [name, f] of [["pointermove", move], ["pointerup", end], ["pointercancel", end]]) addEventListener(name, f);
+  }
+  drag(e) {
+    const was = this.fingers.get(e.pointerId), now = [e.clientX, e.clientY];
+    if (!was) return;
+    const other = [...this.fingers].find(([id]) => id !== e.pointerId)?.[1];
+    if (other) {
+      const apart = (p) => Math.hypot(p[0] - other[0], p[1] - other[1]), place = this.box.getBoundingClientRect();
+      this.zoom((this.k * apart(now)) / Math.max(1, apart(was)), (now[0] + other[0]) / 2 - place.left, (now[1] + other[1]) / 2 - place.top);
+    } else if (e.pointerType === "touch" || (!this.dragged && Math.hypot(now[0] - was[0], now[1] - was[1]) < 4)) return; // a finger scrolls by itself
+    else {
+      this.dragged = true;
+      this.box.classList.add("mg-dragging");
+      this.box.scrollLeft -= now[0] - was[0];
+      this.box.scrollTop -= now[1] - was[1];
+    }
+    this.fingers.set(e.pointerId, now);
+  }
+  pan(key) {
+    const [x, y] = { ArrowLeft: [-60, 0], ArrowRight: [60, 0], ArrowUp: [0, -60], ArrowDown: [0, 60] }[key];
+    this.box.scrollLeft += x;
+    this.box.scrollTop += y;
+  }
+
+  /** Scroll the canvas, not the page, so that a box is in sight; in a lecture, in the middle. */
   show(id) {
     const g = this.boxes.get(id)?.g;
     if (!g) return;
-    const [a, b] = [g.getBoundingClientRect(), this.box.getBoundingClientRect()];
-    if (a.top < b.top + 6 || a.bottom > b.bottom - 6) this.box.scrollTop += a.top - b.top - (b.height - a.height) / 2;
-    if (a.left < b.left + 6 || a.right > b.right - 6) this.box.scrollLeft += a.left - b.left - (b.width - a.width) / 2;
+    const [a, b] = [g.getBoundingClientRect(), this.box.getBoundingClientRect()], always = this.ui.lecture;
+    if (always || a.top < b.top + 6 || a.bottom > b.bottom - 6) this.box.scrollTop += a.top - b.top - (b.height - a.height) / 2;
+    if (always || a.left < b.left + 6 || a.right > b.right - 6) this.box.scrollLeft += a.left - b.left - (b.width - a.width) / 2;
+  }
+
+  /** Show the node of the step. */
+  follow() {
+    const { node } = this.ui.m;
+    if (node) this.show(this.tape.boxes(node).find((b) => this.boxes.has(b)));
+  }
+
+  // ---- the minimap
+
+  drawMap() {
+    const [w, tall] = this.size, places = Object.entries(this.view.boxes);
+    this.map.hidden = places.length <= MAPPED || (w * this.k <= this.box.clientWidth && tall * this.k <= this.box.clientHeight);
+    if (this.map.hidden) return;
+    if (this.mapped !== this.view) {
+      this.mapped = this.view;
+      const c = Math.min(MAP[0] / w, MAP[1] / tall), wide = Math.max(50, w * c), high = Math.max(40, tall * c);
+      this.mapScale = [wide / w, high / tall];
+      const rect = ([, [x, y, bw, bh]]) => `M${x + this.shift[0]} ${y + this.shift[1]}h${bw}v${bh}h${-bw}z`;
+      this.mapNow = s("rect", { class: "mg-mapnow" });
+      this.mapView = s("rect", { class: "mg-mapview" });
+      clear(this.map, s("svg", { width: wide, height: high, viewBox: `0 0 ${w} ${tall}`, preserveAspectRatio: "none" },
+        s("path", { class: "mg-mapboxes", d: places.map(rect).join("") }), this.mapNow, this.mapView));
+      this.markMap();
+    }
+    this.moveMap();
+  }
+  /** Where the current node is in it. */
+  markMap() {
+    if (this.mapped !== this.view) return;
+    const id = this.ui.m?.node && this.tape.boxes(this.ui.m.node).find((b) => this.boxes.has(b)), place = this.view.boxes[id];
+    const [bx, by] = this.mapScale.map((c) => 2 / c); // at least a few pixels, to be seen
+    fill(this.mapNow, place ? { x: place[0] + this.shift[0] - bx, y: place[1] + this.shift[1] - by, width: place[2] + 2 * bx, height: place[3] + 2 * by } : { width: 0 }, []);
+  }
+  moveMap() {
+    if (this.map.hidden || this.mapped !== this.view) return;
+    const { box, k } = this, left = Math.max(0, (box.clientWidth - this.size[0] * k) / 2);
+    fill(this.mapView, { x: (box.scrollLeft - left) / k, y: box.scrollTop / k, width: box.clientWidth / k, height: box.clientHeight / k }, []);
+  }
+  pressMap(e) {
+    const go = (at) => {
+      const place = this.map.getBoundingClientRect(), [cx, cy] = this.mapScale;
+      this.box.scrollLeft = ((at.clientX - place.left) / cx) * this.k - this.box.clientWidth / 2;
+      this.box.scrollTop = ((at.clientY - place.top) / cy) * this.k - this.box.clientHeight / 2;
+    };
+    const end = () => { removeEventListener("pointermove", go); removeEventListener("pointerup", end); };
+    addEventListener("pointermove", go);
+    addEventListener("pointerup", end);
+    e.preventDefault();
+    go(e);
   }
 };

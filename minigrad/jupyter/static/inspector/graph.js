@@ -4,10 +4,9 @@ class Graph extends Arrows(Boxes(Canvas(Object))) {
   constructor(ui) {
     super();
     this.ui = ui;
-    this.scale = null;
-    this.box = h("div", { class: "mg-canvas" });
+    this.makeCanvas();
     this.crumbs = h("div", { class: "mg-crumbs" });
-    this.root = h("div", { class: "mg-graph" }, this.crumbs, this.box);
+    this.root = h("div", { class: "mg-graph" }, this.crumbs, h("div", { class: "mg-window" }, this.box, this.map));
   }
   get tape() { return this.ui.tape; }
 
@@ -38,6 +37,7 @@ class Graph extends Arrows(Boxes(Canvas(Object))) {
       layer.append(this.tape.group.has(id) ? this.groupBox(id, place) : (view.ports ?? []).includes(id) ? this.port(id, place) : this.nodeBox(id, place, hatch));
     layer.append(this.culprit);
     this.svg.append(layer);
+    this.shift = [pad, top];
     this.size = [this.right + 2 * pad, view.height + top + pad + 4];
     this.svg.setAttribute("viewBox", `0 0 ${this.size[0]} ${this.size[1]}`);
     clear(this.box, this.svg);
@@ -72,6 +72,8 @@ class Graph extends Arrows(Boxes(Canvas(Object))) {
     this.updateRoutes(m);
     this.drawCulprit(m);
     this.drawLinks(m);
+    this.svg.classList.toggle("mg-goesback", m.phase === "backward");
+    this.markMap();
     const shown = m.node && this.tape.boxes(m.node).some((b) => this.boxes.has(b));
     if (this.where) {
       this.where.hidden = !m.node || shown;

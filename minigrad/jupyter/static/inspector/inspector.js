@@ -20,6 +20,7 @@ class Inspector extends Keyboard(Exporting(ByHand(Searching(Listing(Timeline(Obj
     this.timer = null;
     this.asked = 0;
     el.classList.add("mg-inspector");
+    el.classList.toggle("mg-alone", Boolean(model.alone));
     this.load = () => this.keeping(() => this.reload());
     this.followStep = () => { if (this.model.get("step") !== this.step) this.go(this.model.get("step"), null, false); };
     this.followSelection = () => { const id = this.model.get("selected") || null; if (id !== this.selected) this.pick(id, false); };
@@ -53,6 +54,7 @@ class Inspector extends Keyboard(Exporting(ByHand(Searching(Listing(Timeline(Obj
     this.arrange();
     this.refresh();
     if (this.selected) this.reveal(this.selected);
+    else this.graph.follow();
     this.resize.observe(this.graph.box);
   }
 
@@ -68,7 +70,7 @@ class Inspector extends Keyboard(Exporting(ByHand(Searching(Listing(Timeline(Obj
     const exporting = h("select", { "aria-label": "Export the current step", class: "mg-export", onchange: (e) => { const kind = e.target.value; e.target.value = ""; this.export(kind); } },
       h("option", { value: "" }, "export"), ["svg", "png", "html", "text"].map((x) => h("option", { value: x }, x)));
     const top = h("div", { class: "mg-top" }, name, h("div", { role: "tablist", class: "mg-tabs" }, this.tabs), h("span", { class: "mg-grow" }), this.search, this.count,
-      this.foldButton, this.valueButton, button("−", "Smaller", () => this.graph.zoom(this.graph.k / 1.2)), button("fit", "Fit the picture", () => this.graph.zoom(null)), button("+", "Larger", () => this.graph.zoom(this.graph.k * 1.2)), exporting,
+      this.foldButton, this.valueButton, button("−", "Smaller (-)", () => this.graph.larger(1 / 1.2)), button("fit", "All of the picture (0)", () => this.graph.zoom("fit"), { class: "mg-fit" }), button("+", "Larger (+)", () => this.graph.larger(1.2)), exporting,
       button("legend", "What the signs mean (l)", () => this.overlay("legend")), button("?", "Keys (?)", () => this.overlay("help")));
     this.first = button("|◂", "First step (Home)", () => this.go(0));
     this.playButton = button("▶", "Play (Space)", () => this.toggle(), { class: "mg-play" });
@@ -109,11 +111,15 @@ class Inspector extends Keyboard(Exporting(ByHand(Searching(Listing(Timeline(Obj
     if (inside && !(this.frame.contains(has()) && has().getClientRects().length)) this.frame.focus({ preventScroll: true });
   }
 
-  /** A picture too wide to stand beside the panels stands above them. */
+  /** Give the panels their height, which the style sheet bounds: as the picture and the code need it. */
   arrange() {
-    const room = this.middle.clientWidth, wide = this.graph.size[0] * SMALLEST > room - 300;
-    this.middle.classList.toggle("mg-stacked", this.tape.program?.columns.length > 1 || (room > 720 && wide));
-    if (this.graph.scale === null) this.graph.zoom(null);
+    const { middle, graph } = this, room = middle.clientWidth;
+    middle.classList.toggle("mg-stacked", this.tape.program?.columns.length > 1);
+    const beside = middle.classList.contains("mg-stacked") || room < 720 ? 0 : this.details.parentElement.clientWidth;
+    const k = Math.min(1.1, (room - beside - 8) / graph.size[0]), below = this.code.clientHeight + (graph.crumbs.hidden ? 0 : graph.crumbs.clientHeight);
+    middle.style.setProperty("--mg-tall", `${Math.ceil(graph.size[1] * k + below + 6)}px`);
+    if (typeof graph.scale !== "number") graph.zoom(graph.scale);
+    graph.drawMap();
   }
 
   summary() {

@@ -1,7 +1,8 @@
 /* The keyboard: what each key does, and where. */
 
 const KEYS = [["n, →", "a step forward"], ["p, ←", "a step back"], ["Home, End", "first, last step"], ["Space", "play or pause"], ["b", "jump to the backward pass"],
-  ["d", "by node or by detail"], ["arrows", "in the graph: to inputs, outputs, neighbors; ↑ ↓ in the list: to other rows"], ["Enter", "select; open a folded box"], ["u", "leave an opened box"],
+  ["d", "by node or by detail"], ["arrows", "in the graph: to inputs, outputs, neighbors; ↑ ↓ in the list: to other rows; on the empty canvas: move the picture"],
+  ["+, −, 0", "larger, smaller, all of the picture"], ["wheel", "zooms with Ctrl, or when the picture was clicked; drag to move it"], ["Enter", "select; open a folded box"], ["u", "leave an opened box"],
   ["/", "search"], ["v", "values in the picture"], ["Esc", "close this list; free the pinned node; back to the toolbar"], ["l", "legend"], ["?", "these keys"]];
 
 /** Takes the keys of the frame. */
@@ -15,14 +16,16 @@ const Keyboard = (Base) => class extends Base {
     }
     const inGraph = e.target.classList?.contains("mg-node"), inList = this.list.contains(e.target), slider = e.target === this.slider;
     const act = { n: () => this.next(), p: () => this.back(), "/": () => this.search.focus(), "?": () => this.overlay("help"), l: () => this.overlay("legend"), v: () => this.toggleValues(), u: () => this.up(),
+      "+": () => this.graph.larger(1.2), "=": () => this.graph.larger(1.2), "-": () => this.graph.larger(1 / 1.2), 0: () => this.graph.zoom("fit"),
       b: () => this.tape.firstBackward && this.go(this.tape.firstBackward), Escape: () => this.escape(),
       d: () => { this.byDetail.value = this.detailed ? "node" : "detail"; this.detailed = !this.detailed; this.detail = null; this.refresh(); } };
     if (!slider) Object.assign(act, { Home: () => this.go(0), End: () => this.go(this.tape.last) });
     if (inGraph) {
       for (const k of ["ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"]) act[k] = () => this.graph.move(k);
       act.Enter = () => this.pick(e.target.dataset.node);
-    } else if (inList) Object.assign(act, { ArrowDown: () => this.moveRow(1), ArrowUp: () => this.moveRow(-1), PageDown: () => this.moveRow(15), PageUp: () => this.moveRow(-15) });
-    if (!inGraph && !slider) Object.assign(act, { ArrowRight: () => this.next(), ArrowLeft: () => this.back() });
+    } else if (e.target === this.graph.box) for (const k of ["ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"]) act[k] = () => this.graph.pan(k);
+    else if (inList) Object.assign(act, { ArrowDown: () => this.moveRow(1), ArrowUp: () => this.moveRow(-1), PageDown: () => this.moveRow(15), PageUp: () => this.moveRow(-15) });
+    if (!inGraph && !slider && e.target !== this.graph.box) Object.assign(act, { ArrowRight: () => this.next(), ArrowLeft: () => this.back() });
     if (tag !== "button" && !slider) act[" "] = () => this.toggle();
     if (!Object.hasOwn(act, e.key)) return;
     e.preventDefault();

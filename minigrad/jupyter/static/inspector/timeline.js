@@ -13,7 +13,7 @@ const Timeline = (Base) => class extends Base {
       this.model.save_changes();
     }
     this.refresh();
-    if (this.m.node) this.graph.show(this.tape.boxes(this.m.node).find((b) => this.graph.boxes.has(b)));
+    this.graph.follow();
   }
   next() {
     if (this.detailed) {
