@@ -15,7 +15,7 @@ MODULES = (
     "elements", "numbers", "document", "moment",
     "canvas", "boxes", "arrows", "graph",
     "details", "engine", "list", "code", "legend",
-    "timeline", "search", "hand", "export", "keyboard", "inspector",
+    "timeline", "search", "hand", "export", "lecture", "keyboard", "inspector",
 )  # fmt: skip
 
 

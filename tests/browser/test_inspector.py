@@ -512,6 +512,41 @@ def test_the_picture_is_zoomed_at_the_pointer_moved_by_hand_and_found_on_the_min
     assert page.problems == []
 
 
+def test_a_lecture_is_large_light_and_follows_the_current_node(opened):
+    page = opened(cases.loop(8, ops=3), theme="dark")
+    page.locator(".mg-canvas").focus()
+
+    page.keyboard.press("f")
+    page.keyboard.press("End")
+    for _ in range(5):
+        page.keyboard.press("p")
+    smallest = page.evaluate(
+        """() => {
+             const ui = document.getElementById('inspector').inspector;
+             const seen = [...ui.frame.querySelectorAll('*')].filter(e => e.getClientRects().length
+               && [...e.childNodes].some(c => c.nodeType === 3 && c.data.trim()));
+             return Math.min(...seen.map(e => parseFloat(getComputedStyle(e).fontSize) * (e.closest('.mg-svg') ? ui.graph.k : 1)));
+           }"""
+    )
+    assert smallest >= 15.99
+    frame, now = (
+        page.locator(".mg-frame").bounding_box(),
+        page.locator(".mg-current").bounding_box(),
+    )
+    assert (frame["x"], frame["width"], frame["height"]) == (0, 1280, 900)
+    canvas = page.locator(".mg-canvas").bounding_box()
+    assert (
+        abs(now["y"] + now["height"] / 2 - canvas["y"] - canvas["height"] / 2)
+        < canvas["height"] / 4
+    )
+    assert page.locator(".mg-engine h4").first.is_visible()
+    ground = page.locator(".mg-frame").evaluate("e => getComputedStyle(e).backgroundColor")
+    assert ground == "rgb(255, 255, 255)"
+    page.keyboard.press("f")
+    assert page.locator(".mg-lecture").count() == 0 and page.locator(".mg-search").is_visible()
+    assert page.problems == []
+
+
 def test_keys_and_legend_lie_over_the_picture(opened):
     page = opened(cases.fan_in())
     place = page.locator(".mg-canvas").bounding_box()

@@ -27,7 +27,7 @@ const Canvas = (Base) => class extends Base {
     const whole = Math.min(1.1, room / w, high / tall);
     // Columns are wide: they are fitted into the width, and scrolled up and down.
     const k = typeof this.scale === "number" ? this.scale
-      : this.scale === "fit" ? whole : this.view.columns ? Math.max(0.6, Math.min(1, room / w)) : Math.max(SMALLEST, whole);
+      : this.scale === "fit" ? whole : this.view.columns && !this.ui.lecture ? Math.max(0.6, Math.min(1, room / w)) : Math.max(this.ui.lecture ? READABLE : SMALLEST, this.ui.lecture ? Math.min(2.5, room / w, high / tall) : whole);
     const { box } = this, before = this.k ?? k, at = (scroll, p, total) => scroll + p - Math.max(0, (total - this.drawn) / 2);
     const from = [0, 1].map((i) => {
       this.drawn = this.size[i] * before;

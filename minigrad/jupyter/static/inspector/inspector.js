@@ -7,7 +7,7 @@
 
 let serial = 0;
 
-class Inspector extends Keyboard(Exporting(ByHand(Searching(Listing(Timeline(Object)))))) {
+class Inspector extends Keyboard(Lecture(Exporting(ByHand(Searching(Listing(Timeline(Object))))))) {
   constructor(model, el) {
     super();
     this.model = model;
@@ -35,6 +35,7 @@ class Inspector extends Keyboard(Exporting(ByHand(Searching(Listing(Timeline(Obj
 
   remove() {
     this.stop();
+    this.lectures(false);
     this.resize.disconnect();
     for (const [name, f] of [["doc", this.load], ["step", this.followStep], ["selected", this.followSelection], ["answer", this.hear]]) this.model.off(`change:${name}`, f);
     clear(this.el);
@@ -43,6 +44,7 @@ class Inspector extends Keyboard(Exporting(ByHand(Searching(Listing(Timeline(Obj
   reload() {
     const found = this.model.get("doc");
     this.stop();
+    if (this.lecture) this.lectures(false);
     this.tape = new Tape(typeof found === "string" ? JSON.parse(found) : found);
     this.step = Math.min(this.model.get("step") ?? 0, this.tape.last);
     this.m = null; // the moment of the document before: nothing is drawn yet of this one
@@ -71,7 +73,7 @@ class Inspector extends Keyboard(Exporting(ByHand(Searching(Listing(Timeline(Obj
       h("option", { value: "" }, "export"), ["svg", "png", "html", "text"].map((x) => h("option", { value: x }, x)));
     const top = h("div", { class: "mg-top" }, name, h("div", { role: "tablist", class: "mg-tabs" }, this.tabs), h("span", { class: "mg-grow" }), this.search, this.count,
       this.foldButton, this.valueButton, button("−", "Smaller (-)", () => this.graph.larger(1 / 1.2)), button("fit", "All of the picture (0)", () => this.graph.zoom("fit"), { class: "mg-fit" }), button("+", "Larger (+)", () => this.graph.larger(1.2)), exporting,
-      button("legend", "What the signs mean (l)", () => this.overlay("legend")), button("?", "Keys (?)", () => this.overlay("help")));
+      (this.lectureButton = button("lecture", "Full screen, for a projector (f)", () => this.lectures(), { "aria-pressed": "false" })), button("legend", "What the signs mean (l)", () => this.overlay("legend")), button("?", "Keys (?)", () => this.overlay("help")));
     this.first = button("|◂", "First step (Home)", () => this.go(0));
     this.playButton = button("▶", "Play (Space)", () => this.toggle(), { class: "mg-play" });
     this.forward = button("Next ▸", "One step forward (n)", () => this.next(), { class: "mg-next" });
@@ -98,7 +100,7 @@ class Inspector extends Keyboard(Exporting(ByHand(Searching(Listing(Timeline(Obj
     const side = h("div", { class: "mg-side" }, panel("details", this.details), panel(tape.program ? "memory" : "engine", this.engine));
     this.main = h("div", { class: "mg-main" }, this.graph.root, this.list, this.code);
     const over = h("div", { class: "mg-overlay" }, this.help, this.legend);
-    const parts = [top, this.bar, this.said, over, (this.middle = h("div", { class: "mg-middle" }, this.main, side)), this.handDerived()];
+    const keys = h("div", { class: "mg-keys" }, "n next · p back · Space play · b backward · d by detail · f leave"), parts = [top, this.bar, this.said, over, (this.middle = h("div", { class: "mg-middle" }, this.main, side)), this.handDerived(), keys];
     this.frame = h("div", { class: "mg-frame", tabindex: -1, onkeydown: (e) => this.key(e) }, parts);
     clear(this.el, this.frame);
     this.openTab(this.tab);
@@ -116,8 +118,8 @@ class Inspector extends Keyboard(Exporting(ByHand(Searching(Listing(Timeline(Obj
     const { middle, graph } = this, room = middle.clientWidth;
     middle.classList.toggle("mg-stacked", this.tape.program?.columns.length > 1);
     const beside = middle.classList.contains("mg-stacked") || room < 720 ? 0 : this.details.parentElement.clientWidth;
-    const k = Math.min(1.1, (room - beside - 8) / graph.size[0]), below = this.code.clientHeight + (graph.crumbs.hidden ? 0 : graph.crumbs.clientHeight);
-    middle.style.setProperty("--mg-tall", `${Math.ceil(graph.size[1] * k + below + 6)}px`);
+    const k = Math.max(SMALLEST, Math.min(1.1, (room - beside - 8) / graph.size[0])), below = this.code.clientHeight + (graph.crumbs.hidden ? 0 : graph.crumbs.clientHeight);
+    middle.style.setProperty("--mg-tall", `${Math.ceil(graph.size[1] * k + below + 8)}px`);
     if (typeof graph.scale !== "number") graph.zoom(graph.scale);
     graph.drawMap();
   }
@@ -215,6 +217,7 @@ class Inspector extends Keyboard(Exporting(ByHand(Searching(Listing(Timeline(Obj
   /** Close what lies over the picture, or free the pinned node, or go back to the toolbar. */
   escape() {
     if (!this.help.hidden || !this.legend.hidden) this.overlay(null);
+    else if (this.lecture) this.lectures(false);
     else if (this.selected) this.pick(null);
     else this.first.focus();
   }

@@ -1,0 +1,30 @@
+/* Lecture mode: for a projector. Full screen, light, no text below 16 px, driven by keys alone. The picture
+   follows the current node, and the ready queue is always in sight. */
+
+const READABLE = 16 / 11; // the zoom at which the smallest text of the picture has 16 px
+
+/** Turns lecture mode on and off. */
+const Lecture = (Base) => class extends Base {
+  lectures(on = !this.lecture) {
+    if (on === Boolean(this.lecture)) return;
+    this.lecture = on;
+    this.el.classList.toggle("mg-lecture", on);
+    this.lectureButton.setAttribute("aria-pressed", String(on));
+    if (on) {
+      this.left = { tab: this.tab, scale: this.graph.scale };
+      this.openTab("graph");
+      // Some hosts, such as a frame that is not allowed to, refuse; then the inspector fills the window.
+      this.frame.requestFullscreen?.().catch(() => {});
+      this.leave = () => { if (!document.fullscreenElement) this.lectures(false); };
+      document.addEventListener("fullscreenchange", this.leave);
+    } else {
+      document.removeEventListener("fullscreenchange", this.leave);
+      if (document.fullscreenElement) document.exitFullscreen().catch(() => {});
+      this.openTab(this.left.tab);
+    }
+    this.graph.scale = on ? null : this.left.scale;
+    this.arrange();
+    this.graph.follow();
+    this.frame.focus({ preventScroll: true });
+  }
+};
